@@ -1,0 +1,149 @@
+"""What a run is: roles of columns, and the runs that a law is fitted to.
+
+A *role* says what a column means to a law (N, D, C, loss, ...). Roles are a mapping on top of the
+stored columns, so a table is never rewritten when its mapping is corrected.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import BaseModel, ConfigDict, Field
+
+from engine.costs import ComputeRule
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Direction = Literal["min", "max"]
+
+
+class Role(StrEnum):
+    """What one column means. ``unused`` columns are kept and shown, never fitted."""
+
+    N = "N"
+    D = "D"
+    U = "U"
+    C = "C"
+    LOSS = "loss"
+    METRIC = "metric"
+    EPOCHS = "epochs"
+    BUDGET = "budget"
+    GROUP = "group"
+    SEED = "seed"
+    RUN = "run"
+    WEIGHT = "weight"
+    HYPER = "hyperparameter"
+    UNUSED = "unused"
+
+
+ROLE_HELP: dict[Role, str] = {
+    Role.N: "Trainable parameters of the model.",
+    Role.D: "Training samples seen, repeats counted: tokens, jets, events, phase-space points.",
+    Role.U: "Unique training samples. Epochs are D / U.",
+    Role.C: "Training compute in FLOPs. Without this column C follows from N and D by the compute rule.",
+    Role.LOSS: "The loss that the law describes; smaller is better.",
+    Role.METRIC: "Another measure of quality, with the direction that is better.",
+    Role.EPOCHS: "Passes over the unique samples.",
+    Role.BUDGET: "The nominal compute budget (iso-FLOP group) of the run.",
+    Role.GROUP: "A label that splits the table: architecture, input configuration, optimiser.",
+    Role.SEED: "Random seed; rows that differ in nothing else are repeats.",
+    Role.RUN: "The name of the run, shown when a point is hovered.",
+    Role.WEIGHT: "Weight of the run in the fit; zero leaves it out.",
+    Role.HYPER: "Any hyperparameter: learning rate, batch size, width.",
+    Role.UNUSED: "Kept and shown, not used by any law.",
+}
+
+# Roles that at most one column of a table can have and that must hold numbers.
+NUMERIC_ROLES = (Role.N, Role.D, Role.U, Role.C, Role.LOSS, Role.EPOCHS, Role.BUDGET, Role.WEIGHT)
+SINGLE_ROLES = (*NUMERIC_ROLES, Role.GROUP, Role.SEED, Role.RUN)
+
+
+class Metric(BaseModel):
+    """A column that measures quality, and which direction of it is better."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+    column: str
+    direction: Direction = "max"
+
+
+class Roles(BaseModel):
+    """The mapping of a table: role -> column name (exactly as the file spells it).
+
+    ``conversions`` names the text columns that the user agreed to read as numbers and how
+    ("suffix": 1.2k, 3M, 4B; "comma": decimal comma; "thousands": 1,234,567).
+    ``repeats`` says whether rows that differ only in their seed stay or are averaged.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+    N: str | None = None
+    D: str | None = None
+    U: str | None = None
+    C: str | None = None
+    loss: str | None = None
+    metrics: tuple[Metric, ...] = ()
+    epochs: str | None = None
+    budget: str | None = None
+    group: str | None = None
+    seed: str | None = None
+    run: str | None = None
+    weight: str | None = None
+    hyper: tuple[str, ...] = ()
+    compute: ComputeRule = Field(default_factory=ComputeRule)
+    conversions: dict[str, Literal["suffix", "comma", "thousands"]] = Field(default_factory=dict)
+    repeats: Literal["all", "mean"] = "all"
+
+    def column(self, role: Role) -> str | None:
+        """The column that has a single-column role, or None."""
+        value = getattr(self, role.value, None)
+        return value if isinstance(value, str) else None
+
+    def direction(self, y: str) -> Direction:
+        """The better direction of a target: ``loss`` or the column of a metric."""
+        return next((m.direction for m in self.metrics if m.column == y), "min")
+
+
+@dataclass(frozen=True, eq=False)
+class Runs:
+    """The runs that a law is fitted to: one row a run, every array of length n in the order of ``ids``.
+
+    ``values`` holds float64 columns by *role*: "N", "D", "U", "C", "loss", "epochs", "budget", "weight"
+    where the table has or implies them, and every metric and hyperparameter under its own column name.
+    "C" is there whenever N and D are (by ``roles.compute`` unless a column gives it); "D" may be derived from C and N;
+    "budget" holds the nominal FLOPs of the run's iso-FLOP group, NaN for a run in none.
+    ``labels`` holds text columns by role: "group", "seed", "run".
+    Every value that a fit uses is finite; rows that were left out are counted in ``notes``.
+    """
+
+    ids: Ints
+    values: Mapping[str, Floats]
+    roles: Roles
+    labels: Mapping[str, NDArray[np.str_]]
+    source: str = ""
+    sha256: str = ""
+    notes: tuple[str, ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def __getitem__(self, role: str) -> Floats:
+        return self.values[role]
+
+    def __contains__(self, role: str) -> bool:
+        return role in self.values
+
+    def take(self, index: NDArray[np.int64] | NDArray[np.bool_]) -> Runs:
+        """The runs at ``index`` (positions or mask), in that order."""
+        return Runs(
+            self.ids[index],
+            {k: v[index] for k, v in self.values.items()},
+            self.roles,
+            {k: v[index] for k, v in self.labels.items()},
+            self.source,
+            self.sha256,
+            self.notes,
+        )
