@@ -1,0 +1,24 @@
+"""The law catalogue. A new law is a new description here; nothing else changes."""
+
+from engine.errors import PlannerError
+from engine.laws.chinchilla import CHINCHILLA
+from engine.laws.isoflop import ISOFLOP
+from engine.laws.law import Law, Param, Point
+from engine.laws.power import power_law
+
+LAWS: tuple[Law, ...] = (CHINCHILLA, power_law("N"), power_law("D"), power_law("C"), ISOFLOP)
+
+__all__ = ["LAWS", "Law", "Param", "Point", "get_law"]
+
+
+def get_law(name: str, axis: str | None = None) -> Law:
+    """The law called ``name``; the one-axis law needs ``axis``. Raises PlannerError for an unknown one."""
+    named = [law for law in LAWS if law.name == name]
+    if not named:
+        known = ", ".join(dict.fromkeys(law.name for law in LAWS))
+        raise PlannerError(f"Law {name!r} is unknown: use one of {known}.")
+    found = [law for law in named if law.axis == axis]
+    if not found:
+        axes = ", ".join(law.axis or "none" for law in named)
+        raise PlannerError(f"Law {name} does not take the axis {axis}: its axes are {axes}.")
+    return found[0]

@@ -1,0 +1,153 @@
+"""A fit as JSON (``isoplan fit --json``, law cards) and back."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from engine.costs import ComputeRule, compute_rule
+from engine.errors import PlannerError
+from engine.fitting.result import Fit, FitData, FitWarning, Interval, Parameter, empty_resamples
+from engine.fitting.spec import FitSpec
+
+SCHEMA = 1
+Json = dict[str, Any]
+Ends = tuple[float | None, float | None]
+
+
+class _Parameter(BaseModel):
+    model_config = ConfigDict(extra="ignore")
+    value: float
+    se: float | None = None
+    ci68: Ends | None = None
+    ci95: Ends | None = None
+
+
+class _Card(BaseModel):
+    """The shape of a card; null in an interval means unbounded."""
+
+    model_config = ConfigDict(extra="ignore")
+    schema_: int = Field(alias="schema")
+    law: str
+    n: int = Field(ge=0)
+    objective: dict[str, Any] | None = None
+    parameters: dict[str, _Parameter]
+    resamples: list[list[float]] = Field(default_factory=list)
+    data: dict[str, Any] = Field(default_factory=dict)
+    compute: dict[str, Any] = Field(default_factory=dict)
+    warnings: list[Any] = Field(default_factory=list)
+    spec: dict[str, Any] = Field(default_factory=dict)
+
+
+def ends(interval: Interval | None) -> list[float | None] | None:
+    """An interval for JSON: null for an end that is not finite."""
+    return None if interval is None else [x if math.isfinite(x) else None for x in interval]
+
+
+def finite(x: float | None) -> float | None:
+    """A number for JSON: null where it is not finite."""
+    return x if x is not None and math.isfinite(x) else None
+
+
+def to_json(fit: Fit) -> Json:
+    """The object that ``fit --json`` prints and that ``plan`` reads (design: the terminal and its JSON)."""
+    return {
+        "schema": SCHEMA,
+        "law": fit.spec.law,
+        "n": fit.n,
+        "objective": {"name": fit.spec.objective, "value": finite(fit.objective)},
+        "parameters": {
+            p.name: {"value": p.value, "se": finite(p.se), "ci68": ends(p.ci68), "ci95": ends(p.ci95)}
+            for p in fit.parameters
+        },
+        "resamples": fit.resamples.tolist(),
+        "data": {
+            "source": fit.data.source,
+            "sha256": fit.data.sha256,
+            "roles": dict(fit.data.roles),
+            "ranges": {k: list(v) for k, v in fit.data.ranges.items()},
+            "snapshot": fit.data.snapshot,
+            "where": fit.data.where,
+            "direction": fit.data.direction,
+        },
+        "compute": {"rule": fit.compute.rule, "n_p": fit.compute.n_p},
+        "warnings": [{"code": w.code, "text": w.text} for w in fit.warnings],
+        "spec": fit.spec.model_dump(mode="json"),
+    }
+
+
+def _interval(raw: Ends | None) -> Interval | None:
+    if raw is None:
+        return None
+    low, high = raw
+    return (-math.inf if low is None else low, math.inf if high is None else high)
+
+
+def _parameters(card: _Card, spec: FitSpec) -> tuple[Parameter, ...]:
+    law = spec.formula
+    missing = [n for n in law.names if n not in card.parameters]
+    if missing:
+        raise PlannerError(f"The card of law {law.name} has no value for {', '.join(missing)}: add it to 'parameters'.")
+    return tuple(
+        Parameter(
+            name,
+            card.parameters[name].value,
+            card.parameters[name].se,
+            _interval(card.parameters[name].ci68),
+            _interval(card.parameters[name].ci95),
+            name in spec.fixed,
+        )
+        for name in law.names
+    )
+
+
+def _resamples(card: _Card, p: int) -> np.ndarray[tuple[int, int], np.dtype[np.float64]]:
+    bad = next((i for i, row in enumerate(card.resamples) if len(row) != p), None)
+    if bad is not None:
+        raise PlannerError(f"Row {bad} of 'resamples' has {len(card.resamples[bad])} numbers: it needs {p}.")
+    return np.array(card.resamples, float).reshape(-1, p) if card.resamples else empty_resamples(p)
+
+
+def read_fit(raw: Mapping[str, Any]) -> Fit:
+    """The fit in a JSON object; raises PlannerError that names the field which is missing or wrong."""
+    try:
+        card = _Card.model_validate(raw)
+        spec = FitSpec.model_validate({**card.spec, "law": card.law})
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(str(x) for x in first["loc"]) or "the object"
+        raise PlannerError(f"This is not a fit that Isoplan wrote: {where}: {first['msg']}.") from error
+    if card.schema_ != SCHEMA:
+        raise PlannerError(f"The fit has schema {card.schema_}, this version reads schema {SCHEMA}.")
+    parameters = _parameters(card, spec)
+    return Fit(
+        spec=spec,
+        n=card.n,
+        theta=np.array([p.value for p in parameters]),
+        objective=(card.objective or {}).get("value"),
+        resamples=_resamples(card, len(parameters)),
+        parameters=parameters,
+        data=_data(card.data),
+        compute=_compute(card.compute),
+        warnings=tuple(FitWarning(w["code"], w["text"]) for w in card.warnings if isinstance(w, dict)),
+    )
+
+
+def _data(raw: Mapping[str, Any]) -> FitData:
+    return FitData(
+        source=str(raw.get("source", "")),
+        sha256=str(raw.get("sha256", "")),
+        roles=raw.get("roles") or {},
+        ranges={k: (float(v[0]), float(v[1])) for k, v in (raw.get("ranges") or {}).items()},
+        snapshot=str(raw.get("snapshot", "")),
+        where=str(raw.get("where", "")),
+        direction=str(raw.get("direction", "min")),
+    )
+
+
+def _compute(raw: Mapping[str, Any]) -> ComputeRule:
+    return compute_rule(str(raw.get("rule", "6ND")), float(raw.get("n_p") or 1.0))

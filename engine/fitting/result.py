@@ -1,0 +1,115 @@
+"""A fit: one frozen object that every page, the terminal and the planner read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from engine.costs import ComputeRule
+from engine.fitting.spec import FitSpec
+from engine.laws import Law
+from engine.laws.law import Floats
+
+Interval = tuple[float, float]
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One fitted parameter. ``se`` and intervals are None without resamples or published intervals."""
+
+    name: str
+    value: float
+    se: float | None = None
+    ci68: Interval | None = None
+    ci95: Interval | None = None
+    fixed: bool = False
+
+
+@dataclass(frozen=True)
+class FitWarning:
+    """A soft problem that travels with the fit: a code for programs and a sentence for people."""
+
+    code: str
+    text: str
+
+
+@dataclass(frozen=True)
+class FitData:
+    """What was fitted: source, its SHA-256, roles -> columns, ranges [low, high] by role, snapshot and filter."""
+
+    source: str
+    sha256: str = ""
+    roles: Mapping[str, str] = field(default_factory=dict)
+    ranges: Mapping[str, Interval] = field(default_factory=dict)
+    snapshot: str = ""
+    where: str = ""
+    direction: str = "min"
+
+
+@dataclass(frozen=True, eq=False)
+class Fit:
+    """A fitted (or published) law. Arrays follow the order of ``law.params``.
+
+    ``theta`` (p,) is the best fit, ``resamples`` (r, p) one refit a row (r = 0 for a published law),
+    ``objective`` the plain sum of the objective over the rows (None for a published law).
+    """
+
+    spec: FitSpec
+    n: int
+    theta: Floats
+    objective: float | None
+    resamples: Floats
+    parameters: tuple[Parameter, ...]
+    data: FitData
+    compute: ComputeRule = field(default_factory=ComputeRule)
+    warnings: tuple[FitWarning, ...] = ()
+
+    @property
+    def law(self) -> Law:
+        return self.spec.formula
+
+    @property
+    def values(self) -> dict[str, Floats]:
+        """Best-fit values by name, each of shape ()."""
+        return self.law.values(self.theta)
+
+    @property
+    def draws(self) -> dict[str, Floats]:
+        """Resampled values by name, each of shape (r,)."""
+        return self.law.values(self.resamples)
+
+    @property
+    def sign(self) -> float:
+        """-1 where a larger ``y`` is better: the law describes sign * y."""
+        return -1.0 if self.data.direction == "max" else 1.0
+
+    @property
+    def hash(self) -> str:
+        """Short hash of specification and data: the identity of the fit in links and in the store."""
+        return self.spec.hash(self.data.snapshot or f"{self.data.sha256}|{self.data.where}|{dict(self.data.roles)}")
+
+    def predict(self, columns: Mapping[str, ArrayLike]) -> Floats:
+        """y in its own unit and direction at ``columns`` (arrays of shape s by axis): shape s."""
+        return self.sign * self.law.predict(self.theta, columns)
+
+    def predict_draws(self, columns: Mapping[str, ArrayLike]) -> Floats:
+        """y of every resample at ``columns``: shape (r, *s)."""
+        return self.sign * self.law.predict(self.resamples, columns)
+
+    def __repr__(self) -> str:
+        from engine.fitting.text import as_text
+
+        return as_text(self)
+
+    def _repr_html_(self) -> str:
+        from engine.fitting.text import as_html
+
+        return as_html(self)
+
+
+def empty_resamples(p: int) -> Floats:
+    """No resamples of a law with ``p`` parameters: shape (0, p)."""
+    return np.empty((0, p))

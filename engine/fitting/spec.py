@@ -1,0 +1,41 @@
+"""What to fit and how: everything that a fit is rebuilt from, besides the runs."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from engine.laws import Law, get_law
+
+ObjectiveName = Literal["huber-log", "ols", "ols-log"]
+IntervalName = Literal["bc", "percentile"]
+
+
+class FitSpec(BaseModel):
+    """Specification of a fit.
+
+    ``y`` is "loss" or the column of a metric. ``delta`` is the Huber threshold in units of log loss.
+    ``fixed`` holds parameters at given values. ``bootstrap`` is the number of refits (0: none), drawn from ``seed``.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+    law: str = "chinchilla"
+    axis: Literal["N", "D", "C"] | None = None
+    y: str = "loss"
+    objective: ObjectiveName = "huber-log"
+    delta: float = Field(default=1e-3, gt=0, allow_inf_nan=False)
+    fixed: dict[str, float] = Field(default_factory=dict)
+    bootstrap: int = Field(default=1000, ge=0, le=20_000)
+    interval: IntervalName = "bc"
+    seed: int = Field(default=0, ge=0)
+
+    @property
+    def formula(self) -> Law:
+        """The law itself; raises PlannerError where name or axis is unknown."""
+        return get_law(self.law, self.axis)
+
+    def hash(self, data: str) -> str:
+        """Short hash of the specification and of the data (a snapshot's or file's hash)."""
+        return hashlib.sha256(f"{self.model_dump_json()}|{data}".encode()).hexdigest()[:12]

@@ -1,0 +1,51 @@
+"""L(X) = K + (X_c / X)^alpha on one axis X: N, D or C (amplitudes, eq. 1; Kaplan et al. 2020, eq. 1.1-1.3)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from engine.costs import ComputeRule
+from engine.laws.law import Const, Floats, Law, Param, Point, Ratio, Values
+
+AXIS_UNITS = {"N": "parameters", "D": "samples", "C": "FLOPs"}
+
+
+def _inverse(v: Values, loss: Floats) -> Floats:
+    """X that reaches ``loss``: X_c (L-K)^(-1/alpha), inf at or below the floor."""
+    excess = np.asarray(loss, float) - v["K"]
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        x = v["X_c"] * np.exp(-np.log(excess) / v["alpha"])
+    return np.where(excess <= 0, np.inf, x)
+
+
+def _along_c(v: Values, C: Floats, rule: ComputeRule) -> Point:
+    C = np.asarray(C, float)
+    loss = v["K"] + np.exp(v["alpha"] * (np.log(v["X_c"]) - np.log(C)))
+    return Point(np.full_like(loss, np.nan), np.full_like(loss, np.nan), C + 0 * loss, loss)
+
+
+def _least(axis: str, v: Values, loss: Floats, rule: ComputeRule) -> Point:
+    x = _inverse(v, loss)
+    unknown = np.full_like(x, np.nan)
+    at = {name: x if name == axis else unknown for name in ("N", "D", "C")}
+    return Point(at["N"], at["D"], at["C"], np.asarray(loss, float) + 0 * x)
+
+
+def power_law(axis: str) -> Law:
+    """The one-axis law on ``axis``: N, D or C."""
+    return Law(
+        name="power",
+        title=f"One axis: loss against {axis}",
+        summary=f"A floor plus one power of {axis}. For a scan of one axis with the others large enough not to matter.",
+        terms=(Const("K"), Ratio("X_c", axis, "alpha")),
+        params=(
+            Param("K", 0.0, np.inf, "loss", f"floor: the loss at infinite {axis}", "K"),
+            Param("X_c", 0.0, np.inf, AXIS_UNITS[axis], "where the power term equals one", f"{axis}_c"),
+            Param("alpha", 0.0, 5.0, "", f"exponent of {axis}", r"\alpha"),
+        ),
+        reference="Scaling laws for amplitude surrogates, eq. 1; Kaplan et al. 2020, arXiv:2001.08361",
+        needs=f"{axis} and loss: at least four runs at three values of {axis}.",
+        frontier=_along_c if axis == "C" else None,
+        least_compute=lambda v, loss, rule: _least(axis, v, loss, rule),
+        axis=axis,
+    )
