@@ -1,0 +1,1 @@
+"""Run tables, snapshots, fits and plans in DuckDB. The only package with SQL."""

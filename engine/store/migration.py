@@ -1,0 +1,91 @@
+"""The layout of the store: what it is now, and how an older one becomes it.
+
+``SCHEMA`` is the number of the current layout. A change of layout raises it by one and adds to ``MIGRATIONS`` the
+statements that turn the layout before it into the new one; ``LAYOUT`` always creates the newest.
+"""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import duckdb
+
+from engine.errors import PlannerError
+
+SCHEMA = 1
+
+LAYOUT = (
+    "CREATE TABLE meta (key VARCHAR PRIMARY KEY, value VARCHAR NOT NULL)",
+    """CREATE TABLE tables (
+        id VARCHAR PRIMARY KEY, name VARCHAR NOT NULL, nrows BIGINT NOT NULL, sha256 VARCHAR NOT NULL,
+        source VARCHAR NOT NULL, created TIMESTAMP NOT NULL, read_only BOOLEAN NOT NULL, deleted BOOLEAN NOT NULL,
+        provenance VARCHAR NOT NULL, notes VARCHAR NOT NULL, columns VARCHAR NOT NULL, roles VARCHAR NOT NULL)""",
+    """CREATE TABLE withdrawn (
+        table_id VARCHAR NOT NULL, row_id BIGINT NOT NULL, reason VARCHAR NOT NULL, at TIMESTAMP NOT NULL)""",
+    """CREATE TABLE snapshots (
+        hash VARCHAR PRIMARY KEY, table_id VARCHAR NOT NULL, ids BLOB NOT NULL, n BIGINT NOT NULL,
+        roles VARCHAR NOT NULL, filter VARCHAR NOT NULL, values_hash VARCHAR NOT NULL)""",
+    """CREATE TABLE fits (
+        hash VARCHAR PRIMARY KEY, name VARCHAR NOT NULL, table_id VARCHAR NOT NULL, snapshot_hash VARCHAR NOT NULL,
+        law VARCHAR NOT NULL, created TIMESTAMP NOT NULL, deleted BOOLEAN NOT NULL, body VARCHAR NOT NULL)""",
+    """CREATE TABLE plans (
+        hash VARCHAR PRIMARY KEY, name VARCHAR NOT NULL, fit_hash VARCHAR NOT NULL,
+        created TIMESTAMP NOT NULL, deleted BOOLEAN NOT NULL, body VARCHAR NOT NULL)""",
+    "CREATE TABLE views (hash VARCHAR PRIMARY KEY, created TIMESTAMP NOT NULL, body VARCHAR NOT NULL)",
+)
+
+MIGRATIONS: dict[int, tuple[str, ...]] = {}
+
+
+def schema_of(connection: duckdb.DuckDBPyConnection) -> int:
+    """The layout number of an open database; 0 when it is empty."""
+    names = {row[0] for row in connection.execute("SELECT table_name FROM duckdb_tables()").fetchall()}
+    if not names:
+        return 0
+    found = None
+    if "meta" in names:
+        found = connection.execute("SELECT value FROM meta WHERE key = 'schema'").fetchone()
+    if found is None:
+        raise PlannerError(
+            "isoplan.duckdb in this workspace was not written by Isoplan: choose another workspace folder."
+        )
+    return int(found[0])
+
+
+def create(connection: duckdb.DuckDBPyConnection) -> None:
+    """Create the current layout in an empty database, all or nothing."""
+    _run(connection, (*LAYOUT, f"INSERT INTO meta VALUES ('schema', '{SCHEMA}')"))
+
+
+def refuse_newer(found: int, file: Path) -> None:
+    """Raise PlannerError when a newer Isoplan wrote ``file``."""
+    if found > SCHEMA:
+        raise PlannerError(
+            f"{file} was written by a newer Isoplan (layout {found}; this one knows {SCHEMA}): "
+            "update Isoplan or choose another workspace with --workspace."
+        )
+
+
+def keep_copy(file: Path, found: int) -> Path:
+    """Copy a closed database file of layout ``found`` beside itself before it is migrated."""
+    copy = file.with_name(f"{file.stem}.layout{found}{file.suffix}")
+    shutil.copy2(file, copy)
+    return copy
+
+
+def migrate(connection: duckdb.DuckDBPyConnection, found: int) -> None:
+    """Take an open database of layout ``found`` to the current one, all or nothing."""
+    steps = [statement for number in range(found, SCHEMA) for statement in MIGRATIONS[number]]
+    _run(connection, (*steps, f"UPDATE meta SET value = '{SCHEMA}' WHERE key = 'schema'"))
+
+
+def _run(connection: duckdb.DuckDBPyConnection, statements: tuple[str, ...]) -> None:
+    connection.begin()
+    try:
+        for statement in statements:
+            connection.execute(statement)
+    except BaseException:
+        connection.rollback()
+        raise
+    connection.commit()

@@ -1,0 +1,73 @@
+"""Who holds a workspace: ``owner.json`` beside the database, and whether that process still lives.
+
+The lock itself is DuckDB's lock on the file, which the system drops when a process ends, however it ends.
+``owner.json`` only says whom to ask: one left behind by a killed process is recognised and replaced.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import time
+from pathlib import Path
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+OWNER_FILE = "owner.json"
+
+
+class Owner(BaseModel):
+    """The process that has a workspace open. ``start`` tells a process from a later one with the same pid."""
+
+    model_config = ConfigDict(frozen=True)
+    pid: int
+    host: str
+    start: str
+    url: str = ""
+
+    @property
+    def alive(self) -> bool:
+        """Whether that very process still runs; on another host, as far as can be known, yes."""
+        return self.host != socket.gethostname() or process_start(self.pid) == self.start
+
+
+def process_start(pid: int) -> str | None:
+    """When process ``pid`` started, as text to compare; None when it does not run (or the system does not say)."""
+    stat = Path(f"/proc/{pid}/stat")
+    if Path("/proc/self/stat").exists():
+        try:
+            fields = stat.read_text().rpartition(")")[2].split()
+        except OSError:
+            return None
+        return None if fields[0] == "Z" else fields[19]  # field 22 of proc(5): start in clock ticks since boot
+    if os.name == "posix":
+        listed = subprocess.run(["ps", "-o", "lstart=", "-p", str(pid)], capture_output=True, text=True, check=False)
+        return listed.stdout.strip() or None
+    return time.strftime("%Y-%m-%d") if pid == os.getpid() else None
+
+
+def this_process(url: str = "") -> Owner:
+    """The owner record of the process that asks."""
+    pid = os.getpid()
+    return Owner(pid=pid, host=socket.gethostname(), start=process_start(pid) or "", url=url)
+
+
+def owner(folder: Path) -> Owner | None:
+    """What ``owner.json`` of a workspace says; None when there is none or it cannot be read."""
+    try:
+        return Owner.model_validate_json((folder / OWNER_FILE).read_bytes())
+    except (OSError, ValidationError):
+        return None
+
+
+def write_owner(folder: Path, record: Owner) -> None:
+    """Replace ``owner.json`` in one step."""
+    fresh = folder / f".{OWNER_FILE}.{record.pid}"
+    fresh.write_text(record.model_dump_json(), encoding="utf-8")
+    fresh.replace(folder / OWNER_FILE)
+
+
+def clear_owner(folder: Path) -> None:
+    """Remove ``owner.json``; called by the process that it names."""
+    (folder / OWNER_FILE).unlink(missing_ok=True)
