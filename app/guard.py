@@ -1,0 +1,125 @@
+"""Who may talk to the server: an ASGI middleware in front of every route, WebSocket and upload included."""
+
+from __future__ import annotations
+
+import hmac
+from dataclasses import dataclass
+from http.cookies import CookieError, SimpleCookie
+from urllib.parse import parse_qsl, urlencode, urlsplit
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.responses import PlainTextResponse, RedirectResponse, Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+LOCAL_HOSTS = frozenset({"localhost", "127.0.0.1", "::1"})
+OPEN_PATHS = frozenset({"/healthz", "/_stcore/health"})
+SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
+CONTENT_POLICY = (
+    "default-src 'self'; script-src 'self' 'unsafe-inline' 'unsafe-eval' blob:; style-src 'self' 'unsafe-inline'; "
+    "img-src 'self' data: blob:; font-src 'self' data:; connect-src 'self' ws: wss: data: blob:; "
+    "worker-src 'self' blob:; frame-ancestors 'self'; object-src 'none'; base-uri 'self'; form-action 'self'"
+)
+HEADERS = {
+    "Content-Security-Policy": CONTENT_POLICY,
+    "Referrer-Policy": "same-origin",
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "SAMEORIGIN",
+}
+
+
+@dataclass(frozen=True)
+class Guard:
+    """Lets a request through when its host, origin and token are right.
+
+    ``token`` empty: only names of this machine are served, which stops a foreign page that points its own name at
+    127.0.0.1. ``token`` set: any name, but a request needs the cookie that the first visit with ``?token=`` sets.
+    Either way a request that changes something, and a WebSocket, must come from a page of this server.
+    """
+
+    app: ASGIApp
+    token: str = ""
+    cookie: str = "isoplan"
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] not in {"http", "websocket"}:
+            await self.app(scope, receive, send)
+            return
+        refusal = self._refusal(scope)
+        if refusal is None:
+            await self.app(scope, receive, _with_headers(send))
+        elif scope["type"] == "websocket":
+            await receive()
+            await send({"type": "websocket.close", "code": 1008})
+        else:
+            await refusal(scope, receive, _with_headers(send))
+
+    def _refusal(self, scope: Scope) -> Response | None:
+        """The answer to a request that may not pass, or None."""
+        headers = Headers(scope=scope)
+        host = headers.get("host", "")
+        if scope["path"] in OPEN_PATHS:
+            return None
+        if not self.token and _name(host) not in LOCAL_HOSTS:
+            return PlainTextResponse("This Isoplan server answers to localhost only.", 403)
+        if not _same_origin(scope, headers, host):
+            return PlainTextResponse("This request comes from a page of another site.", 403)
+        return self._token_refusal(scope, headers) if self.token else None
+
+    def _token_refusal(self, scope: Scope, headers: Headers) -> Response | None:
+        if _equal(_cookies(headers).get(self.cookie, ""), self.token):
+            return None if scope["type"] == "websocket" else self._without_token(scope)
+        query = dict(parse_qsl(scope.get("query_string", b"").decode("latin-1")))
+        if scope["type"] == "http" and scope["method"] == "GET" and _equal(query.get("token", ""), self.token):
+            return self._without_token(scope)
+        return PlainTextResponse(
+            "This Isoplan server is shared by a link: open it with the link that holds its token.", 401
+        )
+
+    def _without_token(self, scope: Scope) -> Response | None:
+        """The way on to the same page with the token in a cookie instead of the address; None if no token is there."""
+        query = parse_qsl(scope.get("query_string", b"").decode("latin-1"), keep_blank_values=True)
+        rest = [(key, value) for key, value in query if key != "token"]
+        if len(rest) == len(query) or scope["method"] != "GET":
+            return None
+        path = "/" + scope["path"].lstrip("/\\")
+        response = RedirectResponse(path + (f"?{urlencode(rest)}" if rest else ""), 303)
+        secure = scope["scheme"] == "https"
+        response.set_cookie(self.cookie, self.token, httponly=True, samesite="lax", secure=secure)
+        return response
+
+
+def _equal(given: str, expected: str) -> bool:
+    return hmac.compare_digest(given.encode(), expected.encode())
+
+
+def _name(netloc: str) -> str:
+    try:
+        return (urlsplit(f"//{netloc}").hostname or "").rstrip(".")
+    except ValueError:
+        return ""
+
+
+def _same_origin(scope: Scope, headers: Headers, host: str) -> bool:
+    """Whether a request that could change something names this server, or nothing, as the page it came from."""
+    if scope["type"] == "http" and scope["method"] in SAFE_METHODS:
+        return True
+    origin = headers.get("origin")
+    return origin is None or urlsplit(origin).netloc == host
+
+
+def _cookies(headers: Headers) -> dict[str, str]:
+    try:
+        return {key: morsel.value for key, morsel in SimpleCookie(headers.get("cookie", "")).items()}
+    except CookieError:
+        return {}
+
+
+def _with_headers(send: Send) -> Send:
+    async def send_with_headers(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            headers = MutableHeaders(scope=message)
+            for name, value in HEADERS.items():
+                headers.setdefault(name, value)
+        await send(message)
+
+    return send_with_headers

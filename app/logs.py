@@ -1,0 +1,62 @@
+"""The log file of a workspace, and a console that shows sentences only."""
+
+from __future__ import annotations
+
+import logging
+from logging.handlers import MemoryHandler, RotatingFileHandler
+from pathlib import Path
+
+from streamlit.logger import _loggers
+
+LOG_BYTES = 2_000_000
+LOG_FILES = 5
+
+# Keeps what happens before a workspace is open; its file takes it over then.
+_early = MemoryHandler(capacity=1000, flushLevel=logging.CRITICAL + 1)
+
+
+class Sentence(logging.Formatter):
+    """One line a record: tracebacks belong to the log file."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        return "isoplan: " + record.getMessage().partition("\n")[0]
+
+
+def to_console() -> None:
+    """Send our own warnings and errors to standard error, a line each; everything else waits for the file."""
+    console = logging.StreamHandler()
+    console.setLevel(logging.WARNING)
+    console.setFormatter(Sentence())
+    logging.getLogger("isoplan").addHandler(console)
+    root = logging.getLogger()
+    root.setLevel(logging.INFO)
+    root.addHandler(_early)
+    logging.captureWarnings(True)
+    _adopt_streamlit_loggers()
+
+
+def to_file(workspace: Path) -> Path:
+    """Send everything, tracebacks included, to ``logs/isoplan.log`` in the workspace; returns that file."""
+    folder = workspace / "logs"
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / "isoplan.log"
+    handler = RotatingFileHandler(path, maxBytes=LOG_BYTES, backupCount=LOG_FILES - 1, encoding="utf-8")
+    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
+    root = logging.getLogger()
+    root.addHandler(handler)
+    root.removeHandler(_early)
+    _early.setTarget(handler)
+    _early.flush()
+    _adopt_streamlit_loggers()
+    return path
+
+
+def _adopt_streamlit_loggers() -> None:
+    """Streamlit gives every logger a console handler of its own; with these gone its tracebacks reach the file only.
+
+    Addresses that were asked for are not logged: a shared one holds the token.
+    """
+    for name, logger in _loggers.items():
+        for handler in [*logger.handlers]:
+            logger.removeHandler(handler)
+        logger.propagate = name != "uvicorn.access"

@@ -1,0 +1,18 @@
+"""Navigation and nothing else."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+PAGES = [
+    st.Page("views/home.py", title="Home", icon=":material/home:", default=True),
+    st.Page("views/data.py", title="Data", icon=":material/table_view:", url_path="data"),
+    st.Page("views/fit.py", title="Fit", icon=":material/show_chart:", url_path="fit"),
+    st.Page("views/explore.py", title="Explore", icon=":material/landscape:", url_path="explore"),
+    st.Page("views/plan.py", title="Plan", icon=":material/flag:", url_path="plan"),
+]
+
+st.set_page_config(layout="wide")
+page = st.navigation(PAGES)
+st.set_page_config(page_title=f"{page.title} · Isoplan")
+page.run()

@@ -1,0 +1,7 @@
+"""The Fit page."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+st.title("Fit")

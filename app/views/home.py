@@ -1,0 +1,7 @@
+"""The Home page."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+st.title("Home")

@@ -1,0 +1,7 @@
+"""The Plan page."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+st.title("Plan")

@@ -1,0 +1,100 @@
+"""The workspace that this server has open, and how the server runs; pages ask here and open nothing themselves."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from engine.errors import PlannerError
+from engine.store.database import Database
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How the server was started."""
+
+    url: str = "http://localhost:8501"
+    shared: bool = False
+
+    @property
+    def training(self) -> bool:
+        """Whether pages may start training runs: never where the address is shared."""
+        return not self.shared
+
+
+@dataclass(frozen=True)
+class _Open:
+    database: Database
+    settings: Settings
+
+
+_open: _Open | None = None
+
+
+@contextmanager
+def registered(database: Database, settings: Settings | None = None) -> Iterator[Database]:
+    """Make ``database`` the one that pages see, until the context ends."""
+    global _open
+    before, _open = _open, _Open(database, settings or Settings())
+    try:
+        yield database
+    finally:
+        _open = before
+
+
+def current() -> Database:
+    """The open database of this server's workspace.
+
+    Raises PlannerError when no server has opened one (a page run by ``streamlit run``).
+    """
+    if _open is None:
+        raise PlannerError("No workspace is open: start the pages with `isoplan app`.")
+    return _open.database
+
+
+def settings() -> Settings:
+    """How this server was started; the defaults where none runs."""
+    return _open.settings if _open else Settings()
+
+
+def is_open() -> bool:
+    """Whether a workspace is open now."""
+    return _open is not None
+
+
+def default_folder() -> Path:
+    """The folder of the workspace when none is named: the user's data folder, else a temporary one.
+
+    ``$XDG_DATA_HOME/isoplan``, else ``~/.isoplan``. A user without a home (a service account, a container) gets a
+    folder that is theirs alone below the system's temporary one.
+    """
+    for folder in _homes():
+        if _writable(folder):
+            return folder
+    own = Path(tempfile.gettempdir()) / f"isoplan-{os.getuid() if hasattr(os, 'getuid') else 'user'}"
+    own.mkdir(mode=0o700, parents=True, exist_ok=True)
+    if hasattr(os, "getuid") and own.stat().st_uid != os.getuid():
+        raise PlannerError(f"{own} belongs to another user: name a folder of yours with --workspace.")
+    return own
+
+
+def _homes() -> Iterator[Path]:
+    data = os.environ.get("XDG_DATA_HOME", "")
+    if data and Path(data).is_absolute():
+        yield Path(data) / "isoplan"
+    home = os.environ.get("HOME") or os.environ.get("USERPROFILE")
+    if home and Path(home).is_dir():
+        yield Path(home) / ".isoplan"
+
+
+def _writable(folder: Path) -> bool:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            return True
+    except OSError:
+        return False
