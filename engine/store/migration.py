@@ -22,7 +22,7 @@ LAYOUT = (
         source VARCHAR NOT NULL, created TIMESTAMP NOT NULL, read_only BOOLEAN NOT NULL, deleted BOOLEAN NOT NULL,
         provenance VARCHAR NOT NULL, notes VARCHAR NOT NULL, columns VARCHAR NOT NULL, roles VARCHAR NOT NULL)""",
     """CREATE TABLE withdrawn (
-        table_id VARCHAR NOT NULL, row_id BIGINT NOT NULL, reason VARCHAR NOT NULL, at TIMESTAMP NOT NULL)""",
+        table_id VARCHAR NOT NULL, row_id BIGINT NOT NULL, reason VARCHAR NOT NULL, moment TIMESTAMP NOT NULL)""",
     """CREATE TABLE snapshots (
         hash VARCHAR PRIMARY KEY, table_id VARCHAR NOT NULL, ids BLOB NOT NULL, n BIGINT NOT NULL,
         roles VARCHAR NOT NULL, filter VARCHAR NOT NULL, values_hash VARCHAR NOT NULL)""",
