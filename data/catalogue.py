@@ -1,0 +1,135 @@
+"""What comes with Isoplan: the papers' tables, simulated demo tables, law cards.
+
+Every file is described in ``data/README.md``. Nothing here is heavier than the csv module, so that ``isoplan laws``
+can import it for free.
+"""
+
+from __future__ import annotations
+
+import csv
+from dataclasses import dataclass
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+
+from engine.costs import ComputeRule
+from engine.errors import PlannerError
+from engine.schema import Metric, Roles
+
+JETS = ComputeRule(rule="6npND", n_p=40)
+
+
+@dataclass(frozen=True)
+class Demo:
+    """A bundled run table: the name to show, its file under ``data``, its mapping and where it comes from.
+
+    ``law`` (with ``axis`` for the one-axis law) is the law to open it with.
+    """
+
+    name: str
+    file: str
+    roles: Roles
+    provenance: str
+    law: str
+    axis: str | None = None
+
+
+@dataclass(frozen=True)
+class Card:
+    """A published law: the name to show and its file under ``data``, in the JSON of ``isoplan fit --json``."""
+
+    name: str
+    file: str
+
+
+def path(name: str) -> Traversable:
+    """The bundled file ``name``, relative to ``data``; raises PlannerError where there is none."""
+    found = files("data").joinpath(*name.split("/"))
+    if ".." in name.split("/") or not found.is_file():
+        raise PlannerError(f"There is no bundled file {name!r}: the files are listed in data/README.md.")
+    return found
+
+
+def records(name: str) -> list[dict[str, str]]:
+    """The rows of a bundled CSV file, every cell as text; an empty cell is the empty string."""
+    return list(csv.DictReader(path(name).read_text(encoding="utf-8").splitlines()))
+
+
+SIGNALS = ("Hbb", "Hcc", "Hgg", "H4q", "Hlvqq", "Zqq", "Wqq", "top", "toplv")
+"""The nine signal classes of JetClass; ``R_<signal>`` is the rejection of QCD jets for each."""
+
+DEMOS = (
+    Demo(
+        "Jets, N x D grid (simulated)",
+        "demo/jets_grid.csv",
+        Roles(
+            N="N",
+            D="D",
+            C="C",
+            loss="loss",
+            metrics=tuple(Metric(column=f"R_{s}") for s in SIGNALS),
+            run="run",
+            hyper=("width",),
+            compute=JETS,
+        ),
+        "Simulated: 9 model sizes x 6 data sizes drawn from the published law of jet tagging (jets, Table 1) with 1 % "
+        "noise; the rejections follow from the loss by constants of our own.",
+        "chinchilla",
+    ),
+    Demo(
+        "Recommender, iso-FLOP sweep (simulated)",
+        "demo/recommender_isoflop.csv",
+        Roles(
+            N="N",
+            D="D",
+            C="C",
+            loss="val_loss",
+            metrics=(Metric(column="recall@10"), Metric(column="NDCG@10")),
+            budget="budget",
+            run="run",
+        ),
+        "Simulated: 5 budgets x 9 model sizes on parabolas whose minima are the published optima (behavioural, "
+        "Table 4), with 0.2 % noise.",
+        "isoflop",
+    ),
+    Demo(
+        "Jets, repeated data for four inputs (simulated)",
+        "demo/jets_repetition.csv",
+        Roles(
+            D="unique_jets",
+            loss="loss",
+            group="inputs",
+            seed="seed",
+            run="run",
+            hyper=("features", "particles"),
+            compute=JETS,
+        ),
+        "Simulated: the best loss that repeated training reaches on so many unique jets, drawn from the published "
+        "laws of four input configurations (jets, Table 2) with 1 % noise. D counts unique jets.",
+        "power",
+        "D",
+    ),
+)
+
+PUBLISHED = (
+    Demo(
+        "Recommender, allocation by validation loss (behavioural, Table 4)",
+        "papers/behavior/table04_allocation.csv",
+        Roles(
+            N="N",
+            D="D",
+            C="budget_flops",
+            loss="val_loss",
+            metrics=(Metric(column="recall@10"), Metric(column="NDCG@10")),
+            group="estimate",
+        ),
+        "Published: the best run of each budget and the minimum of each iso-FLOP parabola.",
+        "isoflop",
+    ),
+    Demo(
+        "Recommender, allocation by training loss (behavioural, Table 13)",
+        "papers/behavior/table13_train_surrogate.csv",
+        Roles(N="N", D="D", C="budget_flops", loss="L_star"),
+        "Published: the run of each budget with the least training loss.",
+        "isoflop",
+    ),
+)

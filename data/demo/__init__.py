@@ -1,0 +1,1 @@
+"""Simulated run tables and the seeded script that writes them."""

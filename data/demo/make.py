@@ -1,0 +1,176 @@
+"""Write the simulated demo tables: ``python -m data.demo.make``. The same seed gives the same bytes.
+
+What is true of each table goes to ``truth.json``, so that a test can ask whether a fit finds it.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Iterable, Sequence
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from data.catalogue import JETS, SIGNALS, records
+
+Floats = NDArray[np.float64]
+Rows = Iterable[Sequence[object]]
+
+SEED = 20260
+NOISE = 0.01
+JET_SAMPLES = (10_000, 63_000, 400_000, 2_500_000, 16_000_000, 100_000_000)
+
+# Ours, not the paper's: R(L) = A e^(B L) + C, one row a signal class. Rejections are read at the paper's efficiencies.
+REJECTION = {
+    "Hbb": (3.50e5, -7.5, 30.0),
+    "Hcc": (6.00e4, -6.8, 12.0),
+    "Hgg": (8.00e2, -4.5, 4.0),
+    "H4q": (1.60e4, -6.0, 6.0),
+    "Hlvqq": (9.00e4, -7.0, 15.0),
+    "Zqq": (4.00e3, -5.2, 5.0),
+    "Wqq": (6.00e3, -5.4, 6.0),
+    "top": (2.72e5, -8.0, 20.0),
+    "toplv": (2.40e5, -7.2, 25.0),
+}
+REJECTION_NOISE = 0.02
+
+# Ours: the curves through the published optima. The vertex of NDCG moves to smaller models with compute.
+CURVATURE = 0.35  # nats per decade of N squared
+SWEEP_NOISE = 0.002
+SWEEP = np.linspace(-0.75, 0.85, 9)  # decades from the optimum
+RANKING = {"recall@10": (1.60, -0.4, 0.12, 0.0), "NDCG@10": (1.25, -0.4, 0.04, -0.03)}
+RANKING_NOISE = 0.002
+
+UNIQUE_JETS = tuple(round(10 ** (3 + k / 2)) for k in range(11))
+REPEATS = 2
+
+
+def parameters(width: int) -> int:
+    """Trainable parameters N of the jet Transformer of embedding ``width`` d (jets, Sec. 2): 48 d^2 + 87 d + 10.
+
+    Four layers of 12 d^2 + 13 d (attention 4 d^2 + 4 d, feed-forward 8 d^2 + 5 d, two norms 4 d), the map of
+    21 features 22 d, the class token d, the last norm 2 d, and the map to 10 classes 10 d + 10.
+    """
+    return 4 * (12 * width**2 + 13 * width) + 22 * width + width + 2 * width + 10 * width + 10
+
+
+def published(name: str, **where: str) -> dict[str, float]:
+    """Parameter -> value of the rows of a paper's table that match ``where``."""
+    rows = [r for r in records(name) if all(r[k] == v for k, v in where.items())]
+    return {r["parameter"]: float(r["value"]) for r in rows}
+
+
+def jets_grid(rng: np.random.Generator) -> tuple[list[str], Rows, dict[str, Any]]:
+    """9 x 6 single-pass runs: columns, rows, truth."""
+    law = published("papers/jets/table1_scaling_law.csv")
+    widths = [int(r["width"]) for r in records("papers/jets/widths.csv")]
+    grid = [(d, parameters(d), n) for d in widths for n in JET_SAMPLES]
+    N, D = (np.array([g[i] for g in grid], float) for i in (1, 2))
+    loss = law["E"] + law["A"] * N ** -law["alpha"] + law["B"] * D ** -law["beta"]
+    loss = np.round(loss * np.exp(NOISE * rng.standard_normal(len(grid))), 6)
+    spread = np.exp(REJECTION_NOISE * rng.standard_normal((len(SIGNALS), len(grid))))
+    rejections = np.array([mapped(loss, *REJECTION[s]) for s in SIGNALS]) * spread
+    flops = JETS.flops(N, D)
+    rows = (
+        [f"d{d}-D{n}", d, size, n, f"{flops[i]:.12g}", f"{loss[i]:.6f}", *(f"{r:.5g}" for r in rejections[:, i])]
+        for i, (d, size, n) in enumerate(grid)
+    )
+    truth = {
+        "law": "chinchilla",
+        "parameters": {k: law[k] for k in ("E", "A", "B", "alpha", "beta")},
+        "noise": NOISE,
+        "n_p": JETS.n_p,
+        "rejection": {s: dict(zip("ABC", REJECTION[s], strict=True)) for s in SIGNALS},
+        "rejection_noise": REJECTION_NOISE,
+    }
+    return ["run", "width", "N", "D", "C", "loss", *(f"R_{s}" for s in SIGNALS)], rows, truth
+
+
+def mapped(loss: Floats, A: float, B: float, C: float) -> Floats:
+    """R(L) = A e^(B L) + C (jets, Sec. 4)."""
+    return A * np.exp(B * loss) + C
+
+
+def recommender_isoflop(rng: np.random.Generator) -> tuple[list[str], Rows, dict[str, Any]]:
+    """Five budgets of nine model sizes each: columns, rows, truth."""
+    table = records("papers/behavior/table04_allocation.csv")
+    optima = [r for r in table if r["estimate"] == "parabola"]
+    floors = [float(r["val_loss"]) for r in table if r["estimate"] == "grid winner"]
+    rows: list[list[object]] = []
+    for optimum, floor in zip(optima, floors, strict=True):
+        budget, best = float(optimum["budget_flops"]), float(optimum["N"])
+        N = np.array([float(f"{n:.3g}") for n in best * 10**SWEEP])
+        D = np.round(budget / (6 * N))
+        noise = rng.standard_normal((3, len(N)))
+        loss = parabola(N, best, floor) * np.exp(SWEEP_NOISE * noise[0])
+        ranking = [
+            mapped(parabola(N, best * (budget / 1e15) ** shift, floor), A, B, C) * np.exp(RANKING_NOISE * z)
+            for (A, B, C, shift), z in zip(RANKING.values(), noise[1:], strict=True)
+        ]
+        for i, (n, d) in enumerate(zip(N, D, strict=True)):
+            run = f"C{optimum['budget_flops']}-{i + 1}"
+            cells = (f"{x:.6f}" for x in (loss[i], *(m[i] for m in ranking)))
+            rows.append([run, optimum["budget_flops"], f"{n:.0f}", f"{d:.0f}", f"{6 * n * d:.12g}", *cells])
+    truth = {
+        "law": "isoflop",
+        "minima": [
+            {"budget": float(o["budget_flops"]), "N": float(o["N"]), "loss": f}
+            for o, f in zip(optima, floors, strict=True)
+        ],
+        "curvature": CURVATURE,
+        "noise": SWEEP_NOISE,
+        "ranking": {k: dict(zip(("A", "B", "C", "shift"), v, strict=True)) for k, v in RANKING.items()},
+        "ranking_noise": RANKING_NOISE,
+    }
+    return ["run", "budget", "N", "D", "C", "val_loss", *RANKING], rows, truth
+
+
+def parabola(N: Floats, best: float, floor: float) -> Floats:
+    """Loss on one iso-FLOP curve: ``floor`` at ``best``, with the curvature of this table."""
+    return floor + CURVATURE * np.log10(N / best) ** 2
+
+
+def jets_repetition(rng: np.random.Generator) -> tuple[list[str], Rows, dict[str, Any]]:
+    """Four input configurations, eleven data sizes, two seeds: columns, rows, truth."""
+    table = records("papers/jets/table2_repetition.csv")
+    inputs = {r["inputs"]: (r["features"], r["particles"]) for r in table}
+    laws = {name: published("papers/jets/table2_repetition.csv", inputs=name) for name in inputs}
+    rows: list[list[object]] = []
+    for name, law in laws.items():
+        features, particles = inputs[name]
+        for jets in UNIQUE_JETS:
+            loss = law["L_inf"] + law["B_rep"] * jets ** -law["beta_rep"]
+            for seed, z in enumerate(rng.standard_normal(REPEATS)):
+                run = f"f{features}-p{particles}-U{jets}-s{seed}"
+                rows.append([run, name, features, particles, jets, seed, f"{loss * np.exp(NOISE * z):.6f}"])
+    truth = {"law": "power", "axis": "D", "groups": laws, "noise": NOISE}
+    return ["run", "inputs", "features", "particles", "unique_jets", "seed", "loss"], rows, truth
+
+
+TABLES = {"jets_grid": jets_grid, "recommender_isoflop": recommender_isoflop, "jets_repetition": jets_repetition}
+
+
+def contents() -> dict[str, str]:
+    """File name -> text of every demo file. Each table draws from its own stream of ``SEED``."""
+    out: dict[str, str] = {}
+    truth: dict[str, Any] = {"seed": SEED}
+    for stream, (name, make) in enumerate(TABLES.items()):
+        header, rows, truth[name] = make(np.random.default_rng([SEED, stream]))
+        text = StringIO()
+        csv.writer(text, lineterminator="\n").writerows([header, *rows])
+        out[f"{name}.csv"] = text.getvalue()
+    return out | {"truth.json": json.dumps(truth, indent=1) + "\n"}
+
+
+def main() -> None:
+    """Rewrite the demo files beside this script."""
+    for name, text in contents().items():
+        Path(__file__).with_name(name).write_text(text, encoding="utf-8", newline="\n")
+
+
+if __name__ == "__main__":
+    main()
