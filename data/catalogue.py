@@ -1,21 +1,18 @@
-"""What comes with Isoplan: the papers' tables, simulated demo tables, law cards.
+"""What comes with Isoplan: simulated demo tables, published run tables, law cards.
 
-Every file is described in ``data/README.md``. Nothing here is heavier than the csv module, so that ``isoplan laws``
-can import it for free.
+Every file is described in ``data/README.md``. Importing this reads two small files, nothing more.
 """
 
 from __future__ import annotations
 
-import csv
+import json
 from dataclasses import dataclass
-from importlib.resources import files
-from importlib.resources.abc import Traversable
 
+from data.files import path, records
 from engine.costs import ComputeRule
-from engine.errors import PlannerError
 from engine.schema import Metric, Roles
 
-JETS = ComputeRule(rule="6npND", n_p=40)
+__all__ = ["CARDS", "DEMOS", "PUBLISHED", "Card", "Demo", "path", "records"]
 
 
 @dataclass(frozen=True)
@@ -41,21 +38,8 @@ class Card:
     file: str
 
 
-def path(name: str) -> Traversable:
-    """The bundled file ``name``, relative to ``data``; raises PlannerError where there is none."""
-    found = files("data").joinpath(*name.split("/"))
-    if ".." in name.split("/") or not found.is_file():
-        raise PlannerError(f"There is no bundled file {name!r}: the files are listed in data/README.md.")
-    return found
-
-
-def records(name: str) -> list[dict[str, str]]:
-    """The rows of a bundled CSV file, every cell as text; an empty cell is the empty string."""
-    return list(csv.DictReader(path(name).read_text(encoding="utf-8").splitlines()))
-
-
-SIGNALS = ("Hbb", "Hcc", "Hgg", "H4q", "Hlvqq", "Zqq", "Wqq", "top", "toplv")
-"""The nine signal classes of JetClass; ``R_<signal>`` is the rejection of QCD jets for each."""
+SIGNALS = tuple(row["signal"] for row in records("papers/jets/efficiencies.csv"))
+JETS = ComputeRule(rule="6npND", n_p=40)
 
 DEMOS = (
     Demo(
@@ -101,7 +85,6 @@ DEMOS = (
             seed="seed",
             run="run",
             hyper=("features", "particles"),
-            compute=JETS,
         ),
         "Simulated: the best loss that repeated training reaches on so many unique jets, drawn from the published "
         "laws of four input configurations (jets, Table 2) with 1 % noise. D counts unique jets.",
@@ -123,13 +106,17 @@ PUBLISHED = (
             group="estimate",
         ),
         "Published: the best run of each budget and the minimum of each iso-FLOP parabola.",
-        "isoflop",
+        "power",
+        "C",
     ),
     Demo(
         "Recommender, allocation by training loss (behavioural, Table 13)",
         "papers/behavior/table13_train_surrogate.csv",
         Roles(N="N", D="D", C="budget_flops", loss="L_star"),
         "Published: the run of each budget with the least training loss.",
-        "isoflop",
+        "power",
+        "C",
     ),
 )
+
+CARDS = tuple(Card(**entry) for entry in json.loads(path("cards/index.json").read_text(encoding="utf-8")))

@@ -15,13 +15,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from data.catalogue import JETS, SIGNALS, records
+from data.files import records
+from engine.costs import ComputeRule
 
 Floats = NDArray[np.float64]
 Rows = Iterable[Sequence[object]]
 
 SEED = 20260
 NOISE = 0.01
+JETS = ComputeRule(rule="6npND", n_p=40)
 JET_SAMPLES = (10_000, 63_000, 400_000, 2_500_000, 16_000_000, 100_000_000)
 
 # Ours, not the paper's: R(L) = A e^(B L) + C, one row a signal class. Rejections are read at the paper's efficiencies.
@@ -72,8 +74,8 @@ def jets_grid(rng: np.random.Generator) -> tuple[list[str], Rows, dict[str, Any]
     N, D = (np.array([g[i] for g in grid], float) for i in (1, 2))
     loss = law["E"] + law["A"] * N ** -law["alpha"] + law["B"] * D ** -law["beta"]
     loss = np.round(loss * np.exp(NOISE * rng.standard_normal(len(grid))), 6)
-    spread = np.exp(REJECTION_NOISE * rng.standard_normal((len(SIGNALS), len(grid))))
-    rejections = np.array([mapped(loss, *REJECTION[s]) for s in SIGNALS]) * spread
+    spread = np.exp(REJECTION_NOISE * rng.standard_normal((len(REJECTION), len(grid))))
+    rejections = np.array([mapped(loss, *REJECTION[s]) for s in REJECTION]) * spread
     flops = JETS.flops(N, D)
     rows = (
         [f"d{d}-D{n}", d, size, n, f"{flops[i]:.12g}", f"{loss[i]:.6f}", *(f"{r:.5g}" for r in rejections[:, i])]
@@ -84,10 +86,10 @@ def jets_grid(rng: np.random.Generator) -> tuple[list[str], Rows, dict[str, Any]
         "parameters": {k: law[k] for k in ("E", "A", "B", "alpha", "beta")},
         "noise": NOISE,
         "n_p": JETS.n_p,
-        "rejection": {s: dict(zip("ABC", REJECTION[s], strict=True)) for s in SIGNALS},
+        "rejection": {s: dict(zip("ABC", REJECTION[s], strict=True)) for s in REJECTION},
         "rejection_noise": REJECTION_NOISE,
     }
-    return ["run", "width", "N", "D", "C", "loss", *(f"R_{s}" for s in SIGNALS)], rows, truth
+    return ["run", "width", "N", "D", "C", "loss", *(f"R_{s}" for s in REJECTION)], rows, truth
 
 
 def mapped(loss: Floats, A: float, B: float, C: float) -> Floats:

@@ -1,0 +1,1 @@
+"""Published laws as cards, and the script that writes them from the papers' tables."""

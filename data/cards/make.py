@@ -1,0 +1,215 @@
+"""Write the law cards from the papers' tables: ``python -m data.cards.make``.
+
+A card has the JSON of ``isoplan fit --json``: central values and published intervals, no resamples.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from data.demo.make import JETS, parameters
+from data.files import records
+
+Floats = NDArray[np.float64]
+Json = dict[str, Any]
+
+JETS_PAPER = "Neural scaling laws for boosted jet tagging, arXiv:2602.15781"
+BEHAVIOR_PAPER = "Scaling laws for behavioral foundation models over user event sequences, arXiv:2606.05257"
+AMPLITUDES_PAPER = "Scaling laws for amplitude surrogates, arXiv:2601.13308"
+PUBLISHED = (
+    "This law is published without the correlations of its parameters: a number derived from it has no interval."
+)
+PROCESSES = {"ttH": "tt̄H", "yyg": "γγg", "yygg": "γγgg"}
+
+
+def parameter(value: float, low: float | None = None, high: float | None = None, se: float | None = None) -> Json:
+    """One entry of ``parameters``: a published 68 % interval where there is one."""
+    ci68 = None if low is None or high is None else [round_off(low), round_off(high)]
+    return {"value": value, "se": se, "ci68": ci68, "ci95": None}
+
+
+def around(value: float, se: float) -> Json:
+    """A value with a published standard error."""
+    return parameter(value, value - se, value + se, float(f"{se:.6g}"))
+
+
+def round_off(x: float) -> float:
+    """``x`` without the last digits of binary arithmetic."""
+    return float(f"{x:.12g}")
+
+
+def card(law: str, parameters: Json, source: str, ranges: Json, **more: Any) -> Json:
+    """The JSON of a published law. ``more``: n, axis, roles, compute."""
+    spec: Json = {"law": law, "bootstrap": 0} | ({"axis": more["axis"]} if "axis" in more else {})
+    return {
+        "schema": 1,
+        "law": law,
+        "n": more.get("n", 0),
+        "objective": None,
+        "parameters": parameters,
+        "resamples": [],
+        "data": {"source": source, "sha256": "", "roles": more.get("roles", {}), "ranges": ranges},
+        "compute": more.get("compute", {"rule": "6ND", "n_p": 1.0}),
+        "warnings": [{"code": "published", "text": PUBLISHED}],
+        "spec": spec,
+    }
+
+
+def power_of_compute(C: Floats, y: Floats) -> tuple[float, float, float]:
+    """y = k C^b by least squares of logs: k, b and the standard error of b."""
+    x = np.log(C)
+    design = np.stack([np.ones_like(x), x], axis=1)
+    (log_k, b), rss, _, _ = np.linalg.lstsq(design, np.log(y))
+    se = np.sqrt(rss[0] / (len(x) - 2) / np.sum((x - x.mean()) ** 2))
+    return float(np.exp(log_k)), float(b), float(se)
+
+
+def loss_along_minima(C: Floats, loss: Floats) -> tuple[float, float, float]:
+    """loss = E + (C_L / C)^gamma by least squares: E, C_L, gamma. Linear in E and the scale at each gamma tried."""
+
+    def solve(gamma: float) -> tuple[float, Floats]:
+        design = np.stack([np.ones_like(C), (C / C[0]) ** -gamma], axis=1)
+        solution, rss, _, _ = np.linalg.lstsq(design, loss)
+        return float(rss[0]), solution
+
+    gamma = float(min(np.linspace(0.01, 1.0, 9901), key=lambda g: solve(g)[0]))
+    E, scale = solve(gamma)[1]
+    return float(E), float(C[0] * scale ** (1 / gamma)), gamma
+
+
+def rounded(*parameters: tuple[str, float]) -> Json:
+    """Derived values without a published error, at six digits."""
+    return {name: parameter(float(f"{value:.6g}")) for name, value in parameters}
+
+
+def jets() -> Json:
+    """jets, Table 1. N spans the paper's widths, D the data sets up to all of JetClass."""
+    rows = {r["parameter"]: r for r in records("papers/jets/table1_scaling_law.csv")}
+    published = {
+        name: parameter(*(float(rows[name][k]) for k in ("value", "ci68_lo", "ci68_hi")))
+        for name in ("E", "A", "B", "alpha", "beta")
+    }
+    widths = [int(r["width"]) for r in records("papers/jets/widths.csv")]
+    constants = {r["name"]: float(r["value"]) for r in records("papers/jets/jets_constants.csv")}
+    ranges = {
+        "N": [parameters(min(widths)), parameters(max(widths))],
+        "D": [constants["dataset_min"], constants["train_jets"]],
+    }
+    compute = {"rule": JETS.rule, "n_p": JETS.n_p}
+    return card("chinchilla", published, f"{JETS_PAPER}, Table 1", ranges, compute=compute)
+
+
+def allocation(table: str, rows: list[dict[str, str]], loss: Json) -> Json:
+    """Power laws through the N and D of ``rows``; ``loss`` holds E, C_L and gamma."""
+    C, N, D = (np.array([float(r[k]) for r in rows]) for k in ("budget_flops", "N", "D"))
+    (k, a, a_se), (k_D, b, b_se) = power_of_compute(C, N), power_of_compute(C, D)
+    path = {
+        **rounded(("k", k)),
+        "a": around(round_off(a), a_se),
+        **rounded(("k_D", k_D)),
+        "b": around(round_off(b), b_se),
+    }
+    ranges = {name: [float(x.min()), float(x.max())] for name, x in (("N", N), ("D", D), ("C", C))}
+    return card("isoflop", path | loss, f"{BEHAVIOR_PAPER}, {table}", ranges, n=len(rows))
+
+
+def validation_allocation() -> Json:
+    """behavioural, Table 4: minima of the parabolas, and the losses of the best runs for the loss along them."""
+    table = records("papers/behavior/table04_allocation.csv")
+    best = [r for r in table if r["estimate"] == "grid winner"]
+    C, loss = (np.array([float(r[k]) for r in best]) for k in ("budget_flops", "val_loss"))
+    values = rounded(*zip(("E", "C_L", "gamma"), loss_along_minima(C, loss), strict=True))
+    return allocation("Table 4", [r for r in table if r["estimate"] == "parabola"], values)
+
+
+def equation(number: str) -> dict[str, float]:
+    """Parameter -> value of a numbered equation of the behavioural paper."""
+    rows = records("papers/behavior/equations.csv")
+    return {r["parameter"]: float(r["value"]) for r in rows if r["equation"] == number}
+
+
+def training_allocation() -> Json:
+    """behavioural, Table 13, with the loss of eq. 12: (C_L / C)^c = k C^-c."""
+    law = equation("12")
+    values = rounded(("E", law["E"]), ("C_L", law["k"] ** (1 / law["c"])), ("gamma", law["c"]))
+    return allocation("Table 13 and eq. 12", records("papers/behavior/table13_train_surrogate.csv"), values)
+
+
+def training_surface() -> Json:
+    """behavioural, eq. 13, over the N and D of the winners in Table 13."""
+    rows = records("papers/behavior/table13_train_surrogate.csv")
+    ranges = {k: [min(float(r[k]) for r in rows), max(float(r[k]) for r in rows)] for k in ("N", "D")}
+    values = {name: parameter(value) for name, value in equation("13").items()}
+    runs = next(
+        float(r["value"]) for r in records("papers/behavior/behavior_constants.csv") if r["name"] == "eq13_points"
+    )
+    return card("chinchilla", values, f"{BEHAVIOR_PAPER}, eq. 13", ranges, n=int(runs))
+
+
+def amplitude(row: dict[str, str]) -> Json:
+    """One published fit of loss against phase-space points; a floor given as about zero has no interval."""
+    X_c, up, down = (float(row[k]) for k in ("X_c", "X_c_up", "X_c_down"))
+    K = float(row["K"])
+    floor = parameter(K, K - float(row["K_down"]), K + float(row["K_up"])) if row["K_up"] else parameter(K)
+    values = {"K": floor, "X_c": parameter(X_c, X_c - down, X_c + up)}
+    values["alpha"] = around(float(row["alpha"]), float(row["alpha_se"]))
+    limits = next(
+        r
+        for r in records("papers/amplitudes/table01_ranges.csv")
+        if (r["quantity"], r["architecture"]) == ("D", row["architecture"])
+    )
+    ranges = {"D": [float(limits["low"]), float(limits["high"])]}
+    return card("power", values, f"{AMPLITUDES_PAPER}, Table {row['table']}", ranges, axis="D")
+
+
+def amplitude_name(row: dict[str, str]) -> tuple[str, str]:
+    """File stem and shown name of a data-scaling fit."""
+    size = f"{float(row['fixed_value']):.0e}".replace("e+0", "e")
+    stem = "_".join([row["process"], row["architecture"].split("-")[0], row["training_loss"], f"N{size}"])
+    process = PROCESSES.get(row["process"], row["process"])
+    kind = f"{row['architecture']}, {row['training_loss']} loss, N = {size}"
+    return f"amplitudes_{stem}.json", f"Amplitude {process}: {kind} (amplitudes, Table {row['table']})"
+
+
+def cards() -> dict[str, tuple[str, Json]]:
+    """File name -> shown name and card."""
+    fits = [r for r in records("papers/amplitudes/tables02_15_fits.csv") if r["x"] == "D"]
+    out = {
+        "jets_table1.json": ("Jet tagging: loss over N and D (jets, Table 1)", jets()),
+        "behavior_table4.json": (
+            "Recommender: allocation by validation loss (behavioural, Table 4)",
+            validation_allocation(),
+        ),
+        "behavior_table13.json": (
+            "Recommender: allocation by training loss (behavioural, Table 13)",
+            training_allocation(),
+        ),
+        "behavior_eq13.json": ("Recommender: training loss over N and D (behavioural, eq. 13)", training_surface()),
+    }
+    for row in fits:
+        file, shown = amplitude_name(row)
+        out[file] = (shown, amplitude(row))
+    return out
+
+
+def contents() -> dict[str, str]:
+    """File name -> text of every card, and ``index.json`` with their shown names in order."""
+    made = cards()
+    out = {file: json.dumps(body, indent=1) + "\n" for file, (_, body) in made.items()}
+    index = [{"name": shown, "file": f"cards/{file}"} for file, (shown, _) in made.items()]
+    return out | {"index.json": json.dumps(index, indent=1, ensure_ascii=False) + "\n"}
+
+
+def main() -> None:
+    """Rewrite the cards beside this script."""
+    for name, text in contents().items():
+        Path(__file__).with_name(name).write_text(text, encoding="utf-8", newline="\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,23 @@
+"""Bundled files by name, wherever the package is installed."""
+
+from __future__ import annotations
+
+import csv
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+
+from engine.errors import PlannerError
+
+
+def path(name: str) -> Traversable:
+    """The bundled file ``name``, relative to ``data``; raises PlannerError where there is none."""
+    parts = name.split("/")
+    found = files("data").joinpath(*parts)
+    if ".." in parts or not found.is_file():
+        raise PlannerError(f"There is no bundled file {name!r}: the files are listed in data/README.md.")
+    return found
+
+
+def records(name: str) -> list[dict[str, str]]:
+    """The rows of a bundled CSV file, every cell as text; an empty cell is the empty string."""
+    return list(csv.DictReader(path(name).read_text(encoding="utf-8").splitlines()))
