@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import streamlit as st
 
+from app.shell import ICON, LOGO
+
 PAGES = [
     st.Page("views/home.py", title="Home", icon=":material/home:", default=True),
     st.Page("views/data.py", title="Data", icon=":material/table_view:", url_path="data"),
@@ -12,7 +14,9 @@ PAGES = [
     st.Page("views/plan.py", title="Plan", icon=":material/flag:", url_path="plan"),
 ]
 
-st.set_page_config(layout="wide")
+# Before the navigation: a page's icon would otherwise become the tab's, and be fetched from another server.
+st.set_page_config(page_icon=ICON, layout="wide")
+st.logo(LOGO, size="large", icon_image=ICON)
 page = st.navigation(PAGES)
 st.set_page_config(page_title=f"{page.title} · Isoplan")
 page.run()

@@ -23,7 +23,7 @@ from starlette.routing import Route
 from streamlit import config
 from streamlit.web import bootstrap
 
-from app import logs, workspace
+from app import logs, shell, workspace
 from app.errors import show_error
 from app.guard import LOCAL_HOSTS, Guard
 from engine.errors import PlannerError
@@ -74,7 +74,6 @@ def serve(start: Start) -> None:
 
     Raises PlannerError when the port or the workspace is taken, or the workspace cannot be read.
     """
-    logs.to_console()
     listener = listen(start.host, start.port)
     settings = workspace.Settings(url=_url(start.host, listener.getsockname()[1]), shared=start.shared)
     failure: list[Exception] = []
@@ -88,6 +87,7 @@ def serve(start: Start) -> None:
             timeout_graceful_shutdown=3,
         )
     )
+    logs.to_console()
     with suppress(KeyboardInterrupt), listener:
         server.run(sockets=[listener])
     if failure:
@@ -97,12 +97,13 @@ def serve(start: Start) -> None:
 def build(start: Start, settings: workspace.Settings, failure: list[Exception]) -> streamlit.App:
     """The ASGI app; what keeps its workspace from opening is put into ``failure`` and ends the start."""
     port = settings.url.rsplit(":", 1)[1]
+    config._main_script_path = str(MAIN)  # where Streamlit looks for .streamlit/config.toml
     bootstrap.load_config_options({**OPTIONS, "server.port": int(port)})
     config._server_mode = "starlette-app-direct"
     return streamlit.App(
         MAIN,
         lifespan=_lifespan(start, settings, failure),
-        routes=[Route("/healthz", _health)],
+        routes=[Route("/healthz", _health), *shell.routes()],
         middleware=[Middleware(Guard, token=start.token if start.shared else "", cookie=f"isoplan-{port}")],
         on_script_error=show_error,
     )
