@@ -1,0 +1,243 @@
+"""Numbers as people type them (2M, 10^20, 3 ZFLOP, 200 H200 hours) and as they are shown.
+
+Reading raises PlannerError with one sentence that repeats what was typed and gives examples.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from engine.errors import PlannerError
+from engine.hardware import ACCELERATORS, PEAKS_OF, UTILISATION, accelerator
+
+SUFFIXES = {
+    **{"k": 1e3, "thousand": 1e3},
+    **{"m": 1e6, "mn": 1e6, "mio": 1e6, "million": 1e6},
+    **{"b": 1e9, "bn": 1e9, "g": 1e9, "billion": 1e9},
+    **{"t": 1e12, "tn": 1e12, "trillion": 1e12},
+}
+PREFIXES = {
+    **{"": 1.0, "k": 1e3, "kilo": 1e3, "m": 1e6, "mega": 1e6, "g": 1e9, "giga": 1e9, "t": 1e12, "tera": 1e12},
+    **{"p": 1e15, "peta": 1e15, "e": 1e18, "exa": 1e18, "z": 1e21, "zetta": 1e21, "y": 1e24, "yotta": 1e24},
+    **{"r": 1e27, "ronna": 1e27},
+}
+SECONDS = {
+    **{"s": 1.0, "sec": 1.0, "second": 1.0, "min": 60.0, "minute": 60.0, "h": 3600.0, "hr": 3600.0, "hour": 3600.0},
+    **{"d": 86400.0, "day": 86400.0, "week": 604800.0, "month": 2629800.0, "year": 31557600.0},
+}
+NUMBER_EXAMPLES = "2M, 1.5k, 3,000,000, 1e6 or 10^6"
+FLOP_EXAMPLES = "1e20, 10^20, 3 ZFLOP, 5 PFLOP/s-days or 200 H200 hours"
+LONGEST = 100
+
+_TO_SUPERSCRIPT = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
+_SUPERSCRIPTS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺", "0123456789-+")
+_DIGITS = r"(?:\d{1,3}(?:,\d{3})+|\d{1,3}(?:[ _']\d{3})+|\d+)(?:\.\d*)?|\.\d+"
+_NUMBER = re.compile(
+    rf"\s*(?P<sign>[+-]?)(?:(?:(?P<mantissa>{_DIGITS})\s*[×x*·]\s*)?10\s*(?:\^|\*\*)\s*\(?(?P<power>[+-]?\d{{1,3}})\)?"
+    rf"|(?P<plain>(?:{_DIGITS})(?:[eE][+-]?\d{{1,3}})?))(?![\d^.,])\s*"
+)
+_FLOP = re.compile(r"(?P<prefix>[a-z]*?)[\s-]*flops?(?P<rate>\s*(?:/|per)\s*s(?:ec(?:ond)?)?|ps)?(?P<rest>.*)")
+_SHORT_RATE = re.compile(r"(?P<prefix>[mgtpez])f(?:s|/s)?[\s-]+(?P<rest>[a-z]+)")
+_DEVICE = re.compile(
+    r"(?:(?P<suffix>k|m|b|thousand|million)\s+)?(?:[x×*]\s*)?(?P<device>[a-z][a-z0-9 -]*?)"
+    r"(?:\s*(?:\bfor\b|\bx\b|[×*,])\s*(?P<time>\d+\.?\d*)\s*|[\s-]+)(?P<unit>[a-z]+)"
+    r"(?:\s*(?:at|@)\s*(?P<share>\d+\.?\d*)\s*%(?:\s*(?:utili[sz]ation|mfu))?)?"
+)
+
+
+@dataclass(frozen=True)
+class Reading:
+    """A number that somebody typed: its value, and in words how it was read."""
+
+    value: float
+    note: str
+
+
+def parse_number(text: str, what: str = "number") -> float:
+    """The value of ``text``: 2M, 1.5k, 1e6, 10^6, 2 × 10^6, 3,000,000. A suffix is k, M, B or T in either case.
+
+    ``what`` names the field in the sentence of the PlannerError.
+    """
+    value, rest = _leading(text, what, NUMBER_EXAMPLES)
+    unit = rest.strip().lower()
+    if unit and unit not in SUFFIXES:
+        raise _unreadable(text, what, NUMBER_EXAMPLES)
+    return _finite(value * SUFFIXES.get(unit, 1.0), text, what, NUMBER_EXAMPLES)
+
+
+def parse_flops(text: str, what: str = "budget") -> Reading:
+    """FLOPs from ``text``: a number, a number of k..RFLOP, PFLOP/s-days, or hours of a known accelerator.
+
+    Hours count the device's dense peak times the utilisation (40 % unless "at 35 %" says otherwise); the note says so.
+    """
+    value, rest = _leading(text, what, FLOP_EXAMPLES)
+    reading = _read_compute(value, rest.strip().lower(), text, what)
+    return Reading(_finite(reading.value, text, what, FLOP_EXAMPLES), reading.note)
+
+
+def _leading(text: str, what: str, examples: str) -> tuple[float, str]:
+    """The number that ``text`` starts with, and the rest."""
+    plain = re.sub("[⁻⁺]?[⁰¹²³⁴⁵⁶⁷⁸⁹]+", lambda m: "^" + m[0].translate(_SUPERSCRIPTS), text[:LONGEST])
+    plain = plain.replace("\u2212", "-").replace("\u00a0", " ").replace("\u202f", " ")
+    found = _NUMBER.match(plain)
+    if not found or len(text) > LONGEST:
+        raise _unreadable(text, what, examples)
+    typed = found["plain"] or f"{found['mantissa'] or 1}e{found['power']}"
+    return float(found["sign"] + re.sub(r"[, _']", "", typed)), plain[found.end() :]
+
+
+def _read_compute(value: float, unit: str, text: str, what: str) -> Reading:
+    if not unit or unit in SUFFIXES:
+        return Reading(value * SUFFIXES.get(unit, 1.0), "FLOPs")
+    if found := _FLOP.fullmatch(unit) or _SHORT_RATE.fullmatch(unit):
+        return _read_flop(value, found, text, what)
+    if found := _DEVICE.fullmatch(unit):
+        return _read_hours(value, found, text, what)
+    raise _unreadable(text, what, FLOP_EXAMPLES)
+
+
+def _read_flop(value: float, found: re.Match[str], text: str, what: str) -> Reading:
+    prefix, rest = found["prefix"], found["rest"].strip(" -·*x")
+    if prefix not in PREFIXES:
+        raise _unreadable(text, what, FLOP_EXAMPLES)
+    if "rate" in found.re.groupindex and not found["rate"] and not rest:
+        return Reading(value * PREFIXES[prefix], "FLOPs")
+    seconds = _seconds(rest)
+    if seconds is None:
+        raise PlannerError(f"The {what} {text!r} is a rate, not an amount: add a time, as in 5 PFLOP/s-days.")
+    return Reading(
+        value * PREFIXES[prefix] * seconds, f"{power10(value * PREFIXES[prefix])} FLOP/s for one {rest.rstrip('s')}"
+    )
+
+
+def _read_hours(value: float, found: re.Match[str], text: str, what: str) -> Reading:
+    seconds, device = _seconds(found["unit"]), accelerator(found["device"])
+    if seconds is None:
+        raise _unreadable(text, what, FLOP_EXAMPLES)
+    if device is None:
+        known = ", ".join(a.name for a in ACCELERATORS)
+        raise PlannerError(f"The {what} {text!r} names a device that is not in the table: use one of {known}.")
+    share = float(found["share"]) / 100 if found["share"] else UTILISATION
+    if not 0 < share <= 1:
+        raise PlannerError(f"The {what} {text!r} needs a utilisation above 0 % and at most 100 %.")
+    devices = value * SUFFIXES.get(found["suffix"] or "", 1.0)
+    assumed = "" if found["share"] else ", assumed"
+    return Reading(
+        devices * float(found["time"] or 1.0) * seconds * device.peak * share,
+        f"{si(device.peak)}FLOP/s dense {device.precision} peak of {device.name} ({device.source}, {PEAKS_OF}) "
+        f"at {100 * share:.3g} % utilisation{assumed}",
+    )
+
+
+def _seconds(unit: str) -> float | None:
+    """Seconds in a unit of time, singular or plural; None where it is none."""
+    return SECONDS.get(unit) or SECONDS.get(unit.removesuffix("s"))
+
+
+def _finite(value: float, text: str, what: str, examples: str) -> float:
+    if not math.isfinite(value):
+        raise _unreadable(text, what, examples)
+    return value
+
+
+def _unreadable(text: str, what: str, examples: str) -> PlannerError:
+    shown = text[:40] + ("..." if len(text) > 40 else "")
+    return PlannerError(f"The {what} {shown!r} cannot be read as a number: write it like {examples}.")
+
+
+def digits(value: float, interval: tuple[float, float] | None) -> int:
+    """Decimals that ``value`` deserves: two significant digits of the interval's shorter finite half, else three of
+    the value; negative means tens, hundreds, ..."""
+    halves = [abs(end - value) for end in interval or () if math.isfinite(end) and end != value]
+    size, keep = (min(halves), 2) if halves else (abs(value), 3)
+    if not (math.isfinite(size) and size > 0):
+        return 2
+    return keep - 1 - math.floor(math.log10(float(f"{size:.2e}")))
+
+
+def rounded(value: float, interval: tuple[float, float] | None = None) -> str:
+    """``value`` with the digits that its interval deserves: 0.34731 in (0.331, 0.363) is 0.347."""
+    if not math.isfinite(value):
+        return "∞" if value > 0 else "-∞" if value < 0 else "unknown"
+    places = digits(value, interval)
+    if abs(value) >= 1e6 or 0 < abs(value) < 1e-4:
+        exponent = math.floor(math.log10(abs(value)))
+        return power10(value, max(1, min(places + exponent + 1, 15)))
+    return f"{round(value, places):.{max(0, min(places, 15))}f}"
+
+
+def si(value: float, significant: int = 3) -> str:
+    """``value`` with an SI prefix and a blank for the unit that follows: 1.23 G, 60.0 m; "1.00 " without one."""
+    scale, prefix = _scale(value, significant, ("", "k", "M", "G", "T", "P", "E", "Z", "Y", "R"))
+    return f"{_significant(scale, significant)} {prefix}"
+
+
+def count(value: float, significant: int = 2) -> str:
+    """A count as people say it: 950, 1.9 k, 2.0 M, 70 B, 8.8 T; powers of ten beyond 10^15."""
+    if not math.isfinite(value) or abs(value) >= 1e15 or 0 < abs(value) < 0.01:
+        return power10(value, significant)
+    if value == round(value) and abs(value) < 1000:
+        return f"{value:.0f}"
+    scale, prefix = _scale(value, significant, ("", "k", "M", "B", "T"))
+    return f"{_significant(scale, significant)} {prefix}".rstrip()
+
+
+def _scale(value: float, significant: int, prefixes: tuple[str, ...]) -> tuple[float, str]:
+    """``value`` as a number of the largest prefix that it reaches once it is rounded."""
+    if not math.isfinite(value) or value == 0:
+        return value, ""
+    value = float(f"{value:.{significant - 1}e}")
+    step = min(max(math.floor(math.log10(abs(value)) / 3 + 1e-12), 0), len(prefixes) - 1)
+    return value / 10.0 ** (3 * step), prefixes[step]
+
+
+def _significant(value: float, significant: int) -> str:
+    """Plain digits: 1.9, 70, 950 (never 9.5e+02)."""
+    if not math.isfinite(value) or value == 0:
+        return f"{value:g}"
+    places = significant - 1 - math.floor(math.log10(abs(value)) + 1e-12)
+    return f"{round(value, places):.{max(places, 0)}f}"
+
+
+def power10(value: float, significant: int = 3) -> str:
+    """``value`` as a power of ten in plain text: 5.76 × 10²³, 10²⁰."""
+    return _power10(value, significant, "{m} × 10{e}", "10{e}", lambda e: str(e).translate(_TO_SUPERSCRIPT))
+
+
+def power10_html(value: float, significant: int = 3) -> str:
+    """``value`` as a power of ten for figures and pages: 5.76 × 10<sup>23</sup>."""
+    return _power10(value, significant, "{m} × 10<sup>{e}</sup>", "10<sup>{e}</sup>", str)
+
+
+def power10_latex(value: float, significant: int = 3) -> str:
+    """``value`` as a power of ten for LaTeX, in math mode: 5.76 \\times 10^{23}."""
+    return _power10(value, significant, r"{m} \times 10^{{{e}}}", r"10^{{{e}}}", str)
+
+
+def _power10(value: float, significant: int, both: str, alone: str, show: Callable[[int], str]) -> str:
+    if not math.isfinite(value):
+        return "∞" if value > 0 else "-∞" if value < 0 else "unknown"
+    if value == 0:
+        return "0"
+    mantissa, _, exponent = f"{value:.{significant - 1}e}".partition("e")
+    form = alone if float(mantissa) == 1 else both
+    return form.format(m=mantissa, e=show(int(exponent)))
+
+
+def flops(value: float) -> str:
+    """FLOPs for people: 10²⁰ FLOPs."""
+    return f"{power10(value)} FLOPs"
+
+
+def duration(seconds: float) -> str:
+    """A length of time in the unit that suits it: 85 s, 14 min, 3.2 h, 12 days, 2.1 years."""
+    if not math.isfinite(seconds):
+        return "∞" if seconds > 0 else "unknown"
+    for limit, unit, name in ((120, 1, "s"), (7200, 60, "min"), (172_800, 3600, "h"), (63_115_200, 86_400, "days")):
+        if seconds < limit:
+            return f"{seconds / unit:.2g} {name}" if seconds < 10 * unit else f"{seconds / unit:.0f} {name}"
+    years = seconds / SECONDS["year"]
+    return f"{years:.1f} years" if years < 100 else f"{power10(years, 2)} years"
