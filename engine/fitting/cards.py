@@ -74,7 +74,7 @@ def to_json(fit: Fit) -> Json:
             "where": fit.data.where,
             "direction": fit.data.direction,
         },
-        "compute": {"rule": fit.compute.rule, "n_p": fit.compute.n_p},
+        "compute": fit.compute.to_json(),
         "warnings": [{"code": w.code, "text": w.text} for w in fit.warnings],
         "spec": fit.spec.model_dump(mode="json"),
     }
@@ -150,4 +150,4 @@ def _data(raw: Mapping[str, Any]) -> FitData:
 
 
 def _compute(raw: Mapping[str, Any]) -> ComputeRule:
-    return compute_rule(str(raw.get("rule", "6ND")), float(raw.get("n_p") or 1.0))
+    return compute_rule(str(raw.get("rule", "6ND")), float(raw.get("n_p") or 1.0), str(raw.get("formula") or ""))
