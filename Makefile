@@ -1,0 +1,64 @@
+# make run | test | check | bench | lock | clean. Needs Python 3.11 or newer with pip, and make; everything else goes to .venv.
+
+PYTHON ?= $(shell command -v python3.11 || command -v python3)
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check --no-input
+ARGS ?=
+
+.PHONY: run test check bench lock browser clean python
+
+run: $(VENV)/run.stamp
+	@$(BIN)/isoplan app $(ARGS)
+
+test: check browser
+	$(BIN)/python -m pytest -rs $(ARGS)
+
+check: $(VENV)/dev.stamp
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+bench: $(VENV)/dev.stamp
+	$(BIN)/python -m benchmarks $(ARGS)
+
+$(VENV)/run.stamp: requirements.lock pyproject.toml | $(BIN)/python
+	$(PIP) install --quiet -r requirements.lock
+	$(PIP) install --quiet --no-deps --no-build-isolation -e .
+	@touch $@
+
+$(VENV)/dev.stamp: requirements-dev.lock $(VENV)/run.stamp
+	$(PIP) install --quiet -r requirements-dev.lock
+	@touch $@
+
+# A half-made or broken environment is made again.
+$(BIN)/python: | python
+	@$(BIN)/python -c "import pip" 2>/dev/null || "$(PYTHON)" -m venv --clear $(VENV)
+
+python:
+	@[ -n "$(PYTHON)" ] || { echo "Isoplan needs Python 3.11 or newer: install it, or say where it is with make PYTHON=/path/to/python3." >&2; exit 1; }
+	@"$(PYTHON)" -c "import sys; sys.exit(sys.version_info < (3, 11))" || { echo "Isoplan needs Python 3.11 or newer, and $(PYTHON) is older: say where another one is with make PYTHON=/path/to/python3." >&2; exit 1; }
+	@"$(PYTHON)" -c "import venv, ensurepip" 2>/dev/null || { echo "$(PYTHON) has no venv module: install it (Debian, Ubuntu: apt-get install python3-venv) and run make again." >&2; exit 1; }
+
+# Browser tests drive the system's chromium; without one they are skipped, unless ISOPLAN_STRICT asks for them.
+browser:
+	@for name in chromium chromium-browser google-chrome google-chrome-stable; do command -v $$name >/dev/null 2>&1 && exit 0; done; \
+	if [ "$$(id -u)" = 0 ]; then sudo=; elif sudo -n true 2>/dev/null; then sudo="sudo -n"; else sudo=no; fi; \
+	if [ "$$sudo" != no ] && command -v apt-get >/dev/null 2>&1; then \
+	  echo "Installing chromium for the browser tests"; \
+	  $$sudo apt-get update -qq && DEBIAN_FRONTEND=noninteractive $$sudo apt-get install -y -qq --no-install-recommends chromium fonts-liberation >/dev/null && exit 0; \
+	fi; \
+	echo "For the browser tests install chromium (Debian: apt-get install chromium; macOS: brew install --cask chromium) and run make test again." >&2
+
+# The newest versions that pyproject.toml allows, without hashes, hosts and local versions, so that every platform reads them.
+lock: python
+	rm -rf build/lock
+	"$(PYTHON)" -m venv build/lock
+	build/lock/bin/python -m pip install --quiet "setuptools>=77" .
+	build/lock/bin/python -m pip freeze --all --exclude pip --exclude isoplan | sed 's/+[^ ;]*//' > requirements.lock
+	build/lock/bin/python -m pip install --quiet -c requirements.lock ".[dev]"
+	build/lock/bin/python -m pip freeze --all --exclude pip --exclude isoplan | sed 's/+[^ ;]*//' > requirements-dev.lock
+	rm -rf build/lock
+
+clean:
+	rm -rf $(VENV) build dist *.egg-info
