@@ -117,8 +117,12 @@ def recommender_isoflop(rng: np.random.Generator) -> tuple[list[str], Rows, dict
             run = f"C{optimum['budget_flops']}-{i + 1}"
             cells = (f"{x:.6f}" for x in (loss[i], *(m[i] for m in ranking)))
             rows.append([run, optimum["budget_flops"], f"{n:.0f}", f"{d:.0f}", f"{6 * n * d:.12g}", *cells])
+    C, N_best = (np.array([float(o[k]) for o in optima]) for k in ("budget_flops", "N"))
+    a, log_k = np.polyfit(np.log(C), np.log(N_best), 1)
+    k = float(np.exp(log_k))
     truth = {
         "law": "isoflop",
+        "frontier": {name: float(f"{x:.6g}") for name, x in (("k", k), ("a", a), ("k_D", 1 / (6 * k)), ("b", 1 - a))},
         "minima": [
             {"budget": float(o["budget_flops"]), "N": float(o["N"]), "loss": f}
             for o, f in zip(optima, floors, strict=True)
@@ -149,7 +153,11 @@ def jets_repetition(rng: np.random.Generator) -> tuple[list[str], Rows, dict[str
             for seed, z in enumerate(rng.standard_normal(REPEATS)):
                 run = f"f{features}-p{particles}-U{jets}-s{seed}"
                 rows.append([run, name, features, particles, jets, seed, f"{loss * np.exp(NOISE * z):.6f}"])
-    truth = {"law": "power", "axis": "D", "groups": laws, "noise": NOISE}
+    groups = {
+        name: {"K": v["L_inf"], "X_c": float(f"{v['B_rep'] ** (1 / v['beta_rep']):.6g}"), "alpha": v["beta_rep"]}
+        for name, v in laws.items()
+    }
+    truth = {"law": "power", "axis": "D", "groups": groups, "noise": NOISE}
     return ["run", "inputs", "features", "particles", "unique_jets", "seed", "loss"], rows, truth
 
 
