@@ -1,0 +1,57 @@
+"""Import, hash and role guess of a million-row CSV against DuckDB's own ``read_csv`` of the same file."""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from pathlib import Path
+
+import duckdb
+
+from benchmarks.report import Report, quantile
+from benchmarks.tables import write_runs
+from engine.store import tables
+from engine.store.database import open_workspace
+
+ROWS, RUNS = 1_000_000, 5
+
+
+def run() -> Report:
+    """Five pairs in turn, each into a database file of its own."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        csv = write_runs(folder / "runs.csv", ROWS)
+        pairs = [(_peer(csv, folder / f"peer{i}.duckdb"), _ours(csv, folder / f"ours{i}")) for i in range(RUNS)]
+    peers, ours = zip(*pairs, strict=True)
+    ratio = quantile([o / p for p, o in pairs], 0.5)
+    return Report(
+        f"Import of {ROWS:,} rows",
+        "Bytes kept and hashed, columns read and summarised, roles guessed; against `CREATE TABLE AS SELECT * FROM "
+        f"read_csv(...)` of the same file. Median of {RUNS} pairs. Goal: at most 4 times.",
+        ("what", "seconds"),
+        (
+            ("DuckDB read_csv", f"{quantile(peers, 0.5):.2f}"),
+            ("Isoplan import", f"{quantile(ours, 0.5):.2f}"),
+            ("ratio (median of pairs)", f"{ratio:.2f}"),
+        ),
+    )
+
+
+def _peer(csv: Path, file: Path) -> float:
+    start = time.perf_counter()
+    with duckdb.connect(str(file)) as connection:
+        connection.execute("CREATE TABLE runs AS SELECT * FROM read_csv(?)", [str(csv)])
+    return time.perf_counter() - start
+
+
+def _ours(csv: Path, folder: Path) -> float:
+    db = open_workspace(folder)
+    try:
+        start = time.perf_counter()
+        info = tables.add(db, csv, csv.name)
+        roles = tables.roles(db, info.id)
+        seconds = time.perf_counter() - start
+    finally:
+        db.close()
+    assert (info.rows, roles.N, roles.loss) == (ROWS, "params", "val_loss")
+    return seconds
