@@ -1,0 +1,233 @@
+"""A server and a browser for the tests that drive one, and the rule that no page may leave an error behind."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from urllib.error import URLError
+from urllib.request import urlopen
+
+import pytest
+from playwright.sync_api import Browser, ConsoleMessage, Page, Request, Response, sync_playwright
+
+from tests.conftest import skip_or_fail
+
+NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+MAC = Path("/Applications/Google Chrome.app/Contents/MacOS/Google Chrome")
+FLAGS = (
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-background-networking",
+    "--no-first-run",
+    "--disable-component-update",
+    "--disable-sync",
+)
+PAGES = {"": "Home", "data": "Data", "fit": "Fit", "explore": "Explore", "plan": "Plan"}
+READY_S = 30.0
+
+
+@dataclass(frozen=True)
+class Server:
+    """A running ``isoplan app``: its address, process and workspace. ``output`` is what it printed."""
+
+    url: str
+    process: subprocess.Popen[bytes]
+    workspace: Path
+    output: Path
+
+
+@contextmanager
+def running(workspace: Path, *options: str, env: dict[str, str] | None = None) -> Iterator[Server]:
+    """``isoplan app`` on a free port and ``workspace``; it is stopped as a user would, and must end within 10 s."""
+    port = free_port()
+    output = workspace.with_name(workspace.name + ".out")
+    command = [str(Path(sys.executable).with_name("isoplan")), "app", "--no-browser", "--port", str(port)]
+    with output.open("wb") as sink:
+        process = subprocess.Popen(
+            [*command, "--workspace", str(workspace), *options],
+            stdout=sink,
+            stderr=subprocess.STDOUT,
+            env={**os.environ, **(env or {})},
+        )
+    server = Server(f"http://localhost:{port}", process, workspace, output)
+    try:
+        wait_healthy(server)
+        yield server
+    finally:
+        process.send_signal(signal.SIGTERM)
+        try:
+            process.wait(10)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+            pytest.fail("the server did not end within 10 s of SIGTERM")
+
+
+def free_port() -> int:
+    """A TCP port of this machine that nobody listens on."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def wait_healthy(server: Server, seconds: float = READY_S) -> None:
+    """Wait until the server answers; fail with what it printed when it ends instead."""
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        if server.process.poll() is not None:
+            pytest.fail(f"the server ended: {server.output.read_text()}")
+        try:
+            with urlopen(server.url + "/healthz", timeout=1) as answer:
+                if answer.status == 200:
+                    return
+        except (URLError, OSError):
+            time.sleep(0.05)
+    pytest.fail(f"the server did not answer within {seconds} s: {server.output.read_text()}")
+
+
+@pytest.fixture(scope="session")
+def chromium() -> Iterator[Browser]:
+    """The system's chromium, headless."""
+    path = next((found for name in NAMES if (found := shutil.which(name))), str(MAC) if MAC.exists() else None)
+    if path is None:
+        skip_or_fail("browser", "no chromium on this machine: run `make browser`, or install it")
+    with sync_playwright() as play:
+        browser = play.chromium.launch(executable_path=path, args=list(FLAGS))
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """One server for the tests of a module, on a workspace of its own."""
+    with running(tmp_path_factory.mktemp("server") / "workspace") as found:
+        yield found
+
+
+@dataclass
+class Faults:
+    """What a page did wrong; ``allow`` holds patterns of what a test provokes on purpose."""
+
+    seen: list[str] = field(default_factory=list)
+    allow: list[str] = field(default_factory=list)
+
+    def watch(self, page: Page) -> None:
+        """Write down console errors and warnings about resources, page errors, failed and refused requests."""
+        page.on("console", self._console)
+        page.on("pageerror", lambda error: self.seen.append(f"page error: {error}"))
+        page.on("requestfailed", self._failed)
+        page.on("response", self._response)
+
+    def _console(self, message: ConsoleMessage) -> None:
+        if message.type == "error":
+            self.seen.append(f"console: {message.text}")
+
+    def _failed(self, request: Request) -> None:
+        # A navigation away cuts off what was under way; that is the browser's doing.
+        if "ERR_ABORTED" not in (request.failure or ""):
+            self.seen.append(f"request failed: {request.url} ({request.failure})")
+
+    def _response(self, response: Response) -> None:
+        if response.status >= 400:
+            self.seen.append(f"{response.status}: {response.url}")
+
+    def left(self) -> list[str]:
+        """The faults that no pattern allows."""
+        return [text for text in self.seen if not any(re.search(pattern, text) for pattern in self.allow)]
+
+
+@pytest.fixture
+def faults() -> Faults:
+    """What goes wrong in this test's pages; ``page`` and ``open_page`` assert at the end that nothing did."""
+    return Faults()
+
+
+@pytest.fixture
+def open_page(chromium: Browser, faults: Faults) -> Iterator[Callable[..., Page]]:
+    """Opens pages in fresh browser contexts: ``open_page(scheme="dark", width=1024, height=800)``."""
+    contexts = []
+
+    def opened(scheme: str = "light", width: int = 1280, height: int = 900, **options: Any) -> Page:
+        context = chromium.new_context(
+            color_scheme="dark" if scheme == "dark" else "light",
+            viewport={"width": width, "height": height},
+            accept_downloads=True,
+            **options,
+        )
+        contexts.append(context)
+        page = context.new_page()
+        page.set_default_timeout(READY_S * 1000)
+        faults.watch(page)
+        return page
+
+    yield opened
+    for context in contexts:
+        context.close()
+    assert not faults.left(), "\n".join(faults.left())
+
+
+@pytest.fixture
+def page(open_page: Callable[..., Page]) -> Page:
+    """A page in light colours, 1280 x 900."""
+    return open_page()
+
+
+def visit(page: Page, server: Server, path: str = "") -> None:
+    """Open ``path`` (page and query) of the server and wait until it is drawn."""
+    page.goto(f"{server.url}/{path}")
+    wait_ready(page)
+
+
+def wait_ready(page: Page, seconds: float = READY_S) -> None:
+    """Wait until the script has run to its end, nothing is stale, and every figure on the page has drawn."""
+    page.wait_for_selector('[data-testid="stApp"][data-test-script-state="notRunning"]', timeout=seconds * 1000)
+    page.wait_for_function(_DRAWN, timeout=seconds * 1000)
+
+
+# A script may start again within a moment of its end (a rerun after a bound value), so ready means ready for 150 ms.
+_DRAWN = """
+() => {
+  const app = document.querySelector('[data-testid="stApp"]');
+  const idle = app && app.dataset.testScriptState === 'notRunning'
+    && !document.querySelector('[data-testid="stSkeleton"], [data-testid="stAppSkeleton"]')
+    && !document.querySelector('[data-stale="true"]');
+  const charts = [...document.querySelectorAll('[data-testid="stPlotlyChart"]')];
+  const drawn = charts.every(c => c.offsetParent === null || c.querySelector('.js-plotly-plot .main-svg'));
+  const now = performance.now();
+  if (!(idle && drawn)) { window.__readySince = undefined; return false; }
+  window.__readySince ??= now;
+  return now - window.__readySince > 150;
+}
+"""
+
+
+def drawn_traces(page: Page) -> list[int]:
+    """The number of drawn traces of every figure on the page, in order."""
+    return [int(n) for n in page.evaluate(_TRACES)]
+
+
+_TRACES = """
+() => [...document.querySelectorAll('.js-plotly-plot')].map(
+  g => g.querySelectorAll('.trace, .contour, .heatmaplayer image, .hm image, .gl-canvas, .surface').length)
+"""
+
+
+def scrolls_sideways(page: Page) -> bool:
+    """Whether the page is wider than its window."""
+    return bool(
+        page.evaluate(
+            """() => [document.scrollingElement, document.querySelector('[data-testid="stMain"]')]
+                 .some(e => e && e.scrollWidth > e.clientWidth + 1)"""
+        )
+    )

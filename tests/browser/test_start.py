@@ -1,0 +1,36 @@
+"""The first request after a server start is a deep link to each page, in light and in dark."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page
+
+from tests.browser.conftest import PAGES, running, scrolls_sideways, visit
+
+BACKGROUND = {"light": "rgb(255, 255, 255)", "dark": "rgb(15, 23, 28)"}
+
+
+@pytest.mark.parametrize(("path", "scheme"), [*zip(PAGES, ["light", "dark"] * 3, strict=False), ("", "dark")])
+def test_the_first_request_is_a_deep_link(
+    path: str, scheme: str, tmp_path: Path, open_page: Callable[..., Page]
+) -> None:
+    seen: list[str] = []
+    with running(tmp_path / "workspace") as server:
+        page = open_page(scheme=scheme, width=1024)
+        page.on("framenavigated", lambda frame: seen.append(frame.url))
+        visit(page, server, path)
+        assert page.title() == f"{PAGES[path]} · Isoplan"
+        assert page.url.rstrip("/") == f"{server.url}/{path}".rstrip("/")
+        menu = page.locator('[data-testid="stSidebarNavLink"]')
+        assert [text.splitlines()[-1] for text in menu.all_inner_texts()] == list(PAGES.values())
+        current = page.locator('[data-testid="stSidebarNavLink"][aria-current="page"]')
+        assert [text.splitlines()[-1] for text in current.all_inner_texts()] == [PAGES[path]]
+        background = page.locator('[data-testid="stApp"]').evaluate("e => getComputedStyle(e).backgroundColor")
+        assert background == BACKGROUND[scheme]
+        assert page.locator("h1").count() >= 1
+        assert not page.locator('[role="dialog"]').count()
+        assert not scrolls_sideways(page)
+    assert len(set(seen)) == 1
