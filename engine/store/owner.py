@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import socket
 import subprocess
-import time
 from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -44,7 +43,7 @@ def process_start(pid: int) -> str | None:
     if os.name == "posix":
         listed = subprocess.run(["ps", "-o", "lstart=", "-p", str(pid)], capture_output=True, text=True, check=False)
         return listed.stdout.strip() or None
-    return time.strftime("%Y-%m-%d") if pid == os.getpid() else None
+    return None
 
 
 def this_process(url: str = "") -> Owner:

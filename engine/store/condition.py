@@ -1,0 +1,174 @@
+"""A row filter typed as SQL: read as one yes-or-no expression over a table's columns, run where it can do no harm.
+
+The grammar is a list of what is allowed; whatever else the parser finds is refused by name. The run happens in a second
+DuckDB in memory that holds only the columns that the condition names, with files, network and configuration locked.
+"""
+
+from __future__ import annotations
+
+import tempfile
+import threading
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import duckdb
+import numpy as np
+import sqlglot
+from sqlglot import exp
+
+from engine.errors import PlannerError
+from engine.schema import Ints
+from engine.store import sql
+from engine.store.catalog import columns as columns_of
+from engine.store.columns import ConversionKind
+from engine.store.database import Database
+from engine.store.mapping import unknown_column
+
+MAX_LENGTH = 2000
+MAX_NODES = 500
+SECONDS = 5.0
+MEMORY = "1GB"
+
+# fmt: off
+_YES_OR_NO: tuple[type[exp.Expr], ...] = (
+    exp.And, exp.Or, exp.Not, exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.Between, exp.In, exp.Like,
+    exp.ILike, exp.Is, exp.NullSafeEQ, exp.NullSafeNEQ, exp.Boolean, exp.Contains, exp.StartsWith, exp.RegexpLike, exp.IsNan,
+    exp.Column,
+)
+_VALUES: tuple[type[exp.Expr], ...] = (
+    exp.Literal, exp.Null, exp.Identifier, exp.Paren, exp.Neg, exp.Add, exp.Sub, exp.Mul, exp.Div, exp.IntDiv, exp.Mod,
+    exp.Pow, exp.Case, exp.If, exp.Cast, exp.TryCast, exp.DataType, exp.Abs, exp.Log, exp.Ln, exp.Exp, exp.Sqrt,
+    exp.Lower, exp.Upper, exp.Length, exp.Trim, exp.Coalesce, exp.Nullif, exp.Round, exp.Floor, exp.Ceil, exp.Least,
+    exp.Greatest,
+)
+# fmt: on
+_TYPES = (*exp.DataType.NUMERIC_TYPES, *exp.DataType.TEXT_TYPES, exp.DataType.Type.BOOLEAN)
+_HELP = "a condition compares columns with values, such as loss < 3 AND budget > 1e19"
+
+
+def check(condition: str, columns: Sequence[str]) -> str:
+    """The condition in terms of the stored columns (``c0``, ``c1``, ... in the order of ``columns``).
+
+    A name is looked up as it is spelt, then regardless of case where only one column fits. Raises PlannerError for
+    anything but one expression of columns, constants, comparisons, arithmetic and the listed functions.
+    """
+    tree = _parse(condition)
+    for node in tree.walk():
+        _check_node(node)
+    if not isinstance(tree.unnest(), _YES_OR_NO):
+        raise PlannerError(f"The condition {_short(condition)} is neither true nor false: {_HELP}.")
+
+    def physical(node: exp.Expr) -> exp.Expr:
+        return exp.column(f"c{_resolve(node, columns)}") if isinstance(node, exp.Column) else node
+
+    return tree.transform(physical).sql("duckdb", comments=False)
+
+
+def matching_rows(
+    db: Database, table_id: str, condition: str, conversions: Mapping[str, ConversionKind] | None = None
+) -> Ints:
+    """Ids of the rows for which ``condition`` is true, in order; withdrawn rows are not looked at here.
+
+    ``conversions`` names text columns that are to be compared as numbers. Raises PlannerError as :func:`check` does,
+    and when the condition cannot be evaluated or takes longer than ``SECONDS``.
+    """
+    known = columns_of(db, table_id)
+    checked = check(condition, [c.name for c in known])
+    used = sorted({int(c.name[1:]) for c in sqlglot.parse_one(checked, dialect="duckdb").find_all(exp.Column)})
+    fields = ["rid"]
+    for i in used:
+        kind = (conversions or {}).get(known[i].name)
+        fields.append(f"{sql.numeric(known[i], i, kind)} AS c{i}" if kind else f"c{i}")
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "rows.parquet"
+        with db.read() as cursor:
+            query = f"SELECT {', '.join(fields)} FROM {sql.data(table_id)} ORDER BY rid"
+            cursor.execute(f"COPY ({query}) TO {sql.text(str(file))} (FORMAT parquet)")
+        return _evaluate(file, checked, condition)
+
+
+def _evaluate(file: Path, checked: str, condition: str) -> Ints:
+    sandbox = duckdb.connect(":memory:", config={"memory_limit": MEMORY, "autoload_known_extensions": False})
+    alarm = threading.Timer(SECONDS, sandbox.interrupt)
+    alarm.start()
+    try:
+        sandbox.execute(f"CREATE TABLE runs AS SELECT * FROM read_parquet({sql.path(file)})")
+        sandbox.execute("SET enable_external_access = false")
+        sandbox.execute("SET lock_configuration = true")
+        found = sandbox.execute(f"SELECT rid FROM runs WHERE ({checked}) ORDER BY rid").fetchnumpy()["rid"]
+        return np.asarray(found, dtype=np.int64)
+    except duckdb.InterruptException:
+        raise PlannerError(f"The condition {_short(condition)} took longer than {SECONDS:g} s: simplify it.") from None
+    except duckdb.Error as error:
+        raise PlannerError(
+            f"The condition {_short(condition)} cannot be evaluated ({_reason(error)}): "
+            "compare numbers with numbers and text with text in single quotes."
+        ) from None
+    finally:
+        alarm.cancel()
+        sandbox.close()
+
+
+def _parse(condition: str) -> exp.Expr:
+    if not condition.strip():
+        raise PlannerError(f"The condition is empty: {_HELP}.")
+    if len(condition) > MAX_LENGTH:
+        raise PlannerError(
+            f"The condition has {len(condition):,} characters and the limit is {MAX_LENGTH:,}: shorten it."
+        )
+    try:
+        found = sqlglot.parse(condition, dialect="duckdb")
+    except (sqlglot.errors.SqlglotError, RecursionError, ValueError):
+        raise PlannerError(
+            f'The condition {_short(condition)} cannot be read: {_HELP}; quote unusual names as in "Model Size" > 1e9.'
+        ) from None
+    if len(found) != 1 or found[0] is None:
+        raise PlannerError(f"The condition {_short(condition)} is more than one statement: remove the semicolon.")
+    if sum(1 for _ in found[0].walk()) > MAX_NODES:
+        raise PlannerError(f"The condition {_short(condition)} has too many terms: shorten it.")
+    return found[0]
+
+
+def _check_node(node: exp.Expr) -> None:
+    if type(node) not in (*_YES_OR_NO, *_VALUES):
+        raise PlannerError(f"The condition uses {_called(node)}, which is not allowed: {_HELP}.")
+    if isinstance(node, exp.DataType) and node.this not in _TYPES:
+        raise PlannerError(f"The condition casts to {node.sql('duckdb')}: cast to a number or to text only.")
+    if isinstance(node, exp.Column) and node.table:
+        raise PlannerError(f"The condition names {node.sql('duckdb')}: name columns without their table.")
+
+
+def _resolve(node: exp.Column, columns: Sequence[str]) -> int:
+    name = node.name
+    if name in columns:
+        return list(columns).index(name)
+    same = [i for i, column in enumerate(columns) if column.lower() == name.lower()]
+    if len(same) == 1:
+        return same[0]
+    if same:
+        listed = " and ".join(f'"{columns[i]}"' for i in same)
+        raise PlannerError(f"The condition names {name!r}, which could be {listed}: spell it as the column does.")
+    if node.this.quoted:
+        raise unknown_column(name, columns, "of the condition")
+    hint = str(unknown_column(name, columns, "of the condition"))
+    raise PlannerError(f"{hint.rstrip('.?')}{'?' if hint.endswith('?') else ';'} Text goes in single quotes.")
+
+
+def _called(node: exp.Expr) -> str:
+    if isinstance(node, exp.Anonymous):
+        return f"{node.name}()"
+    if isinstance(node, exp.Query):
+        return "a subquery or UNION"
+    if isinstance(node, exp.Func):
+        return f"{node.sql_name().lower()}()"
+    return type(node).__name__.upper()
+
+
+def _reason(error: duckdb.Error) -> str:
+    first = str(error).splitlines()[0]
+    return first.partition(": ")[2][:120].rstrip(".") or first[:120]
+
+
+def _short(condition: str) -> str:
+    line = " ".join(condition.split())
+    return repr(line if len(line) <= 60 else line[:59] + "…")

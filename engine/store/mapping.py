@@ -1,0 +1,58 @@
+"""Whether a mapping fits a table."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterator, Sequence
+
+from engine.errors import PlannerError
+from engine.schema import NUMERIC_ROLES, SINGLE_ROLES, Role, Roles
+from engine.store.columns import Column
+
+
+def check_roles(columns: Sequence[Column], roles: Roles) -> None:
+    """Raise PlannerError when ``roles`` names an unknown column, one column twice, or text where numbers are needed."""
+    known = {c.name: c for c in columns}
+    seen: dict[str, str] = {}
+    for role, name in uses(roles):
+        if name not in known:
+            raise unknown_column(name, known, f"for {role}")
+        if name in seen:
+            raise PlannerError(f"Column {name!r} is mapped to both {seen[name]} and {role}: choose one of them.")
+        seen[name] = str(role)
+        if role in (*NUMERIC_ROLES, Role.METRIC, Role.HYPER):
+            _check_number(known[name], role, roles)
+    for name in roles.conversions:
+        if name not in known:
+            raise unknown_column(name, known, "in the conversions")
+
+
+def uses(roles: Roles) -> Iterator[tuple[Role, str]]:
+    """Every (role, column) of a mapping."""
+    for role in SINGLE_ROLES:
+        name = roles.column(role)
+        if name is not None:
+            yield role, name
+    yield from ((Role.METRIC, metric.column) for metric in roles.metrics)
+    yield from ((Role.HYPER, name) for name in roles.hyper)
+
+
+def unknown_column(name: str, known: Sequence[str] | dict[str, Column], where: str) -> PlannerError:
+    """The sentence for a column that the table has not, with the closest names that it has."""
+    names = list(known)
+    lowered = {n.lower(): n for n in reversed(names)}
+    close = [lowered[n] for n in difflib.get_close_matches(name.lower(), list(lowered), n=3, cutoff=0.5)]
+    hint = f"did you mean {' or '.join(close)}?" if close else f"the columns are {', '.join(names[:12])}."
+    return PlannerError(f"Column {name!r} {where} is not in the table: {hint}")
+
+
+def _check_number(column: Column, role: Role, roles: Roles) -> None:
+    if column.kind in ("number", "bool") or (column.kind == "text" and column.name in roles.conversions):
+        return
+    what = "dates" if column.kind == "date" else "text"
+    example = f" such as {column.examples[0]!r}" if column.examples else ""
+    if column.conversion is not None:
+        way = f"agree to read it as numbers ({column.conversion.kind}) or choose another column"
+    else:
+        way = "choose a column of numbers"
+    raise PlannerError(f"Column {column.name!r} holds {what}{example} and {role} needs numbers: {way}.")

@@ -1,0 +1,76 @@
+"""Profiles of stored columns: range, gaps, examples and the conversion that a text column asks for. One pass each."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from engine.store import sql
+from engine.store.columns import Column, Conversion, ConversionKind, Kind
+from engine.store.database import Cursor
+
+KINDS: dict[str, Kind] = {"DOUBLE": "number", "BOOLEAN": "bool", "TIMESTAMP": "date", "VARCHAR": "text"}
+_SAMPLE = 10_000
+_TYPES_ORDER: tuple[ConversionKind, ...] = ("suffix", "thousands", "comma")
+
+
+def profile(cursor: Cursor, table: str, names: tuple[str, ...], types: tuple[str, ...]) -> tuple[Column, ...]:
+    """The columns of a data table (``c0``, ``c1``, ...) as they are, without guesses."""
+    fields = ", ".join(_statistics(i, kind) for i, kind in enumerate(types))
+    row = cursor.execute(f"SELECT {fields} FROM {table}").fetchone() or ()
+    first = cursor.execute(f"SELECT * EXCLUDE (rid) FROM {table} WHERE rid < 50 ORDER BY rid").fetchall()
+    columns = []
+    for i, (name, kind) in enumerate(zip(names, types, strict=True)):
+        statistics: dict[str, Any] = row[i]
+        examples = tuple(dict.fromkeys(_shown(r[i]) for r in first if r[i] is not None))[:3]
+        conversion = propose(cursor, table, f"c{i}") if kind == "VARCHAR" else None
+        columns.append(Column(name, KINDS[kind], examples=examples, conversion=conversion, **statistics))
+    return tuple(columns)
+
+
+def propose(cursor: Cursor, table: str, column: str) -> Conversion | None:
+    """How the text in ``column`` could be read as numbers; None when fewer than half of its cells could."""
+    sample = f"(SELECT {column} FROM {table} WHERE {column} IS NOT NULL LIMIT {_SAMPLE})"
+    cells, counts = _readable(cursor, sample, column)
+    if not cells or max(counts.values()) * 2 < cells:
+        return None
+    cells, counts = _readable(cursor, table, column)
+    kind = max(_TYPES_ORDER, key=lambda k: counts[k])
+    if counts[kind] * 2 < cells:
+        return None
+    value = sql.number(column, kind)
+    changes = f"{value} IS NOT NULL AND {value} IS DISTINCT FROM {sql.number(column)}"
+    failing = f"{column} IS NOT NULL AND {value} IS NULL"
+    found = cursor.execute(
+        f"""SELECT count(*) FILTER ({changes}), count(*) FILTER ({failing}),
+            (SELECT list(v) FROM (SELECT DISTINCT {column} AS v FROM {table} WHERE {failing} ORDER BY v LIMIT 3))
+            FROM {table}"""
+    ).fetchone()
+    assert found is not None
+    ambiguous = kind == "thousands" and found[0] > 0 and counts["comma"] == counts["thousands"]
+    return Conversion(kind, found[0], found[1], tuple(_shown(v) for v in found[2] or ()), ambiguous)
+
+
+def _readable(cursor: Cursor, relation: str, column: str) -> tuple[int, dict[ConversionKind, int]]:
+    """Cells that are not empty, and how many of them each conversion reads."""
+    fields = ", ".join(f"count({sql.number(column, kind)})" for kind in _TYPES_ORDER)
+    row = cursor.execute(f"SELECT count({column}), {fields} FROM {relation}").fetchone()
+    assert row is not None
+    return row[0], dict(zip(_TYPES_ORDER, row[1:], strict=True))
+
+
+def _statistics(position: int, kind: str) -> str:
+    c = f"c{position}"
+    distinct = f"approx_count_distinct({c})"
+    if kind != "DOUBLE":
+        return f"{{'missing': count(*) - count({c}), 'distinct': {distinct}}}"
+    finite = f"FILTER (isfinite({c}))"
+    return f"""{{'missing': count(*) - count({c}) + count(*) FILTER (isnan({c})), 'distinct': {distinct},
+        'minimum': min({c}) {finite}, 'maximum': max({c}) {finite}, 'infinite': count(*) FILTER (isinf({c})),
+        'whole': coalesce(bool_and({c} = floor({c})) {finite}, false)}}"""
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, float):
+        return f"{value:.0f}" if value.is_integer() and abs(value) < 1e15 else f"{value:.6g}"
+    shown = str(value)
+    return shown if len(shown) <= 40 else shown[:39] + "…"

@@ -1,0 +1,74 @@
+"""SQL expressions that more than one module of the store writes: quoting, column names, text read as numbers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from engine.store.columns import Column, ConversionKind
+
+_POWERS = {"k": 3, "m": 6, "b": 9, "g": 9, "t": 12, "p": 15}
+_SUFFIXED = r"^\s*([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*([kKmMbBgGtTpP])\s*$"
+_TEN_TO = r"^\s*(?:([+-]?(?:\d+\.?\d*|\.\d+))\s*[*x×]\s*)?10\^([+-]?\d+)\s*$"
+_COMMA = r"^\s*[+-]?(?:\d{1,3}(?:\.\d{3})+|\d+)?(?:,\d+)?(?:[eE][+-]?\d+)?\s*$"
+_GROUPED = r"^\s*[+-]?(?:\d+|\d{1,3}(?:[,'’ \x{00A0}\x{202F}]\d{3})+)(?:\.\d+)?(?:[eE][+-]?\d+)?\s*$"
+_SEPARATORS = r"[,'’ \x{00A0}\x{202F}]"
+
+
+def text(value: str) -> str:
+    """``value`` as an SQL string."""
+    return "'" + value.replace("'", "''") + "'"
+
+
+def name(value: str) -> str:
+    """``value`` as a quoted SQL identifier."""
+    return '"' + value.replace('"', '""') + '"'
+
+
+def path(file: Path) -> str:
+    """``file`` as an SQL string for a reading function, its own wildcard characters taken literally."""
+    return text("".join(f"[{c}]" if c in "*?[" else c for c in str(file.resolve())))
+
+
+def data(table_id: str) -> str:
+    """The name of the data table of a run table."""
+    return f"t_{table_id}"
+
+
+def number(column: str, kind: ConversionKind | None = None) -> str:
+    """An expression that reads the text ``column`` as a number, NULL where it cannot be read."""
+    plain = f"TRY_CAST({column} AS DOUBLE)"
+    if kind is None:
+        return plain
+    if kind == "comma":
+        swapped = f"replace(replace({column}, '.', ''), ',', '.')"
+        return f"CASE WHEN regexp_matches({column}, {text(_COMMA)}) THEN TRY_CAST({swapped} AS DOUBLE) END"
+    if kind == "thousands":
+        bare = f"regexp_replace(trim({column}), {text(_SEPARATORS)}, '', 'g')"
+        return f"CASE WHEN regexp_matches({column}, {text(_GROUPED)}) THEN TRY_CAST({bare} AS DOUBLE) END"
+    mantissa, suffix = (f"regexp_extract({column}, {text(_SUFFIXED)}, {i})" for i in (1, 2))
+    powers = " ".join(f"WHEN '{letter}' THEN 1e{power}" for letter, power in _POWERS.items())
+    suffixed = f"TRY_CAST({mantissa} AS DOUBLE) * CASE lower({suffix}) {powers} END"
+    factor, power = (f"regexp_extract({column}, {text(_TEN_TO)}, {i})" for i in (1, 2))
+    ten_to = f"TRY_CAST(coalesce(nullif({factor}, ''), '1') || 'e' || {power} AS DOUBLE)"
+    return f"coalesce({plain}, {suffixed}, {ten_to})"
+
+
+def numeric(column: Column, position: int, kind: ConversionKind | None = None) -> str:
+    """An expression for the float64 value of the stored column at ``position``; NULL where it has none."""
+    physical = f"c{position}"
+    if column.kind == "text":
+        return number(physical, kind)
+    if column.kind == "date":
+        return f"epoch({physical})"
+    return f"CAST({physical} AS DOUBLE)"
+
+
+def label(column: Column, position: int) -> str:
+    """An expression for the text of the stored column at ``position``: whole numbers without a decimal point."""
+    physical = f"c{position}"
+    if column.kind == "number":
+        whole = f"isfinite({physical}) AND {physical} = floor({physical}) AND abs({physical}) < 1e15"
+        return (
+            f"CASE WHEN {whole} THEN CAST(CAST({physical} AS BIGINT) AS VARCHAR) ELSE CAST({physical} AS VARCHAR) END"
+        )
+    return f"CAST({physical} AS VARCHAR)"

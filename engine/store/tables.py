@@ -1,0 +1,280 @@
+"""Run tables: import, look, map, append, withdraw. Rows are added or marked, never changed.
+
+A table's data lies in ``t_<id>`` under neutral column names; what the file calls its columns is kept beside it, so any
+name is fine. Ids follow from the bytes (and the sheet), so the same file has the same id in every workspace.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from engine.errors import PlannerError
+from engine.schema import Roles
+from engine.store import sources, sql
+from engine.store.catalog import INFO, TableInfo, columns, find, get, info_of, roles
+from engine.store.columns import COLUMNS, Column, Conversion
+from engine.store.condition import matching_rows
+from engine.store.database import Cursor, Database
+from engine.store.guess import guess_roles, with_guesses
+from engine.store.loading import Loaded, count, load, stored_types
+from engine.store.mapping import check_roles, unknown_column
+from engine.store.profile import profile
+from engine.store.text import MAX_COLUMNS
+from engine.store.uploads import MAX_UPLOAD_BYTES, received
+
+__all__ = ["MAX_COLUMNS", "MAX_UPLOAD_BYTES", "Column", "Conversion", "TableInfo", "add", "all", "append", "bring_back"]
+__all__ += ["by_name", "column_values", "columns", "delete", "frame", "get", "parts", "rename", "restore", "roles"]
+__all__ += ["set_roles", "withdraw", "withdrawn"]
+
+
+def parts(source: Path | bytes, name: str) -> tuple[str, ...]:
+    """Sheets of an Excel file, base tables of a DuckDB file, nothing for other formats."""
+    with received(source, name, None) as upload:
+        return sources.parts(upload)
+
+
+def add(
+    db: Database,
+    source: Path | bytes,
+    name: str,
+    *,
+    sheet: str | None = None,
+    inner: str | None = None,
+    read_only: bool = False,
+    provenance: str = "",
+) -> TableInfo:
+    """Import a file (or the bytes of an upload or a paste) called ``name``; the same bytes twice are one table.
+
+    ``sheet`` and ``inner`` choose a sheet of Excel and a base table of DuckDB. Raises PlannerError for a file that
+    cannot be read as a table, for one over ``MAX_UPLOAD_BYTES`` or ``MAX_COLUMNS``, and where a choice is needed.
+    """
+    with received(source, name, db.folder) as upload:
+        option = "sheet=" if upload.format == "excel" else "inner="
+        part = sources.choose(upload, sheet if upload.format == "excel" else inner, option)
+        table_id = hashlib.sha256(f"{upload.sha256}/{part}".encode()).hexdigest()[:12]
+        if (known := _known(db, table_id)) is not None:
+            return known
+        label = f"{Path(name).name} · {part}" if part else Path(name).name
+        fresh = TableInfo(table_id, label, 0, upload.sha256, name, _now(), read_only, False, provenance, ())
+        load(db, upload, part, sql.data(table_id), lambda cursor, loaded: _register(cursor, fresh, loaded))
+    return get(db, table_id)
+
+
+def all(db: Database, deleted: bool = False) -> list[TableInfo]:
+    """The tables of the store, newest first; with ``deleted`` the deleted ones."""
+    with db.read() as cursor:
+        rows = cursor.execute(f"SELECT {INFO} FROM tables WHERE deleted = ? ORDER BY created DESC, id", [deleted])
+        return [info_of(row) for row in rows.fetchall()]
+
+
+def by_name(db: Database, name: str) -> TableInfo:
+    """The newest table that is called ``name``; raises PlannerError when there is none."""
+    found = next((info for info in all(db) if info.name == name), None)
+    if found is None:
+        raise PlannerError(f"No table is called {name!r}: import it first.")
+    return found
+
+
+def rename(db: Database, table_id: str, name: str) -> TableInfo:
+    """Give a table another name."""
+    if not name.strip():
+        raise PlannerError("A table needs a name: type at least one letter.")
+    _changeable(db, table_id)
+    db.write(
+        lambda cursor: cursor.execute("UPDATE tables SET name = ? WHERE id = ?", [name.strip(), table_id]).rowcount
+    )
+    return get(db, table_id)
+
+
+def delete(db: Database, table_id: str) -> TableInfo:
+    """Put a table away; its rows stay until it is restored, and fits made from it go on working."""
+    return _set_deleted(db, table_id, True)
+
+
+def restore(db: Database, table_id: str) -> TableInfo:
+    """Bring a deleted table back."""
+    return _set_deleted(db, table_id, False)
+
+
+def column_values(db: Database, table_id: str, column: str, limit: int = 200) -> tuple[str, ...]:
+    """The distinct values of a column as text, the most frequent first, for choosing among them."""
+    known = columns(db, table_id)
+    position = _position(known, column)
+    shown = sql.label(known[position], position)
+    with db.read() as cursor:
+        rows = cursor.execute(
+            f"SELECT {shown} AS v FROM {sql.data(table_id)} WHERE c{position} IS NOT NULL "
+            f"GROUP BY v ORDER BY count(*) DESC, v LIMIT {int(limit)}"
+        ).fetchall()
+    return tuple(row[0] for row in rows)
+
+
+def set_roles(db: Database, table_id: str, roles: Roles) -> None:
+    """Set the mapping of a table (also of a read-only one: no row changes).
+
+    Raises PlannerError for an unknown column, a column with two roles, and text under a role that needs numbers.
+    """
+    check_roles(columns(db, table_id), roles)
+    body = roles.model_dump_json()
+    db.write(lambda cursor: cursor.execute("UPDATE tables SET roles = ? WHERE id = ?", [body, table_id]).rowcount)
+
+
+def append(db: Database, table_id: str, rows: pd.DataFrame) -> TableInfo:
+    """Add rows at the end; columns are matched by name and those left out stay empty.
+
+    Raises PlannerError for an unknown column, text in a column of numbers, and a read-only table.
+    """
+    _changeable(db, table_id)
+    known = columns(db, table_id)
+    positions = [_position(known, str(name)) for name in rows.columns]
+    if len(set(positions)) < len(positions):
+        raise PlannerError("The new rows name a column twice: name each column once.")
+    cells = [_cells(rows.iloc[:, i], known[p]) for i, p in enumerate(positions)]
+    table = sql.data(table_id)
+
+    def change(cursor: Cursor) -> None:
+        start = count(cursor, table)
+        fresh = pd.DataFrame({"rid": np.arange(start, start + len(rows))} | _named(positions, cells))
+        cursor.register("fresh", fresh)
+        names = ", ".join(["rid", *(f"c{p}" for p in positions)])
+        cursor.execute(f"INSERT INTO {table} ({names}) SELECT {names} FROM fresh")
+        cursor.unregister("fresh")
+        names_now = tuple(c.name for c in known)
+        profiled = with_guesses(profile(cursor, table, names_now, stored_types(cursor, table)))
+        body = COLUMNS.dump_json(profiled).decode()
+        cursor.execute("UPDATE tables SET nrows = ?, columns = ? WHERE id = ?", [count(cursor, table), body, table_id])
+
+    db.write(change)
+    return get(db, table_id)
+
+
+def withdraw(db: Database, table_id: str, row_ids: Sequence[int], reason: str) -> None:
+    """Mark rows as withdrawn, with a reason; new snapshots leave them out, old ones keep them."""
+    info = _changeable(db, table_id)
+    if not reason.strip():
+        raise PlannerError("Withdrawing a run needs a reason: type a few words.")
+    outside = next((i for i in row_ids if not 0 <= i < info.rows), None)
+    if outside is not None:
+        raise PlannerError(f"Row {outside} is not in {info.name}: its rows are 0 to {info.rows - 1}.")
+    marked = {row for row, _, _ in withdrawn(db, table_id)}
+    rows = [(table_id, int(i), reason.strip(), _now()) for i in dict.fromkeys(row_ids) if int(i) not in marked]
+    if rows:
+        db.write(lambda cursor: cursor.executemany("INSERT INTO withdrawn VALUES (?, ?, ?, ?)", rows).rowcount)
+
+
+def bring_back(db: Database, table_id: str, row_ids: Sequence[int]) -> None:
+    """Undo ``withdraw`` for some rows; rows that are not withdrawn stay as they are."""
+    _changeable(db, table_id)
+    chosen = [int(i) for i in row_ids]
+    query = "DELETE FROM withdrawn WHERE table_id = ? AND list_contains(?::BIGINT[], row_id)"
+    db.write(lambda cursor: cursor.execute(query, [table_id, chosen]).rowcount)
+
+
+def withdrawn(db: Database, table_id: str) -> list[tuple[int, str, datetime]]:
+    """The withdrawn rows of a table: id, reason, when."""
+    with db.read() as cursor:
+        query = "SELECT row_id, reason, moment FROM withdrawn WHERE table_id = ? ORDER BY row_id"
+        return [(row[0], row[1], row[2]) for row in cursor.execute(query, [table_id]).fetchall()]
+
+
+def frame(db: Database, table_id: str, *, limit: int = 1000, offset: int = 0, where: str | None = None) -> pd.DataFrame:
+    """Rows for display under their original names, the row id as index (called ``row id``).
+
+    ``where`` is an SQL condition, checked and run as in :mod:`engine.store.condition`.
+    """
+    known = columns(db, table_id)
+    table = sql.data(table_id)
+    with db.read() as cursor:
+        if where and where.strip():
+            from_id, chosen = 0, matching_rows(db, table_id, where)[offset : offset + limit]
+        else:
+            from_id, chosen = int(offset), None
+        if chosen is None:
+            rows = cursor.execute(f"SELECT * FROM {table} WHERE rid >= ? ORDER BY rid LIMIT ?", [from_id, int(limit)])
+        else:
+            query = f"SELECT * FROM {table} WHERE list_contains(?::BIGINT[], rid) ORDER BY rid"
+            rows = cursor.execute(query, [chosen.tolist()])
+        shown = rows.df()
+    shown = shown.set_index("rid").rename_axis("row id")
+    for i, column in enumerate(known):
+        if column.kind == "number" and column.whole:
+            shown[f"c{i}"] = _whole(shown[f"c{i}"])
+    shown.columns = pd.Index([c.name for c in known])
+    return shown
+
+
+def _register(cursor: Cursor, info: TableInfo, loaded: Loaded) -> None:
+    mapping = guess_roles(loaded.columns).model_dump_json()
+    stored = (info.id, info.name, loaded.rows, info.sha256, info.source, info.created, info.read_only, info.deleted)
+    details = (info.provenance, json.dumps(loaded.notes), COLUMNS.dump_json(loaded.columns).decode(), mapping)
+    cursor.execute(
+        f"INSERT INTO tables ({INFO}, columns, roles) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        [*stored, *details],
+    )
+
+
+def _known(db: Database, table_id: str) -> TableInfo | None:
+    """The table whose bytes came again; a deleted one is brought back."""
+    found = find(db, table_id)
+    if found is not None and found.deleted:
+        found = restore(db, table_id)
+    return replace(found, known=True) if found else None
+
+
+def _changeable(db: Database, table_id: str) -> TableInfo:
+    info = get(db, table_id)
+    if info.read_only:
+        raise PlannerError(f"{info.name} is a demo table and stays as it is: import a copy of your own to change it.")
+    return info
+
+
+def _set_deleted(db: Database, table_id: str, deleted: bool) -> TableInfo:
+    _changeable(db, table_id)
+    db.write(lambda cursor: cursor.execute("UPDATE tables SET deleted = ? WHERE id = ?", [deleted, table_id]).rowcount)
+    return get(db, table_id)
+
+
+def _position(known: Sequence[Column], name: str) -> int:
+    found = next((i for i, c in enumerate(known) if c.name == name), None)
+    if found is None:
+        raise unknown_column(name, [c.name for c in known], "of the new rows")
+    return found
+
+
+def _cells(values: pd.Series[Any], column: Column) -> pd.Series[Any]:
+    """New cells of one column in its stored type, None where empty."""
+    empty = values.isna()
+    try:
+        if column.kind == "number":
+            return pd.to_numeric(values).astype("float64")
+        if column.kind == "date":
+            return pd.to_datetime(values)
+    except (ValueError, TypeError) as error:
+        raise PlannerError(f"Column {column.name!r} holds numbers or dates and a new cell does not: {error}.") from None
+    if column.kind == "bool":
+        return values.astype("boolean")
+    return values.astype("object").where(empty, values.map(str)).where(~empty, None)
+
+
+def _named(positions: Sequence[int], cells: Sequence[pd.Series[Any]]) -> dict[str, Any]:
+    return {f"c{p}": series.array for p, series in zip(positions, cells, strict=True)}
+
+
+def _whole(values: pd.Series[Any]) -> pd.Series[Any]:
+    """Whole numbers without a decimal point; a column beyond 2^53 or with infinities stays as it is."""
+    finite = np.isfinite(values.to_numpy(dtype=float, na_value=0.0))
+    fits = finite.all() and values.abs().max() < 2**53
+    return values.astype("Int64") if fits or values.isna().all() else values
+
+
+def _now() -> datetime:
+    return datetime.now(UTC).replace(tzinfo=None)

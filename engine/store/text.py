@@ -1,0 +1,155 @@
+"""Delimited text: encoding, delimiter and header found here, so that a file reads the same way every time."""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import io
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+
+from engine.errors import PlannerError
+from engine.store import sql
+
+MAX_COLUMNS = 1000
+_CHUNK = 4 * 1024**2
+_DELIMITERS = ("\t", ";", ",", "|")
+# What pandas reads as missing; NaN itself is a number and is counted as missing later.
+MISSING = ("", "NA", "N/A", "n/a", "#N/A", "<NA>", "NULL", "null", "None")
+
+
+@dataclass(frozen=True)
+class Relation:
+    """Something to read: a query for columns ``c0``, ``c1``, ..., their names in the file, and notes for the user."""
+
+    query: str
+    names: tuple[str, ...]
+    notes: tuple[str, ...] = ()
+
+
+def relation(path: Path, name: str, scratch: Path) -> Relation:
+    """A delimited text file as a relation of text columns; ``scratch`` may take a copy in UTF-8.
+
+    Raises PlannerError when the file is not text, has no header of names or has too many columns.
+    """
+    path, notes = utf8(path, name, scratch)
+    header, blank, delimiter = _header(path, name)
+    names, renamed = tidy(header)
+    columns = ", ".join(f"'c{i}': 'VARCHAR'" for i in range(len(names)))
+    nulls = ", ".join(sql.text(m) for m in MISSING)
+    query = (
+        f"SELECT * FROM read_csv({sql.path(path)}, auto_detect = false, header = true, skip = {blank}, "
+        f"delim = {sql.text(delimiter)}, quote = '\"', escape = '\"', columns = {{{columns}}}, nullstr = [{nulls}])"
+    )
+    return Relation(query, names, (*notes, *renamed))
+
+
+def utf8(path: Path, name: str, scratch: Path) -> tuple[Path, tuple[str, ...]]:
+    """The file in UTF-8, itself or a copy in ``scratch``, and a note that names any other encoding."""
+    encoding = _encoding(path, name)
+    if encoding in ("utf-8", "utf-8-sig"):
+        return path, ()
+    copy = scratch / "utf-8"
+    try:
+        with path.open(encoding=encoding, newline="") as old, copy.open("w", encoding="utf-8", newline="") as new:
+            shutil.copyfileobj(old, new, _CHUNK)
+    except UnicodeError:
+        raise PlannerError(f"{name} is not readable text (tried UTF-8 and UTF-16): save it as UTF-8.") from None
+    shown = "Latin-1" if encoding == "latin-1" else "UTF-16"
+    return copy, (f"The file was read as {shown}; save it as UTF-8 if letters look wrong.",)
+
+
+def tidy(header: list[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Unique names for the columns of a header, and notes on those that had to be renamed."""
+    names: list[str] = []
+    notes: list[str] = []
+    for i, raw in enumerate(header, 1):
+        wanted = raw.strip() or f"column {i}"
+        unique, k = wanted, 2
+        while unique in names or (unique != wanted and unique in header):
+            unique, k = f"{wanted} ({k})", k + 1
+        names.append(unique)
+        if not raw.strip():
+            notes.append(f"Column {i} has no name and is called {unique!r}.")
+        elif unique != wanted:
+            notes.append(f"Column {i} repeats the name {wanted!r} and is called {unique!r}.")
+    return tuple(names), tuple(
+        notes if len(notes) < 4 else [*notes[:3], f"{len(notes) - 3} more columns were renamed."]
+    )
+
+
+def check_width(count: int, name: str) -> None:
+    """Raise PlannerError when a table has more columns than the store takes."""
+    if count > MAX_COLUMNS:
+        raise PlannerError(
+            f"{name} has {count:,} columns and the limit is {MAX_COLUMNS:,}: "
+            "keep the columns that describe a run, one row a run."
+        )
+
+
+def _encoding(path: Path, name: str) -> str:
+    with path.open("rb") as file:
+        head = file.read(4096)
+        if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+            return "utf-16"
+        if b"\0" in head:
+            return _unmarked_utf16(head, name)
+        file.seek(0)
+        decoder = codecs.getincrementaldecoder("utf-8")()
+        try:
+            while chunk := file.read(_CHUNK):
+                decoder.decode(chunk)
+                if b"\0" in chunk:
+                    raise PlannerError(f"{name} is not a table of text (it holds zero bytes): export it again as CSV.")
+            decoder.decode(b"", final=True)
+        except UnicodeDecodeError:
+            return "latin-1"
+    return "utf-8"
+
+
+def _unmarked_utf16(head: bytes, name: str) -> str:
+    even, odd = head[0::2].count(0), head[1::2].count(0)
+    half = len(head) // 4
+    if odd > half and even == 0:
+        return "utf-16-le"
+    if even > half and odd == 0:
+        return "utf-16-be"
+    raise PlannerError(f"{name} is not a table of text (it holds zero bytes): export it again as CSV.")
+
+
+def _header(path: Path, name: str) -> tuple[list[str], int, str]:
+    """The cells of the header, the blank lines before it, and the delimiter."""
+    with path.open(encoding="utf-8-sig", newline="") as file:
+        blank, line = 0, file.readline(_CHUNK)
+        while line and not line.strip():
+            blank, line = blank + 1, file.readline(_CHUNK)
+        if not line:
+            raise PlannerError(f"{name} holds only blank lines: choose a file with a header and at least one row.")
+        delimiter = _delimiter(line)
+        rest = file.read(65536)
+    try:
+        cells = next(csv.reader(io.StringIO(line + rest, newline=""), delimiter=delimiter, strict=True))
+    except csv.Error:
+        raise PlannerError(
+            f"The header of {name} cannot be read: look for a quotation mark that is not closed."
+        ) from None
+    check_width(len(cells), name)
+    if cells and all(_is_number(cell) for cell in cells):
+        raise PlannerError(f"The first line of {name} holds numbers and no names: add a header such as N,D,loss.")
+    return cells, blank, delimiter
+
+
+def _delimiter(line: str) -> str:
+    """The delimiter that occurs most often in the header, outside quotation marks."""
+    bare = "".join(line.split('"')[0::2])
+    best = max(_DELIMITERS, key=bare.count)
+    return best if best in bare else ","
+
+
+def _is_number(cell: str) -> bool:
+    try:
+        float(cell)
+    except ValueError:
+        return False
+    return True
