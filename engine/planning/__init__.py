@@ -1,0 +1,21 @@
+"""From a fit to a plan: what a budget buys, what a target costs."""
+
+from engine.planning.budget import plan_budget
+from engine.planning.plan import Flat, Plan, Question, read_plan, to_json
+from engine.planning.quantity import Quantity, beyond
+from engine.planning.target import floor_of, plan_target
+from engine.planning.text import Row, rows
+
+__all__ = [
+    "Flat",
+    "Plan",
+    "Quantity",
+    "Question",
+    "Row",
+    "beyond",
+    "floor_of",
+    "plan_budget",
+    "plan_target",
+    "read_plan",
+]
+__all__ += ["rows", "to_json"]

@@ -1,0 +1,114 @@
+"""The compute-optimal frontier of any law under any compute rule.
+
+Where C is proportional to N D the laws know it in closed form. Under a typed formula the optimum is where one more
+FLOP buys as much through N as through D: with N's term a N^-alpha, D's term b D^-beta and
+sigma = (dlnC/dlnN) / (dlnC/dlnD), alpha a N^-alpha = sigma beta b D^-beta. That is one root in one variable.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from engine.costs import FEWEST_SAMPLES, MOST_SAMPLES, ComputeRule, increasing_root
+from engine.errors import PlannerError
+from engine.laws import Law, Point
+from engine.laws.law import Const, Floats, Term, Values
+
+STEP = 1e-4
+"""Step in ln N and ln D for the slope of a formula; the error in N* is of the order of its square."""
+
+
+def frontier(law: Law, values: Values, C: Floats, rule: ComputeRule) -> Point:
+    """The least loss at ``C`` FLOPs: arrays of the shape that ``values`` and ``C`` broadcast to.
+
+    NaN where the law says nothing of N or D, or where no N and D spend ``C``. Raises PlannerError for a law without a
+    frontier.
+    """
+    if law.frontier is None:
+        raise PlannerError(
+            f"A law on {law.axis} alone does not say how to spend a budget: ask for a target loss, "
+            "or fit chinchilla, isoflop or a law on C."
+        )
+    if rule.proportional or not _two_axes(law):
+        return law.frontier(values, C, rule)
+    return _by_formula(law, values, C, rule)
+
+
+def least_compute(law: Law, values: Values, loss: Floats, rule: ComputeRule) -> Point:
+    """The least C that reaches ``loss``; inf where ``loss`` is at or below the floor. Shapes as for ``frontier``."""
+    if law.least_compute is None:
+        raise PlannerError(f"The law {law.name} does not say what a target costs: fit chinchilla, isoflop or power.")
+    if rule.proportional or not _two_axes(law):
+        return law.least_compute(values, loss, rule)
+    return _least_by_formula(law, values, loss, rule)
+
+
+def floor(law: Law, values: Values) -> Floats:
+    """The loss at infinite scale: the sum of the law's constants; zero where it has none."""
+    consts = [t.linear(values) for t in law.terms if isinstance(t, Const)]
+    return np.asarray(sum(consts, start=np.zeros(())), float)
+
+
+def _two_axes(law: Law) -> bool:
+    """Whether the law weighs N against D, so that the compute rule moves its optimum."""
+    return set(law.axes) == {"N", "D"}
+
+
+def _terms(law: Law, values: Values) -> tuple[tuple[Floats, Floats], tuple[Floats, Floats]]:
+    """Amplitude and exponent of the term in N and of the term in D. Raises PlannerError unless there is one of each."""
+    found: dict[str, list[Term]] = {"N": [], "D": []}
+    for term in law.terms:
+        if term.axis is not None:
+            found[term.axis].append(term)
+    if any(len(terms) != 1 for terms in found.values()):
+        raise PlannerError(f"The law {law.name} has no frontier under a formula: use the rule 6ND or 6npND.")
+    (n,), (d,) = found["N"], found["D"]
+    return (n.linear(values), values[str(n.exponent)]), (d.linear(values), values[str(d.exponent)])
+
+
+def _log_sigma(rule: ComputeRule, N: Floats, D: Floats) -> Floats:
+    """ln of (dlnC/dlnN) / (dlnC/dlnD), by central differences; NaN where C does not grow with both."""
+    up, down = np.exp(STEP), np.exp(-STEP)
+    by_n = np.log(rule.flops(N * up, D) / rule.flops(N * down, D))
+    by_d = np.log(rule.flops(N, D * up) / rule.flops(N, D * down))
+    return np.log(by_n / by_d)
+
+
+def _by_formula(law: Law, values: Values, C: Floats, rule: ComputeRule) -> Point:
+    (a, alpha), (b, beta) = _terms(law, values)
+    C, a, alpha, b, beta = np.broadcast_arrays(np.asarray(C, float), a, alpha, b, beta)
+
+    def imbalance(x: Floats) -> Floats:
+        """ln of what D buys over what N buys at ln N = x: grows with N."""
+        N = np.exp(x)
+        D = rule.samples(C, N)
+        known = np.where(np.isnan(D), 1.0, D)
+        gain = np.log(beta * b / (alpha * a)) - beta * np.log(known) + alpha * x + _log_sigma(rule, N, known)
+        too_large = rule.flops(N, np.full_like(N, FEWEST_SAMPLES)) > C
+        return np.where(np.isnan(D), np.where(too_large, np.inf, -np.inf), gain)
+
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        low, high = np.full(C.shape, np.log(FEWEST_SAMPLES)), np.full(C.shape, np.log(MOST_SAMPLES) / 2)
+        N = np.exp(increasing_root(imbalance, low, high))
+        D = rule.samples(C, N)
+        return Point(N, D, C + 0.0, floor(law, values) + a * N**-alpha + b * D**-beta)
+
+
+def _least_by_formula(law: Law, values: Values, loss: Floats, rule: ComputeRule) -> Point:
+    (a, alpha), (b, beta) = _terms(law, values)
+    excess = np.asarray(loss, float) - floor(law, values)
+    excess, a, alpha, b, beta = np.broadcast_arrays(excess, a, alpha, b, beta)
+
+    def sizes(t: Floats) -> tuple[Floats, Floats]:
+        """N and D that reach the loss when N's term is u = 1/(1 + e^-t) of the excess."""
+        N = np.exp(np.log(a * (1 + np.exp(-t)) / excess) / alpha)
+        return N, np.exp(np.log(b * (1 + np.exp(t)) / excess) / beta)
+
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        reach = excess > 0
+        ends = np.full(excess.shape, 60.0)
+        t = increasing_root(lambda t: t - np.log(beta / alpha) - _log_sigma(rule, *sizes(t)), -ends, ends)
+        N, D = sizes(t)
+        cost = rule.flops(np.where(reach, N, np.nan), np.where(reach, D, np.nan))
+    N, D, cost = (np.where(reach, x, np.inf) for x in (N, D, cost))
+    return Point(N, D, cost, np.asarray(loss, float) + 0.0 * excess)

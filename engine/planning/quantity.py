@@ -1,0 +1,117 @@
+"""One number of an answer: its value, its intervals, and how far beyond the data it lies."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from engine.errors import PlannerError
+from engine.fitting.intervals import Method, interval
+from engine.fitting.result import Fit, Interval
+from engine.laws.law import Floats
+
+UNPUBLISHED = "no interval: correlations unpublished"
+NOT_RESAMPLED = "no interval: the fit was made without resampling"
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """A number that a plan states.
+
+    ``value`` is None where the best fit has none (a target it cannot reach, an axis the law says nothing of).
+    An interval is None where there is none; an infinite end is unbounded, and both ends +inf mean that even its lower
+    end cannot be reached. ``beyond`` counts decades outside the range of the runs, 0 inside it and where the range is
+    not known. ``note`` says why something is missing.
+    """
+
+    value: float | None
+    ci68: Interval | None = None
+    ci95: Interval | None = None
+    unit: str = ""
+    beyond: float = 0.0
+    note: str = ""
+
+
+def beyond(value: float | None, span: Interval | None) -> float:
+    """Decades that ``value`` lies outside ``span`` = (low, high), either way; 0 inside it or where one is unknown."""
+    if value is None or span is None or not (0 < value < math.inf and 0 < span[0] <= span[1] < math.inf):
+        return 0.0
+    return max(0.0, math.log10(value / span[1]), math.log10(span[0] / value))
+
+
+def measure(fit: Fit, value: float, draws: Floats, unit: str, span: Interval | None = None) -> Quantity:
+    """A number from its best-fit ``value`` and its ``draws`` (r,), one a resample of ``fit``.
+
+    Infinite draws are resamples that cannot reach it: an interval's end beyond the share that can is infinite.
+    NaN draws are resamples for which it does not exist, and are left out.
+    """
+    known = value if math.isfinite(value) else None
+    ci68, ci95 = (_ends(value, draws, level, fit.spec.interval) for level in (0.68, 0.95))
+    note = "" if ci68 else no_interval(fit)
+    return Quantity(known, ci68, ci95, unit, beyond(known, span), note)
+
+
+def given(fit: Fit, value: float, unit: str, span: Interval | None = None) -> Quantity:
+    """A number that the question states: no uncertainty, so both ends are the value itself."""
+    ends = (value, value) if len(fit.resamples) else None
+    return Quantity(value, ends, ends, unit, beyond(value, span), "given")
+
+
+def unsaid(fit: Fit, unit: str, what: str) -> Quantity:
+    """A number that the law says nothing of."""
+    return Quantity(None, unit=unit, note=f"the law on {fit.law.axis} says nothing of {what}")
+
+
+def no_interval(fit: Fit) -> str:
+    """Why the numbers of ``fit`` have no interval."""
+    if len(fit.resamples):
+        return "no interval: too few resamples give this number"
+    return UNPUBLISHED if fit.objective is None else NOT_RESAMPLED
+
+
+def _ends(value: float, draws: Floats, level: float, method: Method) -> Interval | None:
+    ends = interval(value, draws, level, method)
+    if ends is None:
+        return None
+    draws = draws[~np.isnan(draws)]
+    reach = float(np.mean(np.isfinite(draws)))
+    low, high = (1 - level) / 2, (1 + level) / 2
+    return (ends[0] if low <= reach else math.inf, ends[1] if high <= reach else math.inf)
+
+
+def to_json(q: Quantity) -> dict[str, Any]:
+    """A quantity for JSON; null is an unbounded end, a missing interval or a missing value."""
+    return {
+        "value": q.value,
+        "ci68": _bounded(q.ci68),
+        "ci95": _bounded(q.ci95),
+        "beyond": q.beyond,
+        "unit": q.unit,
+        "note": q.note,
+    }
+
+
+def from_json(raw: Mapping[str, Any]) -> Quantity:
+    """The quantity in a JSON object. Raises PlannerError where it is none."""
+    try:
+        value = None if raw["value"] is None else float(raw["value"])
+        ends = [_unbounded(raw[key], value) for key in ("ci68", "ci95")]
+        return Quantity(value, ends[0], ends[1], str(raw["unit"]), float(raw["beyond"]), str(raw["note"]))
+    except (KeyError, TypeError, ValueError) as error:
+        raise PlannerError(f"This is not a plan that Isoplan wrote: a quantity is not readable ({error}).") from error
+
+
+def _bounded(ends: Interval | None) -> list[float | None] | None:
+    return None if ends is None else [x if math.isfinite(x) else None for x in ends]
+
+
+def _unbounded(raw: list[float | None] | None, value: float | None) -> Interval | None:
+    if raw is None:
+        return None
+    low, high = raw
+    bottom = math.inf if value is None and high is None else -math.inf
+    return (bottom if low is None else float(low), math.inf if high is None else float(high))

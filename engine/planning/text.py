@@ -1,0 +1,126 @@
+"""Plans in words: quantities rounded as their intervals deserve, a sentence, and rows for tables."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from engine.fitting.result import Interval
+from engine.planning.quantity import Quantity
+from engine.quantities import count, digits, power10, rounded
+
+if TYPE_CHECKING:
+    from engine.planning.plan import Plan
+
+COUNTED = ("parameters", "tokens", "jets", "events", "points", "samples")
+UNREACHABLE = "not reachable"
+LABELS = {
+    "N": "Model size N",
+    "D": "Training samples D",
+    "C": "Compute C",
+    "D/N": "Samples per parameter D/N",
+    "epochs": "Passes over the unique samples",
+}
+
+
+@dataclass(frozen=True)
+class Row:
+    """A line of a plan's table, every field ready to show."""
+
+    quantity: str
+    value: str
+    unit: str
+    ci68: str
+    ci95: str
+    beyond: str
+    note: str
+
+
+def rows(plan: Plan) -> tuple[Row, ...]:
+    """The table of a plan: allocation first, then what is derived from it."""
+    return tuple(_row(LABELS.get(name, plan.y), q) for name, q in {**plan.allocation, **plan.derived}.items())
+
+
+def number(q: Quantity, x: float | None = None, significant: int | None = None) -> str:
+    """The value of ``q`` (or ``x``, in its style): 1.9 B counted things, 10²⁰ FLOPs, else as its interval deserves."""
+    x = q.value if x is None else x
+    if x is None:
+        return "none"
+    if math.isinf(x):
+        return "∞" if x > 0 else "-∞"
+    keep = significant or _significant(q)
+    if q.unit in COUNTED:
+        return count(x, keep)
+    return power10(x, keep) if q.unit == "FLOPs" else rounded(x, q.ci68 if q.ci68 and q.ci68[0] < q.ci68[1] else None)
+
+
+def between(q: Quantity, ends: Interval | None) -> str:
+    """An interval of ``q``: "1.7 B to 2.1 B", "at least 1.7 B" where it has no upper end."""
+    if ends is None:
+        return ""
+    low, high = ends
+    if low == math.inf:
+        return UNREACHABLE
+    if math.isinf(high):
+        return "unbounded" if math.isinf(low) else f"at least {number(q, low)}"
+    return f"at most {number(q, high)}" if math.isinf(low) else f"{number(q, low)} to {number(q, high)}"
+
+
+def with_interval(q: Quantity) -> str:
+    """A value with its unit and 68 % interval: "1.9 B parameters (68 %: 1.7 B to 2.1 B)"."""
+    spread = f" (68 %: {between(q, q.ci68)})" if q.ci68 and q.note != "given" else ""
+    return f"{number(q)} {q.unit}{spread}"
+
+
+def sentence(plan: Plan) -> str:
+    """The answer in one sentence."""
+    return _budget_sentence(plan) if plan.question.kind == "budget" else _target_sentence(plan)
+
+
+def _budget_sentence(plan: Plan) -> str:
+    N, D, C, loss = (plan.allocation[name] for name in ("N", "D", "C", "loss"))
+    spread = f" (68 %: {between(loss, loss.ci68)})" if loss.ci68 else ""
+    expected = f"{plan.y} {number(loss)}{spread}"
+    if N.value is None or D.value is None:
+        return f"With {number(C)} FLOPs expect {expected}."
+    return f"With {number(C)} FLOPs train {with_interval(N)} on {with_interval(D)}; expected {expected}."
+
+
+def _target_sentence(plan: Plan) -> str:
+    target = f"{plan.y} {plan.question.value:g}"
+    chance = "" if plan.p_reach in (None, 1.0) else f" The floor allows it with probability {_percent(plan.p_reach)}."
+    sizes = [plan.allocation[name] for name in ("N", "D") if plan.allocation[name].value is not None]
+    C = plan.allocation["C"]
+    if C.value is not None:
+        use = f": {' on '.join(with_interval(q) for q in sizes)}" if sizes else ""
+        return f"To reach {target} spend {with_interval(C)}{use}.{chance}"
+    if sizes:
+        return f"To reach {target} use {with_interval(sizes[0])}.{chance}"
+    return f"The best fit does not reach {target} at any cost.{chance}"
+
+
+def _percent(p: float | None) -> str:
+    """A probability; never a certainty that a finite number of resamples cannot give."""
+    p = p or 0.0
+    return "above 99.9 %" if p > 0.999 else f"{100 * p:.3g} %"
+
+
+def _row(label: str, q: Quantity) -> Row:
+    missing = "-" if q.value is None and q.ci68 is None else UNREACHABLE
+    return Row(
+        label,
+        number(q) if q.value is not None else missing,
+        q.unit if q.unit != label else "",
+        "" if q.note == "given" else between(q, q.ci68),
+        "" if q.note == "given" else between(q, q.ci95),
+        f"{q.beyond:.2g} decades" if q.beyond > 0.005 else "",
+        q.note,
+    )
+
+
+def _significant(q: Quantity) -> int:
+    """Significant digits that the value and its 68 % interval deserve: two to four."""
+    if q.value is None or not q.ci68 or q.ci68[0] >= q.ci68[1] or not q.value:
+        return 3 if q.note == "given" or not q.ci68 else 2
+    return min(max(digits(q.value, q.ci68) + math.floor(math.log10(abs(q.value))) + 1, 2), 4)

@@ -1,0 +1,54 @@
+"""Fits made by hand: a known law, resamples scattered around it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from engine.costs import ComputeRule
+from engine.fitting.result import Fit, FitData, Interval, Parameter, empty_resamples
+from engine.fitting.spec import FitSpec
+from engine.laws.law import Floats
+
+JETS = (0.32, 11.27, 7.22, 0.44, 0.22)
+"""Jets, Table 1: E, A, B, alpha, beta."""
+EPOCH = (1.8172, 477.83, 2143.4, 0.34731, 0.36717)
+"""The fit of Besiroglu et al. 2024 to 240 runs, in the same order."""
+RANGES: dict[str, Interval] = {"N": (1e7, 1e10), "D": (1e8, 1e12), "C": (6e15, 6e22), "loss": (2.0, 4.0)}
+
+
+def make_fit(
+    theta: tuple[float, ...],
+    resamples: Floats | None = None,
+    *,
+    law: str = "chinchilla",
+    axis: str | None = None,
+    ranges: dict[str, Interval] | None = None,
+    rule: ComputeRule | None = None,
+    direction: str = "min",
+    objective: float | None = 0.1,
+) -> Fit:
+    """A fit of ``law`` at ``theta``; ``resamples`` (r, p) default to none."""
+    spec = FitSpec.model_validate({"law": law, "axis": axis})
+    names = spec.formula.names
+    return Fit(
+        spec=spec,
+        n=50,
+        theta=np.array(theta, float),
+        objective=objective,
+        resamples=empty_resamples(len(theta)) if resamples is None else resamples,
+        parameters=tuple(Parameter(n, v) for n, v in zip(names, theta, strict=True)),
+        data=FitData("runs.csv", "ab" * 32, {"N": "params", "D": "tokens"}, ranges or {}, direction=direction),
+        compute=rule or ComputeRule(),
+    )
+
+
+def scattered(theta: tuple[float, ...], r: int = 500, spread: float = 0.02, seed: int = 0) -> Floats:
+    """``r`` resamples, each parameter off by a relative ``spread``."""
+    return np.array(theta) * np.exp(np.random.default_rng(seed).normal(0, spread, (r, len(theta))))
+
+
+@pytest.fixture
+def epoch() -> Fit:
+    """A Chinchilla fit with resamples and ranges."""
+    return make_fit(EPOCH, scattered(EPOCH), ranges=RANGES)
