@@ -10,7 +10,7 @@ import sys
 import threading
 import webbrowser
 from collections.abc import AsyncIterator, Callable
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
+from contextlib import AbstractAsyncContextManager, ExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -24,18 +24,21 @@ from streamlit import config
 from streamlit.web import bootstrap
 
 from app import logs, shell, workspace
+from app.bundled import load_bundled
 from app.errors import show_error
 from app.guard import LOCAL_HOSTS, Guard
 from engine.errors import PlannerError
 from engine.store.database import open_workspace
+from engine.store.uploads import MAX_UPLOAD_BYTES
 
 MAIN = Path(__file__).with_name("main.py")
 FIRST_PORT, PORTS_TRIED = 8501, 50
-UPLOAD_MB = 200
+UPLOAD_MB = MAX_UPLOAD_BYTES // 2**20
 # Flags win over the user's own Streamlit files and STREAMLIT_ variables: those belong to other apps.
 OPTIONS = {
     "browser.gatherUsageStats": False,
     "client.showErrorDetails": "none",
+    "logger.enableRich": False,
     "client.toolbarMode": "viewer",
     "runner.magicEnabled": False,
     "server.baseUrlPath": "",
@@ -88,10 +91,11 @@ def serve(start: Start) -> None:
         )
     )
     logs.to_console()
-    with suppress(KeyboardInterrupt), listener:
-        server.run(sockets=[listener])
-    if failure:
-        raise failure[0]
+    try:
+        with listener, suppress(KeyboardInterrupt):
+            server.run(sockets=[listener])
+    except SystemExit:  # how uvicorn ends when the start failed
+        raise failure[0] if failure else PlannerError("The server did not start.") from None
 
 
 def build(start: Start, settings: workspace.Settings, failure: list[Exception]) -> streamlit.App:
@@ -114,21 +118,20 @@ def _lifespan(
 ) -> Callable[[streamlit.App], AbstractAsyncContextManager[None]]:
     @asynccontextmanager
     async def lifespan(_app: streamlit.App) -> AsyncIterator[None]:
-        try:
-            folder = start.folder or workspace.default_folder()
-            database = open_workspace(folder, url=settings.url)
-            logs.to_file(folder)
-        except Exception as error:
-            failure.append(error)
-            raise
-        log.info("workspace %s opened at %s", folder, settings.url)
-        try:
-            with workspace.registered(database, settings):
-                _announce(start, settings.url, folder)
-                yield
-        finally:
-            database.close()
-            log.info("workspace %s closed", folder)
+        with ExitStack() as stack:
+            try:
+                folder = start.folder or workspace.default_folder()
+                database = stack.enter_context(open_workspace(folder, url=settings.url))
+                logs.to_file(folder)
+                load_bundled(database)
+                stack.enter_context(workspace.registered(database, settings))
+            except Exception as error:
+                failure.append(error)
+                raise
+            log.info("workspace %s opened at %s", folder, settings.url)
+            _announce(start, settings.url, folder)
+            yield
+        log.info("workspace %s closed", folder)
 
     return lifespan
 

@@ -1,0 +1,20 @@
+"""The run tables that come with Isoplan, in every workspace: read-only and always there."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from data.catalogue import DEMOS, PUBLISHED, path
+from engine.store import tables
+from engine.store.database import Database
+
+
+def load_bundled(database: Database) -> None:
+    """Add the demo and the published tables that the workspace does not hold yet, each with its mapping.
+
+    The first demo is added last, so that it is the newest: a page without a table in its link opens with it.
+    """
+    for demo in reversed((*DEMOS, *PUBLISHED)):
+        table = tables.add(database, Path(str(path(demo.file))), demo.name, read_only=True, provenance=demo.provenance)
+        if not table.known:
+            tables.set_roles(database, table.id, demo.roles)
