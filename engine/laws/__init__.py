@@ -3,12 +3,12 @@
 from engine.errors import PlannerError
 from engine.laws.chinchilla import CHINCHILLA
 from engine.laws.isoflop import ISOFLOP
-from engine.laws.law import Law, Param, Point
+from engine.laws.law import Derived, Law, Param, Point
 from engine.laws.power import power_law
 
 LAWS: tuple[Law, ...] = (CHINCHILLA, power_law("N"), power_law("D"), power_law("C"), ISOFLOP)
 
-__all__ = ["LAWS", "Law", "Param", "Point", "get_law"]
+__all__ = ["LAWS", "Derived", "Law", "Param", "Point", "get_law"]
 
 
 def get_law(name: str, axis: str | None = None) -> Law:

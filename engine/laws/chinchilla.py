@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from engine.costs import ComputeRule
-from engine.laws.law import Const, Floats, Law, Param, Point, Power, Values
+from engine.laws.law import Const, Derived, Floats, Law, Param, Point, Power, Values
 
 
 def frontier(v: Values, C: Floats, rule: ComputeRule) -> Point:
@@ -56,4 +56,24 @@ CHINCHILLA = Law(
     needs="N, D and loss, with N and D varied against each other: at least six runs, three values of each.",
     frontier=frontier,
     least_compute=least_compute,
+    derived=(
+        Derived(
+            "a",
+            "exponent of the compute-optimal N*: N* grows as C^a",
+            r"a = \frac{\beta}{\alpha + \beta}",
+            lambda v: v["beta"] / (v["alpha"] + v["beta"]),
+        ),
+        Derived(
+            "b",
+            "exponent of the compute-optimal D*: D* grows as C^b",
+            r"b = \frac{\alpha}{\alpha + \beta}",
+            lambda v: v["alpha"] / (v["alpha"] + v["beta"]),
+        ),
+        Derived(
+            "gamma",
+            "exponent of the reducible loss along the frontier: L* - E falls as C^-gamma",
+            r"\gamma = \frac{\alpha \beta}{\alpha + \beta}",
+            lambda v: v["alpha"] * v["beta"] / (v["alpha"] + v["beta"]),
+        ),
+    ),
 )

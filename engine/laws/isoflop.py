@@ -9,6 +9,7 @@ import numpy as np
 
 from engine.costs import ComputeRule
 from engine.laws.law import Const, Floats, Law, Param, Point, Ratio, Values
+from engine.laws.power import SMALLEST
 
 
 def frontier(v: Values, C: Floats, rule: ComputeRule) -> Point:
@@ -47,7 +48,7 @@ ISOFLOP = Law(
         Param("b", -2.0, 3.0, "", "exponent of D*", "b"),
         Param("E", 0.0, np.inf, "loss", "floor of the loss along the minima", "E"),
         Param("C_L", 0.0, np.inf, "FLOPs", "where the reducible loss along the minima equals one", "C_L"),
-        Param("gamma", 0.0, 5.0, "", "exponent of the loss along the minima", r"\gamma"),
+        Param("gamma", SMALLEST, 5.0, "", "exponent of the loss along the minima", r"\gamma"),
     ),
     reference="Hoffmann et al. 2022, arXiv:2203.15556, sec. 3.2; behavioural, eqs. 4, 5",
     needs="N, D, loss and budgets: at least two budgets with four values of N each, the minimum inside the sweep.",

@@ -34,6 +34,16 @@ class Param:
 
 
 @dataclass(frozen=True)
+class Derived:
+    """A number that follows from the parameters: ``value(values)``, arrays in and out."""
+
+    name: str
+    meaning: str
+    latex: str
+    value: Callable[[Values], Floats]
+
+
+@dataclass(frozen=True)
 class Const:
     """The floor: a constant, in the unit of the loss."""
 
@@ -102,7 +112,8 @@ class Ratio:
         return (self.scale, self.exponent)
 
     def value(self, v: Values, x: Floats) -> Floats:
-        return np.exp(v[self.exponent] * (np.log(v[self.scale]) - np.log(x)))
+        with np.errstate(divide="ignore"):  # a term that vanished has X_s = 0
+            return np.exp(v[self.exponent] * (np.log(v[self.scale]) - np.log(x)))
 
     def gradient(self, v: Values, x: Floats) -> dict[str, Floats]:
         y = self.value(v, x)
@@ -158,6 +169,7 @@ class Law:
     frontier: Callable[[Values, Floats, ComputeRule], Point] | None = None
     least_compute: Callable[[Values, Floats, ComputeRule], Point] | None = None
     axis: str | None = None
+    derived: tuple[Derived, ...] = ()
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -7,6 +7,8 @@ import numpy as np
 from engine.costs import ComputeRule
 from engine.laws.law import Const, Floats, Law, Param, Point, Ratio, Values
 
+SMALLEST = 0.02
+"""The least exponent: below it the scale X_c = a^(1/alpha) of the term overflows."""
 AXIS_UNITS = {"N": "parameters", "D": "samples", "C": "FLOPs"}
 
 
@@ -41,7 +43,7 @@ def power_law(axis: str) -> Law:
         params=(
             Param("K", 0.0, np.inf, "loss", f"floor: the loss at infinite {axis}", "K"),
             Param("X_c", 0.0, np.inf, AXIS_UNITS[axis], "where the power term equals one", f"{axis}_c"),
-            Param("alpha", 0.0, 5.0, "", f"exponent of {axis}", r"\alpha"),
+            Param("alpha", SMALLEST, 5.0, "", f"exponent of {axis}", r"\alpha"),
         ),
         reference="Scaling laws for amplitude surrogates, eq. 1; Kaplan et al. 2020, arXiv:2001.08361",
         needs=f"{axis} and loss: at least four runs at three values of {axis}.",

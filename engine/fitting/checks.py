@@ -1,0 +1,212 @@
+"""What must hold before a fit: problems that would make its numbers meaningless are refused in one sentence."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.errors import PlannerError
+from engine.fitting.spec import FitSpec
+from engine.laws import Law
+from engine.laws.law import Const, Floats
+from engine.schema import Role, Runs
+
+PROPORTIONAL = 1 - 1e-9
+"""Two axes whose logs correlate beyond this are one axis."""
+
+
+@dataclass(frozen=True, eq=False)
+class Sample:
+    """The runs that are fitted: weight above zero, columns by axis, and y with the sign that makes smaller better."""
+
+    law: Law
+    spec: FitSpec
+    runs: Runs
+    columns: dict[str, Floats]
+    y: Floats
+    weight: Floats
+    sign: float
+
+    def __len__(self) -> int:
+        return len(self.y)
+
+    @property
+    def free(self) -> tuple[str, ...]:
+        """The parameters that the fit must find."""
+        return tuple(name for name in self.law.names if name not in self.spec.fixed)
+
+
+def sample(spec: FitSpec, runs: Runs) -> Sample:
+    """The runs of a fit, checked; raises PlannerError for everything that a fit cannot survive."""
+    law = spec.formula
+    _known(spec, law)
+    needed = tuple(dict.fromkeys((*law.axes, *(("N", "D", "C", "budget") if law.estimator == "parabola" else ()))))
+    _present(spec, law, runs, needed)
+    weight = runs["weight"] if "weight" in runs else np.ones(len(runs))
+    _weights(runs, weight)
+    kept = runs.take(weight > 0)
+    if len(kept) == 0:
+        raise PlannerError("No run is selected: loosen the filter, or give at least one run a weight above zero.")
+    for role in needed:
+        _positive(kept, role)
+    sign = -1.0 if runs.roles.direction(spec.y) == "max" else 1.0
+    out = Sample(law, spec, kept, {a: kept[a] for a in needed}, sign * kept[spec.y], weight[weight > 0], sign)
+    _target(out)
+    _bounds(out)
+    if law.estimator == "surface":
+        _enough(out)
+        _axes(out)
+    return out
+
+
+def column(runs: Runs, role: str) -> str:
+    """A role and the column that holds it, as a sentence names them: ``loss (column val_loss)``."""
+    name = runs.roles.column(Role(role)) if role in set(Role) else None
+    return role if name is None or name == role else f"{role} (column {name})"
+
+
+def row(runs: Runs, i: int) -> str:
+    """How a sentence names the run at position ``i``."""
+    label = runs.labels["run"][i] if "run" in runs.labels else ""
+    return f"row {runs.ids[i]}" + (f" ({label})" if label else "")
+
+
+def _known(spec: FitSpec, law: Law) -> None:
+    for name, value in spec.fixed.items():
+        law.param(name)
+        if not np.isfinite(value):
+            raise PlannerError(f"The fixed value of {name} is {value}: give a finite number.")
+    if set(law.names) <= set(spec.fixed):
+        raise PlannerError(f"Every parameter of {law.name} is fixed: free at least one.")
+
+
+def _present(spec: FitSpec, law: Law, runs: Runs, needed: tuple[str, ...]) -> None:
+    missing = [role for role in needed if role not in runs]
+    if missing:
+        raise PlannerError(
+            f"Law {law.name} needs {' and '.join(missing)}: "
+            f"map {'a column' if len(missing) == 1 else 'columns'} to {'it' if len(missing) == 1 else 'them'}."
+        )
+    if spec.y not in runs:
+        known = ", ".join(m.column for m in runs.roles.metrics) or "none"
+        raise PlannerError(
+            "The loss is missing: map a column to loss."
+            if spec.y == "loss"
+            else f"There is no metric {spec.y!r}: the metrics of this table are {known}."
+        )
+
+
+def _weights(runs: Runs, weight: Floats) -> None:
+    bad = np.flatnonzero(~(np.isfinite(weight) & (weight >= 0)))
+    if bad.size:
+        raise PlannerError(
+            f"{column(runs, 'weight')} is {weight[bad[0]]:g} in {row(runs, int(bad[0]))}: "
+            "a weight is zero (the run is left out) or positive."
+        )
+
+
+def _positive(runs: Runs, role: str) -> None:
+    values = runs[role]
+    sound = np.isnan(values) if role == "budget" else np.zeros(len(values), bool)  # NaN: in no iso-FLOP group
+    bad = np.flatnonzero(~sound & ~(np.isfinite(values) & (values > 0)))
+    if bad.size:
+        raise PlannerError(
+            f"{column(runs, role)} is {values[bad[0]]:g} in {row(runs, int(bad[0]))}: "
+            "a law needs positive numbers there; correct the value or leave the run out."
+        )
+
+
+def _target(s: Sample) -> None:
+    y, name = s.sign * s.y, column(s.runs, s.spec.y)
+    bad = np.flatnonzero(~np.isfinite(y))
+    if bad.size:
+        raise PlannerError(f"{name} is {y[bad[0]]} in {row(s.runs, int(bad[0]))}: leave the run out or correct it.")
+    if s.spec.objective == "ols":
+        return
+    if s.sign < 0:
+        raise PlannerError(
+            f"Larger {name} is better, so the law describes its negative, which has no logarithm: "
+            f"choose the objective ols instead of {s.spec.objective}."
+        )
+    bad = np.flatnonzero(y <= 0)
+    if bad.size:
+        raise PlannerError(
+            f"{name} is {y[bad[0]]:g} in {row(s.runs, int(bad[0]))}, which has no logarithm "
+            f"({bad.size} of {len(y)} runs): choose the objective ols, or leave such runs out."
+        )
+
+
+def _bounds(s: Sample) -> None:
+    signed = s.spec.objective == "ols" and bool(np.any(s.y <= 0))
+    floors = {t.amplitude for t in s.law.terms if isinstance(t, Const)}
+    for name, value in s.spec.fixed.items():
+        p = s.law.param(name)
+        low = -np.inf if signed and name in floors else p.low
+        if not low <= value <= p.high or (p.low == 0 and name not in floors and value <= 0):
+            raise PlannerError(f"{name} is fixed at {value:g}, outside its bounds {low:g} to {p.high:g}.")
+
+
+def _enough(s: Sample) -> None:
+    p, n = len(s.free), len(s)
+    if n <= p:
+        raise PlannerError(
+            f"{s.law.name} has {p} free parameters ({', '.join(s.free)}) but only {n} "
+            f"{'run is' if n == 1 else 'runs are'} selected: select at least {p + 1} runs, or fix a parameter."
+        )
+    if np.ptp(s.y) <= 1e-12 * np.max(np.abs(s.y)):
+        raise PlannerError(
+            f"All {n} runs have the same {column(s.runs, s.spec.y)}, {s.sign * s.y[0]:g}: "
+            "a law needs losses that differ; check that the right column is mapped."
+        )
+
+
+def _axes(s: Sample) -> None:
+    floor_free = any(isinstance(t, Const) and t.amplitude not in s.spec.fixed for t in s.law.terms)
+    powers = [t for t in s.law.terms if not isinstance(t, Const)]
+    for term in powers:
+        free = [name for name in term.params() if name not in s.spec.fixed]
+        values = np.unique(s.columns[term.axis])
+        need = (len(free) + floor_free) if free else 1
+        if len(values) < need:
+            shown = ", ".join(f"{v:.4g}" for v in values)
+            raise PlannerError(
+                f"{column(s.runs, term.axis)} has {_count(len(values))} ({shown}) but {_and(free)} "
+                f"need{'s' if len(free) == 1 else ''} {need}: add runs at other values of {term.axis}, or fix "
+                f"{' or '.join(free)}."
+            )
+    for i, one in enumerate(powers):
+        for other in powers[i + 1 :]:
+            _apart(s, one.axis, other.axis)
+
+
+def _apart(s: Sample, one: str, other: str) -> None:
+    both = {name for t in s.law.terms if t.axis in (one, other) for name in t.params()}
+    slope, correlation = direction(s.columns[one], s.columns[other])
+    if abs(correlation) > PROPORTIONAL and len(both - set(s.spec.fixed)) > 2:
+        raise PlannerError(
+            f"{one} and {other} move together in all {len(s)} runs ({other} proportional to {one}^{slope:.3g}), "
+            f"so their effects cannot be told apart: add runs where {one} changes at the same {other}, "
+            f"or fit one axis with the law power."
+        )
+
+
+def direction(x: Floats, z: Floats) -> tuple[float, float]:
+    """The slope of log z against log x (major axis of the cloud) and their correlation."""
+    a, b = np.log(x) - np.mean(np.log(x)), np.log(z) - np.mean(np.log(z))
+    aa, bb, ab = float(a @ a), float(b @ b), float(a @ b)
+    if aa == 0 or bb == 0:
+        return 0.0, 0.0
+    return float(np.copysign(np.sqrt(bb / aa), ab)), ab / np.sqrt(aa * bb)
+
+
+def _count(n: int) -> str:
+    return "one value only" if n == 1 else f"only {n} values"
+
+
+def _and(names: list[str]) -> str:
+    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
+
+
+Bools = NDArray[np.bool_]

@@ -1,0 +1,119 @@
+"""Cold starts: a grid over the exponents, the best amplitudes in every cell, the best cells by the objective.
+
+Given the exponents a law is linear in its amplitudes, so every cell is one small non-negative least-squares problem
+whose moments come from one matrix product for all resamples (variable projection, Golub & Pereyra 1973).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from engine.fitting.linear import nonnegative_least_squares
+from engine.fitting.problem import BLOCK, Ints, Problem, blocks
+from engine.laws.law import Floats
+
+GRID = {1: np.geomspace(0.01, 5.0, 40), 2: np.r_[0.04, 0.12, 0.25, 0.4, 0.6, 0.85, 1.3, 2.2]}
+SHORTLIST = 20
+"""Cells by least squares that are then ranked by the objective itself."""
+
+
+@dataclass(frozen=True, eq=False)
+class Grid:
+    """Exponents (cells, m) and, for every term, which basis row a cell uses: (cells, k)."""
+
+    problem: Problem
+    exponents: Floats
+    row: Ints
+    basis_exponent: tuple[Floats, ...]  # per power term, the exponents of its basis rows
+
+    @cached_property
+    def pairs(self) -> tuple[Ints, Ints, Ints]:
+        """Distinct products of basis rows (first, second) and the place (cells, k, k) of each cell's Gram entries."""
+        k = self.row.shape[1]
+        size = int(self.row.max()) + 1
+        a, b = self.row[:, :, None].repeat(k, 2), self.row[:, None, :].repeat(k, 1)
+        code = np.minimum(a, b) * size + np.maximum(a, b)
+        unique, place = np.unique(code, return_inverse=True)
+        return unique // size, unique % size, place.reshape(code.shape)
+
+    def basis(self, rows: slice) -> Floats:
+        """Basis functions (P, rows): ones for the floor, then exp(-e z) for every exponent of every term."""
+        z = self.problem.z[:, rows]
+        parts = [np.ones((1, z.shape[1]))]
+        parts += [np.exp(-e[:, None] * z[i]) for i, e in enumerate(self.basis_exponent)]
+        return np.concatenate(parts)
+
+
+def grid(p: Problem) -> Grid:
+    """The grid of a problem: the exponents that are free span theirs, a fixed one has a single value."""
+    values = []
+    for i in range(len(p.powers)):
+        low, high = p.low[p.k + i], p.high[p.k + i]
+        base = GRID.get(len(p.powers), GRID[2])
+        if p.low[p.powers[i]] == p.high[p.powers[i]]:  # a fixed amplitude: the exponent must carry everything
+            base = np.geomspace(0.01, 5.0, 64)
+        values.append(np.array([low]) if low == high else np.clip(base, low, high))
+    mesh = np.meshgrid(*[np.arange(len(v)) for v in values], indexing="ij")
+    index = np.stack([g.ravel() for g in mesh], axis=-1)
+    row = np.zeros((len(index), p.k), np.int64)
+    offset = 1
+    for i, j in enumerate(p.powers):
+        row[:, j] = offset + index[:, i]
+        offset += len(values[i])
+    exponents = np.stack([v[index[:, i]] for i, v in enumerate(values)], axis=-1)
+    return Grid(p, exponents, row, tuple(values))
+
+
+def starts(g: Grid, weight: Floats, best: int) -> Floats:
+    """The ``best`` starting points of every resample: ``weight`` (r, n) -> theta (r, best, q), best cell first."""
+    c, squares = _amplitudes(g, weight)
+    short = np.argsort(squares, axis=1, kind="stable")[:, : max(SHORTLIST, best)]
+    c = np.take_along_axis(c, short[..., None], axis=1)
+    value = _rank(g, c, short, weight)
+    top = np.argsort(value, axis=1, kind="stable")[:, :best]
+    c = np.take_along_axis(c, top[..., None], axis=1)
+    return np.concatenate([c, g.exponents[np.take_along_axis(short, top, axis=1)]], axis=-1)
+
+
+def _amplitudes(g: Grid, weight: Floats) -> tuple[Floats, Floats]:
+    """Amplitudes (r, cells, k) by weighted least squares (relative errors on a log scale), and the sum of squares."""
+    p = g.problem
+    first, second, place = g.pairs
+    top = int(g.row.max()) + 1
+    moments = np.zeros((len(weight), len(first)))
+    right = np.zeros((len(weight), top))
+    for rows in blocks(len(p.y), BLOCK // 4):
+        phi, y = g.basis(rows), p.y[rows]
+        w = weight[:, rows] / (y * y if p.objective.log else 1.0)
+        moments += w @ (phi[first] * phi[second]).T
+        right += (w * y) @ phi.T
+    gram, target = moments[:, place], right[:, g.row]
+    fixed = p.low[: p.k] == p.high[: p.k]
+    c = np.zeros(target.shape)
+    c[..., fixed] = p.low[: p.k][fixed]
+    if not fixed.all():
+        free = np.flatnonzero(~fixed)
+        toward = target[..., free] - gram[:, :, free[:, None], np.flatnonzero(fixed)] @ p.low[: p.k][fixed]
+        shape = toward.shape
+        c[..., free] = nonnegative_least_squares(
+            gram[:, :, free[:, None], free].reshape(-1, len(free), len(free)),
+            toward.reshape(-1, len(free)),
+            np.isneginf(p.low[: p.k][free]),
+        ).reshape(shape)
+    return c, np.einsum("rci,rcij,rcj->rc", c, gram, c, optimize=True) - 2 * np.sum(c * target, axis=-1)
+
+
+def _rank(g: Grid, c: Floats, cell: Ints, weight: Floats) -> Floats:
+    """The objective of every listed cell: ``c`` (r, s, k), ``cell`` (r, s) -> (r, s)."""
+    p = g.problem
+    value = np.zeros(cell.shape)
+    for rows in blocks(len(p.y), BLOCK):
+        part, phi = p.part(rows), g.basis(rows)
+        for at in blocks(len(weight), 2 * BLOCK // (cell.shape[1] * len(part.y))):
+            f = sum(c[at, :, j, None] * phi[g.row[cell[at], j]] for j in range(p.k))
+            with np.errstate(all="ignore"):
+                value[at] += part.value(np.asarray(f), weight[at, None, rows])
+    return np.where(np.isnan(value), np.inf, value)

@@ -1,0 +1,21 @@
+"""What an estimator hands back: parameters, resamples, and what it noticed on the way."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from engine.fitting.result import FitWarning
+from engine.laws.law import Floats
+
+Progress = Callable[[float], None]
+
+
+@dataclass(frozen=True, eq=False)
+class Estimate:
+    """Arrays follow the order of ``law.params``; a resample that failed is a row of NaN."""
+
+    theta: Floats  # (p,)
+    objective: float
+    resamples: Floats  # (r, p)
+    warnings: tuple[FitWarning, ...] = ()

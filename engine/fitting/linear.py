@@ -1,0 +1,81 @@
+"""Many small linear systems at once: positive definite solves and non-negative least squares.
+
+numpy's batched ``solve`` calls LAPACK once a system and raises for the whole batch when one is singular; systems of
+two to seven unknowns are faster as a few elementwise operations over the batch, and each says whether it was definite.
+"""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+
+SINGULAR = 1e-13
+"""A pivot below this share of its diagonal counts as zero."""
+
+
+def solve_definite(matrix: Floats, right: Floats) -> tuple[Floats, Bools]:
+    """x in matrix x = right, for ``matrix`` (b, p, p) and ``right`` (b, p); and where it is positive definite (b).
+
+    Cholesky without square roots after scaling the diagonal to one. Entries that are not definite are undefined.
+    """
+    p = right.shape[-1]
+    m = np.ascontiguousarray(np.moveaxis(matrix, 0, -1))
+    diagonal = m[np.arange(p), np.arange(p)]
+    definite = np.all(np.isfinite(diagonal) & (diagonal > 0), axis=0)
+    scale = 1 / np.sqrt(np.where(diagonal > 0, diagonal, 1.0))
+    x = np.ascontiguousarray(right.T) * scale
+    lower, pivot = np.zeros_like(m), np.ones_like(x)
+    with np.errstate(all="ignore"):
+        for i in range(p):
+            for j in range(i):
+                dot = m[i, j] * scale[i] * scale[j]
+                for k in range(j):
+                    dot = dot - lower[i, k] * lower[j, k] * pivot[k]
+                lower[i, j] = dot / pivot[j]
+            pivot[i] = np.where(definite, 1.0, 0.0)
+            for k in range(i):
+                pivot[i] -= lower[i, k] ** 2 * pivot[k]
+                x[i] -= lower[i, k] * x[k]
+            definite &= pivot[i] > SINGULAR
+            pivot[i] = np.where(definite, pivot[i], 1.0)
+        x /= pivot
+        for i in reversed(range(p)):
+            for k in range(i + 1, p):
+                x[i] -= lower[k, i] * x[k]
+        return (x * scale).T, definite
+
+
+def nonnegative_least_squares(gram: Floats, right: Floats, free: Bools) -> Floats:
+    """The c >= 0 that minimises c' gram c / 2 - right' c, for a batch: ``gram`` (b, k, k), ``right`` (b, k) -> (b, k).
+
+    ``free`` (k) marks coefficients that may have either sign. The unconstrained solution where it is feasible;
+    else the best over all supports, which for the two or three coefficients here is exact and cheap.
+    """
+    best, ok = solve_definite(gram, right)
+    open_ = np.flatnonzero(~(ok & np.all((best >= 0) | free, axis=-1)))
+    if open_.size:
+        best[open_] = _over_supports(gram[open_], right[open_], free)
+    return best
+
+
+def _over_supports(gram: Floats, right: Floats, free: Bools) -> Floats:
+    k = right.shape[-1]
+    best, least = np.zeros_like(right), np.zeros(len(right))
+    signed = np.flatnonzero(~free)
+    for dropped in range(1, len(signed) + 1):
+        for out in combinations(signed, dropped):
+            kept = np.setdiff1d(np.arange(k), out)
+            if kept.size == 0:
+                continue
+            part, ok = solve_definite(gram[:, kept[:, None], kept], right[:, kept])
+            value = -0.5 * np.sum(part * right[:, kept], axis=-1)
+            better = ok & np.all((part >= 0) | free[kept], axis=-1) & (value < least)
+            least = np.where(better, value, least)
+            best[better] = 0.0
+            best[np.ix_(better, kept)] = part[better]
+    return best

@@ -1,0 +1,123 @@
+"""A law and its runs as the solver sees them: y ~ sum_j c_j exp(-e_j z_j), with bounds on c and e.
+
+z_j = log X_j - centre_j. Centring takes most of the correlation out of amplitude and exponent (the Hessian of the
+uncentred five-parameter law has a condition number near 1e11). A term whose amplitude the user fixed is centred so
+that its c_j is that constant, so fixing is a bound like any other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.fitting.objectives import Objective, objective
+from engine.fitting.spec import FitSpec
+from engine.laws import Law
+from engine.laws.law import Const, Floats, Ratio
+
+BLOCK = 32_768
+"""Elements (starts x runs) handled at once: small enough for the processor's cache."""
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """k terms over n runs; theta is (c_1 .. c_k, e_1 .. e_m) for the m terms that have an exponent."""
+
+    law: Law
+    powers: tuple[int, ...]  # the terms that have an exponent, in order
+    centre: Floats  # (m,)
+    z: Floats  # (m, n)
+    y: Floats  # (n,)
+    weight: Floats  # (n,)
+    low: Floats  # (k + m,)
+    high: Floats  # (k + m,)
+    objective: Objective
+
+    @property
+    def k(self) -> int:
+        return len(self.low) - len(self.powers)
+
+    def residual(self, predicted: Floats) -> Floats:
+        """The residual that the objective sees; predictions of any shape (..., n)."""
+        return _residual(self.objective.log, predicted, self.y)
+
+    def value(self, predicted: Floats, weight: Floats) -> Floats:
+        """The objective of predictions (..., n): the plain sum over runs, shape (...)."""
+        return np.sum(weight * self.objective.loss.value(self.residual(predicted)), axis=-1)
+
+    def part(self, rows: slice) -> Problem:
+        """The same problem on some rows."""
+        return Problem(
+            self.law, self.powers, self.centre, self.z[:, rows], self.y[rows], self.weight[rows],
+            self.low, self.high, self.objective,
+        )  # fmt: skip
+
+    def external(self, theta: Floats) -> Floats:
+        """Parameters of the law (..., p) from theta (..., k + m)."""
+        out: dict[str, Floats] = {}
+        for j, term in enumerate(self.law.terms):
+            c = theta[..., j]
+            if j not in self.powers:
+                out |= term.from_linear(c, np.zeros_like(c))
+                continue
+            i = self.powers.index(j)
+            e = theta[..., self.k + i]
+            with np.errstate(over="ignore"):
+                out |= term.from_linear(c * np.exp(e * self.centre[i]), e)
+        return np.stack([out[name] for name in self.law.names if name in out], axis=-1)
+
+
+def _residual(log: bool, predicted: Floats, y: Floats) -> Floats:
+    if not log:
+        return predicted - y
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.log(predicted / y)
+
+
+def problem(law: Law, spec: FitSpec, columns: dict[str, Floats], y: Floats, weight: Floats) -> Problem:
+    """The problem of fitting the terms of ``law`` to ``y`` (n,) over positive ``columns`` (n,) by axis.
+
+    The floor may be negative where losses are (``ols`` on a loss with y <= 0, or on a metric whose sign was turned).
+    """
+    signed = spec.objective == "ols" and bool(np.any(y <= 0))
+    bounds, powers, centre, z = [], [], [], []
+    ends = []
+    for j, term in enumerate(law.terms):
+        given = spec.fixed.get(term.params()[0])
+        if isinstance(term, Const):
+            low, high = (-np.inf if signed else law.param(term.amplitude).low), np.inf
+            bounds.append((low, high) if given is None else (given, given))
+            continue
+        x = np.log(columns[term.axis])
+        middle = float(np.mean(x))
+        if given is None:
+            bounds.append((0.0, np.inf))
+        elif isinstance(term, Ratio):
+            middle = float(np.log(given))
+            bounds.append((1.0, 1.0))
+        else:
+            middle = 0.0
+            bounds.append((given, given))
+        exponent = law.param(term.exponent)
+        e = spec.fixed.get(term.exponent)
+        ends.append((exponent.low, exponent.high) if e is None else (e, e))
+        powers.append(j)
+        centre.append(middle)
+        z.append(x - middle)
+    low, high = np.array(bounds + ends, float).T
+    return Problem(
+        law, tuple(powers), np.array(centre), np.array(z).reshape(len(powers), len(y)), y, weight,
+        low.copy(), high.copy(), objective(spec),
+    )  # fmt: skip
+
+
+def blocks(total: int, size: int) -> Iterator[slice]:
+    """Slices of at most ``size`` that cover ``total``."""
+    for start in range(0, total, max(size, 1)):
+        yield slice(start, min(start + max(size, 1), total))
+
+
+Ints = NDArray[np.int64]

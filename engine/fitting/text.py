@@ -1,0 +1,114 @@
+"""A fit in words and tables: one list of rows feeds the page, the CSV export and the terminal."""
+
+from __future__ import annotations
+
+import html
+import math
+from typing import Any
+
+from engine.fitting.derived import derived
+from engine.fitting.result import Fit, Interval, Parameter
+
+Row = dict[str, Any]
+
+
+def rows(fit: Fit) -> list[Row]:
+    """One dict a parameter, then one a derived number; the same keys in each.
+
+    ``value``, ``error`` and the ends are plain floats (None where unknown, inf where unbounded); ``text`` is the value
+    rounded to match its error.
+    """
+    named = {p.name: (p.unit, p.meaning) for p in fit.law.params}
+    named |= {d.name: ("", d.meaning) for d in fit.law.derived}
+    return [_row(p, *named[p.name]) for p in (*fit.parameters, *derived(fit))]
+
+
+def _row(p: Parameter, unit: str, meaning: str) -> Row:
+    low68, high68 = p.ci68 or (None, None)
+    low95, high95 = p.ci95 or (None, None)
+    return {
+        "parameter": p.name,
+        "text": "fixed at " + number(p.value) if p.fixed else plus_minus(p.value, p.se),
+        "value": p.value,
+        "error": p.se,
+        "low 68 %": low68,
+        "high 68 %": high68,
+        "low 95 %": low95,
+        "high 95 %": high95,
+        "unit": unit,
+        "meaning": meaning,
+    }
+
+
+def plus_minus(value: float, error: float | None) -> str:
+    """``0.347 ± 0.015``: the error to two digits, the value to the same place; five digits without an error."""
+    if error is None or not math.isfinite(error) or error <= 0 or not math.isfinite(value):
+        return number(value)
+    place = math.floor(math.log10(error)) - 1
+    size = max(abs(value), error)
+    if 1e-4 <= size < 1e6:
+        digits = max(-place, 0)
+        shown = (round(value, -place), round(error, -place))
+        return f"{shown[0]:.{digits}f} ± {shown[1]:.{digits}f}"
+    power = math.floor(math.log10(size))
+    digits = max(power - place, 0)
+    return f"({value / 10.0**power:.{digits}f} ± {error / 10.0**power:.{digits}f})e{power:+d}"
+
+
+def number(value: float, digits: int = 5) -> str:
+    """A number to ``digits`` significant digits."""
+    return "not defined" if math.isnan(value) else f"{value:.{digits}g}"
+
+
+def span(interval: Interval | None, digits: int = 4) -> str:
+    """An interval as ``0.331 to 0.363``; an infinite end is ``unbounded``."""
+    if interval is None:
+        return "no interval"
+    low, high = ("unbounded" if math.isinf(x) else number(x, digits) for x in interval)
+    return f"{low} to {high}"
+
+
+def heading(fit: Fit) -> str:
+    """One line: the law, what was fitted and how, and the objective's value."""
+    spec = fit.spec
+    if fit.objective is None:
+        return f"{fit.law.title}: published, {fit.data.source}"
+    how = f"{spec.objective} (delta {spec.delta:g})" if spec.objective == "huber-log" else spec.objective
+    return f"{fit.law.title}: {fit.n} runs of {fit.data.source or 'a table'}, {how}, objective {fit.objective:.7g}"
+
+
+def as_text(fit: Fit) -> str:
+    """The fit for a terminal: heading, formula, table, warnings."""
+    head = ("parameter", "value", "68 %", "95 %", "meaning")
+    body = [(r["parameter"], r["text"], span(_ends(r, 68)), span(_ends(r, 95)), _meaning(r)) for r in rows(fit)]
+    width = [max(len(line[i]) for line in (head, *body)) for i in range(len(head))]
+    lines = ["  ".join(cell.ljust(w) for cell, w in zip(line, width, strict=True)).rstrip() for line in (head, *body)]
+    return "\n".join([heading(fit), "", *lines, *(f"\nWarning: {w.text}" for w in fit.warnings)])
+
+
+def as_html(fit: Fit) -> str:
+    """The fit for a notebook."""
+    head = "".join(f"<th>{h}</th>" for h in ("parameter", "value", "68 %", "95 %", "meaning"))
+    body = "".join(
+        "<tr>"
+        + "".join(
+            f"<td>{html.escape(cell)}</td>"
+            for cell in (r["parameter"], r["text"], span(_ends(r, 68)), span(_ends(r, 95)), _meaning(r))
+        )
+        + "</tr>"
+        for r in rows(fit)
+    )
+    notes = "".join(f"<li>{html.escape(w.text)}</li>" for w in fit.warnings)
+    return (
+        f"<p><b>{html.escape(heading(fit))}</b></p><p>${fit.law.latex}$</p>"
+        f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>" + (f"<ul>{notes}</ul>" if notes else "")
+    )
+
+
+def _ends(row: Row, level: int) -> Interval | None:
+    low, high = row[f"low {level} %"], row[f"high {level} %"]
+    return None if low is None or high is None else (low, high)
+
+
+def _meaning(row: Row) -> str:
+    return f"{row['meaning']} [{row['unit']}]" if row["unit"] else str(row["meaning"])
