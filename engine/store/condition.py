@@ -32,8 +32,8 @@ MEMORY = "1GB"
 # fmt: off
 _YES_OR_NO: tuple[type[exp.Expr], ...] = (
     exp.And, exp.Or, exp.Not, exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.Between, exp.In, exp.Like,
-    exp.ILike, exp.Is, exp.NullSafeEQ, exp.NullSafeNEQ, exp.Boolean, exp.Contains, exp.StartsWith, exp.RegexpLike, exp.IsNan,
-    exp.Column,
+    exp.ILike, exp.Is, exp.NullSafeEQ, exp.NullSafeNEQ, exp.Boolean, exp.Contains, exp.StartsWith,
+    exp.RegexpLike, exp.IsNan, exp.Column,
 )
 _VALUES: tuple[type[exp.Expr], ...] = (
     exp.Literal, exp.Null, exp.Identifier, exp.Paren, exp.Neg, exp.Add, exp.Sub, exp.Mul, exp.Div, exp.IntDiv, exp.Mod,

@@ -1,0 +1,190 @@
+"""From stored cells to the runs that a law is fitted to. Pure: arrays in, :class:`engine.schema.Runs` out.
+
+What is missing is derived where it can be (D from C and N, C from the compute rule, budgets from C), rows that no fit
+can use are left out, and every one of these steps leaves a sentence in ``notes``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from engine.schema import Floats, Ints, Roles, Runs
+from engine.store.budgets import find_budgets
+
+Labels = Mapping[str, NDArray[np.str_]]
+_MIX = (np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9))
+_POSITIVE = ("N", "D", "U", "C")
+
+
+@dataclass(frozen=True)
+class RepeatSpread:
+    """How far repeats of a run lie apart: groups of repeats, runs in them, pooled standard deviation of the target."""
+
+    groups: int
+    runs: int
+    sd: float
+    relative: float
+
+
+def build(ids: Ints, cells: Mapping[str, Floats], labels: Labels, roles: Roles, source: str, sha256: str) -> Runs:
+    """The runs of some rows. ``cells`` holds (n,) columns by role, and by name for metrics and hyperparameters."""
+    values = dict(cells)
+    notes = [*_derive(values, roles)]
+    keep, left_out = _usable(values, roles, len(ids))
+    runs = Runs(ids, values, roles, dict(labels), source, sha256).take(keep)
+    merged, merging = _merge(runs) if roles.repeats == "mean" else (runs, _duplicates(runs))
+    values = dict(merged.values)
+    values |= _budgets(values)
+    return Runs(merged.ids, values, roles, merged.labels, source, sha256, tuple([*notes, *left_out, *merging]))
+
+
+def with_target(runs: Runs, y: str) -> Runs:
+    """The runs whose target ``y`` (``loss`` or the column of a metric) is finite, with a note on those left out."""
+    finite = np.isfinite(runs[y])
+    if finite.all():
+        return runs
+    kept = runs.take(finite)
+    note = _left_out(int((~finite).sum()), f"without a finite {y}")
+    return Runs(kept.ids, kept.values, kept.roles, kept.labels, kept.source, kept.sha256, (*kept.notes, note))
+
+
+def repeat_spread(runs: Runs, y: str = "loss") -> RepeatSpread | None:
+    """The spread of ``y`` among rows that differ only in seed and targets; None where no run is repeated.
+
+    ``sd`` is sqrt(sum (y - group mean)^2 / sum (group size - 1)) in the unit of ``y``, ``relative`` that of y / mean.
+    """
+    if y not in runs or len(runs) < 2:
+        return None
+    group, sizes = _repeats(runs)
+    finite = np.isfinite(runs[y])
+    group, target = group[finite], runs[y][finite]
+    sizes = np.bincount(group, minlength=len(sizes))
+    mean = np.bincount(group, target, len(sizes)) / np.maximum(sizes, 1)
+    repeated = sizes[group] > 1
+    freedom = int((sizes[sizes > 1] - 1).sum())
+    if freedom == 0:
+        return None
+    off = (target - mean[group])[repeated]
+    share = off / np.where(mean[group] == 0, np.nan, np.abs(mean[group]))[repeated]
+    pooled = [float(np.sqrt(np.sum(d**2) / freedom)) for d in (off, share)]
+    return RepeatSpread(int((sizes > 1).sum()), int(repeated.sum()), *pooled)
+
+
+def _derive(values: dict[str, Floats], roles: Roles) -> list[str]:
+    """Fill D, C, epochs and U where the others imply them; one note for each column that was derived or completed."""
+    notes = []
+    rule = roles.compute
+    if {"C", "N"} <= values.keys():
+        notes += _fill(values, "D", rule.samples(values["C"], _positive(values["N"])), f"C and N by {rule.text}")
+    if {"N", "D"} <= values.keys():
+        notes += _fill(values, "C", rule.flops(values["N"], values["D"]), rule.text)
+    if {"D", "U"} <= values.keys():
+        notes += _fill(values, "epochs", values["D"] / _positive(values["U"]), "D / U")
+    elif {"D", "epochs"} <= values.keys():
+        notes += _fill(values, "U", values["D"] / _positive(values["epochs"]), "D / epochs")
+    return notes
+
+
+def _fill(values: dict[str, Floats], role: str, derived: Floats, how: str) -> list[str]:
+    if role not in values:
+        values[role] = derived
+        return [f"{role} follows from {how}."] if role == "D" else []
+    gaps = np.isnan(values[role]) & np.isfinite(derived)
+    if not gaps.any():
+        return []
+    values[role] = np.where(gaps, derived, values[role])
+    return [f"{role} of {_rows(int(gaps.sum()))} without a value follows from {how}."]
+
+
+def _positive(x: Floats) -> Floats:
+    return np.where(x > 0, x, np.nan)
+
+
+def _usable(values: Mapping[str, Floats], roles: Roles, n: int) -> tuple[NDArray[np.bool_], list[str]]:
+    """The rows that a fit can use, and a sentence for each reason why others cannot."""
+    keep, notes = np.ones(n, dtype=bool), []
+
+    def leave(bad: NDArray[np.bool_], why: str) -> None:
+        fresh = int((bad & keep).sum())
+        if fresh:
+            notes.append(_left_out(fresh, why))
+            keep[bad] = False
+
+    for role in ("N", "D", "C", "loss"):
+        if role not in values:
+            continue
+        x, article = values[role], "a loss" if role == "loss" else role
+        leave(np.isnan(x), f"without {article}")
+        leave(np.isinf(x), f"with an infinite {role}")
+        if role in _POSITIVE:
+            leave(x <= 0, f"with {role} at or below zero")
+    if "loss" not in values and roles.metrics:
+        every = np.all([~np.isfinite(values[m.column]) for m in roles.metrics], axis=0)
+        leave(every, "without any metric")
+    if "weight" in values:
+        leave(~np.isfinite(values["weight"]), "without a weight")
+        leave(values["weight"] <= 0, "with zero weight")
+    return keep, notes
+
+
+def _budgets(values: Mapping[str, Floats]) -> dict[str, Floats]:
+    if "budget" in values:
+        return {"budget": np.where(np.isfinite(values["budget"]), _positive(values["budget"]), np.nan)}
+    return {"budget": find_budgets(values["C"])} if "C" in values else {}
+
+
+def _repeats(runs: Runs) -> tuple[Ints, Ints]:
+    """Group of each run and size of each group; runs of one group differ only in seed, name and targets."""
+    targets = {"loss", *(m.column for m in runs.roles.metrics)}
+    numbers = [x for name, x in runs.values.items() if name not in targets]
+    return _groups(len(runs), numbers, [x for role, x in runs.labels.items() if role == "group"])
+
+
+def _groups(n: int, numbers: Iterable[Floats], labels: Iterable[NDArray[np.str_]]) -> tuple[Ints, Ints]:
+    """Group of each of ``n`` rows, equal in every column, and the size of each group; by a 64-bit hash of the rows."""
+    mixed = np.zeros(n, dtype=np.uint64)
+    codes = (pd.factorize(x.astype(object))[0].astype(np.float64) for x in labels)
+    for x in (*numbers, *codes):
+        bits = np.where(np.isnan(x), np.nan, x + 0.0).view(np.uint64)
+        mixed = (mixed ^ (bits + _MIX[0])) * _MIX[1]
+        mixed ^= mixed >> np.uint64(29)
+    group = pd.factorize(mixed)[0].astype(np.int64)
+    return group, np.bincount(group).astype(np.int64)
+
+
+def _merge(runs: Runs) -> tuple[Runs, list[str]]:
+    """One run for each group of repeats: the means of its targets under the id of its first row."""
+    group, sizes = _repeats(runs)
+    if len(sizes) == len(runs):
+        return runs, []
+    first = np.full(len(sizes), len(runs), dtype=np.int64)
+    np.minimum.at(first, group, np.arange(len(runs)))
+    order = np.argsort(first)
+    values = {}
+    for name, x in runs.values.items():
+        varies = name == "loss" or any(m.column == name for m in runs.roles.metrics)
+        values[name] = (np.bincount(group, x) / sizes)[order] if varies else x[first[order]]
+    labels = {name: x[first[order]] for name, x in runs.labels.items() if name != "seed"}
+    merged = int(sizes[sizes > 1].sum())
+    note = f"{_rows(merged)} that differ only in their seed became {int((sizes > 1).sum()):,} means."
+    return Runs(runs.ids[first[order]], values, runs.roles, labels, runs.source, runs.sha256), [note]
+
+
+def _duplicates(runs: Runs) -> list[str]:
+    """A note when rows repeat another one in every value."""
+    _, sizes = _groups(len(runs), runs.values.values(), [x for role, x in runs.labels.items() if role != "run"])
+    extra = len(runs) - len(sizes)
+    return [f"{_rows(extra)} repeat another row in every value; each counts as a run."] if extra else []
+
+
+def _left_out(count: int, why: str) -> str:
+    return f"{_rows(count)} {why} {'was' if count == 1 else 'were'} left out."
+
+
+def _rows(count: int) -> str:
+    return f"{count:,} row{'' if count == 1 else 's'}"

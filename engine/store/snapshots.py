@@ -1,0 +1,207 @@
+"""Snapshots: which rows of a table a fit was made from, under which mapping and filter, with a hash of their values.
+
+A table only grows and its rows never change, so a snapshot gives the same runs for ever.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import zlib
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import BaseModel, ConfigDict, Field
+
+from engine.errors import PlannerError
+from engine.schema import NUMERIC_ROLES, Floats, Ints, Role, Roles, Runs
+from engine.store import catalog, sql
+from engine.store.columns import Column
+from engine.store.condition import matching_rows
+from engine.store.database import Cursor, Database
+from engine.store.mapping import check_roles, unknown_column
+from engine.store.runs import build
+
+_LABEL_ROLES = (Role.GROUP, Role.SEED, Role.RUN)
+_LABEL_LENGTH = 80
+
+
+class Filter(BaseModel):
+    """Which rows of a table count; all parts hold together, and withdrawn rows never count.
+
+    ``where`` is an SQL condition; ``ranges`` gives lowest and highest value of a column, ends included, None for open;
+    ``values`` gives the allowed values of a column as text; ``exclude_ids`` leaves single rows out.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+    where: str = ""
+    ranges: dict[str, tuple[float | None, float | None]] = Field(default_factory=dict)
+    values: dict[str, tuple[str, ...]] = Field(default_factory=dict)
+    exclude_ids: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """``n`` rows of a table under a mapping. ``ranges`` is (k, 2): row ids from first to last, the last excluded."""
+
+    hash: str
+    table_id: str
+    roles: Roles
+    filter: Filter
+    n: int
+    values_hash: str
+    ranges: Ints = field(repr=False, compare=False)
+
+    @property
+    def ids(self) -> Ints:
+        """The row ids, (n,), ascending."""
+        return expand(self.ranges)
+
+
+def take(db: Database, table_id: str, roles: Roles | None = None, filter: Filter | None = None) -> Snapshot:
+    """Take and save a snapshot; the same rows under the same mapping and filter have the same hash.
+
+    ``roles`` defaults to the mapping of the table. Raises PlannerError for a mapping or filter that does not fit the
+    table, and when no row is left.
+    """
+    info, known = catalog.get(db, table_id), catalog.columns(db, table_id)
+    roles, filter = roles or catalog.roles(db, table_id), filter or Filter()
+    check_roles(known, roles)
+    ids = _select(db, table_id, known, roles, filter)
+    if len(ids) == 0:
+        raise PlannerError(f"The filter leaves no runs of {info.name}: widen a range or clear the condition.")
+    ranges = compress(ids)
+    with db.read() as cursor:
+        cells, labels = _cells(cursor, table_id, known, roles, ids)
+    values_hash = _hash_values(cells, labels)
+    body = [info.id, values_hash, hashlib.sha256(ranges.tobytes()).hexdigest(), _dump(roles), _dump(filter)]
+    snapshot = Snapshot(_short_hash(body), table_id, roles, filter, len(ids), values_hash, ranges)
+    db.write(lambda cursor: _save(cursor, snapshot))
+    return snapshot
+
+
+def get(db: Database, hash: str) -> Snapshot:
+    """The snapshot with that hash; raises PlannerError when the store has none."""
+    with db.read() as cursor:
+        query = "SELECT hash, table_id, roles, filter, n, values_hash, ids FROM snapshots WHERE hash = ?"
+        row = cursor.execute(query, [hash]).fetchone()
+    if row is None:
+        raise PlannerError(f"Snapshot {hash} is not in this workspace: make the fit again from its table.")
+    roles, filter = Roles.model_validate_json(row[2]), Filter.model_validate_json(row[3])
+    return Snapshot(row[0], row[1], roles, filter, row[4], row[5], _unpack(row[6]))
+
+
+def runs(db: Database, snapshot: Snapshot) -> Runs:
+    """The runs of a snapshot: float64 columns by role, derived values filled in, unusable rows left out with a note."""
+    info, known = catalog.get(db, snapshot.table_id), catalog.columns(db, snapshot.table_id)
+    ids = snapshot.ids
+    with db.read() as cursor:
+        cells, labels = _cells(cursor, snapshot.table_id, known, snapshot.roles, ids)
+    return build(ids, cells, labels, snapshot.roles, info.name, info.sha256)
+
+
+def compress(ids: Ints) -> Ints:
+    """Ascending ids as (k, 2) ranges, each from its first id to the one after its last.
+
+    >>> compress(np.array([0, 1, 2, 7])).tolist()
+    [[0, 3], [7, 8]]
+    """
+    ids = np.asarray(ids, dtype=np.int64)
+    breaks = np.flatnonzero(np.diff(ids) != 1) + 1
+    starts, ends = ids[np.r_[0, breaks]], ids[np.r_[breaks - 1, len(ids) - 1]] + 1
+    return np.column_stack([starts, ends]).astype(np.int64)
+
+
+def expand(ranges: Ints) -> Ints:
+    """The ids of (k, 2) ranges, ascending."""
+    if len(ranges) == 1:
+        return np.arange(*ranges[0], dtype=np.int64)
+    lengths = ranges[:, 1] - ranges[:, 0]
+    offsets = np.repeat(ranges[:, 0] - np.r_[0, np.cumsum(lengths)[:-1]], lengths)
+    return (np.arange(lengths.sum(), dtype=np.int64) + offsets).astype(np.int64)
+
+
+def _select(db: Database, table_id: str, known: Sequence[Column], roles: Roles, filter: Filter) -> Ints:
+    """Ids of the rows that pass the filter and are not withdrawn, ascending."""
+    positions = {c.name: i for i, c in enumerate(known)}
+    for name in (*filter.ranges, *filter.values):
+        if name not in positions:
+            raise unknown_column(name, list(positions), "of the filter")
+    clauses = ["rid NOT IN (SELECT row_id FROM withdrawn WHERE table_id = ?)"]
+    parameters: list[object] = [table_id]
+    for name, (low, high) in filter.ranges.items():
+        number = sql.numeric(known[positions[name]], positions[name], roles.conversions.get(name))
+        for bound, sign in ((low, ">="), (high, "<=")):
+            if bound is not None:
+                clauses.append(f"{number} {sign} ?")
+                parameters.append(float(bound))
+    for name, allowed in filter.values.items():
+        clauses.append(f"list_contains(?::VARCHAR[], {sql.label(known[positions[name]], positions[name])})")
+        parameters.append(list(allowed))
+    with db.read() as cursor:
+        query = f"SELECT rid FROM {sql.data(table_id)} WHERE {' AND '.join(clauses)} ORDER BY rid"
+        ids = np.asarray(cursor.execute(query, parameters).fetchnumpy()["rid"], dtype=np.int64)
+    if filter.where.strip():
+        ids = np.intersect1d(ids, matching_rows(db, table_id, filter.where, roles.conversions), assume_unique=True)
+    if filter.exclude_ids:
+        ids = np.setdiff1d(ids, np.asarray(filter.exclude_ids, dtype=np.int64), assume_unique=True)
+    return ids
+
+
+def _cells(
+    cursor: Cursor, table_id: str, known: Sequence[Column], roles: Roles, ids: Ints
+) -> tuple[dict[str, Floats], dict[str, NDArray[np.str_]]]:
+    """Numbers by role or name and labels by role, each (n,) in the order of ``ids``."""
+    positions = {c.name: i for i, c in enumerate(known)}
+    numbers = {name: name for name in (*(m.column for m in roles.metrics), *roles.hyper)}
+    numbers |= {role.value: name for role in NUMERIC_ROLES if (name := roles.column(role)) is not None}
+    labels = {role.value: name for role in _LABEL_ROLES if (name := roles.column(role)) is not None}
+    fields = [sql.numeric(known[i], i, roles.conversions.get(n)) for n in numbers.values() for i in (positions[n],)]
+    fields += [f"left({sql.label(known[i], i)}, {_LABEL_LENGTH})" for n in labels.values() for i in (positions[n],)]
+    chosen = ", ".join(["rid", *(f"{expression} AS f{k}" for k, expression in enumerate(fields))])
+    first, last = int(ids[0]), int(ids[-1])
+    query = f"SELECT {chosen} FROM {sql.data(table_id)} WHERE rid BETWEEN {first} AND {last} ORDER BY rid"
+    found = cursor.execute(query).fetchnumpy()
+    at = slice(None) if len(ids) == last - first + 1 else ids - first
+    cells = {role: _filled(found[f"f{k}"], np.nan)[at].astype(np.float64) for k, role in enumerate(numbers)}
+    texts = {role: _filled(found[f"f{k}"], "")[at].astype(np.str_) for k, role in enumerate(labels, len(numbers))}
+    return cells, texts
+
+
+def _filled(x: Any, missing: float | str) -> Any:
+    return x.filled(missing) if isinstance(x, np.ma.MaskedArray) else x
+
+
+def _hash_values(cells: dict[str, Floats], labels: dict[str, NDArray[np.str_]]) -> str:
+    digest = hashlib.sha256()
+    for name, x in sorted(cells.items()):
+        digest.update(name.encode() + b"\0" + np.ascontiguousarray(x + 0.0).tobytes())
+    for name, text in sorted(labels.items()):
+        digest.update(name.encode() + b"\0" + "\0".join(text.tolist()).encode())
+    return digest.hexdigest()
+
+
+def _save(cursor: Cursor, snapshot: Snapshot) -> None:
+    packed = zlib.compress(np.diff(snapshot.ranges.ravel(), prepend=0).astype("<i8").tobytes())
+    row = (snapshot.hash, snapshot.table_id, packed, snapshot.n, _dump(snapshot.roles), _dump(snapshot.filter))
+    cursor.execute(
+        """INSERT OR IGNORE INTO snapshots (hash, table_id, ids, n, roles, filter, values_hash)
+        VALUES (?, ?, ?, ?, ?, ?, ?)""",
+        [*row, snapshot.values_hash],
+    )
+
+
+def _unpack(packed: bytes) -> Ints:
+    steps = np.frombuffer(zlib.decompress(packed), dtype="<i8")
+    return np.cumsum(steps).reshape(-1, 2).astype(np.int64)
+
+
+def _dump(model: BaseModel) -> str:
+    return model.model_dump_json()
+
+
+def _short_hash(body: Sequence[str]) -> str:
+    return hashlib.sha256(json.dumps(body).encode()).hexdigest()[:16]
