@@ -19,6 +19,7 @@ Floats = NDArray[np.float64]
 RULES = ("6ND", "6npND", "formula")
 FEWEST_SAMPLES, MOST_SAMPLES = 1e-9, 1e40
 """Where D is looked for when a formula is solved for it."""
+HUGE = 1e30
 
 
 class ComputeRule(BaseModel):
@@ -84,15 +85,12 @@ class ComputeRule(BaseModel):
         C, N = np.asarray(C, float), np.asarray(N, float)
         if self.proportional:
             return C / (self.per_pair * N)
-        C, N = np.broadcast_arrays(C, N)
-        low, high = np.full(C.shape, np.log(FEWEST_SAMPLES)), np.full(C.shape, np.log(MOST_SAMPLES))
         formula = self.parsed
 
-        def excess(x: Floats) -> Floats:
+        def excess(x: Floats, C: Floats, N: Floats) -> Floats:
             return np.log(formula.unchecked(self._columns(N, np.exp(x))) / C)
 
-        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            return np.exp(increasing_root(excess, low, high))
+        return np.exp(increasing_root(excess, np.log(FEWEST_SAMPLES), np.log(MOST_SAMPLES), C, N))
 
     @property
     def text(self) -> str:
@@ -115,29 +113,17 @@ def compute_rule(name: str, n_p: float = 1.0, formula: str = "") -> ComputeRule:
     return ComputeRule(rule=name, n_p=n_p, formula=formula)  # type: ignore[arg-type]
 
 
-def increasing_root(f: Callable[[Floats], Floats], low: Floats, high: Floats, steps: int = 200) -> Floats:
-    """Where an increasing ``f`` crosses zero between ``low`` and ``high``, element by element; NaN where it does not.
+def increasing_root(f: Callable[..., Floats], low: float, high: float, *args: ArrayLike) -> Floats:
+    """Where an increasing ``f(x, *args)`` crosses zero in [low, high], element by element over ``args``; NaN where not.
 
-    Where ``f`` is NaN counts as below zero (a logarithm left of its domain).
-    Regula falsi with the Illinois weights, a bisection every fourth step: a few evaluations where f is nearly a line
-    (log C against log D is one), never more than bisection needs elsewhere.
+    Where ``f`` is NaN counts as below zero (a logarithm left of its domain). Chandrupatla's method, scipy's.
     """
-    at_low, at_high = f(low), f(high)
-    inside = ~(at_low > 0) & (at_high >= 0)
-    x = low
-    for step in range(steps):
-        with np.errstate(divide="ignore", invalid="ignore"):
-            chord = high - at_high * (high - low) / (at_high - at_low)
-        middle = 0.5 * (low + high)
-        usable = np.isfinite(chord) & (chord > low) & (chord < high) & (step % 4 != 3)
-        before, x = x, np.where(usable, chord, middle)
-        y = f(x)
-        right = y > 0
-        low, at_low, at_high = np.where(right, low, x), np.where(right, at_low / 2, y), np.where(right, y, at_high / 2)
-        high = np.where(right, x, high)
-        settled = (y == 0) | (high - low < 1e-13) | (np.abs(x - before) < 1e-14 * (1 + np.abs(x)))
-        if np.all(settled | ~inside):
-            break
-        # An exact hit keeps its place.
-        low, high = np.where(y == 0, x, low), np.where(y == 0, x, high)
-    return np.where(inside, x, np.nan)
+    from scipy.optimize.elementwise import find_root  # 0.2 s to import, and few plans need it
+
+    arrays = np.broadcast_arrays(*(np.asarray(a, float) for a in args))
+    ends = np.full(arrays[0].shape, low), np.full(arrays[0].shape, high)
+    with np.errstate(all="ignore"):
+        found = find_root(
+            lambda x, *a: np.nan_to_num(f(x, *a), nan=-HUGE, posinf=HUGE, neginf=-HUGE), ends, args=tuple(arrays)
+        )
+    return np.where(found.success, found.x, np.nan)

@@ -85,16 +85,17 @@ def _flat(fit: Fit, best: Point, rule: ComputeRule) -> Flat | None:
     limit = best.loss + TOLERANCE * abs(best.loss)
     centre = math.log(float(best.N))
 
-    def excess(x: Floats) -> Floats:
-        """Loss over the limit at ln N = centre - x and centre + x."""
-        N = np.exp(centre + np.array([-1.0, 1.0]) * x)
+    sides = np.array([-1.0, 1.0])
+
+    def excess(x: Floats, side: Floats) -> Floats:
+        """Loss over the limit at ln N = centre + side x."""
+        N = np.exp(centre + side * x)
         D = rule.samples(best.C, N)
         loss = fit.law.predict(fit.theta, {"N": N, "D": np.where(np.isnan(D), 1.0, D)})
         return np.where(np.isnan(D), np.inf, loss - limit)
 
-    with np.errstate(over="ignore"):
-        x = increasing_root(excess, np.zeros(2), np.full(2, WIDEST * math.log(10)))
+    x = increasing_root(excess, 0.0, WIDEST * math.log(10), sides)
     x = np.where(np.isnan(x), np.inf, x)
-    N = np.exp(centre + np.array([-1.0, 1.0]) * x)
+    N = np.exp(centre + sides * x)
     D = np.where(N == 0, np.inf, np.where(np.isinf(N), 0.0, rule.samples(best.C, np.where(np.isinf(x), best.N, N))))
     return Flat(TOLERANCE, (float(N[0]), float(N[1])), (float(D[0]), float(D[1])))

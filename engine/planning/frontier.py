@@ -76,39 +76,40 @@ def _log_sigma(rule: ComputeRule, N: Floats, D: Floats) -> Floats:
 
 def _by_formula(law: Law, values: Values, C: Floats, rule: ComputeRule) -> Point:
     (a, alpha), (b, beta) = _terms(law, values)
-    C, a, alpha, b, beta = np.broadcast_arrays(np.asarray(C, float), a, alpha, b, beta)
+    C = np.asarray(C, float)
 
-    def imbalance(x: Floats) -> Floats:
+    def imbalance(x: Floats, C: Floats, ratio: Floats, alpha: Floats, beta: Floats) -> Floats:
         """ln of what D buys over what N buys at ln N = x: grows with N."""
         N = np.exp(x)
         D = rule.samples(C, N)
         known = np.where(np.isnan(D), 1.0, D)
-        gain = np.log(beta * b / (alpha * a)) - beta * np.log(known) + alpha * x + _log_sigma(rule, N, known)
+        gain = np.log(ratio) - beta * np.log(known) + alpha * x + _log_sigma(rule, N, known)
         too_large = rule.flops(N, np.full_like(N, FEWEST_SAMPLES)) > C
         return np.where(np.isnan(D), np.where(too_large, np.inf, -np.inf), gain)
 
-    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        low, high = np.full(C.shape, np.log(FEWEST_SAMPLES)), np.full(C.shape, np.log(MOST_SAMPLES) / 2)
-        N = np.exp(increasing_root(imbalance, low, high))
+    with np.errstate(all="ignore"):
+        ratio = (beta * b) / (alpha * a)
+        N = np.exp(increasing_root(imbalance, np.log(FEWEST_SAMPLES), np.log(MOST_SAMPLES) / 2, C, ratio, alpha, beta))
         D = rule.samples(C, N)
-        return Point(N, D, C + 0.0, floor(law, values) + a * N**-alpha + b * D**-beta)
+        return Point(N, D, C + 0.0 * N, floor(law, values) + a * N**-alpha + b * D**-beta)
 
 
 def _least_by_formula(law: Law, values: Values, loss: Floats, rule: ComputeRule) -> Point:
     (a, alpha), (b, beta) = _terms(law, values)
     excess = np.asarray(loss, float) - floor(law, values)
-    excess, a, alpha, b, beta = np.broadcast_arrays(excess, a, alpha, b, beta)
 
-    def sizes(t: Floats) -> tuple[Floats, Floats]:
+    def sizes(t: Floats, excess: Floats, a: Floats, alpha: Floats, b: Floats, beta: Floats) -> tuple[Floats, Floats]:
         """N and D that reach the loss when N's term is u = 1/(1 + e^-t) of the excess."""
         N = np.exp(np.log(a * (1 + np.exp(-t)) / excess) / alpha)
         return N, np.exp(np.log(b * (1 + np.exp(t)) / excess) / beta)
 
-    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+    def imbalance(t: Floats, *v: Floats) -> Floats:
+        return t - np.log(v[4] / v[2]) - _log_sigma(rule, *sizes(t, *v))
+
+    with np.errstate(all="ignore"):
         reach = excess > 0
-        ends = np.full(excess.shape, 60.0)
-        t = increasing_root(lambda t: t - np.log(beta / alpha) - _log_sigma(rule, *sizes(t)), -ends, ends)
-        N, D = sizes(t)
-        cost = rule.flops(np.where(reach, N, np.nan), np.where(reach, D, np.nan))
+        shape = (np.where(reach, excess, 1.0), a, alpha, b, beta)
+        N, D = sizes(increasing_root(imbalance, -60.0, 60.0, *shape), *shape)
+        cost = rule.flops(N, D)
     N, D, cost = (np.where(reach, x, np.inf) for x in (N, D, cost))
     return Point(N, D, cost, np.asarray(loss, float) + 0.0 * excess)

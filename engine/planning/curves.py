@@ -1,0 +1,311 @@
+"""What the figures draw, as arrays: surface, iso-FLOP curves, frontier, one axis. Figures do no arithmetic.
+
+Bands come from at most 400 resamples (100 under a typed compute formula, which is solved numerically), evenly spaced
+over all of them, so that a slider answers at once; the numbers of a plan use every resample. ``inside`` marks points where every axis lies in the range of the runs. Losses are in their
+own direction (a metric where larger is better rises).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.costs import ComputeRule
+from engine.errors import PlannerError
+from engine.fitting.intervals import band
+from engine.fitting.result import Fit, Interval
+from engine.laws import Point
+from engine.laws.law import Floats
+from engine.planning.frontier import frontier
+from engine.planning.plan import Plan, spans
+from engine.planning.quantity import Quantity
+from engine.planning.target import floor_of
+from engine.planning.ticks import contour_levels, nice_budgets
+
+BAND_DRAWS, FORMULA_DRAWS = 400, 100
+POINTS = 60
+UNKNOWN_C: Interval = (1e15, 1e21)
+"""Budgets that are drawn for a law whose runs are not known."""
+Mask = NDArray[np.bool_]
+Axis = Literal["N", "D", "C"]
+
+
+@dataclass(frozen=True, eq=False)
+class Band:
+    """Pointwise 68 % and 95 % ends along a line, each (s,): NaN where there is no interval, infinite if unbounded."""
+
+    low68: Floats
+    high68: Floats
+    low95: Floats
+    high95: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class IsoFlop:
+    """The (N, D) that spend ``C``: a line in the plane."""
+
+    C: float
+    N: Floats
+    D: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class Curve:
+    """Loss against N at a fixed budget ``C``, every array (s,), and the minimum."""
+
+    C: float
+    N: Floats
+    D: Floats
+    loss: Floats
+    band: Band
+    inside: Mask
+    N_best: float
+    D_best: float
+    loss_best: float
+
+
+@dataclass(frozen=True, eq=False)
+class Frontier:
+    """The compute-optimal trajectory: every array (s,). N and D are NaN where the law says nothing of them."""
+
+    C: Floats
+    N: Floats
+    D: Floats
+    loss: Floats
+    N_band: Band
+    D_band: Band
+    loss_band: Band
+    inside: Mask
+
+
+@dataclass(frozen=True, eq=False)
+class Ribbon:
+    """The trajectory's uncertainty in the (N, D) plane: at each C the ends of N*, with the D that spends C there."""
+
+    N_low: Floats
+    D_low: Floats
+    N_high: Floats
+    D_high: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class Surface:
+    """The loss over the (N, D) plane: ``loss`` and ``inside`` are (len(N), len(D)); ``region`` is the runs' box."""
+
+    N: Floats
+    D: Floats
+    loss: Floats
+    inside: Mask
+    levels: tuple[float, ...]
+    isoflops: tuple[IsoFlop, ...]
+    path: Frontier
+    ribbon68: Ribbon
+    ribbon95: Ribbon
+    region: Mapping[str, Interval]
+
+
+@dataclass(frozen=True, eq=False)
+class AxisCurve:
+    """Loss against the one axis of a law, every array (s,), and its floor."""
+
+    axis: Axis
+    x: Floats
+    loss: Floats
+    band: Band
+    inside: Mask
+    floor: Quantity
+
+
+@dataclass(frozen=True, eq=False)
+class Picture:
+    """What the picture of a plan shows; None where the law has no such curve."""
+
+    frontier: Frontier | None
+    isoflop: Curve | None
+    axis: AxisCurve | None
+
+
+def thin(fit: Fit, most: int = BAND_DRAWS) -> Floats:
+    """At most ``most`` of the resamples (r, p), evenly spaced."""
+    r = len(fit.resamples)
+    return fit.resamples if r <= most else fit.resamples[np.linspace(0, r - 1, most).round().astype(int)]
+
+
+def surface(
+    fit: Fit, ranges: Mapping[str, Interval] | None = None, *, rule: ComputeRule | None = None, n: int = POINTS
+) -> Surface:
+    """The loss over (N, D), one decade beyond ``ranges`` (the runs' by default) on every side, on an n x n grid.
+
+    Raises PlannerError for a law that is no surface over N and D.
+    """
+    _needs_plane(fit)
+    rule, region = rule or fit.compute, _region(fit, ranges, rule or fit.compute)
+    N, D = _grid(region["N"], n), _grid(region["D"], n)
+    loss = fit.predict({"N": N[:, None], "D": D[None, :]})
+    inside = _within(N, region["N"])[:, None] & _within(D, region["D"])[None, :]
+    corners = (float(rule.flops(N[0], D[0])), float(rule.flops(N[-1], D[-1])))
+    path = frontier_curve(fit, _grid(corners, n, decades=0.0), rule=rule)
+    return Surface(
+        N,
+        D,
+        loss,
+        inside,
+        contour_levels(loss),
+        tuple(_isoflop(C, N, D, rule) for C in nice_budgets(*corners)),
+        path,
+        _ribbon(path.C, path.N_band.low68, path.N_band.high68, rule),
+        _ribbon(path.C, path.N_band.low95, path.N_band.high95, rule),
+        region,
+    )
+
+
+def isoflop_curves(
+    fit: Fit, budgets: tuple[float, ...] | None = None, *, rule: ComputeRule | None = None, n: int = POINTS
+) -> tuple[Curve, ...]:
+    """Loss against N at each of ``budgets`` (by default round numbers within the runs'), with bands and minima.
+
+    Raises PlannerError for a law that is no surface over N and D.
+    """
+    _needs_plane(fit)
+    rule = rule or fit.compute
+    region = _region(fit, None, rule)
+    budgets = budgets or nice_budgets(*region["C"], most=6)
+    return tuple(_curve(fit, C, region, rule, n) for C in budgets)
+
+
+def frontier_curve(fit: Fit, C: Floats | None = None, *, rule: ComputeRule | None = None, n: int = POINTS) -> Frontier:
+    """Loss, N* and D* against ``C`` (by default the runs' range and a decade on either side), with bands.
+
+    Raises PlannerError for a law without a frontier.
+    """
+    rule = rule or fit.compute
+    region = _region(fit, None, rule) if C is None or fit.data.ranges else {}
+    C = _grid(region["C"], n) if C is None else np.asarray(C, float)
+    best = frontier(fit.law, fit.values, C, rule)
+    theta = thin(fit, BAND_DRAWS if rule.proportional else FORMULA_DRAWS)
+    draws = frontier(fit.law, fit.law.values(theta[:, None, :]), C, rule)
+    known = spans(fit)
+    inside = np.ones(C.shape, bool)
+    for name in ("N", "D", "C"):
+        at = getattr(best, name)
+        inside &= np.isnan(at) | _within(at, known.get(name))
+    return Frontier(
+        C,
+        best.N,
+        best.D,
+        fit.sign * best.loss,
+        _band(fit, best.N, draws.N),
+        _band(fit, best.D, draws.D),
+        _band(fit, fit.sign * best.loss, fit.sign * draws.loss),
+        inside,
+    )
+
+
+def one_axis_curve(fit: Fit, x: Floats | None = None, *, n: int = POINTS) -> AxisCurve:
+    """Loss against the axis of a one-axis law at ``x`` (by default the runs' range and a decade on either side).
+
+    Raises PlannerError for a law over N and D.
+    """
+    axis = _axis(fit)
+    span = spans(fit).get(axis) or _around(fit, axis)
+    x = _grid(span, n) if x is None else np.asarray(x, float)
+    loss = fit.predict({axis: x})
+    return AxisCurve(axis, x, loss, _loss_band(fit, {axis: x}, loss), _within(x, spans(fit).get(axis)), floor_of(fit))
+
+
+def plan_curve(plan: Plan, fit: Fit, *, n: int = POINTS) -> Picture:
+    """What the picture of ``plan`` draws: frontier and iso-FLOP curve through its answer, or its one axis."""
+    if fit.law.axis in ("N", "D"):
+        span = spans(fit).get(fit.law.axis) or _around(fit, _axis(fit))
+        return Picture(None, None, one_axis_curve(fit, _grid(_stretch(span, plan.allocation[fit.law.axis].value), n)))
+    region, C = _region(fit, None, plan.compute), plan.allocation["C"].value
+    path = frontier_curve(fit, _grid(_stretch(region["C"], C), n), rule=plan.compute)
+    if C is None or set(fit.law.axes) != {"N", "D"}:
+        return Picture(path, None, one_axis_curve(fit, path.C) if fit.law.axis else None)
+    return Picture(path, _curve(fit, C, region, plan.compute, n), None)
+
+
+def _needs_plane(fit: Fit) -> None:
+    if set(fit.law.axes) != {"N", "D"}:
+        raise PlannerError(f"The law {fit.law.name} is no surface over N and D: fit chinchilla to see one.")
+
+
+def _axis(fit: Fit) -> Axis:
+    (axis, *others) = fit.law.axes
+    if others:
+        raise PlannerError(f"The law {fit.law.name} has the axes {', '.join(fit.law.axes)}: draw its surface instead.")
+    found: dict[str, Axis] = {"N": "N", "D": "D", "C": "C"}
+    return found[axis]
+
+
+def _region(fit: Fit, ranges: Mapping[str, Interval] | None, rule: ComputeRule) -> dict[str, Interval]:
+    """The box of the runs in N, D and C; for a law without runs the frontier between 1e15 and 1e21 FLOPs."""
+    known = dict(ranges or spans(fit))
+    if "C" not in known and {"N", "D"} <= set(known):
+        known["C"] = (float(rule.flops(known["N"][0], known["D"][0])), float(rule.flops(known["N"][1], known["D"][1])))
+    known.setdefault("C", UNKNOWN_C)
+    ends = frontier(fit.law, fit.values, np.array(known["C"]), rule)
+    for name, at in (("N", ends.N), ("D", ends.D)):
+        if name not in known and np.all(np.isfinite(at)):
+            known[name] = (float(at.min()), float(at.max()))
+    return known
+
+
+def _around(fit: Fit, axis: Axis) -> Interval:
+    """Where a one-axis law without runs is worth drawing: three decades on either side of where its term is one."""
+    scale = float(fit.values["X_c"]) if "X_c" in fit.values else 1e18
+    return (scale * 1e-3, scale * 1e3)
+
+
+def _grid(span: Interval, n: int, decades: float = 1.0) -> Floats:
+    return np.logspace(np.log10(span[0]) - decades, np.log10(span[1]) + decades, n)
+
+
+def _stretch(span: Interval, value: float | None) -> Interval:
+    """``span`` with ``value`` in it."""
+    return span if value is None else (min(span[0], value), max(span[1], value))
+
+
+def _within(x: Floats, span: Interval | None) -> Mask:
+    """Which of ``x`` lie in ``span``, give or take rounding; all where it is unknown."""
+    if span is None:
+        return np.ones(np.shape(x), bool)
+    return np.asarray((x >= span[0] * (1 - 1e-9)) & (x <= span[1] * (1 + 1e-9)))
+
+
+def _isoflop(C: float, N: Floats, D: Floats, rule: ComputeRule) -> IsoFlop:
+    """The part of the line that crosses the window of N and D."""
+    line = np.logspace(np.log10(N[0]), np.log10(N[-1]), 4 * len(N))
+    at = rule.samples(C, line)
+    seen = (at >= D[0]) & (at <= D[-1])
+    return IsoFlop(C, line[seen], at[seen])
+
+
+def _curve(fit: Fit, C: float, region: Mapping[str, Interval], rule: ComputeRule, n: int) -> Curve:
+    """The curve over the N of the runs, two decades around the minimum at least."""
+    best: Point = frontier(fit.law, fit.values, np.asarray(C), rule)
+    N = _grid(_stretch(region["N"], float(best.N)), n)
+    D = rule.samples(C, N)
+    N, D = N[np.isfinite(D)], D[np.isfinite(D)]
+    loss = fit.predict({"N": N, "D": D})
+    inside = _within(N, region["N"]) & _within(D, region["D"])
+    at_best = (float(best.N), float(best.D), fit.sign * float(best.loss))
+    return Curve(C, N, D, loss, _loss_band(fit, {"N": N, "D": D}, loss), inside, *at_best)
+
+
+def _ribbon(C: Floats, low: Floats, high: Floats, rule: ComputeRule) -> Ribbon:
+    return Ribbon(low, rule.samples(C, low), high, rule.samples(C, high))
+
+
+def _loss_band(fit: Fit, columns: Mapping[str, Floats], loss: Floats) -> Band:
+    return _band(fit, loss, fit.sign * fit.law.predict(thin(fit), columns))
+
+
+def _band(fit: Fit, centre: Floats, draws: Floats) -> Band:
+    """Ends at 68 % and 95 % of ``draws`` (r, s) around ``centre`` (s,)."""
+    ends = [band(centre, draws, level, fit.spec.interval) for level in (0.68, 0.95)]
+    return Band(*ends[0], *ends[1])
