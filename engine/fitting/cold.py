@@ -85,8 +85,8 @@ def _amplitudes(g: Grid, weight: Floats) -> tuple[Floats, Floats]:
     top = int(g.row.max()) + 1
     moments = np.zeros((len(weight), len(first)))
     right = np.zeros((len(weight), top))
-    for rows in blocks(len(p.y), BLOCK // 4):
-        phi, y = g.basis(rows), p.y[rows]
+    for rows in blocks(p.n, BLOCK // 4):
+        phi, y = g.basis(rows), p.target(slice(None), rows)
         w = weight[:, rows] / (y * y if p.objective.log else 1.0)
         moments += w @ (phi[first] * phi[second]).T
         right += (w * y) @ phi.T
@@ -110,10 +110,13 @@ def _rank(g: Grid, c: Floats, cell: Ints, weight: Floats) -> Floats:
     """The objective of every listed cell: ``c`` (r, s, k), ``cell`` (r, s) -> (r, s)."""
     p = g.problem
     value = np.zeros(cell.shape)
-    for rows in blocks(len(p.y), BLOCK):
-        part, phi = p.part(rows), g.basis(rows)
-        for at in blocks(len(weight), 2 * BLOCK // (cell.shape[1] * len(part.y))):
-            f = sum(c[at, :, j, None] * phi[g.row[cell[at], j]] for j in range(p.k))
+    for rows in blocks(p.n, BLOCK):
+        phi = g.basis(rows)
+        for at in blocks(len(weight), 2 * BLOCK // (cell.shape[1] * phi.shape[1])):
+            f = np.zeros((*cell[at].shape, phi.shape[1]))
+            for j in range(p.k):
+                f += c[at, :, j, None] * phi[g.row[cell[at], j]]
             with np.errstate(all="ignore"):
-                value[at] += part.value(np.asarray(f), weight[at, None, rows])
+                rho = p.objective.loss.value(p.residual(f, p.target(at, rows)[:, None]))
+                value[at] += np.sum(weight[at, None, rows] * rho, axis=-1)
     return np.where(np.isnan(value), np.inf, value)

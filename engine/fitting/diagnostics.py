@@ -70,8 +70,8 @@ def _collinear(s: Sample) -> Iterator[FitWarning]:
                 yield FitWarning(
                     "collinear",
                     f"{one} and {other} move together (log correlation {correlation:.4f}, {other} roughly "
-                    f"proportional to {one}^{slope:.2f}): along that line the law is known, across it hardly; add runs where {one} "
-                    f"changes at the same {other}.",
+                    f"proportional to {one}^{slope:.2f}): along that line the law is known, across it hardly; "
+                    f"add runs where {one} changes at the same {other}.",
                 )
 
 
@@ -134,7 +134,8 @@ def _rows(s: Sample, theta: Floats) -> Iterator[FitWarning]:
         yield FitWarning(
             "below-floor",
             f"{below.size} runs are better than the fitted floor {s.sign * floor:.4g} "
-            f"({_named(s, below)}): the floor is too high for them, or their values are of another kind; check these runs.",
+            f"({_named(s, below)}): the floor is too high for them, "
+            "or their values are of another kind; check these runs.",
         )
 
 

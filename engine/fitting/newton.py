@@ -48,7 +48,7 @@ def refine(p: Problem, theta: Floats, weight: Floats, owner: Ints, loss: Loss) -
     theta = np.clip(theta, p.low, p.high)
     here = local(p, theta, weight, owner, loss)
     damping = np.ones(len(theta))
-    nothing = loss.value(np.array([1e-15]))[0] * len(p.y)
+    nothing = loss.value(np.array([1e-15]))[0] * p.n
     going = np.flatnonzero(here.value > nothing)
     for _ in range(STEPS):
         if going.size == 0:
@@ -70,26 +70,25 @@ def local(p: Problem, theta: Floats, weight: Floats, owner: Ints, loss: Loss) ->
     """Objective and derivatives at ``theta`` (b, q), in blocks that fit the cache, rows in blocks as well."""
     b, q = theta.shape
     out = Local(np.zeros(b), np.zeros((b, q)), np.zeros((b, q, q)), np.zeros((b, q, q)))
-    n = len(p.y)
-    for at in blocks(b, BLOCK // max(min(n, BLOCK), 1)):
-        for rows in blocks(n, BLOCK):
-            _add(out, at, p, rows, theta[at], weight[owner[at], rows], loss)
+    for at in blocks(b, BLOCK // min(p.n, BLOCK)):
+        for rows in blocks(p.n, BLOCK):
+            _add(out, at, p, rows, theta[at], p.target(owner[at], rows), weight[owner[at], rows], loss)
     return _chain(p, theta, out)
 
 
-def _add(out: Local, at: slice, p: Problem, rows: slice, theta: Floats, weight: Floats, loss: Loss) -> None:
+def _add(out: Local, at: slice, p: Problem, rows: slice, theta: Floats, y: Floats, weight: Floats, loss: Loss) -> None:
     """Add the sums over some rows: derivatives in the basis (exp(-e z), z exp(-e z)), before the chain rule.
 
     ``hessian`` collects the part from first derivatives; the diagonal of ``gauss`` of exponent rows is exact.
     """
     k, m = p.k, len(p.powers)
-    z, y = p.z[:, rows], p.y[rows]
+    z = p.z[:, rows]
     basis = np.ones((len(theta), k + m, z.shape[1]))
     with np.errstate(all="ignore"):
         basis[:, p.powers, :] = np.exp(-theta[:, k:, None] * z)
         basis[:, k:] = z * basis[:, p.powers, :]
         f = np.matmul(theta[:, None, :k], basis[:, :k])[:, 0]
-        r = np.log(f / y) if p.objective.log else f - y
+        r = p.residual(f, y)
         slope, curve, irls = loss.slopes(r)
         out.value[at] += np.sum(weight * loss.value(r), axis=-1)
         if p.objective.log:

@@ -18,6 +18,8 @@ from engine.fitting.spec import FitSpec
 from engine.laws import Law
 from engine.laws.law import Const, Floats, Ratio
 
+Ints = NDArray[np.int64]
+
 BLOCK = 32_768
 """Elements (starts x runs) handled at once: small enough for the processor's cache."""
 
@@ -30,7 +32,7 @@ class Problem:
     powers: tuple[int, ...]  # the terms that have an exponent, in order
     centre: Floats  # (m,)
     z: Floats  # (m, n)
-    y: Floats  # (n,)
+    y: Floats  # (1, n), or (r, n) where every resample has its own
     weight: Floats  # (n,)
     low: Floats  # (k + m,)
     high: Floats  # (k + m,)
@@ -40,20 +42,20 @@ class Problem:
     def k(self) -> int:
         return len(self.low) - len(self.powers)
 
-    def residual(self, predicted: Floats) -> Floats:
-        """The residual that the objective sees; predictions of any shape (..., n)."""
-        return _residual(self.objective.log, predicted, self.y)
+    @property
+    def n(self) -> int:
+        return self.y.shape[1]
 
-    def value(self, predicted: Floats, weight: Floats) -> Floats:
-        """The objective of predictions (..., n): the plain sum over runs, shape (...)."""
-        return np.sum(weight * self.objective.loss.value(self.residual(predicted)), axis=-1)
+    def target(self, owner: Ints | slice, rows: slice) -> Floats:
+        """y of the resamples ``owner`` on some rows: (1 or len(owner), rows)."""
+        return self.y[:, rows] if len(self.y) == 1 else self.y[owner, rows]
 
-    def part(self, rows: slice) -> Problem:
-        """The same problem on some rows."""
-        return Problem(
-            self.law, self.powers, self.centre, self.z[:, rows], self.y[rows], self.weight[rows],
-            self.low, self.high, self.objective,
-        )  # fmt: skip
+    def residual(self, predicted: Floats, y: Floats) -> Floats:
+        """The residual that the objective sees."""
+        if not self.objective.log:
+            return predicted - y
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.log(predicted / y)
 
     def external(self, theta: Floats) -> Floats:
         """Parameters of the law (..., p) from theta (..., k + m)."""
@@ -70,15 +72,8 @@ class Problem:
         return np.stack([out[name] for name in self.law.names if name in out], axis=-1)
 
 
-def _residual(log: bool, predicted: Floats, y: Floats) -> Floats:
-    if not log:
-        return predicted - y
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return np.log(predicted / y)
-
-
 def problem(law: Law, spec: FitSpec, columns: dict[str, Floats], y: Floats, weight: Floats) -> Problem:
-    """The problem of fitting the terms of ``law`` to ``y`` (n,) over positive ``columns`` (n,) by axis.
+    """The problem of fitting the terms of ``law`` to ``y`` (n,) or (r, n) over positive ``columns`` (n,) by axis.
 
     The floor may be negative where losses are (``ols`` on a loss with y <= 0, or on a metric whose sign was turned).
     """
@@ -109,15 +104,19 @@ def problem(law: Law, spec: FitSpec, columns: dict[str, Floats], y: Floats, weig
         z.append(x - middle)
     low, high = np.array(bounds + ends, float).T
     return Problem(
-        law, tuple(powers), np.array(centre), np.array(z).reshape(len(powers), len(y)), y, weight,
-        low.copy(), high.copy(), objective(spec),
-    )  # fmt: skip
+        law=law,
+        powers=tuple(powers),
+        centre=np.array(centre),
+        z=np.array(z).reshape(len(powers), y.shape[-1]),
+        y=np.atleast_2d(y),
+        weight=weight,
+        low=low.copy(),
+        high=high.copy(),
+        objective=objective(spec),
+    )
 
 
 def blocks(total: int, size: int) -> Iterator[slice]:
     """Slices of at most ``size`` that cover ``total``."""
     for start in range(0, total, max(size, 1)):
         yield slice(start, min(start + max(size, 1), total))
-
-
-Ints = NDArray[np.int64]

@@ -58,7 +58,7 @@ def refits(
     """
     g = cold.grid(p)
     out = np.full((total, len(p.low)), np.nan)
-    for at in blocks(total, MEMORY // len(p.y)):
+    for at in blocks(total, MEMORY // p.n):
         weight = p.weight * draw(at.start, at.stop)
         theta = cold.starts(g, weight, RESAMPLE_STARTS)
         r, s, q = theta.shape
@@ -86,12 +86,12 @@ def _descend(
 
 def _spread(p: Problem, theta: Floats) -> float:
     """The median absolute residual at a point."""
-    return float(np.median(np.abs(p.residual(predict(p, theta[None])[0]))))
+    return float(np.median(np.abs(p.residual(predict(p, theta[None]), p.y[:1]))))
 
 
 def predict(p: Problem, theta: Floats) -> Floats:
     """Predictions (b, n) of internal parameters (b, q)."""
-    out = np.zeros((len(theta), len(p.y)))
+    out = np.zeros((len(theta), p.n))
     for j in range(p.k):
         if j in p.powers:
             i = p.powers.index(j)
