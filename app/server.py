@@ -23,7 +23,7 @@ from starlette.routing import Route
 from streamlit import config
 from streamlit.web import bootstrap
 
-from app import logs, shell, workspace
+from app import logs, pdf, shell, workspace
 from app.bundled import load_bundled
 from app.errors import show_error
 from app.guard import LOCAL_HOSTS, Guard
@@ -107,7 +107,7 @@ def build(start: Start, settings: workspace.Settings, failure: list[Exception]) 
     return streamlit.App(
         MAIN,
         lifespan=_lifespan(start, settings, failure),
-        routes=[Route("/healthz", _health), *shell.routes()],
+        routes=[Route("/healthz", _health), *shell.routes(), *pdf.routes()],
         middleware=[Middleware(Guard, token=start.token if start.shared else "", cookie=f"isoplan-{port}")],
         on_script_error=show_error,
     )

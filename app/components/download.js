@@ -1,0 +1,72 @@
+// Draws a figure off screen with plotly.js, which is fetched on the first use only, and hands it over as a file.
+
+const root = window.__streamlit?.BACKEND_BASE_URL ?? new URL("./", window.location.href).href;
+const done = new Set();
+let library;
+
+function plotly() {
+  library ??= new Promise((resolve, reject) => {
+    const script = document.createElement("script");
+    script.src = `${root}vendor/plotly.min.js`;
+    script.onload = () => resolve(window.Plotly);
+    script.onerror = () => {
+      library = undefined;
+      reject(new Error("the drawing library did not load"));
+    };
+    document.head.append(script);
+  });
+  return library;
+}
+
+async function svgOf(figure) {
+  const { width, height } = figure.layout;
+  const address = await (await plotly()).toImage(figure, { format: "svg", width, height });
+  return decodeURIComponent(address.slice(address.indexOf(",") + 1));
+}
+
+// A page has 72 points to the inch, a screen 96 pixels: the file says its true size either way.
+function sized(svg, { width, height }, scale, unit) {
+  const tree = new DOMParser().parseFromString(svg, "image/svg+xml");
+  tree.documentElement.setAttribute("width", `${(width * scale).toFixed(3)}${unit}`);
+  tree.documentElement.setAttribute("height", `${(height * scale).toFixed(3)}${unit}`);
+  tree.documentElement.removeAttribute("style");
+  return new XMLSerializer().serializeToString(tree);
+}
+
+async function pdfOf(svg) {
+  const answer = await fetch(`${root}api/pdf`, {
+    method: "POST",
+    headers: { "Content-Type": "image/svg+xml" },
+    body: svg,
+  });
+  if (!answer.ok) throw new Error(await answer.text());
+  return answer.blob();
+}
+
+async function fileOf({ figure, format }) {
+  const drawn = JSON.parse(figure);
+  const svg = await svgOf(drawn);
+  if (format === "pdf") return pdfOf(sized(svg, drawn.layout, 72 / 96, ""));
+  return new Blob([sized(svg, drawn.layout, 25.4 / 96, "mm")], { type: "image/svg+xml" });
+}
+
+function save(blob, name) {
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(blob);
+  link.download = name;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
+}
+
+export default async function ({ data, parentElement }) {
+  if (done.has(data.id)) return;
+  done.add(data.id);
+  const status = parentElement.querySelector("[role=status]");
+  status.textContent = "Drawing …";
+  try {
+    save(await fileOf(data), `${data.name}.${data.format}`);
+    status.textContent = `${data.name}.${data.format} is ready.`;
+  } catch (error) {
+    status.textContent = `The file was not made: ${error.message}.`;
+  }
+}

@@ -1,0 +1,66 @@
+"""Figures as files: SVG and PDF of a chosen width, their numbers as CSV or JSON; the server needs no browser for it."""
+
+from __future__ import annotations
+
+import re
+import secrets
+from collections.abc import Callable
+from pathlib import Path
+
+import streamlit as st
+
+from app.figures.drawing import Drawing
+from app.figures.theme import Theme, paper
+from engine.errors import PlannerError
+
+WIDTHS = ("85 mm, one column", "175 mm, two columns", "254 mm, a slide")
+MM = {"mm": 1.0, "cm": 10.0, "in": 25.4, "pt": 25.4 / 72}
+NARROWEST_MM, WIDEST_MM = 40.0, 500.0
+
+_draw_file = st.components.v2.component(
+    "isoplan_download",
+    html='<span role="status" style="font: 0.875rem var(--st-font); color: var(--st-text-color)"></span>',
+    js=Path(__file__).with_name("download.js").read_text(encoding="utf-8"),
+)
+
+
+def figure_downloads(drawing: Drawing, redraw: Callable[..., Drawing], key: str) -> None:
+    """A small menu under a figure. ``redraw(theme=...)`` draws it again for print, when somebody asks for it."""
+    with st.popover("Download", icon=":material/download:", type="tertiary", key=f"{key}_menu"):
+        _menu(drawing, redraw, key)
+
+
+@st.fragment
+def _menu(drawing: Drawing, redraw: Callable[..., Drawing], key: str) -> None:
+    width = st.selectbox(
+        "Width", WIDTHS, accept_new_options=True, key=f"{key}_width", help="Choose, or type one: 120 mm, 3.4 in."
+    )
+    with st.container(horizontal=True):
+        svg = st.button("SVG", key=f"{key}_svg")
+        pdf = st.button("PDF", key=f"{key}_pdf")
+        _data("CSV", lambda: drawing.data.to_csv(index=False), f"{drawing.name}.csv", "text/csv", key)
+        _data("JSON", lambda: drawing.data.to_json(orient="records"), f"{drawing.name}.json", "application/json", key)
+    if svg or pdf:
+        try:
+            figure = redraw(theme=print_theme(width or WIDTHS[0])).figure
+        except PlannerError as error:
+            st.error(str(error))
+            return
+        data = {"id": secrets.token_hex(4), "name": drawing.name, "format": "svg" if svg else "pdf"}
+        _draw_file(data=data | {"figure": figure.to_json()}, key=f"{key}_file")
+
+
+def _data(label: str, text: Callable[[], str], name: str, mime: str, key: str) -> None:
+    st.download_button(label, text, name, mime, key=f"{key}_{label}", on_click="ignore")
+
+
+def print_theme(width: str) -> Theme:
+    """The look of a figure ``width`` wide ("85 mm, one column", "3.4 in"): the type grows with the format.
+
+    Raises PlannerError for a width that is no length between 40 and 500 mm.
+    """
+    found = re.match(r"\s*(\d+(?:[.,]\d+)?)\s*(mm|cm|in|pt)?\b", width)
+    mm = float(found[1].replace(",", ".")) * MM[found[2] or "mm"] if found else 0.0
+    if not NARROWEST_MM <= mm <= WIDEST_MM:
+        raise PlannerError(f"The width {width!r} is no length from 40 to 500 mm: write it like 85 mm or 3.4 in.")
+    return paper(mm, points=8 if mm <= 120 else 9 if mm <= 200 else 14)

@@ -1,0 +1,91 @@
+"""SVG to PDF for the figures' downloads, and plotly.js for drawing them: two routes of the server."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import xml.etree.ElementTree as ElementTree
+from pathlib import Path
+
+import plotly
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import FileResponse, PlainTextResponse, Response
+from starlette.routing import Route
+
+from engine.errors import PlannerError
+
+MAX_SVG_BYTES = 20_000_000
+PLOTLY_JS = Path(plotly.__file__).parent / "package_data" / "plotly.min.js"
+REFUSED_TAGS = frozenset({"script", "foreignobject", "use", "iframe", "audio", "video", "style", "link"})
+# A drawing may point into itself and hold pixels; every other address is refused, so that nothing is fetched or read.
+INSIDE = re.compile(r"#|data:image/(png|jpeg);base64,[A-Za-z0-9+/=\s]*\Z")
+ADDRESS = re.compile(r"""(?:url|src)\(\s*["']?\s*([^)"']*)""", re.IGNORECASE)
+
+_conversions = asyncio.Semaphore(2)
+
+
+def pdf_of(svg: bytes) -> bytes:
+    """The drawing as a PDF page of its size, one pixel a point.
+
+    Raises PlannerError for what is no SVG, is too large, or points to anything outside itself.
+    """
+    import vl_convert
+
+    if len(svg) > MAX_SVG_BYTES:
+        raise PlannerError(f"The drawing has more than {MAX_SVG_BYTES // 10**6} MB: download it as SVG instead.")
+    _check(svg)
+    try:
+        return bytes(vl_convert.svg_to_pdf(svg.decode()))
+    except ValueError as error:
+        raise PlannerError(f"The drawing could not be turned into a PDF ({str(error).splitlines()[0]}).") from None
+
+
+def _check(svg: bytes) -> None:
+    if b"<!DOCTYPE" in svg or b"<!ENTITY" in svg:
+        raise PlannerError("The drawing declares a document type, which figures never do.")
+    try:
+        svg.decode()
+        root = ElementTree.fromstring(svg)
+    except (ElementTree.ParseError, ValueError):
+        raise PlannerError("The drawing is not readable as SVG.") from None
+    if _local(root.tag) != "svg":
+        raise PlannerError("The drawing is not readable as SVG.")
+    for element in root.iter():
+        if _local(element.tag) in REFUSED_TAGS:
+            raise PlannerError(f"The drawing holds a <{_local(element.tag)}>, which figures never do.")
+        for name, value in element.attrib.items():
+            _check_addresses([value] if _local(name) in {"href", "src"} else ADDRESS.findall(value))
+
+
+def _check_addresses(addresses: list[str]) -> None:
+    outside = next((a for a in addresses if not INSIDE.match(a.strip())), None)
+    if outside is not None:
+        raise PlannerError(f"The drawing points to {outside[:60]!r}: only what is inside it is drawn.")
+
+
+def _local(name: str) -> str:
+    return str(name).rpartition("}")[2].lower()
+
+
+async def _pdf(request: Request) -> Response:
+    body = bytearray()
+    async for chunk in request.stream():
+        body += chunk
+        if len(body) > MAX_SVG_BYTES:
+            break
+    try:
+        async with _conversions:
+            made = await run_in_threadpool(pdf_of, bytes(body))
+    except PlannerError as error:
+        return PlainTextResponse(str(error), 400)
+    return Response(made, media_type="application/pdf")
+
+
+async def _plotly(_request: Request) -> Response:
+    return FileResponse(PLOTLY_JS, media_type="text/javascript", headers={"Cache-Control": "max-age=86400"})
+
+
+def routes() -> list[Route]:
+    """The conversion and the library that the download menu calls."""
+    return [Route("/api/pdf", _pdf, methods=["POST"]), Route("/vendor/plotly.min.js", _plotly)]
