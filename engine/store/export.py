@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import csv
 import io
-import tempfile
-from pathlib import Path
 from typing import Literal
 
 import pandas as pd
 
 from engine.schema import Runs
-from engine.store import catalog, sql
+from engine.store import catalog
+from engine.store.condition import matching_rows
 from engine.store.database import Database
+from engine.store.frames import rows_frame
 from engine.store.mapping import uses
 
 _TEMPLATE = """\
@@ -28,25 +28,20 @@ def template() -> bytes:
     return _TEMPLATE.encode()
 
 
-def table(db: Database, table_id: str, kind: Literal["csv", "parquet"] = "csv") -> bytes:
-    """All rows of a table under its own column names; ``withdrawn`` says why a row does not count (empty: it does).
+def table(db: Database, table_id: str, kind: Literal["csv", "parquet"] = "csv", where: str | None = None) -> bytes:
+    """The rows of a table (that meet an SQL condition) under its own column names, after their row ids.
 
-    Columns that have a role other than their name are followed by it in brackets in CSV: ``params [N]``.
+    In CSV a column whose role is not its name is followed by it: ``params [N]``.
     """
-    known = catalog.columns(db, table_id)
-    role_of = {name: role.value for role, name in uses(catalog.roles(db, table_id))}
-    names = [c.name if role_of.get(c.name, c.name) == c.name else f"{c.name} [{role_of[c.name]}]" for c in known]
-    fields = [f"c{i}" if c.kind != "number" else sql.label(c, i) + f" AS c{i}" for i, c in enumerate(known)]
+    mapping = catalog.roles(db, table_id)
+    chosen = matching_rows(db, table_id, where, mapping.conversions) if where and where.strip() else None
+    found = rows_frame(db, table_id, chosen)
     if kind == "parquet":
-        fields, names = [f"c{i}" for i in range(len(known))], [c.name for c in known]
-    reason = "(SELECT any_value(reason) FROM withdrawn AS w WHERE w.table_id = ? AND w.row_id = t.rid) AS withdrawn"
-    query = f"SELECT {', '.join(fields)}, {reason} FROM {sql.data(table_id)} AS t ORDER BY rid"
-    with db.read() as cursor:
-        found = cursor.execute(query, [table_id]).df()
-    found.columns = pd.Index([*names, "withdrawn"])
-    if kind == "csv":
-        return found.to_csv(index=False).encode()
-    return _parquet(db, found)
+        return _parquet(found)
+    role_of = {name: role.value for role, name in uses(mapping)}
+    names = [str(name) for name in found.columns]
+    found.columns = pd.Index([n if role_of.get(n, n) == n else f"{n} [{role_of[n]}]" for n in names])
+    return found.to_csv(index=False).encode()
 
 
 def runs(fitted: Runs) -> bytes:
@@ -60,10 +55,7 @@ def runs(fitted: Runs) -> bytes:
     return buffer.getvalue().encode()
 
 
-def _parquet(db: Database, found: pd.DataFrame) -> bytes:
-    with tempfile.TemporaryDirectory() as folder, db.read() as cursor:
-        target = Path(folder) / "table.parquet"
-        cursor.register("found", found)
-        cursor.execute(f"COPY (SELECT * FROM found) TO {sql.text(str(target))} (FORMAT parquet)")
-        cursor.unregister("found")
-        return target.read_bytes()
+def _parquet(found: pd.DataFrame) -> bytes:
+    buffer = io.BytesIO()
+    found.to_parquet(buffer, index=False)
+    return buffer.getvalue()

@@ -22,6 +22,10 @@ def check_roles(columns: Sequence[Column], roles: Roles) -> None:
         seen[name] = str(role)
         if role in (*NUMERIC_ROLES, Role.METRIC, Role.HYPER):
             _check_number(known[name], role, roles)
+    for name in formula_columns(roles):
+        if name not in known:
+            raise unknown_column(name, known, "of the compute formula")
+        _check_number(known[name], "the compute formula", roles)
     for name in roles.conversions:
         if name not in known:
             raise unknown_column(name, known, "in the conversions")
@@ -37,6 +41,12 @@ def uses(roles: Roles) -> Iterator[tuple[Role, str]]:
     yield from ((Role.HYPER, name) for name in roles.hyper)
 
 
+def formula_columns(roles: Roles) -> tuple[str, ...]:
+    """The columns that the compute formula reads by name, besides N, D, U and epochs."""
+    names = roles.compute.parsed.names if roles.compute.rule == "formula" else frozenset()
+    return tuple(sorted(names - {"N", "D", "U", "epochs", "n_p"}))
+
+
 def unknown_column(name: str, known: Sequence[str] | dict[str, Column], where: str) -> PlannerError:
     """The sentence for a column that the table has not, with the closest names that it has."""
     names = list(known)
@@ -46,7 +56,7 @@ def unknown_column(name: str, known: Sequence[str] | dict[str, Column], where: s
     return PlannerError(f"Column {name!r} {where} is not in the table: {hint}")
 
 
-def _check_number(column: Column, role: Role, roles: Roles) -> None:
+def _check_number(column: Column, role: str, roles: Roles) -> None:
     if column.kind in ("number", "bool") or (column.kind == "text" and column.name in roles.conversions):
         return
     what = "dates" if column.kind == "date" else "text"

@@ -1,4 +1,4 @@
-"""Fits, plans and saved views: JSON under the hash of what made it, so the same result is stored once."""
+"""Fits, plans and saved views: kept as JSON under the hash of what made them, so the same result is stored once."""
 
 from __future__ import annotations
 
@@ -9,7 +9,13 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
+import numpy as np
+
+from engine import fitting, planning
 from engine.errors import PlannerError
+from engine.fitting import Fit
+from engine.planning import Plan
+from engine.store import snapshots
 from engine.store.database import Cursor, Database
 
 Body = dict[str, Any]
@@ -39,27 +45,21 @@ class SavedPlan:
     deleted: bool = False
 
 
-def short_hash(body: object) -> str:
-    """The first 16 digits of the SHA-256 of ``body`` as canonical JSON."""
-    text = json.dumps(body, sort_keys=True, separators=(",", ":"))
-    return hashlib.sha256(text.encode()).hexdigest()[:16]
+def save_fit(db: Database, fit: Fit, *, name: str = "", table_id: str = "", snapshot: str = "") -> str:
+    """Save a fit under its own hash, that of its specification and data, and return the hash.
 
-
-def save_fit(db: Database, fit_json: Mapping[str, Any], *, name: str, table_id: str, snapshot_hash: str) -> str:
-    """Save a fit and return its hash, which follows from its ``spec`` and its snapshot.
-
-    A fit that is there already keeps its name; a deleted one comes back.
+    A fit that is there already stays as it is; a deleted one comes back. ``name`` defaults to law and data.
     """
-    key = short_hash([fit_json.get("spec", fit_json), snapshot_hash])
-    law, body = str(fit_json.get("law", "")), _text(fit_json)
-    row = [key, name.strip() or law, table_id, snapshot_hash, law, _now(), False, body]
+    label = name.strip() or f"{fit.law.name} · {fit.data.source or 'published'}"
+    made_from = snapshot or fit.data.snapshot
+    row = [fit.hash, label, table_id, made_from, fit.spec.law, _now(), False, _text(fitting.to_json(fit))]
 
     def change(cursor: Cursor) -> None:
         cursor.execute("INSERT OR IGNORE INTO fits VALUES (?, ?, ?, ?, ?, ?, ?, ?)", row)
-        _undelete(cursor, "fits", key)
+        _undelete(cursor, "fits", fit.hash)
 
     db.write(change)
-    return key
+    return fit.hash
 
 
 def fits(db: Database, deleted: bool = False) -> list[SavedFit]:
@@ -68,9 +68,29 @@ def fits(db: Database, deleted: bool = False) -> list[SavedFit]:
     return [SavedFit(*row) for row in _rows(db, query, deleted)]
 
 
-def fit(db: Database, hash: str) -> Body:
-    """The JSON of a fit, deleted or not; raises PlannerError when the store has none with that hash."""
-    return _body(db, "fits", "Fit", hash)
+def fit(db: Database, hash: str) -> Fit:
+    """A saved fit, deleted or not; raises PlannerError when the store has none with that hash."""
+    return fitting.read_fit(_body(db, "fits", "Fit", hash))
+
+
+def rebuild(db: Database, hash: str) -> str:
+    """Make a saved fit again from its specification and its snapshot and say in a sentence how the two compare.
+
+    Raises PlannerError for a fit that came without its runs.
+    """
+    with db.read() as cursor:
+        row = cursor.execute("SELECT snapshot_hash FROM fits WHERE hash = ?", [hash]).fetchone()
+    saved = fit(db, hash)
+    if row is None or not row[0]:
+        raise PlannerError("This fit came without its runs: import its table and fit it there to compare the two.")
+    runs = snapshots.runs(db, snapshots.get(db, row[0]))
+    again = fitting.fit(saved.spec, runs, snapshot=saved.data.snapshot, where=saved.data.where)
+    same = saved.resamples.shape == again.resamples.shape and np.array_equal(saved.resamples, again.resamples)
+    made = f"Made again from its specification and {len(runs):,} runs"
+    if same and np.array_equal(saved.theta, again.theta):
+        return f"{made}: the same parameters and intervals to the last digit."
+    off = np.max(np.abs(again.theta - saved.theta) / np.maximum(np.abs(saved.theta), np.finfo(float).tiny))
+    return f"{made}: the parameters differ by at most {off:.1g} of their value."
 
 
 def rename_fit(db: Database, hash: str, name: str) -> None:
@@ -88,10 +108,11 @@ def restore_fit(db: Database, hash: str) -> None:
     _set_deleted(db, "fits", "Fit", hash, False)
 
 
-def save_plan(db: Database, plan_json: Mapping[str, Any], *, name: str, fit_hash: str) -> str:
-    """Save a plan and return its hash, which follows from its content and its fit."""
-    key = short_hash([dict(plan_json), fit_hash])
-    row = [key, name.strip() or "Plan", fit_hash, _now(), False, _text(plan_json)]
+def save_plan(db: Database, plan: Plan, name: str = "") -> str:
+    """Save a plan and return its hash, which follows from its content. ``name`` defaults to its answer."""
+    body = _text(planning.to_json(plan))
+    key = _short_hash(body)
+    row = [key, name.strip() or plan.sentence, plan.fit, _now(), False, body]
 
     def change(cursor: Cursor) -> None:
         cursor.execute("INSERT OR IGNORE INTO plans VALUES (?, ?, ?, ?, ?, ?)", row)
@@ -107,9 +128,9 @@ def plans(db: Database, deleted: bool = False) -> list[SavedPlan]:
     return [SavedPlan(*row) for row in _rows(db, query, deleted)]
 
 
-def plan(db: Database, hash: str) -> Body:
-    """The JSON of a plan, deleted or not; raises PlannerError when the store has none with that hash."""
-    return _body(db, "plans", "Plan", hash)
+def plan(db: Database, hash: str) -> Plan:
+    """A saved plan, deleted or not; raises PlannerError when the store has none with that hash."""
+    return planning.read_plan(_body(db, "plans", "Plan", hash))
 
 
 def rename_plan(db: Database, hash: str, name: str) -> None:
@@ -129,8 +150,9 @@ def restore_plan(db: Database, hash: str) -> None:
 
 def save_view(db: Database, view: Mapping[str, Any]) -> str:
     """Save the state of a page that is too long for a link; returns its hash."""
-    key = short_hash(dict(view))
-    row = [key, _now(), _text(view)]
+    body = _text(view)
+    key = _short_hash(body)
+    row = [key, _now(), body]
     db.write(lambda cursor: cursor.execute("INSERT OR IGNORE INTO views VALUES (?, ?, ?)", row).rowcount)
     return key
 
@@ -179,10 +201,11 @@ def _missing(what: str, hash: str) -> PlannerError:
 
 
 def _text(body: Mapping[str, Any]) -> str:
-    try:
-        return json.dumps(dict(body), allow_nan=False)
-    except ValueError:
-        raise ValueError("a saved result holds NaN or infinity; write null instead") from None
+    return json.dumps(body, allow_nan=False, sort_keys=True, separators=(",", ":"))
+
+
+def _short_hash(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:12]
 
 
 def _now() -> datetime:

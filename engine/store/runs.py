@@ -6,13 +6,14 @@ can use are left out, and every one of these steps leaves a sentence in ``notes`
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from engine.costs import ComputeRule
 from engine.schema import Floats, Ints, Roles, Runs
 from engine.store.budgets import find_budgets
 
@@ -31,16 +32,26 @@ class RepeatSpread:
     relative: float
 
 
-def build(ids: Ints, cells: Mapping[str, Floats], labels: Labels, roles: Roles, source: str, sha256: str) -> Runs:
-    """The runs of some rows. ``cells`` holds (n,) columns by role, and by name for metrics and hyperparameters."""
+def build(
+    ids: Ints,
+    cells: Mapping[str, Floats],
+    labels: Labels,
+    roles: Roles,
+    source: str,
+    sha256: str,
+    others: Mapping[str, Floats] | None = None,
+) -> Runs:
+    """The runs of some rows. ``cells`` holds (n,) columns by role, and by name for metrics and hyperparameters.
+
+    ``others`` are columns that a compute formula reads besides; they do not become part of the runs.
+    """
     values = dict(cells)
-    notes = [*_derive(values, roles)]
+    notes = _derive(values, roles.compute, others or {})
     keep, left_out = _usable(values, roles, len(ids))
     runs = Runs(ids, values, roles, dict(labels), source, sha256).take(keep)
     merged, merging = _merge(runs) if roles.repeats == "mean" else (runs, _duplicates(runs))
-    values = dict(merged.values)
-    values |= _budgets(values)
-    return Runs(merged.ids, values, roles, merged.labels, source, sha256, tuple([*notes, *left_out, *merging]))
+    values = {**merged.values, **_budgets(merged.values)}
+    return Runs(merged.ids, values, roles, merged.labels, source, sha256, (*notes, *left_out, *merging))
 
 
 def with_target(runs: Runs, y: str) -> Runs:
@@ -75,30 +86,35 @@ def repeat_spread(runs: Runs, y: str = "loss") -> RepeatSpread | None:
     return RepeatSpread(int((sizes > 1).sum()), int(repeated.sum()), *pooled)
 
 
-def _derive(values: dict[str, Floats], roles: Roles) -> list[str]:
-    """Fill D, C, epochs and U where the others imply them; one note for each column that was derived or completed."""
+def _derive(values: dict[str, Floats], rule: ComputeRule, others: Mapping[str, Floats]) -> list[str]:
+    """Fill D, epochs, U and C where the others imply them; a note for what is not simply the compute rule."""
     notes = []
-    rule = roles.compute
     if {"C", "N"} <= values.keys():
-        notes += _fill(values, "D", rule.samples(values["C"], _positive(values["N"])), f"C and N by {rule.text}")
-    if {"N", "D"} <= values.keys():
-        notes += _fill(values, "C", rule.flops(values["N"], values["D"]), rule.text)
+        notes += _fill(
+            values, "D", lambda: rule.samples(values["C"], _positive(values["N"]), values), f"C and N by {rule.text}"
+        )
     if {"D", "U"} <= values.keys():
-        notes += _fill(values, "epochs", values["D"] / _positive(values["U"]), "D / U")
+        notes += _fill(values, "epochs", lambda: values["D"] / _positive(values["U"]), "D / U")
     elif {"D", "epochs"} <= values.keys():
-        notes += _fill(values, "U", values["D"] / _positive(values["epochs"]), "D / epochs")
+        notes += _fill(values, "U", lambda: values["D"] / _positive(values["epochs"]), "D / epochs")
+    if {"N", "D"} <= values.keys():
+        columns = {**others, **values}
+        notes += _fill(values, "C", lambda: rule.flops(values["N"], values["D"], columns), rule.text)
     return notes
 
 
-def _fill(values: dict[str, Floats], role: str, derived: Floats, how: str) -> list[str]:
+def _fill(values: dict[str, Floats], role: str, derive: Callable[[], Floats], how: str) -> list[str]:
+    """Derive a role that is missing, or its empty cells."""
     if role not in values:
-        values[role] = derived
+        values[role] = derive()
         return [f"{role} follows from {how}."] if role == "D" else []
-    gaps = np.isnan(values[role]) & np.isfinite(derived)
-    if not gaps.any():
+    empty = np.isnan(values[role])
+    if not empty.any():
         return []
-    values[role] = np.where(gaps, derived, values[role])
-    return [f"{role} of {_rows(int(gaps.sum()))} without a value follows from {how}."]
+    derived = derive()
+    filled = int((empty & np.isfinite(derived)).sum())
+    values[role] = np.where(empty, derived, values[role])
+    return [f"{role} of {_rows(filled)} without a value follows from {how}."] if filled else []
 
 
 def _positive(x: Floats) -> Floats:
@@ -179,7 +195,7 @@ def _duplicates(runs: Runs) -> list[str]:
     """A note when rows repeat another one in every value."""
     _, sizes = _groups(len(runs), runs.values.values(), [x for role, x in runs.labels.items() if role != "run"])
     extra = len(runs) - len(sizes)
-    return [f"{_rows(extra)} repeat another row in every value; each counts as a run."] if extra else []
+    return [f"{_rows(extra)} repeat another row in every mapped column; each counts as a run."] if extra else []
 
 
 def _left_out(count: int, why: str) -> str:

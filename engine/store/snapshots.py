@@ -22,7 +22,7 @@ from engine.store import catalog, sql
 from engine.store.columns import Column
 from engine.store.condition import matching_rows
 from engine.store.database import Cursor, Database
-from engine.store.mapping import check_roles, unknown_column
+from engine.store.mapping import check_roles, formula_columns, unknown_column
 from engine.store.runs import build
 
 _LABEL_ROLES = (Role.GROUP, Role.SEED, Role.RUN)
@@ -100,7 +100,8 @@ def runs(db: Database, snapshot: Snapshot) -> Runs:
     ids = snapshot.ids
     with db.read() as cursor:
         cells, labels = _cells(cursor, snapshot.table_id, known, snapshot.roles, ids)
-    return build(ids, cells, labels, snapshot.roles, info.name, info.sha256)
+    others = {name: cells.pop(name) for name in formula_columns(snapshot.roles) if name not in _named(snapshot.roles)}
+    return build(ids, cells, labels, snapshot.roles, info.name, info.sha256, others)
 
 
 def compress(ids: Ints) -> Ints:
@@ -156,7 +157,7 @@ def _cells(
 ) -> tuple[dict[str, Floats], dict[str, NDArray[np.str_]]]:
     """Numbers by role or name and labels by role, each (n,) in the order of ``ids``."""
     positions = {c.name: i for i, c in enumerate(known)}
-    numbers = {name: name for name in (*(m.column for m in roles.metrics), *roles.hyper)}
+    numbers = {name: name for name in (*formula_columns(roles), *_named(roles))}
     numbers |= {role.value: name for role in NUMERIC_ROLES if (name := roles.column(role)) is not None}
     labels = {role.value: name for role in _LABEL_ROLES if (name := roles.column(role)) is not None}
     fields = [sql.numeric(known[i], i, roles.conversions.get(n)) for n in numbers.values() for i in (positions[n],)]
@@ -169,6 +170,11 @@ def _cells(
     cells = {role: _filled(found[f"f{k}"], np.nan)[at].astype(np.float64) for k, role in enumerate(numbers)}
     texts = {role: _filled(found[f"f{k}"], "")[at].astype(np.str_) for k, role in enumerate(labels, len(numbers))}
     return cells, texts
+
+
+def _named(roles: Roles) -> tuple[str, ...]:
+    """The columns that runs hold under their own names."""
+    return (*(m.column for m in roles.metrics), *roles.hyper)
 
 
 def _filled(x: Any, missing: float | str) -> Any:

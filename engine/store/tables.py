@@ -24,6 +24,7 @@ from engine.store.catalog import INFO, TableInfo, columns, find, get, info_of, r
 from engine.store.columns import COLUMNS, Column, Conversion
 from engine.store.condition import matching_rows
 from engine.store.database import Cursor, Database
+from engine.store.frames import rows_frame
 from engine.store.guess import guess_roles, with_guesses
 from engine.store.loading import Loaded, count, load, stored_types
 from engine.store.mapping import check_roles, unknown_column
@@ -187,29 +188,14 @@ def withdrawn(db: Database, table_id: str) -> list[tuple[int, str, datetime]]:
 
 
 def frame(db: Database, table_id: str, *, limit: int = 1000, offset: int = 0, where: str | None = None) -> pd.DataFrame:
-    """Rows for display under their original names, the row id as index (called ``row id``).
+    """Rows for display under their original names, after their ids (``row id``).
 
-    ``where`` is an SQL condition, checked and run as in :mod:`engine.store.condition`.
+    Where rows of the table are withdrawn a second column, ``withdrawn``, says why. ``where`` is an SQL condition,
+    checked and run as in :mod:`engine.store.condition`.
     """
-    known = columns(db, table_id)
-    table = sql.data(table_id)
-    with db.read() as cursor:
-        if where and where.strip():
-            from_id, chosen = 0, matching_rows(db, table_id, where)[offset : offset + limit]
-        else:
-            from_id, chosen = int(offset), None
-        if chosen is None:
-            rows = cursor.execute(f"SELECT * FROM {table} WHERE rid >= ? ORDER BY rid LIMIT ?", [from_id, int(limit)])
-        else:
-            query = f"SELECT * FROM {table} WHERE list_contains(?::BIGINT[], rid) ORDER BY rid"
-            rows = cursor.execute(query, [chosen.tolist()])
-        shown = rows.df()
-    shown = shown.set_index("rid").rename_axis("row id")
-    for i, column in enumerate(known):
-        if column.kind == "number" and column.whole:
-            shown[f"c{i}"] = _whole(shown[f"c{i}"])
-    shown.columns = pd.Index([c.name for c in known])
-    return shown
+    conversions = roles(db, table_id).conversions
+    chosen = matching_rows(db, table_id, where, conversions) if where and where.strip() else None
+    return rows_frame(db, table_id, chosen, limit, offset)
 
 
 def _register(cursor: Cursor, info: TableInfo, loaded: Loaded) -> None:
@@ -267,13 +253,6 @@ def _cells(values: pd.Series[Any], column: Column) -> pd.Series[Any]:
 
 def _named(positions: Sequence[int], cells: Sequence[pd.Series[Any]]) -> dict[str, Any]:
     return {f"c{p}": series.array for p, series in zip(positions, cells, strict=True)}
-
-
-def _whole(values: pd.Series[Any]) -> pd.Series[Any]:
-    """Whole numbers without a decimal point; a column beyond 2^53 or with infinities stays as it is."""
-    finite = np.isfinite(values.to_numpy(dtype=float, na_value=0.0))
-    fits = finite.all() and values.abs().max() < 2**53
-    return values.astype("Int64") if fits or values.isna().all() else values
 
 
 def _now() -> datetime:
