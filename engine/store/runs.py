@@ -10,12 +10,12 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from engine.costs import ComputeRule
 from engine.schema import Floats, Ints, Roles, Runs
 from engine.store.budgets import find_budgets
+from engine.store.units import unit_notes
 
 Labels = Mapping[str, NDArray[np.str_]]
 _MIX = (np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9))
@@ -51,7 +51,8 @@ def build(
     runs = Runs(ids, values, roles, dict(labels), source, sha256).take(keep)
     merged, merging = _merge(runs) if roles.repeats == "mean" else (runs, _duplicates(runs))
     values = {**merged.values, **_budgets(merged.values)}
-    return Runs(merged.ids, values, roles, merged.labels, source, sha256, (*notes, *left_out, *merging))
+    notes = [*notes, *left_out, *_spread(runs), *merging, *unit_notes(merged)]
+    return Runs(merged.ids, values, roles, merged.labels, source, sha256, tuple(notes))
 
 
 def with_target(runs: Runs, y: str) -> Runs:
@@ -84,6 +85,17 @@ def repeat_spread(runs: Runs, y: str = "loss") -> RepeatSpread | None:
     share = off / np.where(mean[group] == 0, np.nan, np.abs(mean[group]))[repeated]
     pooled = [float(np.sqrt(np.sum(d**2) / freedom)) for d in (off, share)]
     return RepeatSpread(int((sizes > 1).sum()), int(repeated.sum()), *pooled)
+
+
+def _spread(runs: Runs) -> list[str]:
+    """How far repeats lie apart, where a column of seeds says that rows are repeats."""
+    found = repeat_spread(runs) if "seed" in runs.labels else None
+    if found is None:
+        return []
+    return [
+        f"{_rows(found.runs)} are repeats of {found.groups:,} runs; their loss varies by {found.sd:.2g} "
+        f"({100 * found.relative:.2g} %, standard deviation)."
+    ]
 
 
 def _derive(values: dict[str, Floats], rule: ComputeRule, others: Mapping[str, Floats]) -> list[str]:
@@ -164,13 +176,21 @@ def _repeats(runs: Runs) -> tuple[Ints, Ints]:
 def _groups(n: int, numbers: Iterable[Floats], labels: Iterable[NDArray[np.str_]]) -> tuple[Ints, Ints]:
     """Group of each of ``n`` rows, equal in every column, and the size of each group; by a 64-bit hash of the rows."""
     mixed = np.zeros(n, dtype=np.uint64)
-    codes = (pd.factorize(x.astype(object))[0].astype(np.float64) for x in labels)
-    for x in (*numbers, *codes):
-        bits = np.where(np.isnan(x), np.nan, x + 0.0).view(np.uint64)
-        mixed = (mixed ^ (bits + _MIX[0])) * _MIX[1]
-        mixed ^= mixed >> np.uint64(29)
-    group = pd.factorize(mixed)[0].astype(np.int64)
-    return group, np.bincount(group).astype(np.int64)
+    for x in numbers:
+        mixed = _mix(mixed, np.where(np.isnan(x), np.nan, x + 0.0).view(np.uint64))
+    for text in labels:
+        for letters in text.view(np.uint32).reshape(n, -1).T if n else ():
+            mixed = _mix(mixed, letters.astype(np.uint64))
+    in_order = np.sort(mixed)
+    if n == 0 or not (in_order[1:] == in_order[:-1]).any():
+        return np.arange(n, dtype=np.int64), np.ones(n, dtype=np.int64)
+    _, group, sizes = np.unique(mixed, return_inverse=True, return_counts=True)
+    return group.astype(np.int64), sizes.astype(np.int64)
+
+
+def _mix(mixed: NDArray[np.uint64], bits: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    mixed = (mixed ^ (bits + _MIX[0])) * _MIX[1]
+    return mixed ^ (mixed >> np.uint64(29))
 
 
 def _merge(runs: Runs) -> tuple[Runs, list[str]]:
