@@ -35,7 +35,7 @@ class LazyGroup(TyperGroup):
         """The function of that name in its module, as a command; None where there is none."""
         if cmd_name not in COMMANDS:
             return None
-        single = typer.Typer(add_completion=False)
+        single = typer.Typer(add_completion=False, rich_markup_mode=None)
         single.command(name=cmd_name)(getattr(import_module(COMMANDS[cmd_name]), cmd_name))
         return typer.main.get_command(single)
 

@@ -77,8 +77,8 @@ class ComputeRule(BaseModel):
     def _columns(self, N: Floats, D: Floats, others: Mapping[str, ArrayLike] | None = None) -> dict[str, ArrayLike]:
         return {"epochs": 1.0, "U": D, **(others or {}), "N": N, "D": D, "n_p": self.n_p}
 
-    def samples(self, C: ArrayLike, N: ArrayLike) -> Floats:
-        """D that spends exactly ``C`` FLOPs on a model of ``N`` parameters, one pass.
+    def samples(self, C: ArrayLike, N: ArrayLike, columns: Mapping[str, ArrayLike] | None = None) -> Floats:
+        """D that spends exactly ``C`` FLOPs on a model of ``N`` parameters; ``columns`` as for ``flops``.
 
         A formula is solved for D; NaN where no D between 1e-9 and 1e40 spends ``C``.
         """
@@ -86,11 +86,14 @@ class ComputeRule(BaseModel):
         if self.proportional:
             return C / (self.per_pair * N)
         formula = self.parsed
+        others = {k: v for k, v in (columns or {}).items() if k in formula.names - {"N", "D", "n_p"}}
 
-        def excess(x: Floats, C: Floats, N: Floats) -> Floats:
-            return np.log(formula.unchecked(self._columns(N, np.exp(x))) / C)
+        def excess(x: Floats, C: Floats, N: Floats, *given: Floats) -> Floats:
+            named = dict(zip(others, given, strict=True))
+            return np.log(formula.unchecked(self._columns(N, np.exp(x), named)) / C)
 
-        return np.exp(increasing_root(excess, np.log(FEWEST_SAMPLES), np.log(MOST_SAMPLES), C, N))
+        low, high = np.log(FEWEST_SAMPLES), np.log(MOST_SAMPLES)
+        return np.exp(increasing_root(excess, low, high, C, N, *others.values()))
 
     @property
     def text(self) -> str:

@@ -19,6 +19,8 @@ def get_law(name: str, axis: str | None = None) -> Law:
         raise PlannerError(f"Law {name!r} is unknown: use one of {known}.")
     found = [law for law in named if law.axis == axis]
     if not found:
-        axes = ", ".join(law.axis or "none" for law in named)
-        raise PlannerError(f"Law {name} does not take the axis {axis}: its axes are {axes}.")
+        if named[0].axis is None:
+            raise PlannerError(f"Law {name} takes no axis: leave {axis} out, or use the law power.")
+        axes = ", ".join(str(law.axis) for law in named)
+        raise PlannerError(f"Law {name} needs an axis: say which, one of {axes}.")
     return found[0]

@@ -4,7 +4,7 @@ from engine.planning.budget import plan_budget
 from engine.planning.plan import Flat, Plan, Question, read_plan, to_json
 from engine.planning.quantity import Quantity, beyond
 from engine.planning.target import floor_of, plan_target
-from engine.planning.text import Row, rows
+from engine.planning.text import Row, as_text, flatness, rows
 
 __all__ = [
     "Flat",
@@ -12,10 +12,13 @@ __all__ = [
     "Quantity",
     "Question",
     "Row",
+    "as_text",
     "beyond",
+    "flatness",
     "floor_of",
     "plan_budget",
     "plan_target",
     "read_plan",
+    "rows",
+    "to_json",
 ]
-__all__ += ["rows", "to_json"]

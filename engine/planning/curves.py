@@ -1,8 +1,9 @@
 """What the figures draw, as arrays: surface, iso-FLOP curves, frontier, one axis. Figures do no arithmetic.
 
 Bands come from at most 400 resamples (100 under a typed compute formula, which is solved numerically), evenly spaced
-over all of them, so that a slider answers at once; the numbers of a plan use every resample. ``inside`` marks points where every axis lies in the range of the runs. Losses are in their
-own direction (a metric where larger is better rises).
+over all of them, so that a slider answers at once; the numbers of a plan use every resample. ``inside`` marks points
+where every axis lies in the range of the runs. Losses are in their own direction (a metric where larger is better
+rises).
 """
 
 from __future__ import annotations

@@ -42,6 +42,25 @@ def rows(plan: Plan) -> tuple[Row, ...]:
     return tuple(_row(LABELS.get(name, plan.y), q) for name, q in {**plan.allocation, **plan.derived}.items())
 
 
+def as_text(plan: Plan) -> str:
+    """The plan for a terminal: sentence, table, and what must be known beside them."""
+    head = ("", "value", "68 %", "95 %", "beyond the runs", "")
+    body = [(r.quantity, f"{r.value} {r.unit}".strip(), r.ci68, r.ci95, r.beyond, r.note) for r in rows(plan)]
+    width = [max(len(line[i]) for line in (head, *body)) for i in range(len(head))]
+    lines = ["  ".join(cell.ljust(w) for cell, w in zip(line, width, strict=True)).rstrip() for line in (head, *body)]
+    notes = [f"\nWarning: {w.text}" for w in plan.warnings]
+    return "\n".join([plan.sentence, "", *lines, "", *flatness(plan), f"Compute rule: {plan.compute.text}.", *notes])
+
+
+def flatness(plan: Plan) -> list[str]:
+    """How far N may leave the optimum, as a sentence; empty where the plan does not say."""
+    if plan.flat is None:
+        return []
+    N, D, flat = plan.allocation["N"], plan.allocation["D"], plan.flat
+    ends = [f"N = {number(N, n, 2)} on {number(D, d, 2)} {D.unit}" for n, d in zip(flat.N, flat.D, strict=True)]
+    return [f"Within {100 * flat.tolerance:g} % of the best {plan.y} from {ends[0]} to {ends[1]}."]
+
+
 def number(q: Quantity, x: float | None = None, significant: int | None = None) -> str:
     """The value of ``q`` (or ``x``, in its style): 1.9 B counted things, 10²⁰ FLOPs, else as its interval deserves."""
     x = q.value if x is None else x

@@ -1,0 +1,177 @@
+"""`isoplan fit`: a law from a table file, with intervals. Works on the file alone and never opens the workspace."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+from pydantic import ValidationError
+
+from app.commands.output import note, say, say_json
+from engine.costs import ComputeRule, compute_rule
+from engine.errors import PlannerError
+from engine.fitting.spec import FitSpec, IntervalName, ObjectiveName
+from engine.quantities import parse_number
+from engine.schema import Metric, Runs
+
+Axis = Literal["N", "D", "C"]
+Repeats = Literal["all", "mean"]
+
+
+def fit(
+    table: Annotated[Path, typer.Argument(help="CSV, TSV, JSON lines, Parquet, Excel or DuckDB file.")],
+    law: Annotated[str, typer.Option(help="A name that `isoplan laws` lists.")],
+    axis: Annotated[Axis | None, typer.Option(help="The axis of the law power.")] = None,
+    mapping: Annotated[
+        list[str] | None, typer.Option("--map", metavar="ROLE=COLUMN,...", help="Columns for roles, N=params,D=tokens.")
+    ] = None,
+    metric: Annotated[
+        str, typer.Option("--metric", "--y", metavar="COLUMN[:min|max]", help="Fit this column instead of the loss.")
+    ] = "",
+    where: Annotated[str, typer.Option(help='Only rows for which this SQL condition holds, "budget > 1e19".')] = "",
+    objective: Annotated[ObjectiveName, typer.Option(help="What is minimised.")] = "huber-log",
+    delta: Annotated[str, typer.Option(help="Huber threshold in units of log loss.")] = "1e-3",
+    fix: Annotated[
+        list[str] | None, typer.Option("--fix", metavar="NAME=VALUE", help="Hold a parameter; may be repeated.")
+    ] = None,
+    bootstrap: Annotated[int, typer.Option(help="Refits for the intervals; 0 for none.")] = 1000,
+    interval: Annotated[IntervalName, typer.Option(help="Bias-corrected or plain percentile intervals.")] = "bc",
+    seed: Annotated[int, typer.Option(help="Seed of the resampling.")] = 0,
+    rule: Annotated[
+        str,
+        typer.Option(metavar="6ND|6npND|FORMULA", help="C from N and D where no column gives it, or 6*N*D + 1e9*D."),
+    ] = "",
+    n_p: Annotated[str, typer.Option("--n-p", help="Tokens per sample, for 6npND and formulas.")] = "",
+    repeats: Annotated[Repeats, typer.Option(help="Rows that differ only in seed: all, or their mean.")] = "all",
+    convert: Annotated[
+        list[str] | None, typer.Option(metavar="COLUMN", help="Read this text column as numbers; may be repeated.")
+    ] = None,
+    sheet: Annotated[str | None, typer.Option(help="Sheet of an Excel file.")] = None,
+    inner: Annotated[str | None, typer.Option(help="Table inside a DuckDB file.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object, which `isoplan plan` reads.")] = False,
+) -> None:
+    """Fit a law to a table of runs."""
+    from engine.fitting import FitWarning, as_text, to_json
+    from engine.fitting import fit as fit_runs
+    from engine.laws import get_law
+    from engine.store.files import read_runs
+
+    if table.is_dir():
+        raise PlannerError(f"{table} is a folder: name a table file in it.")
+    column, direction = read_metric(metric)
+    get_law(law, axis)
+    try:
+        spec = FitSpec(
+            law=law,
+            axis=axis,
+            y=column or "loss",
+            objective=objective,
+            delta=parse_number(delta, "option --delta"),
+            fixed=read_fixed(fix or []),
+            bootstrap=bootstrap,
+            interval=interval,
+            seed=seed,
+        )
+    except ValidationError as error:
+        raise _bad_option(error) from error
+    runs = read_runs(
+        table,
+        read_map(mapping or [], column),
+        where,
+        read_rule(rule, n_p),
+        repeats_mean=repeats == "mean",
+        agreed=tuple(convert or ()),
+        sheet=sheet,
+        inner=inner,
+    )
+    fitted = fit_runs(spec, _with_direction(runs, column, direction), where=where)
+    fitted = replace(fitted, warnings=(*(FitWarning("runs", text) for text in runs.notes), *fitted.warnings))
+    if as_json:
+        note(w.text for w in fitted.warnings)
+        say_json(to_json(fitted))
+    else:
+        say(as_text(fitted))
+
+
+def read_map(options: list[str], metric: str = "") -> dict[str, str]:
+    """Roles -> columns from ``N=params,D=tokens``; a column with a comma stands in double quotes.
+
+    The ``metric`` that is fitted becomes one of the metrics. Raises PlannerError for an entry without "=".
+    """
+    found: dict[str, str] = {}
+    for entry in (e for option in options for e in _split(option)):
+        role, equals, column = entry.partition("=")
+        if not equals or not role.strip():
+            raise PlannerError(f"--map cannot read {entry!r}: write ROLE=COLUMN, as in --map N=params,D=tokens.")
+        role = role.strip()
+        if role in found:
+            raise PlannerError(f"--map names the role {role} twice: keep one of {found[role]!r} and {column!r}.")
+        found[role] = column.strip()
+    named = found.get("metric", "")
+    if metric and metric not in named.split("+"):
+        found["metric"] = "+".join(name for name in (named, metric) if name)
+    return found
+
+
+def _split(option: str) -> list[str]:
+    """The entries of one --map: cut at commas outside double quotes, quotes taken off."""
+    quoted, entries = False, [""]
+    for character in option:
+        quoted ^= character == '"'
+        if character == "," and not quoted:
+            entries.append("")
+        elif character != '"':
+            entries[-1] += character
+    if quoted:
+        raise PlannerError(f"--map has an open quote in {option!r}: close it.")
+    return [entry for entry in entries if entry.strip()]
+
+
+def read_fixed(options: list[str]) -> dict[str, float]:
+    """Parameters held at a value, from ``E=0.32``. Raises PlannerError for an entry that says neither."""
+    found = {}
+    for option in options:
+        name, equals, value = option.partition("=")
+        if not equals or not name.strip():
+            raise PlannerError(f"--fix cannot read {option!r}: write NAME=VALUE, as in --fix E=0.32.")
+        if name.strip() in found:
+            raise PlannerError(f"--fix names {name.strip()} twice: keep one.")
+        found[name.strip()] = parse_number(value, f"value of {name.strip()} in --fix")
+    return found
+
+
+def read_metric(option: str) -> tuple[str, str]:
+    """Column and direction from ``accuracy:max``; the direction is empty where it is not said."""
+    column, colon, direction = option.rpartition(":")
+    return (column, direction) if colon and direction in ("min", "max") else (option, "")
+
+
+def read_rule(rule: str, n_p: str) -> ComputeRule:
+    """The compute rule that the options name: 6ND, 6npND (what --n-p alone means), or a formula."""
+    tokens = parse_number(n_p, "option --n-p") if n_p else 1.0
+    if rule in ("", "6ND", "6npND"):
+        if rule == "6ND" and n_p:
+            raise PlannerError("--n-p says nothing under --rule 6ND: use --rule 6npND, or leave --n-p out.")
+        if rule == "6npND" and not n_p:
+            raise PlannerError("--rule 6npND needs the tokens per sample: add --n-p, as in --n-p 40.")
+        return compute_rule(rule or ("6npND" if n_p else "6ND"), tokens)
+    return compute_rule("formula", tokens, rule)
+
+
+def _with_direction(runs: Runs, column: str, direction: str) -> Runs:
+    """The runs with the better direction of the fitted metric as the option says it."""
+    if not direction:
+        return runs
+    metrics = tuple(
+        Metric.model_validate({"column": m.column, "direction": direction}) if m.column == column else m
+        for m in runs.roles.metrics
+    )
+    return replace(runs, roles=runs.roles.model_copy(update={"metrics": metrics}))
+
+
+def _bad_option(error: ValidationError) -> PlannerError:
+    first = error.errors()[0]
+    option = "--" + str(first["loc"][0])
+    return PlannerError(f"{option} {first['input']!r} is not possible: {first['msg'].lower()}.")

@@ -1,0 +1,65 @@
+"""`isoplan plan`: what a budget buys or a target costs, from what `isoplan fit --json` printed."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from app.commands.output import note, say, say_json
+from engine.errors import PlannerError
+from engine.fitting.cards import read_fit
+from engine.fitting.result import Fit
+from engine.quantities import parse_flops, parse_number
+
+
+def plan(
+    fit: Annotated[
+        str, typer.Argument(metavar="FIT.json", help="What `isoplan fit --json` printed; - reads it from a pipe.")
+    ],
+    budget: Annotated[
+        str | None, typer.Option(help="FLOPs to spend: 1e20, 10^20, 3 ZFLOP, 5 PFLOP/s-days, 200 H200 hours.")
+    ] = None,
+    target_loss: Annotated[str | None, typer.Option(help="What the law describes must reach this.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+) -> None:
+    """Answer a question from a fit: what a budget buys, or what a target costs."""
+    from engine.planning import as_text, plan_budget, plan_target, to_json
+
+    if (budget is None) == (target_loss is None):
+        raise PlannerError("Ask one question: give either --budget or --target-loss.")
+    fitted = read_fit_file(fit)
+    if budget is not None:
+        reading = parse_flops(budget, "option --budget")
+        answer = plan_budget(fitted, reading.value)
+        notes = [] if reading.note == "FLOPs" else [f"{budget} is read as {reading.value:.4g} FLOPs: {reading.note}."]
+    else:
+        answer, notes = plan_target(fitted, parse_number(str(target_loss), "option --target-loss")), []
+    note(notes)
+    if as_json:
+        note(w.text for w in answer.warnings)
+        say_json(to_json(answer))
+    else:
+        say(as_text(answer))
+
+
+def read_fit_file(name: str) -> Fit:
+    """The fit in the file ``name``, or on standard input for ``-``. Raises PlannerError where there is none."""
+    shown = "Standard input" if name == "-" else name
+    try:
+        text = sys.stdin.read() if name == "-" else Path(name).read_text("utf-8")
+        raw = json.loads(text)
+    except FileNotFoundError:
+        raise PlannerError(f"There is no file {name}: check the path.") from None
+    except IsADirectoryError:
+        raise PlannerError(f"{name} is a folder: name the file that `isoplan fit --json` wrote.") from None
+    except OSError as error:
+        raise PlannerError(f"{name} cannot be read: {error.strerror or error}.") from None
+    except (ValueError, RecursionError):
+        raise PlannerError(f"{shown} is not JSON: give what `isoplan fit --json` printed.") from None
+    if not isinstance(raw, dict):
+        raise PlannerError(f"{shown} holds no JSON object: give what `isoplan fit --json` printed.")
+    return read_fit(raw)
