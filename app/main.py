@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
+from app import links
 from app.shell import ICON, LOGO
 
 PAGES = [
@@ -19,4 +20,6 @@ st.set_page_config(page_icon=ICON, layout="wide")
 st.logo(LOGO, size="large", icon_image=ICON)
 page = st.navigation(PAGES)
 st.set_page_config(page_title=f"{page.title} · Isoplan")
-page.run()
+links.follow_view()
+with links.named_faults():
+    page.run()

@@ -39,7 +39,13 @@ def _menu(drawing: Drawing, redraw: Callable[..., Drawing], key: str) -> None:
         svg = st.button("SVG", key=f"{key}_svg")
         pdf = st.button("PDF", key=f"{key}_pdf")
         _data("CSV", lambda: drawing.data.to_csv(index=False), f"{drawing.name}.csv", "text/csv", key)
-        _data("JSON", lambda: drawing.data.to_json(orient="records"), f"{drawing.name}.json", "application/json", key)
+        _data(
+            "JSON",
+            lambda: drawing.data.to_json(orient="records", double_precision=15),
+            f"{drawing.name}.json",
+            "application/json",
+            key,
+        )
     if svg or pdf:
         try:
             figure = redraw(theme=print_theme(width or WIDTHS[0])).figure
