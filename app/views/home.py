@@ -1,7 +1,90 @@
-"""The Home page."""
+"""Home: where the workspace stands, what to do next, and the demo in one click."""
 
 from __future__ import annotations
 
 import streamlit as st
 
-st.title("Home")
+from app import workspace
+from app.views.demo import open_demo
+from app.views.parts import heading, plain, plural, sentences
+from engine.store import results, tables
+
+STEPS = {
+    "Data": "Bring a table of training runs. Roles are guessed, and yours to correct.",
+    "Fit": "Fit a scaling law to the runs. Every parameter comes with intervals from refits.",
+    "Explore": "See the loss surface, the iso-FLOP curves and the compute-optimal frontier.",
+    "Plan": "Turn a budget into N, D and a loss, or a target loss into the least compute.",
+}
+RECENT = 5
+
+db = workspace.current()
+run_tables = tables.all(db)
+own = [t for t in run_tables if not t.read_only]
+fits, plans = results.fits(db), results.plans(db)
+names = {t.id: t.name for t in run_tables}
+
+
+def next_step() -> None:
+    """One sentence on what to do now, and the button that does it."""
+    if not own:
+        text = "**Start with your own runs**, or look at a finished example first: simulated jets, fitted and planned."
+    elif not any(f.table_id in {t.id for t in own} for f in fits):
+        text = f"**{plain(own[0].name)}** has no fit yet: check how its columns are read, then fit a law."
+    elif not plans:
+        text = f"**{plain(fits[0].name)}** is fitted: ask what a budget buys or what a target loss costs."
+    else:
+        text = f"Go on with **{plain(fits[0].name)}**, or bring more runs to narrow its intervals."
+    with st.container(border=True):
+        st.markdown(text)
+        with st.container(horizontal=True):
+            if not own:
+                bring = st.button("Load a run table", type="primary", icon=":material/upload_file:")
+                demo = st.button("Open the demo", icon=":material/play_arrow:")
+                if bring:
+                    st.switch_page("views/data.py")
+                if demo:
+                    with sentences():
+                        open_demo(db)
+                return
+            go, label = ("fit", "Fit a law") if not fits else ("plan", "Make a plan")
+            if st.button(label, type="primary"):
+                st.switch_page(f"views/{go}.py", query_params={"fit": fits[0].hash} if go == "plan" else None)
+            if st.button("Open the demo", icon=":material/play_arrow:"):
+                with sentences():
+                    open_demo(db)
+
+
+def line(page: str, label: str, link: dict[str, str], about: str) -> None:
+    """One row of a list: what it is, as a link that opens it, and a few words."""
+    icons = {"data": "table_view", "fit": "show_chart", "plan": "flag"}
+    with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
+        st.page_link(f"views/{page}.py", label=plain(label), query_params=link, icon=f":material/{icons[page]}:")
+        st.caption(plain(about), width="content")
+
+
+def recent() -> None:
+    """The newest tables, fits and plans."""
+    if fits:
+        st.subheader(f"Fits ({len(fits)})", anchor=False)
+        for f in fits[:RECENT]:
+            table = names.get(f.table_id, "a table that is gone")
+            line("fit", f.name, {"table": f.table_id, "fit": f.hash}, f"{f.law}, {table}, {f.created:%d %b %H:%M}")
+    if plans:
+        st.subheader(f"Plans ({len(plans)})", anchor=False)
+        for p in plans[:RECENT]:
+            line("plan", p.name, {"fit": p.fit_hash, "plan": p.hash}, f"{p.created:%d %b %H:%M}")
+    st.subheader(f"Run tables ({len(run_tables)})", anchor=False)
+    for t in [*own[:RECENT], *(t for t in run_tables if t.read_only)]:
+        about = f"{plural(t.rows, 'run')}, " + ("comes with Isoplan" if t.read_only else f"{t.created:%d %b %H:%M}")
+        line("data", t.name, {"table": t.id}, about)
+
+
+heading("Isoplan", "From a table of training runs to a compute budget.", link=False)
+next_step()
+st.subheader("How it goes", anchor=False)
+steps = st.grid(4, min_column_width=170)
+for number, (title, text) in enumerate(STEPS.items(), start=1):
+    with steps.cell(), st.container(border=True, height="stretch"):
+        st.markdown(f"**{number}. {title}**")
+        st.caption(text)
+recent()

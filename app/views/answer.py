@@ -1,0 +1,77 @@
+"""A plan on the page: the sentence, the table, the picture, and the way to keep it."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+
+import streamlit as st
+
+from app.views.parts import plain, sentences
+from app.views.state import remember
+from engine.fitting.result import Fit
+from engine.planning import Plan, to_json
+from engine.planning.text import Row, rows
+from engine.store import results
+from engine.store.database import Database
+
+COLUMNS = {"quantity": "Quantity", "value": "Value", "unit": "Unit", "ci68": "68 %", "ci95": "95 %"}
+COLUMNS |= {"beyond": "Beyond the runs", "note": "Note"}
+
+
+def show(db: Database, fit: Fit, plan: Plan) -> None:
+    """The answer, most important first."""
+    with st.container(border=True):
+        st.markdown(f"#### {plain(plan.sentence)}")
+        if plan.p_reach is not None:
+            st.markdown(f"Probability that the floor allows it: **{plan.p_reach:.1%}**")
+    for warning in plan.warnings:
+        st.warning(plain(warning.text), icon=":material/warning:")
+    table = rows(plan)
+    st.table([_shown(row) for row in table], border="horizontal", hide_index=True, alt="The plan in numbers.")
+    st.caption(f"Compute is counted by {plan.compute.text}. Intervals are those of the fit's resamples.")
+    _keep(db, plan, table)
+
+
+def _shown(row: Row) -> dict[str, str]:
+    return {label: getattr(row, name) for name, label in COLUMNS.items()}
+
+
+def _keep(db: Database, plan: Plan, table: tuple[Row, ...]) -> None:
+    left, right = st.columns([3, 2], vertical_alignment="bottom")
+    with left.form("save_plan", border=False), st.container(horizontal=True, vertical_alignment="bottom"):
+        name = st.text_input("Name of the plan", plan.sentence[:60], max_chars=120)
+        if st.form_submit_button("Save the plan", type="primary"):
+            with sentences():
+                remember("plan", results.save_plan(db, plan, name or ""))
+                st.toast("The plan is saved.")
+    with right.container(horizontal=True, horizontal_alignment="right"):
+        st.download_button(
+            "JSON", json.dumps(to_json(plan), indent=2), "plan.json", "application/json", icon=":material/download:",
+            on_click="ignore",
+        )  # fmt: skip
+        st.download_button("CSV", _csv(table), "plan.csv", "text/csv", icon=":material/download:", on_click="ignore")
+
+
+def _csv(table: tuple[Row, ...]) -> str:
+    out = io.StringIO()
+    writer = csv.DictWriter(out, list(COLUMNS.values()))
+    writer.writeheader()
+    writer.writerows(_shown(row) for row in table)
+    return out.getvalue()
+
+
+def saved(db: Database) -> None:
+    """The plans that were saved, each with the link that asks it again."""
+    kept = results.plans(db)
+    if not kept:
+        return
+    st.subheader("Saved plans", anchor=False)
+    for one in kept[:50]:
+        with st.container(border=True):
+            st.markdown(f"**{plain(one.name)}**")
+            plan = results.plan(db, one.hash)
+            st.caption(plain(plan.sentence))
+            link = {"fit": one.fit_hash, "ask": plan.question.kind, plan.question.kind: f"{plan.question.value:g}"}
+            st.page_link("views/plan.py", label="Open", query_params=link, icon=":material/flag:")

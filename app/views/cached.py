@@ -1,0 +1,80 @@
+"""What pages read again and again, kept by the hash of what it is made from. Nothing here is ever changed in place."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import streamlit as st
+
+from data.catalogue import CARDS, path
+from engine.errors import PlannerError
+from engine.fitting.cards import read_fit
+from engine.fitting.result import Fit
+from engine.planning import curves as arrays
+from engine.schema import Runs
+from engine.store import results, snapshots, tables
+from engine.store.database import Database
+from engine.store.tables import TableInfo
+
+CURVES: dict[str, Callable[[Fit], Any]] = {
+    "surface": arrays.surface,
+    "isoflop": arrays.isoflop_curves,
+    "frontier": arrays.frontier_curve,
+    "axis": arrays.one_axis_curve,
+}
+
+
+def runs_of(db: Database, table: TableInfo, where: str) -> tuple[str, Runs]:
+    """The hash of the snapshot and the runs that mapping, filter and withdrawn rows leave now."""
+    version = (str(db.folder), table.id, table.rows, where, tables.roles(db, table.id).model_dump_json())
+    gone = hash(tuple(row for row, _, _ in tables.withdrawn(db, table.id)))
+    return _runs_of(version, gone, db)
+
+
+@st.cache_resource(max_entries=32, show_spinner="Reading the runs")
+def _runs_of(version: tuple[object, ...], gone: int, _db: Database) -> tuple[str, Runs]:
+    snapshot = snapshots.take(_db, str(version[1]), filter=snapshots.Filter(where=str(version[3])))
+    return snapshot.hash, snapshots.runs(_db, snapshot)
+
+
+def snapshot_runs(db: Database, snapshot: str) -> Runs:
+    """The runs of a snapshot that was taken before."""
+    return _snapshot_runs(snapshot, str(db.folder), db)
+
+
+@st.cache_resource(max_entries=32, show_spinner="Reading the runs")
+def _snapshot_runs(snapshot: str, folder: str, _db: Database) -> Runs:
+    return snapshots.runs(_db, snapshots.get(_db, snapshot))
+
+
+def saved_fit(db: Database, fit_hash: str) -> Fit:
+    """The saved fit with that hash."""
+    return _saved_fit(fit_hash, str(db.folder), db)
+
+
+@st.cache_resource(max_entries=64, show_spinner=False)
+def _saved_fit(fit_hash: str, folder: str, _db: Database) -> Fit:
+    return results.fit(_db, fit_hash)
+
+
+@st.cache_resource(show_spinner=False)
+def published() -> dict[str, tuple[str, Fit]]:
+    """The laws that come with Isoplan by the hash of each: its name, and the law as its paper printed it."""
+    laws = [(card.name, read_fit(json.loads(path(card.file).read_text(encoding="utf-8")))) for card in CARDS]
+    return {law.hash: (name, law) for name, law in laws}
+
+
+def runs_behind(db: Database, fit: Fit) -> Runs | None:
+    """The runs that ``fit`` was made from, where this workspace has them."""
+    try:
+        return snapshot_runs(db, fit.data.snapshot) if fit.data.snapshot else None
+    except PlannerError:
+        return None
+
+
+@st.cache_resource(max_entries=64, show_spinner="Drawing")
+def curves(view: str, fit_name: str, folder: str, _fit: Fit) -> Any:
+    """The arrays behind a view of Explore."""
+    return CURVES[view](_fit)

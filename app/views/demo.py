@@ -1,0 +1,23 @@
+"""The demo in one click: the first bundled table, fitted with its law, opened on Explore."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from app.views.fitting import make_fit
+from data.catalogue import DEMOS
+from engine.errors import PlannerError
+from engine.fitting.spec import FitSpec
+from engine.store import tables
+from engine.store.database import Database
+
+
+def open_demo(db: Database) -> None:
+    """Fit the demo table with its law unless that fit is saved already, and go to Explore with it."""
+    demo = DEMOS[0]
+    table = next((t for t in tables.all(db) if t.name == demo.name and t.read_only), None)
+    if table is None:
+        raise PlannerError("The demo table is not in this workspace: start Isoplan again to load it.")
+    with st.spinner("Fitting the demo"):
+        saved = make_fit(db, table, "", FitSpec(law=demo.law))
+    st.switch_page("views/explore.py", query_params={"table": table.id, "fit": saved})

@@ -1,0 +1,70 @@
+"""Which rows count: an SQL condition, typed or put together from ranges. It goes with the link and into every fit."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import streamlit as st
+
+from app.views.parts import plain, sentences
+from app.views.state import recall, remember
+from engine.errors import PlannerError
+from engine.quantities import parse_number
+from engine.store import condition
+from engine.store.columns import Column
+from engine.store.tables import TableInfo
+
+
+def row_filter(table: TableInfo, columns: Sequence[Column]) -> str:
+    """The condition on the rows of ``table``, empty for all of them or where it cannot be used."""
+    left, right = st.columns([5, 1], vertical_alignment="bottom")
+    st.session_state["where_box"] = recall("where")
+    left.text_input(
+        "Only rows where",
+        key="where_box",
+        placeholder='all rows; for example "loss" < 3 AND "N" >= 1e8',
+        max_chars=2000,
+        help='An SQL condition over the columns of this table; write column names in double quotes: "Model Size".',
+        on_change=lambda: remember("where", st.session_state["where_box"].strip()),
+    )
+    with right.popover("Ranges", icon=":material/tune:", width="stretch"):
+        _ranges(table, [c for c in columns if c.kind == "number"])
+    where = recall("where")
+    if not where:
+        return ""
+    remember("where", where)
+    try:
+        condition.check(where, [c.name for c in columns])
+    except PlannerError as error:
+        st.error(f"{error} All rows are shown until it is corrected.", icon=":material/error:")
+        return ""
+    return where
+
+
+def _ranges(table: TableInfo, numeric: Sequence[Column]) -> None:
+    with st.form(f"range_{table.id}", border=False), sentences():
+        name = st.selectbox("Column", [c.name for c in numeric][:500], key=f"range_column_{table.id}")
+        low = st.text_input("From", placeholder="no lower end; 1e8, 100M or 10^8")
+        high = st.text_input("To", placeholder="no upper end")
+        if st.form_submit_button("Add this range", type="primary") and name:
+            remember("where", _with_range(recall("where"), name, low or "", high or ""))
+            st.rerun()
+
+
+def _with_range(where: str, name: str, low: str, high: str) -> str:
+    """``where`` and the range; an empty end is open. Raises PlannerError where an end is not a number."""
+    column = '"' + name.replace('"', '""') + '"'
+    ends = [f"{column} >= {parse_number(low, 'lower end'):.12g}"] if low.strip() else []
+    ends += [f"{column} <= {parse_number(high, 'upper end'):.12g}"] if high.strip() else []
+    return " AND ".join([*([f"({where})"] if where and " or " in where.lower() else [where] if where else []), *ends])
+
+
+def filter_note(table: TableInfo) -> str:
+    """The condition that is set for ``table``, said in a line with the way to change it."""
+    where = recall("where")
+    if where:
+        remember("where", where)
+        link = {"table": table.id, "where": where}
+        st.caption(f"Only rows where {plain(where)}")
+        st.page_link("views/data.py", label="Change the filter", query_params=link, icon=":material/filter_alt:")
+    return where

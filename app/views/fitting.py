@@ -1,0 +1,41 @@
+"""Fitting on a page: which laws a table allows, and a fit that is saved under the hash of its specification."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from app.views.cached import runs_of
+from engine.fitting import fit
+from engine.fitting.spec import FitSpec
+from engine.laws import LAWS, Law
+from engine.schema import Runs
+from engine.store import results
+from engine.store.database import Database
+from engine.store.tables import TableInfo
+
+
+def make_fit(
+    db: Database, table: TableInfo, where: str, spec: FitSpec, progress: Callable[[float], None] | None = None
+) -> str:
+    """Fit ``spec`` to the runs of ``table`` and return the hash of the saved fit; one that is saved already is kept."""
+    snapshot, runs = runs_of(db, table, where)
+    key = spec.hash(snapshot)
+    if key in {saved.hash for saved in results.fits(db)}:
+        return key
+    made = fit(spec, runs, snapshot=snapshot, where=where, progress=progress)
+    name = f"{made.law.title}, {table.name}" + ("" if spec.y == "loss" else f", {spec.y}")
+    return results.save_fit(db, made, name=name, table_id=table.id)
+
+
+def offered(runs: Runs, y: str) -> tuple[list[Law], list[tuple[Law, str]]]:
+    """The laws that the columns of ``runs`` allow, and the others with what they lack."""
+    laws: list[Law] = []
+    others: list[tuple[Law, str]] = []
+    for law in LAWS:
+        needed = (*law.axes, *(("N", "D", "budget") if law.estimator == "parabola" else ()), y)
+        missing = [name for name in dict.fromkeys(needed) if name not in runs]
+        if missing:
+            others.append((law, f"{' and '.join(missing)} {'is' if len(missing) == 1 else 'are'} not mapped"))
+        else:
+            laws.append(law)
+    return laws, others

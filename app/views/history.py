@@ -1,0 +1,70 @@
+"""Saved fits: open one, rename or delete it, check that it can be rebuilt, or load one from a file."""
+
+from __future__ import annotations
+
+import json
+
+import streamlit as st
+
+from app.views.parts import sentences
+from app.views.state import remember
+from engine.errors import PlannerError
+from engine.fitting import read_fit
+from engine.store import results
+from engine.store.database import Database
+from engine.store.tables import TableInfo
+
+MOST_SHOWN = 200
+MAX_CARD_MB = 20
+
+
+def show(db: Database, table: TableInfo | None) -> None:
+    """The saved fits, newest first, and the box that loads a fit or a published law."""
+    fits = results.fits(db)
+    st.subheader("Saved fits", anchor=False)
+    if fits:
+        only = table is not None and st.toggle("Only of this table", key="only_this", bind="query-params")
+        shown = [f for f in fits if not only or (table and f.table_id == table.id)][:MOST_SHOWN]
+        picked = st.dataframe(
+            [{"Name": f.name, "Law": f.law, "Made": f"{f.created:%d %b %Y %H:%M}", "Link": f.hash} for f in shown],
+            hide_index=True,
+            on_select="rerun",
+            selection_mode="single-row",
+            key="history",
+            height=min(38 + 35 * len(shown), 300),
+            alt="Saved fits, newest first.",
+        )
+        if picked["selection"]["rows"]:
+            _chosen(db, shown[picked["selection"]["rows"][0]])
+    else:
+        st.caption("Every fit is saved here under the hash of its specification and its runs.")
+    with st.expander("Load a fit or a published law (JSON)", icon=":material/upload_file:"):
+        _load(db)
+
+
+def _chosen(db: Database, one: results.SavedFit) -> None:
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        if st.button("Open", type="primary", key=f"open_{one.hash}"):
+            remember("fit", one.hash)
+            st.rerun()
+        if st.button("Rebuild and compare", key=f"rebuild_{one.hash}", icon=":material/verified:"):
+            with sentences(), st.spinner("Fitting again from the specification"):
+                st.success(results.rebuild(db, one.hash), icon=":material/verified:")
+
+
+def _load(db: Database) -> None:
+    sent = st.file_uploader(f"What `isoplan fit --json` printed, at most {MAX_CARD_MB} MB", type=["json"],
+                            max_upload_size=MAX_CARD_MB, key="card")  # fmt: skip
+    if sent is None:
+        return
+    with sentences():
+        try:
+            raw = json.loads(sent.getvalue())
+        except ValueError as error:
+            raise PlannerError(f"{sent.name} is not JSON ({error}): choose what isoplan fit --json wrote.") from None
+        if not isinstance(raw, dict):
+            raise PlannerError(f"{sent.name} holds no JSON object: choose what isoplan fit --json wrote.")
+        saved = results.save_fit(db, read_fit(raw), name=sent.name.removesuffix(".json"))
+        if st.button(f"Open {sent.name}", type="primary"):
+            remember("fit", saved)
+            st.rerun()

@@ -1,0 +1,252 @@
+"""The mapping editor: a select per role with help, the conversions to agree to, metrics, compute rule, repeats.
+
+Every change is saved as it is made. Widgets show what the store holds; a change that the store refuses is said in a
+sentence and the widget goes back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+from app.views.parts import number, plain, plural
+from engine.errors import PlannerError
+from engine.quantities import count
+from engine.schema import NUMERIC_ROLES, ROLE_HELP, Metric, Role, Roles
+from engine.store import tables
+from engine.store.columns import Column
+from engine.store.database import Database
+from engine.store.tables import TableInfo
+
+AXES = (Role.N, Role.D, Role.C, Role.LOSS)
+MORE = (Role.U, Role.EPOCHS, Role.BUDGET, Role.GROUP, Role.SEED, Role.RUN, Role.WEIGHT)
+LABELS = {
+    Role.N: "N: parameters",
+    Role.D: "D: samples seen",
+    Role.C: "C: compute [FLOPs]",
+    Role.LOSS: "L: loss",
+    Role.U: "U: unique samples",
+    Role.EPOCHS: "Epochs: D / U",
+    Role.BUDGET: "Budget [FLOPs]",
+    Role.GROUP: "Group",
+    Role.SEED: "Seed",
+    Role.RUN: "Name of the run",
+    Role.WEIGHT: "Weight in the fit",
+}
+COUNTS = (Role.N, Role.D, Role.U)
+MOST_OPTIONS = 500
+RULES = {"6ND": "6 N D", "6npND": "6 nₚ N D", "formula": "Formula"}
+
+
+def edit_mapping(db: Database, table: TableInfo, columns: Sequence[Column]) -> None:
+    """Widgets that edit the mapping of ``table``; disabled for a table that comes with Isoplan."""
+    roles = tables.roles(db, table.id)
+    if error := st.session_state.pop(f"mapping_error_{table.id}", None):
+        st.error(error, icon=":material/error:")
+    _conversions(db, table, roles, columns)
+    grid = st.grid(4, min_column_width=200)
+    for role in AXES:
+        with grid.cell():
+            _role(db, table, roles, columns, role)
+    _metrics(db, table, roles, columns)
+    _compute(db, table, roles)
+    with st.expander("More roles: unique samples, epochs, budget, group, seed, name, weight, hyperparameters"):
+        grid = st.grid(4, min_column_width=200)
+        for role in MORE:
+            with grid.cell():
+                _role(db, table, roles, columns, role)
+        _names(db, table, "hyper", "Hyperparameters", ROLE_HELP[Role.HYPER], roles.hyper, _numeric(columns, roles))
+
+
+def _save(db: Database, table: TableInfo, **changes: object) -> None:
+    """Store the mapping with ``changes``; keeps the sentence of a refusal for the next run."""
+    try:
+        roles = tables.roles(db, table.id)
+        tables.set_roles(db, table.id, Roles.model_validate({**roles.model_dump(), **changes}))
+    except PlannerError as error:
+        st.session_state[f"mapping_error_{table.id}"] = str(error)
+
+
+def _role(db: Database, table: TableInfo, roles: Roles, columns: Sequence[Column], role: Role) -> None:
+    key, stored = f"role_{table.id}_{role}", roles.column(role)
+    names = _numeric(columns, roles) if role in NUMERIC_ROLES else [c.name for c in columns]
+    options = list(dict.fromkeys([*([stored] if stored else []), *names[:MOST_OPTIONS]]))
+    st.session_state[key] = stored
+    st.selectbox(
+        LABELS[role],
+        options,
+        index=None,
+        key=key,
+        help=ROLE_HELP[role],
+        placeholder="No column",
+        accept_new_options=len(names) > MOST_OPTIONS,
+        disabled=table.read_only,
+        on_change=lambda: _save(db, table, **{role.value: st.session_state[key] or None}),
+    )
+    st.caption(_about(role, stored, columns, roles, table.read_only))
+
+
+def _about(role: Role, name: str | None, columns: Sequence[Column], roles: Roles, fixed: bool) -> str:
+    """What stands below a select: the range of the chosen column and why it was guessed, or what the role lacks."""
+    if name is None:
+        return "From N and D by the rule below." if role is Role.C and roles.N and roles.D else "Not mapped."
+    column = next((c for c in columns if c.name == name), None)
+    if column is None:
+        return "This column is not in the table."
+    guessed = "" if column.guess is not role or fixed else " Guessed from its name."
+    missing = f" {plural(column.missing, 'cell')} missing." if column.missing else ""
+    if column.minimum is None or column.maximum is None:
+        return f"For example {', '.join(column.examples[:2])}.{missing}{guessed}"
+    show = count if role in COUNTS else number
+    return f"{show(column.minimum)} to {show(column.maximum)}.{missing}{guessed}"
+
+
+def _numeric(columns: Sequence[Column], roles: Roles) -> list[str]:
+    return [c.name for c in columns if c.kind in ("number", "bool") or c.name in roles.conversions]
+
+
+def _conversions(db: Database, table: TableInfo, roles: Roles, columns: Sequence[Column]) -> None:
+    proposed = [c for c in columns if c.conversion is not None]
+    if not proposed:
+        return
+    with st.container(border=True):
+        st.markdown("**Text that reads as numbers.** Nothing is converted until you agree.")
+        for column in proposed[:20]:
+            _agreement(db, table, roles, column)
+        if len(proposed) > 20:
+            st.caption(f"{len(proposed) - 20} more columns read as numbers; the first 20 are shown.")
+
+
+def _agreement(db: Database, table: TableInfo, roles: Roles, column: Column) -> None:
+    key = f"convert_{table.id}_{column.name}"
+    st.session_state[key] = column.name in roles.conversions
+    assert column.conversion is not None
+    st.checkbox(
+        f"**{plain(column.name)}**: {column.conversion.text}",
+        key=key,
+        disabled=table.read_only,
+        on_change=lambda: _agree(db, table, column, st.session_state[key]),
+    )
+
+
+def _agree(db: Database, table: TableInfo, column: Column, agreed: bool) -> None:
+    """Convert a column, and give it the role that its name suggests where that role is still free; or take it back."""
+    roles = tables.roles(db, table.id)
+    kinds: dict[str, str] = {k: v for k, v in roles.conversions.items() if k != column.name}
+    changes: dict[str, object] = {"conversions": kinds}
+    if agreed and column.conversion is not None:
+        kinds[column.name] = column.conversion.kind
+        if column.guess in NUMERIC_ROLES and roles.column(column.guess) is None:
+            changes[column.guess.value] = column.name
+    else:
+        changes |= {r.value: None for r in NUMERIC_ROLES if roles.column(r) == column.name}
+        changes["metrics"] = [m for m in roles.metrics if m.column != column.name]
+        changes["hyper"] = [h for h in roles.hyper if h != column.name]
+    _save(db, table, **changes)
+
+
+def _metrics(db: Database, table: TableInfo, roles: Roles, columns: Sequence[Column]) -> None:
+    names = _numeric(columns, roles)
+    for side, (direction, label) in zip(
+        st.columns(2), {"max": "Metrics, larger is better", "min": "Metrics, smaller is better"}.items(), strict=True
+    ):
+        stored = [m.column for m in roles.metrics if m.direction == direction]
+        other = [m for m in roles.metrics if m.direction != direction]
+        key = f"metrics_{direction}_{table.id}"
+        st.session_state[key] = stored
+
+        def save(key: str = key, direction: str = direction, other: list[Metric] = other) -> None:
+            chosen = [Metric.model_validate({"column": c, "direction": direction}) for c in st.session_state[key]]
+            _save(db, table, metrics=[*(m for m in other if m.column not in st.session_state[key]), *chosen])
+
+        side.multiselect(
+            label,
+            list(dict.fromkeys([*stored, *names[:MOST_OPTIONS]])),
+            key=key,
+            help=ROLE_HELP[Role.METRIC],
+            placeholder="None",
+            disabled=table.read_only,
+            on_change=save,
+        )
+
+
+def _names(
+    db: Database, table: TableInfo, field: str, label: str, text: str, stored: Iterable[str], names: list[str]
+) -> None:
+    key = f"{field}_{table.id}"
+    st.session_state[key] = list(stored)
+    st.multiselect(
+        label,
+        list(dict.fromkeys([*stored, *names[:MOST_OPTIONS]])),
+        key=key,
+        help=text,
+        placeholder="None",
+        disabled=table.read_only,
+        on_change=lambda: _save(db, table, **{field: st.session_state[key]}),
+    )
+
+
+def _compute(db: Database, table: TableInfo, roles: Roles) -> None:
+    place = st.container(horizontal=True, gap="large")
+    rule_key, n_p_key, formula_key = (f"{k}_{table.id}" for k in ("rule", "n_p", "formula"))
+    chosen = st.session_state.get(rule_key, roles.compute.rule)
+    st.session_state[n_p_key] = float(roles.compute.n_p)
+
+    def save() -> None:
+        rule, formula = st.session_state[rule_key], st.session_state.get(formula_key, "")
+        if rule == "formula" and not formula.strip():
+            return
+        n_p = st.session_state.get(n_p_key) or 1.0
+        _save(db, table, compute={"rule": rule, "n_p": n_p, "formula": formula if rule == "formula" else ""})
+
+    place.segmented_control(
+        "Compute rule",
+        list(RULES),
+        default=roles.compute.rule,
+        format_func=RULES.__getitem__,
+        key=rule_key,
+        required=True,
+        help="How C follows from N and D where no column holds it, and how a plan splits a budget. "
+        "6 N D counts forward and backward passes of a dense model; nₚ is the number of tokens in one sample.",
+        disabled=table.read_only,
+        on_change=save,
+    )
+    if chosen == "formula":
+        place.text_input(
+            "C [FLOPs] =",
+            roles.compute.formula,
+            key=formula_key,
+            placeholder="6*N*D + 2*N*U",
+            width=260,
+            help="Of N, D, n_p and any other column; it must grow with D.",
+            disabled=table.read_only,
+            on_change=save,
+        )
+    elif chosen == "6npND":
+        place.number_input(
+            "nₚ [tokens per sample]",
+            min_value=1e-6,
+            key=n_p_key,
+            format="%g",
+            width=200,
+            disabled=table.read_only,
+            on_change=save,
+        )
+    _repeats(db, table, roles, place)
+
+
+def _repeats(db: Database, table: TableInfo, roles: Roles, place: DeltaGenerator) -> None:
+    key = f"repeats_{table.id}"
+    st.session_state[key] = roles.repeats
+    place.segmented_control(
+        "Repeats of a run",
+        ["all", "mean"],
+        format_func={"all": "Every row counts", "mean": "Mean of repeats"}.__getitem__,
+        key=key,
+        required=True,
+        help="Rows that differ in nothing but their seed are repeats.",
+        disabled=table.read_only,
+        on_change=lambda: _save(db, table, repeats=st.session_state[key]),
+    )

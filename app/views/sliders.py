@@ -1,0 +1,50 @@
+"""Sliders over compute and over targets: their positions, and the link's value named where it is none of them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+
+import streamlit as st
+
+from app.views.parts import check_link
+from engine.fitting.result import Fit
+from engine.planning import floor_of, plan_budget
+from engine.planning.curves import UNKNOWN_C, one_axis_curve
+from engine.planning.plan import spans
+
+BEYOND = 3
+"""Decades beyond the runs that the compute slider reaches."""
+A_DECADE = 20
+"""Positions of the compute slider in a decade."""
+TARGETS = 100
+
+
+def compute_steps(fit: Fit) -> list[float]:
+    """Budgets in FLOPs from the least of the runs to some decades beyond the largest, evenly spaced in log C."""
+    low, high = spans(fit).get("C", UNKNOWN_C)
+    first, last = (round(A_DECADE * math.log10(C)) for C in (low, high))
+    return [10 ** (k / A_DECADE) for k in range(first, last + BEYOND * A_DECADE + 1)]
+
+
+def target_steps(fit: Fit) -> list[float]:
+    """Targets from just short of the floor to the worst of the runs, four digits each, hardest first."""
+    floor, worst = floor_of(fit).value or 0.0, _worst(fit)
+    return list(dict.fromkeys(float(f"{floor + (worst - floor) * k / TARGETS:.4g}") for k in range(1, TARGETS + 1)))
+
+
+def _worst(fit: Fit) -> float:
+    """The worst value of the runs; for a law whose runs are not known, what its smallest scale that is drawn gives."""
+    if (span := spans(fit).get("loss")) is not None:
+        return span[1] if fit.sign > 0 else span[0]
+    if fit.law.axis:
+        return float(one_axis_curve(fit).loss[0])
+    return plan_budget(fit, UNKNOWN_C[0]).allocation["loss"].value or 1.0
+
+
+def slide(label: str, steps: Sequence[float], start: float, key: str, show: Callable[[float], str]) -> float:
+    """A slider over ``steps`` that keeps its value in the link; begins at ``start``."""
+    check_link(key, [show(x) for x in steps])
+    if key in st.session_state and st.session_state[key] not in steps:
+        del st.session_state[key]
+    return float(st.select_slider(label, steps, value=start, format_func=show, key=key, bind="query-params"))

@@ -1,0 +1,101 @@
+"""What to fit and how: law, target, objective, fixed parameters, refits."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from app.views.fitting import offered
+from app.views.parts import plain
+from engine.fitting.spec import FitSpec
+from engine.laws import Law
+from engine.schema import Runs
+from engine.store.tables import TableInfo
+
+OBJECTIVES = {
+    "huber-log": "Huber loss of log residuals: a few outliers hardly move it. The field's default.",
+    "ols": "Least squares of the residuals as they are.",
+    "ols-log": "Least squares of log residuals: every relative error counts alike.",
+}
+INTERVALS = {"bc": "bias-corrected", "percentile": "percentile"}
+
+
+def choose_spec(runs: Runs, table: TableInfo) -> FitSpec | None:
+    """Widgets that say what to fit; None with a sentence where the table allows no law yet."""
+    targets = [y for y in ("loss", *(m.column for m in runs.roles.metrics)) if y in runs]
+    if not targets:
+        st.info("No column is mapped to the loss or a metric: map one on the Data page.", icon=":material/info:")
+        return None
+    y = targets[0]
+    if len(targets) > 1:
+        y = st.selectbox("Describe", targets, key="y", bind="query-params", help="The loss, or a metric of the table.")
+    law = _law(runs, y)
+    if law is None:
+        return None
+    objective = st.radio(
+        "Objective",
+        list(OBJECTIVES),
+        captions=list(OBJECTIVES.values()),
+        key="objective",
+        bind="query-params",
+    )
+    with st.expander("Refits, seed, fixed parameters"):
+        return _details(law, y, objective, table)
+
+
+def _law(runs: Runs, y: str) -> Law | None:
+    laws, others = offered(runs, y)
+    by_key = {law_key(law): law for law in laws}
+    chosen = None
+    if by_key:
+        chosen = st.radio(
+            "Law",
+            list(by_key),
+            format_func=lambda k: by_key[k].title,
+            captions=[law.needs for law in laws],
+            key="law",
+            bind="query-params",
+        )
+    else:
+        st.info("No law can read this table yet: map N, D and the loss on the Data page.", icon=":material/info:")
+    if others:
+        st.caption(
+            "Not for this table: " + "; ".join(f"{law.title.lower()} ({plain(why)})" for law, why in others) + "."
+        )
+    return by_key[chosen] if chosen else None
+
+
+def law_key(law: Law) -> str:
+    """``chinchilla``, ``power-N``: one word for a law and its axis."""
+    return f"{law.name}-{law.axis}" if law.axis else law.name
+
+
+def _details(law: Law, y: str, objective: str, table: TableInfo) -> FitSpec:
+    left, right = st.columns(2)
+    refits = left.number_input(
+        "Refits", 0, 20_000, 1000, step=100, key="refits", bind="query-params", help="Each fits a resample of the runs."
+    )
+    seed = right.number_input("Seed", 0, 2**31 - 1, 0, key="seed", bind="query-params")
+    interval = st.segmented_control(
+        "Interval", list(INTERVALS), default="bc", format_func=INTERVALS.__getitem__, required=True, key="interval"
+    )
+    delta = 1e-3
+    if objective == "huber-log":
+        delta = st.number_input(
+            "Huber threshold δ [log loss]", 1e-6, 10.0, 1e-3, format="%g", step=1e-3, key="delta", bind="query-params"
+        )
+    st.caption("Hold a parameter at a value; leave the others empty.")
+    fixed: dict[str, float] = {}
+    grid = st.grid(2, min_column_width=90)
+    for parameter in law.params:
+        value = grid.number_input(
+            parameter.name, value=None, format="%g", placeholder="free", help=parameter.meaning,
+            key=f"fixed_{table.id}_{law_key(law)}_{parameter.name}",
+        )  # fmt: skip
+        if value is not None:
+            fixed[parameter.name] = value
+    return FitSpec.model_validate(
+        {
+            "law": law.name, "axis": law.axis, "y": y, "objective": objective, "delta": delta, "fixed": fixed,
+            "bootstrap": refits, "seed": seed, "interval": interval or "bc",
+        }
+    )  # fmt: skip

@@ -1,0 +1,101 @@
+"""Which table, filter and fit are open: what the link says, else what this session had open, else the newest.
+
+The link is kept in step, so that it can be copied at any moment.
+"""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from app.views.cached import published, saved_fit
+from app.views.parts import plain
+from engine.fitting.result import Fit
+from engine.store import results, tables
+from engine.store.database import Database
+from engine.store.tables import TableInfo
+
+
+def recall(name: str) -> str:
+    """The value called ``name`` in the link, else in this session; empty where neither has one."""
+    return st.query_params.get(name) or st.session_state.get(f"open_{name}", "")
+
+
+def remember(name: str, value: str) -> None:
+    """Keep ``value`` in the session and in the link; an empty one leaves both."""
+    st.session_state[f"open_{name}"] = value
+    if not value:
+        st.query_params.pop(name, None)
+    elif st.query_params.get(name) != value:
+        st.query_params[name] = value
+
+
+def choose_table(db: Database) -> TableInfo | None:
+    """The table that is open, with a select to change it; None with a sentence where the link's table is missing."""
+    known = {t.id: t for t in tables.all(db)}
+    wanted = recall("table")
+    if wanted and wanted not in known:
+        st.error(
+            f"The table {plain(wanted)} of this link is not in this workspace: load its file below, "
+            "or choose another table.",
+            icon=":material/link_off:",
+        )
+    if not known:
+        return None
+    own = [t for t in known.values() if not t.read_only]
+    opened = wanted if wanted in known else None if wanted else (own or list(known.values()))[0].id
+    st.session_state["table_choice"] = opened
+    st.selectbox(
+        "Run table",
+        list(known),
+        index=None if opened is None else 0,
+        format_func=lambda i: known[i].name,
+        key="table_choice",
+        placeholder="Choose a table",
+        on_change=lambda: open_table(st.session_state["table_choice"]),
+    )
+    if opened is None:
+        return None
+    remember("table", opened)
+    return known[opened]
+
+
+def open_table(table_id: str) -> None:
+    """Open another table; what belonged to the one before is left."""
+    for name in ("fit", "where"):
+        remember(name, "")
+    remember("table", table_id)
+
+
+def choose_fit(db: Database) -> Fit | None:
+    """The fit that is open, with a select over saved fits and published laws; None where there is none to open."""
+    names = {f.hash: f.name for f in results.fits(db)}
+    names |= {key: f"{name} (published)" for key, (name, _) in published().items()}
+    wanted = recall("fit")
+    if wanted and wanted not in names:
+        st.error(
+            f"The fit {plain(wanted)} of this link is not in this workspace: load its table on the Data page and fit "
+            "it again, or choose another fit.",
+            icon=":material/link_off:",
+        )
+    opened = wanted if wanted in names else None if wanted else next(iter(names), None)
+    st.session_state["fit_choice"] = opened
+    st.selectbox(
+        "Fit",
+        list(names),
+        index=None if opened is None else 0,
+        format_func=names.__getitem__,
+        key="fit_choice",
+        placeholder="Choose a fit",
+        help="A saved fit, or a law as its paper printed it.",
+        on_change=lambda: remember("fit", st.session_state["fit_choice"]),
+    )
+    if opened is None:
+        return None
+    remember("fit", opened)
+    return fit_of(db, opened)
+
+
+def fit_of(db: Database, fit_hash: str) -> Fit:
+    """The saved fit or the published law with that hash."""
+    known = published()
+    return known[fit_hash][1] if fit_hash in known else saved_fit(db, fit_hash)

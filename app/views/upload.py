@@ -1,0 +1,76 @@
+"""The box that brings a run table in: a file, a paste from a spreadsheet, or the template to fill in."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import streamlit as st
+
+from app.views.parts import sentences
+from app.views.state import open_table
+from engine.store import export, tables
+from engine.store.database import Database
+from engine.store.uploads import MAX_UPLOAD_BYTES
+
+FORMATS = ["csv", "tsv", "txt", "json", "jsonl", "ndjson", "parquet", "pq", "xlsx", "xlsm", "duckdb", "ddb", "db"]
+
+
+def add_table(db: Database, key: str) -> None:
+    """Upload, paste and template side by side; opens the table that comes in."""
+    st.session_state.setdefault("uploads", 0)
+    file, paste, template = st.tabs(["A file", "Paste from a spreadsheet", "Template"])
+    with file:
+        _file(db, f"{key}_{st.session_state['uploads']}")
+    with paste:
+        _paste(db, key)
+    with template:
+        st.markdown(
+            "One row a training run, one column a quantity. Only the columns that you have are needed: "
+            "a law of the loss surface reads **N** (parameters), **D** (samples seen) and **loss**."
+        )
+        st.download_button(
+            "Download the template", export.template(), "runs.csv", "text/csv", icon=":material/download:"
+        )
+
+
+def _file(db: Database, key: str) -> None:
+    limit = MAX_UPLOAD_BYTES // 1024**2
+    sent = st.file_uploader(
+        f"A file with one row a training run (at most {limit} MB)",
+        type=FORMATS,
+        key=f"file_{key}",
+        max_upload_size=limit,
+        help="CSV, TSV, JSON lines, Parquet, Excel or DuckDB. The bytes are kept as they came.",
+    )
+    if sent is None:
+        return
+    with sentences(), st.spinner("Reading the file"):
+        found = tables.parts(sent.getvalue(), sent.name)
+        if len(found) < 2:
+            _import(db, lambda: tables.add(db, sent.getvalue(), sent.name))
+    if len(found) > 1:
+        part = st.selectbox(f"{sent.name} holds {len(found)} tables: which one?", found, key=f"part_{key}")
+        if st.button("Add this table", type="primary", key=f"add_{key}"):
+            with sentences(), st.spinner("Reading the file"):
+                _import(db, lambda: tables.add(db, sent.getvalue(), sent.name, sheet=part, inner=part))
+
+
+def _paste(db: Database, key: str) -> None:
+    with st.form(f"paste_{key}", border=False):
+        text = st.text_area(
+            "Cells with their header row",
+            height=160,
+            placeholder="N\tD\tloss\n1.0M\t20M\t3.41\n16M\t80M\t2.87",
+            help="Copy the cells in the spreadsheet and paste them here; commas work as well as tabs.",
+        )
+        name = st.text_input("Name of the table", "Pasted runs")
+        if st.form_submit_button("Add these cells", type="primary"):
+            with sentences(), st.spinner("Reading the cells"):
+                _import(db, lambda: tables.add(db, (text or "").encode(), f"{name or 'Pasted runs'}.csv"))
+
+
+def _import(db: Database, add: Callable[[], tables.TableInfo]) -> None:
+    table = add()
+    st.session_state["uploads"] += 1
+    open_table(table.id)
+    st.rerun()
