@@ -3,6 +3,7 @@
 from engine.fitting.cards import read_fit, to_json
 from engine.fitting.derived import derived
 from engine.fitting.intervals import band, interval
+from engine.fitting.parabola import Parabola, parabolas, power_through
 from engine.fitting.residuals import Residuals, residuals
 from engine.fitting.result import Fit, FitData, FitWarning, Parameter
 from engine.fitting.run import fit
@@ -14,6 +15,7 @@ __all__ = [
     "FitData",
     "FitSpec",
     "FitWarning",
+    "Parabola",
     "Parameter",
     "Residuals",
     "as_html",
@@ -22,6 +24,8 @@ __all__ = [
     "derived",
     "fit",
     "interval",
+    "parabolas",
+    "power_through",
     "read_fit",
     "residuals",
     "rows",

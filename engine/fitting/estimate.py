@@ -19,3 +19,4 @@ class Estimate:
     objective: float
     resamples: Floats  # (r, p)
     warnings: tuple[FitWarning, ...] = ()
+    held: tuple[str, ...] = ()  # parameters that the estimator could not free

@@ -8,13 +8,14 @@ from engine.fitting.checks import Sample, sample
 from engine.fitting.diagnostics import diagnose
 from engine.fitting.estimate import Progress
 from engine.fitting.intervals import interval
+from engine.fitting.parabola import parabola
 from engine.fitting.result import Fit, FitData, Parameter
 from engine.fitting.spec import FitSpec
 from engine.fitting.surface import surface
 from engine.laws.law import Floats
 from engine.schema import Role, Runs
 
-ESTIMATORS = {"surface": surface}
+ESTIMATORS = {"surface": surface, "parabola": parabola}
 
 
 def fit(spec: FitSpec, runs: Runs, *, snapshot: str = "", where: str = "", progress: Progress | None = None) -> Fit:
@@ -32,15 +33,15 @@ def fit(spec: FitSpec, runs: Runs, *, snapshot: str = "", where: str = "", progr
         theta=found.theta,
         objective=found.objective,
         resamples=resamples,
-        parameters=parameters(spec, found.theta, resamples),
+        parameters=parameters(spec, found.theta, resamples, (*spec.fixed, *found.held)),
         data=_data(s, snapshot, where),
         compute=runs.roles.compute,
         warnings=diagnose(s, found),
     )
 
 
-def parameters(spec: FitSpec, theta: Floats, resamples: Floats) -> tuple[Parameter, ...]:
-    """Best fit, standard error and intervals of every parameter, from ``theta`` (p,) and ``resamples`` (r, p)."""
+def parameters(spec: FitSpec, theta: Floats, resamples: Floats, held: tuple[str, ...]) -> tuple[Parameter, ...]:
+    """Best fit, standard error and intervals of every parameter that is not ``held``, from (p,) and (r, p) values."""
     return tuple(
         Parameter(name, float(value), fixed=True) if name in spec.fixed else parameter(name, float(value), draws, spec)
         for name, value, draws in zip(spec.formula.names, theta, resamples.T, strict=True)

@@ -1,0 +1,304 @@
+"""Iso-FLOP minima (approach 2): a parabola in log N per budget, then power laws through its minima.
+
+Hoffmann et al. 2022, arXiv:2203.15556, sec. 3.2; behavioural models, eqs. 4, 5. A minimum counts where the parabola
+opens the right way and its vertex lies at most one sweep width outside the sweep.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.errors import PlannerError
+from engine.fitting.bootstrap import counts
+from engine.fitting.checks import Sample, sample
+from engine.fitting.estimate import Estimate, Progress
+from engine.fitting.linear import solve_definite
+from engine.fitting.objectives import Objective, objective
+from engine.fitting.problem import Ints, blocks, problem
+from engine.fitting.result import FitWarning
+from engine.fitting.solver import MEMORY, best_fit, refits
+from engine.fitting.spec import FitSpec
+from engine.laws.law import Floats
+from engine.schema import Role, Runs
+
+Bools = NDArray[np.bool_]
+REWEIGHTINGS = 100
+FREE_FLOOR = 4
+"""Budgets from which on the floor of the loss along the minima is fitted; with fewer it is zero."""
+
+
+@dataclass(frozen=True)
+class Parabola:
+    """The curve of one budget: y (or log y) = c0 + c1 u + c2 u^2 with u = ln N - centre.
+
+    ``C`` in FLOPs is the geometric mean over the budget's runs, ``loss_star`` has the unit and direction of y.
+    ``located``: the parabola has an optimum close enough to the sweep to be used; ``inside``: within the sweep.
+    N*, D* and loss* are NaN where the parabola opens the wrong way.
+    """
+
+    budget: float
+    C: float
+    coefficients: tuple[float, float, float]
+    centre: float
+    log: bool
+    N_star: float
+    D_star: float
+    loss_star: float
+    inside: bool
+    located: bool
+    N_low: float
+    N_high: float
+    n: int
+
+    def predict(self, N: Floats) -> Floats:
+        """y at model sizes ``N`` (any shape)."""
+        u = np.log(N) - self.centre
+        y = self.coefficients[0] + u * (self.coefficients[1] + u * self.coefficients[2])
+        return np.exp(y) if self.log else y
+
+
+@dataclass(frozen=True, eq=False)
+class Budget:
+    """The runs of one iso-FLOP group, and D as a function of N on it."""
+
+    nominal: float
+    index: Ints  # rows of the sample
+    centre: float
+    half: float  # half the width of the sweep in ln N
+    u: Floats  # (ln N - centre) / half
+    y: Floats  # y or log y
+    log_c: float
+    log_d: tuple[float, float, float]  # ln D = d0 + d1 u + d2 u^2
+
+    @property
+    def basis(self) -> Floats:
+        return np.stack([np.ones_like(self.u), self.u, self.u**2])
+
+
+@dataclass(frozen=True, eq=False)
+class Minima:
+    """Vertices of r resamples at b budgets: (r, b) each, and the coefficients (r, b, 3) in u."""
+
+    u: Floats
+    y: Floats  # y itself, not its log
+    coefficients: Floats
+    opens: Bools
+    located: Bools
+
+
+def parabolas(runs: Runs, spec: FitSpec) -> tuple[Parabola, ...]:
+    """The parabola of every budget of ``runs``, lowest budget first; raises PlannerError as ``fit`` does."""
+    s = sample(spec, runs)
+    groups = _budgets(s)
+    found = _minima(groups, objective(spec), s.weight[None])
+    return tuple(_parabola(s, b, found, i) for i, b in enumerate(groups))
+
+
+def parabola(s: Sample, progress: Progress | None = None) -> Estimate:
+    """Parameters of the iso-FLOP law and one refit a resample, drawn within budgets."""
+    groups, how = _budgets(s), objective(s.spec)
+    centre = _minima(groups, how, s.weight[None])
+    _enough(s, groups, centre)
+    floor = "E" in s.spec.fixed or int(centre.located.sum()) >= FREE_FLOOR
+    spec = s.spec if floor else s.spec.model_copy(update={"fixed": {**s.spec.fixed, "E": 0.0}})
+    theta = _laws(s, spec, groups, centre)[0]
+    return Estimate(
+        theta,
+        _objective(groups, how, s.weight, centre),
+        _resamples(s, spec, groups, progress),
+        tuple(_notes(s, groups, centre, floor)),
+        held=() if floor else ("E",),
+    )
+
+
+def power_through(x: Floats, y: Floats, *, scale: float | None = None, exponent: float | None = None) -> Floats:
+    """Scale and exponent of y = scale x^exponent by least squares of logs: ``x``, ``y`` (..., b) -> (..., 2).
+
+    NaN in ``y`` leaves a point out. A given ``scale`` or ``exponent`` is held.
+    """
+    lx, ly = np.log(x) + 0 * y, np.log(y)
+    seen = np.isfinite(ly)
+    count = np.maximum(seen.sum(axis=-1), 1)
+    lx, ly = np.where(seen, lx, 0.0), np.where(seen, ly, 0.0)
+    mx, my = lx.sum(axis=-1) / count, ly.sum(axis=-1) / count
+    with np.errstate(invalid="ignore", divide="ignore"):
+        if scale is not None:
+            free = np.sum(lx * (ly - np.log(scale) * seen), axis=-1) / np.sum(lx * lx, axis=-1)
+            slope = free if exponent is None else np.full_like(mx, exponent)
+            return np.stack([np.full_like(mx, scale), slope], axis=-1)
+        dx = np.where(seen, lx - mx[..., None], 0.0)
+        slope = np.sum(dx * ly, axis=-1) / np.sum(dx * dx, axis=-1)
+        slope = slope if exponent is None else np.full_like(mx, exponent)
+        return np.stack([np.exp(my - slope * mx), slope], axis=-1)
+
+
+def _budgets(s: Sample) -> list[Budget]:
+    """The budgets with at least three model sizes, lowest first."""
+    nominal, log = s.columns["budget"], s.spec.objective != "ols"
+    out = []
+    for b in np.unique(nominal[~np.isnan(nominal)]):
+        index = np.flatnonzero(nominal == b)
+        x = np.log(s.columns["N"][index])
+        if len(np.unique(x)) < 3:
+            continue
+        centre, half = float(x.max() + x.min()) / 2, float(np.ptp(x)) / 2
+        u, log_c = (x - centre) / half, float(np.mean(np.log(s.columns["C"][index])))
+        y = np.log(s.y[index]) if log else s.y[index]
+        out.append(Budget(float(b), index, centre, half, u, y, log_c, _samples(s, index, u, log_c, centre, half)))
+    return out
+
+
+def _samples(s: Sample, index: Ints, u: Floats, log_c: float, centre: float, half: float) -> tuple[float, float, float]:
+    """ln D along the budget: by the compute rule, or the quadratic through measured D where C was measured."""
+    if s.runs.roles.column(Role.C) is None or s.runs.roles.column(Role.D) is None:
+        return log_c - float(np.log(s.runs.roles.compute.per_pair)) - centre, -half, 0.0
+    d2, d1, d0 = np.polyfit(u, np.log(s.columns["D"][index]), 2)
+    return float(d0), float(d1), float(d2)
+
+
+def _minima(groups: list[Budget], how: Objective, weight: Floats) -> Minima:
+    """Vertices under ``weight`` (r, n)."""
+    c = np.stack([_coefficients(b, how, weight[:, b.index]) for b in groups], axis=1)
+    opens = c[..., 2] > 1e-9 * np.abs(c).max(axis=-1)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        u = np.where(opens, -c[..., 1] / (2 * c[..., 2]), np.nan)
+        y = c[..., 0] + u * (c[..., 1] + u * c[..., 2])
+    return Minima(u, np.exp(y) if how.log else y, c, opens, opens & (np.abs(u) <= 3.0))
+
+
+def _coefficients(b: Budget, how: Objective, weight: Floats) -> Floats:
+    """Quadratics (r, 3) by reweighted least squares under ``weight`` (r, n_b); NaN where fewer than 3 sizes remain."""
+    basis = b.basis
+    w = weight
+    c = np.zeros((len(weight), 3))
+    for _ in range(REWEIGHTINGS):
+        gram = np.einsum("in,jn,rn->rij", basis, basis, w, optimize=True)
+        new, ok = solve_definite(gram, (w * b.y) @ basis.T)
+        new[~ok] = np.nan
+        moved = np.nanmax(np.abs(new - c), initial=0.0)
+        c = new
+        if moved <= 1e-12 * np.nanmax(np.abs(c), initial=1.0):
+            break
+        w = weight * how.loss.slopes(c @ basis - b.y)[2]
+    return c
+
+
+def _laws(s: Sample, spec: FitSpec, groups: list[Budget], found: Minima, *, progress: Progress | None = None) -> Floats:
+    """Parameters (r, p) from the minima of r resamples; NaN where too few minima were located."""
+    C = np.exp([b.log_c for b in groups])
+    at = np.where(found.located, found.u, np.nan)
+    N = np.exp([b.centre for b in groups] + at * [b.half for b in groups])
+    d = np.array([b.log_d for b in groups])
+    D = np.exp(d[:, 0] + at * (d[:, 1] + at * d[:, 2]))
+    fixed = spec.fixed
+    size = power_through(C, N, scale=fixed.get("k"), exponent=fixed.get("a"))
+    data = power_through(C, D, scale=fixed.get("k_D"), exponent=fixed.get("b"))
+    loss = _along(s, spec, C, found, progress)
+    few = found.located.sum(axis=1) < max(2, sum(name not in fixed for name in ("E", "C_L", "gamma")))
+    return np.where(few[:, None], np.nan, np.concatenate([size, data, loss], axis=1))
+
+
+def _along(s: Sample, spec: FitSpec, C: Floats, found: Minima, progress: Progress | None) -> Floats:
+    """E, C_L and gamma (r, 3) of the loss along the minima, every resample with its own losses."""
+    usable = np.any(found.located, axis=1, keepdims=True)
+    y = np.where(found.located, found.y, 1.0)
+    p = problem(s.law, spec, {"C": C}, y, np.ones(len(C)))
+    if (p.low == p.high).all():
+        return np.repeat([[spec.fixed[name] for name in ("E", "C_L", "gamma")]], len(y), axis=0)
+    if len(y) == 1:
+        return p.external(best_fit(p).theta[None])
+    weight = np.where(usable, found.located, 1.0)
+    return p.external(refits(p, (), lambda i, j: weight[i:j], len(y), progress))
+
+
+def _resamples(s: Sample, spec: FitSpec, groups: list[Budget], progress: Progress | None) -> Floats:
+    strata = np.full(len(s), len(groups))
+    for i, b in enumerate(groups):
+        strata[b.index] = i
+    out = np.full((spec.bootstrap, len(s.law.params)), np.nan)
+    for at in blocks(spec.bootstrap, MEMORY // len(s)):
+        weight = s.weight * counts(len(s), spec.seed, at.start, at.stop, strata)
+        out[at] = _laws(s, spec, groups, _minima(groups, objective(spec), weight))
+        if progress:
+            progress(at.stop / spec.bootstrap)
+    return out
+
+
+def _enough(s: Sample, groups: list[Budget], found: Minima) -> None:
+    all_ = np.unique(s.columns["budget"][~np.isnan(s.columns["budget"])])
+    if len(groups) < 2:
+        raise PlannerError(
+            f"Law isoflop needs at least two budgets with three model sizes each: {len(groups)} of {len(all_)} budgets "
+            "have them; map the budget column, or use the law chinchilla."
+        )
+    located = int(found.located.sum())
+    need = 3 if s.sign < 0 or np.any(s.y <= 0) else 2
+    if located < need:
+        raise PlannerError(
+            f"Only {located} of {len(groups)} budgets have an optimum near their sweep of N, and power laws "
+            f"need {need}: sweep N wider, or use the law chinchilla."
+        )
+
+
+def _objective(groups: list[Budget], how: Objective, weight: Floats, found: Minima) -> float:
+    """The plain sum over the runs of the located budgets of weight times rho(residual to its parabola)."""
+    parts = (
+        weight[b.index] @ how.loss.value(found.coefficients[0, i] @ b.basis - b.y)
+        for i, b in enumerate(groups)
+        if found.located[0, i]
+    )
+    return float(sum(parts))
+
+
+def _parabola(s: Sample, b: Budget, found: Minima, i: int) -> Parabola:
+    u, c = float(found.u[0, i]), found.coefficients[0, i] * s.sign / [1.0, b.half, b.half**2]
+    D = np.exp(b.log_d[0] + u * (b.log_d[1] + u * b.log_d[2]))
+    return Parabola(
+        budget=b.nominal,
+        C=float(np.exp(b.log_c)),
+        coefficients=(float(c[0]), float(c[1]), float(c[2])),
+        centre=b.centre,
+        log=s.spec.objective != "ols",
+        N_star=float(np.exp(b.centre + u * b.half)),
+        D_star=float(D),
+        loss_star=s.sign * float(found.y[0, i]),
+        inside=abs(u) <= 1.0,
+        located=bool(found.located[0, i]),
+        N_low=float(np.exp(b.centre - b.half)),
+        N_high=float(np.exp(b.centre + b.half)),
+        n=len(b.index),
+    )
+
+
+def _notes(s: Sample, groups: list[Budget], found: Minima, floor: bool) -> Iterator[FitWarning]:
+    named = np.array([f"{b.nominal:.3g}" for b in groups])
+    outside = found.located[0] & (np.abs(found.u[0]) > 1)
+    alone = int(np.isnan(s.columns["budget"]).sum())
+    if alone:
+        yield FitWarning("no-budget", f"{alone} of {len(s)} runs belong to no budget and are not used by this law.")
+    if not found.located.all():
+        yield FitWarning(
+            "not-located",
+            f"The curve of budget {_join(named[~found.located[0]])} has no optimum near its sweep of N and is left "
+            "out: sweep N wider there.",
+        )
+    if outside.any():
+        yield FitWarning(
+            "outside-sweep",
+            f"The optimum of budget {_join(named[outside])} lies outside its sweep of N, so it is extrapolated: "
+            "add model sizes on that side.",
+        )
+    if not floor:
+        yield FitWarning(
+            "floor-fixed",
+            f"With {int(found.located.sum())} budgets the floor of the loss cannot be fitted and is taken as zero: "
+            f"do not trust losses beyond the data; {FREE_FLOOR} budgets or more settle it.",
+        )
+
+
+def _join(names: NDArray[np.str_]) -> str:
+    return ", ".join(names.tolist())
