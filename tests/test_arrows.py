@@ -1,0 +1,177 @@
+"""The arrows between the packages, read from the syntax trees: imports inside functions count too."""
+
+from __future__ import annotations
+
+import ast
+import re
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterator
+from functools import cache
+from importlib.metadata import packages_distributions
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+PACKAGES = ("app", "engine", "trainers", "data")
+FILES = sorted(p.relative_to(ROOT) for name in PACKAGES for p in (ROOT / name).rglob("*.py"))
+EVERYWHERE = {"app", "engine", "trainers", "data", "tests", "benchmarks"}
+
+# Where a rule holds -> what a module there must not import. The longest rule that fits a file adds to the shorter ones.
+FORBIDDEN = {
+    "app": {"tests", "benchmarks", "duckdb", "torch"},
+    "app/figures": {"streamlit", "app.views", "app.commands", "engine.store"},
+    "app/views": {"numpy", "scipy", "pandas.api"},
+    "app/commands": {"app.views", "app.figures"},
+    "engine": {"app", "trainers", "data", "tests", "benchmarks", "streamlit", "plotly", "torch", "typer"},
+    "engine/laws": {"engine.store", "engine.fitting", "engine.planning", "engine.schema", "duckdb"},
+    "engine/fitting": {"engine.store", "engine.planning", "duckdb"},
+    "engine/planning": {"engine.store", "duckdb"},
+    "engine/design": {"engine.store", "duckdb"},
+    "trainers": {"app", "data", "tests", "benchmarks", "streamlit", "plotly", "duckdb"},
+    "data": {"app", "trainers", "tests", "benchmarks", "streamlit", "plotly", "duckdb", "torch", "engine.store"},
+}
+# Where a rule holds -> all of ours that a module there may import.
+ALLOWED = {
+    "trainers": {"trainers", "engine.schema", "engine.costs"},
+    "engine/laws": {"engine.laws", "engine.errors", "engine.costs"},
+}
+
+
+def module_of(path: Path) -> str:
+    """The dotted name of a file of ours."""
+    parts = path.with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+@cache
+def imports(path: Path, at_once: bool = False) -> frozenset[str]:
+    """Every module that a file names in an import, as ``package.module`` or ``package.module.name``.
+
+    ``at_once`` leaves out what is imported in functions, when they are called.
+    """
+    found = set()
+    tree = ast.parse((ROOT / path).read_text(encoding="utf-8"))
+    for node in tree.body if at_once else ast.walk(tree):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            base = _base(path, node)
+            found |= {f"{base}.{alias.name}" for alias in node.names}
+        elif isinstance(node, ast.Call) and _is_import_call(node):
+            found |= {str(a.value) for a in node.args if isinstance(a, ast.Constant)}
+    return frozenset(found)
+
+
+def _base(path: Path, node: ast.ImportFrom) -> str:
+    package = module_of(path).split(".") if path.name == "__init__.py" else module_of(path).split(".")[:-1]
+    up = package[: len(package) - node.level + 1] if node.level else []
+    return ".".join([*up, *([node.module] if node.module else [])])
+
+
+def _is_import_call(node: ast.Call) -> bool:
+    name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+    return name in {"import_module", "__import__"}
+
+
+def within(module: str, package: str) -> bool:
+    """Whether ``module`` is ``package`` or lies in it."""
+    return module == package or module.startswith(package + ".")
+
+
+def broken(path: Path) -> Iterator[str]:
+    """The imports of a file that no rule allows."""
+    for module in imports(path):
+        for where, names in FORBIDDEN.items():
+            if path.is_relative_to(where) and any(within(module, name) for name in names):
+                if where == "engine" and within(module, "duckdb") and path.is_relative_to("engine/store"):
+                    continue
+                yield f"{path} imports {module}: not allowed in {where}"
+        for where, names in ALLOWED.items():
+            ours = module.split(".")[0] in EVERYWHERE
+            if path.is_relative_to(where) and ours and not any(within(module, name) for name in names):
+                yield f"{path} imports {module}: {where} may import {', '.join(sorted(names))} only"
+        if within(module, "duckdb") and not path.is_relative_to("engine/store"):
+            yield f"{path} imports duckdb: only engine/store does"
+
+
+def test_no_import_goes_against_the_arrows() -> None:
+    assert [fault for path in FILES for fault in broken(path)] == []
+
+
+def test_the_rules_see_what_they_forbid(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys.modules[__name__], "ROOT", tmp_path)
+    source = "def f():\n    import duckdb\n    from app import server\nfrom ..store import tables\n"
+    path = Path("engine/laws/bad.py")
+    (tmp_path / path).parent.mkdir(parents=True)
+    (tmp_path / path).write_text(source + "import importlib\nimportlib.import_module('torch')\n")
+    named = " ".join(broken(path))
+    for module in ("duckdb", "app.server", "engine.store.tables", "torch"):
+        assert f"imports {module}" in named
+
+
+def test_the_modules_do_not_import_in_a_circle() -> None:
+    known = {module_of(path): path for path in FILES}
+    graph = {
+        name: {target for m in imports(path, at_once=True) if (target := _ours(m, known))}
+        for name, path in known.items()
+    }
+    assert _cycle(graph) == []
+
+
+def _ours(module: str, known: dict[str, Path]) -> str | None:
+    """The module of ours that an import reads: ``a.b`` of ``from a.b import name``, or ``a.b.name`` if that is one."""
+    if module in known:
+        return module
+    parent = module.rpartition(".")[0]
+    return parent if parent in known else None
+
+
+def _cycle(graph: dict[str, set[str]]) -> list[str]:
+    """A circle of imports between our modules; a package's ``__init__`` and its modules may read each other."""
+    state: dict[str, int] = {}
+
+    def walk(name: str, path: list[str]) -> list[str]:
+        state[name] = 1
+        for target in graph[name]:
+            if within(name, target) or within(target, name):
+                continue
+            if state.get(target) == 1:
+                return [*path[path.index(target) :], target] if target in path else []
+            if target not in state and (found := walk(target, [*path, target])):
+                return found
+        state[name] = 2
+        return []
+
+    return next((found for name in graph if name not in state and (found := walk(name, [name]))), [])
+
+
+def test_streamlit_does_not_find_pages_of_its_own() -> None:
+    assert not (ROOT / "app" / "pages").exists()
+
+
+def test_the_terminal_loads_neither_streamlit_nor_torch() -> None:
+    code = (
+        "import sys, importlib\n"
+        "from app.cli import COMMANDS\n"
+        "for name, module in COMMANDS.items():\n"
+        "    importlib.import_module(module)\n"
+        "print(sorted({'streamlit', 'torch', 'plotly'} & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+def test_every_import_of_another_package_is_declared() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    declared = {_normal(re.split(r"[<>=!~ \[;]", line)[0]) for line in project["dependencies"]}
+    distributions = packages_distributions()
+    used = {m.split(".")[0] for path in FILES for m in imports(path)} - EVERYWHERE - sys.stdlib_module_names
+    undeclared = {name for name in used if not {_normal(d) for d in distributions.get(name, [name])} & declared}
+    assert undeclared == set()
+
+
+def _normal(name: str) -> str:
+    return re.sub(r"[-_.]+", "-", name).lower()
