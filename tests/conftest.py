@@ -6,6 +6,11 @@ import os
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
+
+# Examples share a busy machine with browsers and workers: how long one takes says nothing about the code.
+settings.register_profile("isoplan", deadline=None)
+settings.load_profile("isoplan")
 
 SHARED = Path(__file__).parents[2] / "shared"
 
