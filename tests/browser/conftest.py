@@ -2,26 +2,18 @@
 
 from __future__ import annotations
 
-import os
 import re
 import shutil
-import signal
-import socket
-import subprocess
-import sys
-import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
-from urllib.error import URLError
-from urllib.request import urlopen
 
 import pytest
 from playwright.sync_api import Browser, ConsoleMessage, Page, Request, Response, sync_playwright
 
 from tests.conftest import skip_or_fail
+from tests.server import READY_S, Server, running
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 MAC = Path("/Applications/Google Chrome.app/Contents/MacOS/Google Chrome")
@@ -34,66 +26,6 @@ FLAGS = (
     "--disable-sync",
 )
 PAGES = {"": "Home", "data": "Data", "fit": "Fit", "explore": "Explore", "plan": "Plan"}
-READY_S = 30.0
-
-
-@dataclass(frozen=True)
-class Server:
-    """A running ``isoplan app``: its address, process and workspace. ``output`` is what it printed."""
-
-    url: str
-    process: subprocess.Popen[bytes]
-    workspace: Path
-    output: Path
-
-
-@contextmanager
-def running(workspace: Path, *options: str, env: dict[str, str] | None = None) -> Iterator[Server]:
-    """``isoplan app`` on a free port and ``workspace``; it is stopped as a user would, and must end within 10 s."""
-    port = free_port()
-    output = workspace.with_name(workspace.name + ".out")
-    command = [str(Path(sys.executable).with_name("isoplan")), "app", "--no-browser", "--port", str(port)]
-    with output.open("wb") as sink:
-        process = subprocess.Popen(
-            [*command, "--workspace", str(workspace), *options],
-            stdout=sink,
-            stderr=subprocess.STDOUT,
-            env={**os.environ, **(env or {})},
-        )
-    server = Server(f"http://localhost:{port}", process, workspace, output)
-    try:
-        wait_healthy(server)
-        yield server
-    finally:
-        process.send_signal(signal.SIGTERM)
-        try:
-            process.wait(10)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
-            pytest.fail("the server did not end within 10 s of SIGTERM")
-
-
-def free_port() -> int:
-    """A TCP port of this machine that nobody listens on."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
-
-
-def wait_healthy(server: Server, seconds: float = READY_S) -> None:
-    """Wait until the server answers; fail with what it printed when it ends instead."""
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        if server.process.poll() is not None:
-            pytest.fail(f"the server ended: {server.output.read_text()}")
-        try:
-            with urlopen(server.url + "/healthz", timeout=1) as answer:
-                if answer.status == 200:
-                    return
-        except (URLError, OSError):
-            time.sleep(0.05)
-    pytest.fail(f"the server did not answer within {seconds} s: {server.output.read_text()}")
 
 
 @pytest.fixture(scope="session")

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page
 
-from tests.browser.conftest import PAGES, running, scrolls_sideways, visit
+from tests.browser.conftest import PAGES, scrolls_sideways, visit
+from tests.server import running
 
 BACKGROUND = {"light": "rgb(255, 255, 255)", "dark": "rgb(15, 23, 28)"}
 
