@@ -8,11 +8,14 @@ import json
 
 import streamlit as st
 
-from app.views.parts import plain, sentences
+from app.figures import plan as plan_figure
+from app.views.cached import runs_behind
+from app.views.parts import doubts, draw, plain, sentences
 from app.views.state import remember
 from engine.fitting.result import Fit
-from engine.planning import Plan, to_json
-from engine.planning.text import Row, rows
+from engine.planning import Plan, floor_of, to_json
+from engine.planning.curves import plan_curve
+from engine.planning.text import Row, number, rows
 from engine.store import results
 from engine.store.database import Database
 
@@ -26,12 +29,17 @@ def show(db: Database, fit: Fit, plan: Plan) -> None:
         st.markdown(f"#### {plain(plan.sentence)}")
         if plan.p_reach is not None:
             st.markdown(f"Probability that the floor allows it: **{plan.p_reach:.1%}**")
-    for warning in plan.warnings:
-        st.warning(plain(warning.text), icon=":material/warning:")
     table = rows(plan)
     st.table([_shown(row) for row in table], border="horizontal", hide_index=True, alt="The plan in numbers.")
     st.caption(f"Compute is counted by {plan.compute.text}. Intervals are those of the fit's resamples.")
+    _picture(db, fit, plan)
+    doubts(plan.warnings)
     _keep(db, plan, table)
+
+
+def _picture(db: Database, fit: Fit, plan: Plan) -> None:
+    runs, arrays, floor = runs_behind(db, fit), plan_curve(plan, fit), floor_of(fit)
+    draw(lambda theme: plan_figure.draw(plan, arrays, runs, floor, theme), key="plan_picture")
 
 
 def _shown(row: Row) -> dict[str, str]:
@@ -41,7 +49,7 @@ def _shown(row: Row) -> dict[str, str]:
 def _keep(db: Database, plan: Plan, table: tuple[Row, ...]) -> None:
     left, right = st.columns([3, 2], vertical_alignment="bottom")
     with left.form("save_plan", border=False), st.container(horizontal=True, vertical_alignment="bottom"):
-        name = st.text_input("Name of the plan", plan.sentence[:60], max_chars=120)
+        name = st.text_input("Name of the plan", _name(plan), max_chars=120, key=f"name_{_name(plan)}")
         if st.form_submit_button("Save the plan", type="primary"):
             with sentences():
                 remember("plan", results.save_plan(db, plan, name or ""))
@@ -52,6 +60,11 @@ def _keep(db: Database, plan: Plan, table: tuple[Row, ...]) -> None:
             on_click="ignore",
         )  # fmt: skip
         st.download_button("CSV", _csv(table), "plan.csv", "text/csv", icon=":material/download:", on_click="ignore")
+
+
+def _name(plan: Plan) -> str:
+    asked = plan.allocation["C" if plan.question.kind == "budget" else "loss"]
+    return f"{number(asked)} FLOPs" if plan.question.kind == "budget" else f"{plan.y} {number(asked)}"
 
 
 def _csv(table: tuple[Row, ...]) -> str:

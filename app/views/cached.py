@@ -11,6 +11,7 @@ import streamlit as st
 from data.catalogue import CARDS, path
 from engine.errors import PlannerError
 from engine.fitting.cards import read_fit
+from engine.fitting.parabola import Parabola, parabolas
 from engine.fitting.result import Fit
 from engine.planning import curves as arrays
 from engine.schema import Runs
@@ -78,3 +79,13 @@ def runs_behind(db: Database, fit: Fit) -> Runs | None:
 def curves(view: str, fit_name: str, folder: str, _fit: Fit) -> Any:
     """The arrays behind a view of Explore."""
     return CURVES[view](_fit)
+
+
+def parabolas_of(fit: Fit, runs: Runs) -> tuple[Parabola, ...]:
+    """The parabola of each budget behind a fit of iso-FLOP minima."""
+    return _parabolas_of(fit.hash, fit, runs)
+
+
+@st.cache_resource(max_entries=32, show_spinner=False)
+def _parabolas_of(fit_hash: str, _fit: Fit, _runs: Runs) -> tuple[Parabola, ...]:
+    return parabolas(_runs, _fit.spec)

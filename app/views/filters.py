@@ -22,7 +22,7 @@ def row_filter(table: TableInfo, columns: Sequence[Column]) -> str:
     left.text_input(
         "Only rows where",
         key="where_box",
-        placeholder='all rows; for example "loss" < 3 AND "N" >= 1e8',
+        placeholder=_example(columns),
         max_chars=2000,
         help='An SQL condition over the columns of this table; write column names in double quotes: "Model Size".',
         on_change=lambda: remember("where", st.session_state["where_box"].strip()),
@@ -39,6 +39,11 @@ def row_filter(table: TableInfo, columns: Sequence[Column]) -> str:
         st.error(f"{error} All rows are shown until it is corrected.", icon=":material/error:")
         return ""
     return where
+
+
+def _example(columns: Sequence[Column]) -> str:
+    ranged = next((c for c in columns if c.kind == "number" and c.maximum is not None), None)
+    return f'all rows; for example "{ranged.name}" < {ranged.maximum:.3g}' if ranged else "all rows"
 
 
 def _ranges(table: TableInfo, numeric: Sequence[Column]) -> None:

@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Iterator
+import re
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
-from urllib.parse import urlencode
 
 import streamlit as st
 
 from app.components.download import figure_downloads
 from app.figures.drawing import Drawing
 from app.figures.theme import WEB, Theme
+from app.views.copy_link import copy_link
 from engine.errors import PlannerError
+from engine.fitting.result import FitWarning
 from engine.quantities import power10
+
+_EXPONENT = re.compile(r"(?<=[\d.)])e([+-]\d+)")
+_RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 @contextmanager
@@ -35,6 +40,11 @@ def number(value: float, significant: int = 3) -> str:
     return power10(value, significant)
 
 
+def powers(text: str) -> str:
+    """Text whose numbers with an exponent (1.3e+04) are written as powers of ten (1.3 × 10⁴)."""
+    return _EXPONENT.sub(lambda m: f" × 10{str(int(m[1])).translate(_RAISED)}", text)
+
+
 def plural(count: int, noun: str) -> str:
     """``1 run``, ``245 runs``."""
     return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
@@ -50,17 +60,17 @@ def heading(title: str, text: str = "", link: bool = True) -> None:
     with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
         st.title(title, anchor=False, width="content")
         if link:
-            copy_link()
+            with st.container(width=140, horizontal_alignment="right"):
+                copy_link()
     if text:
         st.caption(text)
 
 
-def copy_link() -> None:
-    """The address of this page as it stands, to copy."""
-    with st.popover("Link", icon=":material/link:", help="The address of this page with what is open on it"):
-        query = urlencode({k: st.query_params.get_all(k) for k in st.query_params}, doseq=True)
-        base = (st.context.url or "").partition("?")[0]
-        st.code(f"{base}?{query}" if query else base, language=None, wrap_lines=True)
+def doubts(warnings: Sequence[FitWarning]) -> None:
+    """What a fit or a plan says against itself, in one box."""
+    if warnings:
+        lines = [f"- {plain(w.text)}" for w in warnings]
+        st.warning(lines[0].removeprefix("- ") if len(lines) == 1 else "\n".join(lines), icon=":material/warning:")
 
 
 @contextmanager
@@ -105,21 +115,3 @@ def _row(custom: Any) -> int | None:
     if isinstance(custom, list | tuple):
         custom = custom[0] if custom else None
     return int(custom) if isinstance(custom, int | float) else None
-
-
-def check_link(key: str, allowed: Collection[str]) -> None:
-    """Name the value that the link gives for ``key`` where it is none of ``allowed``; call it before the widget.
-
-    Only what this session arrived with is looked at: later values are the widget's own.
-    """
-    if st.session_state.get(f"checked_{key}"):
-        return
-    st.session_state[f"checked_{key}"] = True
-    given = st.query_params.get(key)
-    if given is not None and given not in allowed:
-        some = ", ".join(list(allowed)[:4]) + (", ..." if len(allowed) > 4 else "")
-        st.warning(
-            f"The link asks for {plain(key)} = {plain(given[:60])}, which is not one of {plain(some)}; "
-            "the page shows its usual value.",
-            icon=":material/link_off:",
-        )

@@ -3,64 +3,67 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
-from app.figures import surface as surface_picture
-from app.views.cached import curves, runs_behind
+from app.figures import frontier, isoflop, one_axis, surface
+from app.figures import plan as plan_figure
+from app.figures.drawing import Drawing
+from app.figures.theme import Theme
+from app.views.cached import curves, parabolas_of, runs_behind
 from app.views.parts import draw, sentences
 from app.views.readouts import readouts
 from app.views.sliders import compute_steps, slide, target_steps
 from engine.fitting.result import Fit
-from engine.planning import Plan, plan_budget, plan_target
-from engine.planning.curves import UNKNOWN_C
+from engine.planning import Plan, floor_of, plan_budget, plan_target
+from engine.planning.curves import UNKNOWN_C, Picture, isoflop_curves
 from engine.quantities import power10
+from engine.schema import Runs
 from engine.store.database import Database
 
 ALONG = {"C": "A compute budget", "loss": "A target"}
 
 
 @st.fragment
-def pictures(db: Database, fit: Fit, fit_name: str) -> None:
+def pictures(db: Database, fit: Fit) -> None:
     """The views that the law allows, with the sliders that move through them."""
     views = available(fit)
-    left, right = st.columns([2, 3], vertical_alignment="bottom")
-    view = left.segmented_control(
+    bar = st.container(horizontal=True, gap="large")
+    view = bar.segmented_control(
         "View",
         list(views),
         default=next(iter(views)),
         format_func=views.__getitem__,
         required=True,
-        key="view",
+        key="show",
         bind="query-params",
     )
-    with right:
-        plan = None
-        with sentences():
-            plan = _highlight(fit)
+    plan = None
+    with sentences():
+        plan = _highlight(fit, bar)
     if plan is not None:
         readouts(plan)
-    runs = runs_behind(db, fit)
-    arrays = curves(str(view), fit_name, str(db.folder), fit)
-    if view == "surface":
-        draw(lambda theme: surface_picture.draw(arrays, runs, fit.spec.y, plan, theme), key="surface")
+    with sentences():
+        runs = runs_behind(db, fit)
+        draw(DRAWN[str(view)](fit, runs, plan, str(db.folder)), key=f"picture_{view}")
 
 
 def available(fit: Fit) -> dict[str, str]:
     """The views by key, with their names."""
-    two = set(fit.law.axes) == {"N", "D"}
-    views = {"surface": "Loss surface", "isoflop": "Iso-FLOP curves"} if two else {}
-    if fit.law.frontier is not None and not fit.law.axis:
-        views["frontier"] = "Frontier"
-    return views | ({"axis": f"Loss against {fit.law.axis}"} if fit.law.axis else {})
+    if fit.law.axis:
+        return {"axis": f"Loss against {fit.law.axis}"}
+    surface = {"surface": "Loss surface"} if set(fit.law.axes) == {"N", "D"} else {}
+    return surface | {"isoflop": "Iso-FLOP curves", "frontier": "Frontier"}
 
 
-def _highlight(fit: Fit) -> Plan | None:
+def _highlight(fit: Fit, bar: DeltaGenerator) -> Plan | None:
     """What the sliders point at: the best use of a budget, or the least compute for a target."""
     ways = {k: v for k, v in ALONG.items() if k == "loss" or fit.law.frontier is not None}
     along = next(iter(ways))
     if len(ways) > 1:
-        along = st.segmented_control(
+        along = bar.segmented_control(
             "Point at",
             list(ways),
             default=along,
@@ -81,3 +84,39 @@ def _highlight(fit: Fit) -> Plan | None:
 
 def _text(value: float) -> str:
     return f"{value:g}"
+
+
+Redraw = Callable[[Theme], Drawing]
+
+
+def _surface(fit: Fit, runs: Runs | None, plan: Plan | None, folder: str) -> Redraw:
+    arrays = curves("surface", fit.hash, folder, fit)
+    return lambda theme: surface.draw(arrays, runs, fit.spec.y, plan, theme)
+
+
+def _isoflop(fit: Fit, runs: Runs | None, plan: Plan | None, folder: str) -> Redraw:
+    path = curves("frontier", fit.hash, folder, fit)
+    if fit.law.estimator == "parabola":
+        found = parabolas_of(fit, runs) if runs is not None else ()
+        return lambda theme: isoflop.draw((), runs, fit.spec.y, path, found, theme)
+    arrays = curves("isoflop", fit.hash, folder, fit)
+    if plan is not None and plan.allocation["C"].value is not None:
+        arrays = (*arrays, *isoflop_curves(fit, (plan.allocation["C"].value,)))
+    return lambda theme: isoflop.draw(arrays, runs, fit.spec.y, path, theme=theme)
+
+
+def _frontier(fit: Fit, runs: Runs | None, plan: Plan | None, folder: str) -> Redraw:
+    path = curves("frontier", fit.hash, folder, fit)
+    if plan is None:
+        return lambda theme: frontier.draw(path, runs, fit.spec.y, floor_of(fit), theme)
+    return lambda theme: plan_figure.draw(plan, Picture(path, None, None), runs, floor_of(fit), theme)
+
+
+def _axis(fit: Fit, runs: Runs | None, plan: Plan | None, folder: str) -> Redraw:
+    curve = curves("axis", fit.hash, folder, fit)
+    if plan is None:
+        return lambda theme: one_axis.draw(curve, runs, fit.spec.y, theme)
+    return lambda theme: plan_figure.draw(plan, Picture(None, None, curve), runs, None, theme)
+
+
+DRAWN = {"surface": _surface, "isoflop": _isoflop, "frontier": _frontier, "axis": _axis}

@@ -31,7 +31,8 @@ with sentences():
                 help="1e20, 10^20, 3 ZFLOP, 5 PFLOP/s-days, or 200 H200 hours at 40 %.",
             )  # fmt: skip
             reading = parse_flops(text or "")
-            st.caption(f"= {power10(reading.value)} FLOPs. {plain(reading.note)}")
+            note = "" if reading.note == "FLOPs" else f": {plain(reading.note)}"
+            st.caption(f"{power10(reading.value)} FLOPs{note}")
             plan: Plan | None = plan_budget(fit, reading.value)
         else:
             text = right.text_input("To reach a loss of", "", key="target", bind="query-params", max_chars=100)

@@ -7,7 +7,7 @@ import streamlit as st
 from engine.planning import Plan
 from engine.planning.text import between, number
 
-TITLES = {"C": "C", "N": "N*", "D": "D*", "loss": "L*", "D/N": "D*/N*"}
+TITLES = {"C": "C", "N": "N*", "D": "D*", "loss": "L*", "D/N": "D* / N*"}
 
 
 def readouts(plan: Plan) -> None:
@@ -18,13 +18,13 @@ def readouts(plan: Plan) -> None:
         if name not in shown:
             continue
         q = shown[name]
-        spread = "given" if q.note == "given" else f"{between(q, q.ci68)} (68 %)" if q.ci68 else q.note or "no interval"
+        spread = None if q.note == "given" else f"{between(q, q.ci68)} (68 %)" if q.ci68 else q.note or "no interval"
         beyond = f", {q.beyond:.1f} decades beyond the runs" if q.beyond > 0.05 else ""
-        unit = plan.y if name == "loss" else q.unit
+        unit = plan.y if name == "loss" else "" if name == "D/N" else q.unit
         grid.metric(
             f"{title} [{unit}]" if unit else title,
             number(q) if q.value is not None else "none",
-            spread + beyond,
+            None if spread is None else spread + beyond,
             delta_color="off",
             delta_arrow="off",
         )

@@ -6,12 +6,13 @@ import json
 
 import streamlit as st
 
-from app.views.cached import saved_fit
-from app.views.parts import plain, plural
-from engine.fitting import text
+from app.figures import isoflop
+from app.figures import residuals as residual_picture
+from app.views.cached import parabolas_of, runs_behind, saved_fit
+from app.views.parts import doubts, draw, plain, plural, powers
+from engine.fitting import residuals, text
 from engine.fitting.cards import to_json
 from engine.fitting.result import Fit
-from engine.quantities import rounded
 from engine.store.database import Database
 
 
@@ -25,40 +26,42 @@ def show(db: Database, fit_hash: str) -> None:
     fit = saved_fit(db, fit_hash)
     st.subheader(fit.law.title, anchor=False)
     st.latex(fit.law.latex)
-    for warning in fit.warnings:
-        st.warning(plain(warning.text), icon=":material/warning:")
+    doubts(fit.warnings)
     _parameters(fit)
     _about(fit)
     _go_on(fit, fit_hash)
+    _check(db, fit)
 
 
 def _parameters(fit: Fit) -> None:
+    symbols = {p.name: p.latex for p in fit.law.params} | {d.name: d.latex for d in fit.law.derived}
     st.table(
-        [_row(row) for row in text.rows(fit)],
+        [_row(row, symbols) for row in text.rows(fit)],
         border="horizontal",
         hide_index=True,
         alt="Parameters and derived numbers with their standard errors and intervals.",
     )
 
 
-def _row(row: text.Row) -> dict[str, str]:
-    value, ends = row["value"], (row["low 68 %"], row["high 68 %"])
-    known = None if None in ends else ends
+def _row(row: text.Row, symbols: dict[str, str]) -> dict[str, str]:
+    unit = f" [{row['unit']}]" if row["unit"] else ""
     return {
-        "": row["parameter"],
-        "Value": row["text"] if row["text"].startswith("fixed") else rounded(value, known),
-        "68 %": _ends(row, 68, value),
-        "95 %": _ends(row, 95, value),
-        "What it is": row["meaning"] + (f" [{row['unit']}]" if row["unit"] else ""),
+        " ": f"${symbols[row['parameter']]}$",
+        "Value": _whole(row["text"]),
+        "68 %": _whole(text.span(_ends(row, 68))),
+        "95 %": _whole(text.span(_ends(row, 95))),
+        "What it is": plain(row["meaning"] + unit),
     }
 
 
-def _ends(row: text.Row, level: int, value: float) -> str:
+def _whole(words: str) -> str:
+    """Numbers with powers of ten, kept on one line."""
+    return powers(words).replace(" ", "\u00a0")
+
+
+def _ends(row: text.Row, level: int) -> tuple[float, float] | None:
     low, high = row[f"low {level} %"], row[f"high {level} %"]
-    if low is None or high is None:
-        return "none"
-    known = (row["low 68 %"], row["high 68 %"])
-    return f"{rounded(low, known)} to {rounded(high, known)}"
+    return None if low is None or high is None else (low, high)
 
 
 def _about(fit: Fit) -> None:
@@ -80,3 +83,19 @@ def _go_on(fit: Fit, fit_hash: str) -> None:
             icon=":material/download:",
             on_click="ignore",
         )
+
+
+def _check(db: Database, fit: Fit) -> None:
+    """How the runs lie about the law: residuals, or the parabola of each budget."""
+    runs = runs_behind(db, fit)
+    if runs is None:
+        st.caption("The runs of this fit are not in this workspace, so they cannot be drawn beside it.")
+    elif fit.law.estimator == "parabola":
+        st.subheader("Parabolas", anchor=False)
+        found = parabolas_of(fit, runs)
+        draw(lambda theme: isoflop.draw((), runs, fit.spec.y, parabolas=found, theme=theme), key="parabolas")
+    else:
+        st.subheader("Residuals", anchor=False)
+        left = residuals(fit, runs)
+        st.caption(f"Scatter (rms) {left.rms:.3g}{' of log loss' if left.log else ''}; R² {left.r2:.4f}.")
+        draw(lambda theme: residual_picture.draw(left, runs, fit.spec.y, theme), key="residuals")

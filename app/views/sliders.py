@@ -1,4 +1,4 @@
-"""Sliders over compute and over targets: their positions, and the link's value named where it is none of them."""
+"""Sliders over compute and over targets: where they start and end, and their positions."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from collections.abc import Callable, Sequence
 
 import streamlit as st
 
-from app.views.parts import check_link
 from engine.fitting.result import Fit
 from engine.planning import floor_of, plan_budget
 from engine.planning.curves import UNKNOWN_C, one_axis_curve
@@ -43,8 +42,8 @@ def _worst(fit: Fit) -> float:
 
 
 def slide(label: str, steps: Sequence[float], start: float, key: str, show: Callable[[float], str]) -> float:
-    """A slider over ``steps`` that keeps its value in the link; begins at ``start``."""
-    check_link(key, [show(x) for x in steps])
-    if key in st.session_state and st.session_state[key] not in steps:
+    """A slider over ``steps`` that keeps its value in the link as it is shown; begins at ``start``."""
+    shown = {show(x): x for x in steps}
+    if st.session_state.get(key, show(start)) not in shown:
         del st.session_state[key]
-    return float(st.select_slider(label, steps, value=start, format_func=show, key=key, bind="query-params"))
+    return shown[str(st.select_slider(label, list(shown), value=show(start), key=key, bind="query-params"))]
