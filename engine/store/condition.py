@@ -89,8 +89,8 @@ def matching_rows(
 
 def _evaluate(file: Path, checked: str, condition: str) -> Ints:
     sandbox = duckdb.connect(":memory:", config={"memory_limit": MEMORY, "autoload_known_extensions": False})
-    alarm = threading.Timer(SECONDS, sandbox.interrupt)
-    alarm.start()
+    done = threading.Event()
+    threading.Thread(target=_stop_late, args=(sandbox, done), daemon=True).start()
     try:
         sandbox.execute(f"CREATE TABLE runs AS SELECT * FROM read_parquet({sql.path(file)})")
         sandbox.execute("SET enable_external_access = false")
@@ -105,8 +105,16 @@ def _evaluate(file: Path, checked: str, condition: str) -> Ints:
             "compare numbers with numbers and text with text in single quotes."
         ) from None
     finally:
-        alarm.cancel()
+        done.set()
         sandbox.close()
+
+
+def _stop_late(sandbox: duckdb.DuckDBPyConnection, done: threading.Event) -> None:
+    """Interrupt what runs after ``SECONDS``, again and again: an interrupt between two statements is lost."""
+    wait = SECONDS
+    while not done.wait(wait):
+        sandbox.interrupt()
+        wait = 0.05
 
 
 def _parse(condition: str) -> exp.Expr:
@@ -117,12 +125,13 @@ def _parse(condition: str) -> exp.Expr:
             f"The condition has {len(condition):,} characters and the limit is {MAX_LENGTH:,}: shorten it."
         )
     try:
+        several = any(t.token_type.name == "SEMICOLON" for t in sqlglot.tokenize(condition, "duckdb"))
         found = sqlglot.parse(condition, dialect="duckdb")
     except (sqlglot.errors.SqlglotError, RecursionError, ValueError):
         raise PlannerError(
             f'The condition {_short(condition)} cannot be read: {_HELP}; quote unusual names as in "Model Size" > 1e9.'
         ) from None
-    if len(found) != 1 or found[0] is None:
+    if several or len(found) != 1 or found[0] is None:
         raise PlannerError(f"The condition {_short(condition)} is more than one statement: remove the semicolon.")
     if sum(1 for _ in found[0].walk()) > MAX_NODES:
         raise PlannerError(f"The condition {_short(condition)} has too many terms: shorten it.")

@@ -1,0 +1,165 @@
+"""Conditions: what they may say, what they choose, and what never runs."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from engine.errors import PlannerError
+from engine.store import condition, snapshots, tables
+from engine.store.condition import check, matching_rows
+from engine.store.database import Database
+from engine.store.snapshots import Filter
+
+Add = Callable[..., tables.TableInfo]
+TABLE = 'N,n,Model Size,model,loss,select\n1,10,5,a,3.5,x\n2,20,6,b,3.0,y\n3,30,7,"it\'s",,x\n'
+
+
+@pytest.mark.parametrize(
+    ("text", "rows"),
+    [
+        ("N >= 2", [1, 2]),
+        ("n >= 20 AND N < 3", [1]),
+        ('"Model Size" BETWEEN 5 AND 6', [0, 1]),
+        ('"model size" = 7', [2]),
+        ("model = 'a' OR model = 'it''s'", [0, 2]),
+        ("model IN ('a', 'b') AND NOT N = 1", [1]),
+        ("loss IS NULL", [2]),
+        ("loss IS NOT NULL AND loss < 3.2", [1]),
+        ("\"select\" = 'x'", [0, 2]),
+        ("model LIKE 'i%' OR contains(model, 'b')", [1, 2]),
+        ("starts_with(lower(model), 'a') OR regexp_matches(model, '^b$')", [0, 1]),
+        ("log10(N * 10) > 1 AND abs(-n) < 25", [1]),
+        ("CASE WHEN N > 2 THEN 1 ELSE 0 END = 1", [2]),
+        ("CAST(N AS VARCHAR) = '2.0'", [1]),
+        ("coalesce(loss, 0) = 0 -- a comment", [2]),
+        ("N > 10^0.5 - 1.5", [1, 2]),
+        ("round(loss) = 3 AND length(model) = 1", [1]),
+        ("1 = 1", [0, 1, 2]),
+        ("1 = 2", []),
+    ],
+)
+def test_conditions_choose_rows(db: Database, add: Add, text: str, rows: list[int]) -> None:
+    assert matching_rows(db, add(TABLE).id, text).tolist() == rows
+
+
+ATTACKS = [
+    "N IN (SELECT 1)",
+    "(SELECT count(*) FROM runs) > 1",
+    "EXISTS (SELECT 1)",
+    "N > 1 UNION SELECT 1",
+    "1 = 1) UNION SELECT 1 --",
+    "N > 1; DROP TABLE tables",
+    "N > 1;",
+    "read_text('/etc/passwd') = 'x'",
+    "N IN (SELECT content FROM read_text('/etc/passwd'))",
+    "read_csv('/etc/passwd') = 1",
+    "glob('/*') = 'x'",
+    "model GLOB '*'",
+    "ATTACH '/tmp/x.duckdb'",
+    "COPY runs TO '/tmp/x.csv'",
+    "INSTALL httpfs",
+    "LOAD httpfs",
+    "getenv('HOME') = 'x'",
+    "PRAGMA version",
+    "SET memory_limit = '1TB'",
+    "current_setting('memory_limit') = 'x'",
+    "(SELECT count(*) FROM range(1000000) a, range(1000000) b, range(1000000) c) > 1",
+    "range(10000000000) IS NOT NULL",
+    "list_sum([x FOR x IN range(10)]) > 1",
+    "sum(N) OVER () > 1",
+    "count(*) > 1",
+    "columns('.*') > 1",
+    "x -> x + 1",
+    "runs.N > 1",
+    "N > ?",
+    "N > $1",
+    "repeat('x', 1000000000) = 'x'",
+    "random() > 0.5",
+    "N := 1",
+    "N N",
+    "N + 1",
+    "'text'",
+    "N >",
+    "((((",
+    "(" * 900 + "N > 1" + ")" * 900,
+    "N > 1 AND " * 400 + "N > 1",
+    " AND ".join(["N > 1"] * 150),
+    "FROM runs",
+    "CAST(N AS BLOB) = 'x'",
+    "N = 1 AND unknown > 2",
+    "loss < 'three'",
+    "model > 3",
+    "regexp_matches(model, '(')",
+    "",
+]
+
+
+@pytest.mark.parametrize("text", ATTACKS, ids=lambda t: t[:40] or "empty")
+def test_everything_else_is_one_sentence_and_touches_nothing(db: Database, add: Add, text: str) -> None:
+    info = add(TABLE)
+    start = time.monotonic()
+    with pytest.raises(PlannerError) as error:
+        matching_rows(db, info.id, text)
+    assert time.monotonic() - start < 6
+    message = str(error.value)
+    assert "\n" not in message
+    assert message.endswith((".", "?"))
+    assert tables.frame(db, info.id)["N"].tolist() == [1, 2, 3]
+    assert len(tables.all(db)) == 1
+
+
+def test_messages_name_what_is_wrong() -> None:
+    for text, expected in {
+        "read_text('x') = 'y'": "uses read_text(), which is not allowed",
+        "N IN (SELECT 1)": "uses a subquery or UNION, which is not allowed",
+        "model = chinchilla": "Column 'chinchilla' of the condition is not in the table",
+        "PRAGMA x": "uses PRAGMA, which is not allowed",
+        "CAST(N AS BLOB) IS NULL": "casts to",
+    }.items():
+        with pytest.raises(PlannerError, match=re.escape(expected)):
+            check(text, ["N", "model"])
+
+
+def test_names_are_found_as_spelt_then_regardless_of_case() -> None:
+    assert check("N > 1", ["n", "N"]) == "c1 > 1"
+    assert check("n > 1", ["n", "N"]) == "c0 > 1"
+    assert check("LOSS > 1", ["n", "loss"]) == "c1 > 1"
+    with pytest.raises(PlannerError, match=re.escape('\'LOSS\', which could be "loss" and "Loss"')):
+        check("LOSS > 1", ["loss", "Loss"])
+    assert check('"a ""b""" = 1', ['a "b"']) == "c0 = 1"
+
+
+def test_a_condition_that_takes_too_long_is_stopped(db: Database, add: Add, monkeypatch: pytest.MonkeyPatch) -> None:
+    info = add("N\n" + "1\n" * 400_000)
+    monkeypatch.setattr(condition, "SECONDS", 0.05)
+    slow = " AND ".join(f"ln(exp(sqrt(abs(N + {i})))) > 0" for i in range(40))
+    start = time.monotonic()
+    with pytest.raises(PlannerError, match="took longer than"):
+        matching_rows(db, info.id, slow)
+    assert time.monotonic() - start < 6
+
+
+def test_the_sandbox_sees_no_files(tmp_path: Path) -> None:
+    """Even a condition that got past the parser finds no file to read."""
+    secret = tmp_path / "secret.txt"
+    secret.write_text("secret")
+    rows = tmp_path / "rows.parquet"
+    duckdb.connect().execute(f"COPY (SELECT 0::BIGINT AS rid) TO '{rows}' (FORMAT parquet)")
+    for text in (f"EXISTS (SELECT * FROM read_text('{secret}'))", f"EXISTS (SELECT * FROM '{rows}')"):
+        with pytest.raises(PlannerError, match="file system operations"):
+            condition._evaluate(rows, text, text)
+
+
+def test_conditions_compare_agreed_conversions_as_numbers(db: Database, add: Add) -> None:
+    info = add("params,loss\n70M,3\n1B,2\n")
+    roles = tables.roles(db, info.id).model_copy(update={"N": "params", "conversions": {"params": "suffix"}})
+    snapshot = snapshots.take(db, info.id, roles, Filter(where="params > 1e8"))
+    assert snapshot.ids.tolist() == [1]
+    tables.set_roles(db, info.id, roles)
+    assert tables.frame(db, info.id, where="params > 1e8")["row id"].tolist() == [1]
