@@ -3,6 +3,11 @@
 from __future__ import annotations
 
 import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -12,6 +17,7 @@ from hypothesis import settings
 settings.register_profile("isoplan", deadline=None)
 settings.load_profile("isoplan")
 
+ROOT = Path(__file__).parents[1]
 SHARED = Path(__file__).parents[2] / "shared"
 
 
@@ -28,3 +34,49 @@ def shared() -> Path:
     if not (SHARED / "runs").is_dir():
         skip_or_fail("shared", "the folder of published run tables is not beside this checkout")
     return SHARED
+
+
+@pytest.fixture(scope="session")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The wheel of this checkout, built from a copy so that no ``build`` folder of an earlier one is packed too."""
+    source = tmp_path_factory.mktemp("source")
+    for name in ("app", "engine", "trainers", "data", "tests"):
+        shutil.copytree(ROOT / name, source / name, ignore=shutil.ignore_patterns("__pycache__"))
+    for name in ("pyproject.toml", "README.md", "LICENSE"):
+        shutil.copy(ROOT / name, source / name)
+    command = [
+        sys.executable,
+        "-m",
+        "build",
+        "--wheel",
+        "--no-isolation",
+        "--outdir",
+        str(source / "dist"),
+        str(source),
+    ]
+    subprocess.run(command, check=True, capture_output=True)
+    return next((source / "dist").glob("isoplan-*.whl"))
+
+
+@pytest.fixture(scope="session")
+def installed(wheel: Path) -> Iterator[Path]:
+    """The package as ``pip install`` leaves it, away from this checkout; the dependencies are this Python's.
+
+    Everybody on the machine may read it, which pytest's own folders do not allow.
+    """
+    with tempfile.TemporaryDirectory(prefix="isoplan-") as folder:
+        Path(folder).chmod(0o755)
+        target = Path(folder) / "installed"
+        command = [
+            sys.executable,
+            "-m",
+            "pip",
+            "install",
+            "--quiet",
+            "--no-deps",
+            "--no-index",
+            "--target",
+            str(target),
+        ]
+        subprocess.run([*command, str(wheel)], check=True, capture_output=True)
+        yield target

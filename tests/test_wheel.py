@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import subprocess
 import sys
 import zipfile
@@ -16,37 +15,6 @@ from tests.server import running
 ROOT = Path(__file__).parents[1]
 DECOYS = ("app.py", "engine.py", "trainers.py", "streamlit.py", "duckdb.py", "data/__init__.py")
 PACKAGES = ("app", "engine", "trainers", "data")
-
-
-@pytest.fixture(scope="module")
-def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The wheel of this checkout, built from a copy so that no ``build`` folder of an earlier one is packed too."""
-    source = tmp_path_factory.mktemp("source")
-    for name in (*PACKAGES, "tests"):
-        shutil.copytree(ROOT / name, source / name, ignore=shutil.ignore_patterns("__pycache__"))
-    for name in ("pyproject.toml", "README.md", "LICENSE"):
-        shutil.copy(ROOT / name, source / name)
-    command = [
-        sys.executable,
-        "-m",
-        "build",
-        "--wheel",
-        "--no-isolation",
-        "--outdir",
-        str(source / "dist"),
-        str(source),
-    ]
-    subprocess.run(command, check=True, capture_output=True)
-    return next((source / "dist").glob("isoplan-*.whl"))
-
-
-@pytest.fixture(scope="module")
-def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The package as ``pip install`` leaves it, away from this checkout; the dependencies are this Python's."""
-    target = tmp_path_factory.mktemp("installed")
-    command = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--no-index", "--target", str(target)]
-    subprocess.run([*command, str(wheel)], check=True, capture_output=True)
-    return target
 
 
 @pytest.fixture
