@@ -22,8 +22,8 @@ class IsoLoss:
 def iso_loss(surface: Surface) -> tuple[IsoLoss, ...]:
     """The line of each of the surface's levels, where it crosses the window in two points at least.
 
-    Loss is interpolated in log D along every N of the grid and in log N along every D, so that neither the steep nor the
-    flat part of a line is coarse.
+    Loss is interpolated in log D along every N of the grid and in log N along every D, so that neither the steep nor
+    the flat part of a line is coarse.
     """
     lines = (_line(surface, level) for level in surface.levels)
     return tuple(line for line in lines if len(line.N) > 1)

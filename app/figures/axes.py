@@ -1,0 +1,101 @@
+"""Axes: titles with units, powers of ten, minor ticks; and words for hover and labels."""
+
+from __future__ import annotations
+
+import math
+from html import escape
+from typing import Any
+
+import numpy as np
+
+from app.figures.theme import Theme
+from engine.schema import Floats
+
+TITLES = {
+    "N": "Model size <i>N</i> [parameters]",
+    "D": "Training samples <i>D</i> [samples]",
+    "U": "Unique samples <i>U</i> [samples]",
+    "C": "Training compute <i>C</i> [FLOPs]",
+    "loss": "Loss <i>L</i>",
+    "epochs": "Epochs",
+    "budget": "Budget [FLOPs]",
+    "predicted": "Predicted loss",
+}
+HOVER_FORMATS = {"N": ".3~s", "D": ".3~s", "U": ".3~s", "C": ".3~e", "budget": ".3~e"}
+
+
+def title(role: str) -> str:
+    """Axis title of a role, or of a metric under its own column name."""
+    return TITLES.get(role, escape(role))
+
+
+def plain(role: str) -> str:
+    """The name of a role in a sentence: ``loss``, ``N``, a metric's column."""
+    return role
+
+
+def log_axis(theme: Theme, text: str, low: float, high: float, **extra: Any) -> dict[str, Any]:
+    """A log axis from ``low`` to ``high`` with a power of ten at each decade and minor ticks between."""
+    ends = [math.log10(low), math.log10(high)]
+    return axis(theme, text) | {
+        "type": "log",
+        "range": ends,
+        "nticks": max(2, math.ceil(ends[1] - ends[0])) if ends[1] - ends[0] > 1 else 5,
+        "minor": {"ticks": "outside", "ticklen": 3, "showgrid": False, "tickcolor": theme.muted},
+        "tickfont": {"size": theme.small - 1},
+        **extra,
+    }
+
+
+def value_axis(theme: Theme, y: str, low: float, high: float, **extra: Any) -> dict[str, Any]:
+    """The axis of a loss or metric: log where everything on it is positive, else linear."""
+    if low > 0:
+        return log_axis(theme, title(y), low, high, **extra)
+    return axis(theme, title(y)) | {"range": [low, high], **extra}
+
+
+def extent(*values: Floats, positive: bool = False, room: float = 0.06) -> tuple[float, float]:
+    """The ends of all finite ``values`` (those above zero where ``positive``) with some room; (1, 10) without any."""
+    known = np.concatenate([np.ravel(v) for v in values]) if values else np.empty(0)
+    known = known[np.isfinite(known) & ((known > 0) | (not positive))]
+    if not known.size:
+        return 1.0, 10.0
+    low, high = float(np.min(known)), float(np.max(known))
+    if low > 0:
+        return padded(low, high, room)
+    gap = room * (high - low) or 1.0
+    return low - gap, high + gap
+
+
+def axis(theme: Theme, text: str, **extra: Any) -> dict[str, Any]:
+    """A linear axis with ticks outside, a thin grid and no zero line."""
+    return {
+        "title": {"text": text, "standoff": 10, "font": {"size": theme.size}},
+        "tickfont": {"size": theme.small},
+        "ticks": "outside",
+        "ticklen": 6,
+        "tickcolor": theme.muted,
+        "exponentformat": "power",
+        "showexponent": "all",
+        "showgrid": True,
+        "gridcolor": theme.grid,
+        "zeroline": False,
+        "showline": theme.frame,
+        "mirror": theme.frame,
+        "linecolor": theme.ink,
+        "automargin": True,
+        "fixedrange": False,
+        **extra,
+    }
+
+
+def padded(low: float, high: float, decades: float = 0.06) -> tuple[float, float]:
+    """``low`` and ``high`` moved apart by a share of their distance on a log axis (or a factor 2 if they are one)."""
+    span = math.log10(high / low) if high > low else 0.0
+    factor = 10 ** (span * decades) if span else 2.0
+    return low / factor, high * factor
+
+
+def hover_format(role: str) -> str:
+    """The d3 format of a role's values when hovered: SI for counts, a power for FLOPs."""
+    return HOVER_FORMATS.get(role, ".4~g")

@@ -1,0 +1,99 @@
+"""The look of every figure: fonts, sizes, margins, grid. A theme is a value.
+
+``WEB`` leaves text, background and grid to the page, whose front end recolours them at once when the reader switches
+between light and dark. ``LIGHT``, ``DARK`` and ``PAPER`` carry their own colours, for reports and downloads.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import plotly.graph_objects as go
+
+from app.figures.palette import DARK_PAGE, LIGHT_PAGE
+
+PAGE_INK = "#000036"
+"""Replaced by the page's text colour in Streamlit's front end, where a trace does not inherit the font's colour."""
+
+SANS = "Source Sans 3, Source Sans Pro, Helvetica Neue, Arial, sans-serif"
+PIXELS_PER_MM = 96 / 25.4
+PIXELS_PER_POINT = 96 / 72
+
+
+@dataclass(frozen=True)
+class Theme:
+    """Colours are None where the page decides. ``size`` and ``width`` in pixels; ``scale`` is that of the lines."""
+
+    name: str
+    ink: str | None = None
+    muted: str | None = None
+    grid: str | None = None
+    paper: str | None = None
+    family: str | None = None
+    size: float = 13
+    scale: float = 1.0
+    width: float | None = None
+    frame: bool = False
+
+    @property
+    def text(self) -> str:
+        """A colour for text inside traces, which do not inherit the font's."""
+        return self.ink or PAGE_INK
+
+    @property
+    def small(self) -> float:
+        """The size of labels beside lines and of notes."""
+        return self.size - 1
+
+    def line(self, width: float) -> float:
+        """A line width in pixels for this theme."""
+        return width * self.scale
+
+    def marker(self, size: float) -> float:
+        """A marker size in pixels for this theme."""
+        return size * (0.5 + self.scale / 2)
+
+
+WEB = Theme("web")
+LIGHT = Theme("light", "#17242c", "#51616b", "#e3eaee", LIGHT_PAGE, SANS)
+DARK = Theme("dark", "#e6eef2", "#a3b4bd", "#26343c", DARK_PAGE, SANS)
+PAPER = Theme(
+    "paper", "#000000", "#333333", "#e6e6e6", LIGHT_PAGE, "Helvetica, Arial, sans-serif", 10.5, 0.75, 330, True
+)
+
+
+def paper(width_mm: float, points: float = 8) -> Theme:
+    """The theme of a printed figure: ``width_mm`` millimetres wide (85: one column, 175: two), type of ``points``."""
+    return replace(PAPER, width=width_mm * PIXELS_PER_MM, size=points * PIXELS_PER_POINT)
+
+
+def blank(theme: Theme, height: float, name: str, **layout: Any) -> go.Figure:
+    """An empty figure in ``theme``, ``height`` pixels high (so that nothing jumps while it is drawn).
+
+    Zoom and hidden traces survive a redraw of the figure called ``name``.
+    """
+    base: dict[str, Any] = {
+        "height": height if theme.width is None else round(theme.width * _aspect(height)),
+        "uirevision": name,
+        "margin": {"l": 64, "r": 24, "t": 16, "b": 52, "pad": 0},
+        "showlegend": False,
+        "hovermode": "closest",
+        "dragmode": "zoom",
+        "hoverlabel": {"align": "left", "namelength": 0},
+        "modebar": {"orientation": "v"},
+        "separators": ".,",
+        "font": {"size": theme.size},
+    }
+    if theme.ink:
+        base["font"] |= {"color": theme.ink, "family": theme.family}
+        base |= {"paper_bgcolor": theme.paper, "plot_bgcolor": theme.paper, "template": "none"}
+        base["hoverlabel"] |= {"bgcolor": theme.paper, "bordercolor": theme.muted, "font": {"color": theme.ink}}
+    if theme.width:
+        base |= {"width": round(theme.width), "margin": {"l": 48, "r": 16, "t": 8, "b": 38, "pad": 0}}
+    return go.Figure(layout=base | layout)
+
+
+def _aspect(height: float) -> float:
+    """Height over width of a printed figure: that of the page at 760 pixels."""
+    return height / 760
