@@ -26,7 +26,8 @@ COLUMNS |= {"beyond": "Beyond the runs", "note": "Note"}
 def show(db: Database, fit: Fit, plan: Plan) -> None:
     """The answer, most important first."""
     with st.container(border=True):
-        st.markdown(f"#### {plain(plan.sentence)}")
+        sentence = plain(plan.sentence).replace(" %", "\u00a0%")
+        st.markdown(f"#### {sentence}")
         if plan.p_reach is not None:
             st.markdown(f"Probability that the floor allows it: **{plan.p_reach:.1%}**")
     table = rows(plan)
@@ -86,5 +87,6 @@ def saved(db: Database) -> None:
             st.markdown(f"**{plain(one.name)}**")
             plan = results.plan(db, one.hash)
             st.caption(plain(plan.sentence))
-            link = {"fit": one.fit_hash, "ask": plan.question.kind, plan.question.kind: f"{plan.question.value:g}"}
+            kind, value = plan.question.kind, repr(plan.question.value)
+            link = {"fit": one.fit_hash, "ask": kind.capitalize(), kind: value}
             st.page_link("views/plan.py", label="Open", query_params=link, icon=":material/flag:")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 
 import streamlit as st
@@ -18,12 +17,12 @@ from app.views.readouts import readouts
 from app.views.sliders import compute_steps, slide, target_steps
 from engine.fitting.result import Fit
 from engine.planning import Plan, floor_of, plan_budget, plan_target
-from engine.planning.curves import UNKNOWN_C, Picture, isoflop_curves
+from engine.planning.curves import Picture, isoflop_curves
 from engine.quantities import power10
 from engine.schema import Runs
 from engine.store.database import Database
 
-ALONG = {"C": "A compute budget", "loss": "A target"}
+# Options are what the link holds, so they are words that people can read there.
 
 
 @st.fragment
@@ -33,9 +32,8 @@ def pictures(db: Database, fit: Fit) -> None:
     bar = st.container(horizontal=True, gap="large")
     view = bar.segmented_control(
         "View",
-        list(views),
-        default=next(iter(views)),
-        format_func=views.__getitem__,
+        views,
+        default=views[0],
         required=True,
         key="show",
         bind="query-params",
@@ -50,34 +48,29 @@ def pictures(db: Database, fit: Fit) -> None:
         draw(DRAWN[str(view)](fit, runs, plan, str(db.folder)), key=f"picture_{view}")
 
 
-def available(fit: Fit) -> dict[str, str]:
-    """The views by key, with their names."""
+def available(fit: Fit) -> list[str]:
+    """The views that the law allows."""
     if fit.law.axis:
-        return {"axis": f"Loss against {fit.law.axis}"}
-    surface = {"surface": "Loss surface"} if set(fit.law.axes) == {"N", "D"} else {}
-    return surface | {"isoflop": "Iso-FLOP curves", "frontier": "Frontier"}
+        return ["Axis"]
+    return [*(["Surface"] if set(fit.law.axes) == {"N", "D"} else []), "Iso-FLOP", "Frontier"]
 
 
 def _highlight(fit: Fit, bar: DeltaGenerator) -> Plan | None:
     """What the sliders point at: the best use of a budget, or the least compute for a target."""
-    ways = {k: v for k, v in ALONG.items() if k == "loss" or fit.law.frontier is not None}
-    along = next(iter(ways))
+    ways = ["Budget", "Target"] if fit.law.frontier is not None else ["Target"]
+    along = ways[0]
     if len(ways) > 1:
         along = bar.segmented_control(
             "Point at",
-            list(ways),
+            ways,
             default=along,
-            format_func=ways.__getitem__,
             required=True,
-            key="along",
+            key="at",
             bind="query-params",
         )
-    if along == "C":
-        budgets = compute_steps(fit)
-        top = fit.data.ranges.get("C", UNKNOWN_C)[1]
-        start = min(budgets, key=lambda C: abs(math.log(C / top)))
-        C = slide("Compute budget C [FLOPs]", budgets, start, "C", lambda C: power10(C, 2))
-        return plan_budget(fit, C)
+    if along == "Budget":
+        budgets, start = compute_steps(fit)
+        return plan_budget(fit, slide("Compute budget C [FLOPs]", budgets, start, "C", lambda C: power10(C, 2)))
     targets = target_steps(fit)
     return plan_target(fit, slide(f"Target {fit.spec.y}", targets, targets[len(targets) // 4], "target", _text))
 
@@ -119,4 +112,4 @@ def _axis(fit: Fit, runs: Runs | None, plan: Plan | None, folder: str) -> Redraw
     return lambda theme: plan_figure.draw(plan, Picture(None, None, curve), runs, None, theme)
 
 
-DRAWN = {"surface": _surface, "isoflop": _isoflop, "frontier": _frontier, "axis": _axis}
+DRAWN = {"Surface": _surface, "Iso-FLOP": _isoflop, "Frontier": _frontier, "Axis": _axis}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
+from app.views.parts import plain
 from engine.planning import Plan
 from engine.planning.text import between, number
 
@@ -13,18 +14,23 @@ TITLES = {"C": "C", "N": "N*", "D": "D*", "loss": "L*", "D/N": "D* / N*"}
 def readouts(plan: Plan) -> None:
     """The numbers of ``plan`` with their 68 % intervals; what lies beyond the runs says by how many decades."""
     shown = {**plan.allocation, **plan.derived}
-    grid = st.grid(5, min_column_width=130)
+    grid = st.grid(5, min_column_width=125)
     for name, title in TITLES.items():
-        if name not in shown:
+        q = shown.get(name)
+        if q is None or q.value is None:
             continue
-        q = shown[name]
-        spread = None if q.note == "given" else f"{between(q, q.ci68)} (68 %)" if q.ci68 else q.note or "no interval"
-        beyond = f", {q.beyond:.1f} decades beyond the runs" if q.beyond > 0.05 else ""
         unit = plan.y if name == "loss" else "" if name == "D/N" else q.unit
-        grid.metric(
-            f"{title} [{unit}]" if unit else title,
-            number(q) if q.value is not None else "none",
-            None if spread is None else spread + beyond,
-            delta_color="off",
-            delta_arrow="off",
-        )
+        spread = None if q.note == "given" or not q.ci68 else between(q, q.ci68)
+        grid.metric(f"{title} [{unit}]" if unit else title, number(q), spread, delta_color="off", delta_arrow="off")
+    st.caption(_small_print(plan))
+
+
+def _small_print(plan: Plan) -> str:
+    """What the numbers rest on: their intervals, how far beyond the runs they lie, whether a target can be had."""
+    known = any(q.ci68 for q in plan.allocation.values())
+    missing = next((q.note for q in plan.allocation.values() if q.note.startswith("no interval")), "no interval")
+    parts = ["Under each number its 68 % interval" if known else missing.capitalize()]
+    far = [f"{TITLES[n]} {q.beyond:.1f} decades" for n, q in plan.allocation.items() if q.beyond >= 0.05]
+    parts += [f"beyond the runs: {', '.join(far)}"] if far else []
+    parts += [f"the floor allows it with probability {plan.p_reach:.0%}"] if plan.p_reach not in (None, 1.0) else []
+    return plain("; ".join(parts)) + "."

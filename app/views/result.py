@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 
 import streamlit as st
 
@@ -34,7 +35,7 @@ def show(db: Database, fit_hash: str) -> None:
 
 
 def _parameters(fit: Fit) -> None:
-    symbols = {p.name: p.latex for p in fit.law.params} | {d.name: d.latex for d in fit.law.derived}
+    symbols = {p.name: p.latex for p in fit.law.params} | {d.name: d.latex.partition("=")[0] for d in fit.law.derived}
     st.table(
         [_row(row, symbols) for row in text.rows(fit)],
         border="horizontal",
@@ -48,8 +49,8 @@ def _row(row: text.Row, symbols: dict[str, str]) -> dict[str, str]:
     return {
         " ": f"${symbols[row['parameter']]}$",
         "Value": _whole(row["text"]),
-        "68 %": _whole(text.span(_ends(row, 68))),
-        "95 %": _whole(text.span(_ends(row, 95))),
+        "68 %": _span(row, 68),
+        "95 %": _span(row, 95),
         "What it is": plain(row["meaning"] + unit),
     }
 
@@ -59,9 +60,12 @@ def _whole(words: str) -> str:
     return powers(words).replace(" ", "\u00a0")
 
 
-def _ends(row: text.Row, level: int) -> tuple[float, float] | None:
+def _span(row: text.Row, level: int) -> str:
+    """An interval with the digits that the terminal prints, zeros at the end kept so that columns line up."""
     low, high = row[f"low {level} %"], row[f"high {level} %"]
-    return None if low is None or high is None else (low, high)
+    if low is None or high is None:
+        return "none"
+    return _whole(" to ".join("unbounded" if math.isinf(x) else f"{x:#.4g}".removesuffix(".") for x in (low, high)))
 
 
 def _about(fit: Fit) -> None:

@@ -19,11 +19,15 @@ A_DECADE = 20
 TARGETS = 100
 
 
-def compute_steps(fit: Fit) -> list[float]:
-    """Budgets in FLOPs from the least of the runs to some decades beyond the largest, evenly spaced in log C."""
+def compute_steps(fit: Fit) -> tuple[list[float], float]:
+    """Budgets in FLOPs from the least of the runs to some decades beyond the largest, evenly spaced in log C.
+
+    The second is where to start: in the middle of the runs.
+    """
     low, high = spans(fit).get("C", UNKNOWN_C)
     first, last = (round(A_DECADE * math.log10(C)) for C in (low, high))
-    return [10 ** (k / A_DECADE) for k in range(first, last + BEYOND * A_DECADE + 1)]
+    steps = [10 ** (k / A_DECADE) for k in range(first, last + BEYOND * A_DECADE + 1)]
+    return steps, steps[(last - first) // 2]
 
 
 def target_steps(fit: Fit) -> list[float]:

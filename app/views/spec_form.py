@@ -16,7 +16,7 @@ OBJECTIVES = {
     "ols": "Least squares of the residuals as they are.",
     "ols-log": "Least squares of log residuals: every relative error counts alike.",
 }
-INTERVALS = {"bc": "bias-corrected", "percentile": "percentile"}
+INTERVALS = ("bc", "percentile")
 
 
 def choose_spec(runs: Runs, table: TableInfo) -> FitSpec | None:
@@ -50,8 +50,7 @@ def _law(runs: Runs, y: str) -> Law | None:
         chosen = st.radio(
             "Law",
             list(by_key),
-            format_func=lambda k: by_key[k].title,
-            captions=[law.needs for law in laws],
+            captions=[f"{law.title}. Needs {law.needs}" for law in laws],
             key="law",
             bind="query-params",
         )
