@@ -74,6 +74,11 @@ class ComputeRule(BaseModel):
             return self.per_pair * N * D
         return np.broadcast_to(self.parsed(self._columns(N, D, columns)), np.broadcast_shapes(N.shape, D.shape)) + 0.0
 
+    def flops_anywhere(self, N: ArrayLike, D: ArrayLike) -> Floats:
+        """``flops`` of one pass, with NaN or infinity where a formula overflows or leaves a function's domain."""
+        N, D = np.asarray(N, float), np.asarray(D, float)
+        return self.parsed.unchecked(self._columns(N, D)) if not self.proportional else self.per_pair * N * D
+
     def _columns(self, N: Floats, D: Floats, others: Mapping[str, ArrayLike] | None = None) -> dict[str, ArrayLike]:
         return {"epochs": 1.0, "U": D, **(others or {}), "N": N, "D": D, "n_p": self.n_p}
 

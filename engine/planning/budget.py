@@ -32,7 +32,7 @@ def plan_budget(fit: Fit, C: float, rule: ComputeRule | None = None) -> Plan:
     budget = np.asarray(float(C))
     best, draws = frontier(fit.law, fit.values, budget, rule), frontier(fit.law, fit.draws, budget, rule)
     if not np.isfinite(best.loss):
-        raise PlannerError(f"Under {rule.text} no N and D spend {C:.3g} FLOPs: use a larger budget or another rule.")
+        raise PlannerError(no_optimum(fit) if rule.proportional else f"Under {rule.text} nothing spends {C:.3g} FLOPs.")
     quantities = allocation(fit, best, draws) | {"C": given(fit, C, "FLOPs", plans.spans(fit).get("C"))}
     extra = derived(fit, best, draws)
     lost = int(np.sum(np.isnan(draws.loss)))
@@ -46,6 +46,15 @@ def plan_budget(fit: Fit, C: float, rule: ComputeRule | None = None) -> Plan:
         extra,
         flat=_flat(fit, best, rule),
         warnings=(*plans.repeats(fit, extra.get("epochs")), *plans.warnings(fit, quantities, lost)),
+    )
+
+
+def no_optimum(fit: Fit) -> str:
+    """The sentence for a best fit that a term has left."""
+    values = ", ".join(f"{name} = {float(v):.3g}" for name, v in fit.values.items())
+    return (
+        f"This fit has no compute-optimal point, because one of its terms has vanished ({values}): "
+        "add runs that vary N and D apart, or fix a parameter."
     )
 
 

@@ -9,6 +9,9 @@ import numpy as np
 from engine.laws.law import Floats
 from engine.planning.curves import Surface
 
+POINTS = 160
+"""Vertices of a line: enough to break it closely around a label."""
+
 
 @dataclass(frozen=True, eq=False)
 class IsoLoss:
@@ -26,17 +29,26 @@ def iso_loss(surface: Surface) -> tuple[IsoLoss, ...]:
     the flat part of a line is coarse.
     """
     lines = (_line(surface, level) for level in surface.levels)
-    return tuple(line for line in lines if len(line.N) > 1)
+    return tuple(line for line in lines if line is not None)
 
 
-def _line(surface: Surface, level: float) -> IsoLoss:
+def _line(surface: Surface, level: float) -> IsoLoss | None:
     N, D = np.log(surface.N), np.log(surface.D)
     by_n = np.array([_crossing(level, row, D) for row in surface.loss])
     by_d = np.array([_crossing(level, column, N) for column in surface.loss.T])
     x, y = np.concatenate([N, by_d]), np.concatenate([by_n, D])
     known = np.isfinite(x) & np.isfinite(y)
+    if np.sum(known) < 2:
+        return None
     order = np.lexsort((-y[known], x[known]))
-    return IsoLoss(level, np.exp(x[known][order]), np.exp(y[known][order]))
+    return IsoLoss(level, *_even(x[known][order], y[known][order]))
+
+
+def _even(x: Floats, y: Floats) -> tuple[Floats, Floats]:
+    """N and D of ``POINTS`` vertices at even distances along a line of ln N and ln D."""
+    along = np.concatenate([[0.0], np.cumsum(np.hypot(np.diff(x), np.diff(y)))])
+    at = np.linspace(0.0, along[-1], POINTS)
+    return np.exp(np.interp(at, along, x)), np.exp(np.interp(at, along, y))
 
 
 def _crossing(level: float, loss: Floats, at: Floats) -> float:

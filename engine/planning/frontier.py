@@ -21,32 +21,36 @@ STEP = 1e-4
 def frontier(law: Law, values: Values, C: Floats, rule: ComputeRule) -> Point:
     """The least loss at ``C`` FLOPs: arrays of the shape that ``values`` and ``C`` broadcast to.
 
-    NaN where the law says nothing of N or D, or where no N and D spend ``C``. Raises PlannerError for a law without a
-    frontier.
+    NaN where the law says nothing of N or D, where a term has vanished, or where no N and D spend ``C``. Raises
+    PlannerError for a law without a frontier.
     """
     if law.frontier is None:
         raise PlannerError(
             f"A law on {law.axis} alone does not say how to spend a budget: ask for a target loss, "
             "or fit chinchilla, isoflop or a law on C."
         )
-    if rule.proportional or not _two_axes(law):
-        return law.frontier(values, C, rule)
-    return _by_formula(law, values, C, rule)
+    closed = rule.proportional or not _two_axes(law)
+    return _sound(law.frontier(values, C, rule) if closed else _by_formula(law, values, C, rule))
 
 
 def least_compute(law: Law, values: Values, loss: Floats, rule: ComputeRule) -> Point:
     """The least C that reaches ``loss``; inf where ``loss`` is at or below the floor. Shapes as for ``frontier``."""
     if law.least_compute is None:
         raise PlannerError(f"The law {law.name} does not say what a target costs: fit chinchilla, isoflop or power.")
-    if rule.proportional or not _two_axes(law):
-        return law.least_compute(values, loss, rule)
-    return _least_by_formula(law, values, loss, rule)
+    closed = rule.proportional or not _two_axes(law)
+    return _sound(law.least_compute(values, loss, rule) if closed else _least_by_formula(law, values, loss, rule))
 
 
 def floor(law: Law, values: Values) -> Floats:
     """The loss at infinite scale: the sum of the law's constants; zero where it has none."""
     consts = [t.linear(values) for t in law.terms if isinstance(t, Const)]
     return np.asarray(sum(consts, start=np.zeros(())), float)
+
+
+def _sound(at: Point) -> Point:
+    """NaN wherever a law has no optimum: a vanished term (A = 0) would put it at N = 0 and cost nothing."""
+    gone = (at.N == 0) | (at.D == 0) | np.isnan(at.loss)
+    return Point(*(np.where(gone, np.nan, x) for x in (at.N, at.D, at.C, at.loss)))
 
 
 def _two_axes(law: Law) -> bool:
@@ -67,10 +71,14 @@ def _terms(law: Law, values: Values) -> tuple[tuple[Floats, Floats], tuple[Float
 
 
 def _log_sigma(rule: ComputeRule, N: Floats, D: Floats) -> Floats:
-    """ln of (dlnC/dlnN) / (dlnC/dlnD), by central differences; NaN where C does not grow with both."""
+    """ln of (dlnC/dlnN) / (dlnC/dlnD), by central differences; NaN where C does not grow with both.
+
+    Far out, where a search only passes through, it is what it is at 1e-9 and 1e40.
+    """
+    N, D = np.clip(N, FEWEST_SAMPLES, MOST_SAMPLES), np.clip(D, FEWEST_SAMPLES, MOST_SAMPLES)
     up, down = np.exp(STEP), np.exp(-STEP)
-    by_n = np.log(rule.flops(N * up, D) / rule.flops(N * down, D))
-    by_d = np.log(rule.flops(N, D * up) / rule.flops(N, D * down))
+    by_n = np.log(rule.flops_anywhere(N * up, D) / rule.flops_anywhere(N * down, D))
+    by_d = np.log(rule.flops_anywhere(N, D * up) / rule.flops_anywhere(N, D * down))
     return np.log(by_n / by_d)
 
 
@@ -84,7 +92,7 @@ def _by_formula(law: Law, values: Values, C: Floats, rule: ComputeRule) -> Point
         D = rule.samples(C, N)
         known = np.where(np.isnan(D), 1.0, D)
         gain = np.log(ratio) - beta * np.log(known) + alpha * x + _log_sigma(rule, N, known)
-        too_large = rule.flops(N, np.full_like(N, FEWEST_SAMPLES)) > C
+        too_large = rule.flops_anywhere(N, np.full_like(N, FEWEST_SAMPLES)) > C
         return np.where(np.isnan(D), np.where(too_large, np.inf, -np.inf), gain)
 
     with np.errstate(all="ignore"):
@@ -110,6 +118,6 @@ def _least_by_formula(law: Law, values: Values, loss: Floats, rule: ComputeRule)
         reach = excess > 0
         shape = (np.where(reach, excess, 1.0), a, alpha, b, beta)
         N, D = sizes(increasing_root(imbalance, -60.0, 60.0, *shape), *shape)
-        cost = rule.flops(N, D)
+        cost = rule.flops_anywhere(N, D)
     N, D, cost = (np.where(reach, x, np.inf) for x in (N, D, cost))
     return Point(N, D, cost, np.asarray(loss, float) + 0.0 * excess)

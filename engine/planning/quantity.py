@@ -74,7 +74,8 @@ def no_interval(fit: Fit) -> str:
 
 
 def _ends(value: float, draws: Floats, level: float, method: Method) -> Interval | None:
-    ends = interval(value, draws, level, method)
+    # Where the best fit itself is infinite, its place among the resamples says nothing of their bias.
+    ends = interval(value, draws, level, "percentile" if math.isinf(value) else method)
     if ends is None:
         return None
     draws = draws[~np.isnan(draws)]

@@ -10,7 +10,7 @@ from engine.costs import ComputeRule
 from engine.errors import PlannerError
 from engine.fitting.result import Fit, FitWarning
 from engine.planning import plan as plans
-from engine.planning.budget import allocation, derived
+from engine.planning.budget import allocation, derived, no_optimum
 from engine.planning.frontier import floor, least_compute
 from engine.planning.plan import Plan, Question
 from engine.planning.quantity import Quantity, given, measure
@@ -32,6 +32,8 @@ def plan_target(fit: Fit, target: float, rule: ComputeRule | None = None) -> Pla
     if not reached and not p_reach:
         raise PlannerError(_unreachable(fit, target))
     best, draws = least_compute(fit.law, fit.values, goal, rule), least_compute(fit.law, fit.draws, goal, rule)
+    if np.isnan(best.loss):
+        raise PlannerError(no_optimum(fit))
     quantities = allocation(fit, best, draws) | {"loss": given(fit, target, fit.spec.y, plans.spans(fit).get("loss"))}
     extra = derived(fit, best, draws) if reached else {}
     axis = fit.law.axis or "C"
