@@ -10,7 +10,7 @@ from typing import Any
 from engine.errors import PlannerError
 from engine.schema import Roles
 from engine.store.columns import COLUMNS, Column
-from engine.store.database import Database
+from engine.store.database import Database, first
 
 INFO = "id, name, nrows, sha256, source, created, read_only, deleted, provenance, notes"
 
@@ -52,7 +52,7 @@ def roles(db: Database, table_id: str) -> Roles:
 
 def find(db: Database, table_id: str) -> TableInfo | None:
     with db.read() as cursor:
-        row = cursor.execute(f"SELECT {INFO} FROM tables WHERE id = ?", [table_id]).fetchone()
+        row = first(cursor, f"SELECT {INFO} FROM tables WHERE id = ?", [table_id])
     return info_of(row) if row else None
 
 
@@ -63,7 +63,7 @@ def info_of(row: tuple[Any, ...]) -> TableInfo:
 
 def _stored(db: Database, table_id: str, field: str) -> str:
     with db.read() as cursor:
-        row = cursor.execute(f"SELECT {field} FROM tables WHERE id = ?", [table_id]).fetchone()
+        row = first(cursor, f"SELECT {field} FROM tables WHERE id = ?", [table_id])
     if row is None:
         get(db, table_id)  # says that there is no such table
         raise AssertionError("unreachable")

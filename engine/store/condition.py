@@ -90,7 +90,8 @@ def matching_rows(
 def _evaluate(file: Path, checked: str, condition: str) -> Ints:
     sandbox = duckdb.connect(":memory:", config={"memory_limit": MEMORY, "autoload_known_extensions": False})
     done = threading.Event()
-    threading.Thread(target=_stop_late, args=(sandbox, done), daemon=True).start()
+    watch = threading.Thread(target=_stop_late, args=(sandbox, done), daemon=True)
+    watch.start()
     try:
         sandbox.execute(f"CREATE TABLE runs AS SELECT * FROM read_parquet({sql.path(file)})")
         sandbox.execute("SET enable_external_access = false")
@@ -106,6 +107,7 @@ def _evaluate(file: Path, checked: str, condition: str) -> Ints:
         ) from None
     finally:
         done.set()
+        watch.join()
         sandbox.close()
 
 

@@ -9,11 +9,11 @@ from __future__ import annotations
 import re
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import duckdb
 
@@ -34,6 +34,12 @@ _CONFIG: dict[str, str | bool | int | float | list[str]] = {
 }
 _open_here: set[Path] = set()
 _open_lock = threading.Lock()
+
+
+def first(cursor: Cursor, query: str, parameters: Sequence[object] = ()) -> tuple[Any, ...] | None:
+    """The first row of a query, None when it has none; the cursor is free afterwards, as after ``fetchall``."""
+    rows = cursor.execute(query, list(parameters)).fetchall()
+    return rows[0] if rows else None
 
 
 class Database:

@@ -12,7 +12,7 @@ import duckdb
 
 from engine.errors import PlannerError
 from engine.store.columns import Column
-from engine.store.database import Cursor, Database
+from engine.store.database import Cursor, Database, first
 from engine.store.guess import with_guesses
 from engine.store.profile import profile
 from engine.store.sources import explain, open_relation
@@ -67,7 +67,7 @@ def _store(
     name: str,
     register: Callable[[Cursor, Loaded], None],
 ) -> None:
-    if cursor.execute("SELECT 1 FROM duckdb_tables() WHERE table_name = ?", [table]).fetchone():
+    if first(cursor, "SELECT 1 FROM duckdb_tables() WHERE table_name = ?", [table]):
         return
     fields = ", ".join(f"CAST(c{i} AS {kind}) AS c{i}" for i, kind in enumerate(types))
     cursor.execute(f"CREATE TABLE {table} AS SELECT row_number() OVER () - 1 AS rid, {fields} FROM ({relation.query})")
@@ -80,7 +80,7 @@ def _store(
 
 def count(cursor: Cursor, table: str) -> int:
     """Rows of a data table, withdrawn ones included."""
-    found = cursor.execute(f"SELECT count(*) FROM {table}").fetchone()
+    found = first(cursor, f"SELECT count(*) FROM {table}")
     return int(found[0]) if found else 0
 
 
@@ -99,7 +99,7 @@ def _types(cursor: Cursor, relation: Relation, sample: int | None) -> tuple[str,
         return tuple(types)
     limit = f" LIMIT {sample}" if sample is not None else ""
     fields = ", ".join(_evidence(f"CAST(c{i} AS VARCHAR)") for i in texts)
-    row = cursor.execute(f"SELECT {fields} FROM (SELECT * FROM ({relation.query}){limit})").fetchone() or ()
+    row = first(cursor, f"SELECT {fields} FROM (SELECT * FROM ({relation.query}){limit})") or ()
     for i, found in zip(texts, row, strict=True):
         types[i] = _fitting(*found)
     return tuple(types)

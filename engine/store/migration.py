@@ -43,14 +43,14 @@ def schema_of(connection: duckdb.DuckDBPyConnection) -> int:
     names = {row[0] for row in connection.execute("SELECT table_name FROM duckdb_tables()").fetchall()}
     if not names:
         return 0
-    found = None
+    found = []
     if "meta" in names:
-        found = connection.execute("SELECT value FROM meta WHERE key = 'schema'").fetchone()
-    if found is None:
+        found = connection.execute("SELECT value FROM meta WHERE key = 'schema'").fetchall()
+    if not found:
         raise PlannerError(
             "isoplan.duckdb in this workspace was not written by Isoplan: choose another workspace folder."
         )
-    return int(found[0])
+    return int(found[0][0])
 
 
 def create(connection: duckdb.DuckDBPyConnection) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 from engine.store import sql
 from engine.store.columns import Column, Conversion, ConversionKind, Kind
-from engine.store.database import Cursor
+from engine.store.database import Cursor, first
 
 KINDS: dict[str, Kind] = {"DOUBLE": "number", "BOOLEAN": "bool", "TIMESTAMP": "date", "VARCHAR": "text"}
 _SAMPLE = 10_000
@@ -16,12 +16,12 @@ _TYPES_ORDER: tuple[ConversionKind, ...] = ("suffix", "thousands", "comma")
 def profile(cursor: Cursor, table: str, names: tuple[str, ...], types: tuple[str, ...]) -> tuple[Column, ...]:
     """The columns of a data table (``c0``, ``c1``, ...) as they are, without guesses."""
     fields = ", ".join(_statistics(i, kind) for i, kind in enumerate(types))
-    row = cursor.execute(f"SELECT {fields} FROM {table}").fetchone() or ()
-    first = cursor.execute(f"SELECT * EXCLUDE (rid) FROM {table} WHERE rid < 50 ORDER BY rid").fetchall()
+    row = first(cursor, f"SELECT {fields} FROM {table}") or ()
+    head = cursor.execute(f"SELECT * EXCLUDE (rid) FROM {table} WHERE rid < 50 ORDER BY rid").fetchall()
     columns = []
     for i, (name, kind) in enumerate(zip(names, types, strict=True)):
         statistics: dict[str, Any] = row[i]
-        examples = tuple(dict.fromkeys(_shown(r[i]) for r in first if r[i] is not None))[:3]
+        examples = tuple(dict.fromkeys(_shown(r[i]) for r in head if r[i] is not None))[:3]
         conversion = propose(cursor, table, f"c{i}") if kind == "VARCHAR" else None
         columns.append(Column(name, KINDS[kind], examples=examples, conversion=conversion, **statistics))
     return tuple(columns)
@@ -40,11 +40,12 @@ def propose(cursor: Cursor, table: str, column: str) -> Conversion | None:
     value = sql.number(column, kind)
     changes = f"{value} IS NOT NULL AND {value} IS DISTINCT FROM {sql.number(column)}"
     failing = f"{column} IS NOT NULL AND {value} IS NULL"
-    found = cursor.execute(
+    found = first(
+        cursor,
         f"""SELECT count(*) FILTER ({changes}), count(*) FILTER ({failing}),
             (SELECT list(v) FROM (SELECT DISTINCT {column} AS v FROM {table} WHERE {failing} ORDER BY v LIMIT 3))
-            FROM {table}"""
-    ).fetchone()
+            FROM {table}""",
+    )
     assert found is not None
     ambiguous = kind == "thousands" and found[0] > 0 and counts["comma"] == counts["thousands"]
     return Conversion(kind, found[0], found[1], tuple(_shown(v) for v in found[2] or ()), ambiguous)
@@ -53,7 +54,7 @@ def propose(cursor: Cursor, table: str, column: str) -> Conversion | None:
 def _readable(cursor: Cursor, relation: str, column: str) -> tuple[int, dict[ConversionKind, int]]:
     """Cells that are not empty, and how many of them each conversion reads."""
     fields = ", ".join(f"count({sql.number(column, kind)})" for kind in _TYPES_ORDER)
-    row = cursor.execute(f"SELECT count({column}), {fields} FROM {relation}").fetchone()
+    row = first(cursor, f"SELECT count({column}), {fields} FROM {relation}")
     assert row is not None
     return row[0], dict(zip(_TYPES_ORDER, row[1:], strict=True))
 

@@ -16,7 +16,7 @@ from engine.errors import PlannerError
 from engine.fitting import Fit
 from engine.planning import Plan
 from engine.store import snapshots
-from engine.store.database import Cursor, Database
+from engine.store.database import Cursor, Database, first
 
 Body = dict[str, Any]
 
@@ -79,7 +79,7 @@ def rebuild(db: Database, hash: str) -> str:
     Raises PlannerError for a fit that came without its runs.
     """
     with db.read() as cursor:
-        row = cursor.execute("SELECT snapshot_hash FROM fits WHERE hash = ?", [hash]).fetchone()
+        row = first(cursor, "SELECT snapshot_hash FROM fits WHERE hash = ?", [hash])
     saved = fit(db, hash)
     if row is None or not row[0]:
         raise PlannerError("This fit came without its runs: import its table and fit it there to compare the two.")
@@ -153,7 +153,7 @@ def save_view(db: Database, view: Mapping[str, Any]) -> str:
     body = _text(view)
     key = _short_hash(body)
     row = [key, _now(), body]
-    db.write(lambda cursor: cursor.execute("INSERT OR IGNORE INTO views VALUES (?, ?, ?)", row).rowcount)
+    db.write(lambda cursor: cursor.execute("INSERT OR IGNORE INTO views VALUES (?, ?, ?)", row).fetchall())
     return key
 
 
@@ -169,7 +169,7 @@ def _rows(db: Database, query: str, deleted: bool) -> list[tuple[Any, ...]]:
 
 def _body(db: Database, table: str, what: str, hash: str) -> Body:
     with db.read() as cursor:
-        row = cursor.execute(f"SELECT body FROM {table} WHERE hash = ?", [hash]).fetchone()
+        row = first(cursor, f"SELECT body FROM {table} WHERE hash = ?", [hash])
     if row is None:
         raise _missing(what, hash)
     body: Body = json.loads(row[0])

@@ -21,7 +21,7 @@ from engine.schema import NUMERIC_ROLES, Floats, Ints, Role, Roles, Runs
 from engine.store import catalog, sql
 from engine.store.columns import Column
 from engine.store.condition import matching_rows
-from engine.store.database import Cursor, Database
+from engine.store.database import Cursor, Database, first
 from engine.store.mapping import check_roles, formula_columns, unknown_column
 from engine.store.runs import build
 
@@ -87,7 +87,7 @@ def get(db: Database, hash: str) -> Snapshot:
     """The snapshot with that hash; raises PlannerError when the store has none."""
     with db.read() as cursor:
         query = "SELECT hash, table_id, roles, filter, n, values_hash, ids FROM snapshots WHERE hash = ?"
-        row = cursor.execute(query, [hash]).fetchone()
+        row = first(cursor, query, [hash])
     if row is None:
         raise PlannerError(f"Snapshot {hash} is not in this workspace: make the fit again from its table.")
     roles, filter = Roles.model_validate_json(row[2]), Filter.model_validate_json(row[3])

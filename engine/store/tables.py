@@ -91,7 +91,7 @@ def rename(db: Database, table_id: str, name: str) -> TableInfo:
         raise PlannerError("A table needs a name: type at least one letter.")
     _changeable(db, table_id)
     db.write(
-        lambda cursor: cursor.execute("UPDATE tables SET name = ? WHERE id = ?", [name.strip(), table_id]).rowcount
+        lambda cursor: cursor.execute("UPDATE tables SET name = ? WHERE id = ?", [name.strip(), table_id]).fetchall()
     )
     return get(db, table_id)
 
@@ -126,7 +126,7 @@ def set_roles(db: Database, table_id: str, roles: Roles) -> None:
     """
     check_roles(columns(db, table_id), roles)
     body = roles.model_dump_json()
-    db.write(lambda cursor: cursor.execute("UPDATE tables SET roles = ? WHERE id = ?", [body, table_id]).rowcount)
+    db.write(lambda cursor: cursor.execute("UPDATE tables SET roles = ? WHERE id = ?", [body, table_id]).fetchall())
 
 
 def append(db: Database, table_id: str, rows: pd.DataFrame) -> TableInfo:
@@ -169,7 +169,7 @@ def withdraw(db: Database, table_id: str, row_ids: Sequence[int], reason: str) -
     marked = {row for row, _, _ in withdrawn(db, table_id)}
     rows = [(table_id, int(i), reason.strip(), _now()) for i in dict.fromkeys(row_ids) if int(i) not in marked]
     if rows:
-        db.write(lambda cursor: cursor.executemany("INSERT INTO withdrawn VALUES (?, ?, ?, ?)", rows).rowcount)
+        db.write(lambda cursor: cursor.executemany("INSERT INTO withdrawn VALUES (?, ?, ?, ?)", rows).fetchall())
 
 
 def bring_back(db: Database, table_id: str, row_ids: Sequence[int]) -> None:
@@ -177,7 +177,7 @@ def bring_back(db: Database, table_id: str, row_ids: Sequence[int]) -> None:
     _changeable(db, table_id)
     chosen = [int(i) for i in row_ids]
     query = "DELETE FROM withdrawn WHERE table_id = ? AND list_contains(?::BIGINT[], row_id)"
-    db.write(lambda cursor: cursor.execute(query, [table_id, chosen]).rowcount)
+    db.write(lambda cursor: cursor.execute(query, [table_id, chosen]).fetchall())
 
 
 def withdrawn(db: Database, table_id: str) -> list[tuple[int, str, datetime]]:
@@ -225,7 +225,9 @@ def _changeable(db: Database, table_id: str) -> TableInfo:
 
 def _set_deleted(db: Database, table_id: str, deleted: bool) -> TableInfo:
     _changeable(db, table_id)
-    db.write(lambda cursor: cursor.execute("UPDATE tables SET deleted = ? WHERE id = ?", [deleted, table_id]).rowcount)
+    db.write(
+        lambda cursor: cursor.execute("UPDATE tables SET deleted = ? WHERE id = ?", [deleted, table_id]).fetchall()
+    )
     return get(db, table_id)
 
 

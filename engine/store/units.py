@@ -19,11 +19,14 @@ def unit_notes(runs: Runs) -> tuple[str, ...]:
     Looked at: parts of N, D, U or C that a power of 1000 would bring together, C against the compute rule, and sizes
     too small to be counted in ones.
     """
-    notes = [note for role in ("N", "D", "U", "C") if role in runs for note in _mixed(runs, role)]
+    notes = [note for role in ("N", "D", "U", "C") if getattr(runs.roles, role) for note in _mixed(runs, role)]
     against = _against_rule(runs)
     if against:
         return (*notes, *against)
-    return (*notes, *(note for role in _SMALL if role in runs and not notes for note in _too_small(runs, role)))
+    return (
+        *notes,
+        *(note for role in _SMALL if getattr(runs.roles, role) and not notes for note in _too_small(runs, role)),
+    )
 
 
 def _mixed(runs: Runs, role: str) -> list[str]:

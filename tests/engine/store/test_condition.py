@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import duckdb
@@ -13,11 +13,18 @@ import pytest
 from engine.errors import PlannerError
 from engine.store import condition, snapshots, tables
 from engine.store.condition import check, matching_rows
-from engine.store.database import Database
+from engine.store.database import Database, memory
 from engine.store.snapshots import Filter
 
 Add = Callable[..., tables.TableInfo]
 TABLE = 'N,n,Model Size,model,loss,select\n1,10,5,a,3.5,x\n2,20,6,b,3.0,y\n3,30,7,"it\'s",,x\n'
+
+
+@pytest.fixture(scope="module")
+def filled() -> Iterator[tuple[Database, str]]:
+    """A store that holds only ``TABLE``, and its id."""
+    with memory() as database:
+        yield database, tables.add(database, TABLE.encode(), "runs.csv").id
 
 
 @pytest.mark.parametrize(
@@ -44,8 +51,8 @@ TABLE = 'N,n,Model Size,model,loss,select\n1,10,5,a,3.5,x\n2,20,6,b,3.0,y\n3,30,
         ("1 = 2", []),
     ],
 )
-def test_conditions_choose_rows(db: Database, add: Add, text: str, rows: list[int]) -> None:
-    assert matching_rows(db, add(TABLE).id, text).tolist() == rows
+def test_conditions_choose_rows(filled: tuple[Database, str], text: str, rows: list[int]) -> None:
+    assert matching_rows(*filled, text).tolist() == rows
 
 
 ATTACKS = [
@@ -101,16 +108,16 @@ ATTACKS = [
 
 
 @pytest.mark.parametrize("text", ATTACKS, ids=lambda t: t[:40] or "empty")
-def test_everything_else_is_one_sentence_and_touches_nothing(db: Database, add: Add, text: str) -> None:
-    info = add(TABLE)
+def test_everything_else_is_one_sentence_and_touches_nothing(filled: tuple[Database, str], text: str) -> None:
+    db, table_id = filled
     start = time.monotonic()
     with pytest.raises(PlannerError) as error:
-        matching_rows(db, info.id, text)
+        matching_rows(db, table_id, text)
     assert time.monotonic() - start < 6
     message = str(error.value)
     assert "\n" not in message
     assert message.endswith((".", "?"))
-    assert tables.frame(db, info.id)["N"].tolist() == [1, 2, 3]
+    assert tables.frame(db, table_id)["N"].tolist() == [1, 2, 3]
     assert len(tables.all(db)) == 1
 
 

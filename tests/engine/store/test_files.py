@@ -1,0 +1,117 @@
+"""Runs straight from a file, and files to take away."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from engine.costs import ComputeRule
+from engine.errors import PlannerError
+from engine.schema import Metric
+from engine.store import export, snapshots, tables
+from engine.store.database import Database, open_workspace
+from engine.store.files import read_runs
+from tests.engine.store.conftest import GRID
+
+TABLE = "size,tokens,val_loss,acc,ppl,text\n70M,1e8,3.5,0.5,33,a\n1B,1e9,3.0,0.6,20,b\n2B,1e9,,0.7,18,c\n"
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "runs [1]*.csv"
+    path.write_text(TABLE)
+    return path
+
+
+def test_a_file_is_read_under_its_mapping(file: Path) -> None:
+    runs = read_runs(file, {"N": "size", "metric": "acc+ppl"}, compute=ComputeRule(rule="6npND", n_p=40))
+    assert runs["N"].tolist() == [7e7, 1e9]
+    assert runs["C"].tolist() == [6 * 40 * 7e15, 6 * 40 * 1e18]
+    assert runs.roles.metrics == (Metric(column="acc"), Metric(column="ppl", direction="min"))
+    assert runs.roles.conversions == {"size": "suffix"}
+    assert runs.notes == ("1 row without a loss was left out.",)
+    assert runs.source == str(file)
+    assert len(runs.sha256) == 64
+
+
+def test_a_column_moves_to_the_role_that_names_it(file: Path) -> None:
+    runs = read_runs(file, {"U": "tokens", "loss": "ppl", "D": ""})
+    assert (runs.roles.D, runs.roles.U, runs.roles.loss) == (None, "tokens", "ppl")
+    assert [m.column for m in runs.roles.metrics] == ["acc"]
+
+
+def test_rows_are_chosen_by_a_condition(file: Path) -> None:
+    assert read_runs(file, {"N": "size"}, "size >= 1e9 AND text = 'b'").ids.tolist() == [1]
+
+
+@pytest.mark.parametrize(
+    ("mapping", "where", "expected"),
+    [
+        ({"N": "sise"}, "", "Column 'sise' for N is not in the table: did you mean size?"),
+        ({"N": "qqq"}, "", "the columns are size, tokens, val_loss, acc, ppl, text."),
+        ({"M": "size"}, "", "--map knows no role 'M'"),
+        ({"N": "text"}, "", "Column 'text' holds text such as 'a' and N needs numbers"),
+        ({"N": "tokens", "D": "tokens"}, "", "Column 'tokens' is mapped to both N and D"),
+        ({}, "tokens > (SELECT 1)", "a subquery or UNION, which is not allowed"),
+        ({}, "tokens > 1e99", "leaves no runs"),
+    ],
+)
+def test_bad_options_are_one_sentence(file: Path, mapping: dict[str, str], where: str, expected: str) -> None:
+    with pytest.raises(PlannerError) as error:
+        read_runs(file, mapping, where)
+    assert expected in str(error.value)
+
+
+def test_files_that_are_not_there_are_named(tmp_path: Path) -> None:
+    for path in (tmp_path / "none.csv", tmp_path):
+        with pytest.raises(PlannerError, match="There is no file"):
+            read_runs(path)
+
+
+def test_an_unsure_conversion_is_not_made_silently(tmp_path: Path) -> None:
+    path = tmp_path / "runs.csv"
+    path.write_text('N;loss\n"1,234";3\n"5,678";2\n')
+    with pytest.raises(PlannerError, match="agree to read it as numbers"):
+        read_runs(path, {"N": "N"})
+    assert read_runs(path, {"N": "N"}, agreed=("N",))["N"].tolist() == [1234, 5678]
+
+
+def test_a_file_is_read_while_the_workspace_is_open(tmp_path: Path, file: Path) -> None:
+    with open_workspace(tmp_path / "workspace"):
+        assert len(read_runs(file, {"N": "size"})) == 2
+
+
+def test_the_template_is_a_table_that_is_guessed_whole(db: Database) -> None:
+    info = tables.add(db, export.template(), "template.csv")
+    roles = tables.roles(db, info.id)
+    assert (roles.N, roles.D, roles.U, roles.C, roles.loss) == ("N", "D", "U", "C", "loss")
+    assert (roles.epochs, roles.seed, roles.group, roles.run) == ("epochs", "seed", "group", "run")
+    assert roles.metrics == (Metric(column="accuracy"),)
+    assert snapshots.runs(db, snapshots.take(db, info.id)).notes == ()
+
+
+def test_tables_are_exported_with_what_was_decided(db: Database) -> None:
+    info = tables.add(db, b"N,n,params,loss\n1,2,3e6,1.5\n2,3,4e6,\n", "runs.csv")
+    roles = tables.roles(db, info.id).model_copy(update={"N": "params"})
+    tables.set_roles(db, info.id, roles)
+    tables.withdraw(db, info.id, [1], "diverged")
+    text = export.table(db, info.id).decode()
+    assert text.splitlines() == [
+        "row id,withdrawn,N,n,params [N],loss", "0,,1,2,3000000,1.5", "1,diverged,2,3,4000000,",
+    ]  # fmt: skip
+    assert len(export.table(db, info.id, where="n > 2").splitlines()) == 2
+    back = pd.read_parquet(io.BytesIO(export.table(db, info.id, "parquet")))
+    assert list(back.columns) == ["row id", "withdrawn", "N", "n", "params", "loss"]
+    assert back["params"].tolist() == [3e6, 4e6]
+
+
+def test_runs_are_exported_in_full_precision(db: Database) -> None:
+    info = tables.add(db, GRID.encode(), "runs.csv")
+    runs = snapshots.runs(db, snapshots.take(db, info.id))
+    back = pd.read_csv(io.BytesIO(export.runs(runs)))
+    assert list(back.columns) == ["row id", "run", "N", "D", "loss", "C", "budget"]
+    for role in ("N", "D", "loss", "C"):
+        assert back[role].tolist() == runs[role].tolist()

@@ -1,0 +1,170 @@
+"""Roles from names and values: usual names, rival columns, and every published table."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from engine.schema import NUMERIC_ROLES, SINGLE_ROLES, Metric, Role, Roles
+from engine.store import tables
+from engine.store.columns import Column, Conversion, Kind
+from engine.store.database import memory
+from engine.store.guess import better, guess_roles, plain, with_guesses
+from engine.store.mapping import check_roles, uses
+
+
+def numbers(*names: str, top: float = 1e9, whole: bool = True) -> list[Column]:
+    return [Column(n, "number", minimum=1, maximum=top, whole=whole, distinct=50) for n in names]
+
+
+NAMES = {
+    Role.N: ["N", "n", "params", "n_params", "num_params", "Model Size", "modelSize", "model-size", "parameters",
+             "non_embedding_param_size", "non_vocab_parameters", "Trainable Parameters", "PARAMS"],
+    Role.D: ["D", "d", "tokens", "train_tokens", "data_size", "samples_seen", "num_characters", "n_jets",
+             "Training Samples", "tokensSeen"],
+    Role.U: ["U", "unique_tokens", "n_unique", "unique samples", "unique_jets"],
+    Role.C: ["C", "c", "flops", "Training FLOP", "train_flops", "compute", "total_flops", "training compute [FLOPs]"],
+    Role.LOSS: ["loss", "val_loss", "loss_validation", "Validation Loss", "lm_loss", "unigram_normalized_loss",
+                "test_loss", "eval_loss", "train_loss", "valLoss"],
+    Role.EPOCHS: ["epochs", "n_epochs", "num_epochs"],
+    Role.BUDGET: ["budget", "compute_budget", "iso_C", "Budget (FLOPs)"],
+    Role.SEED: ["seed", "random_seed"],
+    Role.GROUP: ["group", "family", "optimizer", "architecture", "condition"],
+    Role.RUN: ["run", "run_name", "run id", "name"],
+    Role.WEIGHT: ["weight", "weights", "fit_weight"],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("role", "name"), [(role, name) for role, names in NAMES.items() for name in names])
+def test_usual_names_give_their_role(role: Role, name: str) -> None:
+    kind: Kind = "text" if role in (Role.GROUP, Role.RUN) else "number"
+    top = None if kind == "text" else 1e9
+    column = Column(name, kind, minimum=top and 1, maximum=top, distinct=5)
+    assert with_guesses([column])[0].guess is role
+    assert guess_roles([column]).column(role) == name
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["tokens_per_param", "token_param_ratio", "log_params", "param_ratio", "flops_per_token", "mfu", "x", "step_time",
+     "init_loss", "loss_std", "peak_flops", "epoch_kept_240", "notes"],
+)  # fmt: skip
+def test_names_that_only_look_like_a_size_have_none(name: str) -> None:
+    guessed = with_guesses(numbers(name))[0].guess
+    assert guessed not in (*NUMERIC_ROLES, Role.METRIC)
+
+
+@pytest.mark.parametrize(
+    ("names", "expected"),
+    [
+        (["n", "N"], {"N": "N"}),
+        (["params", "N"], {"N": "N"}),
+        (["val_loss", "loss"], {"loss": "loss"}),
+        (["train_loss", "val_loss"], {"loss": "val_loss"}),
+        (["dataset_size"], {"D": "dataset_size"}),
+        (["dataset_size", "tokens"], {"D": "tokens", "U": "dataset_size"}),
+        (["unique_tokens", "tokens"], {"D": "tokens", "U": "unique_tokens"}),
+        (["budget", "flops"], {"budget": "budget", "C": "flops"}),
+        (["non_embedding_params", "params"], {"N": "params"}),
+        (["params", "params_total", "total_params"], {"N": "params"}),
+    ],
+)
+def test_the_better_name_wins(names: list[str], expected: dict[str, str]) -> None:
+    roles = guess_roles(numbers(*names))
+    assert {role.value: name for role, name in uses(roles) if role in SINGLE_ROLES} == expected
+
+
+def test_sizes_below_one_and_text_are_no_sizes() -> None:
+    assert guess_roles(numbers("params", top=0.5, whole=False)).N is None
+    assert guess_roles([Column("params", "text", distinct=9)]).N is None
+    proposed = Column("params", "text", conversion=Conversion("suffix", 3, 0), distinct=9)
+    assert with_guesses([proposed])[0].guess is Role.N
+    assert "convert its text" in with_guesses([proposed])[0].why
+    assert guess_roles([proposed]) == Roles()
+    assert guess_roles([proposed], agreed=["params"]) == Roles(N="params", conversions={"params": "suffix"})
+
+
+def test_metrics_have_the_direction_that_is_better() -> None:
+    names = ["accuracy", "recall@10", "NDCG@10", "mrr", "auc", "rejection_top", "perplexity", "mse", "val_ppl", "WER"]
+    roles = guess_roles(numbers(*names))
+    assert [m.direction for m in roles.metrics] == ["max"] * 6 + ["min"] * 4
+    assert [m.column for m in roles.metrics] == names
+    assert better("R_top") == "max"
+
+
+def test_hyperparameters_are_found() -> None:
+    names = ("lr", "learning_rate", "bsz", "batch_size", "width", "n_layers", "weight_decay", "steps")
+    assert guess_roles(numbers(*names)).hyper == names
+
+
+def test_names_are_compared_as_words() -> None:
+    assert plain(" Model-Size ") == plain("modelSize") == plain("MODEL_SIZE") == "model_size"
+
+
+@given(
+    st.lists(
+        st.sampled_from([n for names in NAMES.values() for n in names] + ["x", "lr", "auc"]), unique=True, max_size=20
+    ),
+    st.sampled_from(["number", "text", "bool", "date"]),
+)
+def test_a_guess_is_always_a_valid_mapping(names: list[str], kind: Kind) -> None:
+    top = 1e9 if kind == "number" else None
+    columns = [Column(n, kind, minimum=top and 1, maximum=top, distinct=4) for n in names]
+    check_roles(columns, guess_roles(columns))
+
+
+PUBLISHED = {
+    "chinchilla_epoch.csv": Roles(N="N", D="D", C="C", loss="loss"),
+    "kyo_takano_llm.csv": Roles(N="N", D="D", C="C", loss="loss"),
+    "llama3_isoflop.csv": Roles(N="N", D="D", C="C", loss="loss", budget="budget", group="condition", run="experiment"),
+    "scalebench_data_constrained.csv": Roles(
+        N="N", D="D", U="U", C="C", loss="loss", epochs="epochs", group="group", run="row"
+    ),
+    "scalebench_farseer.csv": Roles(N="N", D="D", C="C", loss="loss", group="group", run="row"),
+    "scalebench_lr_bsz.csv": Roles(
+        N="N", D="D", C="C", loss="loss", group="group", run="row", hyper=("lr", "bsz"),
+        metrics=(Metric(column="lm_loss", direction="min"),),
+    ),
+    "scalebench_vocab.csv": Roles(
+        N="N", D="D", loss="loss", group="group", run="row", hyper=("vocab_size",),
+        metrics=(Metric(column="unigram_normalized_loss", direction="min"),),
+    ),
+    "teacher_student_sweep.csv": Roles(
+        N="N", D="D", C="C", loss="loss", budget="iso_C", seed="seed",
+        hyper=("width", "n_hidden", "batch_size", "lr", "steps"),
+        metrics=(Metric(column="val_loss", direction="min"),),
+    ),
+    "teacher_student_double_descent_epochs.csv": Roles(
+        D="D", seed="seed", hyper=("step",), metrics=(Metric(column="excess", direction="min"),)
+    ),
+}  # fmt: skip
+
+# The same tables without the columns that were added under the names of the roles.
+ORIGINAL = {
+    "chinchilla_epoch.csv": {"N": "Model Size", "C": "Training FLOP", "loss": "loss"},
+    "llama3_isoflop.csv": {"N": "params", "D": "tokens", "budget": "budget", "loss": "loss"},
+    "scalebench_data_constrained.csv": {"N": "params", "D": "tokens", "U": "unique_tokens", "epochs": "epochs"},
+    "scalebench_lr_bsz.csv": {"N": "non_embedding_param_size", "D": "data_size", "loss": "lm_loss"},
+    "scalebench_vocab.csv": {"N": "non_vocab_parameters", "D": "num_characters", "loss": "unigram_normalized_loss"},
+    "teacher_student_sweep.csv": {"loss": "val_loss", "budget": "iso_C", "seed": "seed"},
+}
+
+
+@pytest.mark.parametrize("name", PUBLISHED)
+def test_published_tables_are_guessed_right(shared: Path, name: str) -> None:
+    with memory() as db:
+        info = tables.add(db, shared / "runs" / name, name)
+        assert tables.roles(db, info.id) == PUBLISHED[name]
+
+
+@pytest.mark.parametrize("name", ORIGINAL)
+def test_published_tables_are_guessed_right_by_their_own_names(shared: Path, name: str) -> None:
+    with memory() as db:
+        info = tables.add(db, shared / "runs" / name, name)
+        expected = ORIGINAL[name]
+        added = {"N", "D", "C", "U", "loss"} - set(expected.values())
+        roles = guess_roles([c for c in tables.columns(db, info.id) if c.name not in added])
+    assert {role: roles.column(Role(role)) for role in expected} == expected
