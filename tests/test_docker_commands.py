@@ -15,6 +15,7 @@ import sysconfig
 import tempfile
 from collections.abc import Iterator
 from fnmatch import fnmatch
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -23,6 +24,7 @@ from tests.server import Server, free_port, stop, wait_healthy
 
 ROOT = Path(__file__).parents[1]
 NOBODY = 65534
+DROP = ("setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups", "--no-new-privs")
 
 
 def instructions() -> list[tuple[str, str]]:
@@ -86,19 +88,22 @@ def public_folder() -> Iterator[Path]:
 
 def as_nobody(installed: Path, command: list[str], tmp: Path) -> list[str]:
     """``command`` with the installed copy's ``isoplan`` and ``python``, as ``nobody``, without HOME."""
-    packages = os.pathsep.join([str(installed), sysconfig.get_path("purelib")])
-    keep = ["env", "-i", "PATH=/usr/bin:/bin", f"PYTHONPATH={packages}", f"TMPDIR={tmp}"]
-    drop = ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups", "--no-new-privs"]
-    python = next((p for p in pythons() if _runs([*drop, *keep, p, "-c", "import streamlit, duckdb"])), None)
+    python = python_for_all()
     if python is None:
         pytest.skip(f"another user cannot read this Python ({sys.executable}) or its packages")
+    packages = os.pathsep.join([str(installed), sysconfig.get_path("purelib")])
     programs = {"isoplan": [python, str(installed / "bin" / "isoplan")], "python": [python]}
-    return [*drop, *keep, *programs[command[0]], *command[1:]]
+    return [*DROP, "env", "-i", f"PYTHONPATH={packages}", f"TMPDIR={tmp}", *programs[command[0]], *command[1:]]
 
 
-def pythons() -> list[str]:
-    """This Python, and the system's of the same version, for where this one lies in somebody's home."""
-    return [sys.executable, "/usr/bin/python{}.{}".format(*sys.version_info)]
+@cache
+def python_for_all() -> str | None:
+    """This Python, or where it lies in somebody's home the system's of the same version; None where neither runs."""
+    packages = f"PYTHONPATH={sysconfig.get_path('purelib')}"
+    for python in (sys.executable, "/usr/bin/python{}.{}".format(*sys.version_info)):
+        if _runs([*DROP, "env", "-i", packages, python, "-c", "import duckdb, uvicorn"]):
+            return python
+    return None
 
 
 def _runs(command: list[str]) -> bool:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import re
 from pathlib import Path
 from typing import Annotated
 
@@ -34,14 +36,13 @@ def app(
         return
     from app.server import Start, serve
 
-    serve(Start(host, port, workspace, shared, browser, **_token(shared)))
+    token = {"token": own_token()} if shared and os.environ.get("ISOPLAN_TOKEN") else {}
+    serve(Start(host, port, workspace, shared, browser, **token))
 
 
-def _token(shared: bool) -> dict[str, str]:
-    """A token of the user's own, where ``ISOPLAN_TOKEN`` holds one: links then outlive a restart."""
-    import os
-
-    token = os.environ.get("ISOPLAN_TOKEN", "") if shared else ""
-    if token and (len(token) < 16 or not token.isascii() or not token.replace("-", "").replace("_", "").isalnum()):
+def own_token() -> str:
+    """The token that ``ISOPLAN_TOKEN`` holds, so that links outlive a restart; raises PlannerError for a weak one."""
+    token = os.environ.get("ISOPLAN_TOKEN", "")
+    if not re.fullmatch(r"[A-Za-z0-9_-]{16,200}", token):
         raise PlannerError("ISOPLAN_TOKEN needs at least 16 characters, each a letter, digit, hyphen or underscore.")
-    return {"token": token} if token else {}
+    return token
