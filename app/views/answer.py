@@ -19,8 +19,7 @@ from engine.planning.text import Row, number, rows
 from engine.store import results
 from engine.store.database import Database
 
-COLUMNS = {"quantity": "Quantity", "value": "Value", "unit": "Unit", "ci68": "68 %", "ci95": "95 %"}
-COLUMNS |= {"beyond": "Beyond the runs", "note": "Note"}
+COLUMNS = ("Quantity", "Value", "68 %", "95 %", "Note")
 
 
 def show(db: Database, fit: Fit, plan: Plan) -> None:
@@ -28,10 +27,15 @@ def show(db: Database, fit: Fit, plan: Plan) -> None:
     with st.container(border=True):
         sentence = plain(plan.sentence).replace(" %", "\u00a0%")
         st.markdown(f"#### {sentence}")
-        if plan.p_reach is not None:
-            st.markdown(f"Probability that the floor allows it: **{plan.p_reach:.1%}**")
+        if plan.p_reach == 1.0:
+            st.markdown(f"Every refit of the law allows this {plain(plan.y)}.")
     table = rows(plan)
-    st.table([_shown(row) for row in table], border="horizontal", hide_index=True, alt="The plan in numbers.")
+    st.table(
+        [{k: plain(v) for k, v in _shown(row).items()} for row in table],
+        border="horizontal",
+        hide_index=True,
+        alt="The plan in numbers.",
+    )
     st.caption(f"Compute is counted by {plan.compute.text}. Intervals are those of the fit's resamples.")
     _picture(db, fit, plan)
     doubts(plan.warnings)
@@ -44,7 +48,10 @@ def _picture(db: Database, fit: Fit, plan: Plan) -> None:
 
 
 def _shown(row: Row) -> dict[str, str]:
-    return {label: getattr(row, name) for name, label in COLUMNS.items()}
+    unit = f" [{row.unit}]" if row.unit else ""
+    far = f"{row.beyond} beyond the runs" if row.beyond else ""
+    cells = (row.quantity + unit, row.value, row.ci68, row.ci95, ", ".join(filter(None, (row.note, far))))
+    return dict(zip(COLUMNS, cells, strict=True))
 
 
 def _keep(db: Database, plan: Plan, table: tuple[Row, ...]) -> None:
@@ -70,7 +77,7 @@ def _name(plan: Plan) -> str:
 
 def _csv(table: tuple[Row, ...]) -> str:
     out = io.StringIO()
-    writer = csv.DictWriter(out, list(COLUMNS.values()))
+    writer = csv.DictWriter(out, COLUMNS)
     writer.writeheader()
     writer.writerows(_shown(row) for row in table)
     return out.getvalue()

@@ -16,7 +16,7 @@ from app.views.upload import add_table
 
 db = workspace.current()
 heading("Fit", "A scaling law through the runs, with intervals from refits of resampled runs.")
-left, right = st.columns([1, 2], gap="large")
+left, right = st.columns([2, 5], gap="medium")
 with left:
     table = choose_table(db)
     if table is not None:

@@ -21,7 +21,6 @@ db = workspace.current()
 run_tables = tables.all(db)
 own = [t for t in run_tables if not t.read_only]
 fits, plans = results.fits(db), results.plans(db)
-names = {t.id: t.name for t in run_tables}
 
 
 def next_step() -> None:
@@ -67,22 +66,20 @@ def recent() -> None:
     if fits:
         st.subheader(f"Fits ({len(fits)})", anchor=False)
         for f in fits[:RECENT]:
-            table = names.get(f.table_id, "a table that is gone")
-            line("fit", f.name, {"table": f.table_id, "fit": f.hash}, f"{f.law}, {table}, {f.created:%d %b %H:%M}")
+            line("fit", f.name, {"table": f.table_id, "fit": f.hash}, f"{f.created:%d %b %H:%M}")
     if plans:
         st.subheader(f"Plans ({len(plans)})", anchor=False)
         for p in plans[:RECENT]:
             line("plan", p.name, {"fit": p.fit_hash, "plan": p.hash}, f"{p.created:%d %b %H:%M}")
     st.subheader(f"Run tables ({len(run_tables)})", anchor=False)
     for t in [*own[:RECENT], *(t for t in run_tables if t.read_only)]:
-        about = f"{plural(t.rows, 'run')}, " + ("comes with Isoplan" if t.read_only else f"{t.created:%d %b %H:%M}")
-        line("data", t.name, {"table": t.id}, about)
+        line("data", t.name, {"table": t.id}, plural(t.rows, "run"))
 
 
 heading("Isoplan", "From a table of training runs to a compute budget.", link=False)
 next_step()
 st.subheader("How it goes", anchor=False)
-steps = st.grid(4, min_column_width=170)
+steps = st.grid(4, min_column_width=200)
 for number, (title, text) in enumerate(STEPS.items(), start=1):
     with steps.cell(), st.container(border=True, height="stretch"):
         st.markdown(f"**{number}. {title}**")

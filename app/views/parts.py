@@ -55,8 +55,18 @@ def plain(text: str) -> str:
     return "".join("\\" + c if c in r"\`*_{}[]<>()#+-.!|~$:&^" else c for c in text.replace("\n", " "))
 
 
+CSS = """<style>
+[data-testid="stMainBlockContainer"] { max-width: 1280px; }
+@media (max-width: 1200px) {
+  [data-testid="stMainBlockContainer"] { padding-left: 2rem; padding-right: 2rem; }
+}
+[data-testid="stTable"] td { font-variant-numeric: tabular-nums; }
+</style>"""
+
+
 def heading(title: str, text: str = "", link: bool = True) -> None:
     """The page's one heading of the first level, what the page is for, and the way to copy its link."""
+    st.html(CSS)
     with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
         st.title(title, anchor=False, width="content")
         if link:

@@ -14,13 +14,13 @@ TITLES = {"C": "C", "N": "N*", "D": "D*", "loss": "L*", "D/N": "D* / N*"}
 def readouts(plan: Plan) -> None:
     """The numbers of ``plan`` with their 68 % intervals; what lies beyond the runs says by how many decades."""
     shown = {**plan.allocation, **plan.derived}
-    grid = st.grid(5, min_column_width=125)
+    grid = st.grid(4, min_column_width=125)
     for name, title in TITLES.items():
         q = shown.get(name)
-        if q is None or q.value is None:
+        if q is None or q.value is None or q.note == "given":
             continue
         unit = plan.y if name == "loss" else "" if name == "D/N" else q.unit
-        spread = None if q.note == "given" or not q.ci68 else between(q, q.ci68)
+        spread = between(q, q.ci68) if q.ci68 else None
         grid.metric(f"{title} [{unit}]" if unit else title, number(q), spread, delta_color="off", delta_arrow="off")
     st.caption(_small_print(plan))
 

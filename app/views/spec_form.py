@@ -31,15 +31,12 @@ def choose_spec(runs: Runs, table: TableInfo) -> FitSpec | None:
     law = _law(runs, y)
     if law is None:
         return None
-    objective = st.radio(
-        "Objective",
-        list(OBJECTIVES),
-        captions=list(OBJECTIVES.values()),
-        key="objective",
-        bind="query-params",
+    objective = st.segmented_control(
+        "Objective", list(OBJECTIVES), default="huber-log", required=True, key="objective", bind="query-params"
     )
+    st.caption(OBJECTIVES[str(objective)])
     with st.expander("Refits, seed, fixed parameters"):
-        return _details(law, y, objective, table)
+        return _details(law, y, str(objective), table)
 
 
 def _law(runs: Runs, y: str) -> Law | None:
@@ -50,7 +47,8 @@ def _law(runs: Runs, y: str) -> Law | None:
         chosen = st.radio(
             "Law",
             list(by_key),
-            captions=[f"{law.title}. Needs {law.needs}" for law in laws],
+            captions=[law.title for law in laws],
+            help="  \n".join(f"{key}: {law.needs}" for key, law in by_key.items()),
             key="law",
             bind="query-params",
         )
@@ -75,7 +73,13 @@ def _details(law: Law, y: str, objective: str, table: TableInfo) -> FitSpec:
     )
     seed = right.number_input("Seed", 0, 2**31 - 1, 0, key="seed", bind="query-params")
     interval = st.segmented_control(
-        "Interval", list(INTERVALS), default="bc", format_func=INTERVALS.__getitem__, required=True, key="interval"
+        "Interval",
+        INTERVALS,
+        default="bc",
+        required=True,
+        key="interval",
+        bind="query-params",
+        help="bc: percentiles of the refits, corrected for their bias. percentile: as they are, often too wide.",
     )
     delta = 1e-3
     if objective == "huber-log":
