@@ -77,7 +77,7 @@ def default_folder() -> Path:
             return folder
     own = Path(tempfile.gettempdir()) / f"isoplan-{os.getuid() if hasattr(os, 'getuid') else 'user'}"
     own.mkdir(mode=0o700, parents=True, exist_ok=True)
-    if hasattr(os, "getuid") and own.stat().st_uid != os.getuid():
+    if hasattr(os, "getuid") and own.lstat().st_uid != os.getuid():
         raise PlannerError(f"{own} belongs to another user: name a folder of yours with --workspace.")
     return own
 

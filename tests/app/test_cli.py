@@ -1,0 +1,59 @@
+"""The command line as a whole: version, help, wrong options; each command has tests of its own."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from importlib.metadata import version
+from pathlib import Path
+
+import pytest
+
+from app.cli import COMMANDS, main
+
+
+def run(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> int:
+    monkeypatch.setattr(sys, "argv", ["isoplan", *arguments])
+    with pytest.raises(SystemExit) as end:
+        main()
+    return int(end.value.code or 0)
+
+
+@pytest.mark.parametrize("arguments", [["--version"], ["app", "--version"]])
+def test_version(arguments: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(monkeypatch, *arguments) == 0
+    assert capsys.readouterr().out == f"isoplan {version('isoplan')}\n"
+
+
+def test_alone_it_lists_the_commands(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(monkeypatch) == 0
+    out = capsys.readouterr().out
+    assert all(f" {name} " in out for name in COMMANDS)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["nope"], "No such command 'nope'."),
+        (["--nope"], "No such option: --nope"),
+        (["app", "--prt", "1"], "No such option: --prt"),
+        (["app", "--port", "99999"], "Invalid value for '--port'"),
+        (["app", "--port", "x"], "Invalid value for '--port'"),
+        (["app", "--host", "0.0.0.0", "--no-browser"], "--host 0.0.0.0 would let other machines in"),
+    ],
+)
+def test_bad_input_is_one_sentence_and_code_2(
+    arguments: list[str], sentence: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(monkeypatch, *arguments) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert sentence in captured.err
+    assert len(captured.err.splitlines()) == 1
+
+
+def test_the_version_is_there_at_once() -> None:
+    code = "import sys; sys.argv = ['isoplan', '--version']\nfrom app.cli import main\ntry:\n    main()\nfinally:\n"
+    code += "    print(sorted({'numpy', 'pandas', 'streamlit'} & set(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=Path(__file__).parents[2])
+    assert done.stdout.splitlines()[1] == "[]"

@@ -1,0 +1,123 @@
+"""Where the workspace lies when nobody says, and what pages see of it."""
+
+from __future__ import annotations
+
+import logging
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from app import logs, workspace
+from app.bundled import load_bundled
+from data.catalogue import DEMOS, PUBLISHED
+from engine.errors import PlannerError
+from engine.store import database, tables
+
+
+@pytest.fixture
+def bare(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """An environment without a home, whose temporary folder is ``tmp_path``."""
+    for name in ("HOME", "USERPROFILE", "XDG_DATA_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr("tempfile.gettempdir", lambda: str(tmp_path))
+    return tmp_path
+
+
+def test_the_users_data_folder_comes_first(bare: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (bare / "home").mkdir()
+    monkeypatch.setenv("HOME", str(bare / "home"))
+    assert workspace.default_folder() == bare / "home" / ".isoplan"
+    monkeypatch.setenv("XDG_DATA_HOME", str(bare / "data"))
+    assert workspace.default_folder() == bare / "data" / "isoplan"
+    monkeypatch.setenv("XDG_DATA_HOME", "relative")
+    assert workspace.default_folder() == bare / "home" / ".isoplan"
+
+
+def test_without_a_home_the_temporary_folder_is_the_users_alone(bare: Path) -> None:
+    folder = workspace.default_folder()
+    assert folder.parent == bare
+    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+    assert workspace.default_folder() == folder
+
+
+def test_a_home_that_is_missing_is_left_out(bare: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(bare / "nowhere"))
+    assert workspace.default_folder().parent == bare
+    monkeypatch.setenv("XDG_DATA_HOME", "/proc/nowhere")
+    assert workspace.default_folder().parent == bare
+
+
+def test_a_temporary_folder_of_another_user_is_refused(bare: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    own = workspace.default_folder()
+    somebody = own.stat().st_uid + 1
+    own.rename(own.with_name(f"isoplan-{somebody}"))
+    monkeypatch.setattr("os.getuid", lambda: somebody)
+    with pytest.raises(PlannerError, match="belongs to another user: name a folder of yours with --workspace"):
+        workspace.default_folder()
+
+
+def test_without_a_server_pages_get_a_sentence() -> None:
+    assert not workspace.is_open()
+    with pytest.raises(PlannerError, match="start the pages with `isoplan app`"):
+        workspace.current()
+
+
+def test_what_is_registered_is_what_pages_see() -> None:
+    with database.memory() as db:
+        with workspace.registered(db, workspace.Settings("http://h:1", shared=True)) as seen:
+            assert workspace.current() is db is seen
+            assert workspace.settings().url == "http://h:1"
+            assert not workspace.settings().training
+        assert not workspace.is_open()
+    assert workspace.settings().training
+
+
+def test_bundled_tables_are_there_once_and_read_only() -> None:
+    with database.memory() as db:
+        load_bundled(db)
+        load_bundled(db)
+        found = {t.name: t for t in tables.all(db)}
+        assert list(found) == [t.name for t in (*DEMOS, *PUBLISHED)]
+        for demo in (*DEMOS, *PUBLISHED):
+            table = found[demo.name]
+            assert table.read_only
+            assert table.provenance == demo.provenance
+            assert tables.roles(db, table.id) == demo.roles
+            with pytest.raises(PlannerError):
+                tables.delete(db, table.id)
+
+
+def test_a_corrected_mapping_of_a_bundled_table_stays() -> None:
+    with database.memory() as db:
+        load_bundled(db)
+        table = tables.by_name(db, DEMOS[0].name)
+        corrected = tables.roles(db, table.id).model_copy(update={"run": None})
+        tables.set_roles(db, table.id, corrected)
+        load_bundled(db)
+        assert tables.roles(db, table.id) == corrected
+
+
+@pytest.fixture
+def root_logger() -> Iterator[logging.Logger]:
+    """The root logger, given back as it was."""
+    root, before = logging.getLogger(), [*logging.getLogger().handlers]
+    yield root
+    for handler in set(root.handlers) - set(before):
+        handler.close()
+        root.removeHandler(handler)
+
+
+def test_the_log_file_has_the_traceback_and_the_console_a_sentence(tmp_path: Path, root_logger: logging.Logger) -> None:
+    path = logs.to_file(tmp_path)
+    try:
+        raise ValueError("inside")
+    except ValueError:
+        logging.getLogger("isoplan.page").exception("a page\nfell over")
+    text = path.read_text()
+    assert path == tmp_path / "logs" / "isoplan.log"
+    assert "Traceback" in text
+    assert "ValueError: inside" in text
+    record = logging.LogRecord("isoplan.page", logging.ERROR, "", 0, "incident %s\nmore", ("a1",), None)
+    assert logs.Sentence().format(record) == "isoplan: incident a1"
