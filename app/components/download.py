@@ -24,14 +24,14 @@ _draw_file = st.components.v2.component(
 )
 
 
-def figure_downloads(drawing: Drawing, redraw: Callable[..., Drawing], key: str) -> None:
-    """A small menu under a figure. ``redraw(theme=...)`` draws it again for print, when somebody asks for it."""
+def figure_downloads(drawing: Drawing, redraw: Callable[[Theme], Drawing], key: str) -> None:
+    """A small menu under a figure. ``redraw`` draws it again for print, when somebody asks for it."""
     with st.popover("Download", icon=":material/download:", type="tertiary", key=f"{key}_menu"):
         _menu(drawing, redraw, key)
 
 
 @st.fragment
-def _menu(drawing: Drawing, redraw: Callable[..., Drawing], key: str) -> None:
+def _menu(drawing: Drawing, redraw: Callable[[Theme], Drawing], key: str) -> None:
     width = st.selectbox(
         "Width", WIDTHS, accept_new_options=True, key=f"{key}_width", help="Choose, or type one: 120 mm, 3.4 in."
     )
@@ -48,7 +48,7 @@ def _menu(drawing: Drawing, redraw: Callable[..., Drawing], key: str) -> None:
         )
     if svg or pdf:
         try:
-            figure = redraw(theme=print_theme(width or WIDTHS[0])).figure
+            figure = redraw(print_theme(width or WIDTHS[0])).figure
         except PlannerError as error:
             st.error(str(error))
             return
