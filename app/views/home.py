@@ -79,7 +79,7 @@ def recent() -> None:
 heading("Isoplan", "From a table of training runs to a compute budget.", link=False)
 next_step()
 st.subheader("How it goes", anchor=False)
-steps = st.grid(4, min_column_width=200)
+steps = st.grid(4, min_column_width=220)
 for number, (title, text) in enumerate(STEPS.items(), start=1):
     with steps.cell(), st.container(border=True, height="stretch"):
         st.markdown(f"**{number}. {title}**")

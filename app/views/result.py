@@ -35,7 +35,9 @@ def show(db: Database, fit_hash: str) -> None:
 
 
 def _parameters(fit: Fit) -> None:
-    symbols = {p.name: p.latex for p in fit.law.params} | {d.name: d.latex.partition("=")[0] for d in fit.law.derived}
+    symbols = {p.name: p.latex for p in fit.law.params} | {
+        d.name: d.latex.partition("=")[0].strip() for d in fit.law.derived
+    }
     st.table(
         [_row(row, symbols) for row in text.rows(fit)],
         border="horizontal",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from app.views.fitting import offered
-from app.views.parts import plain
+from app.views.parts import plain, plural
 from engine.fitting.spec import FitSpec
 from engine.laws import Law
 from engine.schema import Runs
@@ -25,40 +25,42 @@ def choose_spec(runs: Runs, table: TableInfo) -> FitSpec | None:
     if not targets:
         st.info("No column is mapped to the loss or a metric: map one on the Data page.", icon=":material/info:")
         return None
-    y = targets[0]
-    if len(targets) > 1:
+    grid = st.grid(3, min_column_width=200)
+    with grid.cell():
         y = st.selectbox("Describe", targets, key="y", bind="query-params", help="The loss, or a metric of the table.")
-    law = _law(runs, y)
+        st.caption(
+            f"{plural(len(runs), 'run')}; {'smaller' if runs.roles.direction(y) == 'min' else 'larger'} is better."
+        )
+    with grid.cell():
+        law = _law(runs, y)
     if law is None:
         return None
-    objective = st.segmented_control(
-        "Objective", list(OBJECTIVES), default="huber-log", required=True, key="objective", bind="query-params"
-    )
-    st.caption(OBJECTIVES[str(objective)])
+    with grid.cell():
+        objective = st.segmented_control(
+            "Objective", list(OBJECTIVES), default="huber-log", required=True, key="objective", bind="query-params"
+        )
+        st.caption(OBJECTIVES[str(objective)])
     with st.expander("Refits, seed, fixed parameters"):
         return _details(law, y, str(objective), table)
 
 
 def _law(runs: Runs, y: str) -> Law | None:
     laws, others = offered(runs, y)
+    if not laws:
+        st.info(
+            f"No law can read this table yet: {plain(others[0][1])}. Map it on the Data page.", icon=":material/info:"
+        )
+        return None
     by_key = {law_key(law): law for law in laws}
-    chosen = None
-    if by_key:
-        chosen = st.radio(
-            "Law",
-            list(by_key),
-            captions=[law.title for law in laws],
-            help="  \n".join(f"{key}: {law.needs}" for key, law in by_key.items()),
-            key="law",
-            bind="query-params",
-        )
-    else:
-        st.info("No law can read this table yet: map N, D and the loss on the Data page.", icon=":material/info:")
-    if others:
-        st.caption(
-            "Not for this table: " + "; ".join(f"{law.title.lower()} ({plain(why)})" for law, why in others) + "."
-        )
-    return by_key[chosen] if chosen else None
+    chosen = by_key[st.selectbox("Law", list(by_key), key="law", bind="query-params", help=_help(laws, others))]
+    st.caption(f"{chosen.title}: ${chosen.latex}$")
+    return chosen
+
+
+def _help(laws: list[Law], others: list[tuple[Law, str]]) -> str:
+    """What each law needs, and why the others are not offered."""
+    lines = [f"- **{law_key(law)}**: {law.needs}" for law in laws]
+    return "\n".join([*lines, *(f"- {law_key(law)} is not offered: {plain(why)}." for law, why in others)])
 
 
 def law_key(law: Law) -> str:
@@ -67,12 +69,12 @@ def law_key(law: Law) -> str:
 
 
 def _details(law: Law, y: str, objective: str, table: TableInfo) -> FitSpec:
-    left, right = st.columns(2)
+    left, middle, right, far = st.columns(4)
     refits = left.number_input(
         "Refits", 0, 20_000, 1000, step=100, key="refits", bind="query-params", help="Each fits a resample of the runs."
     )
-    seed = right.number_input("Seed", 0, 2**31 - 1, 0, key="seed", bind="query-params")
-    interval = st.segmented_control(
+    seed = middle.number_input("Seed", 0, 2**31 - 1, 0, key="seed", bind="query-params")
+    interval = right.segmented_control(
         "Interval",
         INTERVALS,
         default="bc",
@@ -83,12 +85,12 @@ def _details(law: Law, y: str, objective: str, table: TableInfo) -> FitSpec:
     )
     delta = 1e-3
     if objective == "huber-log":
-        delta = st.number_input(
-            "Huber threshold δ [log loss]", 1e-6, 10.0, 1e-3, format="%g", step=1e-3, key="delta", bind="query-params"
+        delta = far.number_input(
+            "Huber δ [log loss]", 1e-6, 10.0, 1e-3, format="%g", step=1e-3, key="delta", bind="query-params"
         )
     st.caption("Hold a parameter at a value; leave the others empty.")
     fixed: dict[str, float] = {}
-    grid = st.grid(2, min_column_width=90)
+    grid = st.grid(6, min_column_width=90)
     for parameter in law.params:
         value = grid.number_input(
             parameter.name, value=None, format="%g", placeholder="free", help=parameter.meaning,
