@@ -172,6 +172,8 @@ def _connect_file(folder: Path) -> duckdb.DuckDBPyConnection:
         text = str(error)
         if "lock" in text.lower():
             raise PlannerError(_in_use(folder, text)) from None
+        if "Permission denied" in text or "Read-only file system" in text:
+            raise PlannerError(f"{folder / FILE} cannot be written: choose another folder with --workspace.") from None
         if "newer version" in text or "storage version" in text.lower():
             raise PlannerError(f"{folder / FILE} was written by a newer DuckDB: update Isoplan to open it.") from None
         raise PlannerError(

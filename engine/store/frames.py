@@ -23,11 +23,12 @@ def rows_frame(
     end = None if limit is None else offset + limit
     with db.read() as cursor:
         reasons = dict(cursor.execute("SELECT row_id, reason FROM withdrawn WHERE table_id = ?", [table_id]).fetchall())
-        clause = "true" if chosen is None else "list_contains(?::BIGINT[], rid)"
-        parameters = [] if chosen is None else [chosen[offset:end].tolist()]
         if chosen is None:
             clause = f"rid >= {int(offset)}" + (f" AND rid < {int(end)}" if end is not None else "")
-        found = cursor.execute(f"SELECT * FROM {sql.data(table_id)} WHERE {clause} ORDER BY rid", parameters).df()
+        else:
+            cursor.register("chosen", pd.DataFrame({"rid": chosen[offset:end]}))
+            clause = "rid IN (SELECT rid FROM chosen)"
+        found = cursor.execute(f"SELECT * FROM {sql.data(table_id)} WHERE {clause} ORDER BY rid").df()
     ids = found.pop("rid")
     for i, column in enumerate(known):
         if column.kind == "number" and column.whole:

@@ -6,8 +6,10 @@ import csv
 import json
 import subprocess
 import sys
+import warnings
 import zipfile
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 from xml.etree.ElementTree import ParseError
@@ -30,12 +32,10 @@ _BAD_EXCEL = (InvalidFileException, zipfile.BadZipFile, KeyError, ValueError, Ty
 def parts(upload: Upload) -> tuple[str, ...]:
     """The tables that a file holds: sheets of Excel, base tables of DuckDB; empty for every other format."""
     if upload.format == "excel":
-        book = _workbook(upload)
-        names = tuple(str(n) for n in book.sheetnames)
-        book.close()
-        return names
+        with _workbook(upload) as book:
+            return tuple(str(sheet.title) for sheet in book.worksheets)
     if upload.format == "duckdb":
-        return tuple(_shown(schema, table) for schema, table, _ in _base_tables(upload))
+        return _base_tables(upload)
     return ()
 
 
@@ -115,31 +115,28 @@ def _parquet_names(cursor: Cursor, path: Path) -> list[str]:
     return names
 
 
-def _workbook(upload: Upload) -> Any:
+@contextmanager
+def _workbook(upload: Upload) -> Iterator[Any]:
+    """An open workbook; what is wrong with the file, in it or while it is read, becomes one sentence."""
     try:
         with zipfile.ZipFile(upload.path) as archive:
             unpacked = sum(entry.file_size for entry in archive.infolist())
         if unpacked > _UNPACKED_BYTES:
             raise PlannerError(f"{upload.name} unpacks to {unpacked / 1024**3:,.1f} GB: save the sheet as CSV.")
-        # A handle, because openpyxl refuses a path that does not end in .xlsx.
-        return openpyxl.load_workbook(upload.path.open("rb"), read_only=True, data_only=True, keep_links=False)
+        # openpyxl warns of every feature that it does not keep, and refuses a path that does not end in .xlsx.
+        with warnings.catch_warnings(action="ignore"), upload.path.open("rb") as file:
+            book = openpyxl.load_workbook(file, read_only=True, data_only=True, keep_links=False)
+            yield book
+            book.close()
     except _BAD_EXCEL:
         raise PlannerError(f"{upload.name} is not a readable Excel file (.xlsx): save it again, or as CSV.") from None
 
 
 def _sheet_as_text(upload: Upload, sheet: str, scratch: Path) -> Path:
     """Write one sheet as CSV: its first row that is not empty is the header."""
-    book = _workbook(upload)
     target = scratch / "sheet.csv"
-    try:
-        with target.open("w", encoding="utf-8", newline="") as file:
-            writer = csv.writer(file)
-            for row in _cells(book[sheet].iter_rows(values_only=True), upload.name, sheet):
-                writer.writerow(row)
-    except _BAD_EXCEL:
-        raise PlannerError(f"Sheet {sheet} of {upload.name} is damaged: save the file again, or as CSV.") from None
-    finally:
-        book.close()
+    with _workbook(upload) as book, target.open("w", encoding="utf-8", newline="") as file:
+        csv.writer(file).writerows(_cells(book[sheet].iter_rows(values_only=True), upload.name, sheet))
     if target.stat().st_size == 0:
         raise PlannerError(f"Sheet {sheet} of {upload.name} is empty: choose a sheet with a header and rows.")
     return target
@@ -159,20 +156,14 @@ def _cells(rows: Iterator[tuple[Any, ...]], name: str, sheet: str) -> Iterator[l
         yield [*row[:width], *[None] * (width - len(row))]
 
 
-def _base_tables(upload: Upload) -> list[tuple[str, str, int]]:
-    return [(s, t, n) for s, t, n in json.loads(_child(upload, "list", str(upload.path.resolve())))]
+def _base_tables(upload: Upload) -> tuple[str, ...]:
+    return tuple(json.loads(_child(upload, "list", str(upload.path.resolve()))))
 
 
-def _copied(upload: Upload, part: str, scratch: Path) -> Path:
-    schema, table, count = next(row for row in _base_tables(upload) if _shown(row[0], row[1]) == part)
-    check_width(count, upload.name)
+def _copied(upload: Upload, table: str, scratch: Path) -> Path:
     target = scratch.resolve() / "table.parquet"
-    _child(upload, "copy", str(upload.path.resolve()), schema, table, str(target))
+    _child(upload, "copy", str(upload.path.resolve()), table, str(target))
     return target
-
-
-def _shown(schema: str, table: str) -> str:
-    return table if schema == "main" else f"{schema}.{table}"
 
 
 def _child(upload: Upload, *arguments: str) -> str:
@@ -203,6 +194,8 @@ def explain(error: duckdb.Error, name: str) -> PlannerError:
         )
     if line and "unterminated quote" in message:
         return PlannerError(f"Line {line} of {name} has a quotation mark that is not closed: correct that line.")
+    if "state machine" in message:
+        return PlannerError(f"{name} cannot be read, its lines may end in different ways: save it again as CSV.")
     where = f"Line {line} of {name}" if line else name
     first = next((text for text in message.splitlines() if text.strip()), "").removeprefix("Invalid Input Error: ")
     return PlannerError(

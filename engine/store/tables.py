@@ -167,9 +167,9 @@ def withdraw(db: Database, table_id: str, row_ids: Sequence[int], reason: str) -
     if outside is not None:
         raise PlannerError(f"Row {outside} is not in {info.name}: its rows are 0 to {info.rows - 1}.")
     marked = {row for row, _, _ in withdrawn(db, table_id)}
-    rows = [(table_id, int(i), reason.strip(), _now()) for i in dict.fromkeys(row_ids) if int(i) not in marked]
-    if rows:
-        db.write(lambda cursor: cursor.executemany("INSERT INTO withdrawn VALUES (?, ?, ?, ?)", rows).fetchall())
+    fresh = [int(i) for i in dict.fromkeys(row_ids) if int(i) not in marked]
+    query = "INSERT INTO withdrawn SELECT ?, unnest(?::BIGINT[]), ?, ?"
+    db.write(lambda cursor: cursor.execute(query, [table_id, fresh, reason.strip(), _now()]).fetchall())
 
 
 def bring_back(db: Database, table_id: str, row_ids: Sequence[int]) -> None:

@@ -128,6 +128,7 @@ def _header(path: Path, name: str) -> tuple[list[str], int, str]:
             raise PlannerError(f"{name} holds only blank lines: choose a file with a header and at least one row.")
         delimiter = _delimiter(line)
         rest = file.read(65536)
+    _check_spaces(line, rest, delimiter, name)
     try:
         cells = next(csv.reader(io.StringIO(line + rest, newline=""), delimiter=delimiter, strict=True))
     except csv.Error:
@@ -145,6 +146,13 @@ def _delimiter(line: str) -> str:
     bare = "".join(line.split('"')[0::2])
     best = max(_DELIMITERS, key=bare.count)
     return best if best in bare else ","
+
+
+def _check_spaces(header: str, rest: str, delimiter: str, name: str) -> None:
+    """Raise PlannerError for columns that only spaces separate: names with spaces would be torn apart."""
+    words, cells = header.split(), rest.partition("\n")[0].split()
+    if delimiter not in header and len(words) == len(cells) > 1 and all(_is_number(cell) for cell in cells):
+        raise PlannerError(f"The columns of {name} are separated by spaces: separate them by commas or tabs.")
 
 
 def _is_number(cell: str) -> bool:

@@ -13,7 +13,7 @@ import pytest
 
 from engine.errors import PlannerError
 from engine.schema import Metric, Roles
-from engine.store import snapshots, tables, uploads
+from engine.store import snapshots, sources, tables, uploads
 from engine.store.database import Database
 from engine.store.snapshots import Filter
 from tests.engine.store.conftest import GRID
@@ -39,6 +39,8 @@ BAD = {
     "no header": (b"1,2,3\n4,5,6\n", "runs.csv", "numbers and no names"),
     "ragged": (b"N,D,loss\n1,2,3\n1,2\n", "runs.csv", "Line 3 of runs.csv has 2 cells where the header has 3"),
     "quote": (b'N,D\n1,"x\n2,3\n', "runs.csv", "Line 2 of runs.csv has a quotation mark that is not closed"),
+    "spaces": (b"N   D    loss\n1e6 1e8  3.5\n", "runs.txt", "are separated by spaces"),
+    "line ends": (b"N,D\r\n1,2\n3,4\r\n", "runs.csv", "lines may end in different ways"),
     "wide": (",".join(f"c{i}" for i in range(10_000)).encode() + b"\n1\n", "runs.csv", "10,000 columns"),
     "zeros": (b"N,D\n1,\x00\x01\x02\xff\n" * 9, "runs.csv", "not a table of text"),
     "late zero": (b"N,D\n" + b"1,2\n" * 2000 + b"1,\x00\n", "runs.csv", "zero bytes"),
@@ -104,6 +106,24 @@ def test_a_view_in_a_sent_database_never_runs(db: Database, tmp_path: Path) -> N
     with pytest.raises(PlannerError, match=re.escape("has 2 base tables (a, s.b)")):
         tables.add(db, both, "spy.duckdb")
     assert tables.add(db, both, "spy.duckdb", inner="s.b").rows == 1
+
+
+def test_the_child_that_opens_a_sent_database_imports_nothing_from_the_working_folder(
+    db: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = duck(tmp_path, "CREATE TABLE runs AS SELECT 1 AS N")
+    for decoy in ("duckdb", "json", "engine"):
+        (tmp_path / f"{decoy}.py").write_text("raise SystemExit('decoy')")
+    monkeypatch.chdir(tmp_path)
+    assert tables.add(db, file, "runs.duckdb").rows == 1
+
+
+def test_a_sent_database_that_takes_too_long_is_given_up(
+    db: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sources, "CHILD_SECONDS", 0.01)
+    with pytest.raises(PlannerError, match=re.escape("took longer than 0.01 s to open")):
+        tables.add(db, duck(tmp_path, "CREATE TABLE runs AS SELECT 1 AS N"), "runs.duckdb")
 
 
 def test_mappings_that_do_not_fit_are_refused(db: Database, add: Add) -> None:
