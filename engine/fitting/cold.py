@@ -16,8 +16,6 @@ from engine.fitting.problem import BLOCK, Ints, Problem, blocks
 from engine.laws.law import Floats
 
 GRID = {1: np.geomspace(0.01, 5.0, 40), 2: np.r_[0.04, 0.12, 0.25, 0.4, 0.6, 0.85, 1.3, 2.2]}
-SHORTLIST = 20
-"""Cells by least squares that are then ranked by the objective itself."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,6 +25,7 @@ class Grid:
     problem: Problem
     exponents: Floats
     row: Ints
+    place: Floats  # (cells, m): where a cell lies along each exponent, 0 to 1
     basis_exponent: tuple[Floats, ...]  # per power term, the exponents of its basis rows
 
     @cached_property
@@ -64,22 +63,30 @@ def grid(p: Problem) -> Grid:
         row[:, j] = offset + index[:, i]
         offset += len(values[i])
     exponents = np.stack([v[index[:, i]] for i, v in enumerate(values)], axis=-1)
-    return Grid(p, exponents, row, tuple(values))
+    place = index / np.maximum([len(v) - 1 for v in values], 1)
+    return Grid(p, exponents, row, place, tuple(values))
 
 
 def starts(g: Grid, weight: Floats, best: int) -> Floats:
-    """The ``best`` starting points of every resample: ``weight`` (r, n) -> theta (r, best, q), best cell first."""
-    c, squares = _amplitudes(g, weight)
-    short = np.argsort(squares, axis=1, kind="stable")[:, : max(SHORTLIST, best)]
-    c = np.take_along_axis(c, short[..., None], axis=1)
-    value = _rank(g, c, short, weight)
-    top = np.argsort(value, axis=1, kind="stable")[:, :best]
-    c = np.take_along_axis(c, top[..., None], axis=1)
-    return np.concatenate([c, g.exponents[np.take_along_axis(short, top, axis=1)]], axis=-1)
+    """The ``best`` starting points of every resample, ``weight`` (r, n) -> theta (r, best, q).
+
+    First the best cell, then the best cell more than a quarter of the grid away from it (neighbours share a basin),
+    then the others by rank.
+    """
+    c = _amplitudes(g, weight)
+    value = _rank(g, c, weight)
+    lead = np.argmin(value, axis=1)
+    apart = np.max(np.abs(g.place[lead][:, None] - g.place), axis=-1) > 0.25
+    second = np.argmin(np.where(apart, value, np.inf), axis=1)
+    every = np.arange(len(lead))
+    value[every, second], value[every, lead] = -np.inf, -np.inf
+    rest = np.argsort(value, axis=1, kind="stable")[:, 2:] if len(g.row) > 1 else np.empty((len(lead), 0), np.int64)
+    cell = np.concatenate([lead[:, None], second[:, None], rest], axis=1)[:, :best]
+    return np.concatenate([np.take_along_axis(c, cell[..., None], axis=1), g.exponents[cell]], axis=-1)
 
 
-def _amplitudes(g: Grid, weight: Floats) -> tuple[Floats, Floats]:
-    """Amplitudes (r, cells, k) by weighted least squares (relative errors on a log scale), and the sum of squares."""
+def _amplitudes(g: Grid, weight: Floats) -> Floats:
+    """Amplitudes (r, cells, k) by weighted least squares, of relative errors where the objective takes logs."""
     p = g.problem
     first, second, place = g.pairs
     top = int(g.row.max()) + 1
@@ -103,20 +110,19 @@ def _amplitudes(g: Grid, weight: Floats) -> tuple[Floats, Floats]:
             toward.reshape(-1, len(free)),
             np.isneginf(p.low[: p.k][free]),
         ).reshape(shape)
-    return c, np.einsum("rci,rcij,rcj->rc", c, gram, c, optimize=True) - 2 * np.sum(c * target, axis=-1)
+    return c
 
 
-def _rank(g: Grid, c: Floats, cell: Ints, weight: Floats) -> Floats:
-    """The objective of every listed cell: ``c`` (r, s, k), ``cell`` (r, s) -> (r, s)."""
+def _rank(g: Grid, c: Floats, weight: Floats) -> Floats:
+    """The objective of every cell with amplitudes ``c`` (r, cells, k): (r, cells)."""
     p = g.problem
-    value = np.zeros(cell.shape)
+    value = np.zeros(c.shape[:2])
     for rows in blocks(p.n, BLOCK):
         phi = g.basis(rows)
-        for at in blocks(len(weight), 2 * BLOCK // (cell.shape[1] * phi.shape[1])):
-            f = np.zeros((*cell[at].shape, phi.shape[1]))
-            for j in range(p.k):
-                f += c[at, :, j, None] * phi[g.row[cell[at], j]]
-            with np.errstate(all="ignore"):
-                rho = p.objective.loss.value(p.residual(f, p.target(at, rows)[:, None]))
-                value[at] += np.sum(weight[at, None, rows] * rho, axis=-1)
+        for at in blocks(len(weight), BLOCK // phi.shape[1]):
+            y, w = p.target(at, rows), weight[at, rows]
+            for cell, row in enumerate(g.row):
+                with np.errstate(all="ignore"):
+                    rho = p.objective.loss.value(p.residual(c[at, cell] @ phi[row], y))
+                    value[at, cell] += np.sum(w * rho, axis=-1)
     return np.where(np.isnan(value), np.inf, value)

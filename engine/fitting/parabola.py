@@ -7,7 +7,7 @@ opens the right way and its vertex lies at most one sweep width outside the swee
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -209,10 +209,11 @@ def _along(s: Sample, spec: FitSpec, C: Floats, found: Minima, progress: Progres
     p = problem(s.law, spec, {"C": C}, y, np.ones(len(C)))
     if (p.low == p.high).all():
         return np.repeat([[spec.fixed[name] for name in ("E", "C_L", "gamma")]], len(y), axis=0)
-    if len(y) == 1:
-        return p.external(best_fit(p).theta[None])
     weight = np.where(usable, found.located, 1.0)
-    return p.external(refits(p, (), lambda i, j: weight[i:j], len(y), progress))
+    best = best_fit(replace(p, y=y[:1], weight=weight[0]))
+    if len(y) == 1:
+        return p.external(best.theta[None])
+    return p.external(refits(p, best, lambda i, j: weight[i:j], len(y), progress))
 
 
 def _resamples(s: Sample, spec: FitSpec, groups: list[Budget], progress: Progress | None) -> Floats:

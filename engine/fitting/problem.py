@@ -20,6 +20,9 @@ from engine.laws.law import Const, Floats, Ratio
 
 Ints = NDArray[np.int64]
 
+LOG_LIMIT = 0.01
+"""The least exponent beside a floor of either sign: A X^-e - A tends to a logarithm as e falls and A grows forever."""
+
 BLOCK = 32_768
 """Elements (starts x runs) handled at once: small enough for the processor's cache."""
 
@@ -98,7 +101,8 @@ def problem(law: Law, spec: FitSpec, columns: dict[str, Floats], y: Floats, weig
             bounds.append((given, given))
         exponent = law.param(term.exponent)
         e = spec.fixed.get(term.exponent)
-        ends.append((exponent.low, exponent.high) if e is None else (e, e))
+        least = max(exponent.low, LOG_LIMIT) if signed else exponent.low
+        ends.append((least, exponent.high) if e is None else (e, e))
         powers.append(j)
         centre.append(middle)
         z.append(x - middle)

@@ -22,7 +22,7 @@ def surface(s: Sample, progress: Progress | None = None) -> Estimate:
     optimum = best_fit(p)
     resamples = empty_resamples(len(s.law.params))
     if s.spec.bootstrap:
-        found = refits(p, optimum.ladder, lambda i, j: counts(len(s), s.spec.seed, i, j), s.spec.bootstrap, progress)
+        found = refits(p, optimum, lambda i, j: counts(len(s), s.spec.seed, i, j), s.spec.bootstrap, progress)
         resamples = p.external(found)
     return Estimate(p.external(optimum.theta), optimum.value, resamples, _others(s, p, optimum))
 
