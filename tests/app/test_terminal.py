@@ -1,0 +1,375 @@
+"""``isoplan laws | fit | plan``: what scripts read, what people read, and what bad input says."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+
+from app import cli
+from app.commands.fit import read_fixed, read_map, read_metric, read_rule
+from engine.errors import PlannerError
+from engine.planning import read_plan
+from tests.engine.planning.conftest import EPOCH
+
+HEAVY = ("streamlit", "torch", "plotly")
+
+
+class Answer(NamedTuple):
+    """What a command did."""
+
+    code: int
+    out: str
+    err: str
+
+
+Run = Callable[..., Answer]
+
+
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+    """Runs ``isoplan`` with some arguments."""
+
+    def command(*arguments: object) -> Answer:
+        monkeypatch.setattr(sys, "argv", ["isoplan", *map(str, arguments)])
+        with pytest.raises(SystemExit) as stopped:
+            cli.main()
+        return Answer(int(stopped.value.code or 0), *capsys.readouterr())
+
+    return command
+
+
+@pytest.fixture(scope="module")
+def table(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Sixty runs of a known law, with an accuracy and odd column names."""
+    random = np.random.default_rng(1)
+    N, D = 10 ** random.uniform(7, 10, 60), 10 ** random.uniform(9, 12, 60)
+    E, A, B, alpha, beta = EPOCH
+    loss = (E + A * N**-alpha + B * D**-beta) * np.exp(random.normal(0, 0.003, 60))
+    path = tmp_path_factory.mktemp("runs") / "runs.csv"
+    columns = np.column_stack([N, D, loss, 1 / loss, np.arange(60)])
+    np.savetxt(path, columns, "%.17g", ",", header="size,seen,quality,acc,step", comments="")
+    return path
+
+
+LAW = ("--law", "chinchilla")
+MAP = ("--map", "N=size,D=seen,loss=quality")
+ISOPLAN = (sys.executable, "-c", "from app.cli import main; main()")
+
+
+def process(*arguments: object, given: str | None = None) -> subprocess.CompletedProcess[str]:
+    """``isoplan`` in a process of its own, with ``given`` on standard input."""
+    command = [*ISOPLAN, *map(str, arguments)]
+    return subprocess.run(command, input=given, capture_output=True, text=True, check=False)
+
+
+@pytest.fixture(scope="module")
+def fitted(table: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What ``fit --json`` prints for the table."""
+    made = process("fit", table, *LAW, *MAP, "--bootstrap", 200, "--json")
+    assert made.returncode == 0, made.stderr
+    path = tmp_path_factory.mktemp("fits") / "fit.json"
+    path.write_text(made.stdout)
+    return path
+
+
+def object_in(text: str) -> dict[str, Any]:
+    """The one JSON object that is all of ``text``."""
+
+    def refuse(name: str) -> float:
+        raise AssertionError(f"{name} is no JSON")
+
+    found = json.loads(text, parse_constant=refuse)
+    assert isinstance(found, dict)
+    return found
+
+
+def test_the_catalogue_is_listed(run: Run) -> None:
+    shown = run("laws")
+    assert shown.code == 0
+    assert "L(N, D) = E + A / N^alpha + B / D^beta" in shown.out
+    assert "--law power --axis D" in shown.out
+    assert shown.err == ""
+
+
+def test_the_catalogue_is_one_json_object(run: Run) -> None:
+    laws = object_in(run("laws", "--json").out)["laws"]
+    assert [law["name"] for law in laws][:2] == ["chinchilla", "power"]
+    assert [p["name"] for p in laws[0]["parameters"]] == ["E", "A", "B", "alpha", "beta"]
+
+
+def test_a_fit_recovers_the_law_and_says_everything(fitted: Path) -> None:
+    card = object_in(fitted.read_text())
+    assert {"schema", "law", "n", "objective", "parameters", "resamples", "data", "compute", "warnings", "spec"} <= set(
+        card
+    )
+    assert (card["schema"], card["law"], card["n"]) == (1, "chinchilla", 60)
+    assert list(card["parameters"]) == ["E", "A", "B", "alpha", "beta"]
+    for name, truth in zip(card["parameters"], EPOCH, strict=True):
+        p = card["parameters"][name]
+        assert abs(p["value"] - truth) < 4 * p["se"]
+        assert p["ci95"][0] < p["ci68"][0] < p["ci68"][1] < p["ci95"][1]
+    assert np.shape(card["resamples"]) == (200, 5)
+    assert card["compute"] == {"rule": "6ND", "n_p": 1.0}
+    assert card["data"]["roles"]["N"] == "size"
+    assert set(card["data"]["ranges"]) >= {"N", "D", "C", "loss"}
+
+
+def test_a_fit_for_people_has_intervals_and_formula(run: Run, table: Path) -> None:
+    shown = run("fit", table, *LAW, *MAP, "--bootstrap", 100)
+    assert shown.code == 0
+    lines = shown.out.splitlines()
+    assert any(line.startswith("alpha") and "0.3" in line and " to " in line for line in lines)
+    assert max(map(len, lines[:12])) < 140
+
+
+def test_the_same_seed_gives_the_same_digits(run: Run, table: Path) -> None:
+    ask = ("fit", table, *LAW, *MAP, "--bootstrap", 50, "--json")
+    assert run(*ask).out == run(*ask).out
+    assert run(*ask).out != run(*ask, "--seed", 1).out
+
+
+def test_without_resampling_intervals_are_null(run: Run, table: Path, tmp_path: Path) -> None:
+    made = run("fit", table, *LAW, *MAP, "--bootstrap", 0, "--json")
+    card = object_in(made.out)
+    assert card["resamples"] == []
+    assert all(p["se"] is p["ci68"] is p["ci95"] is None for p in card["parameters"].values())
+    path = tmp_path / "fit.json"
+    path.write_text(made.out)
+    plan = object_in(run("plan", path, "--budget", "1e20", "--json").out)
+    assert plan["allocation"]["N"]["value"] > 0
+    assert plan["allocation"]["N"]["ci68"] is None
+    assert plan["p_reach"] is None
+
+
+def test_options_reach_the_fit(run: Run, table: Path) -> None:
+    made = run(
+        *(
+            "fit",
+            table,
+            "--law",
+            "chinchilla",
+            *MAP,
+            "--fix",
+            "E=1.8172",
+            "--fix",
+            "alpha=0.34731",
+            "--objective",
+            "ols",
+        ),
+        *("--where", "step < 40", "--bootstrap", 0, "--n-p", 40, "--interval", "percentile", "--json"),
+    )
+    card = object_in(made.out)
+    assert made.code == 0
+    assert card["n"] == 40
+    assert card["parameters"]["E"]["value"] == 1.8172
+    assert card["objective"]["name"] == "ols"
+    assert card["compute"] == {"rule": "6npND", "n_p": 40.0}
+    assert card["spec"]["interval"] == "percentile"
+    assert card["data"]["where"] == "step < 40"
+
+
+def test_one_axis_and_a_typed_compute_rule(run: Run, table: Path, tmp_path: Path) -> None:
+    power = run(
+        "fit", table, "--law", "power", "--axis", "C", *MAP, "--bootstrap", 50, "--rule", "6*N*D + 1e9*D", "--json"
+    )
+    assert power.code == 0
+    card = object_in(power.out)
+    assert card["compute"] == {"rule": "formula", "n_p": 1.0, "formula": "6*N*D + 1e9*D"}
+    path = tmp_path / "fit.json"
+    path.write_text(power.out)
+    plan = object_in(run("plan", path, "--budget", "1e20", "--json").out)
+    assert plan["compute"]["formula"] == "6*N*D + 1e9*D"
+    assert plan["allocation"]["N"]["value"] is None
+    assert plan["allocation"]["loss"]["value"] > 0
+
+
+def test_a_metric_where_larger_is_better(run: Run, table: Path, tmp_path: Path) -> None:
+    made = run("fit", table, *LAW, *MAP, "--y", "acc:max", "--objective", "ols", "--bootstrap", 0, "--json")
+    assert made.code == 0, made.err
+    card = object_in(made.out)
+    assert card["data"]["direction"] == "max"
+    path = tmp_path / "fit.json"
+    path.write_text(made.out)
+    poor, rich = (
+        object_in(run("plan", path, "--budget", C, "--json").out)["allocation"]["loss"]["value"]
+        for C in ("1e18", "1e21")
+    )
+    assert 0 < poor < rich < 1
+
+
+def test_a_plan_is_one_object_that_reads_back(run: Run, fitted: Path) -> None:
+    made = run("plan", fitted, "--budget", "10^20", "--json")
+    raw = object_in(made.out)
+    assert raw["question"] == {"budget": 1e20}
+    N, D = (raw["allocation"][k]["value"] for k in ("N", "D"))
+    assert 6 * N * D == pytest.approx(1e20, rel=1e-12)
+    assert N == pytest.approx(8.55e8, rel=0.2)
+    assert read_plan(raw).question.value == 1e20
+    assert all(line.startswith("isoplan: ") for line in made.err.splitlines())
+
+
+def test_a_target_costs_what_the_budget_bought(run: Run, fitted: Path) -> None:
+    budget = object_in(run("plan", fitted, "--budget", "3 ZFLOP", "--json").out)
+    target = object_in(run("plan", fitted, "--target-loss", repr(budget["allocation"]["loss"]["value"]), "--json").out)
+    assert target["allocation"]["C"]["value"] == pytest.approx(3e21, rel=1e-8)
+    assert target["p_reach"] == 1.0
+
+
+def test_a_plan_for_people_is_a_sentence_and_a_table(run: Run, fitted: Path) -> None:
+    shown = run("plan", fitted, "--budget", "200 H200 hours")
+    assert shown.code == 0
+    assert shown.out.startswith("With 2.85 × 10²⁰ FLOPs train ")
+    assert "Within 1 % of the best loss from N = " in shown.out
+    assert "989 TFLOP/s dense bf16 peak of H200" in shown.err
+
+
+def test_a_fit_may_come_through_a_pipe(fitted: Path) -> None:
+    made = process("plan", "-", "--target-loss", "2.2", "--json", given=fitted.read_text())
+    assert made.returncode == 0, made.stderr
+    assert object_in(made.stdout)["allocation"]["loss"]["value"] == 2.2
+
+
+def test_a_closed_pipe_and_a_plain_terminal_are_no_errors(fitted: Path) -> None:
+    python, code, *_ = (shlex.quote(part) for part in (sys.executable, ISOPLAN[2]))
+    for tail in ("true", "cat"):
+        line = f"{python} -c {code} plan {shlex.quote(str(fitted))} --budget 1e20 | {tail}"
+        environment = {**os.environ, "PYTHONIOENCODING": "ascii"}
+        made = subprocess.run(line, shell=True, env=environment, capture_output=True, text=True, check=False)
+        assert "Traceback" not in made.stderr
+        assert made.returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "why"),
+    [
+        (("TABLE",), "Missing option '--law'"),
+        (("TABLE", "--law", "hoffmann"), "Law 'hoffmann' is unknown: use one of chinchilla, power, isoflop"),
+        (("TABLE", "--law", "power"), "Law power needs an axis: say which, one of N, D, C"),
+        (("TABLE", *LAW, "--axis", "N"), "Law chinchilla takes no axis"),
+        (("TABLE", *LAW, "--map", "N=nope"), "Column 'nope' for N is not in the table"),
+        (("TABLE", *LAW, "--map", "Q=size"), "--map knows no role 'Q'"),
+        (("TABLE", *LAW, "--map", "size"), "--map cannot read 'size': write ROLE=COLUMN"),
+        (("TABLE", *LAW, "--map", 'N="size'), "--map has an open quote"),
+        (("TABLE", *LAW, *MAP, "--fix", "E"), "--fix cannot read 'E': write NAME=VALUE"),
+        (("TABLE", *LAW, *MAP, "--fix", "E=low"), "The value of E in --fix 'low' cannot be read"),
+        (("TABLE", *LAW, *MAP, "--fix", "Z=1"), "chinchilla has no parameter 'Z'"),
+        (("TABLE", *LAW, "--bootstrap", "-5"), "--bootstrap -5 is not possible"),
+        (("TABLE", *LAW, "--bootstrap", "many"), "Invalid value for '--bootstrap'"),
+        (("TABLE", *LAW, "--delta", "0"), "--delta 0"),
+        (("TABLE", *LAW, "--objective", "mse"), "Invalid value for '--objective'"),
+        (("TABLE", *LAW, "--seed", "-1"), "--seed -1 is not possible"),
+        (("TABLE", *LAW, "--rule", "6*N*"), "The formula '6*N*' cannot be read"),
+        (("TABLE", *LAW, "--rule", "6ND", "--n-p", "40"), "--n-p says nothing under --rule 6ND"),
+        (("TABLE", *LAW, "--where", "1; DROP TABLE x"), "more than one statement"),
+        (("TABLE", *LAW, "--metric", "nope"), "Column 'nope' for metric is not in the table"),
+        (("TABLE", *LAW, "--unknown"), "No such option: --unknown"),
+        (("nowhere.csv", *LAW), "There is no file nowhere.csv"),
+        (("FOLDER", *LAW), "is a folder: name a table file"),
+    ],
+)
+def test_a_bad_fit_is_one_sentence(run: Run, table: Path, arguments: tuple[str, ...], why: str) -> None:
+    places = {"TABLE": str(table), "FOLDER": str(table.parent)}
+    one_sentence(run("fit", *(places.get(a, a) for a in arguments)), why)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "why"),
+    [
+        (("FIT",), "give either --budget or --target-loss"),
+        (("FIT", "--budget", "1e20", "--target-loss", "2"), "give either --budget or --target-loss"),
+        (("FIT", "--budget", "0"), "A budget of 0 FLOPs buys nothing"),
+        (("FIT", "--budget", "-1e20"), "A budget of -1e+20 FLOPs buys nothing"),
+        (("FIT", "--budget", "lots"), "The option --budget 'lots' cannot be read as a number"),
+        (("FIT", "--budget", "5 PFLOP/s"), "is a rate, not an amount"),
+        (("FIT", "--target-loss", "nan"), "The option --target-loss 'nan' cannot be read"),
+        (("FIT", "--target-loss", "1.0"), "A target loss of 1 is out of reach: no resample of this fit reaches it"),
+        (("nowhere.json", "--budget", "1e20"), "There is no file nowhere.json"),
+        (("FOLDER", "--budget", "1e20"), "is a folder: name the file"),
+        (("TABLE", "--budget", "1e20"), "is not JSON"),
+        (("LIST", "--budget", "1e20"), "holds no JSON object"),
+        (("OTHER", "--budget", "1e20"), "This is not a fit that Isoplan wrote"),
+        (("BINARY", "--budget", "1e20"), "is not JSON"),
+        (("DEEP", "--budget", "1e20"), "is not JSON"),
+    ],
+)
+def test_a_bad_plan_is_one_sentence(
+    run: Run, table: Path, fitted: Path, tmp_path: Path, arguments: tuple[str, ...], why: str
+) -> None:
+    places = {"FIT": fitted, "TABLE": table, "FOLDER": tmp_path}
+    for name, content in (("LIST", b"[1]"), ("OTHER", b"{}"), ("BINARY", bytes(range(256))), ("DEEP", b"[" * 100_000)):
+        places[name] = tmp_path / f"{name}.json"
+        places[name].write_bytes(content)
+    one_sentence(run("plan", *(places.get(a, a) for a in arguments)), why)
+
+
+def one_sentence(answer: Answer, why: str) -> None:
+    """Exit code 2, nothing on standard output, one line on standard error that says ``why``."""
+    assert answer.code == 2
+    assert answer.out == ""
+    assert len(answer.err.splitlines()) == 1
+    assert answer.err.startswith("isoplan: ")
+    assert why in answer.err
+
+
+@pytest.mark.parametrize("command", ["laws", "fit", "plan"])
+def test_nothing_heavy_is_loaded(command: str, table: Path, fitted: Path) -> None:
+    arguments = {
+        "laws": ["laws"],
+        "fit": ["fit", str(table), *LAW, *MAP],
+        "plan": ["plan", str(fitted), "--target-loss", "2.1"],
+    }[command]
+    heavy = (*HEAVY, "duckdb", "pandas", "scipy") if command == "laws" else HEAVY
+    code = (
+        f"import sys; sys.argv = {['isoplan', *arguments]!r}\n"
+        "from app.cli import main\n"
+        "try:\n    main()\nexcept SystemExit as stop:\n    assert not stop.code, stop.code\n"
+        f"loaded = [name for name in {heavy!r} if name in sys.modules]\n"
+        "assert not loaded, loaded\n"
+    )
+    made = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert made.returncode == 0, made.stderr
+
+
+def test_the_catalogue_answers_within_a_second_and_a_fit_within_a_few(table: Path) -> None:
+    assert _seconds("laws") < 1.0
+    assert _seconds("fit", str(table), *LAW, *MAP, "--bootstrap", "1000") < 5.0
+
+
+def _seconds(*arguments: str) -> float:
+    """Processor time of a command, start included: a clock on the wall would time the neighbours too."""
+    before = os.times()
+    assert process(*arguments).returncode == 0
+    after = os.times()
+    return after.children_user + after.children_system - before.children_user - before.children_system
+
+
+def test_mappings_are_read_around_commas_in_names() -> None:
+    assert read_map(["N=size, D=seen", "loss=y"]) == {"N": "size", "D": "seen", "loss": "y"}
+    assert read_map(['N="Model Size, all",D=seen']) == {"N": "Model Size, all", "D": "seen"}
+    assert read_map(["C=", "N=a=b"]) == {"C": "", "N": "a=b"}
+    assert read_map(["metric=a"], "b") == {"metric": "a+b"}
+    assert read_map([], "b") == {"metric": "b"}
+    with pytest.raises(PlannerError, match="names the role N twice"):
+        read_map(["N=a", "N=b"])
+
+
+def test_fixed_values_and_metrics_and_rules() -> None:
+    assert read_fixed(["E=0.32", "A = 1.5k"]) == {"E": 0.32, "A": 1500.0}
+    with pytest.raises(PlannerError, match="--fix names E twice"):
+        read_fixed(["E=1", "E=2"])
+    assert read_metric("acc:max") == ("acc", "max")
+    assert read_metric("a:b") == ("a:b", "")
+    assert read_rule("", "").rule == "6ND"
+    assert read_rule("", "40").per_pair == 240
+    assert read_rule("6*N*D*n_p", "40").flops(1.0, 1.0) == 240
+    with pytest.raises(PlannerError, match="--rule 6npND needs the tokens per sample"):
+        read_rule("6npND", "")
