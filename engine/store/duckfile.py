@@ -1,7 +1,7 @@
 """Copy one base table out of a DuckDB file that a stranger sent, with every door of the engine locked.
 
-Run as a script in a child process (``python -P duckfile.py list FILE``, or ``copy FILE TABLE TARGET``), so that a damaged
-file can only end the child. It imports nothing of ours. Views are never opened.
+Run as a script in a child process (``python -P duckfile.py list FILE``, or ``copy FILE TABLE TARGET``), so that a
+damaged file can only end the child. It imports nothing of ours. Views are never opened.
 """
 
 from __future__ import annotations
@@ -12,7 +12,8 @@ import sys
 import duckdb
 
 BASE_TABLES = """
-    SELECT CASE schema_name WHEN 'main' THEN table_name ELSE schema_name || '.' || table_name END, schema_name, table_name
+    SELECT CASE schema_name WHEN 'main' THEN table_name ELSE schema_name || '.' || table_name END,
+        schema_name, table_name
     FROM duckdb_tables() WHERE database_name = 'sent' AND NOT internal ORDER BY table_oid
 """
 

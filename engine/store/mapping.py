@@ -62,7 +62,7 @@ def _check_number(column: Column, role: str, roles: Roles) -> None:
     what = "dates" if column.kind == "date" else "text"
     example = f" such as {column.examples[0]!r}" if column.examples else ""
     if column.conversion is not None:
-        way = f"agree to read it as numbers ({column.conversion.kind}) or choose another column"
+        way = "agree to its conversion (on the Data page, or --convert in the terminal) or choose another column"
     else:
         way = "choose a column of numbers"
     raise PlannerError(f"Column {column.name!r} holds {what}{example} and {role} needs numbers: {way}.")

@@ -59,7 +59,7 @@ def add(
     cannot be read as a table, for one over ``MAX_UPLOAD_BYTES`` or ``MAX_COLUMNS``, and where a choice is needed.
     """
     with received(source, name, db.folder) as upload:
-        option = "sheet=" if upload.format == "excel" else "inner="
+        option = "--sheet" if upload.format == "excel" else "--inner"
         part = sources.choose(upload, sheet if upload.format == "excel" else inner, option)
         table_id = hashlib.sha256(f"{upload.sha256}/{part}".encode()).hexdigest()[:12]
         if (known := _known(db, table_id)) is not None:

@@ -135,7 +135,7 @@ def test_mappings_that_do_not_fit_are_refused(db: Database, add: Add) -> None:
         "Column 'N' is mapped to both N and D": Roles(N="N", D="N"),
         "mapped to both loss and metric": Roles(loss="loss", metrics=(Metric(column="loss"),)),
         "holds text such as 'a' and loss needs numbers: choose a column of numbers": Roles(loss="name"),
-        "agree to read it as numbers (suffix)": Roles(N="size"),
+        "agree to its conversion": Roles(N="size"),
     }
     for text, roles in bad.items():
         with pytest.raises(PlannerError, match=re.escape(text)) as error:

@@ -74,7 +74,7 @@ def test_files_that_are_not_there_are_named(tmp_path: Path) -> None:
 def test_an_unsure_conversion_is_not_made_silently(tmp_path: Path) -> None:
     path = tmp_path / "runs.csv"
     path.write_text('N;loss\n"1,234";3\n"5,678";2\n')
-    with pytest.raises(PlannerError, match="agree to read it as numbers"):
+    with pytest.raises(PlannerError, match="agree to its conversion"):
         read_runs(path, {"N": "N"})
     assert read_runs(path, {"N": "N"}, agreed=("N",))["N"].tolist() == [1234, 5678]
 
