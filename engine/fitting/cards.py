@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from engine.costs import ComputeRule, compute_rule
+from engine.costs import compute_rule
 from engine.errors import PlannerError
 from engine.fitting.result import Fit, FitData, FitWarning, Interval, Parameter, empty_resamples
 from engine.fitting.spec import FitSpec
@@ -19,27 +19,56 @@ Json = dict[str, Any]
 Ends = tuple[float | None, float | None]
 
 
-class _Parameter(BaseModel):
-    model_config = ConfigDict(extra="ignore")
+class _Shape(BaseModel):
+    """A part of a card: what a later version adds is ignored, numbers are finite."""
+
+    model_config = ConfigDict(extra="ignore", allow_inf_nan=False)
+
+
+class _Parameter(_Shape):
     value: float
     se: float | None = None
     ci68: Ends | None = None
     ci95: Ends | None = None
 
 
-class _Card(BaseModel):
+class _Objective(_Shape):
+    value: float | None = None
+
+
+class _Data(_Shape):
+    source: str = ""
+    sha256: str = ""
+    roles: dict[str, str] = Field(default_factory=dict)
+    ranges: dict[str, Interval] = Field(default_factory=dict)
+    snapshot: str = ""
+    where: str = ""
+    direction: Literal["min", "max"] = "min"
+
+
+class _Compute(_Shape):
+    rule: str = "6ND"
+    n_p: float = 1.0
+    formula: str = ""
+
+
+class _Warning(_Shape):
+    code: str
+    text: str
+
+
+class _Card(_Shape):
     """The shape of a card; null in an interval means unbounded."""
 
-    model_config = ConfigDict(extra="ignore")
     schema_: int = Field(alias="schema")
     law: str
     n: int = Field(ge=0)
-    objective: dict[str, Any] | None = None
+    objective: _Objective | None = None
     parameters: dict[str, _Parameter]
     resamples: list[list[float]] = Field(default_factory=list)
-    data: dict[str, Any] = Field(default_factory=dict)
-    compute: dict[str, Any] = Field(default_factory=dict)
-    warnings: list[Any] = Field(default_factory=list)
+    data: _Data = Field(default_factory=_Data)
+    compute: _Compute = Field(default_factory=_Compute)
+    warnings: list[_Warning] = Field(default_factory=list)
     spec: dict[str, Any] = Field(default_factory=dict)
 
 
@@ -128,26 +157,10 @@ def read_fit(raw: Mapping[str, Any]) -> Fit:
         spec=spec,
         n=card.n,
         theta=np.array([p.value for p in parameters]),
-        objective=(card.objective or {}).get("value"),
+        objective=card.objective.value if card.objective else None,
         resamples=_resamples(card, len(parameters)),
         parameters=parameters,
-        data=_data(card.data),
-        compute=_compute(card.compute),
-        warnings=tuple(FitWarning(w["code"], w["text"]) for w in card.warnings if isinstance(w, dict)),
+        data=FitData(**card.data.model_dump()),
+        compute=compute_rule(card.compute.rule, card.compute.n_p, card.compute.formula),
+        warnings=tuple(FitWarning(w.code, w.text) for w in card.warnings),
     )
-
-
-def _data(raw: Mapping[str, Any]) -> FitData:
-    return FitData(
-        source=str(raw.get("source", "")),
-        sha256=str(raw.get("sha256", "")),
-        roles=raw.get("roles") or {},
-        ranges={k: (float(v[0]), float(v[1])) for k, v in (raw.get("ranges") or {}).items()},
-        snapshot=str(raw.get("snapshot", "")),
-        where=str(raw.get("where", "")),
-        direction=str(raw.get("direction", "min")),
-    )
-
-
-def _compute(raw: Mapping[str, Any]) -> ComputeRule:
-    return compute_rule(str(raw.get("rule", "6ND")), float(raw.get("n_p") or 1.0), str(raw.get("formula") or ""))

@@ -1,8 +1,8 @@
 """One solver for every law whose terms are linear in an amplitude and nonlinear in an exponent.
 
-Cold grid over the exponents, best cells, damped Newton within bounds. Every resample starts from its own two best cells
-and from the best fit; where the three do not end in the same optimum it starts from more cells. So each refit reaches
-its own global optimum (starts from the best fit alone miss it in one of a hundred to a thousand refits).
+Cold grid over the exponents, best cells, damped Newton within bounds. Every resample starts from its own three best
+cells and from the best fit; where the four do not end in the same optimum it starts from more cells. So each refit
+reaches its own global optimum (starts from the best fit alone miss it in one of a hundred to a thousand refits).
 """
 
 from __future__ import annotations
@@ -20,7 +20,11 @@ from engine.fitting.problem import Problem, blocks
 from engine.laws.law import Floats
 
 CENTRAL_STARTS = 16
-FIRST_STARTS, MORE_STARTS = 2, 12
+FIRST_STARTS, FEWER_STARTS, MORE_STARTS = 3, 1, 12
+MANY = 2_000
+"""Runs from which on a resample starts from fewer cells: with that many its optimum is rarely in doubt."""
+SKIPPED = 2
+"""Softer losses that a start from a cell skips: without them starts end in more places, the best among them."""
 SAME = 1e-6
 """Two objectives closer than this (relative) are the same optimum."""
 MEMORY = 1_000_000
@@ -43,7 +47,9 @@ def best_fit(p: Problem) -> Optimum:
     weight = p.weight[None]
     theta = cold.starts(cold.grid(p), weight, CENTRAL_STARTS)[0]
     ladder = p.objective.loss.softer(_spread(p, theta[0]))
-    starts, values = _from(p, theta[None], weight, ladder)
+    starts, values = _joined(
+        _from(p, theta[None, :3], weight, ladder), _from(p, theta[None], weight, ladder[SKIPPED:])
+    )
     theta, value = starts[0], values[0]
     order = np.argsort(value, kind="stable")
     theta, value = theta[order], value[order]
@@ -69,21 +75,30 @@ def refits(
 
 
 def _refit(p: Problem, g: cold.Grid, best: Optimum, weight: Floats) -> Floats:
-    """The optimum of each resample of a block."""
-    cells = cold.starts(g, weight, FIRST_STARTS + MORE_STARTS)
+    """The optimum (r, q) of each resample of a block."""
+    first = FIRST_STARTS if p.n < MANY else FEWER_STARTS
+    direct = best.ladder[SKIPPED:]
+    cells = cold.starts(g, weight, first + MORE_STARTS)
     warm = np.broadcast_to(best.theta, (len(cells), 1, cells.shape[2]))
-    theta, value = _from(p, np.concatenate([warm, cells[:, :FIRST_STARTS]], axis=1), weight, best.ladder)
-    low = value.min(axis=1)
-    split = np.flatnonzero(~(value.max(axis=1) <= low * (1 + SAME)))
-    if split.size:
+    theta, value = _joined(_from(p, warm, weight, best.ladder), _from(p, cells[:, :first], weight, direct))
+    found, low = _lowest(theta, value)
+    split = np.flatnonzero(value.max(axis=1) > low * (1 + SAME) + p.objective.loss.value(np.array(1e-12)) * p.n)
+    if split.size and cells.shape[1] > first:
         own = p if len(p.y) == 1 else replace(p, y=p.y[split])
-        more, higher = _from(own, cells[split, FIRST_STARTS:], weight[split], best.ladder)
-        theta = np.concatenate([theta, np.repeat(theta[:, :1], more.shape[1], axis=1)], axis=1)
-        value = np.concatenate([value, np.full((len(value), more.shape[1]), np.inf)], axis=1)
-        theta[split, -more.shape[1] :], value[split, -more.shape[1] :] = more, higher
-    first = np.argmin(value, axis=1)
-    every = np.arange(len(value))
-    return np.where(np.isfinite(value[every, first])[:, None], theta[every, first], np.nan)
+        other, lower = _lowest(*_from(own, cells[split, first:], weight[split], direct))
+        better = lower < low[split]
+        found[split[better]], low[split[better]] = other[better], lower[better]
+    return np.where(np.isfinite(low)[:, None], found, np.nan)
+
+
+def _lowest(theta: Floats, value: Floats) -> tuple[Floats, Floats]:
+    """The best of several starts: (r, s, q) and (r, s) -> (r, q) and (r)."""
+    every, first = np.arange(len(value)), np.argmin(value, axis=1)
+    return theta[every, first], value[every, first]
+
+
+def _joined(one: tuple[Floats, Floats], other: tuple[Floats, Floats]) -> tuple[Floats, Floats]:
+    return np.concatenate([one[0], other[0]], axis=1), np.concatenate([one[1], other[1]], axis=1)
 
 
 def _from(p: Problem, theta: Floats, weight: Floats, ladder: tuple[Loss, ...]) -> tuple[Floats, Floats]:
