@@ -50,7 +50,7 @@ _DEVICE = re.compile(
 
 @dataclass(frozen=True)
 class Reading:
-    """A number that somebody typed: its value, and in words how it was read."""
+    """A number that somebody typed: its value, and what was assumed to read it; empty where nothing was."""
 
     value: float
     note: str
@@ -91,7 +91,7 @@ def _leading(text: str, what: str, examples: str) -> tuple[float, str]:
 
 def _read_compute(value: float, unit: str, text: str, what: str) -> Reading:
     if not unit or unit in SUFFIXES:
-        return Reading(value * SUFFIXES.get(unit, 1.0), "FLOPs")
+        return Reading(value * SUFFIXES.get(unit, 1.0), "")
     if found := _FLOP.fullmatch(unit) or _SHORT_RATE.fullmatch(unit):
         return _read_flop(value, found, text, what)
     if found := _DEVICE.fullmatch(unit):
@@ -104,7 +104,7 @@ def _read_flop(value: float, found: re.Match[str], text: str, what: str) -> Read
     if prefix not in PREFIXES:
         raise _unreadable(text, what, FLOP_EXAMPLES)
     if "rate" in found.re.groupindex and not found["rate"] and not rest:
-        return Reading(value * PREFIXES[prefix], "FLOPs")
+        return Reading(value * PREFIXES[prefix], "")
     seconds = _seconds(rest)
     if seconds is None:
         raise PlannerError(f"The {what} {text!r} is a rate, not an amount: add a time, as in 5 PFLOP/s-days.")

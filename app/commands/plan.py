@@ -35,7 +35,7 @@ def plan(
     if budget is not None:
         reading = parse_flops(budget, "option --budget")
         answer = plan_budget(fitted, reading.value)
-        notes = [] if reading.note == "FLOPs" else [f"{budget} is read as {reading.value:.4g} FLOPs: {reading.note}."]
+        notes = [f"{budget} is read as {reading.value:.4g} FLOPs: {reading.note}."] if reading.note else []
     else:
         answer, notes = plan_target(fitted, parse_number(str(target_loss), "option --target-loss")), []
     note(notes)

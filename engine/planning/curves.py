@@ -245,7 +245,7 @@ def _axis(fit: Fit) -> Axis:
 
 def _region(fit: Fit, ranges: Mapping[str, Interval] | None, rule: ComputeRule) -> dict[str, Interval]:
     """The box of the runs in N, D and C; for a law without runs the frontier between 1e15 and 1e21 FLOPs."""
-    known = dict(ranges or spans(fit))
+    known = {name: span for name, span in (ranges or spans(fit)).items() if 0 < span[0] <= span[1]}
     if "C" not in known and {"N", "D"} <= set(known):
         known["C"] = (float(rule.flops(known["N"][0], known["D"][0])), float(rule.flops(known["N"][1], known["D"][1])))
     known.setdefault("C", UNKNOWN_C)

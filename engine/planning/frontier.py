@@ -30,7 +30,8 @@ def frontier(law: Law, values: Values, C: Floats, rule: ComputeRule) -> Point:
             "or fit chinchilla, isoflop or a law on C."
         )
     closed = rule.proportional or not _two_axes(law)
-    return _sound(law.frontier(values, C, rule) if closed else _by_formula(law, values, C, rule))
+    with np.errstate(all="ignore"):  # a vanished term: NaN, and said so
+        return _sound(law.frontier(values, C, rule) if closed else _by_formula(law, values, C, rule))
 
 
 def least_compute(law: Law, values: Values, loss: Floats, rule: ComputeRule) -> Point:
@@ -38,7 +39,8 @@ def least_compute(law: Law, values: Values, loss: Floats, rule: ComputeRule) -> 
     if law.least_compute is None:
         raise PlannerError(f"The law {law.name} does not say what a target costs: fit chinchilla, isoflop or power.")
     closed = rule.proportional or not _two_axes(law)
-    return _sound(law.least_compute(values, loss, rule) if closed else _least_by_formula(law, values, loss, rule))
+    with np.errstate(all="ignore"):
+        return _sound(law.least_compute(values, loss, rule) if closed else _least_by_formula(law, values, loss, rule))
 
 
 def floor(law: Law, values: Values) -> Floats:
@@ -95,11 +97,10 @@ def _by_formula(law: Law, values: Values, C: Floats, rule: ComputeRule) -> Point
         too_large = rule.flops_anywhere(N, np.full_like(N, FEWEST_SAMPLES)) > C
         return np.where(np.isnan(D), np.where(too_large, np.inf, -np.inf), gain)
 
-    with np.errstate(all="ignore"):
-        ratio = (beta * b) / (alpha * a)
-        N = np.exp(increasing_root(imbalance, np.log(FEWEST_SAMPLES), np.log(MOST_SAMPLES) / 2, C, ratio, alpha, beta))
-        D = rule.samples(C, N)
-        return Point(N, D, C + 0.0 * N, floor(law, values) + a * N**-alpha + b * D**-beta)
+    ratio = (beta * b) / (alpha * a)
+    N = np.exp(increasing_root(imbalance, np.log(FEWEST_SAMPLES), np.log(MOST_SAMPLES) / 2, C, ratio, alpha, beta))
+    D = rule.samples(C, N)
+    return Point(N, D, C + 0.0 * N, floor(law, values) + a * N**-alpha + b * D**-beta)
 
 
 def _least_by_formula(law: Law, values: Values, loss: Floats, rule: ComputeRule) -> Point:
@@ -114,10 +115,9 @@ def _least_by_formula(law: Law, values: Values, loss: Floats, rule: ComputeRule)
     def imbalance(t: Floats, *v: Floats) -> Floats:
         return t - np.log(v[4] / v[2]) - _log_sigma(rule, *sizes(t, *v))
 
-    with np.errstate(all="ignore"):
-        reach = excess > 0
-        shape = (np.where(reach, excess, 1.0), a, alpha, b, beta)
-        N, D = sizes(increasing_root(imbalance, -60.0, 60.0, *shape), *shape)
-        cost = rule.flops_anywhere(N, D)
+    reach = excess > 0
+    shape = (np.where(reach, excess, 1.0), a, alpha, b, beta)
+    N, D = sizes(increasing_root(imbalance, -60.0, 60.0, *shape), *shape)
+    cost = rule.flops_anywhere(N, D)
     N, D, cost = (np.where(reach, x, np.inf) for x in (N, D, cost))
     return Point(N, D, cost, np.asarray(loss, float) + 0.0 * excess)

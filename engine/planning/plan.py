@@ -26,6 +26,10 @@ EXTRAPOLATED, FAR, UNCERTAIN_FLOOR, BEST_FIT_FAILS, NO_INTERVAL, NO_RANGE, REPEA
 )
 
 
+PUBLISHED = "published"
+"""The code of the warning by which a published law says itself that it has no intervals."""
+
+
 @dataclass(frozen=True)
 class Question:
     """What was asked: a ``budget`` in FLOPs, or a ``target`` of what the law describes."""
@@ -97,8 +101,9 @@ def warnings(fit: Fit, quantities: Mapping[str, Quantity], lost: int = 0) -> tup
                 NO_RANGE, "The ranges of the runs behind this law are not known, so extrapolation is not marked."
             )
         )
-    if not len(fit.resamples):
-        found.append(FitWarning(NO_INTERVAL, f"Only central values: {quantity.no_interval(fit)}."))
+    if not len(fit.resamples) and not any(w.code == PUBLISHED for w in fit.warnings):
+        why = quantity.no_interval(fit).removeprefix("no interval: ")
+        found.append(FitWarning(NO_INTERVAL, f"These are central values without intervals: {why}."))
     if lost:
         found.append(
             FitWarning(DEGENERATE, f"{lost} of {len(fit.resamples):,} resamples have no optimum and are left out.")

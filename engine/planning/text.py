@@ -20,7 +20,7 @@ LABELS = {
     "D": "Training samples D",
     "C": "Compute C",
     "D/N": "Samples per parameter D/N",
-    "epochs": "Passes over the unique samples",
+    "epochs": "Passes over the largest U of the runs",
 }
 
 

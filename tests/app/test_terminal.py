@@ -311,6 +311,37 @@ def test_a_bad_plan_is_one_sentence(
     one_sentence(run("plan", *(places.get(a, a) for a in arguments)), why)
 
 
+@pytest.mark.parametrize(
+    ("place", "value", "why"),
+    [
+        (("schema",), 7, "The fit has schema 7, this version reads schema 1"),
+        (("law",), "hoffmann", "Law 'hoffmann' is unknown"),
+        (("parameters", "E"), None, "parameters.E"),
+        (("parameters", "E", "value"), "low", "parameters.E.value"),
+        (("parameters", "E", "value"), float("nan"), "parameters.E.value"),
+        (("parameters",), {}, "has no value for E, A, B, alpha, beta"),
+        (("resamples", 3), [1.0, 2.0], "Row 3 of 'resamples' has 2 numbers: it needs 5"),
+        (("resamples", 3, 0), None, "resamples.3.0"),
+        (("data", "ranges", "N"), [1.0], "data.ranges.N"),
+        (("data", "roles", "D"), None, "data.roles.D"),
+        (("compute", "rule"), "7ND", "Compute rule '7ND' is unknown"),
+        (("warnings",), ["careful"], "warnings.0"),
+        (("spec", "objective"), "mse", "objective"),
+    ],
+)
+def test_a_fit_that_was_edited_by_hand_is_one_sentence(
+    run: Run, fitted: Path, tmp_path: Path, place: tuple[str | int, ...], value: object, why: str
+) -> None:
+    card: Any = json.loads(fitted.read_text())
+    inner = card
+    for step in place[:-1]:
+        inner = inner[step]
+    inner[place[-1]] = value
+    path = tmp_path / "edited.json"
+    path.write_text(json.dumps(card))
+    one_sentence(run("plan", path, "--budget", "1e20"), why)
+
+
 def one_sentence(answer: Answer, why: str) -> None:
     """Exit code 2, nothing on standard output, one line on standard error that says ``why``."""
     assert answer.code == 2
