@@ -123,23 +123,21 @@ def visit(page: Page, server: Server, path: str = "") -> None:
 
 def wait_ready(page: Page, seconds: float = READY_S) -> None:
     """Wait until the script has run to its end, nothing is stale, and every figure on the page has drawn."""
-    page.wait_for_selector('[data-testid="stApp"][data-test-script-state="notRunning"]', timeout=seconds * 1000)
-    page.wait_for_function(_DRAWN, timeout=seconds * 1000)
+    page.wait_for_function(_READY, timeout=seconds * 1000)
 
 
-# A script may start again within a moment of its end (a rerun after a bound value), so ready means ready for 150 ms.
-_DRAWN = """
+# A script may start again within a moment of its end (a rerun after a bound value), so ready means ready for a while.
+_READY = """
 () => {
   const app = document.querySelector('[data-testid="stApp"]');
-  const idle = app && app.dataset.testScriptState === 'notRunning'
-    && !document.querySelector('[data-testid="stSkeleton"], [data-testid="stAppSkeleton"]')
-    && !document.querySelector('[data-stale="true"]');
+  const idle = app && app.dataset.testScriptState === 'notRunning' && app.dataset.testConnectionState === 'CONNECTED'
+    && document.querySelector('[data-testid="stMain"] h1, [data-testid="stMain"] [role="alert"]')
+    && !document.querySelector('[data-testid="stSkeleton"], [data-testid="stAppSkeleton"], [data-stale="true"]');
   const charts = [...document.querySelectorAll('[data-testid="stPlotlyChart"]')];
   const drawn = charts.every(c => c.offsetParent === null || c.querySelector('.js-plotly-plot .main-svg'));
-  const now = performance.now();
   if (!(idle && drawn)) { window.__readySince = undefined; return false; }
-  window.__readySince ??= now;
-  return now - window.__readySince > 150;
+  window.__readySince ??= performance.now();
+  return performance.now() - window.__readySince > 250;
 }
 """
 
