@@ -56,6 +56,7 @@ def fit(
     from engine.fitting import FitWarning, as_text, to_json
     from engine.fitting import fit as fit_runs
     from engine.laws import get_law
+    from engine.planning.plan import ABOUT_RUNS
     from engine.store.files import read_runs
 
     if table.is_dir():
@@ -87,10 +88,11 @@ def fit(
         inner=inner,
     )
     fitted = fit_runs(spec, _with_direction(runs, column, direction), where=where)
-    fitted = replace(fitted, warnings=(*(FitWarning("runs", text) for text in runs.notes), *fitted.warnings))
+    note(runs.notes)
     if as_json:
         note(w.text for w in fitted.warnings)
-        say_json(to_json(fitted))
+        about = (FitWarning(ABOUT_RUNS, text) for text in runs.notes)
+        say_json(to_json(replace(fitted, warnings=(*about, *fitted.warnings))))
     else:
         say(as_text(fitted))
 

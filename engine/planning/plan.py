@@ -26,6 +26,8 @@ EXTRAPOLATED, FAR, UNCERTAIN_FLOOR, BEST_FIT_FAILS, NO_INTERVAL, NO_RANGE, REPEA
 )
 
 
+ABOUT_RUNS = "runs"
+"""The code of notes on how the runs were read (columns derived, rows left out): plans do not repeat them."""
 PUBLISHED = "published"
 """The code of the warning by which a published law says itself that it has no intervals."""
 
@@ -108,7 +110,7 @@ def warnings(fit: Fit, quantities: Mapping[str, Quantity], lost: int = 0) -> tup
         found.append(
             FitWarning(DEGENERATE, f"{lost} of {len(fit.resamples):,} resamples have no optimum and are left out.")
         )
-    return (*found, *fit.warnings)
+    return (*found, *(w for w in fit.warnings if w.code != ABOUT_RUNS))
 
 
 def repeats(fit: Fit, epochs: Quantity | None) -> tuple[FitWarning, ...]:

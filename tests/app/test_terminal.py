@@ -177,6 +177,20 @@ def test_options_reach_the_fit(run: Run, table: Path) -> None:
     assert card["data"]["where"] == "step < 40"
 
 
+def test_how_the_runs_were_read_is_said_beside_the_answer(run: Run, table: Path, tmp_path: Path) -> None:
+    gaps = tmp_path / "gaps.csv"
+    gaps.write_text(table.read_text() + "\n1e8,1e10,,,60")
+    ask = ("fit", gaps, *LAW, *MAP, "--bootstrap", 0)
+    shown = run(*ask)
+    assert shown.err == "isoplan: 1 row without a loss was left out.\n"
+    assert "without a loss" not in shown.out
+    made = run(*ask, "--json")
+    assert object_in(made.out)["warnings"][0] == {"code": "runs", "text": "1 row without a loss was left out."}
+    path = tmp_path / "fit.json"
+    path.write_text(made.out)
+    assert "without a loss" not in run("plan", path, "--budget", "1e20").out
+
+
 def test_one_axis_and_a_typed_compute_rule(run: Run, table: Path, tmp_path: Path) -> None:
     power = run(
         "fit", table, "--law", "power", "--axis", "C", *MAP, "--bootstrap", 50, "--rule", "6*N*D + 1e9*D", "--json"

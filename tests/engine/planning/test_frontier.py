@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize_scalar
 
@@ -61,6 +61,7 @@ def test_no_step_along_the_budget_is_better(theta: tuple[float, ...], log_c: flo
         assert CHINCHILLA.predict(theta, {"N": at.N * step, "D": at.D / step}) >= at.loss * (1 - 1e-14)
 
 
+@settings(max_examples=40)
 @given(
     st.tuples(st.floats(0, 3), st.floats(1, 1e4), st.floats(1, 1e4), st.floats(0.05, 1), st.floats(0.05, 1)),
     st.floats(1.001, 3),
@@ -76,6 +77,7 @@ def test_the_target_is_the_inverse_of_the_budget(theta: tuple[float, ...], ratio
     np.testing.assert_allclose(np.log(back.N), np.log(at.N), rtol=1e-8 / excess.min())
 
 
+@settings(max_examples=40)
 @given(st.floats(12, 24), st.floats(1e-6, 2), st.sampled_from([*RULES, CURVED]))
 def test_more_budget_is_never_worse(log_c: float, more: float, rule: ComputeRule) -> None:
     C = 10.0 ** np.array([log_c, log_c + more])
