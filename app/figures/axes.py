@@ -1,4 +1,4 @@
-"""Axes: titles with units, powers of ten, minor ticks; and words for hover and labels."""
+"""Axes: titles with units, powers of ten, minor ticks, and what they show at first."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from app.figures.theme import Theme
+from app.figures.theme import Part, Theme
 from engine.schema import Floats
 
 TITLES = {
@@ -21,7 +21,6 @@ TITLES = {
     "budget": "Budget [FLOPs]",
     "predicted": "Predicted loss",
 }
-HOVER_FORMATS = {"N": ".3~s", "D": ".3~s", "U": ".3~s", "C": ".3~e", "budget": ".3~e"}
 
 
 def title(role: str) -> str:
@@ -29,28 +28,31 @@ def title(role: str) -> str:
     return TITLES.get(role, escape(role))
 
 
-def plain(role: str) -> str:
-    """The name of a role in a sentence: ``loss``, ``N``, a metric's column."""
-    return role
-
-
-def log_axis(theme: Theme, text: str, low: float, high: float, **extra: Any) -> dict[str, Any]:
+def log_axis(theme: Theme, text: str, low: float, high: float, **extra: Any) -> Part:
     """A log axis from ``low`` to ``high`` with a power of ten at each decade and minor ticks between."""
     ends = [math.log10(low), math.log10(high)]
     return axis(theme, text) | {
         "type": "log",
         "range": ends,
-        "nticks": max(2, math.ceil(ends[1] - ends[0])) if ends[1] - ends[0] > 1 else 5,
+        "nticks": _ticks(ends[1] - ends[0]),
         "minor": {"ticks": "outside", "ticklen": 3, "showgrid": False, "tickcolor": theme.muted},
         "tickfont": {"size": theme.small - 1},
         **extra,
     }
 
 
-def value_axis(theme: Theme, y: str, low: float, high: float, **extra: Any) -> dict[str, Any]:
+def _ticks(decades: float) -> int:
+    """How many ticks to ask for so that Plotly labels every decade; 2 and 5 too below two; round numbers below one."""
+    if decades < 1:
+        return 6
+    return math.ceil(decades) if decades > 2 else int(decades / 0.31)
+
+
+def value_axis(theme: Theme, y: str, low: float, high: float, **extra: Any) -> Part:
     """The axis of a loss or metric: log where everything on it is positive, else linear."""
     if low > 0:
-        return log_axis(theme, title(y), low, high, **extra)
+        plain = {"tickformat": ".4~g", "tickfont": {"size": theme.small}} if 1e-3 <= low and high < 1e4 else {}
+        return log_axis(theme, title(y), low, high, **plain | extra)
     return axis(theme, title(y)) | {"range": [low, high], **extra}
 
 
@@ -67,7 +69,7 @@ def extent(*values: Floats, positive: bool = False, room: float = 0.06) -> tuple
     return low - gap, high + gap
 
 
-def axis(theme: Theme, text: str, **extra: Any) -> dict[str, Any]:
+def axis(theme: Theme, text: str, **extra: Any) -> Part:
     """A linear axis with ticks outside, a thin grid and no zero line."""
     return {
         "title": {"text": text, "standoff": 10, "font": {"size": theme.size}},
@@ -94,8 +96,3 @@ def padded(low: float, high: float, decades: float = 0.06) -> tuple[float, float
     span = math.log10(high / low) if high > low else 0.0
     factor = 10 ** (span * decades) if span else 2.0
     return low / factor, high * factor
-
-
-def hover_format(role: str) -> str:
-    """The d3 format of a role's values when hovered: SI for counts, a power for FLOPs."""
-    return HOVER_FORMATS.get(role, ".4~g")

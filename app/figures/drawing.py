@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import pandas as pd
@@ -12,11 +13,16 @@ import plotly.graph_objects as go
 class Drawing:
     """A figure with what goes with it.
 
-    ``alt`` says in one or two sentences what the figure shows, for readers who do not see it. ``data`` holds its
-    numbers, one row a point or a line's vertex. ``name`` is a file name without its ending.
+    ``alt`` says in one or two sentences what the figure shows, for readers who do not see it. ``name`` is a file name
+    without its ending. ``table`` makes the figure's numbers when somebody asks for them.
     """
 
     figure: go.Figure
     alt: str
-    data: pd.DataFrame
     name: str
+    table: Callable[[], pd.DataFrame]
+
+    @property
+    def data(self) -> pd.DataFrame:
+        """The figure's numbers, one row a point or a line's vertex."""
+        return self.table()

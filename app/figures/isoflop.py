@@ -3,24 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 import pandas as pd
-import plotly.graph_objects as go
 
-from app.figures import marks
+from app.figures import dots, marks
 from app.figures.axes import extent, log_axis, padded, title, value_axis
 from app.figures.drawing import Drawing
+from app.figures.marks import Span, Word
 from app.figures.palette import COMPUTE, compute_colour, scale
-from app.figures.theme import WEB, Theme, blank
+from app.figures.theme import WEB, Part, Theme, compose
+from app.figures.words import literal, tick_text
 from engine.fitting.parabola import Parabola
 from engine.planning.curves import Curve, Frontier
-from engine.quantities import count, power10, power10_html
+from engine.quantities import count, power10
 from engine.schema import Floats, Runs
 
 HEIGHT = 520
 MOST_BANDS = 8
+"""Curves up to which bands are drawn; more would cover each other."""
 PARABOLA_POINTS = 40
 
 
@@ -32,175 +33,147 @@ def draw(
     parabolas: Sequence[Parabola] = (),
     theme: Theme = WEB,
 ) -> Drawing:
-    """Curves of a law (``curves``), of parabolas through single budgets, or both, each coloured by its compute.
+    """Curves of a law (``curves``), parabolas through single budgets, or both, each coloured by its compute.
 
-    ``path`` joins the minima of ``curves``; the minima of ``parabolas`` are stars.
+    ``path`` joins the minima. A minimum outside the sweep of its budget is an open star.
     """
     budgets = [c.C for c in curves] + [p.C for p in parabolas]
-    shown = None if runs is None else marks.drawn(_of_budgets(runs, y), marks.MOST_DOTS)
     span = (min(budgets), max(budgets)) if budgets else (1.0, 10.0)
+    shown = None if runs is None else dots.drawn(_of_budgets(runs), dots.MOST_DOTS)
     window, values = _window(curves, parabolas, shown, y)
-    figure = blank(
-        theme, HEIGHT, "isoflop",
-        xaxis=log_axis(theme, title("N"), *window),
-        yaxis=value_axis(theme, y, *values),
-        clickmode="event+select",
-    )  # fmt: skip
-    figure.update_layout(margin={"r": 96})
-    figure.add_traces([
-        *_bands(curves, span),
-        *(t for c in curves for t in _curve(theme, c, y, span)),
+    traces = [
+        *_bands(curves, span, values),
+        *(part for c in curves for part in _curve(theme, c, y, span)),
         *(_parabola(theme, p, y, span) for p in parabolas),
-        *_path(theme, path, values),
+        *_path(theme, path, y),
+        *dots.runs_over(shown, "N", y, _coloured(theme, shown, span)),
         *_minima(theme, curves, parabolas, y, span),
-        *_runs(theme, shown, y, span),
         _ends(theme, curves or parabolas, window, values),
-    ])  # fmt: skip
-    return Drawing(figure, _alt(curves, parabolas, y, runs), _frame(curves, parabolas), "iso-flop-curves")
+    ]
+    figure = compose(
+        theme, HEIGHT, "isoflop", traces, margin={"r": 96 if theme.width is None else 66}, clickmode="event+select",
+        xaxis=log_axis(theme, title("N"), *window), yaxis=value_axis(theme, y, *values),
+    )  # fmt: skip
+    return Drawing(figure, _alt(curves, parabolas, y, runs), "iso-flop-curves", lambda: _table(curves, parabolas))
 
 
-def _of_budgets(runs: Runs, y: str) -> Runs:
+def _of_budgets(runs: Runs) -> Runs:
     """The runs that belong to a budget; all where the table has none."""
-    if "budget" not in runs or y not in runs:
-        return runs
-    known = np.isfinite(runs["budget"])
+    known = np.isfinite(runs["budget"]) if "budget" in runs else np.zeros(len(runs), bool)
     return runs.take(known) if np.any(known) else runs
 
 
-def _window(
-    curves: Sequence[Curve], parabolas: Sequence[Parabola], runs: Runs | None, y: str
-) -> tuple[tuple[float, float], tuple[float, float]]:
-    """What the axes show at first: the runs and the minima, with room around them."""
-    minima = [c.loss_best for c in curves] + [p.loss_star for p in parabolas]
-    inside = [c.loss[c.inside] for c in curves]
-    losses = [runs[y]] if runs is not None and y in runs else inside
-    sizes = [runs["N"]] if runs is not None and "N" in runs else [c.N[c.inside] for c in curves]
-    sizes = [*sizes, np.array([c.N_best for c in curves] + [p.N_star for p in parabolas])]
-    return padded(*extent(*sizes, positive=True), 0.12), extent(*losses, np.array(minima))
+def _window(curves: Sequence[Curve], parabolas: Sequence[Parabola], runs: Runs | None, y: str) -> tuple[Span, Span]:
+    """What the axes show at first: the runs (or the law where they were) and the minima, with room around them."""
+    best = np.array([(c.N_best, c.loss_best) for c in curves] + [(p.N_star, p.loss_star) for p in parabolas])
+    best = best.reshape(-1, 2)
+    if runs is not None and "N" in runs and y in runs:
+        seen = [(runs["N"], runs[y])]
+    else:
+        seen = [(c.N[c.inside], c.loss[c.inside]) for c in curves]
+    sizes, losses = ([pair[i] for pair in seen] for i in (0, 1))
+    window = padded(*extent(*sizes, best[:, 0], positive=True, room=0), 0.15)
+    return window, extent(*losses, best[:, 1])
 
 
-def _bands(curves: Sequence[Curve], span: tuple[float, float]) -> list[go.Scatter]:
+def _bands(curves: Sequence[Curve], span: Span, values: Span) -> list[Part]:
     if len(curves) > MOST_BANDS:
         return []
-    return [
-        marks.band(c.N, low, high, compute_colour(c.C, span), tint)
-        for c in curves
-        for low, high, tint in (
-            (c.band.low95, c.band.high95, marks.TINT95),
-            (c.band.low68, c.band.high68, marks.TINT68),
-        )
-        if np.any(np.isfinite(low) & np.isfinite(high))
-    ]
+    return [part for c in curves for part in marks.bands(c.N, c.band, compute_colour(c.C, span), values)]
 
 
-def _curve(theme: Theme, c: Curve, y: str, span: tuple[float, float]) -> list[go.Scatter]:
-    hover = f"C = {power10(c.C, 2)} FLOPs<br>N  %{{x:.3~s}}<br>{marks.literal(y)}  %{{y:.4~g}}<extra>law</extra>"
+def _curve(theme: Theme, c: Curve, y: str, span: Span) -> list[Part]:
+    hover = f"C = {power10(c.C, 2)} FLOPs<br>N  %{{x:.3~s}}<br>{literal(y)}  %{{y:.4~g}}<extra>law</extra>"
     return marks.law(theme, c.N, c.loss, c.inside, compute_colour(c.C, span), 2.0, hovertemplate=hover)
 
 
-def _parabola(theme: Theme, p: Parabola, y: str, span: tuple[float, float]) -> go.Scatter:
-    N = np.geomspace(p.N_low, p.N_high, PARABOLA_POINTS)
-    hover = f"C = {power10(p.C, 2)} FLOPs<br>N  %{{x:.3~s}}<br>{marks.literal(y)}  %{{y:.4~g}}<extra>parabola</extra>"
+def _parabola(theme: Theme, p: Parabola, y: str, span: Span) -> Part:
+    """The parabola over its sweep; dotted where its optimum is not used."""
+    hover = f"C = {power10(p.C, 2)} FLOPs<br>N  %{{x:.3~s}}<br>{literal(y)}  %{{y:.4~g}}<extra>parabola</extra>"
     dash = "solid" if p.located else "dot"
-    return marks.line(theme, N, p.predict(N), compute_colour(p.C, span), 2.0, dash=dash, hovertemplate=hover)
+    return marks.line(theme, *_points(p), compute_colour(p.C, span), 2.0, dash, hovertemplate=hover)
 
 
-def _path(theme: Theme, path: Frontier | None, values: tuple[float, float]) -> list[go.Scatter]:
-    """The minima joined; cut where it leaves the plot, so that it does not stretch the axes."""
+def _path(theme: Theme, path: Frontier | None, y: str) -> list[Part]:
+    """The minima joined by the compute-optimal trajectory."""
     if path is None:
         return []
-    return marks.law(
-        theme, path.N, path.loss, path.inside, theme.text, 2.2, text=[power10(float(C), 2) for C in path.C],
-        hovertemplate="<b>Compute-optimal</b><br>C = %{text} FLOPs<br>N*  %{x:.3~s}<br>%{y:.4~g}<extra></extra>",
-    )  # fmt: skip
+    where = f"N*  %{{x:.3~s}}<br>{literal(y)}  %{{y:.4~g}}"
+    hover = f"<b>Compute-optimal</b><br>C = %{{text}} FLOPs<br>{where}<extra></extra>"
+    text = [power10(float(C), 2) for C in path.C]
+    return marks.law(theme, path.N, path.loss, path.inside, theme.text, 2.2, text=text, hovertemplate=hover)
 
 
-def _minima(
-    theme: Theme, curves: Sequence[Curve], parabolas: Sequence[Parabola], y: str, span: tuple[float, float]
-) -> list[go.Scatter]:
+def _minima(theme: Theme, curves: Sequence[Curve], parabolas: Sequence[Parabola], y: str, span: Span) -> list[Part]:
     """The minimum of each curve: a star where it lies in the sweep, an open one where it does not."""
     points = [(c.C, c.N_best, c.D_best, c.loss_best, True) for c in curves]
     points += [(p.C, p.N_star, p.D_star, p.loss_star, p.inside) for p in parabolas if np.isfinite(p.N_star)]
-    if not points:
-        return []
-    hover = "<b>Minimum at {} FLOPs</b><br>N*  {}<br>D*  {}<br>{}  {:.4g}"
-    return [
-        go.Scatter(
-            x=[p[1] for p in points],
-            y=[p[3] for p in points],
-            mode="markers",
-            text=[
-                hover.format(power10(p[0], 2), count(p[1], 3), count(p[2], 3), marks.literal(y), p[3]) for p in points
-            ],
-            hovertemplate="%{text}<extra></extra>",
-            marker={
-                "symbol": ["star" if p[4] else "star-open" for p in points],
-                "size": theme.marker(13),
-                "color": [compute_colour(p[0], span) for p in points],
-                "line": {"color": theme.text, "width": theme.line(1)},
-            },
-        )
-    ]
-
-
-def _runs(theme: Theme, runs: Runs | None, y: str, span: tuple[float, float]) -> list[go.Scatter | go.Scattergl]:
-    if runs is None or "N" not in runs or y not in runs:
-        return []
-    C = runs["budget"] if "budget" in runs and np.any(np.isfinite(runs["budget"])) else runs["C"]
-    fill: dict[str, Any] = {
-        "color": np.log10(C).astype(np.float32),
-        "colorscale": scale(COMPUTE),
-        "cmin": np.log10(span[0]),
-        "cmax": np.log10(span[1] if span[1] > span[0] else span[0] * 10),
+    marker = {
+        "symbol": ["star" if inside else "star-open" for *_, inside in points],
+        "size": theme.marker(13),
+        "color": [compute_colour(C, span) for C, *_ in points],
+        "line": {"color": theme.text, "width": theme.line(1)},
     }
-    return [marks.dots(runs, runs["N"], runs[y], name="runs", marker=marks.outline(theme, 6, **fill))]
+    text = [
+        f"<b>Minimum at {power10(C, 2)} FLOPs</b><br>N*  {count(N, 3)}<br>D*  {count(D, 3)}<br>{literal(y)}  {loss:.4g}"
+        for C, N, D, loss, _ in points
+    ]
+    x, up = [p[1] for p in points], [p[3] for p in points]
+    part = {"type": "scatter", "name": "minima", "mode": "markers", "x": x, "y": up, "text": text, "marker": marker}
+    return [part | {"hovertemplate": "%{text}<extra></extra>"}] if points else []
 
 
-def _ends(
-    theme: Theme, curves: Sequence[Curve | Parabola], window: tuple[float, float], values: tuple[float, float]
-) -> go.Scatter:
+def _coloured(theme: Theme, runs: Runs | None, span: Span) -> Part:
+    """Dots coloured by their compute as the lines are."""
+    if runs is None:
+        return {}
+    C = runs["budget"] if "budget" in runs and np.any(np.isfinite(runs["budget"])) else runs["C"]
+    low, high = np.log10(span).tolist()
+    fill = {"color": np.log10(C).astype(np.float32), "cmin": low, "cmax": high if high > low else low + 1}
+    return dots.outline(theme, 6) | fill | {"colorscale": scale(COMPUTE)}
+
+
+def _ends(theme: Theme, curves: Sequence[Curve | Parabola], window: Span, values: Span) -> Part:
     """The budget of each curve, right of where it leaves the plot."""
-    words = []
+    words: list[Word] = []
     for c in curves:
         N, loss = _points(c)
-        seen = np.flatnonzero((N <= window[1]) & (loss <= values[1]) & (loss >= values[0]))
+        seen = np.flatnonzero((N >= window[0]) & (N <= window[1]) & (loss <= values[1]) & (loss >= values[0]))
         if seen.size:
-            words.append((float(N[seen[-1]]), float(loss[seen[-1]]), f" {power10_html(c.C, 2)}"))
-    apart = marks.unobstructed(words, values)
-    if apart:
-        x, at, text = apart[-1]
-        apart[-1] = (x, at, text + " FLOPs")
-    return marks.labels(theme, apart, "middle right")
+            words.append((float(N[seen[-1]]), float(loss[seen[-1]]), f" {tick_text(c.C)}"))
+    words = marks.unobstructed(words, window, values)
+    if words:
+        x, y, text = words[-1]
+        words[-1] = (x, y, f"{text} FLOPs")
+    return marks.labels(theme, words, "middle right")
 
 
 def _points(c: Curve | Parabola) -> tuple[Floats, Floats]:
+    """N and loss along a curve."""
     if isinstance(c, Curve):
         return c.N, c.loss
     N = np.geomspace(c.N_low, c.N_high, PARABOLA_POINTS)
     return N, c.predict(N)
 
 
-def _frame(curves: Sequence[Curve], parabolas: Sequence[Parabola]) -> pd.DataFrame:
+def _table(curves: Sequence[Curve], parabolas: Sequence[Parabola]) -> pd.DataFrame:
     """One row a vertex: budget, N, D, value of the law and the ends of its bands."""
-    parts = [
-        pd.DataFrame({
-            "line": "law", "C": c.C, "N": c.N, "D": c.D, "value": c.loss,
-            "low68": c.band.low68, "high68": c.band.high68, "low95": c.band.low95, "high95": c.band.high95,
-        })
-        for c in curves
-    ]  # fmt: skip
-    parts += [
-        pd.DataFrame(dict(zip(("N", "value"), _points(p), strict=True)) | {"line": "parabola", "C": p.C})
-        for p in parabolas
-    ]
+    parts = []
+    for c in curves:
+        bands = {name: getattr(c.band, name) for name in ("low68", "high68", "low95", "high95")}
+        parts.append(pd.DataFrame({"line": "law", "C": c.C, "N": c.N, "D": c.D, "value": c.loss, **bands}))
+    for p in parabolas:
+        N, value = _points(p)
+        parts.append(pd.DataFrame({"line": "parabola", "C": p.C, "N": N, "value": value}))
     return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame()
 
 
 def _alt(curves: Sequence[Curve], parabolas: Sequence[Parabola], y: str, runs: Runs | None) -> str:
-    points = [(c.C, c.N_best, c.loss_best) for c in curves] or [(p.C, p.N_star, p.loss_star) for p in parabolas]
+    points = [(c.C, c.N_best, c.loss_best) for c in curves]
+    points = points or [(p.C, p.N_star, p.loss_star) for p in parabolas if np.isfinite(p.N_star)]
     if not points:
-        return f"No budget to draw {y} against model size for."
-    first, last = points[0], points[-1]
+        return f"No budget has an optimum of {y} over model size to show."
+    first, last = min(points), max(points)
     seen = "" if runs is None else f" with {len(runs):,} runs"
     return (
         f"{y} against model size N at {len(points)} budgets{seen}. The optimum moves from N = {count(first[1])} "

@@ -1,26 +1,28 @@
-"""The picture of a plan: the optimum on its iso-FLOP curve, or where a target crosses the frontier."""
+"""The picture of a plan: the optimum on its iso-FLOP curve, or where a target crosses the law."""
 
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 import pandas as pd
-import plotly.graph_objects as go
 
-from app.figures import frontier, marks, one_axis
+from app.figures import along, dots, frontier, marks
+from app.figures.along import Along
 from app.figures.axes import extent, log_axis, padded, title, value_axis
 from app.figures.drawing import Drawing
 from app.figures.palette import ACCENT, PLAN
-from app.figures.theme import WEB, Theme, blank
+from app.figures.theme import WEB, Part, Theme, compose
+from app.figures.words import literal, tick_text
 from engine.planning.curves import Curve, Picture
 from engine.planning.plan import Flat, Plan
 from engine.planning.quantity import Quantity
-from engine.quantities import count, power10, power10_html
+from engine.quantities import count, power10
 from engine.schema import Runs
 
 HEIGHT = 420
+SURE = 0.999
+"""A finite number of resamples gives no larger probability than this."""
 
 
 def draw(
@@ -29,130 +31,133 @@ def draw(
     """A budget: loss against N around the optimum. A target: the curve that reaches it, and its cost's interval."""
     if plan.question.kind == "budget" and picture.isoflop is not None:
         return _budget(theme, plan, picture.isoflop)
-    if picture.axis is not None and picture.frontier is None:
-        return _crossing(theme, plan, one_axis.draw(picture.axis, runs, plan.y, theme), picture.axis.axis)
-    if picture.frontier is not None:
-        return _crossing(theme, plan, frontier.draw(picture.frontier, runs, plan.y, floor, theme), "C")
+    path = picture.frontier
+    if path is not None:
+        law = along.of_frontier(path, runs, plan.y, floor)
+        drawn = _crossing(theme, plan, law, theme.text, dots.faint(theme))
+        return Drawing(drawn.figure, drawn.alt, "plan", lambda: frontier.table(path))
+    if picture.axis is not None:
+        return _crossing(theme, plan, along.of_axis(picture.axis, runs, plan.y), ACCENT, dots.filled(theme))
     raise ValueError("a picture needs a frontier, an iso-FLOP curve or one axis")
 
 
 def _budget(theme: Theme, plan: Plan, curve: Curve) -> Drawing:
     """Loss against N at the plan's compute, the optimum with its intervals, and how flat it is."""
-    y, best = plan.y, (curve.N_best, curve.loss_best)
-    values = _near(plan, curve)
     window = _window(plan, curve)
-    figure = blank(
-        theme, HEIGHT, "plan", xaxis=log_axis(theme, title("N"), *window), yaxis=value_axis(theme, y, *values)
-    )
+    seen = (curve.N >= window[0]) & (curve.N <= window[1])
+    ends = (curve.band.low95[seen], curve.band.high95[seen])
+    values = extent(curve.loss[seen], *ends, np.array([curve.loss_best]), room=0.1)
     text = [count(float(D), 3) for D in curve.D]
-    hover = f"N  %{{x:.3~s}}<br>D  %{{text}}<br>{marks.literal(y)}  %{{y:.4~g}}<extra></extra>"
-    figure.add_traces([
-        *marks.bands(curve.N, curve.band, ACCENT),
+    hover = f"N  %{{x:.3~s}}<br>D  %{{text}}<br>{literal(plan.y)}  %{{y:.4~g}}<extra>law</extra>"
+    traces = [
+        *marks.bands(curve.N, curve.band, ACCENT, values),
         *marks.law(theme, curve.N, curve.loss, curve.inside, ACCENT, 2.4, text=text, hovertemplate=hover),
-        _optimum(theme, plan, *best),
-    ])  # fmt: skip
-    _flat(figure, theme, plan.flat, window)
-    compute = power10_html(curve.C, 3)
-    figure.add_annotation(marks.note(theme, f"<i>C</i> = {compute} FLOPs", x=1, xanchor="right", y=1, yanchor="top",
-                                     xshift=-6))  # fmt: skip
-    return Drawing(figure, _alt_budget(plan, curve), _frame(curve), "plan")
+        _optimum(theme, plan, curve),
+    ]
+    shapes, notes = _flat(theme, plan.flat, window)
+    compute = marks.corner(theme, f"<i>C</i> = {tick_text(curve.C)} FLOPs")
+    figure = compose(
+        theme, HEIGHT, "plan", traces, shapes, [*notes, compute],
+        xaxis=log_axis(theme, title("N"), *window), yaxis=value_axis(theme, plan.y, *values),
+    )  # fmt: skip
+    return Drawing(figure, _alt_budget(plan, curve), "plan", lambda: _table(curve))
 
 
 def _window(plan: Plan, curve: Curve) -> tuple[float, float]:
-    """The N around the optimum: the flat stretch and the 95 % interval with room, else the whole curve."""
+    """The N around the optimum: the flat stretch and the 95 % interval with room, within the curve."""
     ends = [curve.N_best, *(plan.flat.N if plan.flat else ()), *(plan.allocation["N"].ci95 or ())]
     known = [e for e in ends if math.isfinite(e) and e > 0]
     low, high = padded(min(known), max(known), 0.45)
     return max(low, float(curve.N[0])), min(high, float(curve.N[-1]))
 
 
-def _near(plan: Plan, curve: Curve) -> tuple[float, float]:
-    """The losses that the window shows."""
-    low, high = _window(plan, curve)
-    seen = (curve.N >= low) & (curve.N <= high)
-    b = curve.band
-    ends = (b.low95, b.high95) if np.any(np.isfinite(b.low95[seen])) else (curve.loss, curve.loss)
-    return extent(curve.loss[seen], *(e[seen] for e in ends), room=0.1)
-
-
-def _optimum(theme: Theme, plan: Plan, N: float, loss: float) -> go.Scatter:
+def _optimum(theme: Theme, plan: Plan, curve: Curve) -> Part:
     """The optimum as a star with the 68 % intervals of N* and of the loss."""
-    error: dict[str, Any] = {}
-    for axis, value, q in (("x", N, plan.allocation["N"]), ("y", loss, plan.allocation["loss"])):
-        if q.ci68 is not None and all(math.isfinite(e) for e in q.ci68):
-            error[f"error_{axis}"] = {
-                "type": "data", "symmetric": False, "array": [q.ci68[1] - value], "arrayminus": [value - q.ci68[0]],
-                "color": PLAN, "thickness": theme.line(1.6), "width": 4,
-            }  # fmt: skip
-    D = plan.allocation["D"].value
-    hover = f"<b>Plan</b><br>N*  {count(N, 3)}" + (f"<br>D*  {count(D, 3)}" if D is not None else "")
-    return marks.plan_point(theme, N, loss, f"{hover}<br>{marks.literal(plan.y)}  {loss:.4g}").update(error)
+    at = {"N": ("error_x", curve.N_best), "loss": ("error_y", curve.loss_best)}
+    errors = {key: _error(theme, value, plan.allocation[name]) for name, (key, value) in at.items()}
+    hover = f"<b>Plan</b><br>N*  {count(curve.N_best, 3)}<br>D*  {count(curve.D_best, 3)}"
+    hover += f"<br>{literal(plan.y)}  {curve.loss_best:.4g}"
+    return marks.star(theme, curve.N_best, curve.loss_best, hover, **{k: e for k, e in errors.items() if e})
 
 
-def _flat(figure: go.Figure, theme: Theme, flat: Flat | None, window: tuple[float, float]) -> None:
-    """The N within a percent of the best, as a tint with its meaning above it."""
+def _error(theme: Theme, value: float, q: Quantity) -> Part:
+    if q.ci68 is None or not all(math.isfinite(end) for end in q.ci68):
+        return {}
+    low, high = q.ci68
+    bar = {"type": "data", "symmetric": False, "array": [high - value], "arrayminus": [value - low]}
+    return bar | {"color": PLAN, "thickness": theme.line(1.6), "width": 4}
+
+
+def _flat(theme: Theme, flat: Flat | None, window: tuple[float, float]) -> tuple[list[Part], list[Part]]:
+    """The N within a percent of the best, as a tint with its meaning in it."""
     if flat is None:
-        return
+        return [], []
     low, high = max(flat.N[0], window[0]), min(flat.N[1], window[1])
-    figure.add_shape(type="rect", x0=low, x1=high, y0=0, y1=1, yref="y domain", fillcolor=PLAN, opacity=0.10,
-                     line={"width": 0}, layer="below")  # fmt: skip
     middle = (math.log10(low) + math.log10(high)) / 2
-    figure.add_annotation(
-        marks.note(
-            theme, f"within {100 * flat.tolerance:g} % of the best", xref="x", x=middle, xanchor="center", xshift=0
-        )
-    )
+    text = f"within {100 * flat.tolerance:g} % of the best"
+    words = marks.note(theme, text, xref="x", x=middle, xanchor="center", xshift=0)
+    return [marks.upright(low, high, PLAN, 0.1)], [words]
 
 
-def _crossing(theme: Theme, plan: Plan, drawn: Drawing, axis: str) -> Drawing:
-    """The target as a horizontal line on ``drawn``, and the interval of what it costs as vertical tints."""
-    figure, q = drawn.figure, plan.allocation[axis]
-    ends = 10.0 ** np.asarray(figure.layout.xaxis.range, float)
-    for interval, tint in ((q.ci95, marks.TINT95), (q.ci68, marks.TINT68)):
-        if interval is not None and math.isfinite(interval[0]) and plan.question.kind == "target":
-            low, high = (float(np.clip(end, *ends)) for end in interval)
-            figure.add_shape(type="rect", x0=low, x1=high, y0=0, y1=1, yref="y domain", fillcolor=PLAN, opacity=tint,
-                             line={"width": 0}, layer="below")  # fmt: skip
-    loss = plan.allocation["loss"].value
-    if plan.question.kind == "target" and loss is not None:
-        figure.add_shape(type="line", x0=0, x1=1, xref="x domain", y0=loss, y1=loss,
-                         line={"color": PLAN, "width": theme.line(1.6)})  # fmt: skip
+def _crossing(theme: Theme, plan: Plan, law: Along, colour: str, marker: Part) -> Drawing:
+    """The answer on the line of a law; for a target its level, and the interval of what it costs as upright tints."""
+    q, loss = plan.allocation[law.axis], plan.allocation["loss"].value
+    p = along.parts(theme, law, colour, marker, *([loss] if loss is not None else []))
+    traces, shapes, notes = list(p.traces), list(p.shapes), list(p.notes)
+    if plan.question.kind == "target":
+        target = plan.question.value
+        shapes += [*_cost(q, law), marks.level(theme, target, PLAN)]
+        notes += [
+            marks.level_note(theme, f"target {tick_text(target)}", target, p.values),
+            _answer(theme, plan, q, law),
+        ]
     if q.value is not None and loss is not None:
-        figure.add_trace(marks.plan_point(theme, q.value, loss, f"<b>Plan</b><br>{axis}  {power10(q.value)}"))
-    place = {"x": 1, "xanchor": "right", "xshift": -6, "y": 0.9, "yanchor": "top", "align": "right"}
-    figure.add_annotation(marks.note(theme, _words(plan, q, axis), **place))
-    figure.update_layout(uirevision="plan", height=HEIGHT if theme.width is None else figure.layout.height)
-    return Drawing(figure, f"{_alt_target(plan, q, axis)} {drawn.alt}", drawn.data, "plan")
+        hover = f"<b>Plan</b><br>{law.axis}  {power10(q.value)}<br>{literal(plan.y)}  {loss:.4g}"
+        traces.append(marks.star(theme, q.value, loss, hover))
+    figure = compose(theme, HEIGHT, "plan", traces, shapes, notes, clickmode="event+select", **p.axes)
+    return Drawing(figure, f"{_alt_answer(plan, q, law.axis)} {along.alt(law)}", "plan", lambda: along.table(law))
 
 
-def _words(plan: Plan, q: Quantity, axis: str) -> str:
-    """The answer beside the crossing, with the probability that the target can be reached."""
-    found = "not reachable" if q.value is None else f"<i>{axis}</i> = {power10_html(q.value)}"
+def _cost(q: Quantity, law: Along) -> list[Part]:
+    """The 95 % and 68 % intervals of the cost, cut where the plot ends."""
+    pairs = ((q.ci95, marks.TINT95), (q.ci68, marks.TINT68))
+    known = [(ends, tint) for ends, tint in pairs if ends is not None and ends[0] <= law.x[-1]]
+    return [marks.upright(*marks.cut(ends, law.x[0], law.x[-1]), PLAN, tint) for ends, tint in known]
+
+
+def _answer(theme: Theme, plan: Plan, q: Quantity, law: Along) -> Part:
+    """The cost and the probability that the target can be reached, below the remark in the corner."""
+    found = "not reached by the best fit" if q.value is None else f"<i>{law.axis}</i> = {tick_text(q.value)} {q.unit}"
     chance = "" if plan.p_reach is None else f"<br>reachable with probability {_percent(plan.p_reach)}"
-    return found + chance
+    return marks.corner(theme, found + chance, yshift=-24)
 
 
 def _percent(share: float) -> str:
-    return "above 99.9 %" if share > 0.999 else f"{100 * share:.3g} %"
+    return f"above {100 * SURE:g} %" if share > SURE else f"{100 * share:.3g} %"
 
 
-def _frame(curve: Curve) -> pd.DataFrame:
-    return pd.DataFrame({"C": curve.C, "N": curve.N, "D": curve.D, "value": curve.loss, "inside": curve.inside})
+def _table(curve: Curve) -> pd.DataFrame:
+    bands = {name: getattr(curve.band, name) for name in ("low68", "high68", "low95", "high95")}
+    columns = {"C": curve.C, "N": curve.N, "D": curve.D, "value": curve.loss, "inside": curve.inside}
+    return pd.DataFrame(columns | bands)
 
 
 def _alt_budget(plan: Plan, curve: Curve) -> str:
     flat = ""
-    if plan.flat is not None and math.isfinite(plan.flat.N[1]):
+    if plan.flat is not None and plan.flat.N[0] > 0 and math.isfinite(plan.flat.N[1]):
         low, high = (count(n) for n in plan.flat.N)
         flat = f" From N = {low} to {high} it stays within {100 * plan.flat.tolerance:g} %."
     return (
-        f"{plan.y} against model size N at {power10(curve.C)} FLOPs: lowest at N = {count(curve.N_best)}, "
+        f"{plan.y} against model size N at {power10(curve.C)} FLOPs: best at N = {count(curve.N_best)}, "
         f"where it is {curve.loss_best:.4g}.{flat}"
     )
 
 
-def _alt_target(plan: Plan, q: Quantity, axis: str) -> str:
+def _alt_answer(plan: Plan, q: Quantity, axis: str) -> str:
     loss = plan.allocation["loss"].value
+    asked = f"{plan.y} {loss:.4g}" if loss is not None else plan.y
+    if plan.question.kind == "budget":
+        return f"The plan: {asked} at {axis} = {power10(plan.question.value)}."
     cost = "which the best fit does not reach" if q.value is None else f"reached at {axis} = {power10(q.value)}"
     chance = "" if plan.p_reach is None else f", with probability {_percent(plan.p_reach)}"
-    return f"A {plan.y} of {loss:.4g}, {cost}{chance}."
+    return f"The target {asked}, {cost}{chance}."

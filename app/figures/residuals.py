@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from html import escape
 from typing import Any
 
 import numpy as np
 import pandas as pd
-import plotly.graph_objects as go
 
-from app.figures import marks
+from app.figures import dots, marks
 from app.figures.axes import axis, extent, log_axis, title
 from app.figures.drawing import Drawing
 from app.figures.palette import ACCENT, GREY, PLAN
-from app.figures.theme import WEB, Theme, blank
+from app.figures.theme import WEB, Part, Theme, compose
+from app.figures.words import literal
 from engine.fitting.residuals import Residuals
 from engine.schema import Floats, Ints, Runs
 
@@ -23,139 +22,131 @@ MOST_DOTS = 600
 MOST_NAMES = 8
 COLUMNS = ((0.0, 0.295), (0.3525, 0.6475), (0.705, 1.0))
 ROWS = ((0.58, 1.0), (0.0, 0.42))
+SHORT = {"N": "<i>N</i> [parameters]", "D": "<i>D</i> [samples]", "C": "<i>C</i> [FLOPs]"}
 
 
 def draw(found: Residuals, runs: Runs, y: str = "loss", theme: Theme = WEB) -> Drawing:
     """Residuals of ``runs`` against N, D, C and the law's own value, outliers ringed, and how they are distributed."""
-    rows = _shown(found)
-    shown = runs.take(rows)
     against = {role: runs[role] for role in ("N", "D", "C") if role in runs} | {"predicted": found.predicted}
-    spread = _spread(found)
-    figure = blank(theme, HEIGHT, "residuals", bargap=0.04, clickmode="event+select")
+    usual, odd = _shown(found)
+    top = _top(found)
+    traces: list[Part] = []
+    layout: dict[str, Part] = {}
     for i, (role, x) in enumerate(against.items()):
-        _panel(figure, theme, i, role, x[rows], found.residual[rows], spread, found.log)
-        figure.add_trace(_dots(theme, shown, x[rows], found, rows, _axes(i)))
-    if found.outlier.any():
-        figure.add_trace(_names(theme, runs, found, against))
-    _distribution(figure, theme, len(against), found, spread)
-    return Drawing(figure, _alt(found, runs, y), _frame(found, runs), "residuals")
+        layout |= _panel(theme, i, role, x, top, found.log)
+        traces.append(_dots(runs, usual, x, found, i, _usual(theme)))
+        if odd.size:
+            traces.append(_dots(runs, odd, x, found, i, _ringed(theme)))
+    if odd.size:
+        traces.append(_names(theme, runs, odd, found, next(iter(against.values())), top))
+    last = len(against)
+    traces.append(_histogram(found, last))
+    layout |= _histogram_axes(theme, last, found, top)
+    look: dict[str, Any] = {"bargap": 0.04, "clickmode": "event+select", **layout}
+    figure = compose(theme, HEIGHT, "residuals", traces, notes=[_summary(theme, last, found)], **look)
+    return Drawing(figure, _alt(found, runs, y, list(against)), "residuals", lambda: _table(found, runs))
 
 
-def _shown(found: Residuals) -> Ints:
-    """Positions of the runs that are drawn: the outliers and the same choice of the others each time."""
-    n = len(found.residual)
-    if n <= MOST_DOTS:
-        return np.arange(n)
-    chosen = np.random.default_rng(0).choice(n, MOST_DOTS, replace=False)
-    return np.union1d(chosen, np.flatnonzero(found.outlier)[:MOST_DOTS])
+def _shown(found: Residuals) -> tuple[Ints, Ints]:
+    """Positions of the usual runs that are drawn, always the same, and of the outliers."""
+    usual, odd = np.flatnonzero(~found.outlier), np.flatnonzero(found.outlier)
+    if len(usual) > MOST_DOTS:
+        usual = np.sort(np.random.default_rng(0).choice(usual, MOST_DOTS, replace=False))
+    return usual, odd[np.argsort(-np.abs(found.z[odd]))][:MOST_DOTS]
 
 
-def _spread(found: Residuals) -> tuple[float, float]:
-    """A y axis with zero in its middle."""
+def _top(found: Residuals) -> float:
+    """Where the y axis ends, above and below zero."""
     known = np.abs(found.residual[np.isfinite(found.residual)])
-    top = 1.12 * float(np.max(known)) if known.size and np.max(known) > 0 else 1.0
-    return -top, top
+    return 1.12 * float(np.max(known)) if known.size and np.max(known) > 0 else 1.0
 
 
-def _axes(i: int) -> dict[str, str]:
-    number = "" if i == 0 else str(i + 1)
-    return {"xaxis": f"x{number}", "yaxis": f"y{number}"}
+def _number(i: int) -> str:
+    return "" if i == 0 else str(i + 1)
 
 
-def _panel(
-    figure: go.Figure,
-    theme: Theme,
-    i: int,
-    role: str,
-    x: Floats,
-    residual: Floats,
-    spread: tuple[float, float],
-    log: bool,
-) -> None:
-    """The axes of panel ``i``; every y axis is the first one's."""
+def _panel(theme: Theme, i: int, role: str, x: Floats, top: float, log: bool) -> dict[str, Part]:
+    """The axes of panel ``i``; every y axis follows the first one."""
     row, column = divmod(i, 3)
-    number = "" if i == 0 else str(i + 1)
-    ends = extent(x, positive=True)
-    text = _short(role)
-    horizontal = log_axis(theme, text, *ends, domain=COLUMNS[column], anchor=f"y{number}")
-    vertical = axis(
-        theme, _unit(log) if column == 0 else "", range=list(spread), domain=ROWS[row], anchor=f"x{number}",
+    low, high = extent(x, positive=role != "predicted")
+    place = {"domain": COLUMNS[column], "anchor": f"y{_number(i)}"}
+    text = SHORT.get(role, title(role))
+    across = log_axis(theme, text, low, high, **place) if low > 0 else axis(theme, text, range=[low, high], **place)
+    up = axis(
+        theme, _unit(log) if column == 0 else "", range=[-top, top], domain=ROWS[row], anchor=f"x{_number(i)}",
         zeroline=True, zerolinecolor=GREY, zerolinewidth=1, showticklabels=column == 0, nticks=6,
-        **({"matches": "y"} if i else {}),
     )  # fmt: skip
-    figure.update_layout({f"xaxis{number}": horizontal, f"yaxis{number}": vertical})
-
-
-def _short(role: str) -> str:
-    return {"N": "<i>N</i> [parameters]", "D": "<i>D</i> [samples]", "C": "<i>C</i> [FLOPs]"}.get(role, title(role))
+    return {f"xaxis{_number(i)}": across, f"yaxis{_number(i)}": up | ({"matches": "y"} if i else {})}
 
 
 def _unit(log: bool) -> str:
     return "ln(run / law)" if log else "run − law"
 
 
-def _dots(theme: Theme, shown: Runs, x: Floats, found: Residuals, rows: Ints, axes: dict[str, str]) -> marks.Dots:
-    """Runs as dots; outliers as larger rings of their own colour."""
-    outlier = found.outlier[rows]
-    marker = {
-        "size": np.where(outlier, theme.marker(9), theme.marker(5)),
-        "color": [PLAN if o else ACCENT for o in outlier],
-        "symbol": ["circle-open" if o else "circle" for o in outlier],
-        "opacity": np.where(outlier, 1.0, 0.7),
-        "line": {"width": np.where(outlier, theme.line(2), 0.0)},
-    }
+def _usual(theme: Theme) -> Part:
+    return {"size": theme.marker(5), "color": ACCENT, "opacity": 0.7, "line": {"width": 0}}
+
+
+def _ringed(theme: Theme) -> Part:
+    return {"size": theme.marker(9), "color": PLAN, "symbol": "circle-open", "line": {"width": theme.line(2)}}
+
+
+def _dots(runs: Runs, rows: Ints, x: Floats, found: Residuals, i: int, marker: Part) -> Part:
     extra = {"residual": found.residual[rows], "z": found.z[rows]}
-    return marks.dots(shown, x, found.residual[rows], extra, marker=marker, **axes)
+    axes = {"xaxis": f"x{_number(i)}", "yaxis": f"y{_number(i)}"}
+    return dots.dots(runs.take(rows), x[rows], found.residual[rows], extra, marker=marker, **axes)
 
 
-def _names(theme: Theme, runs: Runs, found: Residuals, against: dict[str, Floats]) -> go.Scatter:
-    """The worst outliers by name, in the first panel."""
-    worst = np.flatnonzero(found.outlier)
-    worst = worst[np.argsort(-np.abs(found.z[worst]))][:MOST_NAMES]
-    x = next(iter(against.values()))
+def _names(theme: Theme, runs: Runs, odd: Ints, found: Residuals, x: Floats, top: float) -> Part:
+    """The worst outliers by name in the first panel, where they do not stand in each other's way."""
     names = runs.labels.get("run")
     words = [
-        (float(x[i]), float(found.residual[i]), escape(str(names[i])) if names is not None else f"row {runs.ids[i]}")
-        for i in worst
+        (float(x[i]), float(found.residual[i]), literal(str(names[i])) if names is not None else f"row {runs.ids[i]}")
+        for i in odd[:MOST_NAMES].tolist()
     ]
-    return marks.labels(theme, words, "top center")
+    window = extent(x, positive=True)
+    return marks.labels(theme, marks.unobstructed(words, window, (-top, top), (0.35, 0.1)), "top center")
 
 
-def _distribution(figure: go.Figure, theme: Theme, i: int, found: Residuals, spread: tuple[float, float]) -> None:
-    """How the residuals are distributed, in the room that the panels leave."""
+def _histogram(found: Residuals, i: int) -> Part:
+    return {
+        "type": "histogram",
+        "x": marks.pack(found.residual),
+        "nbinsx": 60,
+        "marker": {"color": ACCENT, "line": {"width": 0}},
+        "opacity": 0.8,
+        "hovertemplate": "%{y} runs at %{x}<extra></extra>",
+        "xaxis": f"x{_number(i)}",
+        "yaxis": f"y{_number(i)}",
+    }
+
+
+def _histogram_axes(theme: Theme, i: int, found: Residuals, top: float) -> dict[str, Part]:
+    """The rest of the last row belongs to the distribution."""
     row, column = divmod(i, 3)
-    number = str(i + 1)
-    domain = (COLUMNS[column][0] + 0.0, COLUMNS[2][1])
-    figure.update_layout({
-        f"xaxis{number}": axis(theme, f"{_unit(found.log)}, {len(found.residual):,} runs", range=list(spread),
-                               domain=domain, anchor=f"y{number}", nticks=7),
-        f"yaxis{number}": axis(theme, "", domain=ROWS[row], anchor=f"x{number}", showticklabels=False, ticks=""),
-    })  # fmt: skip
-    figure.add_trace(
-        go.Histogram(
-            x=marks.pack(found.residual), nbinsx=60, marker={"color": ACCENT, "line": {"width": 0}}, opacity=0.75,
-            hovertemplate="%{y} runs at %{x}<extra></extra>", **_axes(i),
-        )
-    )  # fmt: skip
-    text = f"rms {found.rms:.3g}<br>R² {found.r2:.4f}<br>{int(found.outlier.sum())} outliers"
-    figure.add_annotation(
-        marks.note(theme, text, xref=f"x{number} domain", yref=f"y{number} domain", x=1, y=1, xanchor="right",
-                   yanchor="top", align="right", xshift=-4, yshift=-2)
-    )  # fmt: skip
+    text = f"{_unit(found.log)} of {len(found.residual):,} runs"
+    place = {"domain": (COLUMNS[column][0], COLUMNS[-1][1]), "anchor": f"y{_number(i)}"}
+    across = axis(theme, text, range=[-top, top], nticks=7, **place)
+    up = axis(theme, "", domain=ROWS[row], anchor=f"x{_number(i)}", showticklabels=False, ticks="")
+    return {f"xaxis{_number(i)}": across, f"yaxis{_number(i)}": up}
 
 
-def _frame(found: Residuals, runs: Runs) -> pd.DataFrame:
+def _summary(theme: Theme, i: int, found: Residuals) -> Part:
+    outliers = int(found.outlier.sum())
+    text = f"rms {found.rms:.3g}<br>R² {found.r2:.4f}<br>{outliers} outlier{'' if outliers == 1 else 's'}"
+    return marks.corner(theme, text, xref=f"x{_number(i)} domain", yref=f"y{_number(i)} domain")
+
+
+def _table(found: Residuals, runs: Runs) -> pd.DataFrame:
     roles = {role: runs[role] for role in ("N", "D", "C") if role in runs}
-    return pd.DataFrame({
-        "row": runs.ids, **runs.labels, **roles,
-        "predicted": found.predicted, "residual": found.residual, "z": found.z, "outlier": found.outlier,
-    })  # fmt: skip
+    numbers = {name: getattr(found, name) for name in ("predicted", "residual", "z", "outlier")}
+    return pd.DataFrame({"row": runs.ids, **runs.labels, **roles, **numbers})
 
 
-def _alt(found: Residuals, runs: Runs, y: str) -> str:
-    kind = "log residuals" if found.log else "residuals"
-    outliers: Any = int(found.outlier.sum())
+def _alt(found: Residuals, runs: Runs, y: str, against: list[str]) -> str:
+    kind = "Log residuals" if found.log else "Residuals"
+    outliers = int(found.outlier.sum())
     return (
-        f"{kind.capitalize()} of {y} for {len(runs):,} runs against N, D, C and the law's value: root mean square "
-        f"{found.rms:.3g}, R squared {found.r2:.4f}, {outliers} outlier{'s' if outliers != 1 else ''}."
+        f"{kind} of {y} for {len(runs):,} runs against {', '.join(against)}: root mean square {found.rms:.3g}, "
+        f"R squared {found.r2:.4f}, {outliers} outlier{'' if outliers == 1 else 's'}."
     )

@@ -2,87 +2,80 @@
 
 from __future__ import annotations
 
-from html import escape
-
 import numpy as np
 import pandas as pd
-import plotly.graph_objects as go
 
-from app.figures import marks
-from app.figures.axes import log_axis, padded, title
+from app.figures import dots, marks
+from app.figures.axes import extent, log_axis, title
 from app.figures.drawing import Drawing
 from app.figures.palette import GREY, compute_colour
-from app.figures.theme import WEB, Theme, blank
-from engine.quantities import power10, power10_html
+from app.figures.theme import WEB, Part, Theme, compose
+from app.figures.words import literal, tick_text
+from engine.quantities import power10
 from engine.schema import Runs
 
+HEIGHT = 440
 MOST = 10_000
 """Runs drawn at most; a page that loads a million-row table has one second."""
 MOST_BUDGETS = 15
-AXES = ("N", "D", "C", "loss")
+AXES = ("N", "D", "C")
 
 
 def draw(runs: Runs, y: str = "loss", theme: Theme = WEB, most: int = MOST) -> Drawing:
-    """The runs over N and D (or whichever of N, D, C and loss the table has), coloured by ``y``.
+    """The runs over N and D (or the first two of N, D, C and ``y`` that the table has), coloured by ``y``.
 
     Lines join the runs of a budget. Of more than ``most`` runs the same ``most`` are drawn each time; a note says so.
     """
-    axes = [a for a in dict.fromkeys((*AXES[:3], y)) if a in runs and np.any(runs[a] > 0)]
-    if len(axes) < 2 or not len(runs):
+    axes = [a for a in dict.fromkeys((*AXES, y)) if a in runs and np.any(runs[a] > 0)]
+    if len(axes) < 2:
         return _nothing(theme)
-    x_role, y_role = axes[:2]
-    x_low, x_high = _span(runs, x_role)
-    y_low, y_high = _span(runs, y_role)
-    figure = blank(
-        theme, 440, "runs",
-        xaxis=log_axis(theme, title(x_role), x_low, x_high),
-        yaxis=log_axis(theme, title(y_role), y_low, y_high),
-        clickmode="event+select",
+    across, up = axes[:2]
+    shown = dots.drawn(runs, most)
+    colour = dots.loss_colours(shown[y], theme, literal(y)) if y in shown else {"color": GREY}
+    traces = [
+        *_budgets(theme, shown, across, up),
+        *dots.runs_over(shown, across, up, dots.outline(theme, 7 if len(shown) < 2_000 else 5) | colour),
+    ]
+    figure = compose(
+        theme, HEIGHT, "runs", traces, notes=_sampled(theme, shown, runs), clickmode="event+select",
+        xaxis=log_axis(theme, title(across), *extent(runs[across], positive=True)),
+        yaxis=log_axis(theme, title(up), *extent(runs[up], positive=True)),
     )  # fmt: skip
-    shown = marks.drawn(runs, most)
-    budgets = _budgets(theme, shown, x_role, y_role)
-    colour = marks.loss_colours(shown[y], theme, escape(y)) if y in shown else {"color": GREY}
-    dots = marks.dots(shown, shown[x_role], shown[y_role], name="runs", marker=marks.outline(theme, **colour))
-    figure.add_traces([*budgets, dots])
-    if len(shown) < len(runs):
-        figure.add_annotation(marks.note(theme, f"{len(shown):,} of {len(runs):,} runs drawn, chosen at random"))
-    return Drawing(figure, _alt(runs, x_role, y_role, y), _frame(runs), "runs")
+    return Drawing(figure, _alt(runs, across, up, y), "runs", lambda: _table(runs))
 
 
-def _span(runs: Runs, role: str) -> tuple[float, float]:
-    values = runs[role]
-    known = values[np.isfinite(values) & (values > 0)]
-    return padded(float(np.min(known)), float(np.max(known)))
-
-
-def _budgets(theme: Theme, runs: Runs, x: str, y: str) -> list[go.Scatter]:
-    """A line through the runs of each budget, and its FLOPs at the upper end."""
-    if "budget" not in runs:
-        return []
-    nominal = runs["budget"]
-    found = np.unique(nominal[np.isfinite(nominal)])
+def _budgets(theme: Theme, runs: Runs, x: str, y: str) -> list[Part]:
+    """A line through the runs of each budget, and its FLOPs at its upper end."""
+    nominal = runs["budget"] if "budget" in runs else np.empty(0)
+    found = np.unique(nominal[np.isfinite(nominal)]).tolist()
     if not 1 <= len(found) <= MOST_BUDGETS:
         return []
-    span = (float(found[0]), float(found[-1]))
     lines, ends = [], []
     for C in found:
         rows = np.flatnonzero(nominal == C)
         rows = rows[np.argsort(runs[x][rows])]
-        lines.append(marks.line(theme, runs[x][rows], runs[y][rows], compute_colour(float(C), span), 1.4))
-        ends.append((float(runs[x][rows[0]]), float(runs[y][rows[0]]), power10_html(float(C), 2)))
-    return [*lines, marks.labels(theme, ends, "top center")]
+        lines.append(marks.line(theme, runs[x][rows], runs[y][rows], compute_colour(C, (found[0], found[-1])), 1.4))
+        ends.append((float(runs[x][rows[0]]), float(runs[y][rows[0]]), tick_text(C)))
+    spans = extent(runs[x], positive=True), extent(runs[y], positive=True)
+    return [*lines, marks.labels(theme, marks.unobstructed(ends, *spans, (0.08, 0.05)), "top center")]
+
+
+def _sampled(theme: Theme, shown: Runs, runs: Runs) -> list[Part]:
+    if len(shown) == len(runs):
+        return []
+    return [marks.note(theme, f"{len(shown):,} of {len(runs):,} runs drawn, chosen at random")]
 
 
 def _nothing(theme: Theme) -> Drawing:
     text = "Map two of N, D, C and loss to see the runs."
-    axes = {"visible": False}
-    figure = blank(theme, 440, "runs", xaxis=axes, yaxis=axes)
-    figure.add_annotation(marks.note(theme, text, x=0.5, y=0.5, xanchor="center", yanchor="middle"))
-    return Drawing(figure, text, pd.DataFrame(), "runs")
+    words = marks.note(theme, text, x=0.5, y=0.5, xanchor="center", yanchor="middle", xref="paper", yref="paper")
+    hidden = {"visible": False}
+    figure = compose(theme, HEIGHT, "runs", [], notes=[words], xaxis=hidden, yaxis=hidden)
+    return Drawing(figure, text, "runs", pd.DataFrame)
 
 
-def _frame(runs: Runs) -> pd.DataFrame:
-    return pd.DataFrame({"row": runs.ids, **{k: v for k, v in runs.labels.items()}, **runs.values})
+def _table(runs: Runs) -> pd.DataFrame:
+    return pd.DataFrame({"row": runs.ids, **runs.labels, **runs.values})
 
 
 def _alt(runs: Runs, x: str, y: str, colour: str) -> str:
@@ -90,4 +83,5 @@ def _alt(runs: Runs, x: str, y: str, colour: str) -> str:
         f"{role} from {power10(float(np.nanmin(runs[role])), 2)} to {power10(float(np.nanmax(runs[role])), 2)}"
         for role in (x, y)
     )
-    return f"{len(runs):,} runs over {x} and {y}, coloured by {colour}: {' and '.join(ranges)}."
+    coloured = f", coloured by {colour}" if colour in runs else ""
+    return f"{len(runs):,} runs over {x} and {y}{coloured}: {' and '.join(ranges)}."

@@ -6,8 +6,9 @@ between light and dark. ``LIGHT``, ``DARK`` and ``PAPER`` carry their own colour
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeAlias
 
 import plotly.graph_objects as go
 
@@ -17,6 +18,10 @@ PAGE_INK = "#000036"
 """Replaced by the page's text colour in Streamlit's front end, where a trace does not inherit the font's colour."""
 
 SANS = "Source Sans 3, Source Sans Pro, Helvetica Neue, Arial, sans-serif"
+WEB_WIDTH = 760
+"""The width in pixels for which a figure's height is given; print keeps that shape."""
+Part: TypeAlias = dict[str, Any]
+"""A trace, shape or annotation as Plotly's JSON has it."""
 PIXELS_PER_MM = 96 / 25.4
 PIXELS_PER_POINT = 96 / 72
 
@@ -68,32 +73,36 @@ def paper(width_mm: float, points: float = 8) -> Theme:
     return replace(PAPER, width=width_mm * PIXELS_PER_MM, size=points * PIXELS_PER_POINT)
 
 
-def blank(theme: Theme, height: float, name: str, **layout: Any) -> go.Figure:
-    """An empty figure in ``theme``, ``height`` pixels high (so that nothing jumps while it is drawn).
+def compose(
+    theme: Theme,
+    height: float,
+    name: str,
+    traces: Sequence[Part],
+    shapes: Sequence[Part] = (),
+    notes: Sequence[Part] = (),
+    **layout: Any,
+) -> go.Figure:
+    """The figure called ``name`` in ``theme``, ``height`` pixels high (so that nothing jumps while it is drawn).
 
-    Zoom and hidden traces survive a redraw of the figure called ``name``.
+    Zoom and hidden traces survive a redraw of the figure of the same name. Everything is checked once, at the end:
+    adding part by part costs three times as long.
     """
+    margin = {"l": 64, "r": 24, "t": 16, "b": 52} if theme.width is None else {"l": 48, "r": 16, "t": 8, "b": 38}
     base: dict[str, Any] = {
-        "height": height if theme.width is None else round(theme.width * _aspect(height)),
+        "height": height if theme.width is None else round(theme.width * height / WEB_WIDTH),
         "uirevision": name,
-        "margin": {"l": 64, "r": 24, "t": 16, "b": 52, "pad": 0},
         "showlegend": False,
         "hovermode": "closest",
-        "dragmode": "zoom",
         "hoverlabel": {"align": "left", "namelength": 0},
-        "modebar": {"orientation": "v"},
         "separators": ".,",
         "font": {"size": theme.size},
+        "shapes": list(shapes),
+        "annotations": list(notes),
     }
+    if theme.width:
+        base["width"] = round(theme.width)
     if theme.ink:
         base["font"] |= {"color": theme.ink, "family": theme.family}
         base |= {"paper_bgcolor": theme.paper, "plot_bgcolor": theme.paper, "template": "none"}
         base["hoverlabel"] |= {"bgcolor": theme.paper, "bordercolor": theme.muted, "font": {"color": theme.ink}}
-    if theme.width:
-        base |= {"width": round(theme.width), "margin": {"l": 48, "r": 16, "t": 8, "b": 38, "pad": 0}}
-    return go.Figure(layout=base | layout)
-
-
-def _aspect(height: float) -> float:
-    """Height over width of a printed figure: that of the page at 760 pixels."""
-    return height / 760
+    return go.Figure({"data": list(traces), "layout": base | layout | {"margin": margin | layout.get("margin", {})}})

@@ -1,0 +1,132 @@
+"""Runs as dots: which of them are drawn, what hovering one says, how the loss colours them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from html import escape
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from app.figures.marks import pack
+from app.figures.palette import ACCENT, GREY, LIGHT_PAGE, LOSS, scale
+from app.figures.theme import Part, Theme
+from app.figures.words import hover_format, literal, nice_ticks, tick_text
+from engine.schema import Floats, Runs
+
+MOST_DOTS = 1_000
+"""Runs drawn behind a law: more of them take longer to draw than a slider may wait."""
+WEBGL_ABOVE = 3_000
+"""Dots above which WebGL draws faster than one element a dot."""
+MOST_FIELDS = 12
+"""Columns that a hovered run shows."""
+FIRST = ("N", "D", "U", "C", "epochs", "budget", "loss")
+
+
+def drawn(runs: Runs, most: int) -> Runs:
+    """At most ``most`` of the runs, always the same ones, in their order."""
+    if len(runs) <= most:
+        return runs
+    return runs.take(np.sort(np.random.default_rng(0).choice(len(runs), most, replace=False)))
+
+
+def dots(runs: Runs, x: Floats, y: Floats, extra: Mapping[str, Floats] | None = None, **trace: Any) -> Part:
+    """The runs as dots at ``x`` and ``y``; hovering one shows its identity, all its roles and ``extra`` columns.
+
+    The first column of ``customdata`` is the row id, by which a page finds what was clicked.
+    """
+    fields = _fields(runs, extra or {})
+    names = runs.labels.get("run")
+    ids = runs.ids.astype(float)
+    return {
+        "type": "scattergl" if len(runs) > WEBGL_ABOVE else "scatter",
+        "name": "runs",
+        "x": pack(x),
+        "y": pack(y),
+        "mode": "markers",
+        "customdata": np.stack([ids, *fields.values()], axis=1).astype(pack(ids).dtype),
+        "text": None if names is None else [escape(str(n)) for n in names],
+        "hovertemplate": _template(fields, names is not None),
+        **trace,
+    }
+
+
+def runs_over(runs: Runs | None, x: str, y: str, marker: Part) -> list[Part]:
+    """The runs as dots over the roles ``x`` and ``y``; nothing where there are none or they lack one."""
+    if runs is None or x not in runs or y not in runs:
+        return []
+    return [dots(runs, runs[x], runs[y], marker=marker)]
+
+
+def _fields(runs: Runs, extra: Mapping[str, Floats]) -> dict[str, Floats]:
+    """What a hovered run shows, the roles of the laws first."""
+    known = [f for f in FIRST if f in runs]
+    known += [f for f in runs.values if f not in FIRST and f != "weight"]
+    return {**{f: runs[f] for f in known[:MOST_FIELDS]}, **extra}
+
+
+def _template(fields: Iterable[str], named: bool) -> str:
+    """Identity first, then one role a line."""
+    lines = ["<b>%{text}</b> · row %{customdata[0]}" if named else "<b>Row %{customdata[0]}</b>"]
+    for i, field in enumerate(fields, start=1):
+        lines.append(f"{literal(field)}  %{{customdata[{i}]:{hover_format(field)}}}")
+    return "<br>".join(lines) + "<extra></extra>"
+
+
+def outline(theme: Theme, size: float = 7, **marker: Any) -> Part:
+    """A dot with a grey outline, seen on either background whatever its fill."""
+    return {"size": theme.marker(size), "line": {"color": GREY, "width": theme.line(0.8)}, **marker}
+
+
+def loss_colours(values: Floats, theme: Theme, name: str) -> Part:
+    """Marker properties that colour dots by ``values`` on the loss scale, log where they are positive, with a bar."""
+    known = values[np.isfinite(values)]
+    low, high = (float(np.min(known)), float(np.max(known))) if known.size else (0.0, 1.0)
+    bar, ends = colour_bar(theme, name), (low, high)
+    if low > 0:
+        ticks = nice_ticks(low, high)
+        bar |= {"tickvals": [math.log10(t) for t in ticks], "ticktext": [tick_text(t) for t in ticks]}
+        ends = (math.log10(low), math.log10(high))
+    scaled = {"cmin": ends[0], "cmax": ends[1] if ends[1] > ends[0] else ends[0] + 1, "colorscale": scale(LOSS)}
+    colours = {**scaled, "colorbar": bar, "showscale": True}
+    return colours | {"color": on_scale(values, colours)}
+
+
+def is_log(colours: Part) -> bool:
+    """Whether the scale of ``loss_colours`` is logarithmic."""
+    return "tickvals" in colours["colorbar"]
+
+
+def on_scale(values: Floats, colours: Part) -> NDArray[np.float32]:
+    """``values`` as places on the scale of ``loss_colours``."""
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.asarray(np.log10(values) if is_log(colours) else values, np.float32)
+
+
+def colour_bar(theme: Theme, name: str, **extra: Any) -> Part:
+    """A slim bar right of the plot."""
+    return {
+        "title": {"text": name, "side": "right", "font": {"size": theme.small}},
+        "thickness": 9,
+        "len": 0.62,
+        "y": 1.0,
+        "yanchor": "top",
+        "x": 1.02,
+        "outlinewidth": 0,
+        "ticks": "outside",
+        "ticklen": 3,
+        "tickfont": {"size": theme.small},
+        **extra,
+    }
+
+
+def faint(theme: Theme) -> Part:
+    """Runs in the background."""
+    return {"size": theme.marker(6), "color": GREY, "opacity": 0.65, "line": {"width": 0}}
+
+
+def filled(theme: Theme) -> Part:
+    """Runs in front, where their colour means nothing."""
+    return {"size": theme.marker(8), "color": ACCENT, "line": {"color": LIGHT_PAGE, "width": theme.line(1)}}
