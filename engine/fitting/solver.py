@@ -47,9 +47,7 @@ def best_fit(p: Problem) -> Optimum:
     weight = p.weight[None]
     theta = cold.starts(cold.grid(p), weight, CENTRAL_STARTS)[0]
     ladder = p.objective.loss.softer(_spread(p, theta[0]))
-    starts, values = _joined(
-        _from(p, theta[None, :3], weight, ladder), _from(p, theta[None], weight, ladder[SKIPPED:])
-    )
+    starts, values = _joined(_from(p, theta[None, :3], weight, ladder), _from(p, theta[None], weight, ladder[SKIPPED:]))
     theta, value = starts[0], values[0]
     order = np.argsort(value, kind="stable")
     theta, value = theta[order], value[order]

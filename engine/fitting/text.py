@@ -10,6 +10,8 @@ from engine.fitting.derived import derived
 from engine.fitting.result import Fit, Interval, Parameter
 
 Row = dict[str, Any]
+LOPSIDED = 1.5
+"""Upper over lower error beyond which both are shown."""
 
 
 def rows(fit: Fit) -> list[Row]:
@@ -28,7 +30,7 @@ def _row(p: Parameter, unit: str, meaning: str) -> Row:
     low95, high95 = p.ci95 or (None, None)
     return {
         "parameter": p.name,
-        "text": "fixed at " + number(p.value) if p.fixed else plus_minus(p.value, p.se),
+        "text": "fixed at " + number(p.value) if p.fixed else plus_minus(p.value, p.se, p.ci68),
         "value": p.value,
         "error": p.se,
         "low 68 %": low68,
@@ -40,19 +42,32 @@ def _row(p: Parameter, unit: str, meaning: str) -> Row:
     }
 
 
-def plus_minus(value: float, error: float | None) -> str:
-    """``0.347 ± 0.015``: the error to two digits, the value to the same place; five digits without an error."""
+def plus_minus(value: float, error: float | None, ci68: Interval | None = None) -> str:
+    """A value rounded to match its error: ``0.347 ± 0.015``, or ``2140 +880 -640`` where the 68 % interval is lopsided.
+
+    Errors keep two digits and the value ends at the same place; five digits without an error.
+    """
     if error is None or not math.isfinite(error) or error <= 0 or not math.isfinite(value):
         return number(value)
+    down, up = (value - ci68[0], ci68[1] - value) if ci68 else (error, error)
+    if up > 0 and math.isinf(up):
+        return f"{number(value, 3)} (68 %: above {number(value - down, 3)})"
+    if min(up, down) <= 0 or not LOPSIDED > up / down > 1 / LOPSIDED:
+        sides = [x for x in (up, down) if x > 0 and math.isfinite(x)]
+        return _scaled([value, up, -down], min(sides)) if sides else number(value)
+    return _scaled([value, error], error)
+
+
+def _scaled(numbers: list[float], error: float) -> str:
+    """Value and errors with two digits of ``error``, with a power of ten outside 1e-4 to 1e6."""
     place = math.floor(math.log10(error)) - 1
-    size = max(abs(value), error)
-    if 1e-4 <= size < 1e6:
-        digits = max(-place, 0)
-        shown = (round(value, -place), round(error, -place))
-        return f"{shown[0]:.{digits}f} ± {shown[1]:.{digits}f}"
-    power = math.floor(math.log10(size))
+    size = max(abs(x) for x in numbers)
+    power = 0 if 1e-4 <= size < 1e6 else math.floor(math.log10(size))
     digits = max(power - place, 0)
-    return f"({value / 10.0**power:.{digits}f} ± {error / 10.0**power:.{digits}f})e{power:+d}"
+    first, *errors = (f"{abs(round(x, -place)) / 10.0**power:.{digits}f}" for x in numbers)
+    first = ("-" if numbers[0] < 0 else "") + first
+    text = f"{first} ± {errors[0]}" if len(errors) == 1 else f"{first} +{errors[0]} -{errors[1]}"
+    return f"({text})e{power:+03d}" if power else text
 
 
 def number(value: float, digits: int = 5) -> str:

@@ -21,7 +21,7 @@ def frontier(v: Values, C: Floats, rule: ComputeRule) -> Point:
         log_n = log_g + beta / (alpha + beta) * pairs
         N, D = np.exp(log_n), np.exp(pairs - log_n)
         loss = v["E"] + v["A"] * N**-alpha + v["B"] * D**-beta
-    return Point(N, D, np.asarray(C, float) + 0 * N, loss)
+    return Point(N, D, np.zeros_like(N) + C, loss)
 
 
 def least_compute(v: Values, loss: Floats, rule: ComputeRule) -> Point:
@@ -36,7 +36,7 @@ def least_compute(v: Values, loss: Floats, rule: ComputeRule) -> Point:
         D = np.exp(np.log(v["B"] * (1 + beta / alpha) / excess) / beta)
         out = excess <= 0
         N, D = np.where(out, np.inf, N), np.where(out, np.inf, D)
-        return Point(N, D, rule.flops(N, D), np.asarray(loss, float) + 0 * excess)
+        return Point(N, D, rule.flops(N, D), np.zeros_like(excess) + loss)
 
 
 CHINCHILLA = Law(

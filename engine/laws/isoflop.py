@@ -23,7 +23,7 @@ def frontier(v: Values, C: Floats, rule: ComputeRule) -> Point:
         N = np.exp(np.log(v["k"]) + v["a"] * log_c)
         D = np.exp(np.log(v["k_D"]) + v["b"] * log_c)
         loss = v["E"] + np.exp(v["gamma"] * (np.log(v["C_L"]) - log_c))
-    return Point(N, D, C + 0 * N, loss)
+    return Point(N, D, np.zeros_like(N) + C, loss)
 
 
 def least_compute(v: Values, loss: Floats, rule: ComputeRule) -> Point:
@@ -32,7 +32,7 @@ def least_compute(v: Values, loss: Floats, rule: ComputeRule) -> Point:
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         C = np.where(excess <= 0, np.inf, v["C_L"] * np.exp(-np.log(excess) / v["gamma"]))
     at = frontier(v, C, rule)
-    return Point(at.N, at.D, C, np.asarray(loss, float) + 0 * C)
+    return Point(at.N, at.D, C, np.zeros_like(C) + loss)
 
 
 ISOFLOP = Law(

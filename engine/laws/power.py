@@ -23,14 +23,14 @@ def _inverse(v: Values, loss: Floats) -> Floats:
 def _along_c(v: Values, C: Floats, rule: ComputeRule) -> Point:
     C = np.asarray(C, float)
     loss = v["K"] + np.exp(v["alpha"] * (np.log(v["X_c"]) - np.log(C)))
-    return Point(np.full_like(loss, np.nan), np.full_like(loss, np.nan), C + 0 * loss, loss)
+    return Point(np.full_like(loss, np.nan), np.full_like(loss, np.nan), np.zeros_like(loss) + C, loss)
 
 
 def _least(axis: str, v: Values, loss: Floats, rule: ComputeRule) -> Point:
     x = _inverse(v, loss)
     unknown = np.full_like(x, np.nan)
     at = {name: x if name == axis else unknown for name in ("N", "D", "C")}
-    return Point(at["N"], at["D"], at["C"], np.asarray(loss, float) + 0 * x)
+    return Point(at["N"], at["D"], at["C"], np.zeros_like(x) + loss)
 
 
 def power_law(axis: str) -> Law:
