@@ -94,6 +94,7 @@ def _evaluate(file: Path, checked: str, condition: str) -> Ints:
     watch.start()
     try:
         sandbox.execute(f"CREATE TABLE runs AS SELECT * FROM read_parquet({sql.path(file)})")
+        sandbox.execute("SET enable_progress_bar = false")
         sandbox.execute("SET enable_external_access = false")
         sandbox.execute("SET lock_configuration = true")
         found = sandbox.execute(f"SELECT rid FROM runs WHERE ({checked}) ORDER BY rid").fetchnumpy()["rid"]

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import csv
 import io
+import tempfile
+from pathlib import Path
 from typing import Literal
 
 import pandas as pd
 
-from engine.schema import Runs
-from engine.store import catalog
+from engine.schema import Ints, Roles, Runs
+from engine.store import catalog, sql, tables
 from engine.store.condition import matching_rows
 from engine.store.database import Database
 from engine.store.frames import rows_frame
@@ -31,17 +33,12 @@ def template() -> bytes:
 def table(db: Database, table_id: str, kind: Literal["csv", "parquet"] = "csv", where: str | None = None) -> bytes:
     """The rows of a table (that meet an SQL condition) under its own column names, after their row ids.
 
-    In CSV a column whose role is not its name is followed by it: ``params [N]``.
+    Where rows are withdrawn a second column says why. In CSV a column whose role is not its name is followed by it:
+    ``params [N]``.
     """
     mapping = catalog.roles(db, table_id)
     chosen = matching_rows(db, table_id, where, mapping.conversions) if where and where.strip() else None
-    found = rows_frame(db, table_id, chosen)
-    if kind == "parquet":
-        return _parquet(found)
-    role_of = {name: role.value for role, name in uses(mapping)}
-    names = [str(name) for name in found.columns]
-    found.columns = pd.Index([n if role_of.get(n, n) == n else f"{n} [{role_of[n]}]" for n in names])
-    return found.to_csv(index=False).encode()
+    return _csv(db, table_id, mapping, chosen) if kind == "csv" else _parquet(rows_frame(db, table_id, chosen))
 
 
 def runs(fitted: Runs) -> bytes:
@@ -53,6 +50,29 @@ def runs(fitted: Runs) -> bytes:
     columns += [x.tolist() for x in fitted.values.values()]
     writer.writerows(zip(*columns, strict=True))
     return buffer.getvalue().encode()
+
+
+def _csv(db: Database, table_id: str, mapping: Roles, chosen: Ints | None) -> bytes:
+    """Written by DuckDB, which is many times faster than pandas; the header by us, for names that differ in case."""
+    known = catalog.columns(db, table_id)
+    role_of = {name: role.value for role, name in uses(mapping)}
+    names = [c.name if role_of.get(c.name, c.name) == c.name else f"{c.name} [{role_of[c.name]}]" for c in known]
+    fields = [sql.label(c, i) if c.whole else f"c{i}" for i, c in enumerate(known)]
+    if tables.withdrawn(db, table_id):
+        names.insert(0, "withdrawn")
+        reasons = f"SELECT any_value(reason) FROM withdrawn AS w WHERE w.table_id = {sql.text(table_id)}"
+        fields.insert(0, f"({reasons} AND w.row_id = t.rid)")
+    header = io.StringIO()
+    csv.writer(header, lineterminator="\n").writerow(["row id", *names])
+    with tempfile.TemporaryDirectory() as folder, db.read() as cursor:
+        target = Path(folder) / "rows.csv"
+        clause = ""
+        if chosen is not None:
+            cursor.register("chosen", pd.DataFrame({"rid": chosen}))
+            clause = " WHERE rid IN (SELECT rid FROM chosen)"
+        rows = f"SELECT rid, {', '.join(fields)} FROM {sql.data(table_id)} AS t{clause} ORDER BY rid"
+        cursor.execute(f"COPY ({rows}) TO {sql.text(str(target))} (FORMAT csv, HEADER false)").fetchall()
+        return header.getvalue().encode() + target.read_bytes()
 
 
 def _parquet(found: pd.DataFrame) -> bytes:

@@ -122,5 +122,5 @@ def _stored(kind: str) -> str:
 
 
 def _evidence(c: str) -> str:
-    words = f"count(*) FILTER (lower({c}) IN ('true', 'false'))"
+    words = f"count(CASE WHEN lower({c}) IN ('true', 'false') THEN 1 END)"
     return f"[count({c}), count(TRY_CAST({c} AS DOUBLE)), {words}, count(TRY_CAST({c} AS TIMESTAMP))]"
