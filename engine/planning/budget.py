@@ -50,11 +50,11 @@ def plan_budget(fit: Fit, C: float, rule: ComputeRule | None = None) -> Plan:
 
 
 def no_optimum(fit: Fit) -> str:
-    """The sentence for a best fit that a term has left."""
+    """The sentence for a best fit that has no optimum where it was asked."""
     values = ", ".join(f"{name} = {float(v):.3g}" for name, v in fit.values.items())
     return (
-        f"This fit has no compute-optimal point, because one of its terms has vanished ({values}): "
-        "add runs that vary N and D apart, or fix a parameter."
+        "This fit has no compute-optimal point there, because one of its terms has vanished or is out of all range "
+        f"({values}): ask for less extreme numbers, add runs that vary N and D apart, or fix a parameter."
     )
 
 

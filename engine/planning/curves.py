@@ -184,8 +184,7 @@ def frontier_curve(fit: Fit, C: Floats | None = None, *, rule: ComputeRule | Non
     Raises PlannerError for a law without a frontier.
     """
     rule = rule or fit.compute
-    region = _region(fit, None, rule) if C is None or fit.data.ranges else {}
-    C = _grid(region["C"], n) if C is None else np.asarray(C, float)
+    C = _grid(_region(fit, None, rule)["C"], n) if C is None else np.asarray(C, float)
     best = frontier(fit.law, fit.values, C, rule)
     theta = thin(fit, BAND_DRAWS if rule.proportional else FORMULA_DRAWS)
     draws = frontier(fit.law, fit.law.values(theta[:, None, :]), C, rule)

@@ -40,7 +40,8 @@ def beyond(value: float | None, span: Interval | None) -> float:
     """Decades that ``value`` lies outside ``span`` = (low, high), either way; 0 inside it or where one is unknown."""
     if value is None or span is None or not (0 < value < math.inf and 0 < span[0] <= span[1] < math.inf):
         return 0.0
-    return max(0.0, math.log10(value / span[1]), math.log10(span[0] / value))
+    at, low, high = (math.log10(x) for x in (value, *span))
+    return max(0.0, at - high, low - at)
 
 
 def measure(fit: Fit, value: float, draws: Floats, unit: str, span: Interval | None = None) -> Quantity:

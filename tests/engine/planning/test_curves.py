@@ -156,6 +156,20 @@ def test_a_plan_that_nothing_reaches_still_has_a_picture() -> None:
     assert picture.isoflop is None
 
 
+def test_a_law_whose_term_vanished_is_drawn_without_a_frontier() -> None:
+    theta = (1.8, 0.0, 2000.0, 0.3, 0.3)
+    fit = make_fit(theta, scattered(theta), ranges=RANGES)
+    s = surface(fit)
+    assert np.isfinite(s.loss).all()
+    assert np.isnan(s.path.N).all()
+    assert all(np.isnan(c.N_best) and np.isfinite(c.loss).all() for c in isoflop_curves(fit))
+
+
+def test_runs_at_one_point_have_a_window(epoch: Fit) -> None:
+    s = surface(epoch, {"N": (1e8, 1e8), "D": (1e9, 1e9), "C": (6e17, 6e17)})
+    assert (s.N[0], s.N[-1]) == pytest.approx((1e7, 1e9))
+
+
 def test_a_typed_formula_moves_every_curve(epoch: Fit) -> None:
     rule = compute_rule("formula", formula="6*N*D + 1e10*D")
     s = surface(epoch, rule=rule)

@@ -18,6 +18,7 @@ from engine.errors import PlannerError
 from engine.fitting import FitSpec, fit
 from engine.fitting.result import Fit, FitWarning
 from engine.planning import as_text, beyond, floor_of, plan_budget, plan_target, read_plan, rows, to_json
+from engine.planning.curves import plan_curve
 from engine.planning.plan import Plan
 from engine.planning.quantity import NOT_RESAMPLED, UNPUBLISHED, Quantity
 from engine.store.files import read_runs
@@ -70,6 +71,13 @@ def test_decades_beyond_the_runs(epoch: Fit) -> None:
 def test_beyond_counts_both_ways(value: float | None, decades: float) -> None:
     assert beyond(value, (1.0, 10.0)) == pytest.approx(decades)
     assert beyond(value, None) == 0.0
+
+
+@pytest.mark.parametrize("C", [1e-300, 1e-5, 1.0, 1e60, 1e300])
+def test_absurd_budgets_still_make_sound_json(epoch: Fit, C: float) -> None:
+    plan = plan_budget(epoch, C)
+    assert read_plan(json.loads(json.dumps(to_json(plan), allow_nan=False))) == plan
+    assert plan_curve(plan, epoch).isoflop is not None
 
 
 def test_how_flat_the_optimum_is(epoch: Fit) -> None:
@@ -260,7 +268,7 @@ def test_resamples_without_an_optimum_are_counted_and_left_out() -> None:
 
 def test_a_best_fit_without_an_optimum_is_refused() -> None:
     gone = make_fit((1.8, 0.0, 2000.0, 0.3, 0.3))
-    with pytest.raises(PlannerError, match=r"no compute-optimal point, because one of its terms has vanished .*A = 0"):
+    with pytest.raises(PlannerError, match=r"no compute-optimal point there, because one of its terms has .*A = 0"):
         plan_budget(gone, 1e20)
     with pytest.raises(PlannerError, match="no compute-optimal point"):
         plan_target(gone, 2.5)
