@@ -7,7 +7,7 @@ from pathlib import Path
 
 from engine.costs import ComputeRule
 from engine.errors import PlannerError
-from engine.schema import SINGLE_ROLES, Metric, Role, Roles, Runs
+from engine.schema import SINGLE_ROLES, Metric, Roles, Runs
 from engine.store import catalog, snapshots, tables
 from engine.store.columns import Column
 from engine.store.database import memory
@@ -15,7 +15,7 @@ from engine.store.guess import better, guess_roles
 from engine.store.mapping import check_roles, unknown_column
 from engine.store.snapshots import Filter
 
-_SINGLE = {role.value: role for role in SINGLE_ROLES}
+_SINGLE = tuple(role.value for role in SINGLE_ROLES)
 _MANY = {"metric": "metrics", "hyper": "hyper"}
 
 
@@ -86,8 +86,3 @@ def _columns(role: str, text: str) -> list[str]:
     if role in _MANY:
         return [name for name in text.split("+") if name]
     return [text] if text else []
-
-
-def role_of(name: str) -> Role | None:
-    """The single-column role called ``name``, None for another word."""
-    return _SINGLE.get(name)

@@ -19,11 +19,6 @@ def text(value: str) -> str:
     return "'" + value.replace("'", "''") + "'"
 
 
-def name(value: str) -> str:
-    """``value`` as a quoted SQL identifier."""
-    return '"' + value.replace('"', '""') + '"'
-
-
 def path(file: Path) -> str:
     """``file`` as an SQL string for a reading function, its own wildcard characters taken literally."""
     return text("".join(f"[{c}]" if c in "*?[" else c for c in str(file.resolve())))

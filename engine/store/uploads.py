@@ -32,6 +32,7 @@ class Upload:
 def received(source: Path | bytes, name: str, folder: Path | None) -> Iterator[Upload]:
     """The bytes of ``source`` on disk, in ``folder/uploads`` where there is one, else as they lie or for this block.
 
+    They are kept only when the block ends well.
     Raises PlannerError for an empty, too large, unreadable or unknown file.
     """
     if isinstance(source, bytes):
@@ -46,10 +47,15 @@ def received(source: Path | bytes, name: str, folder: Path | None) -> Iterator[U
     try:
         _check_size(path.stat().st_size, name)
         kind = _format(path, name)
-        sha256, path = (_hash(path), path) if folder is None else _keep(path, folder / "uploads")
+        sha256, path, fresh = (_hash(path), path, False) if folder is None else _keep(path, folder / "uploads")
     except OSError as error:
         raise PlannerError(f"{name} cannot be read ({error.strerror}): check the path and its permissions.") from None
-    yield Upload(path, name, sha256, kind)
+    try:
+        yield Upload(path, name, sha256, kind)
+    except BaseException:
+        if fresh:
+            path.unlink(missing_ok=True)
+        raise
 
 
 def _check_size(size: int, name: str) -> None:
@@ -67,21 +73,22 @@ def _hash(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _keep(path: Path, uploads: Path) -> tuple[str, Path]:
-    """Copy a file into ``uploads`` under its hash, complete or not at all."""
+def _keep(path: Path, uploads: Path) -> tuple[str, Path, bool]:
+    """Copy a file into ``uploads`` under its hash, complete or not at all; also whether it was not there before."""
     uploads.mkdir(exist_ok=True)
     digest = hashlib.sha256()
-    handle, fresh = tempfile.mkstemp(dir=uploads, prefix=".part-")
+    handle, part = tempfile.mkstemp(dir=uploads, prefix=".part-")
     try:
         with path.open("rb") as source, os.fdopen(handle, "wb") as target:
             while chunk := source.read(_CHUNK):
                 digest.update(chunk)
                 target.write(chunk)
         kept = uploads / digest.hexdigest()
-        os.replace(fresh, kept)
+        fresh = not kept.exists()
+        os.replace(part, kept)
     finally:
-        Path(fresh).unlink(missing_ok=True)
-    return digest.hexdigest(), kept
+        Path(part).unlink(missing_ok=True)
+    return digest.hexdigest(), kept, fresh
 
 
 def _format(path: Path, name: str) -> Format:

@@ -13,6 +13,7 @@ import openpyxl  # type: ignore[import-untyped]
 import pandas as pd
 import pytest
 
+from engine.errors import PlannerError
 from engine.schema import Roles
 from engine.store import snapshots, tables
 from engine.store.database import Database
@@ -94,6 +95,9 @@ def test_the_same_bytes_are_one_table(workspace: Database, tmp_path: Path) -> No
     kept = list((workspace.folder / "uploads").iterdir())
     assert [f.name for f in kept] == [first.sha256]
     assert kept[0].read_text() == GRID
+    with pytest.raises(PlannerError):
+        tables.add(workspace, b"N,loss\n1,2\n3\n", "ragged.csv")
+    assert [f.name for f in (workspace.folder / "uploads").iterdir()] == [first.sha256]
     tables.delete(workspace, first.id)
     assert tables.all(workspace) == []
     assert not tables.add(workspace, GRID.encode(), "runs.csv").deleted
