@@ -126,11 +126,11 @@ def _percent(p: float | None) -> str:
 
 
 def _row(label: str, q: Quantity) -> Row:
-    missing = "-" if q.value is None and q.ci68 is None else UNREACHABLE
+    missing = "-" if q.ci68 is None else UNREACHABLE
     return Row(
         label,
         number(q) if q.value is not None else missing,
-        q.unit if q.unit != label else "",
+        q.unit if q.value is not None and q.unit != label else "",
         "" if q.note == "given" else between(q, q.ci68),
         "" if q.note == "given" else between(q, q.ci95),
         f"{q.beyond:.2g} decades" if q.beyond > 0.005 else "",
