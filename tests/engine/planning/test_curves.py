@@ -14,6 +14,7 @@ from engine.costs import compute_rule
 from engine.errors import PlannerError
 from engine.fitting.result import Fit
 from engine.planning import plan_budget, plan_target
+from engine.planning.contours import iso_loss
 from engine.planning.curves import frontier_curve, isoflop_curves, one_axis_curve, plan_curve, surface, thin
 from engine.planning.ticks import contour_levels, nice_budgets
 from tests.engine.planning.conftest import EPOCH, JETS, RANGES, make_fit, scattered
@@ -57,6 +58,14 @@ def test_contour_levels_are_round_and_inside(epoch: Fit) -> None:
     assert list(s.levels) == sorted(set(s.levels))
     assert s.loss.min() < s.levels[0] < s.levels[-1] < s.loss.max()
     assert all(len(f"{level:g}") <= 4 for level in s.levels)
+
+
+def test_iso_loss_lines_lie_on_their_level(epoch: Fit) -> None:
+    lines = iso_loss(surface(epoch))
+    assert len(lines) >= 5
+    for line in lines:
+        np.testing.assert_allclose(epoch.predict({"N": line.N, "D": line.D}), line.level, rtol=0.01)
+        assert (np.diff(line.N) >= 0).all()
 
 
 def test_the_minimum_of_each_iso_flop_curve_is_the_plan(epoch: Fit) -> None:
