@@ -26,7 +26,7 @@ _draw_file = st.components.v2.component(
 
 def figure_downloads(drawing: Drawing, redraw: Callable[[Theme], Drawing], key: str) -> None:
     """A small menu under a figure. ``redraw`` draws it again for print, when somebody asks for it."""
-    with st.popover("Download", icon=":material/download:", type="tertiary", key=f"{key}_menu"):
+    with st.popover("Download", icon=":material/download:", key=f"{key}_menu"):
         _menu(drawing, redraw, key)
 
 
