@@ -5,6 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from app import links
+from app.figures.theme import STYLE
 from app.shell import ICON, LOGO
 
 PAGES = [
@@ -18,6 +19,7 @@ PAGES = [
 # Before the navigation: a page's icon would otherwise become the tab's, and be fetched from another server.
 st.set_page_config(page_icon=ICON, layout="wide")
 st.logo(LOGO, size="large", icon_image=ICON)
+st.html(f"<style>{STYLE}</style>")
 page = st.navigation(PAGES)
 st.set_page_config(page_title=f"{page.title} · Isoplan")
 links.follow_view()

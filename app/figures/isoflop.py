@@ -140,12 +140,20 @@ def _ends(theme: Theme, curves: Sequence[Curve | Parabola], window: Span, values
         N, loss = _points(c)
         seen = np.flatnonzero((N >= window[0]) & (N <= window[1]) & (loss <= values[1]) & (loss >= values[0]))
         if seen.size:
-            words.append((float(N[seen[-1]]), float(loss[seen[-1]]), f" {tick_text(c.C)}"))
+            words.append((*_exit(N, loss, int(seen[-1]), window), f"\u2002{tick_text(c.C)}"))
     words = marks.unobstructed(words, window, values)
     if words:
         x, y, text = words[-1]
         words[-1] = (x, y, f"{text} FLOPs")
     return marks.labels(theme, words, "middle right")
+
+
+def _exit(N: Floats, loss: Floats, last: int, window: Span) -> tuple[float, float]:
+    """Where a curve stops being seen: at the right edge of the plot, or at its ``last`` vertex in it."""
+    if last + 1 < len(N) and N[last + 1] > window[1]:
+        edge = window[1] * (1 - 1e-6)
+        return edge, float(np.interp(np.log(edge), np.log(N), loss))
+    return float(N[last]), float(loss[last])
 
 
 def _points(c: Curve | Parabola) -> tuple[Floats, Floats]:

@@ -19,8 +19,8 @@ from engine.quantities import count, power10
 from engine.schema import Floats, Runs
 
 HEIGHT = 580
-GAP, APART, INSET = 0.02, 0.035, 0.06
-"""Shares of an axis: half the room of a label along its line, the distance of two labels, a label's from the edge."""
+APART, INSET = 0.035, 0.06
+"""Shares of an axis: the least distance of two labels, and a label's from the end of its line."""
 
 
 def draw(
@@ -75,18 +75,20 @@ def _iso_loss(theme: Theme, surface: Surface, contours: tuple[IsoLoss, ...]) -> 
     if not contours:
         return []
     places = _label_places(surface, contours)
-    pieces = [_broken(line, places.get(i), surface) for i, line in enumerate(contours)]
+    texts = [tick_text(line.level, 4) for line in contours]
+    pieces = [_broken(line, places.get(i), texts[i], surface) for i, line in enumerate(contours)]
     N, D = (np.concatenate([piece[k] for piece in pieces]) for k in (0, 1))
     lines = marks.law(theme, N, D, _inside(surface, N, D), GREY, 1.1)
-    words = [(*place, tick_text(contours[i].level, 4)) for i, place in places.items()]
+    words = [(*place, texts[i]) for i, place in places.items()]
     return [*lines, marks.labels(theme, words, "middle center", name="iso-loss")]
 
 
-def _broken(line: IsoLoss, place: tuple[float, float] | None, surface: Surface) -> tuple[Floats, Floats]:
-    """The line with a gap around its label and one at its end."""
+def _broken(line: IsoLoss, place: tuple[float, float] | None, text: str, surface: Surface) -> tuple[Floats, Floats]:
+    """The line with a gap as wide as its label on a narrow page, and one at its end."""
     N, D = np.append(line.N, np.nan), np.append(line.D, np.nan)
     if place is not None:
-        near = (_share(N, place[0], surface.N) < GAP) & (_share(D, place[1], surface.D) < GAP)
+        half = 0.006 + 0.0055 * len(text)
+        near = (_share(N, place[0], surface.N) < half) & (_share(D, place[1], surface.D) < half)
         N, D = np.where(near, np.nan, N), np.where(near, np.nan, D)
     return N, D
 
@@ -109,7 +111,7 @@ def _label_places(surface: Surface, contours: tuple[IsoLoss, ...]) -> dict[int, 
 
 def _apart(N: float, D: float, other: tuple[float, float], surface: Surface) -> bool:
     across, up = _share(np.asarray(N), other[0], surface.N), _share(np.asarray(D), other[1], surface.D)
-    return bool(across > 3 * GAP or up > APART)
+    return bool(across > 2 * APART or up > APART)
 
 
 def _iso_flop(theme: Theme, surface: Surface) -> list[Part]:

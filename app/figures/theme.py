@@ -1,7 +1,8 @@
 """The look of every figure: fonts, sizes, margins, grid. A theme is a value.
 
-``WEB`` leaves text, background and grid to the page, whose front end recolours them at once when the reader switches
-between light and dark. ``LIGHT``, ``DARK`` and ``PAPER`` carry their own colours, for reports and downloads.
+``WEB`` leaves background and grid to Streamlit's own theme of Plotly and everything in ink to ``STYLE``, so a figure
+follows at once, without being drawn again, when the reader switches between light and dark. ``LIGHT``, ``DARK`` and
+``PAPER`` carry their own colours, for reports and downloads.
 """
 
 from __future__ import annotations
@@ -14,8 +15,15 @@ import plotly.graph_objects as go
 
 from app.figures.palette import DARK_PAGE, LIGHT_PAGE
 
-PAGE_INK = "#000036"
-"""Replaced by the page's text colour in Streamlit's front end, where a trace does not inherit the font's colour."""
+INK = "#010203"
+"""A colour that nothing else has: what is drawn in it takes the colour of the page's text through ``STYLE``."""
+
+STYLE = """
+.js-plotly-plot text { fill: currentColor !important; }
+.js-plotly-plot [style*="stroke: rgb(1, 2, 3)"] { stroke: currentColor !important; }
+.js-plotly-plot [style*="fill: rgb(1, 2, 3)"] { fill: currentColor !important; }
+"""
+"""Style sheet of a page that shows figures in ``WEB``. Streamlit's own grey for their text is too pale on white."""
 
 SANS = "Source Sans 3, Source Sans Pro, Helvetica Neue, Arial, sans-serif"
 WEB_WIDTH = 760
@@ -43,8 +51,8 @@ class Theme:
 
     @property
     def text(self) -> str:
-        """A colour for text inside traces, which do not inherit the font's."""
-        return self.ink or PAGE_INK
+        """The colour of lines that stand out as text does."""
+        return self.ink or INK
 
     @property
     def small(self) -> float:
@@ -87,7 +95,9 @@ def compose(
     Zoom and hidden traces survive a redraw of the figure of the same name. Everything is checked once, at the end:
     adding part by part costs three times as long.
     """
-    margin = {"l": 64, "r": 24, "t": 16, "b": 52} if theme.width is None else {"l": 48, "r": 16, "t": 8, "b": 38}
+    margin = {"l": 64, "r": 24, "t": 16, "b": 52, "pad": 0}
+    if theme.width is not None:
+        margin |= {"l": 48, "r": 16, "t": 8, "b": 38}
     base: dict[str, Any] = {
         "height": height if theme.width is None else round(theme.width * height / WEB_WIDTH),
         "uirevision": name,
