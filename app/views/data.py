@@ -29,6 +29,8 @@ def about(table: TableInfo) -> None:
             manage(table)
     if table.provenance:
         st.caption(plain(table.provenance))
+    if st.session_state.pop("known_table", "") == table.id:
+        st.info(f"The same bytes were here already, as {plain(table.name)}.", icon=":material/info:")
     for note in table.notes:
         st.info(plain(note), icon=":material/info:")
 

@@ -18,6 +18,7 @@ from engine.errors import PlannerError
 from engine.fitting.result import FitWarning
 from engine.quantities import power10
 
+_MARKDOWN = re.compile(r"[\\`*_\[\]<>$~|]|:(?=[a-zA-Z])|^[#+-](?=\s)|(?<=^\d)[.)](?=\s)")
 _EXPONENT = re.compile(r"(?<=[\d.)])e([+-]\d+)")
 _RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
@@ -52,7 +53,7 @@ def plural(count: int, noun: str) -> str:
 
 def plain(text: str) -> str:
     """Text of a user's that Markdown leaves as it is."""
-    return "".join("\\" + c if c in r"\`*_{}[]<>()#+-.!|~$:&^" else c for c in text.replace("\n", " "))
+    return _MARKDOWN.sub(lambda m: "\\" + m[0], text.replace("\n", " "))
 
 
 CSS = """<style>

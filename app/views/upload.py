@@ -8,6 +8,7 @@ import streamlit as st
 
 from app.views.parts import sentences
 from app.views.state import open_table
+from engine.errors import PlannerError
 from engine.store import export, tables
 from engine.store.database import Database
 from engine.store.uploads import MAX_UPLOAD_BYTES
@@ -44,10 +45,20 @@ def _file(db: Database, key: str) -> None:
     )
     if sent is None:
         return
-    with sentences(), st.spinner("Reading the file"):
-        found = tables.parts(sent.getvalue(), sent.name)
-        if len(found) < 2:
-            _import(db, lambda: tables.add(db, sent.getvalue(), sent.name))
+    refused = st.session_state.setdefault("refused_files", {})
+    if sent.file_id in refused:
+        st.error(refused[sent.file_id], icon=":material/error:")
+        return
+    found: tuple[str, ...] = ()
+    try:
+        with st.spinner("Reading the file"):
+            found = tables.parts(sent.getvalue(), sent.name)
+            if len(found) < 2:
+                _import(db, lambda: tables.add(db, sent.getvalue(), sent.name))
+    except PlannerError as error:
+        # Said again on every run while the file lies in the box, without reading it again.
+        refused[sent.file_id] = str(error)
+        st.error(str(error), icon=":material/error:")
     if len(found) > 1:
         part = st.selectbox(f"{sent.name} holds {len(found)} tables: which one?", found, key=f"part_{key}")
         if st.button("Add this table", type="primary", key=f"add_{key}"):
@@ -72,5 +83,6 @@ def _paste(db: Database, key: str) -> None:
 def _import(db: Database, add: Callable[[], tables.TableInfo]) -> None:
     table = add()
     st.session_state["uploads"] += 1
+    st.session_state["known_table"] = table.id if table.known else ""
     open_table(table.id)
     st.rerun()

@@ -1,0 +1,83 @@
+"""Pages without a browser: each test has a workspace of its own with the bundled tables, and empty caches."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+import streamlit as st
+from streamlit.testing.v1 import AppTest
+
+import app
+from app import workspace
+from app.bundled import load_bundled
+from engine.fitting import FitSpec, fit
+from engine.store import results, snapshots, tables
+from engine.store.database import Database, memory
+
+MAIN = Path(app.__file__).with_name("main.py")
+Open = Callable[..., AppTest]
+
+
+@pytest.fixture
+def db() -> Iterator[Database]:
+    """A workspace that pages see, with nothing in it."""
+    st.cache_data.clear()
+    st.cache_resource.clear()
+    with memory() as database, workspace.registered(database):
+        yield database
+
+
+@pytest.fixture
+def demo(db: Database) -> Database:
+    """A workspace with the bundled tables."""
+    load_bundled(db)
+    return db
+
+
+@pytest.fixture
+def open_page(db: Database) -> Open:
+    """Opens a page by name with the query of its link: ``open_page("plan", fit=hash, budget="1e20")``."""
+
+    def opened(name: str, **query: str) -> AppTest:
+        at = AppTest.from_file(MAIN, default_timeout=30)
+        at.query_params.update(query)
+        at.switch_page(f"views/{name}.py")
+        return at.run()
+
+    return opened
+
+
+@pytest.fixture
+def jets(demo: Database) -> str:
+    """The hash of a saved fit of the first demo table, without refits beyond what intervals need."""
+    table = tables.all(demo)[0]
+    snapshot = snapshots.take(demo, table.id)
+    made = fit(FitSpec(bootstrap=60), snapshots.runs(demo, snapshot), snapshot=snapshot.hash)
+    return results.save_fit(demo, made, name="Jets", table_id=table.id)
+
+
+def grid(rows: int = 5) -> bytes:
+    """A table that a law fits well: ``rows`` x ``rows`` runs of E + A/N^0.3 + B/D^0.3 with E = 1.5."""
+    lines = ["N,D,loss"]
+    for i in range(rows):
+        for j in range(rows):
+            n, d = 10.0 ** (6 + 0.6 * i), 10.0 ** (8 + 0.6 * j)
+            lines.append(
+                f"{n:.6g},{d:.6g},{1.5 + 60 * n**-0.3 + 400 * d**-0.35 + 0.001 * ((i * 7 + j * 3) % 5 - 2):.6f}"
+            )
+    return "\n".join(lines).encode()
+
+
+def said(at: AppTest) -> str:
+    """Every sentence of the page that says what is wrong or in doubt."""
+    return "\n".join(str(e.value) for group in (at.error, at.warning, at.info) for e in group)
+
+
+def told(at: AppTest) -> str:
+    """Every error of the page; fails where the page raised what nobody can put right."""
+    text = "\n".join(str(e.value) for e in at.error)
+    assert "Something went wrong" not in text, text
+    assert not at.exception, at.exception
+    return text

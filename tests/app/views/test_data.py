@@ -1,0 +1,155 @@
+"""The Data page: what comes in, what its columns mean, which rows count."""
+
+from __future__ import annotations
+
+import io
+
+import pandas as pd
+import pytest
+
+from engine.store import tables
+from engine.store.database import Database
+from tests.app.views.conftest import Open, grid, said, told
+from tests.app.views.test_pages import upload
+
+
+def test_the_same_bytes_twice_are_one_table(db: Database, open_page: Open) -> None:
+    at = upload(open_page("data"), grid(), "one.csv")
+    at = upload(at, grid(), "two.csv")
+    assert told(at) == ""
+    assert [t.name for t in tables.all(db)] == ["one.csv"]
+    assert "were here already, as one" in said(at)
+
+
+def test_a_paste_becomes_a_table(db: Database, open_page: Open) -> None:
+    at = open_page("data")
+    at.text_area[0].set_value("N\tD\tloss\n1e6\t2e7\t3.4\n4e6\t2e7\t3.1\n")
+    next(b for b in at.button if b.label == "Add these cells").click().run()
+    assert told(at) == ""
+    (table,) = tables.all(db)
+    assert table.rows == 2
+    assert tables.roles(db, table.id).N == "N"
+
+
+def workbook(*sheets: str) -> bytes:
+    out = io.BytesIO()
+    with pd.ExcelWriter(out, engine="openpyxl") as book:
+        for i, name in enumerate(sheets):
+            pd.DataFrame({"N": [1e6 * (i + 1)], "D": [2e7], "loss": [3.4]}).to_excel(book, sheet_name=name, index=False)
+    return out.getvalue()
+
+
+def test_a_workbook_with_two_sheets_asks_which(db: Database, open_page: Open) -> None:
+    at = upload(open_page("data"), workbook("first", "second"), "book.xlsx")
+    assert told(at) == ""
+    assert tables.all(db) == []
+    choice = next(s for s in at.selectbox if "which one" in s.label)
+    choice.select("second").run()
+    next(b for b in at.button if b.label == "Add this table").click().run()
+    assert [t.name for t in tables.all(db)] == ["book.xlsx · second"]
+
+
+def test_text_is_converted_only_after_a_tick(db: Database, open_page: Open) -> None:
+    table = tables.add(db, b"params,tokens,loss\n1M,20M,3.4\n4M,20M,3.1\n16M,80M,2.8\n", "suffix.csv")
+    at = open_page("data", table=table.id)
+    assert tables.roles(db, table.id).N is None
+    tick = at.checkbox(key=f"convert_{table.id}_params")
+    assert "3 cells change" in tick.label
+    tick.check().run()
+    assert told(at) == ""
+    roles = tables.roles(db, table.id)
+    assert (roles.N, roles.conversions) == ("params", {"params": "suffix"})
+    at.checkbox(key=f"convert_{table.id}_params").uncheck().run()
+    assert tables.roles(db, table.id).N is None
+
+
+def test_a_refused_mapping_is_said_and_taken_back(db: Database, open_page: Open) -> None:
+    table = tables.add(db, grid(), "grid.csv")
+    at = open_page("data", table=table.id)
+    at.selectbox(key=f"role_{table.id}_D").set_value("N").run()
+    assert "mapped to both" in told(at)
+    assert at.selectbox(key=f"role_{table.id}_D").value == "D"
+    assert tables.roles(db, table.id).D == "D"
+
+
+def test_metrics_have_a_direction(db: Database, open_page: Open) -> None:
+    table = tables.add(db, b"N,D,loss,q\n1,2,3,4\n5,6,7,8\n", "q.csv")
+    at = open_page("data", table=table.id)
+    at.multiselect(key=f"metrics_min_{table.id}").set_value(["q"]).run()
+    assert [(m.column, m.direction) for m in tables.roles(db, table.id).metrics] == [("q", "min")]
+    at.multiselect(key=f"metrics_max_{table.id}").set_value(["q"]).run()
+    assert [(m.column, m.direction) for m in tables.roles(db, table.id).metrics] == [("q", "max")]
+    assert told(at) == ""
+
+
+def test_the_compute_rule_is_saved(db: Database, open_page: Open) -> None:
+    table = tables.add(db, grid(), "grid.csv")
+    at = open_page("data", table=table.id)
+    at.button_group(key=f"rule_{table.id}").set_value("6npND").run()
+    at.number_input(key=f"n_p_{table.id}").set_value(40.0).run()
+    assert tables.roles(db, table.id).compute.per_pair == 240
+    at.button_group(key=f"rule_{table.id}").set_value("formula").run()
+    at.text_input(key=f"formula_{table.id}").set_value("6*N*D + 2*N*").run()
+    assert "6*N*D + 2*N*" in told(at)
+    at.text_input(key=f"formula_{table.id}").set_value("8*N*D").run()
+    assert told(at) == ""
+    assert tables.roles(db, table.id).compute.formula == "8*N*D"
+
+
+def test_a_table_is_renamed_deleted_and_restored(db: Database, open_page: Open) -> None:
+    table = tables.add(db, grid(), "grid.csv")
+    at = open_page("data", table=table.id)
+    next(t for t in at.text_input if t.label == "Name").set_value("My grid")
+    next(b for b in at.button if b.label == "Rename").click().run()
+    assert tables.get(db, table.id).name == "My grid"
+    at.button(key=f"delete_{table.id}").click().run()
+    assert tables.all(db) == []
+    at.button(key=f"restore_{table.id}").click().run()
+    assert told(at) == ""
+    assert [t.name for t in tables.all(db)] == ["My grid"]
+
+
+def test_demo_tables_cannot_be_changed(demo: Database, open_page: Open) -> None:
+    table = tables.all(demo)[0]
+    at = open_page("data", table=table.id)
+    assert at.selectbox(key=f"role_{table.id}_N").disabled
+    assert not [b for b in at.button if b.label in ("Rename", "Delete this table")]
+
+
+@pytest.mark.parametrize("show", ["Columns", "Runs", "Rows"])
+def test_a_filter_counts_in_every_part(db: Database, open_page: Open, show: str) -> None:
+    table = tables.add(db, grid(), "grid.csv")
+    at = open_page("data", table=table.id, show=show, where="N < 1e7")
+    assert told(at) == ""
+    assert at.text_input(key="where_box").value == "N < 1e7"
+    text = " ".join(str(c.value) for c in at.caption)
+    if show == "Runs":
+        assert "10 runs of 25 rows" in text
+    if show == "Rows":
+        assert "of 10" in text
+
+
+def test_a_range_becomes_a_condition(db: Database, open_page: Open) -> None:
+    table = tables.add(db, grid(), "grid.csv")
+    at = open_page("data", table=table.id, show="Rows")
+    next(t for t in at.text_input if t.label == "From").set_value("5M")
+    next(b for b in at.button if b.label == "Add this range").click().run()
+    assert told(at) == ""
+    assert at.query_params["where"] == '"N" >= 5000000'
+
+
+def test_withdrawn_rows_come_back(db: Database, open_page: Open) -> None:
+    table = tables.add(db, grid(), "grid.csv")
+    tables.withdraw(db, table.id, [3, 4], "diverged")
+    at = open_page("data", table=table.id, show="Runs")
+    assert any("23 runs of 25 rows" in str(c.value) for c in at.caption)
+    next(b for b in at.button if b.label == "Bring all back").click().run()
+    assert told(at) == ""
+    assert tables.withdrawn(db, table.id) == []
+
+
+def test_a_wide_table_stays_usable(db: Database, open_page: Open) -> None:
+    names = [f"x{i}" for i in range(990)]
+    table = tables.add(db, f"N,D,loss,{','.join(names)}\n1e6,1e8,3,{','.join(['1'] * 990)}\n".encode(), "wide.csv")
+    for show in ("Columns", "Rows"):
+        assert told(open_page("data", table=table.id, show=show)) == ""

@@ -1,0 +1,188 @@
+"""Every page empty, with the demo, and from a link; the whole way from a file to a plan."""
+
+from __future__ import annotations
+
+import re
+
+import pandas as pd
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from engine.fitting import FitSpec, fit
+from engine.store import results, snapshots, tables
+from engine.store.database import Database
+from tests.app.views.conftest import Open, grid, said, told
+
+PAGES = ("home", "data", "fit", "explore", "plan")
+TITLES = {"home": "Isoplan"}
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_an_empty_workspace_has_no_error_and_says_what_to_do(open_page: Open, name: str) -> None:
+    at = open_page(name)
+    assert told(at) == ""
+    assert at.title[0].value == TITLES.get(name, name.capitalize())
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_the_bundled_tables_open_on_every_page(demo: Database, open_page: Open, name: str) -> None:
+    assert told(open_page(name)) == ""
+
+
+@pytest.mark.parametrize("name", ["fit", "explore", "plan"])
+def test_a_link_opens_its_fit(jets: str, open_page: Open, name: str) -> None:
+    at = open_page(name, fit=jets)
+    assert told(at) == ""
+    assert at.query_params["fit"] == jets
+
+
+def test_the_demo_is_one_click(demo: Database, open_page: Open) -> None:
+    at = open_page("home")
+    next(b for b in at.button if b.label == "Open the demo").click().run()
+    assert told(at) == ""
+    assert at.title[0].value == "Explore"
+    assert [f.law for f in results.fits(demo)] == ["chinchilla"]
+
+
+@pytest.mark.parametrize("name", ["data", "fit"])
+def test_a_link_whose_table_is_missing_says_so_and_offers_a_box(demo: Database, open_page: Open, name: str) -> None:
+    at = open_page(name, table="0123456789ab")
+    assert "0123456789ab of this link is not in this workspace" in told(at)
+    assert at.file_uploader
+
+
+@pytest.mark.parametrize("name", ["explore", "plan"])
+def test_a_link_whose_fit_is_missing_says_so(demo: Database, open_page: Open, name: str) -> None:
+    assert "0123456789ab of this link is not in this workspace" in told(open_page(name, fit="0123456789ab"))
+
+
+@pytest.mark.parametrize(
+    ("name", "key", "value"),
+    [("plan", "ask", "Nonsense"), ("explore", "show", "Nonsense"), ("explore", "C", "cheap"), ("fit", "seed", "x")],
+)
+def test_an_invalid_value_of_a_link_is_named(jets: str, open_page: Open, name: str, key: str, value: str) -> None:
+    at = open_page(name, fit=jets, **{key: value})
+    assert f"{key} = `{value}`" in said(at)
+    assert told(at) == ""
+
+
+def upload(at: AppTest, content: bytes, name: str) -> AppTest:
+    """Put a file into the box of the Data page."""
+    return at.file_uploader[0].upload(name, content, "text/csv").run()
+
+
+def test_upload_map_fit_plan(db: Database, open_page: Open) -> None:
+    at = upload(open_page("data"), grid().replace(b"loss", b"quality"), "mine.csv")
+    assert told(at) == ""
+    (table,) = tables.all(db)
+    assert (table.name, table.rows) == ("mine.csv", 25)
+    assert at.query_params["table"] == table.id
+
+    at.selectbox(key=f"role_{table.id}_loss").set_value("quality").run()
+    assert told(at) == ""
+    assert tables.roles(db, table.id).loss == "quality"
+
+    at = open_page("fit", table=table.id)
+    at.number_input(key="refits").set_value(80).run()
+    next(b for b in at.button if b.label == "Fit").click().run()
+    assert told(at) == ""
+    (saved,) = results.fits(db)
+    assert at.query_params["fit"] == saved.hash
+    direct = fit(results.fit(db, saved.hash).spec, snapshots.runs(db, snapshots.get(db, saved.snapshot_hash)))
+    assert direct.theta.tolist() == results.fit(db, saved.hash).theta.tolist()
+    assert direct.values["E"] == pytest.approx(1.5, abs=0.05)
+
+    at = open_page("plan", fit=saved.hash, budget="1e18")
+    assert told(at) == ""
+    assert "10¹⁸ FLOPs" in sentence(at)
+    next(b for b in at.button if b.label == "Save the plan").click().run()
+    assert [p.fit_hash for p in results.plans(db)] == [saved.hash]
+
+
+def sentence(at: AppTest) -> str:
+    """The answer of the Plan page."""
+    return next(str(m.value) for m in at.markdown if str(m.value).startswith("#### "))
+
+
+def predicted(at: AppTest) -> float:
+    found = re.search(r"expected loss ([\d.]+)", sentence(at))
+    assert found, sentence(at)
+    return float(found[1])
+
+
+def test_a_larger_budget_predicts_a_lower_loss(jets: str, open_page: Open) -> None:
+    at = open_page("plan", fit=jets, budget="1e14")
+    small = predicted(at)
+    at.text_input(key="budget").set_value("30 PFLOP").run()
+    assert told(at) == ""
+    assert predicted(at) < small
+
+
+def test_a_budget_in_hours_says_how_it_was_read(jets: str, open_page: Open) -> None:
+    at = open_page("plan", fit=jets, budget="200 H200 hours")
+    assert told(at) == ""
+    assert any("H200" in str(c.value) and "40 %" in str(c.value) for c in at.caption)
+
+
+def test_explore_moves_with_its_slider(jets: str, open_page: Open) -> None:
+    at = open_page("explore", fit=jets)
+    before = {m.label: m.value for m in at.metric}
+    slider = at.select_slider(key="C")
+    slider.set_value(slider.options[-1]).run()
+    after = {m.label: m.value for m in at.metric}
+    assert told(at) == ""
+    assert before.keys() == after.keys()
+    assert float(after["L* [loss]"]) < float(before["L* [loss]"])
+
+
+@pytest.mark.parametrize("view", ["Surface", "Iso-FLOP", "Frontier"])
+def test_every_view_of_explore_draws_for_a_budget_and_a_target(jets: str, open_page: Open, view: str) -> None:
+    for at in ("Budget", "Target"):
+        page = open_page("explore", fit=jets, show=view, at=at)
+        assert told(page) == ""
+        assert len(page.get("plotly_chart")) == 1
+
+
+def test_published_laws_plan_without_intervals(demo: Database, open_page: Open) -> None:
+    at = open_page("plan")
+    names = at.selectbox(key="fit_choice").options
+    chosen = next(n for n in names if "Table 1" in n and "published" in n)
+    at.selectbox(key="fit_choice").select(chosen).run()
+    assert told(at) == ""
+    assert "without the correlations of its parameters" in said(at)
+
+
+@pytest.mark.parametrize("law", ["power-N", "power-D", "power-C", "isoflop"])
+def test_every_law_fits_shows_and_plans(demo: Database, open_page: Open, law: str) -> None:
+    table = next(t for t in tables.all(demo) if t.name.startswith("Recommender, iso-FLOP"))
+    at = open_page("fit", table=table.id, law=law, refits="30")
+    next(b for b in at.button if b.label == "Fit").click().run()
+    assert told(at) == ""
+    fit_hash = at.query_params["fit"]
+    for name in ("explore", "plan"):
+        assert told(open_page(name, fit=fit_hash)) == ""
+    ask = open_page("plan", fit=fit_hash, ask="Target", target="9.9")
+    assert "FLOPs" in sentence(ask) or "parameters" in sentence(ask) or "samples" in sentence(ask)
+
+
+def test_a_metric_where_larger_is_better_is_fitted(demo: Database, open_page: Open) -> None:
+    at = open_page("fit", table=tables.all(demo)[0].id, y="R_top", objective="ols", refits="30")
+    next(b for b in at.button if b.label == "Fit").click().run()
+    assert told(at) == ""
+    assert results.fit(demo, at.query_params["fit"]).data.direction == "max"
+
+
+def test_a_fit_is_rebuilt_after_rows_were_appended(db: Database, open_page: Open) -> None:
+    table = tables.add(db, grid(), "grid.csv")
+    at = open_page("fit", table=table.id, refits="40")
+    next(b for b in at.button if b.label == "Fit").click().run()
+    tables.append(db, table.id, pd.DataFrame({"N": [1e7] * 10, "D": [1e9] * 10, "loss": [2.5] * 10}))
+    (saved,) = results.fits(db)
+    assert "to the last digit" in results.rebuild(db, saved.hash)
+    assert told(open_page("fit", table=table.id, fit=saved.hash)) == ""
+
+
+def test_the_page_fits_what_the_terminal_fits(jets: str, demo: Database) -> None:
+    saved = results.fit(demo, jets)
+    runs = snapshots.runs(demo, snapshots.get(demo, saved.data.snapshot))
+    assert fit(FitSpec(bootstrap=60), runs).theta.tolist() == saved.theta.tolist()

@@ -1,0 +1,45 @@
+"""Text on pages: numbers for people, and names that Markdown must not read."""
+
+from __future__ import annotations
+
+import pytest
+
+from app.views.parts import chosen_rows, number, plain, plural, powers
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(0, "0"), (0.5, "0.5"), (1234.6, "1,235"), (2e10, "2.00 × 10¹⁰"), (1e-5, "10⁻⁵"), (-3.25, "-3.25")],
+)
+def test_numbers(value: float, text: str) -> None:
+    assert number(value) == text
+
+
+def test_numbers_with_an_exponent_become_powers() -> None:
+    assert powers("(1.28 ± 0.3)e+04 to 2e-12, never") == "(1.28 ± 0.3) × 10⁴ to 2 × 10⁻¹², never"
+
+
+def test_counts() -> None:
+    assert [plural(n, "run") for n in (0, 1, 1000)] == ["0 runs", "1 run", "1,000 runs"]
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("n_p", r"n\_p"),
+        ("# loss", r"\# loss"),
+        ("1. run", r"1\. run"),
+        ("<b>x</b>", r"\<b\>x\</b\>"),
+        (":red[x]", r"\:red\[x\]"),
+        ("68 %: 1.5 - 2", "68 %: 1.5 - 2"),
+        ("a\nb", "a b"),
+    ],
+)
+def test_markdown_is_left_as_text(text: str, shown: str) -> None:
+    assert plain(text) == shown
+
+
+def test_chosen_rows() -> None:
+    points = [{"customdata": [4.0, 1e9]}, {"customdata": 2}, {"customdata": None}, {}, {"customdata": [4.0]}]
+    assert chosen_rows({"selection": {"points": points}}) == [2, 4]
+    assert chosen_rows(None) == []
