@@ -128,7 +128,7 @@ def _parameters(card: _Card, spec: FitSpec) -> tuple[Parameter, ...]:
             card.parameters[name].se,
             _interval(card.parameters[name].ci68),
             _interval(card.parameters[name].ci95),
-            name in spec.fixed,
+            name in spec.fixed or (bool(card.resamples) and card.parameters[name].se is None),
         )
         for name in law.names
     )

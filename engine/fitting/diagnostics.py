@@ -133,7 +133,7 @@ def _rows(s: Sample, theta: Floats) -> Iterator[FitWarning]:
     if below.size:
         yield FitWarning(
             "below-floor",
-            f"{below.size} runs are better than the fitted floor {s.sign * floor:.4g} "
+            f"{below.size} of {len(s)} runs lie beyond the fitted floor {s.sign * floor:.4g} "
             f"({_named(s, below)}): the floor is too high for them, "
             "or their values are of another kind; check these runs.",
         )

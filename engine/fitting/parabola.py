@@ -149,6 +149,12 @@ def _budgets(s: Sample) -> list[Budget]:
         u, log_c = (x - centre) / half, float(np.mean(np.log(s.columns["C"][index])))
         y = np.log(s.y[index]) if log else s.y[index]
         out.append(Budget(float(b), index, centre, half, u, y, log_c, _samples(s, index, u, log_c, centre, half)))
+    if len(out) < 2:
+        total = len(np.unique(nominal[~np.isnan(nominal)]))
+        raise PlannerError(
+            f"Law isoflop needs at least two budgets with three model sizes each: {len(out)} of {total} "
+            f"{'budget has' if total == 1 else 'budgets have'} them; map the budget column, or use the law chinchilla."
+        )
     return out
 
 
@@ -230,12 +236,6 @@ def _resamples(s: Sample, spec: FitSpec, groups: list[Budget], progress: Progres
 
 
 def _enough(s: Sample, groups: list[Budget], found: Minima) -> None:
-    all_ = np.unique(s.columns["budget"][~np.isnan(s.columns["budget"])])
-    if len(groups) < 2:
-        raise PlannerError(
-            f"Law isoflop needs at least two budgets with three model sizes each: {len(groups)} of {len(all_)} budgets "
-            "have them; map the budget column, or use the law chinchilla."
-        )
     located = int(found.located.sum())
     need = 3 if s.sign < 0 or np.any(s.y <= 0) else 2
     if located < need:

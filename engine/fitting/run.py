@@ -43,7 +43,7 @@ def fit(spec: FitSpec, runs: Runs, *, snapshot: str = "", where: str = "", progr
 def parameters(spec: FitSpec, theta: Floats, resamples: Floats, held: tuple[str, ...]) -> tuple[Parameter, ...]:
     """Best fit, standard error and intervals of every parameter that is not ``held``, from (p,) and (r, p) values."""
     return tuple(
-        Parameter(name, float(value), fixed=True) if name in spec.fixed else parameter(name, float(value), draws, spec)
+        Parameter(name, float(value), fixed=True) if name in held else parameter(name, float(value), draws, spec)
         for name, value, draws in zip(spec.formula.names, theta, resamples.T, strict=True)
     )
 

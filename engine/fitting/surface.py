@@ -24,10 +24,10 @@ def surface(s: Sample, progress: Progress | None = None) -> Estimate:
     if s.spec.bootstrap:
         found = refits(p, optimum, lambda i, j: counts(len(s), s.spec.seed, i, j), s.spec.bootstrap, progress)
         resamples = p.external(found)
-    return Estimate(p.external(optimum.theta), optimum.value, resamples, _others(s, p, optimum))
+    return Estimate(p.external(optimum.theta), optimum.value, resamples, others(s, p, optimum))
 
 
-def _others(s: Sample, p: Problem, optimum: Optimum) -> tuple[FitWarning, ...]:
+def others(s: Sample, p: Problem, optimum: Optimum) -> tuple[FitWarning, ...]:
     """A distinct optimum within the margin, as a warning."""
     best = p.external(optimum.theta)
     for theta, value in zip(optimum.others, optimum.other_values, strict=True):

@@ -12,6 +12,8 @@ from engine.fitting.result import Fit, Interval, Parameter
 Row = dict[str, Any]
 LOPSIDED = 1.5
 """Upper over lower error beyond which both are shown."""
+HEAVY = 2.0
+"""Standard error over half the 68 % interval beyond which the interval is shown: few wild draws made the error."""
 
 
 def rows(fit: Fit) -> list[Row]:
@@ -52,7 +54,8 @@ def plus_minus(value: float, error: float | None, ci68: Interval | None = None) 
     down, up = (value - ci68[0], ci68[1] - value) if ci68 else (error, error)
     if up > 0 and math.isinf(up):
         return f"{number(value, 3)} (68 %: above {number(value - down, 3)})"
-    if min(up, down) <= 0 or not LOPSIDED > up / down > 1 / LOPSIDED:
+    tails = 2 * error / (up + down) if up + down > 0 else 1.0
+    if min(up, down) <= 0 or not LOPSIDED > up / down > 1 / LOPSIDED or tails > HEAVY:
         sides = [x for x in (up, down) if x > 0 and math.isfinite(x)]
         return _scaled([value, up, -down], min(sides)) if sides else number(value)
     return _scaled([value, error], error)

@@ -1,0 +1,86 @@
+"""Published and independent fits of real tables (they lie beside the checkout; users do not have them)."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from engine.fitting import FitSpec, fit
+from engine.fitting.result import Fit
+from engine.fitting.spec import ObjectiveName
+from tests.engine.fitting.tables import make_runs
+
+
+def table(shared: Path, entry: dict[str, Any]) -> pd.DataFrame:
+    """The rows of a reference fit; its filter is a query, or words for two tables."""
+    frame = pd.read_csv(shared / "runs" / entry["file"])
+    if entry["filter"] == "all rows":
+        return frame
+    if entry["filter"].startswith("row with the lowest loss"):
+        return frame.loc[frame.groupby(["N", "D"]).loss.idxmin()]
+    if entry["filter"].startswith("mean loss over seeds"):
+        cells = ["width", "n_hidden", "N", "D", "iso_C"]
+        return frame.fillna({"iso_C": 0}).groupby(cells).loss.mean().reset_index()
+    return frame.query(entry["filter"])
+
+
+def epoch(shared: Path, kept: bool = True, **spec: Any) -> Fit:
+    frame = pd.read_csv(shared / "runs" / "chinchilla_epoch.csv")
+    frame = frame[frame.epoch_kept_240 == 1] if kept else frame
+    return fit(FitSpec(**spec), make_runs({k: frame[k].to_numpy() for k in ("N", "D", "loss")}))
+
+
+def test_every_reference_fit_is_reached_from_a_cold_start(shared: Path) -> None:
+    entries = json.loads((shared / "runs" / "reference_fits.json").read_text())["fits"]
+    above = {}
+    for entry in entries:
+        frame = table(shared, entry)
+        assert len(frame) == entry["n"]
+        name: ObjectiveName = "huber-log" if entry["objective"] == "huber_log_sum" else "ols"
+        runs = make_runs({k: frame[k].to_numpy() for k in ("N", "D", "loss")})
+        found = fit(FitSpec(objective=name, bootstrap=0), runs)
+        ratio = (found.objective or np.inf) / entry["objective_value"]
+        if not ratio <= 1 + 1e-6:
+            above[entry["file"], entry["filter"], name] = ratio
+    assert len(entries) >= 30
+    assert above == {}
+
+
+def test_epoch_table_gives_the_published_fit_and_errors(shared: Path) -> None:
+    found = epoch(shared)
+    p = {x.name: x for x in found.parameters}
+    assert found.objective == pytest.approx(0.0010182740178, rel=1e-9)
+    published = {"E": 1.8172, "A": 477.83, "B": 2143.4, "alpha": 0.34731, "beta": 0.36717}
+    assert {k: p[k].value for k in p} == pytest.approx(published, rel=1e-3)
+    errors = {"alpha": 0.0157, "beta": 0.0208, "E": 0.0256}
+    assert {k: p[k].se for k in errors} == pytest.approx(errors, rel=0.15)
+    assert found.n == 240
+    assert {w.code for w in found.warnings} == {"outliers", "rounded"}
+
+
+def test_vanishing_delta_gives_the_published_absolute_deviations_fit(shared: Path) -> None:
+    found = epoch(shared, delta=1e-9, bootstrap=0)
+    published = {"E": 1.8169, "A": 482.0, "B": 2085.4, "alpha": 0.3478, "beta": 0.3659}
+    assert {p.name: p.value for p in found.parameters} == pytest.approx(published, rel=2e-4)
+    assert (found.objective or 0) / 1e-9 == pytest.approx(1.12949465, rel=1e-6)
+
+
+def test_all_245_rows_are_told_from_the_240(shared: Path) -> None:
+    found = epoch(shared, kept=False, bootstrap=0)
+    assert found.objective == pytest.approx(0.0018260105231, rel=1e-9)
+    assert found.values["beta"] == pytest.approx(0.4530493, rel=1e-5)
+    outliers = next(w.text for w in found.warnings if w.code == "outliers")
+    assert all(f"row {i}" in outliers for i in range(4))
+
+
+def test_a_floor_at_zero_is_found_exactly_and_said(shared: Path) -> None:
+    frame = pd.read_csv(shared / "runs" / "scalebench_lr_bsz.csv")
+    frame = frame.loc[frame.groupby(["N", "D"]).loss.idxmin()]
+    found = fit(FitSpec(bootstrap=60), make_runs({k: frame[k].to_numpy() for k in ("N", "D", "loss")}))
+    assert found.values["E"] == 0.0
+    assert "do not require a floor" in next(w.text for w in found.warnings if w.code == "floor-zero")
