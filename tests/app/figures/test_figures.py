@@ -1,0 +1,453 @@
+"""What the figures show: traces, axes, labels, bands, hover, words, sizes."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from app.figures import dots, frontier, isoflop, marks, one_axis, plan, residuals, surface, words
+from app.figures import runs as overview
+from app.figures.drawing import Drawing
+from app.figures.palette import ACCENT, COMPUTE, PLAN
+from app.figures.theme import DARK, INK, LIGHT, STYLE, WEB, Theme, paper
+from engine.fitting import Fit, FitSpec
+from engine.fitting.residuals import compare
+from engine.fitting.residuals import residuals as residuals_of
+from engine.planning import plan_budget, plan_target
+from engine.planning.contours import iso_loss
+from engine.planning.curves import (
+    Picture,
+    frontier_curve,
+    isoflop_curves,
+    one_axis_curve,
+    plan_curve,
+)
+from engine.planning.curves import surface as surface_of
+from engine.planning.target import floor_of
+from engine.schema import Roles, Runs
+from tests.app.figures.conftest import MakeFit
+
+POWER = FitSpec(law="power", axis="D", bootstrap=100)
+
+
+def traces(drawing: Drawing, **wanted: Any) -> list[Any]:
+    """The traces of a figure whose attributes are those wanted."""
+    return [t for t in drawing.figure.data if all(getattr(t, k, None) == v for k, v in wanted.items())]
+
+
+def texts(drawing: Drawing) -> str:
+    return " ".join(str(a.text) for a in drawing.figure.layout.annotations)
+
+
+def everything(fit: Fit, power: Fit, runs: Runs) -> dict[str, Callable[[Theme], Drawing]]:
+    s, path, curve = surface_of(fit), frontier_curve(fit), one_axis_curve(power)
+    found, budget, target = residuals_of(fit, runs), plan_budget(fit, 1e22), plan_target(fit, 2.1)
+    curves, floor = isoflop_curves(fit), floor_of(fit)
+    return {
+        "surface": lambda theme: surface.draw(s, runs, plan=budget, theme=theme),
+        "isoflop": lambda theme: isoflop.draw(curves, runs, path=path, theme=theme),
+        "frontier": lambda theme: frontier.draw(path, runs, floor=floor, theme=theme),
+        "one axis": lambda theme: one_axis.draw(curve, runs, theme=theme),
+        "residuals": lambda theme: residuals.draw(found, runs, theme=theme),
+        "runs": lambda theme: overview.draw(runs, theme=theme),
+        "plan of a budget": lambda theme: plan.draw(budget, plan_curve(budget, fit), runs, theme=theme),
+        "plan of a target": lambda theme: plan.draw(target, plan_curve(target, fit), runs, floor, theme),
+    }
+
+
+@pytest.fixture
+def power(make_fit: MakeFit) -> Fit:
+    return make_fit(spec=POWER, theta=[1.9, 3e8, 0.4])
+
+
+@pytest.mark.parametrize("theme", [WEB, LIGHT, DARK, paper(85)])
+def test_every_figure_is_valid_small_named_and_described(fit: Fit, power: Fit, runs: Runs, theme: Theme) -> None:
+    for name, draw in everything(fit, power, runs).items():
+        drawing = draw(theme)
+        sent = drawing.figure.to_json()
+        assert len(sent) < 200_000, name
+        assert json.loads(sent)["data"], name
+        assert 40 < len(drawing.alt) < 500, name
+        assert any(c.isdigit() for c in drawing.alt), name
+        assert "<" not in drawing.alt, name
+        assert len(drawing.data) > 3, name
+        assert drawing.name.replace("-", "").isalpha(), name
+        assert drawing.figure.layout.uirevision, name
+        assert drawing.figure.layout.height > 100, name
+
+
+def test_every_figure_is_built_fast_enough_for_a_slider(fit: Fit, power: Fit, runs: Runs) -> None:
+    for name, draw in everything(fit, power, runs).items():
+        draw(WEB)
+        spent = []
+        for _ in range(5):
+            start = time.perf_counter()
+            draw(WEB)
+            spent.append(time.perf_counter() - start)
+        assert min(spent) < 0.06, name
+
+
+def test_the_page_recolours_text_and_ink(fit: Fit) -> None:
+    drawing = frontier.draw(frontier_curve(fit))
+    assert drawing.figure.layout.font.color is None
+    assert drawing.figure.layout.paper_bgcolor is None
+    r, g, b = (int(INK[i : i + 2], 16) for i in (1, 3, 5))
+    assert f"stroke: rgb({r}, {g}, {b})" in STYLE
+    assert f"fill: rgb({r}, {g}, {b})" in STYLE
+    assert any(t.line.color == INK for t in drawing.figure.data)
+    assert all(t.line.color != INK for t in frontier.draw(frontier_curve(fit), theme=DARK).figure.data)
+
+
+def test_a_printed_figure_has_the_width_that_was_asked_for(fit: Fit) -> None:
+    for width, pixels in ((85, 321), (175, 661)):
+        layout = frontier.draw(frontier_curve(fit), theme=paper(width)).figure.layout
+        assert layout.width == pixels
+        assert layout.font.size == pytest.approx(8 * 96 / 72)
+        assert layout.paper_bgcolor == "#ffffff"
+
+
+class TestSurface:
+    def test_axes_are_logs_over_the_window(self, fit: Fit) -> None:
+        s = surface_of(fit)
+        layout = surface.draw(s).figure.layout
+        assert layout.xaxis.type == layout.yaxis.type == "log"
+        np.testing.assert_allclose(layout.xaxis.range, np.log10([s.N[0], s.N[-1]]))
+        assert "parameters" in layout.xaxis.title.text
+        assert "samples" in layout.yaxis.title.text
+
+    def test_iso_loss_lines_are_where_the_law_has_that_loss(self, fit: Fit) -> None:
+        s = surface_of(fit)
+        lines = iso_loss(s)
+        assert [line.level for line in lines] == list(s.levels)
+        for line in lines:
+            np.testing.assert_allclose(fit.predict({"N": line.N, "D": line.D}), line.level, rtol=2e-3)
+            assert np.all(np.diff(line.N) >= 0)
+
+    def test_contours_carry_their_levels_where_they_lie(self, fit: Fit) -> None:
+        s = surface_of(fit)
+        (labels,) = traces(surface.draw(s), name="iso-loss")
+        assert len(labels.text) >= len(s.levels) - 2
+        for N, D, text in zip(labels.x, labels.y, labels.text, strict=True):
+            assert fit.predict({"N": np.array(N), "D": np.array(D)}) == pytest.approx(float(text), rel=5e-3)
+
+    def test_labels_of_contours_do_not_touch(self, fit: Fit) -> None:
+        s = surface_of(fit)
+        (labels,) = traces(surface.draw(s), name="iso-loss")
+        height = np.log(s.D[-1] / s.D[0])
+        order = np.argsort(labels.y)
+        x, y = np.array(labels.x)[order], np.array(labels.y)[order]
+        touching = (np.diff(np.log(y)) / height < 0.03) & (np.abs(np.diff(np.log(x))) / np.log(s.N[-1] / s.N[0]) < 0.05)
+        assert not touching.any()
+
+    def test_iso_flop_lines_are_coloured_by_compute_and_labelled(self, fit: Fit) -> None:
+        s = surface_of(fit)
+        drawing = surface.draw(s)
+        lines = [t for t in drawing.figure.data if t.hovertemplate and "C = 10" in t.hovertemplate]
+        assert len(lines) == len(s.isoflops)
+        assert lines[0].line.color == COMPUTE[0]
+        assert lines[-1].line.color == COMPUTE[-1]
+        for trace, line in zip(lines, s.isoflops, strict=True):
+            np.testing.assert_allclose(6 * np.asarray(trace.x, float) * np.asarray(trace.y, float), line.C, rtol=1e-5)
+        words = [w for t in traces(drawing, name="iso-FLOP") for w in t.text]
+        assert len(words) == len(s.isoflops)
+        assert sum("FLOPs" in w for w in words) == 1
+
+    def test_lines_are_dashed_and_solid_only_within_the_runs(self, fit: Fit) -> None:
+        s = surface_of(fit)
+        solid = [t for t in traces(surface.draw(s), mode="lines") if t.line.dash == "solid"]
+        assert solid
+        for trace in solid:
+            known = np.isfinite(np.asarray(trace.y, float))
+            assert np.all(np.asarray(trace.x, float)[known] <= s.region["N"][1] * 1.0001)
+            assert np.all(np.asarray(trace.y, float)[known] <= s.region["D"][1] * 1.0001)
+
+    def test_the_trajectory_lies_in_its_bands(self, fit: Fit) -> None:
+        s = surface_of(fit)
+        wide, narrow = (t for t in traces(surface.draw(s), fill="toself"))
+        n = len(s.path.C)
+        assert wide.opacity == marks.TINT95 < narrow.opacity == marks.TINT68
+        assert np.all(np.asarray(wide.x, float)[:n] <= s.path.N)
+        assert np.all(np.asarray(narrow.x, float)[n:][::-1] >= s.path.N)
+
+    def test_hovering_a_run_shows_its_identity_and_roles(self, fit: Fit, runs: Runs) -> None:
+        (shown,) = traces(surface.draw(surface_of(fit), runs), name="runs")
+        assert shown.text[3] == "run 3"
+        assert shown.customdata[3][0] == 103
+        assert "%{text}" in shown.hovertemplate
+        for i, role in enumerate(("N", "D", "C", "loss", "recall@10"), start=1):
+            assert f"{role}  %{{customdata[{i}]" in shown.hovertemplate
+            assert shown.customdata[3][i] == pytest.approx(runs[role][3], rel=1e-6)
+
+    def test_the_region_beyond_the_runs_is_shaded(self, fit: Fit) -> None:
+        s = surface_of(fit)
+        (shape,) = surface.draw(s).figure.layout.shapes
+        assert shape.fillrule == "evenodd"
+        assert str(s.region["N"][0]) in shape.path
+
+    def test_a_plan_is_a_star_at_its_allocation(self, fit: Fit) -> None:
+        asked = plan_budget(fit, 1e21)
+        drawing = surface.draw(surface_of(fit), plan=asked)
+        (star,) = traces(drawing, name="plan")
+        assert star.x[0] == asked.allocation["N"].value
+        assert star.marker.color == PLAN
+        assert "The plan is at N = " in drawing.alt
+
+    def test_a_law_card_without_resamples_and_ranges_has_no_bands(self, make_fit: MakeFit) -> None:
+        drawing = surface.draw(surface_of(make_fit(draws=0, ranges=False)))
+        assert not traces(drawing, fill="toself")
+        assert traces(drawing, name="iso-loss")
+
+
+class TestIsoFlop:
+    def test_a_line_a_budget_and_its_minimum(self, fit: Fit, runs: Runs) -> None:
+        curves = isoflop_curves(fit, (1e19, 1e20, 1e21))
+        drawing = isoflop.draw(curves, runs, path=frontier_curve(fit))
+        (minima,) = traces(drawing, name="minima")
+        np.testing.assert_allclose(minima.x, [c.N_best for c in curves])
+        assert list(minima.marker.color) == [COMPUTE[0], COMPUTE[5], COMPUTE[-1]]
+        assert "D*" in minima.text[0]
+        assert len(traces(drawing, fill="toself")) == 6
+        assert "3 budgets" in drawing.alt
+
+    def test_labels_stand_inside_the_plot(self, fit: Fit) -> None:
+        drawing = isoflop.draw(isoflop_curves(fit))
+        (labels,) = traces(drawing, mode="text")
+        x, y = (np.log10(np.array(v)) for v in (labels.x, labels.y))
+        low, high = drawing.figure.layout.xaxis.range
+        assert np.all((x >= low) & (x <= high))
+        low, high = drawing.figure.layout.yaxis.range
+        assert np.all((y >= low) & (y <= high))
+        assert labels.text[-1].endswith("FLOPs")
+
+    def test_dots_have_the_colour_of_their_budget(self, fit: Fit, budget_runs: Runs) -> None:
+        drawing = isoflop.draw(isoflop_curves(fit, tuple(np.unique(budget_runs["budget"]))), budget_runs)
+        (shown,) = traces(drawing, name="runs")
+        assert shown.marker.cmin == pytest.approx(18)
+        assert shown.marker.cmax == pytest.approx(22)
+        np.testing.assert_allclose(shown.marker.color, np.log10(budget_runs["C"]), rtol=1e-6)
+
+    def test_parabolas_alone(self, budget_runs: Runs) -> None:
+        from engine.fitting.parabola import parabolas
+
+        found = parabolas(budget_runs, FitSpec(law="isoflop", objective="ols", bootstrap=0))
+        drawing = isoflop.draw((), budget_runs, parabolas=found)
+        (minima,) = traces(drawing, name="minima")
+        assert set(minima.marker.symbol) <= {"star", "star-open"}
+        assert len(minima.x) == len(found) == 5
+        assert set(drawing.data["line"]) == {"parabola"}
+
+    def test_nothing_to_draw(self) -> None:
+        assert "No budget" in isoflop.draw(()).alt
+
+
+class TestAlong:
+    def test_bands_are_closed_lines_around_the_law(self, fit: Fit) -> None:
+        path = frontier_curve(fit)
+        wide, narrow = traces(frontier.draw(path), fill="toself")
+        n = len(path.C)
+        np.testing.assert_allclose(wide.y[:n], path.loss_band.low95, rtol=1e-6)
+        np.testing.assert_allclose(wide.y[n:], path.loss_band.high95[::-1], rtol=1e-6)
+        np.testing.assert_allclose(narrow.y[:n], path.loss_band.low68, rtol=1e-6)
+        assert wide.opacity < narrow.opacity
+
+    def test_the_floor_is_a_band_with_its_value(self, fit: Fit) -> None:
+        floor = floor_of(fit)
+        drawing = frontier.draw(frontier_curve(fit), floor=floor)
+        assert "limit 1.8" in texts(drawing)
+        assert floor.ci95 is not None
+        assert any(s.y0 == pytest.approx(floor.ci95[0]) and s.y1 == pytest.approx(floor.ci95[1])
+                   for s in drawing.figure.layout.shapes if s.xref == "x domain")  # fmt: skip
+
+    def test_beyond_the_runs_is_shaded_and_named(self, fit: Fit) -> None:
+        path = frontier_curve(fit)
+        drawing = frontier.draw(path)
+        shades = [s for s in drawing.figure.layout.shapes if s.yref == "y domain"]
+        assert [s.x0 for s in shades] == [path.C[0], path.C[path.inside][-1]]
+        assert "beyond the runs" in texts(drawing)
+
+    def test_an_unbounded_interval_is_cut_not_left_out(self, fit: Fit) -> None:
+        band = frontier_curve(fit).loss_band
+        ends = type(band)(band.low68, band.high68, band.low95, np.full_like(band.high95, np.inf))
+        wide, _ = marks.bands(np.arange(1.0, 1 + len(band.low68)), ends, ACCENT, (1.0, 10.0))
+        assert np.max(wide["y"]) == 1000.0
+        assert len(wide["x"]) == 2 * len(band.low68)
+
+    def test_a_metric_that_rises_keeps_its_direction_and_name(self, make_fit: MakeFit, runs: Runs) -> None:
+        drawing = one_axis.draw(one_axis_curve(make_fit(spec=POWER, theta=[1.9, 3e8, 0.4])), runs, y="recall@10")
+        assert drawing.figure.layout.yaxis.title.text == "recall@10"
+
+    def test_a_value_below_zero_makes_the_axis_linear(self, make_fit: MakeFit) -> None:
+        curve = one_axis_curve(make_fit(spec=POWER, theta=[1.9, 3e8, 0.4]))
+        shifted = type(curve)(curve.axis, curve.x, curve.loss - 3, curve.band, curve.inside, curve.floor)
+        assert one_axis.draw(shifted).figure.layout.yaxis.type is None
+
+
+class TestResiduals:
+    def test_a_panel_an_axis_and_a_histogram(self, fit: Fit, runs: Runs) -> None:
+        found = residuals_of(fit, runs)
+        drawing = residuals.draw(found, runs)
+        assert [t.xaxis for t in traces(drawing, name="runs")] == ["x", "x2", "x3", "x4"]
+        assert [t.type for t in drawing.figure.data][-1] == "histogram"
+        assert drawing.figure.layout.yaxis2.matches == "y"
+        assert f"rms {found.rms:.3g}" in texts(drawing)
+        assert set(drawing.data.columns) >= {"row", "residual", "z", "outlier"}
+
+    def test_outliers_are_ringed_and_named(self, fit: Fit, runs: Runs) -> None:
+        predicted = fit.predict({"N": runs["N"], "D": runs["D"]})
+        y = runs["loss"].copy()
+        y[7] *= 1.3
+        drawing = residuals.draw(compare(predicted, y, True), runs)
+        ringed = [t for t in traces(drawing, name="runs") if t.marker.symbol == "circle-open"]
+        assert len(ringed) == 4
+        assert [row[0] for row in ringed[0].customdata] == [107]
+        assert traces(drawing, mode="text")[0].text == ("run 7",)
+        assert "1 outlier." in drawing.alt
+
+    def test_a_perfect_fit(self, fit: Fit, runs: Runs) -> None:
+        predicted = fit.predict({"N": runs["N"], "D": runs["D"]})
+        assert residuals.draw(compare(predicted, predicted, True), runs).figure.layout.yaxis.range == (-1.0, 1.0)
+
+    def test_many_runs_are_thinned_but_outliers_stay(self, fit: Fit, runs: Runs) -> None:
+        many = runs.take(np.tile(np.arange(54), 100))
+        y = many["loss"].copy()
+        y[4321] *= 2
+        predicted = fit.predict({"N": many["N"], "D": many["D"]})
+        usual, odd = residuals._shown(compare(predicted, y, True))
+        assert len(usual) == residuals.MOST_DOTS
+        assert 4321 in odd
+
+
+class TestRuns:
+    def test_budgets_are_joined_and_labelled(self, budget_runs: Runs) -> None:
+        drawing = overview.draw(budget_runs)
+        lines = traces(drawing, mode="lines")
+        assert [t.line.color for t in lines][:: len(lines) - 1] == [COMPUTE[0], COMPUTE[-1]]
+        assert len(lines) == 5
+        assert list(traces(drawing, mode="text")[0].text) == [f"10<sup>{k}</sup>" for k in range(18, 23)]
+
+    @pytest.mark.parametrize(("roles", "axes"), [(("N", "loss"), ("N", "Loss")), (("D", "C"), ("D", "C"))])
+    def test_missing_roles(self, runs: Runs, roles: tuple[str, ...], axes: tuple[str, str]) -> None:
+        some = Runs(runs.ids, {r: runs[r] for r in roles}, Roles(), {})
+        layout = overview.draw(some).figure.layout
+        assert axes[0] in layout.xaxis.title.text
+        assert axes[1] in layout.yaxis.title.text
+
+    @pytest.mark.parametrize("values", [{}, {"N": np.array([1.0, 2.0])}, {"N": np.empty(0), "D": np.empty(0)}])
+    def test_too_little_to_draw_says_what_to_do(self, values: dict[str, Any]) -> None:
+        drawing = overview.draw(Runs(np.arange(2), values, Roles(), {}))
+        assert "Map two of N, D, C and loss" in drawing.alt
+        assert len(drawing.data) == 0
+
+    def test_one_run_and_holes(self) -> None:
+        one = Runs(np.array([1]), {"N": np.array([1e6]), "D": np.array([1e9]), "loss": np.array([np.nan])}, Roles(), {})
+        low, high = overview.draw(one).figure.layout.xaxis.range
+        assert low < 6 < high
+
+    def test_at_most_so_many_points_and_the_figure_says_so(self) -> None:
+        n = 50_000
+        rng = np.random.default_rng(0)
+        values = {role: rng.lognormal(20, 3, n) for role in ("N", "D", "C", "loss")}
+        drawing = overview.draw(Runs(np.arange(n), values, Roles(), {}), most=20_000)
+        (shown,) = traces(drawing, name="runs")
+        assert shown.type == "scattergl"
+        assert len(shown.x) == 20_000
+        assert len(set(row[0] for row in shown.customdata)) == 20_000
+        assert "20,000 of 50,000 runs drawn" in texts(drawing)
+        assert len(drawing.figure.to_json()) < 2_500_000
+        again = overview.draw(Runs(np.arange(n), values, Roles(), {}), most=20_000)
+        assert np.array_equal(traces(again, name="runs")[0].x, shown.x)
+
+    def test_row_ids_survive_even_when_they_are_large(self) -> None:
+        ids = np.array([2**40 + 1, 2**40 + 2])
+        some = Runs(ids, {"N": np.array([1e6, 1e7]), "D": np.array([1e9, 1e8])}, Roles(), {})
+        (shown,) = traces(overview.draw(some), name="runs")
+        assert [int(row[0]) for row in shown.customdata] == ids.tolist()
+
+    def test_names_of_users_are_text(self) -> None:
+        label = np.array(["<b>x</b>", "%{y}"])
+        values = {"N": np.array([1e6, 1e7]), "D": np.array([1e9, 1e8]), "<i>lr</i>": np.array([1.0, 2.0])}
+        (shown,) = traces(overview.draw(Runs(np.arange(2), values, Roles(), {"run": label})), name="runs")
+        assert shown.text[0] == "&lt;b&gt;x&lt;/b&gt;"
+        assert "&lt;i&gt;lr&lt;/i&gt;" in shown.hovertemplate
+
+
+class TestPlan:
+    def test_a_budget_shows_the_flat_stretch_and_the_optimum(self, fit: Fit) -> None:
+        asked = plan_budget(fit, 1e21)
+        drawing = plan.draw(asked, plan_curve(asked, fit))
+        assert asked.flat is not None
+        (flat,) = drawing.figure.layout.shapes
+        assert (flat.x0, flat.x1) == pytest.approx(asked.flat.N)
+        assert "within 1 % of the best" in texts(drawing)
+        assert "10<sup>21</sup> FLOPs" in texts(drawing)
+        (star,) = traces(drawing, name="plan")
+        assert star.y[0] == asked.allocation["loss"].value
+        assert star.error_x.array[0] > 0
+        assert "stays within 1 %" in drawing.alt
+
+    def test_a_target_shows_where_it_crosses_and_how_sure_that_is(self, fit: Fit) -> None:
+        asked = plan_target(fit, 2.1)
+        drawing = plan.draw(asked, plan_curve(asked, fit), floor=floor_of(fit))
+        C = asked.allocation["C"]
+        assert C.ci68 is not None
+        costs = [s for s in drawing.figure.layout.shapes if s.fillcolor == PLAN]
+        assert (costs[1].x0, costs[1].x1) == pytest.approx(C.ci68)
+        (star,) = traces(drawing, name="plan")
+        assert (star.x[0], star.y[0]) == (C.value, 2.1)
+        assert "target 2.1" in texts(drawing)
+        assert "probability above 99.9 %" in texts(drawing)
+
+    def test_a_target_below_the_best_fits_floor(self, make_fit: MakeFit) -> None:
+        fit = make_fit(draws=400)
+        asked = plan_target(fit, 1.81)
+        drawing = plan.draw(asked, plan_curve(asked, fit), floor=floor_of(fit))
+        assert asked.allocation["C"].value is None
+        assert not traces(drawing, name="plan")
+        assert "not reached by the best fit" in texts(drawing)
+
+    def test_one_axis(self, make_fit: MakeFit, runs: Runs) -> None:
+        fit = make_fit(spec=POWER, theta=[1.9, 3e8, 0.4])
+        asked = plan_target(fit, 2.0)
+        drawing = plan.draw(asked, plan_curve(asked, fit), runs)
+        assert "<i>D</i> = " in texts(drawing)
+        assert "D" in drawing.data.columns
+
+    def test_a_budget_on_the_frontier(self, fit: Fit) -> None:
+        asked = plan_budget(fit, 1e21)
+        drawing = plan.draw(asked, Picture(frontier_curve(fit), None, None))
+        (star,) = traces(drawing, name="plan")
+        assert star.x[0] == 1e21
+        assert "target" not in texts(drawing)
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "ticks"),
+    [
+        (2.07, 3.41, [2.2, 2.4, 2.6, 2.8, 3.0, 3.2, 3.4]),
+        (0.69, 0.93, [0.7, 0.75, 0.8, 0.85, 0.9]),
+        (0.95, 4.6, [1.0, 2.0, 3.0, 4.0]),
+        (1e-7, 1e-2, [1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2]),
+        (1.0, 50.0, [1.0, 2.0, 5.0, 10.0, 20.0, 50.0]),
+    ],
+)
+def test_ticks_are_round(low: float, high: float, ticks: list[float]) -> None:
+    assert words.nice_ticks(low, high) == pytest.approx(ticks)
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(2.0, "2"), (0.125, "0.125"), (1e20, "10<sup>20</sup>"), (6e18, "6×10<sup>18</sup>"), (1e-5, "10<sup>-5</sup>")],
+)
+def test_numbers_on_figures(value: float, text: str) -> None:
+    assert words.tick_text(value) == text
+
+
+def test_drawn_runs_are_always_the_same(runs: Runs) -> None:
+    assert dots.drawn(runs, 10).ids.tolist() == dots.drawn(runs, 10).ids.tolist()
+    assert len(dots.drawn(runs, 10)) == 10
+    assert dots.drawn(runs, 100) is runs
