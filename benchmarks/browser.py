@@ -1,0 +1,40 @@
+"""Headless chromium for the measures that need one."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from playwright.sync_api import Page, sync_playwright
+
+NAMES = ("chromium", "chromium-browser", "google-chrome")
+FLAGS = ("--no-sandbox", "--disable-gpu", "--disable-background-networking", "--no-first-run", "--disable-sync")
+DRAWN = """
+() => {
+  const app = document.querySelector('[data-testid="stApp"]');
+  return app && app.dataset.testScriptState === 'notRunning' && document.querySelector('h1')
+    && !document.querySelector('[data-testid="stSkeleton"], [data-testid="stAppSkeleton"], [data-stale="true"]')
+    && [...document.querySelectorAll('[data-testid="stPlotlyChart"]')].every(
+      c => c.offsetParent === null || c.querySelector('.js-plotly-plot .main-svg'));
+}
+"""
+
+
+@contextmanager
+def browser() -> Iterator[Page]:
+    """A page of the system's chromium, 1440 x 900. Raises RuntimeError where there is none."""
+    path = next((found for name in NAMES if (found := shutil.which(name))), None)
+    if path is None:
+        raise RuntimeError("this measure needs chromium: run `make browser`")
+    with sync_playwright() as play:
+        found = play.chromium.launch(executable_path=path, args=list(FLAGS))
+        page = found.new_page(viewport={"width": 1440, "height": 900})
+        page.set_default_timeout(60_000)
+        yield page
+        found.close()
+
+
+def ready(page: Page) -> None:
+    """Wait until the script has ended and every figure is drawn."""
+    page.wait_for_function(DRAWN, polling=10)

@@ -1,0 +1,65 @@
+"""From a key press on Explore's compute slider to the redrawn figure, on a table of 10,000 runs."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+
+from playwright.sync_api import Page
+
+from benchmarks.browser import browser, ready
+from benchmarks.pages_million import prepare
+from benchmarks.report import Report, quantile
+from benchmarks.tables import write_runs
+from tests.server import running
+
+ROWS, CHANGES, REFITS = 10_000, 50, 200
+VIEWS = ("Surface", "Iso-FLOP", "Frontier")
+# The clock starts at the key press and stops at the frame after Plotly says that it has drawn the new figure.
+WATCH = """
+() => {
+  const figure = () => document.querySelector('.js-plotly-plot');
+  document.addEventListener('keydown', () => {
+    const before = figure()?._fullData, from = performance.now();
+    window.took = null;
+    const look = () => {
+      const gd = figure();
+      if (gd && gd._fullData !== before && gd.querySelector('.main-svg .trace, .main-svg .contour')) {
+        requestAnimationFrame(() => { window.took = performance.now() - from; });
+      } else requestAnimationFrame(look);
+    };
+    look();
+  }, true);
+}
+"""
+
+
+def run() -> Report:
+    """Fifty changes of the slider in each view."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name) / "workspace"
+        table, fitted = prepare(folder, write_runs(Path(name) / "runs.csv", ROWS), REFITS)
+        with running(folder) as server, browser() as page:
+            took = {v: _changes(page, f"{server.url}/explore?table={table}&fit={fitted}&show={v}") for v in VIEWS}
+    rows = tuple((v, f"{quantile(x, 0.5):.0f} ms", f"{quantile(x, 0.95):.0f} ms") for v, x in took.items())
+    return Report(
+        f"A slider on a table of {ROWS:,} runs",
+        f"{CHANGES} changes in each view of Explore, headless chromium on the same cores. Goal: 300 ms at p95.",
+        ("view", "median", "p95"),
+        rows,
+    )
+
+
+def _changes(page: Page, url: str) -> list[float]:
+    page.goto(url)
+    ready(page)
+    page.wait_for_timeout(1500)
+    page.evaluate(WATCH)
+    page.locator('[data-testid="stSlider"] input').first.focus()
+    took = []
+    for _ in range(CHANGES):
+        page.keyboard.press("ArrowRight")
+        page.wait_for_function("() => window.took", polling=20)
+        took.append(float(page.evaluate("window.took")))
+        page.wait_for_timeout(200)
+    return took
