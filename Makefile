@@ -23,12 +23,14 @@ bench: $(VENV)/dev.stamp
 	$(BIN)/python -m benchmarks $(ARGS)
 
 $(VENV)/run.stamp: requirements.lock pyproject.toml | $(BIN)/python
-	$(PIP) install --quiet -r requirements.lock
-	$(PIP) install --quiet --no-deps --no-build-isolation -e .
+	@echo "Setting up $(VENV) from requirements.lock: a minute or two, once"
+	@$(PIP) install --quiet -r requirements.lock
+	@$(PIP) install --quiet --no-deps --no-build-isolation -e .
 	@touch $@
 
 $(VENV)/dev.stamp: requirements-dev.lock $(VENV)/run.stamp
-	$(PIP) install --quiet -r requirements-dev.lock
+	@echo "Adding the test tools of requirements-dev.lock"
+	@$(PIP) install --quiet -r requirements-dev.lock
 	@touch $@
 
 # A half-made or broken environment is made again.

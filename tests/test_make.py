@@ -1,0 +1,109 @@
+"""The frame around the code: what make says on a machine that lacks something, and what the lock files hold."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import tomllib
+from pathlib import Path
+
+import pytest
+from packaging.requirements import Requirement
+from packaging.version import Version
+
+ROOT = Path(__file__).parents[1]
+PINNED = re.compile(r"([A-Za-z0-9._-]+)==([0-9][A-Za-z0-9.]*)")
+
+
+def make(folder: Path, *arguments: str, path: str | None = None) -> subprocess.CompletedProcess[str]:
+    """Run make in a copy of the Makefile, so that nothing here is made."""
+    if shutil.which("make") is None:
+        pytest.skip("no make on this machine")
+    for name in ("Makefile", "pyproject.toml", "requirements.lock", "requirements-dev.lock"):
+        shutil.copy(ROOT / name, folder)
+    env = {k: v for k, v in os.environ.items() if not k.startswith("MAKE")} | ({"PATH": path} if path else {})
+    return subprocess.run(
+        [str(shutil.which("make")), *arguments], cwd=folder, capture_output=True, text=True, env=env, check=False
+    )
+
+
+def fake_python(folder: Path, script: str) -> str:
+    """A program that answers as a Python would that lacks something."""
+    path = folder / "fake-python"
+    path.write_text("#!/bin/sh\n" + script)
+    path.chmod(0o755)
+    return str(path)
+
+
+@pytest.mark.parametrize(
+    ("script", "sentence"),
+    [
+        (
+            'case "$*" in *ensurepip*) exit 1;; esac\n',
+            "has no venv module: install it (Debian, Ubuntu: apt-get install",
+        ),
+        ('case "$*" in *version_info*) exit 1;; esac\n', "Isoplan needs Python 3.11 or newer, and"),
+    ],
+)
+def test_a_python_that_lacks_something_gets_one_sentence(script: str, sentence: str, tmp_path: Path) -> None:
+    done = make(tmp_path, "run", f"PYTHON={fake_python(tmp_path, script)}")
+    said = [line for line in done.stderr.splitlines() if not line.startswith("make")]
+    assert done.returncode != 0
+    assert len(said) == 1
+    assert sentence in said[0]
+    assert not (tmp_path / ".venv").exists()
+
+
+def test_no_python_gets_one_sentence(tmp_path: Path) -> None:
+    done = make(tmp_path, "run", "PYTHON=")
+    said = [line for line in done.stderr.splitlines() if not line.startswith("make")]
+    assert said == [
+        "Isoplan needs Python 3.11 or newer: install it, or say where it is with make PYTHON=/path/to/python3."
+    ]
+
+
+def test_without_a_browser_and_without_apt_one_line_says_what_to_install(tmp_path: Path) -> None:
+    tools = tmp_path / "bin"
+    tools.mkdir()
+    for name in ("sh", "id"):
+        (tools / name).symlink_to(str(shutil.which(name)))
+    done = make(tmp_path, "browser", path=str(tools))
+    assert done.returncode == 0
+    assert len(done.stderr.splitlines()) == 1
+    assert "install chromium" in done.stderr
+
+
+def pins(name: str) -> dict[str, str]:
+    """Package -> version of a lock file, every line of which is ``name==version`` and nothing more."""
+    found = {}
+    for line in (ROOT / name).read_text().splitlines():
+        match = PINNED.fullmatch(line)
+        assert match, f"{name}: {line}"
+        found[re.sub(r"[-_.]+", "-", match[1]).lower()] = match[2]
+    return found
+
+
+@pytest.mark.parametrize(("lock", "group"), [("requirements.lock", ""), ("requirements-dev.lock", "dev")])
+def test_a_lock_holds_every_dependency_in_a_version_that_is_allowed(lock: str, group: str) -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    wanted = project["dependencies"] + (project["optional-dependencies"][group] if group else [])
+    held = pins(lock)
+    for text in wanted:
+        requirement = Requirement(text)
+        version = held[re.sub(r"[-_.]+", "-", requirement.name).lower()]
+        assert Version(version) in requirement.specifier, text
+
+
+def test_the_locks_agree_and_hold_no_test_tools_at_run_time() -> None:
+    run, dev = pins("requirements.lock"), pins("requirements-dev.lock")
+    assert run.items() <= dev.items()
+    assert not {"pytest", "playwright", "hypothesis", "mypy", "numba", "torch"} & run.keys()
+
+
+def test_continuous_integration_runs_make_test() -> None:
+    text = (ROOT / ".ci" / "run").read_text()
+    assert "exec make test" in text
+    assert "ISOPLAN_STRICT" in text
+    assert os.access(ROOT / ".ci" / "run", os.X_OK)
