@@ -52,12 +52,22 @@ def edit_mapping(db: Database, table: TableInfo, columns: Sequence[Column]) -> N
             _role(db, table, roles, columns, role)
     _metrics(db, table, roles, columns)
     _compute(db, table, roles)
-    with st.expander("More roles: unique samples, epochs, budget, group, seed, name, weight, hyperparameters"):
-        grid = st.grid(4, min_column_width=200)
-        for role in MORE:
-            with grid.cell():
-                _role(db, table, roles, columns, role)
-        _names(db, table, "hyper", "Hyperparameters", ROLE_HELP[Role.HYPER], roles.hyper, _numeric(columns, roles))
+    more = st.expander(
+        "More roles: unique samples, epochs, budget, group, seed, name, weight, hyperparameters",
+        key=f"more_{table.id}",
+        on_change="rerun",
+    )
+    if more.open:
+        with more:
+            _more(db, table, roles, columns)
+
+
+def _more(db: Database, table: TableInfo, roles: Roles, columns: Sequence[Column]) -> None:
+    grid = st.grid(4, min_column_width=200)
+    for role in MORE:
+        with grid.cell():
+            _role(db, table, roles, columns, role)
+    _names(db, table, "hyper", "Hyperparameters", ROLE_HELP[Role.HYPER], roles.hyper, _numeric(columns, roles))
 
 
 def _save(db: Database, table: TableInfo, **changes: object) -> None:

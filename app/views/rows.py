@@ -74,8 +74,10 @@ def _exports(db: Database, table: TableInfo, where: str) -> None:
 
 def columns_table(columns: Sequence[Column]) -> None:
     """Every column with its kind, range, gaps and the role that was guessed, and why."""
-    st.subheader(plural(len(columns), "column"), anchor=False)
-    st.dataframe(
+    place = st.expander(f"All {plural(len(columns), 'column')}, with the reason for each guess", on_change="rerun")
+    if not place.open:
+        return
+    place.dataframe(
         [
             {
                 "Column": c.name,
