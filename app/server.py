@@ -34,7 +34,6 @@ from engine.store.uploads import MAX_UPLOAD_BYTES
 MAIN = Path(__file__).with_name("main.py")
 FIRST_PORT, PORTS_TRIED = 8501, 50
 UPLOAD_MB = MAX_UPLOAD_BYTES // 2**20
-# Flags win over the user's own Streamlit files and STREAMLIT_ variables: those belong to other apps.
 OPTIONS = {
     "browser.gatherUsageStats": False,
     "client.showErrorDetails": "none",
@@ -101,7 +100,7 @@ def serve(start: Start) -> None:
 def build(start: Start, settings: workspace.Settings, failure: list[Exception]) -> streamlit.App:
     """The ASGI app; what keeps its workspace from opening is put into ``failure`` and ends the start."""
     port = settings.url.rsplit(":", 1)[1]
-    config._main_script_path = str(MAIN)  # where Streamlit looks for .streamlit/config.toml
+    config.get_config_files = _our_files
     bootstrap.load_config_options({**OPTIONS, "server.port": int(port)})
     config._server_mode = "starlette-app-direct"
     return streamlit.App(
@@ -111,6 +110,11 @@ def build(start: Start, settings: workspace.Settings, failure: list[Exception]) 
         middleware=[Middleware(Guard, token=start.token if start.shared else "", cookie=f"isoplan-{port}")],
         on_script_error=show_error,
     )
+
+
+def _our_files(file_name: str) -> list[str]:
+    """Streamlit's files beside our pages; those of the user and of the working directory belong to other apps."""
+    return [str(MAIN.parent / ".streamlit" / file_name)]
 
 
 def _lifespan(
