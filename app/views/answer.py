@@ -11,7 +11,6 @@ import streamlit as st
 from app.figures import plan as plan_figure
 from app.views.cached import runs_behind
 from app.views.parts import doubts, draw, plain, sentences
-from app.views.state import remember
 from engine.fitting.result import Fit
 from engine.planning import Plan, floor_of, to_json
 from engine.planning.curves import plan_curve
@@ -60,7 +59,7 @@ def _keep(db: Database, plan: Plan, table: tuple[Row, ...]) -> None:
         name = st.text_input("Name of the plan", _name(plan), max_chars=120, key=f"name_{_name(plan)}")
         if st.form_submit_button("Save the plan", type="primary"):
             with sentences():
-                remember("plan", results.save_plan(db, plan, name or ""))
+                results.save_plan(db, plan, name or "")
                 st.toast("The plan is saved.")
     with right.container(horizontal=True, horizontal_alignment="right"):
         st.download_button(
@@ -94,6 +93,10 @@ def saved(db: Database) -> None:
             st.markdown(f"**{plain(one.name)}**")
             plan = results.plan(db, one.hash)
             st.caption(plain(plan.sentence))
-            kind, value = plan.question.kind, repr(plan.question.value)
-            link = {"fit": one.fit_hash, "ask": kind.capitalize(), kind: value}
-            st.page_link("views/plan.py", label="Open", query_params=link, icon=":material/flag:")
+            st.page_link("views/plan.py", label="Open", query_params=link(one.fit_hash, plan), icon=":material/flag:")
+
+
+def link(fit_hash: str, plan: Plan) -> dict[str, str]:
+    """What the address of the Plan page holds to ask for ``plan`` again."""
+    kind = plan.question.kind
+    return {"fit": fit_hash, "ask": kind.capitalize(), kind: repr(plan.question.value)}

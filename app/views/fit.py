@@ -27,6 +27,7 @@ else:
         if spec is not None and st.button("Fit", type="primary", icon=":material/play_arrow:"):
             with progress_bar("Fitting") as progress, sentences():
                 remember("fit", make_fit(db, table, where, spec, progress))
+remember("fit", recall("fit"))
 with sentences():
     result.show(db, recall("fit"))
 history.show(db, table)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from app import workspace
+from app.views.answer import link
 from app.views.demo import open_demo
 from app.views.parts import heading, plain, plural, sentences
 from engine.store import results, tables
@@ -53,11 +54,11 @@ def next_step() -> None:
                     open_demo(db)
 
 
-def line(page: str, label: str, link: dict[str, str], about: str) -> None:
+def line(page: str, label: str, query: dict[str, str], about: str) -> None:
     """One row of a list: what it is, as a link that opens it, and a few words."""
     icons = {"data": "table_view", "fit": "show_chart", "plan": "flag"}
     with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
-        st.page_link(f"views/{page}.py", label=plain(label), query_params=link, icon=f":material/{icons[page]}:")
+        st.page_link(f"views/{page}.py", label=plain(label), query_params=query, icon=f":material/{icons[page]}:")
         st.caption(plain(about), width="content")
 
 
@@ -70,7 +71,7 @@ def recent() -> None:
     if plans:
         st.subheader(f"Plans ({len(plans)})", anchor=False)
         for p in plans[:RECENT]:
-            line("plan", p.name, {"fit": p.fit_hash, "plan": p.hash}, f"{p.created:%d %b %H:%M}")
+            line("plan", p.name, link(p.fit_hash, results.plan(db, p.hash)), f"{p.created:%d %b %H:%M}")
     st.subheader(f"Run tables ({len(run_tables)})", anchor=False)
     for t in [*own[:RECENT], *(t for t in run_tables if t.read_only)]:
         line("data", t.name, {"table": t.id}, plural(t.rows, "run"))

@@ -35,7 +35,7 @@ def pictures(db: Database, fit: Fit) -> None:
         views,
         default=views[0],
         required=True,
-        key="show",
+        key="figure",
         bind="query-params",
     )
     plan = None

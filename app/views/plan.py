@@ -39,7 +39,7 @@ def _budget(fit: Fit) -> Plan | None:
     if not text:
         return None
     reading = parse_flops(text)
-    note = "" if reading.note == "FLOPs" else f": {plain(reading.note)}"
+    note = f": {plain(reading.note)}" if reading.note else ""
     st.caption(f"Read as {power10(reading.value)} FLOPs{note}.")
     return plan_budget(fit, reading.value)
 

@@ -9,8 +9,9 @@ import streamlit as st
 
 from app.figures import isoflop
 from app.figures import residuals as residual_picture
-from app.views.cached import parabolas_of, runs_behind, saved_fit
+from app.views.cached import parabolas_of, runs_behind
 from app.views.parts import doubts, draw, plain, plural, powers
+from app.views.state import fit_of
 from engine.fitting import residuals, text
 from engine.fitting.cards import to_json
 from engine.fitting.result import Fit
@@ -18,13 +19,13 @@ from engine.store.database import Database
 
 
 def show(db: Database, fit_hash: str) -> None:
-    """The saved fit called ``fit_hash``, or what to do to get one."""
+    """The saved fit or published law called ``fit_hash``, or what to do to get one."""
     if not fit_hash:
         with st.container(border=True, height=320, vertical_alignment="center", horizontal_alignment="center"):
             st.markdown("**No fit yet**", text_alignment="center")
-            st.caption("Choose a law on the left and press Fit; every fit is saved here.", text_alignment="center")
+            st.caption("Choose a law and press Fit; every fit is saved here.", text_alignment="center")
         return
-    fit = saved_fit(db, fit_hash)
+    fit = fit_of(db, fit_hash)
     st.subheader(fit.law.title, anchor=False)
     st.latex(fit.law.latex)
     doubts(fit.warnings)

@@ -58,7 +58,7 @@ def test_a_link_whose_fit_is_missing_says_so(demo: Database, open_page: Open, na
 
 @pytest.mark.parametrize(
     ("name", "key", "value"),
-    [("plan", "ask", "Nonsense"), ("explore", "show", "Nonsense"), ("explore", "C", "cheap"), ("fit", "seed", "x")],
+    [("plan", "ask", "Nonsense"), ("explore", "figure", "Nonsense"), ("explore", "C", "cheap"), ("fit", "seed", "x")],
 )
 def test_an_invalid_value_of_a_link_is_named(jets: str, open_page: Open, name: str, key: str, value: str) -> None:
     at = open_page(name, fit=jets, **{key: value})
@@ -138,7 +138,7 @@ def test_explore_moves_with_its_slider(jets: str, open_page: Open) -> None:
 @pytest.mark.parametrize("view", ["Surface", "Iso-FLOP", "Frontier"])
 def test_every_view_of_explore_draws_for_a_budget_and_a_target(jets: str, open_page: Open, view: str) -> None:
     for at in ("Budget", "Target"):
-        page = open_page("explore", fit=jets, show=view, at=at)
+        page = open_page("explore", fit=jets, figure=view, at=at)
         assert told(page) == ""
         assert len(page.get("plotly_chart")) == 1
 
