@@ -26,9 +26,7 @@ def elsewhere(installed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
         decoy.parent.mkdir(parents=True, exist_ok=True)
         decoy.write_text("raise SystemExit('a decoy was imported')\n")
     (folder / ".streamlit").mkdir()
-    (folder / ".streamlit" / "config.toml").write_text(
-        '[server]\nbaseUrlPath = "decoy"\nenableXsrfProtection = false\n'
-    )
+    (folder / ".streamlit" / "config.toml").write_text("this is no TOML [")
     monkeypatch.chdir(folder)
     monkeypatch.setenv("PYTHONPATH", str(installed))
     return folder
