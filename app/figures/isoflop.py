@@ -141,7 +141,7 @@ def _ends(theme: Theme, curves: Sequence[Curve | Parabola], window: Span, values
         seen = np.flatnonzero((N >= window[0]) & (N <= window[1]) & (loss <= values[1]) & (loss >= values[0]))
         if seen.size:
             words.append((*_exit(N, loss, int(seen[-1]), window), f"\u2002{tick_text(c.C)}"))
-    words = marks.unobstructed(words, window, values)
+    words = marks.unobstructed(theme, words, window, values)
     if words:
         x, y, text = words[-1]
         words[-1] = (x, y, f"{text} FLOPs")

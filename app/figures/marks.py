@@ -52,7 +52,8 @@ def line(theme: Theme, x: Floats, y: Floats, colour: str, width: float, dash: st
 
 def law(theme: Theme, x: Floats, y: Floats, inside: Mask, colour: str, width: float, **trace: Any) -> list[Part]:
     """A law's line: dashed all along, and solid over that where ``inside`` the data."""
-    dashed = line(theme, x, y, colour, width * 0.85, "5px,4px", **trace)
+    dash = f"{theme.line(5):g}px,{theme.line(4):g}px"
+    dashed = line(theme, x, y, colour, width * 0.85, dash, **trace)
     return [dashed, line(theme, x, np.where(inside, y, np.nan), colour, width)] if np.any(inside) else [dashed]
 
 
@@ -108,8 +109,11 @@ def labels(theme: Theme, words: Sequence[Word], place: str, **trace: Any) -> Par
     }
 
 
-def unobstructed(words: Iterable[Word], window: Span, values: Span, room: Span = (0.13, 0.045)) -> list[Word]:
-    """The words that keep ``room`` (shares of the two axes) from those before them."""
+def unobstructed(
+    theme: Theme, words: Iterable[Word], window: Span, values: Span, room: Span = (0.13, 0.045)
+) -> list[Word]:
+    """The words that keep ``room`` (shares of the two axes on a page) from those before them."""
+    room = room[0] * theme.crowding, room[1] * theme.crowding
     kept: list[Word] = []
     for word in words:
         at = position(word[0], window), position(word[1], values)

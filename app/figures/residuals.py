@@ -20,6 +20,7 @@ HEIGHT = 560
 MOST_DOTS = 600
 """Runs drawn in each panel; outliers are always among them."""
 MOST_NAMES = 8
+BINS = 60
 COLUMNS = ((0.0, 0.295), (0.3525, 0.6475), (0.705, 1.0))
 ROWS = ((0.58, 1.0), (0.0, 0.42))
 SHORT = {"N": "<i>N</i> [parameters]", "D": "<i>D</i> [samples]", "C": "<i>C</i> [FLOPs]"}
@@ -43,7 +44,8 @@ def draw(found: Residuals, runs: Runs, y: str = "loss", theme: Theme = WEB) -> D
     traces.append(_histogram(found, last))
     layout |= _histogram_axes(theme, last, found, top)
     look: dict[str, Any] = {"bargap": 0.04, "clickmode": "event+select", **layout}
-    figure = compose(theme, HEIGHT, "residuals", traces, notes=[_summary(theme, last, found)], **look)
+    height = HEIGHT * min(theme.crowding, 1.5)
+    figure = compose(theme, height, "residuals", traces, notes=[_summary(theme, last, found)], **look)
     return Drawing(figure, _alt(found, runs, y, list(against)), "residuals", lambda: _table(found, runs))
 
 
@@ -72,6 +74,7 @@ def _panel(theme: Theme, i: int, role: str, x: Floats, top: float, log: bool) ->
     place = {"domain": COLUMNS[column], "anchor": f"y{_number(i)}"}
     text = SHORT.get(role, title(role))
     across = log_axis(theme, text, low, high, **place) if low > 0 else axis(theme, text, range=[low, high], **place)
+    across["nticks"] = min(across.get("nticks", 6), max(2, round(5 / theme.crowding)))
     up = axis(
         theme, _unit(log) if column == 0 else "", range=[-top, top], domain=ROWS[row], anchor=f"x{_number(i)}",
         zeroline=True, zerolinecolor=GREY, zerolinewidth=1, showticklabels=column == 0, nticks=6,
@@ -105,17 +108,21 @@ def _names(theme: Theme, runs: Runs, odd: Ints, found: Residuals, x: Floats, top
         for i in odd[:MOST_NAMES].tolist()
     ]
     window = extent(x, positive=True)
-    return marks.labels(theme, marks.unobstructed(words, window, (-top, top), (0.35, 0.1)), "top center")
+    return marks.labels(theme, marks.unobstructed(theme, words, window, (-top, top), (0.35, 0.1)), "top center")
 
 
 def _histogram(found: Residuals, i: int) -> Part:
+    """Counted here: the residuals of a million runs are too much to send."""
+    counts, edges = np.histogram(found.residual[np.isfinite(found.residual)], BINS)
     return {
         "type": "histogram",
-        "x": marks.pack(found.residual),
-        "nbinsx": 60,
+        "x": (edges[:-1] + edges[1:]) / 2,
+        "y": counts,
+        "histfunc": "sum",
+        "xbins": {"start": edges[0], "end": edges[-1], "size": edges[1] - edges[0]},
         "marker": {"color": ACCENT, "line": {"width": 0}},
         "opacity": 0.8,
-        "hovertemplate": "%{y} runs at %{x}<extra></extra>",
+        "hovertemplate": "%{y} runs at %{x:.3~g}<extra></extra>",
         "xaxis": f"x{_number(i)}",
         "yaxis": f"y{_number(i)}",
     }

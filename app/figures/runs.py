@@ -57,7 +57,7 @@ def _budgets(theme: Theme, runs: Runs, x: str, y: str) -> list[Part]:
         lines.append(marks.line(theme, runs[x][rows], runs[y][rows], compute_colour(C, (found[0], found[-1])), 1.4))
         ends.append((float(runs[x][rows[0]]), float(runs[y][rows[0]]), tick_text(C)))
     spans = extent(runs[x], positive=True), extent(runs[y], positive=True)
-    return [*lines, marks.labels(theme, marks.unobstructed(ends, *spans, (0.08, 0.05)), "top center")]
+    return [*lines, marks.labels(theme, marks.unobstructed(theme, ends, *spans, (0.08, 0.05)), "top center")]
 
 
 def _sampled(theme: Theme, shown: Runs, runs: Runs) -> list[Part]:

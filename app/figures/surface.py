@@ -74,21 +74,21 @@ def _iso_loss(theme: Theme, surface: Surface, contours: tuple[IsoLoss, ...]) -> 
     """Lines of equal loss, all in two traces, broken where their labels stand."""
     if not contours:
         return []
-    places = _label_places(surface, contours)
+    places = _label_places(theme, surface, contours)
     texts = [tick_text(line.level, 4) for line in contours]
-    pieces = [_broken(line, places.get(i), texts[i], surface) for i, line in enumerate(contours)]
+    rooms = [theme.crowding * (0.006 + 0.0055 * len(text)) for text in texts]
+    pieces = [_broken(line, places.get(i), rooms[i], surface) for i, line in enumerate(contours)]
     N, D = (np.concatenate([piece[k] for piece in pieces]) for k in (0, 1))
     lines = marks.law(theme, N, D, _inside(surface, N, D), GREY, 1.1)
     words = [(*place, texts[i]) for i, place in places.items()]
     return [*lines, marks.labels(theme, words, "middle center", name="iso-loss")]
 
 
-def _broken(line: IsoLoss, place: tuple[float, float] | None, text: str, surface: Surface) -> tuple[Floats, Floats]:
-    """The line with a gap as wide as its label on a narrow page, and one at its end."""
+def _broken(line: IsoLoss, place: tuple[float, float] | None, room: float, surface: Surface) -> tuple[Floats, Floats]:
+    """The line with a gap of ``room``, a share of the axes, on either side of its label, and one at its end."""
     N, D = np.append(line.N, np.nan), np.append(line.D, np.nan)
     if place is not None:
-        half = 0.006 + 0.0055 * len(text)
-        near = (_share(N, place[0], surface.N) < half) & (_share(D, place[1], surface.D) < half)
+        near = (_share(N, place[0], surface.N) < room) & (_share(D, place[1], surface.D) < room)
         N, D = np.where(near, np.nan, N), np.where(near, np.nan, D)
     return N, D
 
@@ -98,20 +98,20 @@ def _share(x: Floats, at: float, axis: Floats) -> Floats:
     return np.asarray(np.abs(np.log(x / at)) / np.log(axis[-1] / axis[0]))
 
 
-def _label_places(surface: Surface, contours: tuple[IsoLoss, ...]) -> dict[int, tuple[float, float]]:
+def _label_places(theme: Theme, surface: Surface, contours: tuple[IsoLoss, ...]) -> dict[int, tuple[float, float]]:
     """Where each line carries its level: near its right end, unless another label stands there."""
     places: dict[int, tuple[float, float]] = {}
     for i, line in enumerate(contours):
-        at = int(np.argmin(np.abs(_share(line.N, float(line.N[-1]), surface.N) - INSET)))
+        at = int(np.argmin(np.abs(_share(line.N, float(line.N[-1]), surface.N) - INSET * theme.crowding)))
         N, D = float(line.N[at]), float(line.D[at])
-        if all(_apart(N, D, place, surface) for place in places.values()):
+        if all(_apart(theme, N, D, place, surface) for place in places.values()):
             places[i] = (N, D)
     return places
 
 
-def _apart(N: float, D: float, other: tuple[float, float], surface: Surface) -> bool:
+def _apart(theme: Theme, N: float, D: float, other: tuple[float, float], surface: Surface) -> bool:
     across, up = _share(np.asarray(N), other[0], surface.N), _share(np.asarray(D), other[1], surface.D)
-    return bool(across > 2 * APART or up > APART)
+    return bool(across > 2 * APART * theme.crowding or up > APART * theme.crowding)
 
 
 def _iso_flop(theme: Theme, surface: Surface) -> list[Part]:

@@ -26,7 +26,8 @@ STYLE = """
 """Style sheet of a page that shows figures in ``WEB``. Streamlit's own grey for their text is too pale on white."""
 
 SANS = "Source Sans 3, Source Sans Pro, Helvetica Neue, Arial, sans-serif"
-WEB_WIDTH = 760
+WEB_SIZE = 13.0
+WEB_WIDTH = 680
 """The width in pixels for which a figure's height is given; print keeps that shape."""
 Part: TypeAlias = dict[str, Any]
 """A trace, shape or annotation as Plotly's JSON has it."""
@@ -44,7 +45,7 @@ class Theme:
     grid: str | None = None
     paper: str | None = None
     family: str | None = None
-    size: float = 13
+    size: float = WEB_SIZE
     scale: float = 1.0
     width: float | None = None
     frame: bool = False
@@ -59,26 +60,32 @@ class Theme:
         """The size of labels beside lines and of notes."""
         return self.size - 1
 
+    @property
+    def crowding(self) -> float:
+        """How much more of an axis a label takes than it does on a page."""
+        return 1.0 if self.width is None else WEB_WIDTH / self.width * self.size / WEB_SIZE
+
     def line(self, width: float) -> float:
         """A line width in pixels for this theme."""
         return width * self.scale
 
     def marker(self, size: float) -> float:
         """A marker size in pixels for this theme."""
-        return size * (0.5 + self.scale / 2)
+        return size * self.scale
 
 
 WEB = Theme("web")
 LIGHT = Theme("light", "#17242c", "#51616b", "#e3eaee", LIGHT_PAGE, SANS)
 DARK = Theme("dark", "#e6eef2", "#a3b4bd", "#26343c", DARK_PAGE, SANS)
 PAPER = Theme(
-    "paper", "#000000", "#333333", "#e6e6e6", LIGHT_PAGE, "Helvetica, Arial, sans-serif", 10.5, 0.75, 330, True
+    "paper", "#000000", "#333333", "#e6e6e6", LIGHT_PAGE, "Helvetica, Arial, sans-serif", 10.5, 0.62, 330, True
 )
 
 
 def paper(width_mm: float, points: float = 8) -> Theme:
     """The theme of a printed figure: ``width_mm`` millimetres wide (85: one column, 175: two), type of ``points``."""
-    return replace(PAPER, width=width_mm * PIXELS_PER_MM, size=points * PIXELS_PER_POINT)
+    lines = 0.62 if width_mm <= 120 else 0.8
+    return replace(PAPER, width=width_mm * PIXELS_PER_MM, size=points * PIXELS_PER_POINT, scale=lines)
 
 
 def compose(

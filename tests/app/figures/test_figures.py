@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from app.figures import dots, frontier, isoflop, marks, one_axis, plan, residuals, surface, words
+from app.figures import dots, frontier, isoflop, marks, one_axis, plan, resamples, residuals, surface, words
 from app.figures import runs as overview
 from app.figures.drawing import Drawing
 from app.figures.palette import ACCENT, COMPUTE, PLAN
@@ -320,6 +320,21 @@ class TestResiduals:
         usual, odd = residuals._shown(compare(predicted, y, True))
         assert len(usual) == residuals.MOST_DOTS
         assert 4321 in odd
+
+
+class TestResamples:
+    def test_a_panel_a_pair(self, fit: Fit) -> None:
+        drawing = resamples.draw(fit)
+        assert drawing is not None
+        assert len(drawing.figure.data) == 2 * 10
+        assert list(drawing.data.columns) == ["E", "A", "B", "alpha", "beta"]
+        first = drawing.figure.data[0]
+        np.testing.assert_allclose(first.x, fit.draws["E"], rtol=1e-6)
+        np.testing.assert_allclose(first.y, fit.draws["A"], rtol=1e-6)
+        assert drawing.figure.data[1].x == (1.8172,)
+
+    def test_a_published_law_has_none(self, make_fit: MakeFit) -> None:
+        assert resamples.draw(make_fit(draws=0)) is None
 
 
 class TestRuns:
