@@ -15,7 +15,6 @@ COPY trainers ./trainers
 COPY data ./data
 RUN pip install --no-deps --no-build-isolation . \
     && if [ -n "$EXTRAS" ]; then pip install -c requirements.lock ".[$EXTRAS]"; fi \
-    && python -m compileall -q /usr/local/lib/python3.11/site-packages \
     && rm -rf /src/*
 
 RUN useradd --system --uid 10001 --no-create-home isoplan && install -d -o isoplan -g isoplan /data

@@ -102,7 +102,6 @@ def build(start: Start, settings: workspace.Settings, failure: list[Exception]) 
     port = settings.url.rsplit(":", 1)[1]
     config.get_config_files = _our_files
     bootstrap.load_config_options({**OPTIONS, "server.port": int(port)})
-    config._server_mode = "starlette-app-direct"
     return streamlit.App(
         MAIN,
         lifespan=_lifespan(start, settings, failure),
