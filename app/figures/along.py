@@ -18,6 +18,8 @@ from engine.quantities import power10
 from engine.schema import Floats, Runs
 
 HEIGHT = 460
+NEAR = 30
+"""A floor that lies further below the law than this factor is not shown: it would squeeze everything else."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,9 +59,9 @@ def parts(theme: Theme, law: Along, colour: str, marker: Part, *heights: float) 
     """Line, bands, runs, floor and the shade beyond the runs; the y axis also holds ``heights``."""
     runs = None if law.runs is None else dots.drawn(law.runs, dots.MOST_DOTS)
     shown = dots.runs_over(runs, law.axis, law.y, marker)
-    floor = law.floor.value if law.floor is not None else None
-    known = np.array([*heights, *([floor] if floor is not None else [])])
-    values = extent(law.loss, *(trace["y"] for trace in shown), known)
+    values = extent(law.loss, *(trace["y"] for trace in shown), np.array(heights))
+    if law.floor is not None and law.floor.value is not None and law.floor.value > values[0] / NEAR > 0:
+        values = extent(np.array(values), np.array([law.floor.value]), room=0.03)
     hover = f"{law.axis}  %{{x:{hover_format(law.axis)}}}<br>{literal(law.y)}  %{{y:.4~g}}<extra>law</extra>"
     shades, remarks = marks.beyond(theme, law.x, law.inside)
     bounds, bound_notes = marks.limit(theme, law.floor, values)

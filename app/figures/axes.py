@@ -45,7 +45,7 @@ def _ticks(decades: float) -> int:
     """How many ticks to ask for so that Plotly labels every decade; 2 and 5 too below two; round numbers below one."""
     if decades < 1:
         return 6
-    return math.ceil(decades) if decades > 2 else int(decades / 0.31)
+    return min(math.ceil(decades), 9) if decades > 2 else int(decades / 0.31)
 
 
 def value_axis(theme: Theme, y: str, low: float, high: float, **extra: Any) -> Part:

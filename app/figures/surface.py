@@ -30,7 +30,7 @@ def draw(
     contours = iso_loss(surface)
     colours = dots.loss_colours(_scaled(surface, runs, y), theme, literal(y))
     traces = [
-        _shade(surface, y, colours),
+        _shade(surface, y, colours, bar=runs is None),
         *_iso_loss(theme, surface, contours),
         *_iso_flop(theme, surface),
         *_trajectory(theme, surface),
@@ -51,7 +51,7 @@ def _scaled(surface: Surface, runs: Runs | None, y: str) -> Floats:
     return runs[y] if runs is not None and y in runs else surface.loss[surface.inside]
 
 
-def _shade(surface: Surface, y: str, colours: Part) -> Part:
+def _shade(surface: Surface, y: str, colours: Part, bar: bool) -> Part:
     """The loss as a faint colour, and what is hovered where no run is."""
     z = surface.loss.T
     return {
@@ -65,7 +65,8 @@ def _shade(surface: Surface, y: str, colours: Part) -> Part:
         "zmin": colours["cmin"],
         "zmax": colours["cmax"],
         "colorscale": colours["colorscale"],
-        "showscale": False,
+        "showscale": bar,
+        "colorbar": colours["colorbar"],
         "hovertemplate": f"N  %{{x:.3~s}}<br>D  %{{y:.3~s}}<br>{literal(y)}  %{{customdata:.4~g}}<extra>law</extra>",
     }
 

@@ -28,6 +28,7 @@ from engine.planning.curves import (
     plan_curve,
 )
 from engine.planning.curves import surface as surface_of
+from engine.planning.quantity import Quantity
 from engine.planning.target import floor_of
 from engine.schema import Roles, Runs
 from tests.app.figures.conftest import MakeFit
@@ -276,6 +277,14 @@ class TestAlong:
         wide, _ = marks.bands(np.arange(1.0, 1 + len(band.low68)), ends, ACCENT, (1.0, 10.0))
         assert np.max(wide["y"]) == 1000.0
         assert len(wide["x"]) == 2 * len(band.low68)
+
+    @pytest.mark.parametrize(("floor", "low"), [(0.0, 3.9), (1e-9, 3.9), (3.0, 2.9)])
+    def test_a_floor_far_below_the_law_does_not_squeeze_it(self, fit: Fit, floor: float, low: float) -> None:
+        path = frontier_curve(fit)
+        bare = type(path)(**{**path.__dict__, "loss": path.loss + 2})
+        axis = frontier.draw(bare, floor=Quantity(floor)).figure.layout.yaxis
+        assert axis.type == "log"
+        assert low - 0.2 < 10 ** axis.range[0] < low + 0.2
 
     def test_a_metric_that_rises_keeps_its_direction_and_name(self, make_fit: MakeFit, runs: Runs) -> None:
         drawing = one_axis.draw(one_axis_curve(make_fit(spec=POWER, theta=[1.9, 3e8, 0.4])), runs, y="recall@10")
