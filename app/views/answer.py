@@ -11,6 +11,7 @@ import streamlit as st
 from app.figures import plan as plan_figure
 from app.views.cached import runs_behind
 from app.views.parts import doubts, draw, plain, sentences
+from app.views.shelf import deleted, manage
 from engine.fitting.result import Fit
 from engine.planning import Plan, floor_of, to_json
 from engine.planning.curves import plan_curve
@@ -18,6 +19,7 @@ from engine.planning.text import Row, number, rows
 from engine.store import results
 from engine.store.database import Database
 
+MOST_PLANS = 20
 COLUMNS = ("Quantity", "Value", "68 %", "95 %", "Note")
 
 
@@ -85,15 +87,29 @@ def _csv(table: tuple[Row, ...]) -> str:
 def saved(db: Database) -> None:
     """The plans that were saved, each with the link that asks it again."""
     kept = results.plans(db)
-    if not kept:
-        return
-    st.subheader("Saved plans", anchor=False)
-    for one in kept[:50]:
-        with st.container(border=True):
-            st.markdown(f"**{plain(one.name)}**")
-            plan = results.plan(db, one.hash)
-            st.caption(plain(plan.sentence))
-            st.page_link("views/plan.py", label="Open", query_params=link(one.fit_hash, plan), icon=":material/flag:")
+    if kept:
+        st.subheader("Saved plans", anchor=False)
+    for one in kept[:MOST_PLANS]:
+        _saved(db, one)
+    if len(kept) > MOST_PLANS:
+        st.caption(f"{len(kept) - MOST_PLANS} older plans are not shown.")
+    gone = {p.hash: p.name for p in results.plans(db, deleted=True)}
+    deleted("plans", gone, lambda key: results.restore_plan(db, key))
+
+
+def _saved(db: Database, one: results.SavedPlan) -> None:
+    plan = results.plan(db, one.hash)
+    with st.container(border=True):
+        with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
+            address = link(one.fit_hash, plan)
+            st.page_link("views/plan.py", label=plain(one.name), query_params=address, icon=":material/flag:")
+            manage(
+                one.hash,
+                one.name,
+                lambda name: results.rename_plan(db, one.hash, name),
+                lambda: results.delete_plan(db, one.hash),
+            )
+        st.caption(plain(plan.sentence))
 
 
 def link(fit_hash: str, plan: Plan) -> dict[str, str]:

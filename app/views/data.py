@@ -9,6 +9,7 @@ from app.views import rows, runs
 from app.views.filters import row_filter
 from app.views.mapping import edit_mapping
 from app.views.parts import heading, plain, plural, sentences
+from app.views.shelf import deleted, manage
 from app.views.state import choose_table, open_table, remember
 from app.views.upload import add_table
 from engine.store import tables
@@ -26,7 +27,7 @@ def about(table: TableInfo) -> None:
         st.caption(f"SHA-256 {table.sha256[:12]}, imported {table.created:%d %b %Y %H:%M} UTC")
     with right.container(horizontal=True, horizontal_alignment="right"):
         if not table.read_only:
-            manage(table)
+            manage(table.id, table.name, lambda name: tables.rename(db, table.id, name), lambda: put_away(db, table.id))
     if table.provenance:
         st.caption(plain(table.provenance))
     if st.session_state.pop("known_table", "") == table.id:
@@ -35,35 +36,16 @@ def about(table: TableInfo) -> None:
         st.info(plain(note), icon=":material/info:")
 
 
-def manage(table: TableInfo) -> None:
-    """Rename and delete; a deleted table can be restored from the foot of the page."""
-    with st.popover("Manage", icon=":material/more_horiz:"):
-        with st.form(f"rename_{table.id}", border=False):
-            name = st.text_input("Name", table.name, max_chars=120)
-            if st.form_submit_button("Rename"):
-                with sentences():
-                    tables.rename(db, table.id, name or "")
-                    st.rerun()
-        if st.button("Delete this table", icon=":material/delete:", key=f"delete_{table.id}"):
-            with sentences():
-                tables.delete(db, table.id)
-                remember("table", "")
-                st.rerun()
+def bring_back(db: Database, table_id: str) -> None:
+    """Restore a deleted table and open it."""
+    tables.restore(db, table_id)
+    open_table(table_id)
 
 
-def deleted(db: Database) -> None:
-    """Deleted tables, each with the button that restores it."""
-    gone = tables.all(db, deleted=True)
-    if not gone:
-        return
-    with st.expander(f"Deleted tables ({len(gone)})"):
-        for t in gone:
-            with st.container(horizontal=True, vertical_alignment="center"):
-                st.markdown(plain(t.name))
-                if st.button("Restore", key=f"restore_{t.id}"):
-                    tables.restore(db, t.id)
-                    open_table(t.id)
-                    st.rerun()
+def put_away(db: Database, table_id: str) -> None:
+    """Delete a table; the page opens with another."""
+    tables.delete(db, table_id)
+    remember("table", "")
 
 
 db = workspace.current()
@@ -90,4 +72,4 @@ if table is not None:
     if tab_rows.open:
         with tab_rows, sentences():
             rows.show(db, table, columns, where)
-deleted(db)
+deleted("tables", {t.id: t.name for t in tables.all(db, deleted=True)}, lambda key: bring_back(db, key))

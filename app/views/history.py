@@ -7,7 +7,8 @@ import json
 import streamlit as st
 
 from app.views.parts import sentences
-from app.views.state import remember
+from app.views.shelf import deleted, manage
+from app.views.state import recall, remember
 from engine.errors import PlannerError
 from engine.fitting import read_fit
 from engine.store import results
@@ -38,6 +39,7 @@ def show(db: Database, table: TableInfo | None) -> None:
             _chosen(db, shown[picked["selection"]["rows"][0]])
     else:
         st.caption("Every fit is saved here under the hash of its specification and its runs.")
+    deleted("fits", {f.hash: f.name for f in results.fits(db, deleted=True)}, lambda key: results.restore_fit(db, key))
     with st.expander("Load a fit or a published law (JSON)", icon=":material/upload_file:"):
         _load(db)
 
@@ -50,6 +52,13 @@ def _chosen(db: Database, one: results.SavedFit) -> None:
         if st.button("Rebuild and compare", key=f"rebuild_{one.hash}", icon=":material/verified:"):
             with sentences(), st.spinner("Fitting again from the specification"):
                 st.success(results.rebuild(db, one.hash), icon=":material/verified:")
+        manage(one.hash, one.name, lambda name: results.rename_fit(db, one.hash, name), lambda: _delete(db, one.hash))
+
+
+def _delete(db: Database, fit_hash: str) -> None:
+    results.delete_fit(db, fit_hash)
+    if recall("fit") == fit_hash:
+        remember("fit", "")
 
 
 def _load(db: Database) -> None:

@@ -15,6 +15,7 @@ from app.views.cached import curves, parabolas_of, runs_behind
 from app.views.parts import draw, sentences
 from app.views.readouts import readouts
 from app.views.sliders import compute_steps, slide, target_steps
+from app.views.state import keep_possible
 from engine.fitting.result import Fit
 from engine.planning import Plan, floor_of, plan_budget, plan_target
 from engine.planning.curves import Picture, isoflop_curves
@@ -30,6 +31,7 @@ def pictures(db: Database, fit: Fit) -> None:
     """The views that the law allows, with the sliders that move through them."""
     views = available(fit)
     bar = st.container(horizontal=True, gap="large")
+    keep_possible("figure", views)
     view = bar.segmented_control(
         "View",
         views,

@@ -9,7 +9,7 @@ import streamlit as st
 from app import workspace
 from app.views import answer
 from app.views.parts import heading, plain, sentences
-from app.views.state import choose_fit
+from app.views.state import choose_fit, keep_possible
 from engine.fitting.result import Fit
 from engine.planning import Plan, plan_budget, plan_target
 from engine.planning.curves import UNKNOWN_C
@@ -21,6 +21,7 @@ def ask(fit: Fit) -> Plan | None:
     """The question, as a sentence with a blank, and its answer; None while the blank is empty."""
     left, right = st.columns([1, 2], vertical_alignment="bottom")
     ways = ["Budget", "Target"] if fit.law.frontier is not None else ["Target"]
+    keep_possible("ask", ways)
     way = left.segmented_control("I have a", ways, default=ways[0], required=True, key="ask", bind="query-params")
     with right:
         return _budget(fit) if way == "Budget" else _target(fit)

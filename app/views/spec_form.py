@@ -6,6 +6,7 @@ import streamlit as st
 
 from app.views.fitting import offered
 from app.views.parts import plain, plural
+from app.views.state import keep_possible
 from engine.fitting.spec import FitSpec
 from engine.laws import Law
 from engine.schema import Runs
@@ -27,6 +28,7 @@ def choose_spec(runs: Runs, table: TableInfo) -> FitSpec | None:
         return None
     grid = st.grid(3, min_column_width=200)
     with grid.cell():
+        keep_possible("y", targets)
         y = st.selectbox("Describe", targets, key="y", bind="query-params", help="The loss, or a metric of the table.")
         st.caption(
             f"{plural(len(runs), 'run')}; {'smaller' if runs.roles.direction(y) == 'min' else 'larger'} is better."
@@ -52,6 +54,7 @@ def _law(runs: Runs, y: str) -> Law | None:
         )
         return None
     by_key = {law_key(law): law for law in laws}
+    keep_possible("law", by_key)
     chosen = by_key[st.selectbox("Law", list(by_key), key="law", bind="query-params", help=_help(laws, others))]
     st.caption(f"{chosen.title}: ${chosen.latex}$")
     return chosen

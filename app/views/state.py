@@ -5,6 +5,8 @@ The link is kept in step, so that it can be copied at any moment.
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 import streamlit as st
 
 from app.views.cached import published, saved_fit
@@ -29,6 +31,12 @@ def remember(name: str, value: str) -> None:
         st.query_params[name] = value
 
 
+def keep_possible(key: str, options: Collection[object]) -> None:
+    """Forget the value of a bound widget that another fit or table no longer offers, and so take it from the link."""
+    if key in st.session_state and st.session_state[key] not in options:
+        del st.session_state[key]
+
+
 def choose_table(db: Database) -> TableInfo | None:
     """The table that is open, with a select to change it; None with a sentence where the link's table is missing."""
     known = {t.id: t for t in tables.all(db)}
@@ -41,8 +49,7 @@ def choose_table(db: Database) -> TableInfo | None:
         )
     if not known:
         return None
-    own = [t for t in known.values() if not t.read_only]
-    opened = wanted if wanted in known else None if wanted else (own or list(known.values()))[0].id
+    opened = wanted if wanted in known else None if wanted else _usual(db, known)
     st.session_state["table_choice"] = opened
     st.selectbox(
         "Run table",
@@ -57,6 +64,13 @@ def choose_table(db: Database) -> TableInfo | None:
         return None
     remember("table", opened)
     return known[opened]
+
+
+def _usual(db: Database, known: dict[str, TableInfo]) -> str:
+    """The table to open where none is named: the fit's, else the newest of one's own, else the demo."""
+    of_fit = [f.table_id for f in results.fits(db) if f.hash == recall("fit") and f.table_id in known]
+    own = [t.id for t in known.values() if not t.read_only]
+    return [*of_fit, *own, *known][0]
 
 
 def open_table(table_id: str) -> None:

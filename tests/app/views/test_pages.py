@@ -186,3 +186,31 @@ def test_the_page_fits_what_the_terminal_fits(jets: str, demo: Database) -> None
     saved = results.fit(demo, jets)
     runs = snapshots.runs(demo, snapshots.get(demo, saved.data.snapshot))
     assert fit(FitSpec(bootstrap=60), runs).theta.tolist() == saved.theta.tolist()
+
+
+def test_fits_and_plans_are_renamed_deleted_and_restored(jets: str, demo: Database, open_page: Open) -> None:
+    at = open_page("plan", fit=jets, budget="1e15")
+    next(b for b in at.button if b.label == "Save the plan").click().run()
+    (plan,) = results.plans(demo)
+    at = open_page("plan", fit=jets)
+    form = next(t for t in at.text_input if t.label == "Name")
+    form.set_value("For the review")
+    next(b for b in at.button if b.label == "Rename").click().run()
+    assert [p.name for p in results.plans(demo)] == ["For the review"]
+    at.button(key=f"delete_{plan.hash}").click().run()
+    assert results.plans(demo) == []
+    at.button(key=f"restore_{plan.hash}").click().run()
+    assert told(at) == ""
+    assert [p.hash for p in results.plans(demo)] == [plan.hash]
+
+    results.delete_fit(demo, jets)
+    at = open_page("fit")
+    at.button(key=f"restore_{jets}").click().run()
+    assert told(at) == ""
+    assert [f.hash for f in results.fits(demo)] == [jets]
+
+
+def test_a_link_with_a_fit_alone_opens_its_table(jets: str, demo: Database, open_page: Open) -> None:
+    tables.add(demo, grid(), "newer.csv")
+    at = open_page("fit", fit=jets)
+    assert at.query_params["table"] == next(f.table_id for f in results.fits(demo))

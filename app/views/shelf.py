@@ -1,0 +1,37 @@
+"""Rename, delete, restore: the same for tables, fits and plans."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import streamlit as st
+
+from app.views.parts import plain, sentences
+
+
+def manage(key: str, name: str, rename: Callable[[str], object], delete: Callable[[], object]) -> None:
+    """A small menu to rename what is called ``name`` or to delete it."""
+    with st.popover("Manage", icon=":material/more_horiz:", key=f"manage_{key}"):
+        with st.form(f"rename_{key}", border=False):
+            fresh = st.text_input("Name", name, max_chars=120)
+            if st.form_submit_button("Rename"):
+                with sentences():
+                    rename(fresh or "")
+                    st.rerun()
+        if st.button("Delete", icon=":material/delete:", key=f"delete_{key}", help="It can be restored."):
+            with sentences():
+                delete()
+                st.rerun()
+
+
+def deleted(what: str, gone: Mapping[str, str], restore: Callable[[str], object]) -> None:
+    """What was deleted, by key and name, each with the button that restores it; nothing where nothing was."""
+    if not gone:
+        return
+    with st.expander(f"Deleted {what} ({len(gone)})", icon=":material/delete:"):
+        for key, name in list(gone.items())[:50]:
+            with st.container(horizontal=True, vertical_alignment="center"):
+                st.markdown(plain(name), width="content")
+                if st.button("Restore", key=f"restore_{key}"):
+                    restore(key)
+                    st.rerun()
