@@ -28,11 +28,11 @@ def browser() -> Iterator[Page]:
     if path is None:
         raise RuntimeError("this measure needs chromium: run `make browser`")
     with sync_playwright() as play:
-        found = play.chromium.launch(executable_path=path, args=list(FLAGS))
-        page = found.new_page(viewport={"width": 1440, "height": 900})
+        chromium = play.chromium.launch(executable_path=path, args=list(FLAGS))
+        page = chromium.new_page(viewport={"width": 1440, "height": 900})
         page.set_default_timeout(60_000)
         yield page
-        found.close()
+        chromium.close()
 
 
 def ready(page: Page) -> None:
