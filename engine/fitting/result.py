@@ -88,8 +88,14 @@ class Fit:
 
     @property
     def hash(self) -> str:
-        """Short hash of specification and data: the identity of the fit in links and in the store."""
-        return self.spec.hash(self.data.snapshot or f"{self.data.sha256}|{self.data.where}|{dict(self.data.roles)}")
+        """Short hash of specification and data: the identity of the fit in links and in the store.
+
+        A published law has no data of its own: its source and its printed numbers stand for them.
+        """
+        if self.data.snapshot or self.data.sha256:
+            return self.spec.hash(self.data.snapshot or f"{self.data.sha256}|{self.data.where}|{dict(self.data.roles)}")
+        printed = {p.name: float(p.value) for p in self.parameters}
+        return self.spec.hash(f"{self.data.source}|{printed}|{self.compute}")
 
     def predict(self, columns: Mapping[str, ArrayLike]) -> Floats:
         """y in its own unit and direction at ``columns`` (arrays of shape s by axis): shape s."""

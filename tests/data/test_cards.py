@@ -9,7 +9,7 @@ import pytest
 
 from data.cards import make
 from data.catalogue import CARDS, Card, path
-from engine.fitting import read_fit
+from engine.fitting import read_fit, to_json
 
 
 def body(file: str) -> dict[str, Any]:
@@ -26,6 +26,12 @@ def test_the_catalogue_lists_every_card_once() -> None:
     assert len(CARDS) == 46
     assert len({c.name for c in CARDS}) == len({c.file for c in CARDS}) == 46
     assert sum("amplitudes" in c.file for c in CARDS) == 42
+
+
+def test_every_card_has_an_identity_of_its_own_that_survives_json() -> None:
+    laws = [read_fit(json.loads(path(card.file).read_text("utf-8"))) for card in CARDS]
+    assert len({law.hash for law in laws}) == len(CARDS)
+    assert [read_fit(to_json(law)).hash for law in laws] == [law.hash for law in laws]
 
 
 @pytest.mark.parametrize("card", CARDS, ids=lambda c: c.file)
