@@ -121,8 +121,8 @@ def _rank(g: Grid, c: Floats, weight: Floats) -> Floats:
         phi = g.basis(rows)
         for at in blocks(len(weight), BLOCK // phi.shape[1]):
             y, w = p.target(at, rows), weight[at, rows]
-            for cell, row in enumerate(g.row):
-                with np.errstate(all="ignore"):
+            with np.errstate(all="ignore"):
+                for cell, row in enumerate(g.row):
                     rho = p.objective.loss.value(p.residual(c[at, cell] @ phi[row], y))
-                    value[at, cell] += np.sum(w * rho, axis=-1)
+                    value[at, cell] += np.einsum("rn,rn->r", w, rho)
     return np.where(np.isnan(value), np.inf, value)

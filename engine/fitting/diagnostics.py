@@ -13,6 +13,8 @@ from engine.fitting.result import FitWarning
 from engine.laws.law import Const, Floats, Values
 
 COLLINEAR = 0.99
+BELOW = 3.0
+"""Robust standard deviations below the law beyond which a run under the floor is no longer noise around it."""
 SHOWN = 5
 """Rows that a sentence names before it says how many more there are."""
 
@@ -129,7 +131,7 @@ def _rows(s: Sample, theta: Floats) -> Iterator[FitWarning]:
             f"({_named(s, largest)}): {robust}; look at them and leave out only what is wrong.",
         )
     floor = sum(float(s.law.values(theta)[t.amplitude]) for t in s.law.terms if isinstance(t, Const))
-    below = np.flatnonzero(s.y < floor)
+    below = np.flatnonzero((s.y < floor) & (r.z < -BELOW))
     if below.size:
         yield FitWarning(
             "below-floor",

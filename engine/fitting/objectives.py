@@ -56,9 +56,11 @@ class Huber:
     delta: float
 
     def value(self, r: Floats) -> Floats:
-        size = np.abs(r)
+        size = np.asarray(np.abs(r))
         inner = np.minimum(size, self.delta)
-        return inner * (size - 0.5 * inner)
+        size = size - 0.5 * inner
+        size *= inner
+        return size
 
     def slopes(self, r: Floats) -> tuple[Floats, Floats, Floats]:
         size = np.abs(r)

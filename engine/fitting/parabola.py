@@ -1,7 +1,7 @@
 """Iso-FLOP minima (approach 2): a parabola in log N per budget, then power laws through its minima.
 
 Hoffmann et al. 2022, arXiv:2203.15556, sec. 3.2; behavioural models, eqs. 4, 5. A minimum counts where the parabola
-opens the right way and its vertex lies at most one sweep width outside the sweep.
+opens the right way and its vertex lies at most one width outside the sweep and two spreads below its losses.
 """
 
 from __future__ import annotations
@@ -170,10 +170,13 @@ def _minima(groups: list[Budget], how: Objective, weight: Floats) -> Minima:
     """Vertices under ``weight`` (r, n)."""
     c = np.stack([_coefficients(b, how, weight[:, b.index]) for b in groups], axis=1)
     opens = c[..., 2] > 1e-9 * np.abs(c).max(axis=-1)
-    with np.errstate(invalid="ignore", divide="ignore"):
+    with np.errstate(all="ignore"):
         u = np.where(opens, -c[..., 1] / (2 * c[..., 2]), np.nan)
         y = c[..., 0] + u * (c[..., 1] + u * c[..., 2])
-    return Minima(u, np.exp(y) if how.log else y, c, opens, opens & (np.abs(u) <= 3.0))
+        lowest = np.array([b.y.min() - 2 * np.ptp(b.y) for b in groups])
+        near = opens & (np.abs(u) <= 3.0) & (y >= lowest)
+        y = np.where(near, np.exp(y), np.nan) if how.log else y
+    return Minima(u, y, c, opens, near)
 
 
 def _coefficients(b: Budget, how: Objective, weight: Floats) -> Floats:

@@ -54,11 +54,8 @@ class Problem:
         return self.y[:, rows] if len(self.y) == 1 else self.y[owner, rows]
 
     def residual(self, predicted: Floats, y: Floats) -> Floats:
-        """The residual that the objective sees."""
-        if not self.objective.log:
-            return predicted - y
-        with np.errstate(divide="ignore", invalid="ignore"):
-            return np.log(predicted / y)
+        """The residual that the objective sees; a prediction of zero or less has none on a log scale (inf or NaN)."""
+        return np.log(predicted / y) if self.objective.log else predicted - y
 
     def external(self, theta: Floats) -> Floats:
         """Parameters of the law (..., p) from theta (..., k + m)."""
@@ -102,6 +99,8 @@ def problem(law: Law, spec: FitSpec, columns: dict[str, Floats], y: Floats, weig
         exponent = law.param(term.exponent)
         e = spec.fixed.get(term.exponent)
         least = max(exponent.low, LOG_LIMIT) if signed else exponent.low
+        if isinstance(term, Ratio):
+            least = max(least, _representable(y))
         ends.append((least, exponent.high) if e is None else (e, e))
         powers.append(j)
         centre.append(middle)
@@ -118,6 +117,12 @@ def problem(law: Law, spec: FitSpec, columns: dict[str, Floats], y: Floats, weig
         high=high.copy(),
         objective=objective(spec),
     )
+
+
+def _representable(y: Floats) -> float:
+    """The least exponent for which the scale X_s = X (a X^-e)^(1/e) of a term about as large as ``y`` is a float."""
+    size = np.abs(y[y != 0])
+    return float(np.max(np.abs(np.log(size)), initial=0.0)) / 600
 
 
 def blocks(total: int, size: int) -> Iterator[slice]:

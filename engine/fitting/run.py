@@ -50,14 +50,23 @@ def parameters(spec: FitSpec, theta: Floats, resamples: Floats, held: tuple[str,
 
 def parameter(name: str, value: float, draws: Floats, spec: FitSpec) -> Parameter:
     """One number with its standard error and intervals from its ``draws`` (r,)."""
-    sound = draws[np.isfinite(draws)]
     return Parameter(
         name,
         value,
-        float(np.std(sound, ddof=1)) if sound.size > 1 else None,
+        spread(draws),
         interval(value, draws, 0.68, spec.interval),
         interval(value, draws, 0.95, spec.interval),
     )
+
+
+def spread(draws: Floats) -> float | None:
+    """The standard deviation of the finite draws; None where it has no finite value."""
+    sound = draws[np.isfinite(draws)]
+    if sound.size < 2:
+        return None
+    with np.errstate(over="ignore"):
+        found = float(np.std(sound, ddof=1))
+    return found if np.isfinite(found) else None
 
 
 def _data(s: Sample, snapshot: str, where: str) -> FitData:

@@ -19,10 +19,10 @@ from engine.fitting.objectives import Loss
 from engine.fitting.problem import Problem, blocks
 from engine.laws.law import Floats
 
-CENTRAL_STARTS = 16
+CENTRAL_STARTS, CENTRAL_FEWER = 12, 4
 FIRST_STARTS, FEWER_STARTS, MORE_STARTS = 3, 1, 12
 MANY = 2_000
-"""Runs from which on a resample starts from fewer cells: with that many its optimum is rarely in doubt."""
+"""Runs from which on fits start from fewer cells: with that many the optimum is rarely in doubt."""
 SKIPPED = 2
 """Softer losses that a start from a cell skips: without them starts end in more places, the best among them."""
 SAME = 1e-6
@@ -45,9 +45,9 @@ class Optimum:
 def best_fit(p: Problem) -> Optimum:
     """The global optimum from a cold start."""
     weight = p.weight[None]
-    theta = cold.starts(cold.grid(p), weight, CENTRAL_STARTS)[0]
+    theta = cold.starts(cold.grid(p), weight, CENTRAL_STARTS if p.n < MANY else CENTRAL_FEWER)[0]
     ladder = p.objective.loss.softer(_spread(p, theta[0]))
-    starts, values = _joined(_from(p, theta[None, :3], weight, ladder), _from(p, theta[None], weight, ladder[SKIPPED:]))
+    starts, values = _joined(_from(p, theta[None, :2], weight, ladder), _from(p, theta[None], weight, ladder[SKIPPED:]))
     theta, value = starts[0], values[0]
     order = np.argsort(value, kind="stable")
     theta, value = theta[order], value[order]
@@ -112,7 +112,9 @@ def _from(p: Problem, theta: Floats, weight: Floats, ladder: tuple[Loss, ...]) -
 
 def _spread(p: Problem, theta: Floats) -> float:
     """The median absolute residual at a point."""
-    return float(np.median(np.abs(p.residual(predict(p, theta[None]), p.y[:1]))))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        size = np.abs(p.residual(predict(p, theta[None]), p.y[:1]))
+    return float(np.median(size[np.isfinite(size)])) if np.isfinite(size).any() else 0.0
 
 
 def predict(p: Problem, theta: Floats) -> Floats:

@@ -29,13 +29,11 @@ def surface(s: Sample, progress: Progress | None = None) -> Estimate:
 
 def others(s: Sample, p: Problem, optimum: Optimum) -> tuple[FitWarning, ...]:
     """A distinct optimum within the margin, as a warning."""
-    best = p.external(optimum.theta)
     for theta, value in zip(optimum.others, optimum.other_values, strict=True):
-        other = p.external(theta)
         if not np.isfinite(value) or value > optimum.value * (1 + MARGIN):
             return ()
-        if _apart(best, other):
-            shown = ", ".join(f"{n} = {v:.4g}" for n, v in zip(s.law.names, other, strict=True))
+        if _apart(p, optimum.theta, theta):
+            shown = ", ".join(f"{n} = {v:.4g}" for n, v in zip(s.law.names, p.external(theta), strict=True))
             higher = value / optimum.value - 1 if optimum.value > 0 else 0.0
             text = (
                 f"A second optimum lies only {higher:.1e} (relative) above the best: {shown}. The runs hardly choose "
@@ -45,7 +43,8 @@ def others(s: Sample, p: Problem, optimum: Optimum) -> tuple[FitWarning, ...]:
     return ()
 
 
-def _apart(one: Floats, other: Floats) -> bool:
-    """Do two optima differ by more than 1 % in a parameter?"""
-    scale = np.maximum(np.abs(one), np.abs(other))
-    return bool(np.any(np.abs(one - other) > 0.01 * scale))
+def _apart(p: Problem, one: Floats, other: Floats) -> bool:
+    """Do two optima differ by more than 1 % in an amplitude, or in the exponent of a term that is there?"""
+    different = np.abs(one - other) > 0.01 * np.maximum(np.abs(one), np.abs(other))
+    there = (one[list(p.powers)] != 0) & (other[list(p.powers)] != 0)
+    return bool(different[: p.k].any() or (different[p.k :] & there).any())

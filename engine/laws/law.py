@@ -127,9 +127,9 @@ class Ratio:
         return np.exp(v[self.exponent] * np.log(v[self.scale]))
 
     def from_linear(self, a: Floats, e: Floats) -> dict[str, Floats]:
-        """a = X_s^e, so X_s = a^(1/e); a term that vanished (a = 0 or e = 0) gives X_s = 0 or NaN."""
-        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            return {self.scale: np.exp(np.log(a) / e), self.exponent: e}
+        """a = X_s^e, so X_s = a^(1/e), kept finite; a term that vanished (a = 0) gives X_s = 0."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return {self.scale: np.exp(np.minimum(np.log(a) / e, 700.0)), self.exponent: e}
 
     def latex(self, tex: Mapping[str, str]) -> str:
         return rf"\left(\frac{{{tex[self.scale]}}}{{{self.axis}}}\right)^{{{tex[self.exponent]}}}"

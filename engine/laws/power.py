@@ -7,7 +7,7 @@ import numpy as np
 from engine.costs import ComputeRule
 from engine.laws.law import Const, Floats, Law, Param, Point, Ratio, Values
 
-SMALLEST = 0.02
+SMALLEST = 0.01
 """The least exponent: below it the scale X_c = a^(1/alpha) of the term overflows."""
 AXIS_UNITS = {"N": "parameters", "D": "samples", "C": "FLOPs"}
 

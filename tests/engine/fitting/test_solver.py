@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -227,3 +228,28 @@ def test_slopes_of_a_loss_are_its_derivatives(loss: Square | Huber) -> None:
     assert slope == pytest.approx((loss.value(r + 1e-6) - loss.value(r - 1e-6)) / 2e-6, rel=1e-5)
     assert curve == pytest.approx((loss.slopes(r + 1e-6)[0] - loss.slopes(r - 1e-6)[0]) / 2e-6, rel=1e-5, abs=1e-9)
     assert irls == pytest.approx(slope / r)
+
+
+def test_fits_in_threads_give_the_digits_of_a_fit_alone() -> None:
+    runs, spec = make_runs(surface(40, noise=0.01)), FitSpec(bootstrap=30)
+    alone = fit(spec, runs)
+    with ThreadPoolExecutor(8) as pool:
+        for found in pool.map(lambda _: fit(spec, runs), range(8)):
+            assert np.array_equal(found.resamples, alone.resamples)
+
+
+def test_a_long_table_is_fitted_in_blocks_of_rows() -> None:
+    values = surface(70_000, noise=0.01)
+    heard: list[float] = []
+    found = fit(FitSpec(bootstrap=2), make_runs(values), progress=heard.append)
+    assert {p.name: p.value for p in found.parameters} == pytest.approx(TRUTH, rel=0.02)
+    assert len(heard) >= 1
+
+
+def test_tiny_losses_keep_the_scale_of_a_one_axis_law_finite() -> None:
+    x = np.geomspace(1e3, 1e7, 9)
+    loss = 1e-9 * (1 + (1e5 / x) ** 0.3)
+    found = fit(FitSpec(law="power", axis="D", bootstrap=20), make_runs({"D": x, "loss": loss}))
+    assert found.values["alpha"] == pytest.approx(0.3, rel=1e-5)
+    assert found.values["K"] == pytest.approx(1e-9, rel=1e-5)
+    assert np.isfinite(found.resamples).all()
