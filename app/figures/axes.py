@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from app.figures.palette import GREY
 from app.figures.theme import Part, Theme
 from engine.schema import Floats
 
@@ -35,7 +36,7 @@ def log_axis(theme: Theme, text: str, low: float, high: float, **extra: Any) -> 
         "type": "log",
         "range": ends,
         "nticks": _ticks(ends[1] - ends[0]),
-        "minor": {"ticks": "outside", "ticklen": theme.line(3), "showgrid": False, "tickcolor": theme.muted},
+        "minor": {"ticks": "outside", "ticklen": theme.line(3), "showgrid": False, "tickcolor": theme.muted or GREY},
         "tickfont": {"size": theme.small - 1},
         **extra,
     }
@@ -77,7 +78,7 @@ def axis(theme: Theme, text: str, **extra: Any) -> Part:
         "ticks": "outside",
         "ticklen": theme.line(6),
         "tickwidth": theme.line(1),
-        "tickcolor": theme.muted,
+        "tickcolor": theme.muted or GREY,
         "exponentformat": "power",
         "showexponent": "all",
         "showgrid": True,

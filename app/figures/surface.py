@@ -19,6 +19,8 @@ from engine.quantities import count, power10
 from engine.schema import Floats, Runs
 
 HEIGHT = 580
+SHADES = 20
+"""Steps of the colour behind the lines."""
 APART, INSET = 0.035, 0.06
 """Shares of an axis: the least distance of two labels, and a label's from the end of its line."""
 
@@ -52,18 +54,19 @@ def _scaled(surface: Surface, runs: Runs | None, y: str) -> Floats:
 
 
 def _shade(surface: Surface, y: str, colours: Part, bar: bool) -> Part:
-    """The loss as a faint colour, and what is hovered where no run is."""
-    z = surface.loss.T
+    """The loss as steps of a faint colour, and what is hovered where no run is. (A smooth one takes twice as long.)"""
+    z, low, high = surface.loss.T, colours["cmin"], colours["cmax"]
     return {
-        "type": "heatmap",
+        "type": "contour",
+        "contours": {"start": low, "end": high, "size": (high - low) / SHADES, "coloring": "fill"},
+        "line": {"width": 0},
         "x": marks.pack(surface.N),
         "y": marks.pack(surface.D),
         "z": dots.on_scale(z, colours),
         "customdata": z.astype(np.float32),
         "opacity": 0.28,
-        "zsmooth": "best",
-        "zmin": colours["cmin"],
-        "zmax": colours["cmax"],
+        "zmin": low,
+        "zmax": high,
         "colorscale": colours["colorscale"],
         "showscale": bar,
         "colorbar": colours["colorbar"],
