@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -123,6 +123,8 @@ def chosen_rows(event: Any) -> list[int]:
 
 
 def _row(custom: Any) -> int | None:
-    if isinstance(custom, list | tuple):
-        custom = custom[0] if custom else None
-    return int(custom) if isinstance(custom, int | float) else None
+    """The row id in a point's custom data, which comes back as a list or as an object with "0", "1", ..."""
+    first = (
+        custom.get("0") if isinstance(custom, Mapping) else custom[0] if isinstance(custom, list) and custom else custom
+    )
+    return int(first) if isinstance(first, int | float) else None

@@ -40,6 +40,12 @@ def test_markdown_is_left_as_text(text: str, shown: str) -> None:
 
 
 def test_chosen_rows() -> None:
-    points = [{"customdata": [4.0, 1e9]}, {"customdata": 2}, {"customdata": None}, {}, {"customdata": [4.0]}]
-    assert chosen_rows({"selection": {"points": points}}) == [2, 4]
+    points = [
+        {"customdata": [4.0, 1e9]},
+        {"customdata": 2},
+        {"customdata": None},
+        {},
+        {"customdata": {"0": 7, "1": 1e9}},
+    ]
+    assert chosen_rows({"selection": {"points": points}}) == [2, 4, 7]
     assert chosen_rows(None) == []
