@@ -8,6 +8,7 @@ import numpy as np
 
 from engine.fitting.checks import Sample, column, direction, row
 from engine.fitting.estimate import Estimate
+from engine.fitting.problem import LOG_LIMIT
 from engine.fitting.residuals import FAR, compare
 from engine.fitting.result import FitWarning
 from engine.laws.law import Const, Floats, Values
@@ -111,10 +112,10 @@ def _terms(s: Sample, values: Values) -> Iterator[FitWarning]:
                 f"The term of {term.axis} vanished ({amplitude} = 0): these runs show no effect of {term.axis}, and "
                 f"{exponent} means nothing; add runs with smaller {term.axis} or fit without it.",
             )
-        elif exponent not in s.spec.fixed and values[exponent] in (p.low, p.high):
+        elif exponent not in s.spec.fixed and not (max(p.low, LOG_LIMIT) < values[exponent] < p.high):
             yield FitWarning(
                 "at-bound",
-                f"{exponent} stopped at its bound {values[exponent]:g}: the runs do not show how the loss falls with "
+                f"{exponent} ended at {values[exponent]:.3g}, the edge of what is allowed: the runs do not show how the loss falls with "
                 f"{term.axis}; add runs over a wider range of {term.axis} or fix {exponent}.",
             )
 

@@ -79,7 +79,7 @@ def local(p: Problem, theta: Floats, weight: Floats, owner: Ints, loss: Loss) ->
 def _add(out: Local, at: slice, p: Problem, rows: slice, theta: Floats, y: Floats, weight: Floats, loss: Loss) -> None:
     """Add the sums over some rows: derivatives in the basis (exp(-e z), z exp(-e z)), before the chain rule.
 
-    ``hessian`` collects the part from first derivatives; the diagonal of ``gauss`` of exponent rows is exact.
+    ``hessian`` also collects what second derivatives of the prediction add on the diagonal of the exponents.
     """
     k, m = p.k, len(p.powers)
     z = p.z[:, rows]
@@ -102,7 +102,7 @@ def _add(out: Local, at: slice, p: Problem, rows: slice, theta: Floats, y: Float
         out.hessian[at] += np.matmul(basis * curve[:, None], turned)
         out.gauss[at] += np.matmul(basis * irls[:, None], turned)
         second = np.matmul(basis[:, k:] * z, slope[..., None])[..., 0]
-    # second derivatives of the prediction, kept where the chain rule finds them: d2f/de2 = c z^2 exp(-e z)
+    # d2f/de2 = c z^2 exp(-e z), divided by the c^2 that the chain rule will multiply it by
     for i, j in enumerate(p.powers):
         with np.errstate(divide="ignore", invalid="ignore"):
             out.hessian[at, k + i, k + i] += np.where(theta[:, j] != 0, second[:, i] / theta[:, j], 0.0)

@@ -7,7 +7,7 @@ that its c_j is that constant, so fixing is a bound like any other.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,9 +16,10 @@ from numpy.typing import NDArray
 from engine.fitting.objectives import Objective, objective
 from engine.fitting.spec import FitSpec
 from engine.laws import Law
-from engine.laws.law import Const, Floats, Ratio
+from engine.laws.law import Const, Floats, Power, Ratio
 
 Ints = NDArray[np.int64]
+Bounds = tuple[float, float]
 
 LOG_LIMIT = 0.01
 """The least exponent beside a floor of either sign: A X^-e - A tends to a logarithm as e falls and A grows forever."""
@@ -78,30 +79,17 @@ def problem(law: Law, spec: FitSpec, columns: dict[str, Floats], y: Floats, weig
     The floor may be negative where losses are (``ols`` on a loss with y <= 0, or on a metric whose sign was turned).
     """
     signed = spec.objective == "ols" and bool(np.any(y <= 0))
-    bounds, powers, centre, z = [], [], [], []
-    ends = []
+    bounds, ends, powers, centre, z = [], [], [], [], []
     for j, term in enumerate(law.terms):
-        given = spec.fixed.get(term.params()[0])
         if isinstance(term, Const):
-            low, high = (-np.inf if signed else law.param(term.amplitude).low), np.inf
-            bounds.append((low, high) if given is None else (given, given))
+            given = spec.fixed.get(term.amplitude)
+            free = (-np.inf if signed else law.param(term.amplitude).low, np.inf)
+            bounds.append(free if given is None else (given, given))
             continue
         x = np.log(columns[term.axis])
-        middle = float(np.mean(x))
-        if given is None:
-            bounds.append((0.0, np.inf))
-        elif isinstance(term, Ratio):
-            middle = float(np.log(given))
-            bounds.append((1.0, 1.0))
-        else:
-            middle = 0.0
-            bounds.append((given, given))
-        exponent = law.param(term.exponent)
-        e = spec.fixed.get(term.exponent)
-        least = max(exponent.low, LOG_LIMIT) if signed else exponent.low
-        if isinstance(term, Ratio):
-            least = max(least, _representable(y))
-        ends.append((least, exponent.high) if e is None else (e, e))
+        middle, amplitude = _amplitude(term, spec.fixed, float(np.mean(x)))
+        bounds.append(amplitude)
+        ends.append(_exponent(law, term, spec.fixed, y, signed))
         powers.append(j)
         centre.append(middle)
         z.append(x - middle)
@@ -119,10 +107,23 @@ def problem(law: Law, spec: FitSpec, columns: dict[str, Floats], y: Floats, weig
     )
 
 
-def _representable(y: Floats) -> float:
-    """The least exponent for which the scale X_s = X (a X^-e)^(1/e) of a term about as large as ``y`` is a float."""
-    size = np.abs(y[y != 0])
-    return float(np.max(np.abs(np.log(size)), initial=0.0)) / 600
+def _amplitude(term: Power | Ratio, fixed: Mapping[str, float], middle: float) -> tuple[float, Bounds]:
+    """Where a term is centred (ln X), and the bounds of its amplitude there."""
+    given = fixed.get(term.params()[0])
+    if given is None:
+        return middle, (0.0, np.inf)
+    return (float(np.log(given)), (1.0, 1.0)) if isinstance(term, Ratio) else (0.0, (given, given))
+
+
+def _exponent(law: Law, term: Power | Ratio, fixed: Mapping[str, float], y: Floats, signed: bool) -> Bounds:
+    """The bounds of an exponent. The scale X_s = X (a X^-e)^(1/e) of a ratio about as large as y must be a float."""
+    if term.exponent in fixed:
+        return fixed[term.exponent], fixed[term.exponent]
+    own = law.param(term.exponent)
+    low = max(own.low, LOG_LIMIT) if signed else own.low
+    if isinstance(term, Ratio):
+        low = max(low, float(np.max(np.abs(np.log(np.abs(y[y != 0]))), initial=0.0)) / 600)
+    return low, own.high
 
 
 def blocks(total: int, size: int) -> Iterator[slice]:

@@ -239,7 +239,7 @@ def test_fits_in_threads_give_the_digits_of_a_fit_alone() -> None:
 
 
 def test_a_long_table_is_fitted_in_blocks_of_rows() -> None:
-    values = surface(70_000, noise=0.01)
+    values = surface(40_000, noise=0.01)
     heard: list[float] = []
     found = fit(FitSpec(bootstrap=2), make_runs(values), progress=heard.append)
     assert {p.name: p.value for p in found.parameters} == pytest.approx(TRUTH, rel=0.02)
