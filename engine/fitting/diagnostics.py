@@ -115,8 +115,8 @@ def _terms(s: Sample, values: Values) -> Iterator[FitWarning]:
         elif exponent not in s.spec.fixed and not (max(p.low, LOG_LIMIT) < values[exponent] < p.high):
             yield FitWarning(
                 "at-bound",
-                f"{exponent} ended at {values[exponent]:.3g}, the edge of what is allowed: the runs do not show how the loss falls with "
-                f"{term.axis}; add runs over a wider range of {term.axis} or fix {exponent}.",
+                f"{exponent} ended at {values[exponent]:.3g}, the edge of what is allowed: "
+                f"the runs do not show how the loss falls with {term.axis}; add runs over a wider range of {term.axis} or fix {exponent}.",
             )
 
 
