@@ -116,7 +116,8 @@ def _terms(s: Sample, values: Values) -> Iterator[FitWarning]:
             yield FitWarning(
                 "at-bound",
                 f"{exponent} ended at {values[exponent]:.3g}, the edge of what is allowed: "
-                f"the runs do not show how the loss falls with {term.axis}; add runs over a wider range of {term.axis} or fix {exponent}.",
+                f"the runs do not show how the loss falls with {term.axis}; "
+                f"add runs over a wider range of {term.axis} or fix {exponent}.",
             )
 
 
