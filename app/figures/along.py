@@ -35,6 +35,11 @@ class Along:
     floor: Quantity | None
     runs: Runs | None
 
+    @property
+    def falls(self) -> bool:
+        """Whether the upper right of the plot is free for remarks (else the lower right is)."""
+        return bool(self.loss[-1] <= self.loss[0])
+
 
 @dataclass(frozen=True)
 class Parts:
@@ -48,10 +53,12 @@ class Parts:
 
 
 def of_frontier(path: Frontier, runs: Runs | None, y: str, floor: Quantity | None) -> Along:
+    """The frontier as a law along C."""
     return Along("C", y, path.C, path.loss, path.loss_band, path.inside, floor, runs)
 
 
 def of_axis(curve: AxisCurve, runs: Runs | None, y: str) -> Along:
+    """A one-axis law along its axis."""
     return Along(curve.axis, y, curve.x, curve.loss, curve.band, curve.inside, curve.floor, runs)
 
 
@@ -61,9 +68,9 @@ def parts(theme: Theme, law: Along, colour: str, marker: Part, *heights: float) 
     shown = dots.runs_over(runs, law.axis, law.y, marker)
     values = extent(law.loss, *(trace["y"] for trace in shown), np.array(heights))
     if law.floor is not None and law.floor.value is not None and law.floor.value > values[0] / NEAR > 0:
-        values = extent(np.array(values), np.array([law.floor.value]), room=0.03)
+        values = extent(np.array(values), np.array([law.floor.value]), room=0.05)
     hover = f"{law.axis}  %{{x:{hover_format(law.axis)}}}<br>{literal(law.y)}  %{{y:.4~g}}<extra>law</extra>"
-    shades, remarks = marks.beyond(theme, law.x, law.inside)
+    shades, remarks = marks.beyond(theme, law.x, law.inside, law.falls)
     bounds, bound_notes = marks.limit(theme, law.floor, values)
     line = marks.law(theme, law.x, law.loss, law.inside, colour, 2.4, hovertemplate=hover)
     bands = marks.bands(law.x, law.band, colour, values)

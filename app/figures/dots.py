@@ -14,7 +14,7 @@ from app.figures.marks import pack
 from app.figures.palette import ACCENT, GREY, LIGHT_PAGE, LOSS, scale
 from app.figures.theme import Part, Theme
 from app.figures.words import hover_format, literal, nice_ticks, tick_text
-from engine.schema import Floats, Runs
+from engine.schema import Direction, Floats, Runs
 
 MOST_DOTS = 1_000
 """Runs drawn behind a law: more of them take longer to draw than a slider may wait."""
@@ -80,8 +80,11 @@ def outline(theme: Theme, size: float = 7, **marker: Any) -> Part:
     return {"size": theme.marker(size), "line": {"color": GREY, "width": theme.line(0.8)}, **marker}
 
 
-def loss_colours(values: Floats, theme: Theme, name: str) -> Part:
-    """Marker properties that colour dots by ``values`` on the loss scale, log where they are positive, with a bar."""
+def loss_colours(values: Floats, theme: Theme, name: str, better: Direction = "min") -> Part:
+    """Marker properties that colour dots by ``values`` on the loss scale, the ``better`` the darker, with a bar.
+
+    The scale is logarithmic where all values are positive.
+    """
     known = values[np.isfinite(values)]
     low, high = (float(np.min(known)), float(np.max(known))) if known.size else (0.0, 1.0)
     bar, ends = colour_bar(theme, name), (low, high)
@@ -89,7 +92,11 @@ def loss_colours(values: Floats, theme: Theme, name: str) -> Part:
         ticks = nice_ticks(low, high)
         bar |= {"tickvals": [math.log10(t) for t in ticks], "ticktext": [tick_text(t) for t in ticks]}
         ends = (math.log10(low), math.log10(high))
-    scaled = {"cmin": ends[0], "cmax": ends[1] if ends[1] > ends[0] else ends[0] + 1, "colorscale": scale(LOSS)}
+    scaled = {
+        "cmin": ends[0],
+        "cmax": ends[1] if ends[1] > ends[0] else ends[0] + 1,
+        "colorscale": scale(LOSS if better == "min" else LOSS[::-1]),
+    }
     colours = {**scaled, "colorbar": bar, "showscale": True}
     return colours | {"color": on_scale(values, colours)}
 

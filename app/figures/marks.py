@@ -165,10 +165,12 @@ def note(theme: Theme, text: str, **place: Any) -> Part:
     }
 
 
-def corner(theme: Theme, text: str, **place: Any) -> Part:
-    """A remark in the upper right corner of the plot area."""
-    upper = {"x": 1, "xanchor": "right", "xshift": -6, "y": 1, "yanchor": "top", "yshift": -3, "align": "right"}
-    return note(theme, text, **upper | place)
+def corner(theme: Theme, text: str, line: int = 0, top: bool = True, **place: Any) -> Part:
+    """A remark at the right of the plot area, ``line`` lines from its top (or bottom)."""
+    shift = 3 + line * 1.6 * theme.small
+    right = {"x": 1, "xanchor": "right", "xshift": -6, "align": "right"}
+    high = {"y": 1, "yanchor": "top", "yshift": -shift} if top else {"y": 0, "yanchor": "bottom", "yshift": shift}
+    return note(theme, text, **right | high | place)
 
 
 def upright(low: float, high: float, colour: str, opacity: float) -> Part:
@@ -194,15 +196,15 @@ def level_note(theme: Theme, text: str, y: float, values: Span) -> Part:
     return note(theme, text, yref="y", y=math.log10(y) if values[0] > 0 else y, yshift=1)
 
 
-def beyond(theme: Theme, x: Floats, inside: Mask) -> tuple[list[Part], list[Part]]:
+def beyond(theme: Theme, x: Floats, inside: Mask, top: bool = True) -> tuple[list[Part], list[Part]]:
     """Grey over the parts of the x axis that lie beyond the runs, and a remark that says so: shapes and notes."""
     within = x[inside]
     parts = [(x[0], within[0]), (within[-1], x[-1])] if within.size else [(x[0], x[-1])]
     parts = [(float(low), float(high)) for low, high in parts if high > low]
     if not parts:
         return [], []
-    side = {} if parts[-1][1] == x[-1] else {"x": 0, "xanchor": "left", "xshift": 6, "align": "left"}
-    return [upright(*part, GREY, BEYOND) for part in parts], [corner(theme, "beyond the runs", **side)]
+    side: Part = {} if parts[-1][1] == x[-1] else {"x": 0, "xanchor": "left", "xshift": 6, "align": "left"}
+    return [upright(*part, GREY, BEYOND) for part in parts], [corner(theme, "beyond the runs", top=top, **side)]
 
 
 def limit(theme: Theme, floor: Quantity | None, values: Span) -> tuple[list[Part], list[Part]]:

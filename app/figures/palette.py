@@ -18,7 +18,7 @@ COMPUTE = (
 LOSS = (
     "#590474", "#751e88", "#943395", "#b4469d", "#d5579d", "#f46a96", "#fd888f", "#fdaa93", "#fecaa1",
 )  # fmt: skip
-"""Loss, low to high: equal steps in OKLab, dark to light. For dots with an outline, never for lines."""
+"""Loss, good to bad: equal steps in OKLab, dark to light. For dots with an outline, never for lines."""
 
 CATEGORIES = ("#0072b2", "#d55e00", "#009475", "#b8619a", "#a17c00", "#3a86c4", "#808080")
 """Groups and metrics: the order of Okabe and Ito, its light colours darkened to 3 : 1 on white."""

@@ -129,7 +129,7 @@ def _answer(theme: Theme, plan: Plan, q: Quantity, law: Along) -> Part:
     """The cost and the probability that the target can be reached, below the remark in the corner."""
     found = "not reached by the best fit" if q.value is None else f"<i>{law.axis}</i> = {tick_text(q.value)} {q.unit}"
     chance = "" if plan.p_reach is None else f"<br>reachable with probability {_percent(plan.p_reach)}"
-    return marks.corner(theme, found + chance, yshift=-24)
+    return marks.corner(theme, found + chance, 1, law.falls)
 
 
 def _percent(share: float) -> str:

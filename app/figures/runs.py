@@ -31,7 +31,7 @@ def draw(runs: Runs, y: str = "loss", theme: Theme = WEB, most: int = MOST) -> D
         return _nothing(theme)
     across, up = axes[:2]
     shown = dots.drawn(runs, most)
-    colour = dots.loss_colours(shown[y], theme, literal(y)) if y in shown else {"color": GREY}
+    colour = dots.loss_colours(shown[y], theme, literal(y), runs.roles.direction(y)) if y in shown else {"color": GREY}
     traces = [
         *_budgets(theme, shown, across, up),
         *dots.runs_over(shown, across, up, dots.outline(theme, 7 if len(shown) < 2_000 else 5) | colour),

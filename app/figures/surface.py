@@ -30,7 +30,8 @@ def draw(
 ) -> Drawing:
     """The surface, the runs that it was fitted to and, where given, the allocation of a plan."""
     contours = iso_loss(surface)
-    colours = dots.loss_colours(_scaled(surface, runs, y), theme, literal(y))
+    better = runs.roles.direction(y) if runs is not None else "min"
+    colours = dots.loss_colours(_scaled(surface, runs, y), theme, literal(y), better)
     traces = [
         _shade(surface, y, colours, bar=runs is None),
         *_iso_loss(theme, surface, contours),
