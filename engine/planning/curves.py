@@ -149,7 +149,7 @@ def surface(
     loss = fit.predict({"N": N[:, None], "D": D[None, :]})
     inside = _within(N, region["N"])[:, None] & _within(D, region["D"])[None, :]
     corners = (float(rule.flops(N[0], D[0])), float(rule.flops(N[-1], D[-1])))
-    path = frontier_curve(fit, _grid(corners, n, decades=0.0), rule=rule)
+    path = frontier_curve(fit, _budgets(fit, corners, n, rule, decades=0.0), rule=rule)
     return Surface(
         N,
         D,
@@ -184,7 +184,7 @@ def frontier_curve(fit: Fit, C: Floats | None = None, *, rule: ComputeRule | Non
     Raises PlannerError for a law without a frontier.
     """
     rule = rule or fit.compute
-    C = _grid(_region(fit, None, rule)["C"], n) if C is None else np.asarray(C, float)
+    C = _budgets(fit, _region(fit, None, rule)["C"], n, rule) if C is None else np.asarray(C, float)
     best = frontier(fit.law, fit.values, C, rule)
     theta = thin(fit, BAND_DRAWS if rule.proportional else FORMULA_DRAWS)
     draws = frontier(fit.law, fit.law.values(theta[:, None, :]), C, rule)
@@ -223,7 +223,7 @@ def plan_curve(plan: Plan, fit: Fit, *, n: int = POINTS) -> Picture:
         span = spans(fit).get(fit.law.axis) or _around(fit, _axis(fit))
         return Picture(None, None, one_axis_curve(fit, _grid(_stretch(span, plan.allocation[fit.law.axis].value), n)))
     region, C = _region(fit, None, plan.compute), plan.allocation["C"].value
-    path = frontier_curve(fit, _grid(_stretch(region["C"], C), n), rule=plan.compute)
+    path = frontier_curve(fit, _budgets(fit, _stretch(region["C"], C), n, plan.compute), rule=plan.compute)
     if C is None or set(fit.law.axes) != {"N", "D"}:
         return Picture(path, None, one_axis_curve(fit, path.C) if fit.law.axis else None)
     return Picture(path, _curve(fit, C, region, plan.compute, n), None)
@@ -262,7 +262,13 @@ def _around(fit: Fit, axis: Axis) -> Interval:
 
 
 def _grid(span: Interval, n: int, decades: float = 1.0) -> Floats:
-    return np.logspace(np.log10(span[0]) - decades, np.log10(span[1]) + decades, n)
+    """About ``n`` points, evenly spaced in the logarithm, from below ``span`` to above it, its ends among them."""
+    return _with(np.logspace(np.log10(span[0]) - decades, np.log10(span[1]) + decades, n), *span)
+
+
+def _with(x: Floats, *points: float) -> Floats:
+    """``x`` with those of ``points`` that lie in its range, ascending, so that a line changes its dash just there."""
+    return np.unique(np.r_[x, [p for p in points if x[0] < p < x[-1]]])
 
 
 def _stretch(span: Interval, value: float | None) -> Interval:
@@ -288,13 +294,31 @@ def _isoflop(C: float, N: Floats, D: Floats, rule: ComputeRule) -> IsoFlop:
 def _curve(fit: Fit, C: float, region: Mapping[str, Interval], rule: ComputeRule, n: int) -> Curve:
     """The curve over the N of the runs, two decades around the minimum at least."""
     best: Point = frontier(fit.law, fit.values, np.asarray(C), rule)
-    N = _grid(_stretch(region["N"], float(best.N)), n)
+    around = np.geomspace(best.N / 5, best.N * 5, n // 2)
+    N = _with(_grid(_stretch(region["N"], float(best.N)), n), *around, *_crossings(C, region["D"], rule))
     D = rule.samples(C, N)
     N, D = N[np.isfinite(D)], D[np.isfinite(D)]
     loss = fit.predict({"N": N, "D": D})
     inside = _within(N, region["N"]) & _within(D, region["D"])
     at_best = (float(best.N), float(best.D), fit.sign * float(best.loss))
     return Curve(C, N, D, loss, _loss_band(fit, {"N": N, "D": D}, loss), inside, *at_best)
+
+
+def _budgets(fit: Fit, span: Interval, n: int, rule: ComputeRule, decades: float = 1.0) -> Floats:
+    """Budgets over ``span``, among them those at which the frontier enters and leaves the runs' range of N or of D."""
+    C = _grid(span, n, decades)
+    at = frontier(fit.law, fit.values, C, rule)
+    edges = [
+        np.exp(np.interp(np.log(spans(fit)[name]), np.log(line), np.log(C), left=np.nan, right=np.nan))
+        for name, line in (("N", at.N), ("D", at.D))
+        if name in spans(fit) and np.all(np.isfinite(line)) and np.all(np.diff(line) > 0)
+    ]
+    return _with(C, *np.ravel(edges))
+
+
+def _crossings(C: float, span: Interval, rule: ComputeRule) -> tuple[float, ...]:
+    """The N at which spending ``C`` enters and leaves the range of D (proportional rules; none for a formula)."""
+    return tuple(C / (rule.per_pair * D) for D in span) if rule.proportional else ()
 
 
 def _ribbon(C: Floats, low: Floats, high: Floats, rule: ComputeRule) -> Ribbon:

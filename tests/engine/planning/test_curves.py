@@ -24,7 +24,8 @@ POWER = (0.1, 1e6, 0.4)
 
 def test_the_surface_is_the_law_and_a_decade_wider_than_the_runs(epoch: Fit) -> None:
     s = surface(epoch)
-    assert s.loss.shape == s.inside.shape == (60, 60)
+    assert s.loss.shape == s.inside.shape == (len(s.N), len(s.D)) == (62, 62)
+    assert set(s.region["N"]) <= set(s.N)
     assert (s.N[0], s.N[-1]) == pytest.approx((1e6, 1e11))
     assert (s.D[0], s.D[-1]) == pytest.approx((1e7, 1e13))
     assert s.loss[10, 50] == pytest.approx(epoch.predict({"N": s.N[10], "D": s.D[50]}), rel=1e-12)
