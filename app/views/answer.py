@@ -88,7 +88,7 @@ def saved(db: Database) -> None:
     """The plans that were saved, each with the link that asks it again."""
     kept = results.plans(db)
     if kept:
-        st.subheader("Saved plans", anchor=False)
+        st.header("Saved plans", anchor=False)
     for one in kept[:MOST_PLANS]:
         _saved(db, one)
     if len(kept) > MOST_PLANS:

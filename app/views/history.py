@@ -22,7 +22,7 @@ MAX_CARD_MB = 20
 def show(db: Database, table: TableInfo | None) -> None:
     """The saved fits, newest first, and the box that loads a fit or a published law."""
     fits = results.fits(db)
-    st.subheader("Saved fits", anchor=False)
+    st.header("Saved fits", anchor=False)
     if fits:
         only = table is not None and st.toggle("Only of this table", key="only_this", bind="query-params")
         shown = [f for f in fits if not only or (table and f.table_id == table.id)][:MOST_SHOWN]

@@ -65,21 +65,21 @@ def line(page: str, label: str, query: dict[str, str], about: str) -> None:
 def recent() -> None:
     """The newest tables, fits and plans."""
     if fits:
-        st.subheader(f"Fits ({len(fits)})", anchor=False)
+        st.header(f"Fits ({len(fits)})", anchor=False)
         for f in fits[:RECENT]:
             line("fit", f.name, {"table": f.table_id, "fit": f.hash}, f"{f.created:%d %b %H:%M}")
     if plans:
-        st.subheader(f"Plans ({len(plans)})", anchor=False)
+        st.header(f"Plans ({len(plans)})", anchor=False)
         for p in plans[:RECENT]:
             line("plan", p.name, link(p.fit_hash, results.plan(db, p.hash)), f"{p.created:%d %b %H:%M}")
-    st.subheader(f"Run tables ({len(run_tables)})", anchor=False)
+    st.header(f"Run tables ({len(run_tables)})", anchor=False)
     for t in [*own[:RECENT], *(t for t in run_tables if t.read_only)]:
         line("data", t.name, {"table": t.id}, plural(t.rows, "run"))
 
 
 heading("Isoplan", "From a table of training runs to a compute budget.", link=False)
 next_step()
-st.subheader("How it goes", anchor=False)
+st.header("How it goes", anchor=False)
 steps = st.grid(4, min_column_width=220)
 for number, (title, text) in enumerate(STEPS.items(), start=1):
     with steps.cell(), st.container(border=True, height="stretch"):

@@ -19,7 +19,7 @@ from engine.quantities import parse_flops, parse_number, power10
 
 def ask(fit: Fit) -> Plan | None:
     """The question, as a sentence with a blank, and its answer; None while the blank is empty."""
-    left, right = st.columns([1, 2], vertical_alignment="bottom")
+    left, right = st.columns([1, 2])
     ways = ["Budget", "Target"] if fit.law.frontier is not None else ["Target"]
     keep_possible("ask", ways)
     way = left.segmented_control("I have a", ways, default=ways[0], required=True, key="ask", bind="query-params")

@@ -26,7 +26,7 @@ def show(db: Database, fit_hash: str) -> None:
             st.caption("Choose a law and press Fit; every fit is saved here.", text_alignment="center")
         return
     fit = fit_of(db, fit_hash)
-    st.subheader(fit.law.title, anchor=False)
+    st.header(fit.law.title, anchor=False)
     st.latex(fit.law.latex)
     doubts(fit.warnings)
     _parameters(fit)
@@ -50,7 +50,7 @@ def _parameters(fit: Fit) -> None:
 def _row(row: text.Row, symbols: dict[str, str]) -> dict[str, str]:
     unit = f" [{row['unit']}]" if row["unit"] else ""
     return {
-        " ": f"${symbols[row['parameter']]}$",
+        "Symbol": f"${symbols[row['parameter']]}$",
         "Value": _whole(row["text"]),
         "68 %": _span(row, 68),
         "95 %": _span(row, 95),
@@ -98,11 +98,11 @@ def _check(db: Database, fit: Fit) -> None:
     if runs is None:
         st.caption("The runs of this fit are not in this workspace, so they cannot be drawn beside it.")
     elif fit.law.estimator == "parabola":
-        st.subheader("Parabolas", anchor=False)
+        st.header("Parabolas", anchor=False)
         found = parabolas_of(fit, runs)
         draw(lambda theme: isoflop.draw((), runs, fit.spec.y, parabolas=found, theme=theme), key="parabolas")
     else:
-        st.subheader("Residuals", anchor=False)
+        st.header("Residuals", anchor=False)
         left = residuals(fit, runs)
         st.caption(f"Scatter (rms) {left.rms:.3g}{' of log loss' if left.log else ''}; R² {left.r2:.4f}.")
         draw(lambda theme: residual_picture.draw(left, runs, fit.spec.y, theme), key="residuals")

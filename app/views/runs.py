@@ -45,7 +45,7 @@ def _withdrawn(db: Database, table: TableInfo) -> None:
     gone = tables.withdrawn(db, table.id)
     if not gone:
         return
-    st.subheader(f"Left out: {plural(len(gone), 'run')}", anchor=False)
+    st.header(f"Left out: {plural(len(gone), 'run')}", anchor=False)
     choice = st.dataframe(
         [{"Row": r, "Reason": why, "When": f"{when:%d %b %Y %H:%M}"} for r, why, when in gone[:MOST_SHOWN]],
         hide_index=True,

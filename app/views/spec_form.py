@@ -56,7 +56,7 @@ def _law(runs: Runs, y: str) -> Law | None:
     by_key = {law_key(law): law for law in laws}
     keep_possible("law", by_key)
     chosen = by_key[st.selectbox("Law", list(by_key), key="law", bind="query-params", help=_help(laws, others))]
-    st.caption(f"{chosen.title}: ${chosen.latex}$")
+    st.caption(f"{chosen.title}  \n${chosen.latex}$")
     return chosen
 
 

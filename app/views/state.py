@@ -32,9 +32,9 @@ def remember(name: str, value: str) -> None:
 
 
 def keep_possible(key: str, options: Collection[object]) -> None:
-    """Forget the value of a bound widget that another fit or table no longer offers, and so take it from the link."""
+    """Put a bound widget back to its first option where its value is none of this fit or table, in the link too."""
     if key in st.session_state and st.session_state[key] not in options:
-        del st.session_state[key]
+        st.session_state[key] = next(iter(options))
 
 
 def choose_table(db: Database) -> TableInfo | None:
