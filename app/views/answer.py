@@ -37,7 +37,9 @@ def show(db: Database, fit: Fit, plan: Plan) -> None:
         hide_index=True,
         alt="The plan in numbers.",
     )
-    st.caption(f"Compute is counted by {plan.compute.text}. Intervals are those of the fit's resamples.")
+    st.caption(
+        f"Compute is counted by {plan.compute.text}. Intervals are those of the fit's resamples; decades beyond are beyond the runs."
+    )
     _picture(db, fit, plan)
     doubts(plan.warnings)
     _keep(db, plan, table)
@@ -49,8 +51,8 @@ def _picture(db: Database, fit: Fit, plan: Plan) -> None:
 
 
 def _shown(row: Row) -> dict[str, str]:
-    unit = f" [{row.unit}]" if row.unit else ""
-    far = f"{row.beyond} beyond the runs" if row.beyond else ""
+    unit = f" [{row.unit}]" if row.unit and " per " not in row.unit else ""
+    far = f"{row.beyond} beyond" if row.beyond else ""
     cells = (row.quantity + unit, row.value, row.ci68, row.ci95, ", ".join(filter(None, (row.note, far))))
     return dict(zip(COLUMNS, cells, strict=True))
 

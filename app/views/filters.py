@@ -10,6 +10,7 @@ from app.views.parts import plain, sentences
 from app.views.state import recall, remember
 from engine.errors import PlannerError
 from engine.quantities import parse_number
+from engine.schema import Role
 from engine.store import condition
 from engine.store.columns import Column
 from engine.store.tables import TableInfo
@@ -17,7 +18,7 @@ from engine.store.tables import TableInfo
 
 def row_filter(table: TableInfo, columns: Sequence[Column]) -> str:
     """The condition on the rows of ``table``, empty for all of them or where it cannot be used."""
-    left, right = st.columns([5, 1], vertical_alignment="bottom")
+    left, right = st.columns([4, 1], vertical_alignment="bottom")
     st.session_state["where_box"] = recall("where")
     left.text_input(
         "Only rows where",
@@ -42,7 +43,8 @@ def row_filter(table: TableInfo, columns: Sequence[Column]) -> str:
 
 
 def _example(columns: Sequence[Column]) -> str:
-    ranged = next((c for c in columns if c.kind == "number" and c.maximum is not None), None)
+    numeric = [c for c in columns if c.kind == "number" and c.maximum is not None]
+    ranged = next((c for c in numeric if c.guess is not Role.UNUSED), next(iter(numeric), None))
     return f'all rows; for example "{ranged.name}" < {ranged.maximum:.3g}' if ranged else "all rows"
 
 

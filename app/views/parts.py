@@ -62,7 +62,7 @@ CSS = """<style>
   [data-testid="stMainBlockContainer"] { padding-left: 2rem; padding-right: 2rem; }
 }
 [data-testid="stHeading"] h2 { font-size: 1.2rem; }
-[data-testid="stTable"] td:not(:first-child):not(:last-child) { white-space: nowrap; }
+[data-testid="stTable"] td:not(:first-child):not(:last-child) * { white-space: nowrap; }
 [data-testid="stTable"] td { font-variant-numeric: tabular-nums; }
 </style>"""
 

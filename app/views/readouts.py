@@ -14,7 +14,7 @@ TITLES = {"C": "C", "N": "N*", "D": "D*", "loss": "L*", "D/N": "D* / N*"}
 def readouts(plan: Plan) -> None:
     """The numbers of ``plan`` with their 68 % intervals; what lies beyond the runs says by how many decades."""
     shown = {**plan.allocation, **plan.derived}
-    grid = st.grid(4, min_column_width=125)
+    grid = st.grid(4, min_column_width=170)
     for name, title in TITLES.items():
         q = shown.get(name)
         if q is None or q.value is None or q.note == "given":
