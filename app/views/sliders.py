@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 
 import streamlit as st
 
+from app.views.state import keep_possible
 from engine.fitting.result import Fit
 from engine.planning import floor_of, plan_budget
 from engine.planning.curves import UNKNOWN_C, one_axis_curve
@@ -48,6 +49,5 @@ def _worst(fit: Fit) -> float:
 def slide(label: str, steps: Sequence[float], start: float, key: str, show: Callable[[float], str]) -> float:
     """A slider over ``steps`` that keeps its value in the link as it is shown; begins at ``start``."""
     shown = {show(x): x for x in steps}
-    if st.session_state.get(key, show(start)) not in shown:
-        del st.session_state[key]
+    keep_possible(key, shown, show(start))
     return shown[str(st.select_slider(label, list(shown), value=show(start), key=key, bind="query-params"))]

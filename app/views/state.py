@@ -31,10 +31,13 @@ def remember(name: str, value: str) -> None:
         st.query_params[name] = value
 
 
-def keep_possible(key: str, options: Collection[object]) -> None:
-    """Put a bound widget back to its first option where its value is none of this fit or table, in the link too."""
+def keep_possible(key: str, options: Collection[str], start: str = "") -> None:
+    """Put a bound widget back to ``start`` (the first option) where its value is none of this fit or table.
+
+    The value is set and not deleted: only so do the widget in the browser and the link follow.
+    """
     if key in st.session_state and st.session_state[key] not in options:
-        st.session_state[key] = next(iter(options))
+        st.session_state[key] = start or next(iter(options))
 
 
 def choose_table(db: Database) -> TableInfo | None:
