@@ -37,9 +37,7 @@ def show(db: Database, fit: Fit, plan: Plan) -> None:
         hide_index=True,
         alt="The plan in numbers.",
     )
-    st.caption(
-        f"Compute is counted by {plan.compute.text}. Intervals are those of the fit's resamples; decades beyond are beyond the runs."
-    )
+    st.caption(f"Compute is counted by {plan.compute.text}. Decades beyond are counted from the runs.")
     _picture(db, fit, plan)
     doubts(plan.warnings)
     _keep(db, plan, table)
