@@ -1,0 +1,117 @@
+"""What a user does on a page, step by step, and what the page then shows. The words that tests look for stand here."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from playwright.sync_api import Locator, Page, expect
+
+from tests.browser.conftest import drawn_traces, scrolls_sideways, wait_ready
+from tests.server import READY_S
+
+ROLES = {"N": "N: parameters", "D": "D: samples seen", "C": "C: compute [FLOPs]", "loss": "L: loss"}
+BUDGET = "What do I train with a compute budget of ... ?"
+SLOW_MS = 4 * READY_S * 1000
+"""For what computes on a machine that is busy with other tests."""
+expect.set_options(timeout=SLOW_MS / 2)
+
+
+def settle(page: Page) -> None:
+    """Wait until what was just done has been answered: the page is drawn and has stayed so for a moment."""
+    page.evaluate("window.__readySince = undefined")
+    wait_ready(page, SLOW_MS / 1000)
+
+
+def go(page: Page, title: str) -> None:
+    """Open a page through the menu."""
+    page.locator('[data-testid="stSidebarNavLink"]', has_text=title).click()
+    expect(page.get_by_role("heading", name="Isoplan" if title == "Home" else title, level=1)).to_be_visible()
+    settle(page)
+
+
+def button(page: Page, name: str) -> Locator:
+    """The button called ``name`` on the page itself; an icon before its name does not count."""
+    return page.get_by_test_id("stMain").get_by_role("button", name=name, exact=True)
+
+
+def press(page: Page, name: str) -> None:
+    """Click a button and wait for the answer."""
+    button(page, name).click()
+    settle(page)
+
+
+def select(page: Page, label: str, option: str) -> None:
+    """Choose ``option`` in the select box called ``label``."""
+    box = page.get_by_role("combobox", name=label, exact=True)
+    if box.input_value() == option:
+        return
+    box.fill(option)
+    page.get_by_role("option", name=option, exact=True).click()
+    expect(box).to_have_value(option)
+    settle(page)
+
+
+def pick(page: Page, group: str, option: str) -> None:
+    """Choose ``option`` in the row of choices called ``group``."""
+    radio = page.get_by_role("radiogroup", name=group, exact=True).get_by_role("radio", name=option, exact=True)
+    radio.click()
+    expect(radio).to_be_checked()
+    settle(page)
+
+
+def tab(page: Page, name: str) -> None:
+    """Open a tab."""
+    page.get_by_role("tab", name=name, exact=True).click()
+    settle(page)
+
+
+def enter(page: Page, label: str, text: str) -> None:
+    """Type ``text`` in the box called ``label`` and press Enter."""
+    box = page.get_by_label(label, exact=True)
+    box.fill(text)
+    box.press("Enter")
+    settle(page)
+
+
+def upload(page: Page, name: str, content: bytes) -> None:
+    """Give a file to the first box for files, and wait until its table is open."""
+    page.locator("input[type=file]").first.set_input_files({"name": name, "mimeType": "text/csv", "buffer": content})
+    expect(page.get_by_role("combobox", name="Run table")).to_have_value(name)
+    settle(page)
+
+
+def assert_sound(page: Page, figures: int = 0) -> None:
+    """No error, nothing wider than the window, and at least so many figures, each with a drawn trace."""
+    wrong = page.locator('[data-testid="stAlertContentError"], [data-testid="stException"]').all_inner_texts()
+    assert not wrong, f"{page.url}: {wrong}"
+    assert not scrolls_sideways(page), page.url
+    drawn = drawn_traces(page)
+    assert len(drawn) >= figures, f"{page.url} has {len(drawn)} figures"
+    assert all(drawn), f"{page.url}: {drawn}"
+
+
+def shown(page: Page) -> dict[str, Any]:
+    """What a page shows: the values of its widgets, its numbers and what its figures are drawn from."""
+    found = page.evaluate(_SHOWN)
+    return {**found, "figures": [json.loads(figure) for figure in found["figures"]]}
+
+
+_SHOWN = """
+() => {
+  const main = document.querySelector('[data-testid="stMain"]');
+  const all = selector => [...main.querySelectorAll(selector)].filter(e => e.checkVisibility());
+  const word = e => e.getAttribute('aria-label') || (e.labels && e.labels[0] ? e.labels[0].innerText : '');
+  return {
+    heading: main.querySelector('h1').innerText,
+    inputs: all('input:not([type=file]):not([type=radio])')
+      .map(e => [word(e), e.type === 'checkbox' ? e.checked : e.value]),
+    radios: [...main.querySelectorAll('input[type=radio]:checked, [role=radio][aria-checked=true]')]
+      .map(e => (e.closest('label') || e).innerText.trim()),
+    sliders: all('[role=slider]').map(e => e.getAttribute('aria-valuetext')),
+    tabs: all('[role=tab][aria-selected=true]').map(e => e.innerText),
+    numbers: all('[data-testid="stMetric"], [data-testid="stTable"] td, h4').map(e => e.innerText),
+    figures: [...main.querySelectorAll('.js-plotly-plot')].map(g => JSON.stringify(g.data)),
+  };
+}
+"""

@@ -1,0 +1,128 @@
+"""The demo on every page and in every view, in light and in dark: sound, as wide as the window, every figure drawn."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from data.catalogue import CARDS, DEMOS
+from tests.browser.conftest import visit
+from tests.browser.steps import BUDGET, SLOW_MS, assert_sound, button, enter, go, pick, press, select, settle, tab
+from tests.server import Server
+
+WIDTH = 1024
+VIEWS = ("Iso-FLOP", "Frontier", "Surface")
+BACKGROUND = {"light": "rgb(255, 255, 255)", "dark": "rgb(15, 23, 28)"}
+
+
+def fitted(page: Page) -> None:
+    """Press Fit and wait for the table of parameters and its figure."""
+    press(page, "Fit")
+    expect(page.get_by_test_id("stTable")).to_be_visible(timeout=SLOW_MS)
+    settle(page)
+    assert_sound(page, figures=1)
+
+
+def views(page: Page, *names: str) -> None:
+    """Look at views of Explore."""
+    for name in names:
+        pick(page, "View", name)
+        assert_sound(page, figures=1)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_demo_in_one_click_and_on_every_page(server: Server, open_page: Callable[..., Page], scheme: str) -> None:
+    page = open_page(scheme=scheme, width=WIDTH, height=800)
+    visit(page, server)
+    assert_sound(page)
+    button(page, "Open the demo").click()
+    expect(page.get_by_role("heading", name="Explore", level=1)).to_be_visible(timeout=SLOW_MS)
+    settle(page)
+    assert_sound(page, figures=1)
+    background = page.locator('[data-testid="stApp"]').evaluate("e => getComputedStyle(e).backgroundColor")
+    assert background == BACKGROUND[scheme]
+    views(page, *VIEWS)
+    pick(page, "Point at", "Target")
+    assert_sound(page, figures=1)
+
+    go(page, "Plan")
+    assert_sound(page, figures=1)
+    enter(page, BUDGET, "200 H200 hours")
+    expect(page.get_by_text("at 40 % utilisation, assumed")).to_be_visible()
+    assert_sound(page, figures=1)
+    pick(page, "I have a", "Target")
+    enter(page, "What does it cost to reach a loss of ... ?", "0.4")
+    expect(page.get_by_test_id("stTable")).to_be_visible()
+    settle(page)
+    assert_sound(page, figures=1)
+
+    go(page, "Fit")
+    expect(page.get_by_test_id("stTable")).to_be_visible()
+    assert_sound(page, figures=1)
+
+    go(page, "Data")
+    assert_sound(page)
+    tab(page, "Runs")
+    assert_sound(page, figures=1)
+    tab(page, "Rows")
+    assert_sound(page)
+    for name in ("Paste from a spreadsheet", "Template"):
+        box = page.get_by_text("Add a table", exact=True)
+        if not page.get_by_role("tab", name=name).is_visible():
+            box.click()
+        tab(page, name)
+        assert_sound(page)
+
+
+def test_the_other_demo_tables(server: Server, open_page: Callable[..., Page]) -> None:
+    page = open_page(scheme="dark", width=WIDTH, height=800)
+    sweep, repetition = DEMOS[1], DEMOS[2]
+    visit(page, server)
+    page.get_by_role("link", name=sweep.name).click()
+    expect(page.get_by_role("combobox", name="Run table")).to_have_value(sweep.name)
+    settle(page)
+    tab(page, "Runs")
+    assert_sound(page, figures=1)
+    go(page, "Fit")
+    select(page, "Law", sweep.law)
+    fitted(page)
+    go(page, "Explore")
+    views(page, "Frontier", "Iso-FLOP")
+    go(page, "Plan")
+    assert_sound(page, figures=1)
+
+    go(page, "Fit")
+    select(page, "Run table", repetition.name)
+    expect(page.get_by_role("combobox", name="Law")).to_have_value(f"{repetition.law}-{repetition.axis}")
+    settle(page)
+    fitted(page)
+    go(page, "Explore")
+    assert page.get_by_role("radio", name="Axis").is_checked()
+    assert_sound(page, figures=1)
+    go(page, "Plan")
+    enter(page, "What does it cost to reach a loss of ... ?", "1.0")
+    expect(page.get_by_test_id("stTable")).to_be_visible()
+    settle(page)
+    assert_sound(page, figures=1)
+
+
+def test_published_laws(server: Server, open_page: Callable[..., Page]) -> None:
+    page = open_page(width=WIDTH, height=800)
+    surface = next(card for card in CARDS if card.file == "cards/jets_table1.json")
+    axis = next(card for card in CARDS if "amplitudes_ttH" in card.file)
+    frontier = next(card for card in CARDS if card.file == "cards/behavior_table4.json")
+    visit(page, server, "explore")
+    for card, names in ((surface, VIEWS), (frontier, ("Frontier",)), (axis, ("Axis",))):
+        select(page, "Fit", f"{card.name} (published)")
+        views(page, *names)
+    go(page, "Plan")
+    assert page.get_by_role("combobox", name="Fit").input_value() == f"{axis.name} (published)"
+    select(page, "Fit", f"{surface.name} (published)")
+    pick(page, "I have a", "Budget")
+    expect(page.get_by_text("no interval: correlations unpublished").first).to_be_visible()
+    assert_sound(page, figures=1)
+    go(page, "Fit")
+    expect(page.get_by_test_id("stTable")).to_be_visible()
+    assert_sound(page)

@@ -1,0 +1,167 @@
+"""The whole way in the browser: upload, correct, fit, look, ask; and the terminal gives the same numbers."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from math import floor, log10
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.conftest import visit
+from tests.browser.steps import (
+    ROLES,
+    SLOW_MS,
+    assert_sound,
+    button,
+    enter,
+    go,
+    pick,
+    press,
+    select,
+    settle,
+    tab,
+    upload,
+)
+from tests.server import Server
+
+CONDITION = "epoch_kept_240 = 1"
+TARGET = "2.0"
+COMMAND = Path(sys.executable).with_name("isoplan")
+SIZES = {"": 1.0, "k": 1e3, "M": 1e6, "B": 1e9, "T": 1e12}
+RAISED = str.maketrans("⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "-0123456789")
+POWER = "10([⁻⁰¹²³⁴⁵⁶⁷⁸⁹]+)"
+NUMBER = re.compile(rf"{POWER}|(?<![\d.])([+-]?\d[\d,]*(?:\.\d+)?)(?: ?([kMBT])\b)?(?: × {POWER})?")
+
+
+def numbers(text: str) -> list[tuple[float, float]]:
+    """Every number of ``text`` with half a unit of its last digit that counts: ``9.1 B`` is 9.1e9 and 0.05e9."""
+    found = []
+    for part in NUMBER.finditer(text.replace("\xa0", " ")):
+        if part[1]:
+            found.append((10.0 ** int(part[1].translate(RAISED)), 0.5 * 10.0 ** int(part[1].translate(RAISED))))
+            continue
+        digits = part[2].replace(",", "")
+        unit = SIZES[part[3] or ""] * 10.0 ** int((part[4] or "0").translate(RAISED))
+        places = len(digits.partition(".")[2]) if "." in digits else -(len(digits) - len(digits.rstrip("0")))
+        found.append((float(digits) * unit, 0.5 * 10.0**-places * unit))
+    return found
+
+
+def assert_shows(text: str, *values: float) -> None:
+    """``text`` holds these numbers, each as exact as it is written."""
+    found = numbers(text)
+    assert len(found) == len(values), text
+    for (number, half), value in zip(found, values, strict=True):
+        assert abs(number - value) <= half * 1.001, f"{text!r} does not show {value}"
+
+
+def cells(page: Page) -> list[list[str]]:
+    """The cells of the table on the page, row by row."""
+    rows = page.get_by_test_id("stTable").locator("tbody tr").all()
+    return [[cell.strip() for cell in row.locator("td").all_inner_texts()] for row in rows]
+
+
+def downloaded(page: Page, name: str) -> dict[str, Any]:
+    """The JSON that a download button of the page hands over."""
+    with page.expect_download() as waiting:
+        button(page, name).click()
+    found: dict[str, Any] = json.loads(Path(waiting.value.path()).read_text())
+    return found
+
+
+def terminal(*arguments: str) -> str:
+    """What ``isoplan`` prints."""
+    ran = subprocess.run([COMMAND, *arguments], capture_output=True, text=True, timeout=120)
+    assert ran.returncode == 0, ran.stderr
+    return ran.stdout
+
+
+@pytest.fixture(scope="module")
+def printed(shared: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The same fit and plan in the terminal."""
+    table = shared / "runs" / "chinchilla_epoch.csv"
+    roles = 'N="Model Size",C="Training FLOP",loss=loss'
+    options = ("--law", "chinchilla", "--map", roles, "--where", CONDITION, "--bootstrap", "1000", "--seed", "0")
+    fit = tmp_path_factory.mktemp("terminal") / "fit.json"
+    fit.write_text(terminal("fit", str(table), *options, "--json"))
+    plan = terminal("plan", str(fit), "--target-loss", TARGET, "--json")
+    return json.loads(fit.read_text()), json.loads(plan)
+
+
+def test_from_a_file_to_the_compute_of_a_target(
+    server: Server, page: Page, shared: Path, printed: tuple[dict[str, Any], dict[str, Any]]
+) -> None:
+    fit, plan = printed
+    visit(page, server, "data")
+    upload(page, "chinchilla_epoch.csv", (shared / "runs" / "chinchilla_epoch.csv").read_bytes())
+    for column in ("x", "Model Size"):
+        select(page, ROLES["N"], column)
+    select(page, ROLES["C"], "Training FLOP")
+    enter(page, "Only rows where", CONDITION)
+    tab(page, "Runs")
+    expect(page.get_by_text("240 runs of 245 rows")).to_be_visible()
+    assert_sound(page, figures=1)
+
+    go(page, "Fit")
+    assert page.get_by_role("combobox", name="Law").input_value() == "chinchilla"
+    press(page, "Fit")
+    expect(page.get_by_test_id("stTable")).to_be_visible(timeout=SLOW_MS)
+    settle(page)
+    assert_sound(page, figures=1)
+    expect(page.get_by_text("1,000 refits, seed 0.")).to_be_visible()
+    assert_parameters(cells(page), fit)
+    on_page = downloaded(page, "Fit as JSON")
+    for part in ("parameters", "objective", "n", "resamples", "compute"):
+        assert on_page[part] == fit[part], part
+
+    go(page, "Explore")
+    assert page.get_by_role("radio", name="Surface").is_checked()
+    assert_sound(page, figures=1)
+    assert page.get_by_test_id("stMetric").count() >= 3
+
+    go(page, "Plan")
+    pick(page, "I have a", "Target")
+    enter(page, "What does it cost to reach a loss of ... ?", TARGET)
+    expect(page.get_by_test_id("stTable")).to_be_visible()
+    assert_sound(page, figures=1)
+    sentence = page.get_by_role("heading", level=4).inner_text().replace("\xa0", " ")
+    assert sentence.splitlines()[0] == plan["sentence"]
+    assert_plan(cells(page), plan)
+    asked = downloaded(page, "JSON")
+    for part in ("question", "allocation", "derived", "p_reach"):
+        assert asked[part] == plan[part], part
+
+
+def assert_parameters(rows: list[list[str]], fit: dict[str, Any]) -> None:
+    """The table of the fit shows the parameters that the terminal printed, value, error and intervals."""
+    parameters = fit["parameters"]
+    for row, (name, p) in zip(rows, parameters.items(), strict=False):
+        _, value, ci68, ci95, _ = row
+        shown = numbers(value)[0]
+        place = 10.0 ** (floor(log10(min(abs(error) for error, _ in numbers(value)[1:]))) - 1)
+        assert abs(shown[0] - p["value"]) <= place / 2 * 1.001, f"{name}: {value}"
+        if "±" in value:
+            assert numbers(value)[1][0] == pytest.approx(p["se"], abs=place / 2 * 1.001), name
+        assert_shows(ci68.replace("to", ""), *p["ci68"])
+        assert_shows(ci95.replace("to", ""), *p["ci95"])
+    assert len(rows) > len(parameters) == 5
+
+
+def assert_plan(rows: list[list[str]], plan: dict[str, Any]) -> None:
+    """The table of the plan shows what the terminal printed."""
+    asked = {**plan["allocation"], **plan["derived"]}
+    assert len(rows) == len(asked)
+    for row, (name, quantity) in zip(rows, asked.items(), strict=True):
+        _, value, ci68, ci95, note = row
+        assert_shows(value, quantity["value"])
+        if note.startswith("given"):
+            assert name == "loss"
+            continue
+        assert_shows(ci68.replace("to", ""), *quantity["ci68"])
+        assert_shows(ci95.replace("to", ""), *quantity["ci95"])
