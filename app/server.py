@@ -36,6 +36,7 @@ FIRST_PORT, PORTS_TRIED = 8501, 50
 UPLOAD_MB = MAX_UPLOAD_BYTES // 2**20
 OPTIONS = {
     "browser.gatherUsageStats": False,
+    "global.disableWidgetStateDuplicationWarning": True,
     "client.showErrorDetails": "none",
     "logger.enableRich": False,
     "client.toolbarMode": "viewer",
