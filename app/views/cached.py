@@ -8,10 +8,14 @@ from typing import Any
 
 import streamlit as st
 
+from app.figures import residuals as residual_picture
+from app.figures import runs as overview
+from app.figures.drawing import Drawing
 from data.catalogue import CARDS, path
 from engine.errors import PlannerError
 from engine.fitting.cards import read_fit
 from engine.fitting.parabola import Parabola, parabolas
+from engine.fitting.residuals import Residuals, residuals
 from engine.fitting.result import Fit
 from engine.planning import curves as arrays
 from engine.schema import Runs
@@ -89,3 +93,16 @@ def parabolas_of(fit: Fit, runs: Runs) -> tuple[Parabola, ...]:
 @st.cache_resource(max_entries=32, show_spinner=False)
 def _parabolas_of(fit_hash: str, _fit: Fit, _runs: Runs) -> tuple[Parabola, ...]:
     return parabolas(_runs, _fit.spec)
+
+
+@st.cache_resource(max_entries=16, show_spinner="Drawing")
+def drawn_runs(snapshot: str, folder: str, _runs: Runs) -> Drawing:
+    """The overview of the runs of a snapshot."""
+    return overview.draw(_runs)
+
+
+@st.cache_resource(max_entries=16, show_spinner="Drawing")
+def drawn_residuals(fit_hash: str, folder: str, _fit: Fit, _runs: Runs) -> tuple[Residuals, Drawing]:
+    """The residuals of the runs behind a fit, and their picture."""
+    found = residuals(_fit, _runs)
+    return found, residual_picture.draw(found, _runs, _fit.spec.y)

@@ -21,22 +21,14 @@ MAX_CARD_MB = 20
 
 def show(db: Database, table: TableInfo | None) -> None:
     """The saved fits, newest first, and the box that loads a fit or a published law."""
-    fits = results.fits(db)
+    fits = {f.hash: f for f in results.fits(db)}
     st.header("Saved fits", anchor=False)
     if fits:
         only = table is not None and st.toggle("Only of this table", key="only_this", bind="query-params")
-        shown = [f for f in fits if not only or (table and f.table_id == table.id)][:MOST_SHOWN]
-        picked = st.dataframe(
-            [{"Name": f.name, "Law": f.law, "Made": f"{f.created:%d %b %Y %H:%M}", "Link": f.hash} for f in shown],
-            hide_index=True,
-            on_select="rerun",
-            selection_mode="single-row",
-            key="history",
-            height=min(38 + 35 * len(shown), 300),
-            alt="Saved fits, newest first.",
-        )
-        if picked["selection"]["rows"]:
-            _chosen(db, shown[picked["selection"]["rows"][0]])
+        shown = [h for h, f in fits.items() if not only or (table and f.table_id == table.id)][:MOST_SHOWN]
+        opened = _choose(fits, shown)
+        if opened:
+            _chosen(db, fits[opened])
     else:
         st.caption("Every fit is saved here under the hash of its specification and its runs.")
     deleted("fits", {f.hash: f.name for f in results.fits(db, deleted=True)}, lambda key: results.restore_fit(db, key))
@@ -44,15 +36,29 @@ def show(db: Database, table: TableInfo | None) -> None:
         _load(db)
 
 
+def _choose(fits: dict[str, results.SavedFit], shown: list[str]) -> str:
+    """A select over the saved fits that opens what is chosen; the hash of the one that is open, empty for none."""
+    opened = recall("fit") if recall("fit") in shown else None
+    st.session_state["history"] = opened
+    st.selectbox(
+        "Open a saved fit",
+        shown,
+        index=None,
+        format_func=lambda h: f"{fits[h].name}, {fits[h].created:%d %b %Y %H:%M}",
+        key="history",
+        placeholder=f"{len(shown)} to choose from" if shown else "None of this table",
+        on_change=lambda: remember("fit", st.session_state["history"] or ""),
+    )
+    return opened or ""
+
+
 def _chosen(db: Database, one: results.SavedFit) -> None:
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        if st.button("Open", type="primary", key=f"open_{one.hash}"):
-            remember("fit", one.hash)
-            st.rerun()
-        if st.button("Rebuild and compare", key=f"rebuild_{one.hash}", icon=":material/verified:"):
-            with sentences(), st.spinner("Fitting again from the specification"):
-                st.success(results.rebuild(db, one.hash), icon=":material/verified:")
+        rebuild = st.button("Rebuild and compare", key=f"rebuild_{one.hash}", icon=":material/verified:")
         manage(one.hash, one.name, lambda name: results.rename_fit(db, one.hash, name), lambda: _delete(db, one.hash))
+    if rebuild:
+        with sentences(), st.spinner("Fitting again from the specification"):
+            st.success(results.rebuild(db, one.hash), icon=":material/verified:")
 
 
 def _delete(db: Database, fit_hash: str) -> None:

@@ -103,9 +103,12 @@ def progress_bar(text: str) -> Iterator[Callable[[float], None]]:
 CONFIG = {"displaylogo": False, "modeBarButtonsToRemove": ["autoScale2d"], "scrollZoom": False}
 
 
-def draw(redraw: Callable[[Theme], Drawing], key: str, select: bool = False) -> Any:
-    """A figure with its alternative text and its downloads; returns the selection where runs can be chosen."""
-    drawing = redraw(WEB)
+def draw(redraw: Callable[[Theme], Drawing], key: str, select: bool = False, drawing: Drawing | None = None) -> Any:
+    """A figure with its alternative text and its downloads; returns the selection where runs can be chosen.
+
+    ``drawing`` is what ``redraw`` gives for the page, where that is kept already.
+    """
+    drawing = drawing or redraw(WEB)
     event = st.plotly_chart(
         drawing.figure,
         key=key,

@@ -9,10 +9,10 @@ import streamlit as st
 
 from app.figures import isoflop
 from app.figures import residuals as residual_picture
-from app.views.cached import parabolas_of, runs_behind
+from app.views.cached import drawn_residuals, parabolas_of, runs_behind
 from app.views.parts import doubts, draw, plain, plural, powers
 from app.views.state import fit_of
-from engine.fitting import residuals, text
+from engine.fitting import text
 from engine.fitting.cards import to_json
 from engine.fitting.result import Fit
 from engine.store.database import Database
@@ -103,6 +103,6 @@ def _check(db: Database, fit: Fit) -> None:
         draw(lambda theme: isoflop.draw((), runs, fit.spec.y, parabolas=found, theme=theme), key="parabolas")
     else:
         st.header("Residuals", anchor=False)
-        left = residuals(fit, runs)
+        left, drawing = drawn_residuals(fit.hash, str(db.folder), fit, runs)
         st.caption(f"Scatter (rms) {left.rms:.3g}{' of log loss' if left.log else ''}; R² {left.r2:.4f}.")
-        draw(lambda theme: residual_picture.draw(left, runs, fit.spec.y, theme), key="residuals")
+        draw(lambda theme: residual_picture.draw(left, runs, fit.spec.y, theme), key="residuals", drawing=drawing)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from app.figures import runs as picture
-from app.views.cached import runs_of
+from app.views.cached import drawn_runs, runs_of
 from app.views.parts import chosen_rows, draw, plain, plural, sentences
 from engine.store import tables
 from engine.store.database import Database
@@ -20,7 +20,12 @@ def show(db: Database, table: TableInfo, where: str) -> None:
     st.caption(f"{plural(len(found), 'run')} of {plural(table.rows, 'row')} as the mapping and the filter leave them.")
     for note in found.notes:
         st.info(plain(note), icon=":material/info:")
-    event = draw(lambda theme: picture.draw(found, theme=theme), key=f"overview_{table.id}_{snapshot}", select=True)
+    event = draw(
+        lambda theme: picture.draw(found, theme=theme),
+        key=f"overview_{table.id}_{snapshot}",
+        select=True,
+        drawing=drawn_runs(snapshot, str(db.folder), found),
+    )
     if not table.read_only:
         _withdraw(db, table, chosen_rows(event))
     _withdrawn(db, table)

@@ -136,11 +136,12 @@ def test_explore_moves_with_its_slider(jets: str, open_page: Open) -> None:
 
 
 @pytest.mark.parametrize("view", ["Surface", "Iso-FLOP", "Frontier"])
-def test_every_view_of_explore_draws_for_a_budget_and_a_target(jets: str, open_page: Open, view: str) -> None:
-    for at in ("Budget", "Target"):
+def test_every_view_of_explore_answers_a_budget_and_a_target(jets: str, open_page: Open, view: str) -> None:
+    for at, missing in (("Budget", "C [FLOPs]"), ("Target", "L* [loss]")):
         page = open_page("explore", fit=jets, figure=view, at=at)
         assert told(page) == ""
-        assert len(page.get("plotly_chart")) == 1
+        given = {"C [FLOPs]", "N* [parameters]", "D* [samples]", "L* [loss]", "D* / N*"} - {missing}
+        assert {m.label for m in page.metric} == given
 
 
 def test_published_laws_plan_without_intervals(demo: Database, open_page: Open) -> None:
@@ -203,8 +204,12 @@ def test_fits_and_plans_are_renamed_deleted_and_restored(jets: str, demo: Databa
     assert told(at) == ""
     assert [p.hash for p in results.plans(demo)] == [plan.hash]
 
-    results.delete_fit(demo, jets)
-    at = open_page("fit")
+    at = open_page("fit", fit=jets)
+    at.button(key=f"rebuild_{jets}").click().run()
+    assert "to the last digit" in str(at.success[0].value)
+    at.button(key=f"delete_{jets}").click().run()
+    assert results.fits(demo) == []
+    assert "fit" not in at.query_params
     at.button(key=f"restore_{jets}").click().run()
     assert told(at) == ""
     assert [f.hash for f in results.fits(demo)] == [jets]
