@@ -22,7 +22,9 @@ check: $(VENV)/dev.stamp
 bench: $(VENV)/dev.stamp
 	$(BIN)/python -m benchmarks $(ARGS)
 
+# An environment that was left half-made is made again.
 $(VENV)/run.stamp: requirements.lock pyproject.toml | $(BIN)/python
+	@$(BIN)/python -c "import pip" 2>/dev/null || "$(PYTHON)" -m venv --clear $(VENV)
 	@echo "Setting up $(VENV) from requirements.lock: a minute or two, once"
 	@$(PIP) install --quiet -r requirements.lock
 	@$(PIP) install --quiet --no-deps --no-build-isolation -e .
@@ -33,9 +35,8 @@ $(VENV)/dev.stamp: requirements-dev.lock $(VENV)/run.stamp
 	@$(PIP) install --quiet -r requirements-dev.lock
 	@touch $@
 
-# A half-made or broken environment is made again.
 $(BIN)/python: | python
-	@$(BIN)/python -c "import pip" 2>/dev/null || "$(PYTHON)" -m venv --clear $(VENV)
+	@"$(PYTHON)" -m venv --clear $(VENV)
 
 python:
 	@[ -n "$(PYTHON)" ] || { echo "Isoplan needs Python 3.11 or newer: install it, or say where it is with make PYTHON=/path/to/python3." >&2; exit 1; }

@@ -104,7 +104,10 @@ def _same_origin(scope: Scope, headers: Headers, host: str) -> bool:
     if scope["type"] == "http" and scope["method"] in SAFE_METHODS:
         return True
     origin = headers.get("origin")
-    return origin is None or urlsplit(origin).netloc == host
+    try:
+        return origin is None or urlsplit(origin).netloc == host
+    except ValueError:
+        return False
 
 
 def _cookies(headers: Headers) -> dict[str, str]:

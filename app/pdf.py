@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import io
 import re
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
@@ -16,6 +17,7 @@ from starlette.routing import Route
 from engine.errors import PlannerError
 
 MAX_SVG_BYTES = 20_000_000
+DEEPEST = 200  # figures nest about ten deep; the converter crashes after some thousands
 PLOTLY_JS = Path(plotly.__file__).parent / "package_data" / "plotly.min.js"
 REFUSED_TAGS = frozenset({"script", "foreignobject", "use", "iframe", "audio", "video", "style", "link"})
 # A drawing may point into itself and hold pixels; every other address is refused, so that nothing is fetched or read.
@@ -28,7 +30,7 @@ _conversions = asyncio.Semaphore(2)
 def pdf_of(svg: bytes) -> bytes:
     """The drawing as a PDF page of its size, one pixel a point.
 
-    Raises PlannerError for what is no SVG, is too large, or points to anything outside itself.
+    Raises PlannerError for what is no SVG, is too large or too deep, or points to anything outside itself.
     """
     import vl_convert
 
@@ -37,7 +39,7 @@ def pdf_of(svg: bytes) -> bytes:
     _check(svg)
     try:
         return bytes(vl_convert.svg_to_pdf(svg.decode()))
-    except ValueError as error:
+    except (ValueError, RuntimeError) as error:
         raise PlannerError(f"The drawing could not be turned into a PDF ({str(error).splitlines()[0]}).") from None
 
 
@@ -46,7 +48,7 @@ def _check(svg: bytes) -> None:
         raise PlannerError("The drawing declares a document type, which figures never do.")
     try:
         svg.decode()
-        root = ElementTree.fromstring(svg)
+        root = _tree(svg)
     except (ElementTree.ParseError, ValueError):
         raise PlannerError("The drawing is not readable as SVG.") from None
     if _local(root.tag) != "svg":
@@ -56,6 +58,19 @@ def _check(svg: bytes) -> None:
             raise PlannerError(f"The drawing holds a <{_local(element.tag)}>, which figures never do.")
         for name, value in element.attrib.items():
             _check_addresses([value] if _local(name) in {"href", "src"} else ADDRESS.findall(value))
+
+
+def _tree(svg: bytes) -> ElementTree.Element:
+    """The root element, read piece by piece so that a drawing nested too deep is refused before it is all built."""
+    depth, root = 0, None
+    for event, element in ElementTree.iterparse(io.BytesIO(svg), events=("start", "end")):
+        root = element if root is None else root
+        depth += 1 if event == "start" else -1
+        if depth > DEEPEST:
+            raise PlannerError(f"The drawing nests elements more than {DEEPEST} deep, which figures never do.")
+    if root is None:
+        raise ValueError("no element")
+    return root
 
 
 def _check_addresses(addresses: list[str]) -> None:

@@ -33,6 +33,7 @@ from engine.store.uploads import MAX_UPLOAD_BYTES
 
 MAIN = Path(__file__).with_name("main.py")
 FIRST_PORT, PORTS_TRIED = 8501, 50
+WILDCARDS = frozenset({"0.0.0.0", "::"})
 UPLOAD_MB = MAX_UPLOAD_BYTES // 2**20
 OPTIONS = {
     "browser.gatherUsageStats": False,
@@ -143,7 +144,10 @@ def _lifespan(
 def _announce(start: Start, url: str, folder: Path) -> None:
     """Say where the pages are and open them. The socket listens already, so a browser that is quick only waits."""
     address = f"{url}/?token={start.token}" if start.shared else url
-    print(f"Isoplan is at {address}\nWorkspace: {folder}\nPress Ctrl+C to stop.", flush=True)
+    lines = [f"Isoplan is at {address}", f"Workspace: {folder}", "Press Ctrl+C to stop."]
+    if start.host in WILDCARDS:  # the name of a container means nothing outside it
+        lines.insert(1, f"and on this machine at {address.replace(url, _url('localhost', int(url.rsplit(':', 1)[1])))}")
+    print("\n".join(lines), flush=True)
     if start.browser:
         threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
 
@@ -195,5 +199,5 @@ def _why(error: OSError, host: str, port: int) -> str:
 
 
 def _url(host: str, port: int) -> str:
-    name = socket.gethostname() if host in {"0.0.0.0", "::"} else host
+    name = socket.gethostname() if host in WILDCARDS else host
     return f"http://[{name}]:{port}" if ":" in name else f"http://{name}:{port}"

@@ -64,6 +64,21 @@ def test_no_python_gets_one_sentence(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.parametrize("half_made", [True, False])
+def test_an_environment_without_pip_is_made_again(half_made: bool, tmp_path: Path) -> None:
+    made = 'rm -rf .venv; mkdir -p .venv/bin; printf "#!/bin/sh\\n" > .venv/bin/python; chmod +x .venv/bin/python'
+    python = fake_python(tmp_path, f'case "$*" in *"-m venv --clear"*) {made}; echo made again;; esac\n')
+    if half_made:
+        broken = tmp_path / ".venv" / "bin" / "python"
+        broken.parent.mkdir(parents=True)
+        broken.write_text("#!/bin/sh\nexit 1\n")
+        broken.chmod(0o755)
+    done = make(tmp_path, ".venv/run.stamp", f"PYTHON={python}")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("made again") == 1
+    assert (tmp_path / ".venv" / "run.stamp").exists()
+
+
 def test_without_a_browser_and_without_apt_one_line_says_what_to_install(tmp_path: Path) -> None:
     tools = tmp_path / "bin"
     tools.mkdir()

@@ -29,7 +29,7 @@ class FitSpec(BaseModel):
     fixed: dict[str, float] = Field(default_factory=dict)
     bootstrap: int = Field(default=1000, ge=0, le=20_000)
     interval: IntervalName = "bc"
-    seed: int = Field(default=0, ge=0)
+    seed: int = Field(default=0, ge=0, le=2**63 - 1)
 
     @property
     def formula(self) -> Law:

@@ -78,6 +78,7 @@ def test_a_request_without_a_host_is_refused() -> None:
 def test_a_change_from_another_origin_is_refused(method: str) -> None:
     assert status(ask(LOCAL, HOST, ("origin", "http://localhost:9999"), method=method)) == 403
     assert status(ask(LOCAL, HOST, ("origin", "null"), method=method)) == 403
+    assert status(ask(LOCAL, HOST, ("origin", "http://["), method=method)) == 403
     assert status(ask(LOCAL, HOST, ("origin", "http://localhost:8501"), method=method)) == 200
     assert status(ask(LOCAL, HOST, method=method)) == 200
 

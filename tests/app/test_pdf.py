@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from app.pdf import MAX_SVG_BYTES, pdf_of
+from app.pdf import DEEPEST, MAX_SVG_BYTES, pdf_of
 from engine.errors import PlannerError
 
 PIXEL = base64.b64encode(
@@ -68,6 +68,21 @@ def test_what_is_no_svg_is_refused(body: bytes) -> None:
 def test_entities_are_refused() -> None:
     with pytest.raises(PlannerError, match="document type"):
         pdf_of(b'<!DOCTYPE svg [<!ENTITY a "b">]><svg xmlns="http://www.w3.org/2000/svg">&a;</svg>')
+
+
+@pytest.mark.parametrize("depth", [DEEPEST, 2_000, 100_000])
+def test_a_drawing_nested_too_deep_is_refused_before_it_is_converted(depth: int) -> None:
+    with pytest.raises(PlannerError, match=f"more than {DEEPEST} deep"):
+        pdf_of(svg("<g>" * depth + "</g>" * depth))
+
+
+def test_a_drawing_nested_as_no_figure_is_yet_is_converted() -> None:
+    assert pdf_of(svg("<g>" * 20 + "</g>" * 20)).startswith(b"%PDF-")
+
+
+def test_what_the_converter_refuses_is_a_sentence() -> None:
+    with pytest.raises(PlannerError, match="could not be turned into a PDF"):
+        pdf_of(svg("<g>" * (DEEPEST - 1) + "</g>" * (DEEPEST - 1)))
 
 
 def test_a_huge_drawing_is_refused() -> None:

@@ -159,6 +159,16 @@ def test_shared_the_printed_link_lets_in_and_leaves_the_address(shared_server: S
         assert answer.status == 200
 
 
+def test_a_host_that_means_every_address_prints_a_link_for_this_machine_too(tmp_path: Path) -> None:
+    with running(tmp_path / "w", "--shared", "--host", "0.0.0.0", env={"ISOPLAN_TOKEN": TOKEN}) as found:
+        lines = found.output.read_text().splitlines()
+        assert lines[0] == f"Isoplan is at http://{socket.gethostname()}:{found.url.rsplit(':', 1)[1]}/?token={TOKEN}"
+        assert lines[1] == f"and on this machine at {found.url}/?token={TOKEN}"
+        opener = urllib.request.build_opener(urllib.request.HTTPCookieProcessor())
+        with opener.open(lines[1].split()[-1]) as answer:
+            assert answer.url == found.url + "/"
+
+
 def test_shared_the_token_is_not_in_the_log(shared_server: Server) -> None:
     get(f"{shared_server.url}/?token={TOKEN}")
     assert TOKEN not in (shared_server.workspace / "logs" / "isoplan.log").read_text()

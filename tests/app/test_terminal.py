@@ -281,6 +281,7 @@ def test_a_closed_pipe_and_a_plain_terminal_are_no_errors(fitted: Path) -> None:
         (("TABLE", *LAW, "--delta", "0"), "--delta 0"),
         (("TABLE", *LAW, "--objective", "mse"), "Invalid value for '--objective'"),
         (("TABLE", *LAW, "--seed", "-1"), "--seed -1 is not possible"),
+        (("TABLE", *LAW, "--seed", "9" * 23), "--seed 9999"),
         (("TABLE", *LAW, "--rule", "6*N*"), "The formula '6*N*' cannot be read"),
         (("TABLE", *LAW, "--rule", "6ND", "--n-p", "40"), "--n-p says nothing under --rule 6ND"),
         (("TABLE", *LAW, "--where", "1; DROP TABLE x"), "more than one statement"),
