@@ -14,7 +14,7 @@ ROLES = {"N": "N: parameters", "D": "D: samples seen", "C": "C: compute [FLOPs]"
 BUDGET = "What do I train with a compute budget of ... ?"
 SLOW_MS = 4 * READY_S * 1000
 """For what computes on a machine that is busy with other tests."""
-expect.set_options(timeout=SLOW_MS / 2)
+expect.set_options(timeout=SLOW_MS / 4)
 
 
 def settle(page: Page) -> None:
