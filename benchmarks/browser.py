@@ -15,8 +15,8 @@ DRAWN = """
   const app = document.querySelector('[data-testid="stApp"]');
   return app && app.dataset.testScriptState === 'notRunning' && document.querySelector('h1')
     && !document.querySelector('[data-testid="stSkeleton"], [data-testid="stAppSkeleton"], [data-stale="true"]')
-    && [...document.querySelectorAll('[data-testid="stPlotlyChart"]')].every(
-      c => c.offsetParent === null || c.querySelector('.js-plotly-plot .main-svg'));
+    && [...document.querySelectorAll('[data-testid="stPlotlyChart"], .isoplan-chart')].every(
+      c => c.offsetParent === null || c.querySelector('.main-svg'));
 }
 """
 

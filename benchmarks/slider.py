@@ -24,7 +24,7 @@ WATCH = """
     window.took = null;
     const look = () => {
       const gd = figure();
-      if (gd && gd._fullData !== before && gd.querySelector('.main-svg .trace, .main-svg .contour')) {
+      if (gd && gd._fullData !== before && gd.querySelector('.main-svg .trace')) {
         requestAnimationFrame(() => { window.took = performance.now() - from; });
       } else requestAnimationFrame(look);
     };
@@ -40,7 +40,7 @@ def run() -> Report:
         folder = Path(name) / "workspace"
         table, fitted = prepare(folder, write_runs(Path(name) / "runs.csv", ROWS), REFITS)
         with running(folder) as server, browser() as page:
-            took = {v: _changes(page, f"{server.url}/explore?table={table}&fit={fitted}&show={v}") for v in VIEWS}
+            took = {v: _changes(page, f"{server.url}/explore?table={table}&fit={fitted}&figure={v}") for v in VIEWS}
     rows = tuple((v, f"{quantile(x, 0.5):.0f} ms", f"{quantile(x, 0.95):.0f} ms") for v, x in took.items())
     return Report(
         f"A slider on a table of {ROWS:,} runs",

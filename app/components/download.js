@@ -1,22 +1,6 @@
-// Draws a figure off screen with plotly.js, which is fetched on the first use only, and hands it over as a file.
+// Draws a figure off screen with plotly.js and hands it over as a file.
 
-const root = window.__streamlit?.BACKEND_BASE_URL ?? new URL("./", window.location.href).href;
 const done = new Set();
-let library;
-
-function plotly() {
-  library ??= new Promise((resolve, reject) => {
-    const script = document.createElement("script");
-    script.src = `${root}vendor/plotly.min.js`;
-    script.onload = () => resolve(window.Plotly);
-    script.onerror = () => {
-      library = undefined;
-      reject(new Error("the drawing library did not load"));
-    };
-    document.head.append(script);
-  });
-  return library;
-}
 
 async function svgOf(figure) {
   const { width, height } = figure.layout;

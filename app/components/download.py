@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 import secrets
 from collections.abc import Callable
-from pathlib import Path
 
 import streamlit as st
 
+from app.components.scripts import script
 from app.figures.drawing import Drawing
 from app.figures.theme import Theme, paper
 from engine.errors import PlannerError
@@ -20,7 +20,7 @@ NARROWEST_MM, WIDEST_MM = 40.0, 500.0
 _draw_file = st.components.v2.component(
     "isoplan_download",
     html='<span role="status" style="font: 0.875rem var(--st-font); color: var(--st-text-color)"></span>',
-    js=Path(__file__).with_name("download.js").read_text(encoding="utf-8"),
+    js=script("plotly.js", "download.js"),
 )
 
 

@@ -7,12 +7,14 @@ from collections.abc import Callable
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
+from app.components.chart import moving_chart
+from app.components.download import figure_downloads
 from app.figures import frontier, isoflop, one_axis, surface
 from app.figures import plan as plan_figure
 from app.figures.drawing import Drawing
-from app.figures.theme import Theme
+from app.figures.theme import WEB, Theme
 from app.views.cached import curves, parabolas_of, runs_behind
-from app.views.parts import draw, sentences
+from app.views.parts import sentences
 from app.views.readouts import readouts
 from app.views.sliders import compute_steps, slide, target_steps
 from app.views.state import keep_possible
@@ -47,7 +49,10 @@ def pictures(db: Database, fit: Fit) -> None:
         readouts(plan)
     with sentences():
         runs = runs_behind(db, fit)
-        draw(DRAWN[str(view)](fit, runs, plan, str(db.folder)), key=f"picture_{view}")
+        redraw = DRAWN[str(view)](fit, runs, plan, str(db.folder))
+        drawing = redraw(WEB)
+        moving_chart(drawing, key=f"picture_{view}")
+        figure_downloads(drawing, redraw, key=f"picture_{view}")
 
 
 def available(fit: Fit) -> list[str]:

@@ -133,8 +133,8 @@ _READY = """
   const idle = app && app.dataset.testScriptState === 'notRunning' && app.dataset.testConnectionState === 'CONNECTED'
     && document.querySelector('[data-testid="stMain"] h1, [data-testid="stMain"] [role="alert"]')
     && !document.querySelector('[data-testid="stSkeleton"], [data-testid="stAppSkeleton"], [data-stale="true"]');
-  const charts = [...document.querySelectorAll('[data-testid="stPlotlyChart"]')];
-  const drawn = charts.every(c => c.offsetParent === null || c.querySelector('.js-plotly-plot .main-svg'));
+  const charts = [...document.querySelectorAll('[data-testid="stPlotlyChart"], .isoplan-chart')];
+  const drawn = charts.every(c => c.offsetParent === null || c.querySelector('.main-svg'));
   if (!(idle && drawn)) { window.__readySince = undefined; return false; }
   window.__readySince ??= performance.now();
   return performance.now() - window.__readySince > 250;

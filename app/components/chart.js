@@ -1,0 +1,43 @@
+// Draws a figure into its place with plotly.js and changes it in place from then on.
+
+const CONFIG = { displaylogo: false, responsive: true, modeBarButtonsToRemove: ["autoScale2d", "lasso2d", "select2d"] };
+const GRID = "rgba(125, 135, 145, 0.25)";
+const CLEAR = "rgba(0, 0, 0, 0)";
+
+// What the figure leaves open follows the page: its font, its background, a grid that shows on white and on black.
+function template(place) {
+  const style = getComputedStyle(place);
+  const axis = { gridcolor: GRID, linecolor: GRID, zerolinecolor: GRID, automargin: true, title: { standoff: 8 } };
+  const page = style.getPropertyValue("--st-background-color") || "#ffffff";
+  return {
+    layout: {
+      font: { family: style.getPropertyValue("--st-font") || "sans-serif", size: 13 },
+      paper_bgcolor: CLEAR,
+      plot_bgcolor: CLEAR,
+      xaxis: axis,
+      yaxis: axis,
+      hoverlabel: { bgcolor: page, bordercolor: GRID, font: { size: 13 } },
+      modebar: { bgcolor: CLEAR, color: "#7d8791", activecolor: "#0072b2" },
+    },
+  };
+}
+
+async function show(place, { figure, alt }) {
+  const { data, layout } = JSON.parse(figure);
+  const library = await plotly();
+  if (place.newest !== figure) return; // a later one came while the library loaded
+  place.setAttribute("aria-label", alt);
+  layout.template = template(place);
+  layout.autosize = true;
+  delete layout.width;
+  await library.react(place, data, layout, CONFIG);
+}
+
+export default function ({ data, parentElement }) {
+  const place = parentElement.querySelector(".isoplan-chart");
+  if (place.newest === data.figure) return;
+  place.newest = data.figure;
+  show(place, data).catch((error) => {
+    place.textContent = `The figure could not be drawn: ${error.message}.`;
+  });
+}

@@ -1,0 +1,25 @@
+"""A figure that a slider moves: it is drawn once and then changed in place.
+
+``st.plotly_chart`` builds a chart anew whenever its data change, which takes long and loses a zoom.
+"""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from app.components.scripts import script
+from app.figures.drawing import Drawing
+
+_chart = st.components.v2.component(
+    "isoplan_chart",
+    html='<div class="isoplan-chart" role="img"></div>',
+    css=".isoplan-chart { width: 100%; }",
+    js=script("plotly.js", "chart.js"),
+    isolate_styles=False,
+)
+
+
+def moving_chart(drawing: Drawing, key: str) -> None:
+    """``drawing`` in the place called ``key``; the next drawing in that place moves what differs and keeps the zoom."""
+    height = int(drawing.figure.layout.height)
+    _chart(data={"figure": drawing.figure.to_json(), "alt": drawing.alt}, key=key, height=height)
