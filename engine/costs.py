@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from engine.errors import PlannerError
-from engine.formula import Formula, parse_formula
+from engine.formula import Formula, Ints, parse_formula
 
 Floats = NDArray[np.float64]
 RULES = ("6ND", "6npND", "formula")
@@ -64,15 +64,21 @@ class ComputeRule(BaseModel):
             raise PlannerError(f"{self.text} is no fixed number of FLOPs for a parameter and a sample.")
         return 6.0 * (self.n_p if self.rule == "6npND" else 1.0)
 
-    def flops(self, N: ArrayLike, D: ArrayLike, columns: Mapping[str, ArrayLike] | None = None) -> Floats:
+    def flops(
+        self, N: ArrayLike, D: ArrayLike, columns: Mapping[str, ArrayLike] | None = None, ids: Ints | None = None
+    ) -> Floats:
         """C in FLOPs, broadcast over ``N`` and ``D``; ``columns`` are what else a formula may read, by name.
+
+        ``ids`` (n,) name the rows in errors.
 
         Where ``columns`` has no epochs and U the formula sees one pass: epochs = 1, U = D.
         """
         N, D = np.asarray(N, float), np.asarray(D, float)
         if self.proportional:
             return self.per_pair * N * D
-        return np.broadcast_to(self.parsed(self._columns(N, D, columns)), np.broadcast_shapes(N.shape, D.shape)) + 0.0
+        return (
+            np.broadcast_to(self.parsed(self._columns(N, D, columns), ids), np.broadcast_shapes(N.shape, D.shape)) + 0.0
+        )
 
     def flops_anywhere(self, N: ArrayLike, D: ArrayLike) -> Floats:
         """``flops`` of one pass, with NaN or infinity where a formula overflows or leaves a function's domain."""

@@ -24,6 +24,7 @@ from numpy.typing import ArrayLike, NDArray
 from engine.errors import PlannerError
 
 Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
 LONGEST, DEEPEST = 2000, 30
 
 FUNCTIONS: dict[str, tuple[int | None, Callable[..., Floats]]] = {
@@ -70,22 +71,23 @@ class Formula:
     tree: Node
     names: frozenset[str]
 
-    def __call__(self, columns: Mapping[str, ArrayLike]) -> Floats:
+    def __call__(self, columns: Mapping[str, ArrayLike], ids: Ints | None = None) -> Floats:
         """The formula's value at ``columns`` (arrays that broadcast, by name); a NaN in a column stays NaN.
 
+        ``ids`` (n,) are the ids of the rows that the columns hold, by which an error names the row.
         Raises PlannerError for a column that is not there, a division by zero, and a value that is not finite.
         """
-        result = self.unchecked(columns)
+        result = self.unchecked(columns, ids)
         missing = reduce(np.logical_or, (np.isnan(np.asarray(columns[n], float)) for n in self.names), np.False_)
         bad = np.flatnonzero(~np.isfinite(result) & ~missing)
         if bad.size:
             raise PlannerError(
-                f"The formula {_short(self.text)} gives no finite number{_row(bad, result)}: "
+                f"The formula {_short(self.text)} gives no finite number{_row(bad, result, ids)}: "
                 "check logarithms, roots and powers there."
             )
         return result
 
-    def unchecked(self, columns: Mapping[str, ArrayLike]) -> Floats:
+    def unchecked(self, columns: Mapping[str, ArrayLike], ids: Ints | None = None) -> Floats:
         """The same, with NaN and infinity where the formula overflows or leaves a function's domain."""
         unknown = sorted(self.names - set(columns))
         if unknown:
@@ -94,7 +96,7 @@ class Formula:
                 f"columns are {', '.join(sorted(columns)) or 'none'}."
             )
         with np.errstate(all="ignore"):
-            return _value(self.tree, {n: np.asarray(columns[n], float) for n in self.names}, self.text)
+            return _value(self.tree, {n: np.asarray(columns[n], float) for n in self.names}, self.text, ids)
 
 
 @lru_cache(maxsize=256)
@@ -211,12 +213,12 @@ class _Parser:
             self.fail("a parenthesis is not closed")
 
 
-def _value(node: Node, columns: Mapping[str, Floats], text: str) -> Floats:
+def _value(node: Node, columns: Mapping[str, Floats], text: str, ids: Ints | None) -> Floats:
     if node.kind == "number":
         return np.float64(node.value)  # type: ignore[return-value]  # a scalar broadcasts like an array
     if node.kind == "name":
         return columns[node.name]
-    values = [_value(child, columns, text) for child in node.children]
+    values = [_value(child, columns, text, ids) for child in node.children]
     if node.kind == "negate":
         return -values[0]
     if node.kind != "chain":
@@ -224,14 +226,16 @@ def _value(node: Node, columns: Mapping[str, Floats], text: str) -> Floats:
     result = values[0]
     for operator, right in zip(node.operators, values[1:], strict=True):
         if operator == "/" and (zero := np.flatnonzero(right == 0)).size:
-            raise PlannerError(f"The formula {_short(text)} divides by zero{_row(zero, right)}: change one of them.")
+            raise PlannerError(
+                f"The formula {_short(text)} divides by zero{_row(zero, right, ids)}: change one of them."
+            )
         result = _OPERATORS[operator](result, right)
     return result
 
 
-def _row(bad: NDArray[np.intp], values: Floats) -> str:
-    """Where it went wrong; empty for one number."""
-    return f" in row {int(bad[0]) + 1}" if np.size(values) > 1 else ""
+def _row(bad: NDArray[np.intp], values: Floats, ids: Ints | None) -> str:
+    """The row where it went wrong; empty where the numbers are not one a row of a table."""
+    return "" if ids is None or np.size(values) != len(ids) else f" in row {ids[bad[0]]}"
 
 
 def _short(text: str) -> str:

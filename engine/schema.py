@@ -7,7 +7,7 @@ stored columns, so a table is never rewritten when its mapping is corrected.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Literal
 
@@ -116,7 +116,8 @@ class Runs:
     "C" is there whenever N and D are (by ``roles.compute`` unless a column gives it); "D" may be derived from C and N;
     "budget" holds the nominal FLOPs of the run's iso-FLOP group, NaN for a run in none.
     ``labels`` holds text columns by role: "group", "seed", "run".
-    Every value that a fit uses is finite; rows that were left out are counted in ``notes``.
+    Every value that a fit uses is finite; rows that were left out are counted in ``notes``. ``withheld`` says by role
+    why a column that reads like it was not used.
     """
 
     ids: Ints
@@ -126,6 +127,7 @@ class Runs:
     source: str = ""
     sha256: str = ""
     notes: tuple[str, ...] = ()
+    withheld: Mapping[str, str] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -138,12 +140,9 @@ class Runs:
 
     def take(self, index: NDArray[np.int64] | NDArray[np.bool_]) -> Runs:
         """The runs at ``index`` (positions or mask), in that order."""
-        return Runs(
-            self.ids[index],
-            {k: v[index] for k, v in self.values.items()},
-            self.roles,
-            {k: v[index] for k, v in self.labels.items()},
-            self.source,
-            self.sha256,
-            self.notes,
+        return replace(
+            self,
+            ids=self.ids[index],
+            values={k: v[index] for k, v in self.values.items()},
+            labels={k: v[index] for k, v in self.labels.items()},
         )

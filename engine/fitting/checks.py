@@ -84,6 +84,9 @@ def _known(spec: FitSpec, law: Law) -> None:
 
 def _present(spec: FitSpec, law: Law, runs: Runs, needed: tuple[str, ...]) -> None:
     missing = [role for role in needed if role not in runs]
+    reasons = [runs.withheld[role] for role in missing if role in runs.withheld]
+    if reasons:
+        raise PlannerError(f"Law {law.name} needs {' and '.join(missing)}: {'; '.join(reasons)}.")
     if missing:
         raise PlannerError(
             f"Law {law.name} needs {' and '.join(missing)}: "
@@ -92,7 +95,7 @@ def _present(spec: FitSpec, law: Law, runs: Runs, needed: tuple[str, ...]) -> No
     if spec.y not in runs:
         known = ", ".join(m.column for m in runs.roles.metrics) or "none"
         raise PlannerError(
-            "The loss is missing: map a column to loss."
+            f"The loss is missing: {runs.withheld.get('loss', 'map a column to loss')}."
             if spec.y == "loss"
             else f"There is no metric {spec.y!r}: the metrics of this table are {known}."
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import dataclass
 from typing import Literal
 
@@ -46,7 +47,8 @@ class Column:
 
     ``missing`` counts empty cells and NaN, ``infinite`` infinities; ``minimum`` and ``maximum`` are over the finite
     numbers (None without any); ``whole`` says that all of them are whole; ``distinct`` is an estimate.
-    ``guess`` is the role that name and values suggest, ``why`` says from what.
+    ``guess`` is the role that name and values suggest, ``why`` says from what. ``unread`` is the row id and the text of
+    the first cell that cannot be read as a number, in a text column that has one.
     """
 
     name: str
@@ -61,6 +63,23 @@ class Column:
     whole: bool = False
     distinct: int = 0
     infinite: int = 0
+    unread: tuple[int, str] | None = None
+
+    @property
+    def cell(self) -> str:
+        """A cell that is no number, as a sentence names it; empty where none is known."""
+        if self.unread is not None:
+            return f"{self.unread[1]!r} in row {self.unread[0]}"
+        return repr(self.examples[0]) if self.examples else ""
+
+    @property
+    def way_to_numbers(self) -> str:
+        """What to do about a column of text with a proposed conversion, so that it is read as numbers."""
+        tick = f"tick its conversion on the Data page (--convert {shlex.quote(self.name)} in the terminal)"
+        if self.conversion is None or not self.conversion.fails:
+            return tick
+        cells = f"{self.conversion.fails:,} such cell{'' if self.conversion.fails == 1 else 's'}"
+        return f"correct it, or {tick}, which leaves {cells} empty"
 
 
 COLUMNS = TypeAdapter(tuple[Column, ...])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from engine.costs import ComputeRule
@@ -49,7 +50,7 @@ def read_runs(
         )
         check_roles(known, roles)
         runs = snapshots.runs(db, snapshots.take(db, info.id, roles, Filter(where=where)))
-    return Runs(runs.ids, runs.values, runs.roles, runs.labels, str(path), runs.sha256, (*info.notes, *runs.notes))
+    return replace(runs, source=str(path), notes=(*info.notes, *runs.notes))
 
 
 def with_mapping(columns: tuple[Column, ...], mapping: Mapping[str, str], agreed: tuple[str, ...] = ()) -> Roles:

@@ -156,6 +156,20 @@ def guess_roles(columns: Sequence[Column], agreed: Iterable[str] = ()) -> Roles:
     return Roles.model_validate({**singles, "metrics": metrics, "hyper": hyper, "conversions": kept})
 
 
+def withheld(columns: Sequence[Column], roles: Roles) -> dict[str, str]:
+    """Role -> why the column whose name reads like it does not have it: text that nobody agreed to read as numbers."""
+    used = {roles.column(role) for role in SINGLE_ROLES} | {m.column for m in roles.metrics} | {*roles.hyper}
+    return {
+        c.guess.value: f"column {c.name!r} holds text such as {c.cell}; {c.way_to_numbers}"
+        for c in columns
+        if c.guess in NUMERIC_ROLES
+        and c.kind == "text"
+        and c.conversion
+        and c.name not in used
+        and roles.column(c.guess) is None
+    }
+
+
 def better(name: str) -> Direction:
     """Which direction of a metric is better, from its name; larger where the name says nothing."""
     return "min" if _tokens(name) & _SMALLER else "max"

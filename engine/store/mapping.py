@@ -60,9 +60,6 @@ def _check_number(column: Column, role: str, roles: Roles) -> None:
     if column.kind in ("number", "bool") or (column.kind == "text" and column.name in roles.conversions):
         return
     what = "dates" if column.kind == "date" else "text"
-    example = f" such as {column.examples[0]!r}" if column.examples else ""
-    if column.conversion is not None:
-        way = "agree to its conversion (on the Data page, or --convert in the terminal) or choose another column"
-    else:
-        way = "choose a column of numbers"
+    example = f" such as {column.cell}" if column.cell else ""
+    way = f"{column.way_to_numbers}, or choose another column" if column.conversion else "choose a column of numbers"
     raise PlannerError(f"Column {column.name!r} holds {what}{example} and {role} needs numbers: {way}.")

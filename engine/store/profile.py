@@ -22,7 +22,8 @@ def profile(cursor: Cursor, table: str, names: tuple[str, ...], types: tuple[str
     for i, (name, kind, statistics) in enumerate(zip(names, types, counted, strict=True)):
         examples = tuple(dict.fromkeys(_shown(r[i]) for r in head if r[i] is not None))[:3]
         conversion = propose(cursor, table, f"c{i}") if kind == "VARCHAR" else None
-        columns.append(Column(name, KINDS[kind], examples=examples, conversion=conversion, **statistics))
+        unread = _unread(cursor, table, f"c{i}", conversion) if kind == "VARCHAR" else None
+        columns.append(Column(name, KINDS[kind], examples=examples, conversion=conversion, unread=unread, **statistics))
     return tuple(columns)
 
 
@@ -48,6 +49,17 @@ def propose(cursor: Cursor, table: str, column: str) -> Conversion | None:
     assert found is not None
     ambiguous = kind == "thousands" and found[0] > 0 and counts["comma"] == counts["thousands"]
     return Conversion(kind, found[0], found[1], tuple(_shown(v) for v in found[2] or ()), ambiguous)
+
+
+def _unread(cursor: Cursor, table: str, column: str, conversion: Conversion | None) -> tuple[int, str] | None:
+    """Row id and text of the first cell that is no number; where nothing reads most cells it lies near the top."""
+    if conversion is not None and not conversion.fails:
+        return None
+    value = sql.number(column, conversion.kind if conversion else "suffix")
+    near = "" if conversion else f"AND rid < {_SAMPLE}"
+    query = f"SELECT rid, {column} FROM {table} WHERE {column} IS NOT NULL AND {value} IS NULL {near}"
+    found = first(cursor, f"{query} ORDER BY rid LIMIT 1")
+    return (int(found[0]), _shown(found[1])) if found else None
 
 
 def _readable(cursor: Cursor, relation: str, column: str) -> tuple[int, dict[ConversionKind, int]]:

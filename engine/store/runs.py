@@ -7,7 +7,7 @@ can use are left out, and every one of these steps leaves a sentence in ``notes`
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,7 +46,7 @@ def build(
     ``others`` are columns that a compute formula reads besides; they do not become part of the runs.
     """
     values = dict(cells)
-    notes = _derive(values, roles.compute, others or {})
+    notes = _derive(ids, values, roles.compute, others or {})
     keep, left_out = _usable(values, roles, len(ids))
     runs = Runs(ids, values, roles, dict(labels), source, sha256).take(keep)
     merged, merging = _merge(runs) if roles.repeats == "mean" else (runs, _duplicates(runs))
@@ -62,7 +62,7 @@ def with_target(runs: Runs, y: str) -> Runs:
         return runs
     kept = runs.take(finite)
     note = _left_out(int((~finite).sum()), f"without a finite {y}")
-    return Runs(kept.ids, kept.values, kept.roles, kept.labels, kept.source, kept.sha256, (*kept.notes, note))
+    return replace(kept, notes=(*kept.notes, note))
 
 
 def repeat_spread(runs: Runs, y: str = "loss") -> RepeatSpread | None:
@@ -98,7 +98,7 @@ def _spread(runs: Runs) -> list[str]:
     ]
 
 
-def _derive(values: dict[str, Floats], rule: ComputeRule, others: Mapping[str, Floats]) -> list[str]:
+def _derive(ids: Ints, values: dict[str, Floats], rule: ComputeRule, others: Mapping[str, Floats]) -> list[str]:
     """Fill D, epochs, U and C where the others imply them; a note for what is not simply the compute rule."""
     notes = []
     if {"C", "N"} <= values.keys():
@@ -111,7 +111,7 @@ def _derive(values: dict[str, Floats], rule: ComputeRule, others: Mapping[str, F
         notes += _fill(values, "U", lambda: values["D"] / _positive(values["epochs"]), "D / epochs")
     if {"N", "D"} <= values.keys():
         columns = {**others, **values}
-        notes += _fill(values, "C", lambda: rule.flops(values["N"], values["D"], columns), rule.text)
+        notes += _fill(values, "C", lambda: rule.flops(values["N"], values["D"], columns, ids), rule.text)
     return notes
 
 

@@ -9,7 +9,7 @@ import hashlib
 import json
 import zlib
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -22,6 +22,7 @@ from engine.store import catalog, sql
 from engine.store.columns import Column
 from engine.store.condition import matching_rows
 from engine.store.database import Cursor, Database, first
+from engine.store.guess import withheld
 from engine.store.mapping import check_roles, formula_columns, unknown_column
 from engine.store.runs import build
 
@@ -101,7 +102,8 @@ def runs(db: Database, snapshot: Snapshot) -> Runs:
     with db.read() as cursor:
         cells, labels = _cells(cursor, snapshot.table_id, known, snapshot.roles, ids)
     others = {name: cells.pop(name) for name in formula_columns(snapshot.roles) if name not in _named(snapshot.roles)}
-    return build(ids, cells, labels, snapshot.roles, info.name, info.sha256, others)
+    built = build(ids, cells, labels, snapshot.roles, info.name, info.sha256, others)
+    return replace(built, withheld=withheld(known, snapshot.roles))
 
 
 def compress(ids: Ints) -> Ints:

@@ -77,15 +77,21 @@ def test_what_is_no_formula_is_refused_where_it_goes_wrong(text: str, why: str) 
     [
         ("6*N*B", "uses 'B', which is no column here: columns are D, N"),
         ("__import__", "uses '__import__'"),
-        ("D / (N - 2)", "divides by zero in row 2"),
-        ("log(N - 3)", "no finite number in row 1"),
+        ("D / (N - 2)", "divides by zero in row 8"),
+        ("log(N - 3)", "no finite number in row 7"),
         ("exp(1000 * N)", "no finite number"),
         ("(0-1)^0.5 * N", "no finite number"),
     ],
 )
 def test_what_a_formula_cannot_compute_is_named(text: str, why: str) -> None:
     with pytest.raises(PlannerError, match=why):
-        parse_formula(text)({"N": np.array([1.0, 2.0]), "D": 3.0})
+        parse_formula(text)({"N": np.array([1.0, 2.0]), "D": 3.0}, np.array([7, 8]))
+
+
+def test_numbers_that_are_no_rows_are_not_called_rows() -> None:
+    with pytest.raises(PlannerError) as error:
+        parse_formula("D / (N - 2)")({"N": np.array([1.0, 2.0]), "D": 3.0})
+    assert "row" not in str(error.value)
 
 
 def test_a_long_sum_needs_no_deep_stack() -> None:

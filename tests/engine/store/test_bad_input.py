@@ -134,8 +134,8 @@ def test_mappings_that_do_not_fit_are_refused(db: Database, add: Add) -> None:
         "did you mean loss?": Roles(loss="losss"),
         "Column 'N' is mapped to both N and D": Roles(N="N", D="N"),
         "mapped to both loss and metric": Roles(loss="loss", metrics=(Metric(column="loss"),)),
-        "holds text such as 'a' and loss needs numbers: choose a column of numbers": Roles(loss="name"),
-        "agree to its conversion": Roles(N="size"),
+        "holds text such as 'a' in row 0 and loss needs numbers: choose a column of numbers": Roles(loss="name"),
+        "tick its conversion on the Data page (--convert size in the terminal)": Roles(N="size"),
     }
     for text, roles in bad.items():
         with pytest.raises(PlannerError, match=re.escape(text)) as error:

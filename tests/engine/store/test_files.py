@@ -53,7 +53,7 @@ def test_rows_are_chosen_by_a_condition(file: Path) -> None:
         ({"N": "sise"}, "", "Column 'sise' for N is not in the table: did you mean size?"),
         ({"N": "qqq"}, "", "the columns are size, tokens, val_loss, acc, ppl, text."),
         ({"M": "size"}, "", "--map knows no role 'M'"),
-        ({"N": "text"}, "", "Column 'text' holds text such as 'a' and N needs numbers"),
+        ({"N": "text"}, "", "Column 'text' holds text such as 'a' in row 0 and N needs numbers"),
         ({"N": "tokens", "D": "tokens"}, "", "Column 'tokens' is mapped to both N and D"),
         ({}, "tokens > (SELECT 1)", "a subquery or UNION, which is not allowed"),
         ({}, "tokens > 1e99", "leaves no runs"),
@@ -74,7 +74,7 @@ def test_files_that_are_not_there_are_named(tmp_path: Path) -> None:
 def test_an_unsure_conversion_is_not_made_silently(tmp_path: Path) -> None:
     path = tmp_path / "runs.csv"
     path.write_text('N;loss\n"1,234";3\n"5,678";2\n')
-    with pytest.raises(PlannerError, match="agree to its conversion"):
+    with pytest.raises(PlannerError, match="tick its conversion"):
         read_runs(path, {"N": "N"})
     assert read_runs(path, {"N": "N"}, agreed=("N",))["N"].tolist() == [1234, 5678]
 

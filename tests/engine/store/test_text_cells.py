@@ -1,0 +1,83 @@
+"""Text in a column of numbers: the first cell that is none is named with its row, and what to do about it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from engine.costs import ComputeRule
+from engine.errors import PlannerError
+from engine.fitting import FitSpec, fit
+from engine.store import snapshots, tables
+from engine.store.database import Database
+from engine.store.files import read_runs
+from tests.engine.store.conftest import GRID
+
+ROWS = GRID.splitlines()
+SPEC = FitSpec(bootstrap=0)
+
+
+def with_cell(row: int, text: str) -> str:
+    """The grid with ``text`` as the loss of the row whose id is ``row``."""
+    lines = list(ROWS)
+    lines[row + 1] = lines[row + 1].rpartition(",")[0] + "," + text
+    return "\n".join(lines) + "\n"
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "runs.csv"
+    path.write_text(with_cell(5, "abc"))
+    return path
+
+
+def test_a_loss_that_was_not_guessed_says_which_cell_is_in_the_way(file: Path) -> None:
+    with pytest.raises(PlannerError) as error:
+        fit(SPEC, read_runs(file))
+    assert str(error.value) == (
+        "The loss is missing: column 'loss' holds text such as 'abc' in row 5; correct it, or tick its conversion "
+        "on the Data page (--convert loss in the terminal), which leaves 1 such cell empty."
+    )
+
+
+def test_a_mapping_to_it_names_the_bad_cell_and_no_good_one(file: Path) -> None:
+    with pytest.raises(PlannerError, match=r"Column 'loss' holds text such as 'abc' in row 5 and loss needs numbers"):
+        read_runs(file, {"loss": "loss"})
+
+
+def test_what_the_sentence_asks_for_helps(file: Path) -> None:
+    assert len(read_runs(file, agreed=("loss",))) == len(ROWS) - 2
+
+
+def test_decimal_commas_that_were_not_agreed_to_are_named(tmp_path: Path) -> None:
+    file = tmp_path / "runs.csv"
+    file.write_text("N;D;loss\n" + "".join(f"{i}e6;1e8;2,{i}\n" for i in range(1, 9)))
+    with pytest.raises(
+        PlannerError, match=r"column 'loss' holds text such as '2,1'; tick its conversion .*--convert loss"
+    ):
+        fit(SPEC, read_runs(file))
+
+
+def test_a_size_that_was_not_guessed_is_named_too(tmp_path: Path) -> None:
+    file = tmp_path / "runs.csv"
+    file.write_text(GRID.replace("1000000.0", "1M"))
+    with pytest.raises(PlannerError, match=r"Law isoflop needs C and N and budget: column 'N' holds text such as '1M'"):
+        fit(FitSpec(law="isoflop", objective="ols", bootstrap=0), read_runs(file))
+
+
+def test_the_row_is_what_the_rows_table_shows(db: Database) -> None:
+    info = tables.add(db, with_cell(9, "n/a?").encode(), "runs.csv")
+    shown = tables.frame(db, info.id)
+    (column,) = (c for c in tables.columns(db, info.id) if c.name == "loss")
+    assert column.unread == (9, "n/a?")
+    assert shown.loc[shown["loss"] == "n/a?", "row id"].tolist() == [9]
+
+
+def test_a_formula_that_fails_names_the_row_by_its_id(db: Database) -> None:
+    info = tables.add(db, b"N,D,loss,k\n1e6,1e8,3,2\n1e7,1e8,2.9,2\n1e8,1e9,2.5,0\n1e8,1e8,2.5,0\n", "runs.csv")
+    roles = tables.roles(db, info.id).model_copy(update={"compute": ComputeRule(rule="formula", formula="N * D / k")})
+    tables.set_roles(db, info.id, roles)
+    tables.withdraw(db, info.id, [0], "a test")
+    with pytest.raises(PlannerError, match="divides by zero in row 2"):
+        snapshots.runs(db, snapshots.take(db, info.id))
