@@ -34,7 +34,7 @@ def fit(
     objective: Annotated[ObjectiveName, typer.Option(help="What is minimised.")] = "huber-log",
     delta: Annotated[str, typer.Option(help="Huber threshold in units of log loss.")] = "1e-3",
     fix: Annotated[
-        list[str] | None, typer.Option("--fix", metavar="NAME=VALUE", help="Hold a parameter; may be repeated.")
+        list[str] | None, typer.Option("--fix", metavar="NAME=VALUE,...", help="Hold a parameter; may be repeated.")
     ] = None,
     bootstrap: Annotated[int, typer.Option(help="Refits for the intervals; 0 for none.")] = 1000,
     interval: Annotated[IntervalName, typer.Option(help="Bias-corrected or plain percentile intervals.")] = "bc",
@@ -132,9 +132,9 @@ def _split(option: str) -> list[str]:
 
 
 def read_fixed(options: list[str]) -> dict[str, float]:
-    """Parameters held at a value, from ``E=0.32``. Raises PlannerError for an entry that says neither."""
+    """Parameters held at a value, from ``E=0.32`` or ``alpha=0.3,beta=0.4``; raises PlannerError for what is neither."""
     found = {}
-    for option in options:
+    for option in (part for text in options for part in text.split(",")):
         name, equals, value = option.partition("=")
         if not equals or not name.strip():
             raise PlannerError(f"--fix cannot read {option!r}: write NAME=VALUE, as in --fix E=0.32.")

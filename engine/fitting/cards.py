@@ -143,6 +143,8 @@ def _resamples(card: _Card, p: int) -> np.ndarray[tuple[int, int], np.dtype[np.f
 
 def read_fit(raw: Mapping[str, Any]) -> Fit:
     """The fit in a JSON object; raises PlannerError that names the field which is missing or wrong."""
+    if isinstance(version := raw.get("schema"), int) and version != SCHEMA:
+        raise PlannerError(f"The fit has schema {version}, this version of Isoplan reads schema {SCHEMA}.")
     try:
         card = _Card.model_validate(raw)
         spec = FitSpec.model_validate({**card.spec, "law": card.law})
@@ -150,8 +152,6 @@ def read_fit(raw: Mapping[str, Any]) -> Fit:
         first = error.errors()[0]
         where = ".".join(str(x) for x in first["loc"]) or "the object"
         raise PlannerError(f"This is not a fit that Isoplan wrote: {where}: {first['msg']}.") from error
-    if card.schema_ != SCHEMA:
-        raise PlannerError(f"The fit has schema {card.schema_}, this version reads schema {SCHEMA}.")
     parameters = _parameters(card, spec)
     return Fit(
         spec=spec,

@@ -8,6 +8,7 @@ import numpy as np
 
 from engine.fitting.checks import Sample, column, direction, row
 from engine.fitting.estimate import Estimate
+from engine.fitting.intervals import FEWEST
 from engine.fitting.problem import LOG_LIMIT
 from engine.fitting.residuals import FAR, compare
 from engine.fitting.result import FitWarning
@@ -23,7 +24,7 @@ SHOWN = 5
 def diagnose(s: Sample, found: Estimate) -> tuple[FitWarning, ...]:
     """Every soft problem of a fit, the estimator's own first."""
     values = s.law.values(found.theta)
-    out = [*found.warnings, *_few(s), *_repeats(s), *_failed(found)]
+    out = [*found.warnings, *_few(s), *_repeats(s), *_failed(found), *_few_refits(found)]
     if s.law.estimator == "surface":
         out += [*_collinear(s), *_floor(s, values, found.resamples), *_terms(s, values), *_rows(s, found.theta)]
         out += _rounded(s)
@@ -62,6 +63,13 @@ def _failed(found: Estimate) -> Iterator[FitWarning]:
             f"{failed} of {total} resamples gave no fit and are left out: "
             f"the intervals stand on the other {total - failed}.",
         )
+
+
+def _few_refits(found: Estimate) -> Iterator[FitWarning]:
+    made = int((~np.isnan(found.resamples).any(axis=1)).sum())
+    if len(found.resamples) and made < FEWEST:
+        refits = f"{made} refit{' is' if made == 1 else 's are'}"
+        yield FitWarning("few-refits", f"{refits} too few for intervals: ask for {FEWEST} or more, better 1000.")
 
 
 def _collinear(s: Sample) -> Iterator[FitWarning]:

@@ -8,6 +8,7 @@ from typing import Any
 
 from engine.fitting.derived import derived
 from engine.fitting.result import Fit, Interval, Parameter
+from engine.laws.law import Const
 
 Row = dict[str, Any]
 LOPSIDED = 1.5
@@ -24,7 +25,17 @@ def rows(fit: Fit) -> list[Row]:
     """
     named = {p.name: (p.unit, p.meaning) for p in fit.law.params}
     named |= {d.name: ("", d.meaning) for d in fit.law.derived}
+    if fit.sign < 0:
+        named = {name: _negated(fit, name, *words) for name, words in named.items()}
     return [_row(p, *named[p.name]) for p in (*fit.parameters, *derived(fit))]
+
+
+def _negated(fit: Fit, name: str, unit: str, meaning: str) -> tuple[str, str]:
+    """Unit and meaning where larger is better: the law describes -y, so its floor is minus the ceiling of y."""
+    y = fit.spec.y
+    if any(isinstance(t, Const) and t.amplitude == name for t in fit.law.terms):
+        meaning = f"minus the ceiling of {y}: the law describes -{y}"
+    return (f"-{y}" if unit == "loss" else unit), meaning
 
 
 def _row(p: Parameter, unit: str, meaning: str) -> Row:

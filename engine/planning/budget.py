@@ -45,7 +45,11 @@ def plan_budget(fit: Fit, C: float, rule: ComputeRule | None = None) -> Plan:
         {name: quantities[name] for name in ("N", "D", "C", "loss")},
         extra,
         flat=_flat(fit, best, rule),
-        warnings=(*plans.repeats(fit, extra.get("epochs")), *plans.warnings(fit, quantities, lost)),
+        warnings=(
+            *plans.apart(fit, best, rule),
+            *plans.repeats(fit, extra.get("epochs")),
+            *plans.warnings(fit, quantities, lost),
+        ),
     )
 
 

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 
+import numpy as np
+
 from engine.costs import ComputeRule, compute_rule
 from engine.errors import PlannerError
 from engine.fitting.result import Fit, FitWarning, Interval
+from engine.laws import Point
 from engine.planning import quantity, text
 from engine.planning.quantity import Quantity
 
 SCHEMA = 1
 Kind = Literal["budget", "target"]
-EXTRAPOLATED, FAR, UNCERTAIN_FLOOR, BEST_FIT_FAILS, NO_INTERVAL, NO_RANGE, REPEATS, DEGENERATE = (
+EXTRAPOLATED, FAR, UNCERTAIN_FLOOR, BEST_FIT_FAILS, NO_INTERVAL, NO_RANGE, REPEATS, DEGENERATE, APART = (
     "extrapolated",
     "far-extrapolated",
     "uncertain-floor",
@@ -23,7 +27,10 @@ EXTRAPOLATED, FAR, UNCERTAIN_FLOOR, BEST_FIT_FAILS, NO_INTERVAL, NO_RANGE, REPEA
     "no-range",
     "repeats-data",
     "degenerate-resamples",
+    "cost-mismatch",
 )
+COSTS_APART = 0.05
+"""Relative difference between the budget and what N* and D* cost beyond which a plan says so."""
 
 
 ABOUT_RUNS = "runs"
@@ -94,9 +101,9 @@ def warnings(fit: Fit, quantities: Mapping[str, Quantity], lost: int = 0) -> tup
     found = []
     far = {name: q.beyond for name, q in quantities.items() if q.beyond > 0.005}
     if far:
-        decades = ", ".join(f"{name} by {value:.2g}" for name, value in far.items())
+        decades = ", ".join(f"{name} by {text.decades(value)}" for name, value in far.items())
         code = FAR if max(far.values()) > 1 else EXTRAPOLATED
-        found.append(FitWarning(code, f"The answer lies beyond the runs, in decades: {decades}."))
+        found.append(FitWarning(code, f"The answer lies beyond the runs: {decades}."))
     if not fit.data.ranges:
         found.append(
             FitWarning(
@@ -111,6 +118,18 @@ def warnings(fit: Fit, quantities: Mapping[str, Quantity], lost: int = 0) -> tup
             FitWarning(DEGENERATE, f"{lost} of {len(fit.resamples):,} resamples have no optimum and are left out.")
         )
     return (*found, *(w for w in fit.warnings if w.code != ABOUT_RUNS))
+
+
+def apart(fit: Fit, best: Point, rule: ComputeRule) -> tuple[FitWarning, ...]:
+    """A warning where power laws that were fitted one by one give an N* and a D* that do not cost the budget."""
+    if fit.law.estimator != "parabola":
+        return ()
+    with np.errstate(all="ignore"):
+        share = float(rule.flops_anywhere(best.N, best.D) / best.C)
+    if not math.isfinite(share) or abs(share - 1) <= COSTS_APART:
+        return ()
+    text = f"N* and D* were fitted separately and cost {share:.3g} times the budget by {rule.text}."
+    return (FitWarning(APART, text),)
 
 
 def repeats(fit: Fit, epochs: Quantity | None) -> tuple[FitWarning, ...]:

@@ -10,11 +10,13 @@ from typing import Any
 import numpy as np
 
 from engine.errors import PlannerError
-from engine.fitting.intervals import Method, interval
+from engine.fitting.intervals import FEWEST, Method, interval
 from engine.fitting.result import Fit, Interval
 from engine.laws.law import Floats
 
 UNPUBLISHED = "no interval: correlations unpublished"
+NOT_ALWAYS_REACHED = "no interval: not every resample reaches the target"
+FEW_RESAMPLES = f"no interval: the fit has fewer than {FEWEST} resamples"
 NOT_RESAMPLED = "no interval: the fit was made without resampling"
 
 
@@ -70,7 +72,8 @@ def unsaid(fit: Fit, unit: str, what: str) -> Quantity:
 def no_interval(fit: Fit) -> str:
     """Why the numbers of ``fit`` have no interval."""
     if len(fit.resamples):
-        return "no interval: too few resamples give this number"
+        few = len(fit.resamples) < FEWEST
+        return FEW_RESAMPLES if few else "no interval: too few resamples give this number"
     return UNPUBLISHED if fit.objective is None else NOT_RESAMPLED
 
 

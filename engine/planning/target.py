@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 
@@ -13,7 +14,7 @@ from engine.planning import plan as plans
 from engine.planning.budget import allocation, derived, no_optimum
 from engine.planning.frontier import floor, least_compute
 from engine.planning.plan import Plan, Question
-from engine.planning.quantity import Quantity, given, measure
+from engine.planning.quantity import NOT_ALWAYS_REACHED, Quantity, given, measure
 from engine.planning.text import between
 from engine.quantities import rounded
 
@@ -36,6 +37,8 @@ def plan_target(fit: Fit, target: float, rule: ComputeRule | None = None) -> Pla
         raise PlannerError(no_optimum(fit))
     quantities = allocation(fit, best, draws) | {"loss": given(fit, target, fit.spec.y, plans.spans(fit).get("loss"))}
     extra = derived(fit, best, draws) if reached else {}
+    if "D/N" in extra and p_reach is not None and p_reach < 1:  # where it costs infinity, D/N does not exist
+        extra["D/N"] = replace(extra["D/N"], ci68=None, ci95=None, note=NOT_ALWAYS_REACHED)
     axis = fit.law.axis or "C"
     lost = int(np.sum(np.isnan(getattr(draws, axis))))
     return Plan(
@@ -49,6 +52,7 @@ def plan_target(fit: Fit, target: float, rule: ComputeRule | None = None) -> Pla
         p_reach,
         warnings=(
             *_risk(fit, target, p_reach, reached),
+            *plans.apart(fit, best, rule),
             *plans.repeats(fit, extra.get("epochs")),
             *plans.warnings(fit, quantities, lost),
         ),

@@ -53,8 +53,8 @@ def as_text(plan: Plan) -> str:
 
 
 def flatness(plan: Plan) -> list[str]:
-    """How far N may leave the optimum, as a sentence; empty where the plan does not say."""
-    if plan.flat is None:
+    """How far N may leave the optimum, as a sentence; empty where the plan does not say or the curve never ends."""
+    if plan.flat is None or not all(0 < x < math.inf for x in (*plan.flat.N, *plan.flat.D)):
         return []
     N, D, flat = plan.allocation["N"], plan.allocation["D"], plan.flat
     ends = [f"N = {number(N, n, 2)} on {number(D, d, 2)} {D.unit}" for n, d in zip(flat.N, flat.D, strict=True)]
@@ -72,6 +72,12 @@ def number(q: Quantity, x: float | None = None, significant: int | None = None) 
     if q.unit in COUNTED:
         return count(x, keep)
     return power10(x, keep) if q.unit == "FLOPs" else rounded(x, q.ci68 if q.ci68 and q.ci68[0] < q.ci68[1] else None)
+
+
+def decades(x: float) -> str:
+    """A distance on a log axis: 0.13 decades, 1 decade, 160 decades."""
+    shown = f"{x:.0f}" if x >= 9.95 else f"{x:.2g}"
+    return f"{shown} decade" if shown == "1" else f"{shown} decades"
 
 
 def between(q: Quantity, ends: Interval | None) -> str:
@@ -133,7 +139,7 @@ def _row(label: str, q: Quantity) -> Row:
         q.unit if q.value is not None and q.unit != label else "",
         "" if q.note == "given" else between(q, q.ci68),
         "" if q.note == "given" else between(q, q.ci95),
-        f"{q.beyond:.2g} decades" if q.beyond > 0.005 else "",
+        decades(q.beyond) if q.beyond > 0.005 else "",
         q.note,
     )
 

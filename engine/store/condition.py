@@ -163,7 +163,8 @@ def _resolve(node: exp.Column, columns: Sequence[str]) -> int:
     if node.this.quoted:
         raise unknown_column(name, columns, "of the condition")
     hint = str(unknown_column(name, columns, "of the condition"))
-    raise PlannerError(f"{hint.rstrip('.?')}{'?' if hint.endswith('?') else ';'} Text goes in single quotes.")
+    end = "? Text" if hint.endswith("?") else "; text"
+    raise PlannerError(f"{hint.rstrip('.?')}{end} goes in single quotes.")
 
 
 def _called(node: exp.Expr) -> str:

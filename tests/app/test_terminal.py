@@ -410,6 +410,7 @@ def test_mappings_are_read_around_commas_in_names() -> None:
 
 def test_fixed_values_and_metrics_and_rules() -> None:
     assert read_fixed(["E=0.32", "A = 1.5k"]) == {"E": 0.32, "A": 1500.0}
+    assert read_fixed(["alpha=0.3,beta=0.4"]) == {"alpha": 0.3, "beta": 0.4}
     with pytest.raises(PlannerError, match="--fix names E twice"):
         read_fixed(["E=1", "E=2"])
     assert read_metric("acc:max") == ("acc", "max")

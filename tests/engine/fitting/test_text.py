@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from data.files import path
 from engine.errors import PlannerError
 from engine.fitting import FitSpec, derived, fit, read_fit, residuals, rows, to_json
 from engine.fitting.text import plus_minus, span
+from engine.schema import Metric
 from tests.engine.fitting.tables import TRUTH, make_runs, surface
 
 RUNS = make_runs(surface(80, noise=0.01))
@@ -118,3 +120,27 @@ def test_json_and_back(spec: FitSpec) -> None:
     assert back.hash == found.hash
     if spec.bootstrap == 0:
         assert all(p.se is None and p.ci68 is None for p in found.parameters)
+
+
+def test_a_floor_of_a_metric_where_larger_is_better_is_called_minus_its_ceiling() -> None:
+    runs = make_runs({**surface(80, noise=0.01), "R_top": 1 / surface(80, noise=0.01)["loss"]})
+    roles = runs.roles.model_copy(update={"metrics": (Metric(column="R_top", direction="max"),)})
+    found = fit(FitSpec(y="R_top", objective="ols", bootstrap=0), replace(runs, roles=roles))
+    floor, amplitude, _, alpha, *_ = rows(found)
+    assert floor["meaning"] == "minus the ceiling of R_top: the law describes -R_top"
+    assert floor["unit"] == amplitude["unit"] == "-R_top"
+    assert floor["value"] == found.values["E"] < 0
+    assert alpha["unit"] == ""
+    assert rows(FOUND)[0]["meaning"] == "floor: the loss at infinite N and D"
+
+
+def test_too_few_refits_for_an_interval_are_said() -> None:
+    found = fit(FitSpec(bootstrap=5, fixed={"E": 1.8}), RUNS)
+    (text,) = [w.text for w in found.warnings if w.code == "few-refits"]
+    assert text.startswith("5 refits are too few for intervals: ask for 20 or more")
+    assert all(w.code != "few-refits" for w in FOUND.warnings)
+
+
+def test_a_later_schema_is_named_before_anything_else() -> None:
+    with pytest.raises(PlannerError, match="The fit has schema 2, this version of Isoplan reads schema 1"):
+        read_fit({"schema": 2})

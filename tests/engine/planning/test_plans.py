@@ -18,6 +18,7 @@ from engine.errors import PlannerError
 from engine.fitting import FitSpec, fit
 from engine.fitting.result import Fit, FitWarning
 from engine.planning import as_text, beyond, floor_of, plan_budget, plan_target, read_plan, rows, to_json
+from engine.planning import text as plan_text
 from engine.planning.curves import plan_curve
 from engine.planning.plan import Plan
 from engine.planning.quantity import NOT_RESAMPLED, UNPUBLISHED, Quantity
@@ -59,7 +60,14 @@ def test_decades_beyond_the_runs(epoch: Fit) -> None:
     assert plan.allocation["C"].beyond == pytest.approx(2.0)
     assert plan.allocation["N"].beyond == pytest.approx(math.log10(float(plan.allocation["N"].value or 0) / 1e10))
     assert codes(plan)[0] == "far-extrapolated"
-    assert "C by 2" in plan.warnings[0].text
+    assert "C by 2 decades" in plan.warnings[0].text
+    assert rows(plan)[2].beyond == "2 decades"
+    assert [plan_text.decades(x) for x in (0.13, 1.0, 12.3, 157.2)] == [
+        "0.13 decades",
+        "1 decade",
+        "12 decades",
+        "157 decades",
+    ]
     inside = plan_budget(epoch, 1e20)
     assert [q.beyond for q in inside.allocation.values()] == [0, 0, 0, 0]
     assert codes(inside) == []
@@ -195,6 +203,16 @@ def test_a_published_law_plans_at_its_central_values() -> None:
 
 def test_a_fit_without_resampling_says_why_it_has_no_interval() -> None:
     assert plan_budget(make_fit(EPOCH), 1e20).allocation["N"].note == NOT_RESAMPLED
+    few = plan_budget(make_fit(EPOCH, scattered(EPOCH, 5)), 1e20)
+    assert few.allocation["N"].note == "no interval: the fit has fewer than 20 resamples"
+
+
+def test_a_flat_stretch_without_an_end_is_not_put_in_words() -> None:
+    plan = plan_budget(make_fit(EPOCH, ranges=RANGES), 1e21)
+    assert plan.flat is not None
+    endless = replace(plan, flat=replace(plan.flat, N=(plan.flat.N[0], math.inf), D=(plan.flat.D[0], 0.0)))
+    assert "Within 1 %" in as_text(plan)
+    assert "Within 1 %" not in as_text(endless)
 
 
 def test_laws_on_one_axis_answer_what_they_can() -> None:
@@ -222,8 +240,28 @@ def test_an_isoflop_law_plans_both_ways() -> None:
     assert plan.allocation["N"].value == pytest.approx(3.33e-4 * 1e18**0.6175)
     assert plan.derived["D/N"].value == pytest.approx(499 / 3.33e-4 * 1e18 ** (0.3825 - 0.6175))
     assert plan.flat is None
+    assert "cost-mismatch" not in codes(plan)
     back = plan_target(fit, float(plan.allocation["loss"].value or 0))
     assert back.allocation["C"].value == pytest.approx(1e18, rel=1e-9)
+
+
+def test_an_isoflop_law_says_where_its_two_power_laws_miss_the_budget() -> None:
+    """With a + b = 1.03 what N* and D* cost grows by C^0.03: 6 k k_D C^0.03 of the budget."""
+    theta = (3.33e-4, 0.6175, 499.0, 0.4125, 1.0, 1e12, 0.1)
+    fit = make_fit(theta, scattered(theta, spread=0.001), law="isoflop")
+    share = 6 * 3.33e-4 * 499 * 1e21**0.03
+    for plan in (plan_budget(fit, 1e21), plan_target(fit, 1 + 10**-0.9)):
+        (text,) = [w.text for w in plan.warnings if w.code == "cost-mismatch"]
+        assert text == f"N* and D* were fitted separately and cost {share:.3g} times the budget by C = 6 N D."
+
+
+def test_the_ratio_has_no_interval_where_some_resamples_never_get_there() -> None:
+    fit = with_floors(np.concatenate([np.linspace(1.70, 1.90, 70), np.full(30, 2.01)]))
+    ratio = plan_target(fit, 2.0).derived["D/N"]
+    assert ratio.value is not None
+    assert ratio.ci68 is ratio.ci95 is None
+    assert ratio.note == "no interval: not every resample reaches the target"
+    assert plan_target(fit, 2.5).derived["D/N"].ci68 is not None
 
 
 def test_a_metric_where_larger_is_better_keeps_its_direction() -> None:
