@@ -132,7 +132,7 @@ def _split(option: str) -> list[str]:
 
 
 def read_fixed(options: list[str]) -> dict[str, float]:
-    """Parameters held at a value, from ``E=0.32`` or ``alpha=0.3,beta=0.4``; raises PlannerError for what is neither."""
+    """Parameters held at a value, from ``E=0.32`` or ``alpha=0.3,beta=0.4``; raises PlannerError for anything else."""
     found = {}
     for option in (part for text in options for part in text.split(",")):
         name, equals, value = option.partition("=")

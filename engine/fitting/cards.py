@@ -144,7 +144,7 @@ def _resamples(card: _Card, p: int) -> np.ndarray[tuple[int, int], np.dtype[np.f
 def read_fit(raw: Mapping[str, Any]) -> Fit:
     """The fit in a JSON object; raises PlannerError that names the field which is missing or wrong."""
     if isinstance(version := raw.get("schema"), int) and version != SCHEMA:
-        raise PlannerError(f"The fit has schema {version}, this version of Isoplan reads schema {SCHEMA}.")
+        raise PlannerError(f"The fit has schema {version}, this version reads schema {SCHEMA}.")
     try:
         card = _Card.model_validate(raw)
         spec = FitSpec.model_validate({**card.spec, "law": card.law})

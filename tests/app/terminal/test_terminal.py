@@ -1,95 +1,23 @@
-"""``isoplan laws | fit | plan``: what scripts read, what people read, and what bad input says."""
+"""``isoplan laws | fit | plan``: what scripts read, what people read, and how fast."""
 
 from __future__ import annotations
 
-import json
 import os
 import shlex
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
 
-from app import cli
 from app.commands.fit import read_fixed, read_map, read_metric, read_rule
 from engine.errors import PlannerError
 from engine.planning import read_plan
+from tests.app.terminal.asking import ISOPLAN, LAW, MAP, Run, object_in, process
 from tests.engine.planning.conftest import EPOCH
 
 HEAVY = ("streamlit", "torch", "plotly")
-
-
-class Answer(NamedTuple):
-    """What a command did."""
-
-    code: int
-    out: str
-    err: str
-
-
-Run = Callable[..., Answer]
-
-
-@pytest.fixture
-def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
-    """Runs ``isoplan`` with some arguments."""
-
-    def command(*arguments: object) -> Answer:
-        monkeypatch.setattr(sys, "argv", ["isoplan", *map(str, arguments)])
-        with pytest.raises(SystemExit) as stopped:
-            cli.main()
-        return Answer(int(stopped.value.code or 0), *capsys.readouterr())
-
-    return command
-
-
-@pytest.fixture(scope="module")
-def table(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Sixty runs of a known law, with an accuracy and odd column names."""
-    random = np.random.default_rng(1)
-    N, D = 10 ** random.uniform(7, 10, 60), 10 ** random.uniform(9, 12, 60)
-    E, A, B, alpha, beta = EPOCH
-    loss = (E + A * N**-alpha + B * D**-beta) * np.exp(random.normal(0, 0.003, 60))
-    path = tmp_path_factory.mktemp("runs") / "runs.csv"
-    columns = np.column_stack([N, D, loss, 1 / loss, np.arange(60)])
-    np.savetxt(path, columns, "%.17g", ",", header="size,seen,quality,acc,step", comments="")
-    return path
-
-
-LAW = ("--law", "chinchilla")
-MAP = ("--map", "N=size,D=seen,loss=quality")
-ISOPLAN = (sys.executable, "-c", "from app.cli import main; main()")
-
-
-def process(*arguments: object, given: str | None = None) -> subprocess.CompletedProcess[str]:
-    """``isoplan`` in a process of its own, with ``given`` on standard input."""
-    command = [*ISOPLAN, *map(str, arguments)]
-    return subprocess.run(command, input=given, capture_output=True, text=True, check=False)
-
-
-@pytest.fixture(scope="module")
-def fitted(table: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """What ``fit --json`` prints for the table."""
-    made = process("fit", table, *LAW, *MAP, "--bootstrap", 200, "--json")
-    assert made.returncode == 0, made.stderr
-    path = tmp_path_factory.mktemp("fits") / "fit.json"
-    path.write_text(made.stdout)
-    return path
-
-
-def object_in(text: str) -> dict[str, Any]:
-    """The one JSON object that is all of ``text``."""
-
-    def refuse(name: str) -> float:
-        raise AssertionError(f"{name} is no JSON")
-
-    found = json.loads(text, parse_constant=refuse)
-    assert isinstance(found, dict)
-    return found
 
 
 def test_the_catalogue_is_listed(run: Run) -> None:
@@ -260,110 +188,6 @@ def test_a_closed_pipe_and_a_plain_terminal_are_no_errors(fitted: Path) -> None:
         made = subprocess.run(line, shell=True, env=environment, capture_output=True, text=True, check=False)
         assert "Traceback" not in made.stderr
         assert made.returncode == 0
-
-
-@pytest.mark.parametrize(
-    ("arguments", "why"),
-    [
-        (("TABLE",), "Missing option '--law'"),
-        (("TABLE", "--law", "hoffmann"), "Law 'hoffmann' is unknown: use one of chinchilla, power, isoflop"),
-        (("TABLE", "--law", "power"), "Law power needs an axis: say which, one of N, D, C"),
-        (("TABLE", *LAW, "--axis", "N"), "Law chinchilla takes no axis"),
-        (("TABLE", *LAW, "--map", "N=nope"), "Column 'nope' for N is not in the table"),
-        (("TABLE", *LAW, "--map", "Q=size"), "--map knows no role 'Q'"),
-        (("TABLE", *LAW, "--map", "size"), "--map cannot read 'size': write ROLE=COLUMN"),
-        (("TABLE", *LAW, "--map", 'N="size'), "--map has an open quote"),
-        (("TABLE", *LAW, *MAP, "--fix", "E"), "--fix cannot read 'E': write NAME=VALUE"),
-        (("TABLE", *LAW, *MAP, "--fix", "E=low"), "The value of E in --fix 'low' cannot be read"),
-        (("TABLE", *LAW, *MAP, "--fix", "Z=1"), "chinchilla has no parameter 'Z'"),
-        (("TABLE", *LAW, "--bootstrap", "-5"), "--bootstrap -5 is not possible"),
-        (("TABLE", *LAW, "--bootstrap", "many"), "Invalid value for '--bootstrap'"),
-        (("TABLE", *LAW, "--delta", "0"), "--delta 0"),
-        (("TABLE", *LAW, "--objective", "mse"), "Invalid value for '--objective'"),
-        (("TABLE", *LAW, "--seed", "-1"), "--seed -1 is not possible"),
-        (("TABLE", *LAW, "--seed", "9" * 23), "--seed 9999"),
-        (("TABLE", *LAW, "--rule", "6*N*"), "The formula '6*N*' cannot be read"),
-        (("TABLE", *LAW, "--rule", "6ND", "--n-p", "40"), "--n-p says nothing under --rule 6ND"),
-        (("TABLE", *LAW, "--where", "1; DROP TABLE x"), "more than one statement"),
-        (("TABLE", *LAW, "--metric", "nope"), "Column 'nope' for metric is not in the table"),
-        (("TABLE", *LAW, "--unknown"), "No such option: --unknown"),
-        (("nowhere.csv", *LAW), "There is no file nowhere.csv"),
-        (("FOLDER", *LAW), "is a folder: name a table file"),
-    ],
-)
-def test_a_bad_fit_is_one_sentence(run: Run, table: Path, arguments: tuple[str, ...], why: str) -> None:
-    places = {"TABLE": str(table), "FOLDER": str(table.parent)}
-    one_sentence(run("fit", *(places.get(a, a) for a in arguments)), why)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "why"),
-    [
-        (("FIT",), "give either --budget or --target-loss"),
-        (("FIT", "--budget", "1e20", "--target-loss", "2"), "give either --budget or --target-loss"),
-        (("FIT", "--budget", "0"), "A budget of 0 FLOPs buys nothing"),
-        (("FIT", "--budget", "-1e20"), "A budget of -1e+20 FLOPs buys nothing"),
-        (("FIT", "--budget", "lots"), "The option --budget 'lots' cannot be read as a number"),
-        (("FIT", "--budget", "5 PFLOP/s"), "is a rate, not an amount"),
-        (("FIT", "--target-loss", "nan"), "The option --target-loss 'nan' cannot be read"),
-        (("FIT", "--target-loss", "1.0"), "A target loss of 1 is out of reach: no resample of this fit reaches it"),
-        (("nowhere.json", "--budget", "1e20"), "There is no file nowhere.json"),
-        (("FOLDER", "--budget", "1e20"), "is a folder: name the file"),
-        (("TABLE", "--budget", "1e20"), "is not JSON"),
-        (("LIST", "--budget", "1e20"), "holds no JSON object"),
-        (("OTHER", "--budget", "1e20"), "This is not a fit that Isoplan wrote"),
-        (("BINARY", "--budget", "1e20"), "is not JSON"),
-        (("DEEP", "--budget", "1e20"), "is not JSON"),
-    ],
-)
-def test_a_bad_plan_is_one_sentence(
-    run: Run, table: Path, fitted: Path, tmp_path: Path, arguments: tuple[str, ...], why: str
-) -> None:
-    places = {"FIT": fitted, "TABLE": table, "FOLDER": tmp_path}
-    for name, content in (("LIST", b"[1]"), ("OTHER", b"{}"), ("BINARY", bytes(range(256))), ("DEEP", b"[" * 100_000)):
-        places[name] = tmp_path / f"{name}.json"
-        places[name].write_bytes(content)
-    one_sentence(run("plan", *(places.get(a, a) for a in arguments)), why)
-
-
-@pytest.mark.parametrize(
-    ("place", "value", "why"),
-    [
-        (("schema",), 7, "The fit has schema 7, this version reads schema 1"),
-        (("law",), "hoffmann", "Law 'hoffmann' is unknown"),
-        (("parameters", "E"), None, "parameters.E"),
-        (("parameters", "E", "value"), "low", "parameters.E.value"),
-        (("parameters", "E", "value"), float("nan"), "parameters.E.value"),
-        (("parameters",), {}, "has no value for E, A, B, alpha, beta"),
-        (("resamples", 3), [1.0, 2.0], "Row 3 of 'resamples' has 2 numbers: it needs 5"),
-        (("resamples", 3, 0), None, "resamples.3.0"),
-        (("data", "ranges", "N"), [1.0], "data.ranges.N"),
-        (("data", "roles", "D"), None, "data.roles.D"),
-        (("compute", "rule"), "7ND", "Compute rule '7ND' is unknown"),
-        (("warnings",), ["careful"], "warnings.0"),
-        (("spec", "objective"), "mse", "objective"),
-    ],
-)
-def test_a_fit_that_was_edited_by_hand_is_one_sentence(
-    run: Run, fitted: Path, tmp_path: Path, place: tuple[str | int, ...], value: object, why: str
-) -> None:
-    card: Any = json.loads(fitted.read_text())
-    inner = card
-    for step in place[:-1]:
-        inner = inner[step]
-    inner[place[-1]] = value
-    path = tmp_path / "edited.json"
-    path.write_text(json.dumps(card))
-    one_sentence(run("plan", path, "--budget", "1e20"), why)
-
-
-def one_sentence(answer: Answer, why: str) -> None:
-    """Exit code 2, nothing on standard output, one line on standard error that says ``why``."""
-    assert answer.code == 2
-    assert answer.out == ""
-    assert len(answer.err.splitlines()) == 1
-    assert answer.err.startswith("isoplan: ")
-    assert why in answer.err
 
 
 @pytest.mark.parametrize("command", ["laws", "fit", "plan"])

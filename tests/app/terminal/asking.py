@@ -1,0 +1,50 @@
+"""How a test asks the terminal, and what an answer must look like."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+LAW = ("--law", "chinchilla")
+MAP = ("--map", "N=size,D=seen,loss=quality")
+ISOPLAN = (sys.executable, "-c", "from app.cli import main; main()")
+
+
+class Answer(NamedTuple):
+    """What a command did."""
+
+    code: int
+    out: str
+    err: str
+
+
+Run = Callable[..., Answer]
+
+
+def process(*arguments: object, given: str | None = None) -> subprocess.CompletedProcess[str]:
+    """``isoplan`` in a process of its own, with ``given`` on standard input."""
+    command = [*ISOPLAN, *map(str, arguments)]
+    return subprocess.run(command, input=given, capture_output=True, text=True, check=False)
+
+
+def object_in(text: str) -> dict[str, Any]:
+    """The one JSON object that is all of ``text``."""
+
+    def refuse(name: str) -> float:
+        raise AssertionError(f"{name} is no JSON")
+
+    found = json.loads(text, parse_constant=refuse)
+    assert isinstance(found, dict)
+    return found
+
+
+def one_sentence(answer: Answer, why: str) -> None:
+    """Exit code 2, nothing on standard output, one line on standard error that says ``why``."""
+    assert answer.code == 2
+    assert answer.out == ""
+    assert len(answer.err.splitlines()) == 1
+    assert answer.err.startswith("isoplan: ")
+    assert why in answer.err

@@ -1,0 +1,49 @@
+"""A terminal, a table of a known law and its fit."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from app import cli
+from tests.app.terminal.asking import LAW, MAP, Answer, Run, process
+from tests.engine.planning.conftest import EPOCH
+
+
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+    """Runs ``isoplan`` with some arguments."""
+
+    def command(*arguments: object) -> Answer:
+        monkeypatch.setattr(sys, "argv", ["isoplan", *map(str, arguments)])
+        with pytest.raises(SystemExit) as stopped:
+            cli.main()
+        return Answer(int(stopped.value.code or 0), *capsys.readouterr())
+
+    return command
+
+
+@pytest.fixture(scope="module")
+def table(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Sixty runs of a known law, with an accuracy and odd column names."""
+    random = np.random.default_rng(1)
+    N, D = 10 ** random.uniform(7, 10, 60), 10 ** random.uniform(9, 12, 60)
+    E, A, B, alpha, beta = EPOCH
+    loss = (E + A * N**-alpha + B * D**-beta) * np.exp(random.normal(0, 0.003, 60))
+    path = tmp_path_factory.mktemp("runs") / "runs.csv"
+    columns = np.column_stack([N, D, loss, 1 / loss, np.arange(60)])
+    np.savetxt(path, columns, "%.17g", ",", header="size,seen,quality,acc,step", comments="")
+    return path
+
+
+@pytest.fixture(scope="module")
+def fitted(table: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What ``fit --json`` prints for the table."""
+    made = process("fit", table, *LAW, *MAP, "--bootstrap", 200, "--json")
+    assert made.returncode == 0, made.stderr
+    path = tmp_path_factory.mktemp("fits") / "fit.json"
+    path.write_text(made.stdout)
+    return path

@@ -1,0 +1,106 @@
+"""What bad input says in the terminal: one sentence, exit code 2."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.app.terminal.asking import LAW, MAP, Run, one_sentence
+
+
+@pytest.mark.parametrize(
+    ("arguments", "why"),
+    [
+        (("TABLE",), "Missing option '--law'"),
+        (("TABLE", "--law", "hoffmann"), "Law 'hoffmann' is unknown: use one of chinchilla, power, isoflop"),
+        (("TABLE", "--law", "power"), "Law power needs an axis: say which, one of N, D, C"),
+        (("TABLE", *LAW, "--axis", "N"), "Law chinchilla takes no axis"),
+        (("TABLE", *LAW, "--map", "N=nope"), "Column 'nope' for N is not in the table"),
+        (("TABLE", *LAW, "--map", "Q=size"), "--map knows no role 'Q'"),
+        (("TABLE", *LAW, "--map", "size"), "--map cannot read 'size': write ROLE=COLUMN"),
+        (("TABLE", *LAW, "--map", 'N="size'), "--map has an open quote"),
+        (("TABLE", *LAW, *MAP, "--fix", "E"), "--fix cannot read 'E': write NAME=VALUE"),
+        (("TABLE", *LAW, *MAP, "--fix", "E=low"), "The value of E in --fix 'low' cannot be read"),
+        (("TABLE", *LAW, *MAP, "--fix", "Z=1"), "chinchilla has no parameter 'Z'"),
+        (("TABLE", *LAW, "--bootstrap", "-5"), "--bootstrap -5 is not possible"),
+        (("TABLE", *LAW, "--bootstrap", "many"), "Invalid value for '--bootstrap'"),
+        (("TABLE", *LAW, "--delta", "0"), "--delta 0"),
+        (("TABLE", *LAW, "--objective", "mse"), "Invalid value for '--objective'"),
+        (("TABLE", *LAW, "--seed", "-1"), "--seed -1 is not possible"),
+        (("TABLE", *LAW, "--seed", "9" * 23), "--seed 9999"),
+        (("TABLE", *LAW, "--rule", "6*N*"), "The formula '6*N*' cannot be read"),
+        (("TABLE", *LAW, "--rule", "6ND", "--n-p", "40"), "--n-p says nothing under --rule 6ND"),
+        (("TABLE", *LAW, "--where", "1; DROP TABLE x"), "more than one statement"),
+        (("TABLE", *LAW, "--metric", "nope"), "Column 'nope' for metric is not in the table"),
+        (("TABLE", *LAW, "--unknown"), "No such option: --unknown"),
+        (("nowhere.csv", *LAW), "There is no file nowhere.csv"),
+        (("FOLDER", *LAW), "is a folder: name a table file"),
+    ],
+)
+def test_a_bad_fit_is_one_sentence(run: Run, table: Path, arguments: tuple[str, ...], why: str) -> None:
+    places = {"TABLE": str(table), "FOLDER": str(table.parent)}
+    one_sentence(run("fit", *(places.get(a, a) for a in arguments)), why)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "why"),
+    [
+        (("FIT",), "give either --budget or --target-loss"),
+        (("FIT", "--budget", "1e20", "--target-loss", "2"), "give either --budget or --target-loss"),
+        (("FIT", "--budget", "0"), "A budget of 0 FLOPs buys nothing"),
+        (("FIT", "--budget", "-1e20"), "A budget of -1e+20 FLOPs buys nothing"),
+        (("FIT", "--budget", "lots"), "The option --budget 'lots' cannot be read as a number"),
+        (("FIT", "--budget", "5 PFLOP/s"), "is a rate, not an amount"),
+        (("FIT", "--target-loss", "nan"), "The option --target-loss 'nan' cannot be read"),
+        (("FIT", "--target-loss", "1.0"), "A target loss of 1 is out of reach: no resample of this fit reaches it"),
+        (("nowhere.json", "--budget", "1e20"), "There is no file nowhere.json"),
+        (("FOLDER", "--budget", "1e20"), "is a folder: name the file"),
+        (("TABLE", "--budget", "1e20"), "is not JSON"),
+        (("LIST", "--budget", "1e20"), "holds no JSON object"),
+        (("OTHER", "--budget", "1e20"), "This is not a fit that Isoplan wrote"),
+        (("BINARY", "--budget", "1e20"), "is not JSON"),
+        (("DEEP", "--budget", "1e20"), "is not JSON"),
+    ],
+)
+def test_a_bad_plan_is_one_sentence(
+    run: Run, table: Path, fitted: Path, tmp_path: Path, arguments: tuple[str, ...], why: str
+) -> None:
+    places = {"FIT": fitted, "TABLE": table, "FOLDER": tmp_path}
+    for name, content in (("LIST", b"[1]"), ("OTHER", b"{}"), ("BINARY", bytes(range(256))), ("DEEP", b"[" * 100_000)):
+        places[name] = tmp_path / f"{name}.json"
+        places[name].write_bytes(content)
+    one_sentence(run("plan", *(places.get(a, a) for a in arguments)), why)
+
+
+@pytest.mark.parametrize(
+    ("place", "value", "why"),
+    [
+        (("schema",), 7, "The fit has schema 7, this version reads schema 1"),
+        (("law",), "hoffmann", "Law 'hoffmann' is unknown"),
+        (("parameters", "E"), None, "parameters.E"),
+        (("parameters", "E", "value"), "low", "parameters.E.value"),
+        (("parameters", "E", "value"), float("nan"), "parameters.E.value"),
+        (("parameters",), {}, "has no value for E, A, B, alpha, beta"),
+        (("resamples", 3), [1.0, 2.0], "Row 3 of 'resamples' has 2 numbers: it needs 5"),
+        (("resamples", 3, 0), None, "resamples.3.0"),
+        (("data", "ranges", "N"), [1.0], "data.ranges.N"),
+        (("data", "roles", "D"), None, "data.roles.D"),
+        (("compute", "rule"), "7ND", "Compute rule '7ND' is unknown"),
+        (("warnings",), ["careful"], "warnings.0"),
+        (("spec", "objective"), "mse", "objective"),
+    ],
+)
+def test_a_fit_that_was_edited_by_hand_is_one_sentence(
+    run: Run, fitted: Path, tmp_path: Path, place: tuple[str | int, ...], value: object, why: str
+) -> None:
+    card: Any = json.loads(fitted.read_text())
+    inner = card
+    for step in place[:-1]:
+        inner = inner[step]
+    inner[place[-1]] = value
+    path = tmp_path / "edited.json"
+    path.write_text(json.dumps(card))
+    one_sentence(run("plan", path, "--budget", "1e20"), why)
