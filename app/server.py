@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import gc
 import logging
 import secrets
 import socket
@@ -42,6 +43,7 @@ OPTIONS = {
     "logger.enableRich": False,
     "client.toolbarMode": "viewer",
     "runner.magicEnabled": False,
+    "runner.postScriptGC": False,  # a full collection after every answer holds it back by a fifth of a second
     "server.baseUrlPath": "",
     "server.enableCORS": True,
     "server.enableXsrfProtection": True,
