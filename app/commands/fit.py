@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 from pydantic import ValidationError
@@ -13,70 +13,80 @@ from app.commands.output import note, say, say_json
 from engine.costs import ComputeRule, compute_rule
 from engine.errors import PlannerError
 from engine.fitting.spec import FitSpec, IntervalName, ObjectiveName
+from engine.laws import get_law
 from engine.quantities import parse_number
 from engine.schema import Metric, Runs
+
+if TYPE_CHECKING:
+    from engine.fitting import Fit
 
 Axis = Literal["N", "D", "C"]
 Repeats = Literal["all", "mean"]
 
 
+Table = Annotated[Path, typer.Argument(help="CSV, TSV, JSON lines, Parquet, Excel or DuckDB file.")]
+LawName = Annotated[str, typer.Option(help="A name that `isoplan laws` lists.")]
+AxisName = Annotated[Axis | None, typer.Option(help="The axis of the law power.")]
+Mapping = Annotated[
+    list[str] | None, typer.Option("--map", metavar="ROLE=COLUMN,...", help="Columns for roles, N=params,D=tokens.")
+]
+MetricName = Annotated[
+    str, typer.Option("--metric", "--y", metavar="COLUMN[:min|max]", help="Fit this column instead of the loss.")
+]
+Where = Annotated[str, typer.Option(help='Only rows for which this SQL condition holds, "budget > 1e19".')]
+Objective = Annotated[ObjectiveName, typer.Option(help="What is minimised.")]
+Delta = Annotated[str, typer.Option(help="Huber threshold in units of log loss.")]
+Fixed = Annotated[
+    list[str] | None, typer.Option("--fix", metavar="NAME=VALUE,...", help="Hold a parameter; may be repeated.")
+]
+Bootstrap = Annotated[int, typer.Option(help="Refits for the intervals; 0 for none.")]
+Interval = Annotated[IntervalName, typer.Option(help="Bias-corrected or plain percentile intervals.")]
+Seed = Annotated[int, typer.Option(help="Seed of the resampling.")]
+Rule = Annotated[
+    str, typer.Option(metavar="6ND|6npND|FORMULA", help="C from N and D where no column gives it, or 6*N*D + 1e9*D.")
+]
+TokensPerSample = Annotated[str, typer.Option("--n-p", help="Tokens per sample, for 6npND and formulas.")]
+RepeatsKept = Annotated[Repeats, typer.Option(help="Rows that differ only in seed: all, or their mean.")]
+Convert = Annotated[
+    list[str] | None, typer.Option(metavar="COLUMN", help="Read this text column as numbers; may be repeated.")
+]
+Sheet = Annotated[str | None, typer.Option(help="Sheet of an Excel file.")]
+Inner = Annotated[str | None, typer.Option(help="Table inside a DuckDB file.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object, which `isoplan plan` reads.")]
+
+
 def fit(
-    table: Annotated[Path, typer.Argument(help="CSV, TSV, JSON lines, Parquet, Excel or DuckDB file.")],
-    law: Annotated[str, typer.Option(help="A name that `isoplan laws` lists.")],
-    axis: Annotated[Axis | None, typer.Option(help="The axis of the law power.")] = None,
-    mapping: Annotated[
-        list[str] | None, typer.Option("--map", metavar="ROLE=COLUMN,...", help="Columns for roles, N=params,D=tokens.")
-    ] = None,
-    metric: Annotated[
-        str, typer.Option("--metric", "--y", metavar="COLUMN[:min|max]", help="Fit this column instead of the loss.")
-    ] = "",
-    where: Annotated[str, typer.Option(help='Only rows for which this SQL condition holds, "budget > 1e19".')] = "",
-    objective: Annotated[ObjectiveName, typer.Option(help="What is minimised.")] = "huber-log",
-    delta: Annotated[str, typer.Option(help="Huber threshold in units of log loss.")] = "1e-3",
-    fix: Annotated[
-        list[str] | None, typer.Option("--fix", metavar="NAME=VALUE,...", help="Hold a parameter; may be repeated.")
-    ] = None,
-    bootstrap: Annotated[int, typer.Option(help="Refits for the intervals; 0 for none.")] = 1000,
-    interval: Annotated[IntervalName, typer.Option(help="Bias-corrected or plain percentile intervals.")] = "bc",
-    seed: Annotated[int, typer.Option(help="Seed of the resampling.")] = 0,
-    rule: Annotated[
-        str,
-        typer.Option(metavar="6ND|6npND|FORMULA", help="C from N and D where no column gives it, or 6*N*D + 1e9*D."),
-    ] = "",
-    n_p: Annotated[str, typer.Option("--n-p", help="Tokens per sample, for 6npND and formulas.")] = "",
-    repeats: Annotated[Repeats, typer.Option(help="Rows that differ only in seed: all, or their mean.")] = "all",
-    convert: Annotated[
-        list[str] | None, typer.Option(metavar="COLUMN", help="Read this text column as numbers; may be repeated.")
-    ] = None,
-    sheet: Annotated[str | None, typer.Option(help="Sheet of an Excel file.")] = None,
-    inner: Annotated[str | None, typer.Option(help="Table inside a DuckDB file.")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object, which `isoplan plan` reads.")] = False,
+    table: Table,
+    law: LawName,
+    axis: AxisName = None,
+    mapping: Mapping = None,
+    metric: MetricName = "",
+    where: Where = "",
+    objective: Objective = "huber-log",
+    delta: Delta = "1e-3",
+    fix: Fixed = None,
+    bootstrap: Bootstrap = 1000,
+    interval: Interval = "bc",
+    seed: Seed = 0,
+    rule: Rule = "",
+    n_p: TokensPerSample = "",
+    repeats: RepeatsKept = "all",
+    convert: Convert = None,
+    sheet: Sheet = None,
+    inner: Inner = None,
+    as_json: AsJson = False,
 ) -> None:
     """Fit a law to a table of runs."""
-    from engine.fitting import FitWarning, as_text, to_json
     from engine.fitting import fit as fit_runs
-    from engine.laws import get_law
-    from engine.planning.plan import ABOUT_RUNS
     from engine.store.files import read_runs
 
     if table.is_dir():
         raise PlannerError(f"{table} is a folder: name a table file in it.")
     column, direction = read_metric(metric)
-    get_law(law, axis)
-    try:
-        spec = FitSpec(
-            law=law,
-            axis=axis,
-            y=column or "loss",
-            objective=objective,
-            delta=parse_number(delta, "option --delta"),
-            fixed=read_fixed(fix or []),
-            bootstrap=bootstrap,
-            interval=interval,
-            seed=seed,
-        )
-    except ValidationError as error:
-        raise _bad_option(error) from error
+    spec = read_spec(
+        law=law, axis=axis, y=column or "loss", objective=objective, delta=parse_number(delta, "option --delta"),
+        fixed=read_fixed(fix or []), bootstrap=bootstrap, interval=interval, seed=seed,
+    )  # fmt: skip
     runs = read_runs(
         table,
         read_map(mapping or [], column),
@@ -87,14 +97,30 @@ def fit(
         sheet=sheet,
         inner=inner,
     )
-    fitted = fit_runs(spec, _with_direction(runs, column, direction), where=where)
-    note(runs.notes)
-    if as_json:
-        note(w.text for w in fitted.warnings)
-        about = (FitWarning(ABOUT_RUNS, text) for text in runs.notes)
-        say_json(to_json(replace(fitted, warnings=(*about, *fitted.warnings))))
-    else:
+    _show(fit_runs(spec, _with_direction(runs, column, direction), where=where), runs.notes, as_json)
+
+
+def read_spec(*, law: str, axis: Axis | None, **options: Any) -> FitSpec:
+    """The specification that the options name. Raises PlannerError for an unknown law and for the first bad option."""
+    get_law(law, axis)
+    try:
+        return FitSpec(law=law, axis=axis, **options)
+    except ValidationError as error:
+        raise _bad_option(error) from error
+
+
+def _show(fitted: Fit, notes: tuple[str, ...], as_json: bool) -> None:
+    """Print the fit, with the notes on how its runs were read beside it."""
+    from engine.fitting import FitWarning, as_text, to_json
+    from engine.planning.plan import ABOUT_RUNS
+
+    note(notes)
+    if not as_json:
         say(as_text(fitted))
+        return
+    note(w.text for w in fitted.warnings)
+    about = (FitWarning(ABOUT_RUNS, text) for text in notes)
+    say_json(to_json(replace(fitted, warnings=(*about, *fitted.warnings))))
 
 
 def read_map(options: list[str], metric: str = "") -> dict[str, str]:

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
 
+from app.figures.drawing import Drawing
 from engine.costs import ComputeRule
 from engine.fitting import Fit, FitData, FitSpec, Parameter
 from engine.schema import Metric, Roles, Runs
 
 TRUTH = {"E": 1.8172, "A": 477.83, "B": 2143.4, "alpha": 0.34731, "beta": 0.36717}
 MakeFit = Callable[..., Fit]
+POWER = FitSpec(law="power", axis="D", bootstrap=100)
 
 
 @pytest.fixture
@@ -60,3 +63,17 @@ def make_fit(runs: Runs) -> MakeFit:
 @pytest.fixture
 def fit(make_fit: MakeFit) -> Fit:
     return make_fit()
+
+
+def traces(drawing: Drawing, **wanted: Any) -> list[Any]:
+    """The traces of a figure whose attributes are those wanted."""
+    return [t for t in drawing.figure.data if all(getattr(t, k, None) == v for k, v in wanted.items())]
+
+
+def texts(drawing: Drawing) -> str:
+    return " ".join(str(a.text) for a in drawing.figure.layout.annotations)
+
+
+@pytest.fixture
+def power(make_fit: MakeFit) -> Fit:
+    return make_fit(spec=POWER, theta=[1.9, 3e8, 0.4])
