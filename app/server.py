@@ -136,6 +136,7 @@ def _lifespan(
                 failure.append(error)
                 raise
             log.info("workspace %s opened at %s", folder, settings.url)
+            gc.freeze()  # what the start made stays: collections look only at what came after it
             _announce(start, settings.url, folder)
             yield
         log.info("workspace %s closed", folder)
