@@ -165,7 +165,7 @@ def surface(
 
 
 def isoflop_curves(
-    fit: Fit, budgets: tuple[float, ...] | None = None, *, rule: ComputeRule | None = None, n: int = POINTS
+    fit: Fit, budgets: tuple[float, ...] | None = None, *, rule: ComputeRule | None = None, n: int = POINTS // 2
 ) -> tuple[Curve, ...]:
     """Loss against N at each of ``budgets`` (by default round numbers within the runs'), with bands and minima.
 
