@@ -140,7 +140,7 @@ def _ends(theme: Theme, curves: Sequence[Curve | Parabola], window: Span, values
         N, loss = _points(c)
         seen = np.flatnonzero((N >= window[0]) & (N <= window[1]) & (loss <= values[1]) & (loss >= values[0]))
         if seen.size:
-            words.append((*_exit(N, loss, int(seen[-1]), window), f"\u2002{tick_text(c.C)}"))
+            words.append((*_exit(N, loss, int(seen[-1]), window, values), f"\u2002{tick_text(c.C)}"))
     words = marks.unobstructed(theme, words, window, values)
     if words:
         x, y, text = words[-1]
@@ -148,11 +148,13 @@ def _ends(theme: Theme, curves: Sequence[Curve | Parabola], window: Span, values
     return marks.labels(theme, words, "middle right")
 
 
-def _exit(N: Floats, loss: Floats, last: int, window: Span) -> tuple[float, float]:
+def _exit(N: Floats, loss: Floats, last: int, window: Span, values: Span) -> tuple[float, float]:
     """Where a curve stops being seen: at the right edge of the plot, or at its ``last`` vertex in it."""
     if last + 1 < len(N) and N[last + 1] > window[1]:
         edge = window[1] * (1 - 1e-6)
-        return edge, float(np.interp(np.log(edge), np.log(N), loss))
+        there = float(np.interp(np.log(edge), np.log(N), loss))
+        if values[0] <= there <= values[1]:
+            return edge, there
     return float(N[last]), float(loss[last])
 
 

@@ -63,7 +63,7 @@ def _with_range(where: str, name: str, low: str, high: str) -> str:
     column = '"' + name.replace('"', '""') + '"'
     ends = [f"{column} >= {parse_number(low, 'lower end'):.12g}"] if low.strip() else []
     ends += [f"{column} <= {parse_number(high, 'upper end'):.12g}"] if high.strip() else []
-    return " AND ".join([*([f"({where})"] if where and " or " in where.lower() else [where] if where else []), *ends])
+    return " AND ".join([*([f"({where})"] if where and ends else [where] if where else []), *ends])
 
 
 def filter_note(table: TableInfo) -> str:

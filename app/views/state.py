@@ -79,8 +79,11 @@ def _usual(db: Database, known: dict[str, TableInfo]) -> str:
 def open_table(table_id: str) -> None:
     """Open another table; what belonged to the one before is left."""
     for name in ("fit", "where"):
-        remember(name, "")
-    remember("table", table_id)
+        st.session_state[f"open_{name}"] = ""
+    st.session_state["open_table"] = table_id
+    # One change of the address: after two in a row the browser no longer writes the values of widgets into it.
+    kept = {name: st.query_params[name] for name in st.query_params if name not in ("fit", "where", "table")}
+    st.query_params.from_dict(kept | {"table": table_id})
 
 
 def choose_fit(db: Database) -> Fit | None:
