@@ -63,6 +63,9 @@ CSS = """<style>
 }
 [data-testid="stHeading"] h2 { font-size: 1.2rem; }
 [data-testid="stTable"] td:not(:first-child):not(:last-child) * { white-space: nowrap; }
+[data-testid="stBaseButton-primary"], [data-testid="stBaseButton-primary"] * {
+  color: light-dark(#ffffff, #0f171c) !important;
+}
 [data-testid="stTable"] td { font-variant-numeric: tabular-nums; }
 </style>"""
 
