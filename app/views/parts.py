@@ -66,6 +66,7 @@ CSS = """<style>
 [data-testid="stBaseButton-primary"], [data-testid="stBaseButton-primary"] * {
   color: light-dark(#ffffff, #0f171c) !important;
 }
+.katex-display { padding-top: 0.4em; }
 [data-testid="stTable"] td { font-variant-numeric: tabular-nums; }
 </style>"""
 
