@@ -10,7 +10,7 @@ from playwright.sync_api import Page, expect
 
 from data.catalogue import CARDS, DEMOS
 from tests.browser.conftest import PAGES, visit
-from tests.browser.steps import BUDGET, SLOW_MS, button, enter, pick, press, select, settle, shown, tab
+from tests.browser.steps import BUDGET, SLOW_MS, button, enter, go, pick, press, select, settle, shown, tab
 from tests.browser.test_links import copied_link
 from tests.server import Server
 
@@ -98,6 +98,17 @@ def test_what_another_law_does_not_have_leaves_the_link(server: Server, page: Pa
     assert "figure" not in dict(parse_qsl(urlsplit(page.url).query)), page.url
 
 
+def test_widgets_still_reach_the_link_after_a_filter_was_left(server: Server, page: Page) -> None:
+    visit(page, server, "data")
+    change_data(page)
+    go(page, "Fit")
+    select(page, "Run table", DEMOS[0].name)
+    select(page, "Describe", "R_top")
+    query = dict(parse_qsl(urlsplit(page.url).query))
+    assert query["y"] == "R_top"
+    assert "where" not in query
+
+
 def test_a_table_that_is_not_here_is_asked_for(server: Server, page: Page) -> None:
     for name in ("data", "fit"):
         visit(page, server, f"{name}?table=0123456789ab")
@@ -116,6 +127,7 @@ def test_a_table_that_is_not_here_is_asked_for(server: Server, page: Page) -> No
 )
 def test_a_value_that_is_not_possible_is_named(server: Server, page: Page, link: str, name: str, value: str) -> None:
     visit(page, server, link)
-    assert f"The link asks for {name} = {value}, which is not possible here" in page.get_by_role("alert").inner_text()
+    told = page.get_by_role("alert").first.inner_text()
+    assert f"The link asks for {name} = {value}, which is not possible here" in told
     assert page.title().startswith(PAGES[link.partition("?")[0]])
     assert button(page, "Copy link").is_visible()
