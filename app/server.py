@@ -137,6 +137,7 @@ def _lifespan(
                 raise
             log.info("workspace %s opened at %s", folder, settings.url)
             gc.freeze()  # what the start made stays: collections look only at what came after it
+            stack.callback(gc.unfreeze)
             _announce(start, settings.url, folder)
             yield
         log.info("workspace %s closed", folder)
