@@ -42,6 +42,7 @@ def keep_possible(key: str, options: Collection[str], start: str = "") -> None:
 
 def choose_table(db: Database) -> TableInfo | None:
     """The table that is open, with a select to change it; None with a sentence where the link's table is missing."""
+    _follow_opened()
     known = {t.id: t for t in tables.all(db)}
     wanted = recall("table")
     if wanted and wanted not in known:
@@ -78,12 +79,17 @@ def _usual(db: Database, known: dict[str, TableInfo]) -> str:
 
 def open_table(table_id: str) -> None:
     """Open another table; what belonged to the one before is left."""
-    for name in ("fit", "where"):
-        st.session_state[f"open_{name}"] = ""
     st.session_state["open_table"] = table_id
-    # One change of the address: after two in a row the browser no longer writes the values of widgets into it.
-    kept = {name: st.query_params[name] for name in st.query_params if name not in ("fit", "where", "table")}
-    st.query_params.from_dict(kept | {"table": table_id})
+    # The link follows in the page's own run: after two changes in a callback it would miss the values of widgets.
+    st.session_state["table_opened"] = True
+
+
+def _follow_opened() -> None:
+    """Bring the link in step with a table that was opened."""
+    if st.session_state.pop("table_opened", False):
+        for name in ("fit", "where"):
+            remember(name, "")
+        remember("table", st.session_state["open_table"])
 
 
 def choose_fit(db: Database) -> Fit | None:
