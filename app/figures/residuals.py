@@ -17,8 +17,8 @@ from engine.fitting.residuals import Residuals
 from engine.schema import Floats, Ints, Runs
 
 HEIGHT = 560
-MOST_DOTS = 600
-"""Runs drawn in each panel; outliers are always among them."""
+MOST_DOTS = 200
+"""Usual runs drawn in each panel, and the largest outliers, at most half as many."""
 MOST_NAMES = 8
 BINS = 60
 COLUMNS = ((0.0, 0.295), (0.3525, 0.6475), (0.705, 1.0))
@@ -54,7 +54,7 @@ def _shown(found: Residuals) -> tuple[Ints, Ints]:
     usual, odd = np.flatnonzero(~found.outlier), np.flatnonzero(found.outlier)
     if len(usual) > MOST_DOTS:
         usual = np.sort(np.random.default_rng(0).choice(usual, MOST_DOTS, replace=False))
-    return usual, odd[np.argsort(-np.abs(found.z[odd]))][:MOST_DOTS]
+    return usual, odd[np.argsort(-np.abs(found.z[odd]))][: MOST_DOTS // 2]
 
 
 def _top(found: Residuals) -> float:
