@@ -117,7 +117,7 @@ def _interval(raw: Ends | None) -> Interval | None:
 
 
 def _parameters(card: _Card, spec: FitSpec) -> tuple[Parameter, ...]:
-    law = spec.formula
+    law = spec.find_law()
     missing = [n for n in law.names if n not in card.parameters]
     if missing:
         raise PlannerError(f"The card of law {law.name} has no value for {', '.join(missing)}: add it to 'parameters'.")

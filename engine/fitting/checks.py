@@ -40,7 +40,7 @@ class Sample:
 
 def sample(spec: FitSpec, runs: Runs) -> Sample:
     """The runs of a fit, checked; raises PlannerError for everything that a fit cannot survive."""
-    law = spec.formula
+    law = spec.find_law()
     _known(spec, law)
     needed = tuple(dict.fromkeys((*law.axes, *(("N", "D", "C", "budget") if law.estimator == "parabola" else ()))))
     _present(spec, law, runs, needed)

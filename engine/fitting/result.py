@@ -69,7 +69,7 @@ class Fit:
 
     @property
     def law(self) -> Law:
-        return self.spec.formula
+        return self.spec.find_law()
 
     @property
     def values(self) -> dict[str, Floats]:

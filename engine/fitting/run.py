@@ -44,7 +44,7 @@ def parameters(spec: FitSpec, theta: Floats, resamples: Floats, held: tuple[str,
     """Best fit, standard error and intervals of every parameter that is not ``held``, from (p,) and (r, p) values."""
     return tuple(
         Parameter(name, float(value), fixed=True) if name in held else parameter(name, float(value), draws, spec)
-        for name, value, draws in zip(spec.formula.names, theta, resamples.T, strict=True)
+        for name, value, draws in zip(spec.find_law().names, theta, resamples.T, strict=True)
     )
 
 

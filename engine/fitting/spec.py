@@ -31,8 +31,7 @@ class FitSpec(BaseModel):
     interval: IntervalName = "bc"
     seed: int = Field(default=0, ge=0, le=2**63 - 1)
 
-    @property
-    def formula(self) -> Law:
+    def find_law(self) -> Law:
         """The law itself; raises PlannerError where name or axis is unknown."""
         return get_law(self.law, self.axis)
 

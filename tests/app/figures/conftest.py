@@ -53,7 +53,7 @@ def make_fit(runs: Runs) -> MakeFit:
         spec = spec or FitSpec(bootstrap=draws)
         noise = 1 + 0.01 * np.random.default_rng(1).normal(size=(draws, len(best)))
         spans = {role: (float(v.min()), float(v.max())) for role, v in runs.values.items()}
-        parameters = tuple(Parameter(n, v) for n, v in zip(spec.formula.names, best.tolist(), strict=True))
+        parameters = tuple(Parameter(n, v) for n, v in zip(spec.find_law().names, best.tolist(), strict=True))
         data = FitData("grid", ranges=spans if ranges else {}, roles={"D": "tokens"})
         return Fit(spec, len(runs), best, 0.1 if draws else None, best * noise, parameters, data, ComputeRule())
 

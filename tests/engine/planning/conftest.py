@@ -30,7 +30,7 @@ def make_fit(
 ) -> Fit:
     """A fit of ``law`` at ``theta``; ``resamples`` (r, p) default to none."""
     spec = FitSpec.model_validate({"law": law, "axis": axis})
-    names = spec.formula.names
+    names = spec.find_law().names
     return Fit(
         spec=spec,
         n=50,
