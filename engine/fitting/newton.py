@@ -1,43 +1,13 @@
-"""Damped Newton within bounds, for many starts at once.
-
-Per start: the full Hessian of the objective plus lambda times the Gauss-Newton matrix of its iteratively reweighted
-least squares; lambda falls tenfold on a good step and rises fivefold on a bad one. Parameters at a bound whose
-gradient points outward are held (Bertsekas 1982, SIAM J. Control Optim. 20, 221), so a floor at zero or a vanished
-term is found exactly, in a few steps.
-"""
+"""The objective of a sum of terms and its derivatives, for many starts at once; ``descent`` walks down it."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
-from numpy.typing import NDArray
 
-from engine.fitting.linear import solve_definite
+from engine.fitting.descent import Local, descend
 from engine.fitting.objectives import Loss
 from engine.fitting.problem import BLOCK, Ints, Problem, blocks
 from engine.laws.law import Floats
-
-Bools = NDArray[np.bool_]
-STEPS = 120
-TOLERANCE = 1e-10
-"""Stop when a step promises less than this share of the objective; the step is still taken."""
-
-
-@dataclass(frozen=True, eq=False)
-class Local:
-    """Objective, gradient, Hessian and reweighted Gauss-Newton matrix at b starts."""
-
-    value: Floats  # (b,)
-    gradient: Floats  # (b, q)
-    hessian: Floats  # (b, q, q)
-    gauss: Floats  # (b, q, q)
-
-    def put(self, index: Ints, other: Local, take: Bools) -> None:
-        """Overwrite the entries ``index[take]`` by ``other``'s."""
-        at = index[take]
-        self.value[at], self.gradient[at] = other.value[take], other.gradient[take]
-        self.hessian[at], self.gauss[at] = other.hessian[take], other.gauss[take]
 
 
 def refine(p: Problem, theta: Floats, weight: Floats, owner: Ints, loss: Loss) -> tuple[Floats, Floats]:
@@ -45,25 +15,8 @@ def refine(p: Problem, theta: Floats, weight: Floats, owner: Ints, loss: Loss) -
 
     ``weight`` (r, n) are the weights of the resamples, ``owner`` (b) the resample that each start belongs to.
     """
-    theta = np.clip(theta, p.low, p.high)
-    here = local(p, theta, weight, owner, loss)
-    damping = np.ones(len(theta))
-    nothing = loss.value(np.array([1e-15]))[0] * p.n
-    going = np.flatnonzero(here.value > nothing)
-    for _ in range(STEPS):
-        if going.size == 0:
-            break
-        step, promised = _step(p, theta[going], here, going, damping[going])
-        trial = np.clip(theta[going] + step, p.low, p.high)
-        there = local(p, trial, weight, owner[going], loss)
-        good = there.value < here.value[going]
-        done = (promised * (1 + damping[going]) <= TOLERANCE * here.value[going]) | (damping[going] > 1e12)
-        theta[going[good]] = trial[good]
-        here.put(going, there, good)
-        damping[going] = np.where(good, damping[going] * 0.1, np.maximum(damping[going] * 5, 1e-2))
-        damping[damping < 1e-6] = 0.0
-        going = going[~done & (here.value[going] > nothing)]
-    return theta, here.value
+    nothing = float(loss.value(np.array([1e-15]))[0]) * p.n
+    return descend(lambda at, index: local(p, at, weight, owner[index], loss), theta, p.low, p.high, nothing)
 
 
 def local(p: Problem, theta: Floats, weight: Floats, owner: Ints, loss: Loss) -> Local:
@@ -120,34 +73,3 @@ def _chain(p: Problem, theta: Floats, s: Local) -> Local:
             hessian[:, j, k + i] -= s.gradient[:, k + i]
             hessian[:, k + i, j] -= s.gradient[:, k + i]
         return Local(s.value, s.gradient * scale, hessian, gauss)
-
-
-def _step(p: Problem, theta: Floats, here: Local, going: Ints, damping: Floats) -> tuple[Floats, Floats]:
-    """The damped step of every start, and how much it promises to first order (>= 0)."""
-    g, gauss = here.gradient[going], here.gauss[going]
-    diagonal = np.diagonal(gauss, axis1=1, axis2=2)
-    hold = (p.low == p.high) | ~(diagonal > 0) | ~np.isfinite(diagonal)
-    hold |= ((theta <= p.low) & (g > 0)) | ((theta >= p.high) & (g < 0))
-    step = _solve(here.hessian[going], gauss, g, hold, damping)
-    out = ((theta <= p.low) & (step < 0)) | ((theta >= p.high) & (step > 0))
-    again = np.flatnonzero(out.any(axis=1))
-    if again.size:
-        step[again] = _solve(here.hessian[going[again]], gauss[again], g[again], (hold | out)[again], damping[again])
-    return step, np.abs(np.sum(step * np.where(hold, 0.0, g), axis=1))
-
-
-def _solve(hessian: Floats, gauss: Floats, g: Floats, hold: Bools, damping: Floats) -> Floats:
-    """Newton with damping; where that is not definite, the reweighted Gauss-Newton step, which always descends."""
-    q = g.shape[1]
-    mask = hold[:, :, None] | hold[:, None, :]
-    unit = np.eye(q)
-    damped = damping[:, None, None] * gauss
-    down = np.where(hold, 0.0, -g)
-    step, ok = solve_definite(np.where(mask, unit, hessian + damped), down)
-    bad = np.flatnonzero(~ok)
-    if bad.size:
-        ridge = 1e-9 * np.diagonal(gauss[bad], axis1=1, axis2=2)[:, :, None] * unit
-        sure = np.where(mask[bad], unit, gauss[bad] + damped[bad] + ridge)
-        step[bad], fine = solve_definite(sure, down[bad])
-        step[bad[~fine]] = 0.0
-    return np.where(np.isfinite(step), step, 0.0)
