@@ -15,6 +15,8 @@ from engine.store.tables import TableInfo
 OBJECTIVES = {
     "huber-log": "Huber loss of log residuals: a few outliers hardly move it. The field's default.",
     "ols": "Least squares of the residuals as they are.",
+    "lad": "Absolute log residuals: outliers move it least, the runs in the middle decide.",
+    "asymmetric": "Absolute residuals, ten times as heavy below the law: an envelope for under-tuned runs.",
     "ols-log": "Least squares of log residuals: every relative error counts alike.",
 }
 INTERVALS = ("bc", "percentile")

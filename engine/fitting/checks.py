@@ -126,7 +126,7 @@ def _target(s: Sample) -> None:
     bad = np.flatnonzero(~np.isfinite(y))
     if bad.size:
         raise PlannerError(f"{name} is {y[bad[0]]} in {row(s.runs, int(bad[0]))}: leave the run out or correct it.")
-    if s.spec.objective == "ols":
+    if not s.spec.logs:
         return
     if s.sign < 0:
         raise PlannerError(
@@ -142,7 +142,7 @@ def _target(s: Sample) -> None:
 
 
 def _bounds(s: Sample) -> None:
-    signed = s.spec.objective == "ols" and bool(np.any(s.y <= 0))
+    signed = not s.spec.logs and bool(np.any(s.y <= 0))
     floors = {t.amplitude for t in s.law.terms if isinstance(t, Const)}
     for name, value in s.spec.fixed.items():
         p = s.law.param(name)

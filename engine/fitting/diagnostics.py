@@ -19,6 +19,14 @@ BELOW = 3.0
 """Robust standard deviations below the law beyond which a run under the floor is no longer noise around it."""
 SHOWN = 5
 """Rows that a sentence names before it says how many more there are."""
+PULL = {
+    "huber-log": "they hardly move a Huber fit",
+    "lad": "they hardly move a fit of absolute deviations",
+    "ols": "they pull a least-squares fit",
+    "ols-log": "they pull a least-squares fit",
+    "asymmetric": "those above the law hardly move it, those below pull it hard",
+}
+"""What outliers do to a fit, by objective."""
 
 
 def diagnose(s: Sample, found: Estimate) -> tuple[FitWarning, ...]:
@@ -130,15 +138,14 @@ def _terms(s: Sample, values: Values) -> Iterator[FitWarning]:
 
 
 def _rows(s: Sample, theta: Floats) -> Iterator[FitWarning]:
-    r = compare(s.law.predict(theta, s.columns), s.y, s.spec.objective != "ols")
+    r = compare(s.law.predict(theta, s.columns), s.y, s.spec.logs)
     far = np.flatnonzero(r.outlier)
     if far.size:
         largest = far[np.argsort(-np.abs(r.z[far]), kind="stable")]
-        robust = "they hardly move a Huber fit" if s.spec.objective == "huber-log" else "they pull a least-squares fit"
         yield FitWarning(
             "outliers",
             f"{far.size} of {len(s)} runs lie more than {FAR:g} robust standard deviations from the law "
-            f"({_named(s, largest)}): {robust}; look at them and leave out only what is wrong.",
+            f"({_named(s, largest)}): {PULL[s.spec.objective]}; look at them and leave out only what is wrong.",
         )
     floor = sum(float(s.law.values(theta)[t.amplitude]) for t in s.law.terms if isinstance(t, Const))
     below = np.flatnonzero((s.y < floor) & (r.z < -BELOW))

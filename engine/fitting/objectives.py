@@ -1,17 +1,22 @@
 """What a fit minimises: a plain sum over runs of weight times rho(residual).
 
-An objective is a loss rho and the scale on which the residual is taken: ``log`` (log prediction - log y) or linear
-(prediction - y). A new objective is a new ``Loss``; weights, relative errors and resampling are multipliers of it.
+Every objective is one function with numbers put in: rho(r) = scale * side(r) * huber_delta(r), where the residual r is
+the prediction minus y, or log prediction minus log y; side is ``skew`` where the law predicts too much (r > 0), else 1.
 
 - ``huber-log``: sum of Huber_delta(log residual), delta 1e-3 (Hoffmann et al. 2022, arXiv:2203.15556, sec. 3.3).
   A sum, not a mean: a mean is so small that optimisers stop early (Besiroglu et al. 2024, arXiv:2404.10102).
 - ``ols``: sum of squared residuals, without a factor 1/2. - ``ols-log``: the same of log residuals.
+- ``lad``: sum of absolute log residuals, the limit of Huber for a vanishing delta, over delta.
+- ``asymmetric``: sum of |r| where a run lies above the law and of skew |r| where it lies below, in the unit of y; with
+  skew = 10 a lower envelope, for runs that are under-tuned rather than noisy (kyo-takano/chinchilla; its r is minus
+  ours and it takes the mean).
+
+The two absolute ones bend within ``SHARP`` of zero, so that they have derivatives everywhere; no optimum notices.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Protocol
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,73 +25,68 @@ from engine.fitting.spec import FitSpec
 
 Floats = NDArray[np.float64]
 
+SHARP = 1e-9
+"""Where an absolute value becomes a square: this in log residuals, this times the range of y in others."""
 
-class Loss(Protocol):
-    """rho(r) and what a damped Newton method needs of it; arrays of any shape, elementwise."""
+
+@dataclass(frozen=True)
+class Loss:
+    """rho(r) = scale * (skew if r > 0 else 1) * huber_delta(r), elementwise on arrays of any shape.
+
+    huber_delta(r) = r^2/2 for |r| <= delta, else delta (|r| - delta/2); delta = inf gives r^2/2 everywhere.
+    """
+
+    delta: float
+    scale: float = 1.0
+    skew: float = 1.0
 
     def value(self, r: Floats) -> Floats:
         """rho(r)."""
-
-    def slopes(self, r: Floats) -> tuple[Floats, Floats, Floats]:
-        """rho'(r), rho''(r) and rho'(r)/r, the weight of iteratively reweighted least squares."""
-
-    def softer(self, scale: float) -> tuple[Loss, ...]:
-        """Smoother losses to solve first, softest first, where residuals are about ``scale``; often none."""
-
-
-@dataclass(frozen=True)
-class Square:
-    """rho(r) = r^2."""
-
-    def value(self, r: Floats) -> Floats:
-        return r * r
-
-    def slopes(self, r: Floats) -> tuple[Floats, Floats, Floats]:
-        two = np.full_like(r, 2.0)
-        return 2.0 * r, two, two
-
-    def softer(self, scale: float) -> tuple[Loss, ...]:
-        return ()
-
-
-@dataclass(frozen=True)
-class Huber:
-    """rho(r) = r^2/2 for |r| <= delta, else delta (|r| - delta/2)."""
-
-    delta: float
-
-    def value(self, r: Floats) -> Floats:
         size = np.asarray(np.abs(r))
         inner = np.minimum(size, self.delta)
         size = size - 0.5 * inner
         size *= inner
+        size *= self._side(r)
         return size
 
     def slopes(self, r: Floats) -> tuple[Floats, Floats, Floats]:
-        size = np.abs(r)
-        slope = np.clip(r, -self.delta, self.delta)
-        return slope, (size <= self.delta).astype(float), self.delta / np.maximum(size, self.delta)
+        """rho'(r), rho''(r) and rho'(r)/r, the weight of iteratively reweighted least squares."""
+        side, size = self._side(r), np.abs(r)
+        slope = side * np.clip(r, -self.delta, self.delta)
+        with np.errstate(divide="ignore"):
+            return slope, side * (size <= self.delta).astype(float), side * np.minimum(self.delta / size, 1.0)
 
-    def softer(self, scale: float) -> tuple[Loss, ...]:
-        """A ladder of deltas, a factor of ten apart, down to this one.
+    def _side(self, r: Floats) -> Floats | float:
+        return self.scale if self.skew == 1 else np.where(r > 0, self.scale * self.skew, self.scale)
 
-        With delta far below the residuals the sum is all kinks; following the minimum down the ladder is the
-        smoothing of Madsen & Nielsen 1993, SIAM J. Optim. 3, 223, and ends at least absolute deviations.
+    def softer(self, spread: float) -> tuple[Loss, ...]:
+        """Smoother losses to solve first, softest first, where residuals are about ``spread``; often none.
+
+        A ladder of deltas, a factor of ten apart, down to this one. With delta far below the residuals the sum is all
+        kinks; following the minimum down the ladder is the smoothing of Madsen & Nielsen 1993, SIAM J. Optim. 3, 223,
+        and ends at least absolute deviations.
         """
-        steps = int(np.ceil(np.log10(max(0.1 * scale / self.delta, 1.0))))
-        return tuple(Huber(self.delta * 10.0**k) for k in range(steps, 0, -1))
+        steps = int(np.ceil(np.log10(max(0.1 * spread / self.delta, 1.0))))
+        return tuple(replace(self, delta=self.delta * 10.0**k, scale=self.scale / 10.0**k) for k in range(steps, 0, -1))
+
+
+SQUARE = Loss(np.inf, scale=2.0)
+"""rho(r) = r^2."""
 
 
 @dataclass(frozen=True)
 class Objective:
-    """A loss and the scale of its residual."""
+    """A loss and the scale of its residual: ``log`` (log prediction - log y) or linear (prediction - y)."""
 
     loss: Loss
     log: bool
 
 
-def objective(spec: FitSpec) -> Objective:
-    """The objective that ``spec`` names."""
+def objective(spec: FitSpec, y: Floats) -> Objective:
+    """The objective that ``spec`` names, for targets ``y`` of any shape."""
     if spec.objective == "huber-log":
-        return Objective(Huber(spec.delta), log=True)
-    return Objective(Square(), log=spec.objective == "ols-log")
+        return Objective(Loss(spec.delta), log=True)
+    if spec.objective in ("lad", "asymmetric"):
+        delta = SHARP if spec.logs else SHARP * float(np.ptp(y)) or SHARP
+        return Objective(Loss(delta, scale=1 / delta, skew=1.0 if spec.logs else spec.skew), log=spec.logs)
+    return Objective(SQUARE, log=spec.logs)

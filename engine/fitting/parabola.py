@@ -94,13 +94,13 @@ def parabolas(runs: Runs, spec: FitSpec) -> tuple[Parabola, ...]:
     """The parabola of every budget of ``runs``, lowest budget first; raises PlannerError as ``fit`` does."""
     s = sample(spec, runs)
     groups = _budgets(s)
-    found = _minima(groups, objective(spec), s.weight[None])
+    found = _minima(groups, objective(spec, s.y), s.weight[None])
     return tuple(_parabola(s, b, found, i) for i, b in enumerate(groups))
 
 
 def parabola(s: Sample, progress: Progress | None = None) -> Estimate:
     """Parameters of the iso-FLOP law and one refit a resample, drawn within budgets."""
-    groups, how = _budgets(s), objective(s.spec)
+    groups, how = _budgets(s), objective(s.spec, s.y)
     centre = _minima(groups, how, s.weight[None])
     _enough(s, groups, centre)
     floor = "E" in s.spec.fixed or int(centre.located.sum()) >= FREE_FLOOR
@@ -138,7 +138,7 @@ def power_through(x: Floats, y: Floats, *, scale: float | None = None, exponent:
 
 def _budgets(s: Sample) -> list[Budget]:
     """The budgets with at least three model sizes, lowest first."""
-    nominal, log = s.columns["budget"], s.spec.objective != "ols"
+    nominal, log = s.columns["budget"], s.spec.logs
     out = []
     for b in np.unique(nominal[~np.isnan(nominal)]):
         index = np.flatnonzero(nominal == b)
@@ -232,7 +232,7 @@ def _resamples(s: Sample, spec: FitSpec, groups: list[Budget], progress: Progres
     out = np.full((spec.bootstrap, len(s.law.params)), np.nan)
     for at in blocks(spec.bootstrap, MEMORY // len(s)):
         weight = s.weight * counts(len(s), spec.seed, at.start, at.stop, strata)
-        out[at] = _laws(s, spec, groups, _minima(groups, objective(spec), weight))
+        out[at] = _laws(s, spec, groups, _minima(groups, objective(spec, s.y), weight))
         if progress:
             progress(at.stop / spec.bootstrap)
     return out
@@ -266,7 +266,7 @@ def _parabola(s: Sample, b: Budget, found: Minima, i: int) -> Parabola:
         C=float(np.exp(b.log_c)),
         coefficients=(float(c[0]), float(c[1]), float(c[2])),
         centre=b.centre,
-        log=s.spec.objective != "ols",
+        log=s.spec.logs,
         N_star=float(np.exp(b.centre + u * b.half)),
         D_star=float(D),
         loss_star=s.sign * float(found.y[0, i]),

@@ -78,7 +78,7 @@ def problem(law: Law, spec: FitSpec, columns: dict[str, Floats], y: Floats, weig
 
     The floor may be negative where losses are (``ols`` on a loss with y <= 0, or on a metric whose sign was turned).
     """
-    signed = spec.objective == "ols" and bool(np.any(y <= 0))
+    signed = not spec.logs and bool(np.any(y <= 0))
     bounds, ends, powers, centre, z = [], [], [], [], []
     for j, term in enumerate(law.terms):
         if isinstance(term, Const):
@@ -103,7 +103,7 @@ def problem(law: Law, spec: FitSpec, columns: dict[str, Floats], y: Floats, weig
         weight=weight,
         low=low.copy(),
         high=high.copy(),
-        objective=objective(spec),
+        objective=objective(spec, y),
     )
 
 

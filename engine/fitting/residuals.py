@@ -45,7 +45,7 @@ def residuals(fit: Fit, runs: Runs) -> Residuals:
     missing = [name for name in (*fit.law.axes, fit.spec.y) if name not in runs]
     if missing:
         raise PlannerError(f"These runs have no {' and '.join(missing)}: map the columns that the fit used.")
-    return compare(fit.predict({a: runs[a] for a in fit.law.axes}), runs[fit.spec.y], fit.spec.objective != "ols")
+    return compare(fit.predict({a: runs[a] for a in fit.law.axes}), runs[fit.spec.y], fit.spec.logs)
 
 
 def compare(predicted: Floats, y: Floats, log: bool) -> Residuals:

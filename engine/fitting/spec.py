@@ -9,14 +9,15 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from engine.laws import Law, get_law
 
-ObjectiveName = Literal["huber-log", "ols", "ols-log"]
+ObjectiveName = Literal["huber-log", "ols", "ols-log", "lad", "asymmetric"]
 IntervalName = Literal["bc", "percentile"]
 
 
 class FitSpec(BaseModel):
     """Specification of a fit.
 
-    ``y`` is "loss" or the column of a metric. ``delta`` is the Huber threshold in units of log loss.
+    ``y`` is "loss" or the column of a metric. ``delta`` is the Huber threshold in units of log loss,
+    ``skew`` how much more a run below the law counts than one above it (``asymmetric`` alone).
     ``fixed`` holds parameters at given values. ``bootstrap`` is the number of refits (0: none), drawn from ``seed``.
     """
 
@@ -26,10 +27,16 @@ class FitSpec(BaseModel):
     y: str = "loss"
     objective: ObjectiveName = "huber-log"
     delta: float = Field(default=1e-3, gt=0, allow_inf_nan=False)
+    skew: float = Field(default=10.0, gt=0, allow_inf_nan=False)
     fixed: dict[str, float] = Field(default_factory=dict)
     bootstrap: int = Field(default=1000, ge=0, le=20_000)
     interval: IntervalName = "bc"
     seed: int = Field(default=0, ge=0, le=2**63 - 1)
+
+    @property
+    def logs(self) -> bool:
+        """Whether the objective reads residuals of log y; else residuals in the unit of y."""
+        return self.objective not in ("ols", "asymmetric")
 
     def find_law(self) -> Law:
         """The law itself; raises PlannerError where name or axis is unknown."""

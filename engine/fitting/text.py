@@ -102,7 +102,8 @@ def heading(fit: Fit) -> str:
     spec = fit.spec
     if fit.objective is None:
         return f"{fit.law.title}: published, {fit.data.source}"
-    how = f"{spec.objective} (delta {spec.delta:g})" if spec.objective == "huber-log" else spec.objective
+    tuned = {"huber-log": f" (delta {spec.delta:g})", "asymmetric": f" (skew {spec.skew:g})"}.get(spec.objective, "")
+    how = spec.objective + tuned
     return f"{fit.law.title}: {fit.n} runs of {fit.data.source or 'a table'}, {how}, objective {fit.objective:.7g}"
 
 
