@@ -34,16 +34,8 @@ def _entry(law: Law) -> str:
 
 
 def formula(law: Law) -> str:
-    """The law in plain characters: L = E + A / N^alpha + B / D^beta."""
-    parts = []
-    for term in law.terms:
-        if term.axis is None:
-            parts.append(term.amplitude)
-        elif hasattr(term, "scale"):
-            parts.append(f"({term.scale} / {term.axis})^{term.exponent}")
-        else:
-            parts.append(f"{term.amplitude} / {term.axis}^{term.exponent}")
-    return f"L({', '.join(law.axes)}) = {' + '.join(parts)}"
+    """The law in plain characters: L(N, D) = E + A / N^alpha + B / D^beta."""
+    return f"L({', '.join(law.axes)}) = {' + '.join(term.text() for term in law.terms)}"
 
 
 def _wrapped(text: str) -> str:

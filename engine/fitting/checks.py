@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 from engine.errors import PlannerError
 from engine.fitting.spec import FitSpec
 from engine.laws import Law
-from engine.laws.law import Const, Floats
+from engine.laws.law import Floats
+from engine.laws.terms import Const
 from engine.schema import Role, Runs
 
 PROPORTIONAL = 1 - 1e-9

@@ -16,6 +16,8 @@ from engine.fitting.problem import BLOCK, Ints, Problem, blocks
 from engine.laws.law import Floats
 
 GRID = {1: np.geomspace(0.01, 5.0, 40), 2: np.r_[0.04, 0.12, 0.25, 0.4, 0.6, 0.85, 1.3, 2.2]}
+RATES = np.geomspace(0.02, 20.0, 20)
+"""Sizes of a rate that may have either sign, over half the range of its axis."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,9 +41,9 @@ class Grid:
         return unique // size, unique % size, place.reshape(code.shape)
 
     def basis(self, rows: slice) -> Floats:
-        """Basis functions (P, rows): ones for the floor, then exp(-e z) for every exponent of every term."""
+        """Basis functions (P, rows): terms without exponent, then exp(-e z) for every exponent of every other."""
         z = self.problem.z[:, rows]
-        parts = [np.ones((1, z.shape[1]))]
+        parts = [self.problem.shapes[:, rows]]
         parts += [np.exp(-e[:, None] * z[i]) for i, e in enumerate(self.basis_exponent)]
         return np.concatenate(parts)
 
@@ -51,18 +53,20 @@ def grid(p: Problem) -> Grid:
     values = []
     for i in range(len(p.powers)):
         low, high = p.low[p.k + i], p.high[p.k + i]
-        base = GRID.get(len(p.powers), GRID[2])
+        base = np.r_[-RATES[::-1], RATES] if low < 0 else GRID.get(len(p.powers), GRID[2])
         if p.low[p.powers[i]] == p.high[p.powers[i]]:  # a fixed amplitude: the exponent must carry everything
             base = np.geomspace(0.01, 5.0, 64)
         values.append(np.array([low]) if low == high else np.clip(base, low, high))
-    mesh = np.meshgrid(*[np.arange(len(v)) for v in values], indexing="ij")
-    index = np.stack([g.ravel() for g in mesh], axis=-1)
+    index = np.array(list(np.ndindex(*[len(v) for v in values])), np.int64)  # one cell where no exponent is
     row = np.zeros((len(index), p.k), np.int64)
-    offset = 1
+    offset = len(p.plain)
+    row[:, p.plain] = np.arange(offset)
     for i, j in enumerate(p.powers):
         row[:, j] = offset + index[:, i]
         offset += len(values[i])
-    exponents = np.stack([v[index[:, i]] for i, v in enumerate(values)], axis=-1)
+    exponents = np.empty(index.shape)
+    for i, v in enumerate(values):
+        exponents[:, i] = v[index[:, i]]
     place = index / np.maximum([len(v) - 1 for v in values], 1)
     return Grid(p, exponents, row, place, tuple(values))
 
@@ -76,7 +80,7 @@ def starts(g: Grid, weight: Floats, best: int) -> Floats:
     c = _amplitudes(g, weight)
     value = _rank(g, c, weight)
     lead = np.argmin(value, axis=1)
-    apart = np.max(np.abs(g.place[lead][:, None] - g.place), axis=-1) > 0.25
+    apart = np.max(np.abs(g.place[lead][:, None] - g.place), axis=-1, initial=0.0) > 0.25
     second = np.argmin(np.where(apart, value, np.inf), axis=1)
     every = np.arange(len(lead))
     value[every, second], value[every, lead] = -np.inf, -np.inf

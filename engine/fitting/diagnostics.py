@@ -12,7 +12,8 @@ from engine.fitting.intervals import FEWEST
 from engine.fitting.problem import LOG_LIMIT
 from engine.fitting.residuals import FAR, compare
 from engine.fitting.result import FitWarning
-from engine.laws.law import Const, Floats, Values
+from engine.laws.law import Floats, Values
+from engine.laws.terms import Const
 
 COLLINEAR = 0.99
 BELOW = 3.0

@@ -37,7 +37,7 @@ def _add(out: Local, at: slice, p: Problem, rows: slice, theta: Floats, y: Float
     k, m = p.k, len(p.powers)
     z = p.z[:, rows]
     basis = np.empty((len(theta), k + m, z.shape[1]))
-    basis[:, :k] = 1.0
+    basis[:, p.plain] = p.shapes[:, rows]
     with np.errstate(all="ignore"):
         basis[:, p.powers, :] = np.exp(-theta[:, k:, None] * z)
         basis[:, k:] = z * basis[:, p.powers, :]

@@ -1,8 +1,9 @@
-"""A law and its runs as the solver sees them: y ~ sum_j c_j exp(-e_j z_j), with bounds on c and e.
+"""A law and its runs as the solver sees them: y ~ sum_j c_j exp(-e_j z_j) + sum_j c_j s_j, with bounds on c and e.
 
-z_j = log X_j - centre_j. Centring takes most of the correlation out of amplitude and exponent (the Hessian of the
-uncentred five-parameter law has a condition number near 1e11). A term whose amplitude the user fixed is centred so
-that its c_j is that constant, so fixing is a bound like any other.
+z_j is the coordinate of a term (ln X, -ln X or -X), centred and in units of its spread; s_j is the shape of a term
+without exponent. Centring takes most of the correlation out of amplitude and exponent (the Hessian of the uncentred
+five-parameter law has a condition number near 1e11). A term whose amplitude the user fixed is centred so that its c_j
+is that constant, so fixing is a bound like any other.
 """
 
 from __future__ import annotations
@@ -16,13 +17,17 @@ from numpy.typing import NDArray
 from engine.fitting.objectives import Objective, objective
 from engine.fitting.spec import FitSpec
 from engine.laws import Law
-from engine.laws.law import Const, Floats, Power, Ratio
+from engine.laws.law import Floats
+from engine.laws.terms import Const, Curve, Ratio
 
 Ints = NDArray[np.int64]
 Bounds = tuple[float, float]
 
 LOG_LIMIT = 0.01
 """The least exponent beside a floor of either sign: A X^-e - A tends to a logarithm as e falls and A grows forever."""
+
+RATE_LIMIT = 30.0
+"""The largest rate of an exponential over half the range of its axis: a factor of e^60 from end to end."""
 
 BLOCK = 32_768
 """Elements (starts x runs) handled at once: small enough for the processor's cache."""
@@ -35,7 +40,9 @@ class Problem:
     law: Law
     powers: tuple[int, ...]  # the terms that have an exponent, in order
     centre: Floats  # (m,)
+    spread: Floats  # (m,)
     z: Floats  # (m, n)
+    shapes: Floats  # (k - m, n): the terms that have none, in order
     y: Floats  # (1, n), or (r, n) where every resample has its own
     weight: Floats  # (n,)
     low: Floats  # (k + m,)
@@ -45,6 +52,11 @@ class Problem:
     @property
     def k(self) -> int:
         return len(self.low) - len(self.powers)
+
+    @property
+    def plain(self) -> tuple[int, ...]:
+        """The terms that have no exponent, in order."""
+        return tuple(j for j in range(self.k) if j not in self.powers)
 
     @property
     def n(self) -> int:
@@ -67,38 +79,44 @@ class Problem:
                 out |= term.from_linear(c, np.zeros_like(c))
                 continue
             i = self.powers.index(j)
-            e = theta[..., self.k + i]
+            e = theta[..., self.k + i] / self.spread[i]
             with np.errstate(over="ignore"):
                 out |= term.from_linear(c * np.exp(e * self.centre[i]), e)
         return np.stack([out[name] for name in self.law.names if name in out], axis=-1)
 
 
 def problem(law: Law, spec: FitSpec, columns: dict[str, Floats], y: Floats, weight: Floats) -> Problem:
-    """The problem of fitting the terms of ``law`` to ``y`` (n,) or (r, n) over positive ``columns`` (n,) by axis.
+    """The problem of fitting the terms of ``law`` to ``y`` (n,) or (r, n) over ``columns`` (n,) by axis.
 
     The floor may be negative where losses are (``ols`` on a loss with y <= 0, or on a metric whose sign was turned).
     """
     signed = not spec.logs and bool(np.any(y <= 0))
-    bounds, ends, powers, centre, z = [], [], [], [], []
+    n = y.shape[-1]
+    bounds, ends, powers, centre, spread, z, shapes = [], [], [], [], [], [], []
     for j, term in enumerate(law.terms):
-        if isinstance(term, Const):
+        x = columns[term.axis] if term.axis else np.ones(n)
+        if term.exponent is None:
             given = spec.fixed.get(term.amplitude)
-            free = (-np.inf if signed else law.param(term.amplitude).low, np.inf)
-            bounds.append(free if given is None else (given, given))
+            low = -np.inf if signed and isinstance(term, Const) else law.param(term.amplitude).low
+            bounds.append((low, np.inf) if given is None else (given, given))
+            shapes.append(term.shape(x))
             continue
-        x = np.log(columns[term.axis])
-        middle, amplitude = _amplitude(term, spec.fixed, float(np.mean(x)))
+        along, unit = term.coordinate(x), term.spread(x)
+        middle, amplitude = _amplitude(law, term, spec.fixed, float(np.mean(along)))
         bounds.append(amplitude)
-        ends.append(_exponent(law, term, spec.fixed, y, signed))
+        ends.append(_exponent(law, term, spec.fixed, unit, y, signed))
         powers.append(j)
         centre.append(middle)
-        z.append(x - middle)
+        spread.append(unit)
+        z.append((along - middle) / unit)
     low, high = np.array(bounds + ends, float).T
     return Problem(
         law=law,
         powers=tuple(powers),
         centre=np.array(centre),
-        z=np.array(z).reshape(len(powers), y.shape[-1]),
+        spread=np.array(spread),
+        z=np.array(z).reshape(len(powers), n),
+        shapes=np.array(shapes).reshape(len(shapes), n),
         y=np.atleast_2d(y),
         weight=weight,
         low=low.copy(),
@@ -107,23 +125,26 @@ def problem(law: Law, spec: FitSpec, columns: dict[str, Floats], y: Floats, weig
     )
 
 
-def _amplitude(term: Power | Ratio, fixed: Mapping[str, float], middle: float) -> tuple[float, Bounds]:
-    """Where a term is centred (ln X), and the bounds of its amplitude there."""
-    given = fixed.get(term.params()[0])
+def _amplitude(law: Law, term: Curve, fixed: Mapping[str, float], middle: float) -> tuple[float, Bounds]:
+    """Where a term is centred along its coordinate, and the bounds of its amplitude there."""
+    given = fixed.get(term.amplitude)
     if given is None:
-        return middle, (0.0, np.inf)
+        return middle, (law.param(term.amplitude).low, np.inf)
     return (float(np.log(given)), (1.0, 1.0)) if isinstance(term, Ratio) else (0.0, (given, given))
 
 
-def _exponent(law: Law, term: Power | Ratio, fixed: Mapping[str, float], y: Floats, signed: bool) -> Bounds:
-    """The bounds of an exponent. The scale X_s = X (a X^-e)^(1/e) of a ratio about as large as y must be a float."""
+def _exponent(law: Law, term: Curve, fixed: Mapping[str, float], spread: float, y: Floats, signed: bool) -> Bounds:
+    """The bounds of an exponent, in units of the spread.
+
+    The scale X_s = X (a X^-e)^(1/e) of a ratio about as large as y must be a float.
+    """
     if term.exponent in fixed:
-        return fixed[term.exponent], fixed[term.exponent]
+        return fixed[term.exponent] * spread, fixed[term.exponent] * spread
     own = law.param(term.exponent)
-    low = max(own.low, LOG_LIMIT) if signed else own.low
+    low = max(own.low, LOG_LIMIT) if signed and own.low >= 0 else own.low
     if isinstance(term, Ratio):
         low = max(low, float(np.max(np.abs(np.log(np.abs(y[y != 0]))), initial=0.0)) / 600)
-    return low, own.high
+    return max(low * spread, -RATE_LIMIT), min(own.high * spread, RATE_LIMIT)
 
 
 def blocks(total: int, size: int) -> Iterator[slice]:

@@ -119,11 +119,7 @@ def _spread(p: Problem, theta: Floats) -> float:
 
 def predict(p: Problem, theta: Floats) -> Floats:
     """Predictions (b, n) of internal parameters (b, q)."""
-    out = np.zeros((len(theta), p.n))
-    for j in range(p.k):
-        if j in p.powers:
-            i = p.powers.index(j)
-            out += theta[:, j, None] * np.exp(-theta[:, p.k + i, None] * p.z[i])
-        else:
-            out += theta[:, j, None]
+    out = theta[:, p.plain] @ p.shapes
+    for i, j in enumerate(p.powers):
+        out += theta[:, j, None] * np.exp(-theta[:, p.k + i, None] * p.z[i])
     return out

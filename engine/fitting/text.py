@@ -8,7 +8,7 @@ from typing import Any
 
 from engine.fitting.derived import derived
 from engine.fitting.result import Fit, Interval, Parameter
-from engine.laws.law import Const
+from engine.laws.terms import Const
 
 Row = dict[str, Any]
 LOPSIDED = 1.5

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from engine.costs import ComputeRule
-from engine.laws.law import Const, Derived, Floats, Law, Param, Point, Power, Values
+from engine.laws.law import Derived, Floats, Law, Param, Point, Values
+from engine.laws.terms import Const, Power
 
 
 def frontier(v: Values, C: Floats, rule: ComputeRule) -> Point:

@@ -8,8 +8,9 @@ from __future__ import annotations
 import numpy as np
 
 from engine.costs import ComputeRule
-from engine.laws.law import Const, Floats, Law, Param, Point, Ratio, Values
+from engine.laws.law import Floats, Law, Param, Point, Values
 from engine.laws.power import SMALLEST
+from engine.laws.terms import Const, Ratio
 
 
 def frontier(v: Values, C: Floats, rule: ComputeRule) -> Point:

@@ -11,14 +11,13 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from engine.costs import ComputeRule
 from engine.errors import PlannerError
+from engine.laws.terms import Floats, Term, Values
 
-Floats = NDArray[np.float64]
-Values = Mapping[str, Floats]
-"""Parameter values by name, each of shape (...)."""
+__all__ = ["Derived", "Floats", "Law", "Param", "Point", "Values"]
 
 
 @dataclass(frozen=True)
@@ -41,101 +40,6 @@ class Derived:
     meaning: str
     latex: str
     value: Callable[[Values], Floats]
-
-
-@dataclass(frozen=True)
-class Const:
-    """The floor: a constant, in the unit of the loss."""
-
-    amplitude: str
-    axis: None = None
-    exponent: None = None
-
-    def params(self) -> tuple[str, ...]:
-        return (self.amplitude,)
-
-    def value(self, v: Values, x: Floats) -> Floats:
-        return v[self.amplitude] + 0.0 * x
-
-    def gradient(self, v: Values, x: Floats) -> dict[str, Floats]:
-        return {self.amplitude: np.ones_like(v[self.amplitude] + x)}
-
-    def linear(self, v: Values) -> Floats:
-        """The amplitude a of the term a X^-e."""
-        return v[self.amplitude]
-
-    def from_linear(self, a: Floats, e: Floats) -> dict[str, Floats]:
-        return {self.amplitude: a}
-
-    def latex(self, tex: Mapping[str, str]) -> str:
-        return tex[self.amplitude]
-
-
-@dataclass(frozen=True)
-class Power:
-    """A X^-alpha: falls with the axis X. The amplitude has the unit loss x unit(X)^alpha."""
-
-    amplitude: str
-    axis: str
-    exponent: str
-
-    def params(self) -> tuple[str, ...]:
-        return (self.amplitude, self.exponent)
-
-    def value(self, v: Values, x: Floats) -> Floats:
-        return v[self.amplitude] * np.exp(-v[self.exponent] * np.log(x))
-
-    def gradient(self, v: Values, x: Floats) -> dict[str, Floats]:
-        unit = np.exp(-v[self.exponent] * np.log(x))
-        return {self.amplitude: unit, self.exponent: -v[self.amplitude] * unit * np.log(x)}
-
-    def linear(self, v: Values) -> Floats:
-        """The amplitude a of the term a X^-e."""
-        return v[self.amplitude]
-
-    def from_linear(self, a: Floats, e: Floats) -> dict[str, Floats]:
-        return {self.amplitude: a, self.exponent: e}
-
-    def latex(self, tex: Mapping[str, str]) -> str:
-        return rf"\frac{{{tex[self.amplitude]}}}{{{self.axis}^{{{tex[self.exponent]}}}}}"
-
-
-@dataclass(frozen=True)
-class Ratio:
-    """(X_s / X)^alpha: the same curve as ``Power``, with the scale X_s where it equals one unit of loss."""
-
-    scale: str
-    axis: str
-    exponent: str
-
-    def params(self) -> tuple[str, ...]:
-        return (self.scale, self.exponent)
-
-    def value(self, v: Values, x: Floats) -> Floats:
-        with np.errstate(divide="ignore"):  # a term that vanished has X_s = 0
-            return np.exp(v[self.exponent] * (np.log(v[self.scale]) - np.log(x)))
-
-    def gradient(self, v: Values, x: Floats) -> dict[str, Floats]:
-        y = self.value(v, x)
-        return {
-            self.scale: y * v[self.exponent] / v[self.scale],
-            self.exponent: y * (np.log(v[self.scale]) - np.log(x)),
-        }
-
-    def linear(self, v: Values) -> Floats:
-        """The amplitude a of the term a X^-e."""
-        return np.exp(v[self.exponent] * np.log(v[self.scale]))
-
-    def from_linear(self, a: Floats, e: Floats) -> dict[str, Floats]:
-        """a = X_s^e, so X_s = a^(1/e), kept finite; a term that vanished (a = 0) gives X_s = 0."""
-        with np.errstate(divide="ignore", invalid="ignore"):
-            return {self.scale: np.exp(np.minimum(np.log(a) / e, 700.0)), self.exponent: e}
-
-    def latex(self, tex: Mapping[str, str]) -> str:
-        return rf"\left(\frac{{{tex[self.scale]}}}{{{self.axis}}}\right)^{{{tex[self.exponent]}}}"
-
-
-Term = Const | Power | Ratio
 
 
 @dataclass(frozen=True)

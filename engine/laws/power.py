@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from engine.costs import ComputeRule
-from engine.laws.law import Const, Floats, Law, Param, Point, Ratio, Values
+from engine.laws.law import Floats, Law, Param, Point, Values
+from engine.laws.terms import Const, Ratio
 
 SMALLEST = 0.01
 """The least exponent: below it the scale X_c = a^(1/alpha) of the term overflows."""

@@ -12,7 +12,8 @@ import numpy as np
 from engine.costs import FEWEST_SAMPLES, MOST_SAMPLES, ComputeRule, increasing_root
 from engine.errors import PlannerError
 from engine.laws import Law, Point
-from engine.laws.law import Const, Floats, Term, Values
+from engine.laws.law import Floats, Values
+from engine.laws.terms import Const, Term
 
 STEP = 1e-4
 """Step in ln N and ln D for the slope of a formula; the error in N* is of the order of its square."""

@@ -1,0 +1,266 @@
+"""The terms that laws are sums of: each linear in one amplitude.
+
+A term with an exponent is a exp(-e z) of one coordinate z of its axis: ln X for a falling power, -ln X for a rising
+one, -X for an exponential. A term without one is a fixed shape of the axis times its amplitude.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Values = Mapping[str, Floats]
+"""Parameter values by name, each of shape (...)."""
+
+
+def symbol(axis: str) -> str:
+    r"""A column's name in a formula: a single letter as it is, a word upright (``\mathrm{embedder\_share}``)."""
+    if len(axis) == 1 and axis.isalpha():
+        return axis
+    escaped = "".join("\\" + c if c in "_%&#${}" else {"\\": "/", "^": " ", "~": " "}.get(c, c) for c in axis)
+    return rf"\mathrm{{{escaped}}}"
+
+
+@dataclass(frozen=True)
+class Const:
+    """The floor: a constant, in the unit of the loss."""
+
+    amplitude: str
+    axis: None = None
+    exponent: None = None
+
+    def params(self) -> tuple[str, ...]:
+        return (self.amplitude,)
+
+    def shape(self, x: Floats) -> Floats:
+        return np.ones_like(x)
+
+    def value(self, v: Values, x: Floats) -> Floats:
+        return v[self.amplitude] + 0.0 * x
+
+    def gradient(self, v: Values, x: Floats) -> dict[str, Floats]:
+        return {self.amplitude: np.ones_like(v[self.amplitude] + x)}
+
+    def linear(self, v: Values) -> Floats:
+        """The amplitude a of the term."""
+        return v[self.amplitude]
+
+    def from_linear(self, a: Floats, e: Floats) -> dict[str, Floats]:
+        return {self.amplitude: a}
+
+    def latex(self, tex: Mapping[str, str]) -> str:
+        return tex[self.amplitude]
+
+    def text(self) -> str:
+        return self.amplitude
+
+
+@dataclass(frozen=True)
+class _Shape:
+    """An amplitude times a fixed shape of the axis."""
+
+    amplitude: str
+    axis: str
+    exponent: ClassVar[None] = None
+
+    def shape(self, x: Floats) -> Floats:
+        raise NotImplementedError
+
+    def params(self) -> tuple[str, ...]:
+        return (self.amplitude,)
+
+    def value(self, v: Values, x: Floats) -> Floats:
+        return v[self.amplitude] * self.shape(x)
+
+    def gradient(self, v: Values, x: Floats) -> dict[str, Floats]:
+        return {self.amplitude: self.shape(x) + 0.0 * v[self.amplitude]}
+
+    def linear(self, v: Values) -> Floats:
+        """The amplitude a of the term."""
+        return v[self.amplitude]
+
+    def from_linear(self, a: Floats, e: Floats) -> dict[str, Floats]:
+        return {self.amplitude: a}
+
+
+@dataclass(frozen=True)
+class Offset(_Shape):
+    """c: a constant that is no floor, such as the value of a parabola at ln X = 0."""
+
+    def shape(self, x: Floats) -> Floats:
+        return np.ones_like(x)
+
+    def latex(self, tex: Mapping[str, str]) -> str:
+        return tex[self.amplitude]
+
+    def text(self) -> str:
+        return self.amplitude
+
+
+@dataclass(frozen=True)
+class Log(_Shape):
+    """b ln X."""
+
+    def shape(self, x: Floats) -> Floats:
+        return np.log(x)
+
+    def latex(self, tex: Mapping[str, str]) -> str:
+        return rf"{tex[self.amplitude]} \ln {symbol(self.axis)}"
+
+    def text(self) -> str:
+        return f"{self.amplitude} ln {self.axis}"
+
+
+@dataclass(frozen=True)
+class LogSquared(_Shape):
+    """c (ln X)^2."""
+
+    def shape(self, x: Floats) -> Floats:
+        return np.asarray(np.log(x) ** 2)
+
+    def latex(self, tex: Mapping[str, str]) -> str:
+        return rf"{tex[self.amplitude]} \ln^2 {symbol(self.axis)}"
+
+    def text(self) -> str:
+        return f"{self.amplitude} (ln {self.axis})^2"
+
+
+@dataclass(frozen=True)
+class Reciprocal(_Shape):
+    """a / X."""
+
+    def shape(self, x: Floats) -> Floats:
+        return 1.0 / x
+
+    def latex(self, tex: Mapping[str, str]) -> str:
+        return rf"\frac{{{tex[self.amplitude]}}}{{{symbol(self.axis)}}}"
+
+    def text(self) -> str:
+        return f"{self.amplitude} / {self.axis}"
+
+
+@dataclass(frozen=True)
+class _Curve:
+    """A exp(-e z) of one coordinate z of the axis."""
+
+    amplitude: str
+    axis: str
+    exponent: str
+
+    def coordinate(self, x: Floats) -> Floats:
+        """z at ``x``."""
+        raise NotImplementedError
+
+    def spread(self, x: Floats) -> float:
+        """The unit of z in which an exponent is of order one: one for logs, which have no unit."""
+        return 1.0
+
+    def params(self) -> tuple[str, ...]:
+        return (self.amplitude, self.exponent)
+
+    def value(self, v: Values, x: Floats) -> Floats:
+        return v[self.amplitude] * np.exp(-v[self.exponent] * self.coordinate(x))
+
+    def gradient(self, v: Values, x: Floats) -> dict[str, Floats]:
+        z = self.coordinate(x)
+        unit = np.exp(-v[self.exponent] * z)
+        return {self.amplitude: unit, self.exponent: -v[self.amplitude] * unit * z}
+
+    def linear(self, v: Values) -> Floats:
+        """The amplitude a of the term a exp(-e z)."""
+        return v[self.amplitude]
+
+    def from_linear(self, a: Floats, e: Floats) -> dict[str, Floats]:
+        return {self.amplitude: a, self.exponent: e}
+
+
+@dataclass(frozen=True)
+class Power(_Curve):
+    """A X^-alpha: falls with the axis X. The amplitude has the unit loss x unit(X)^alpha."""
+
+    def coordinate(self, x: Floats) -> Floats:
+        return np.log(x)
+
+    def latex(self, tex: Mapping[str, str]) -> str:
+        return rf"\frac{{{tex[self.amplitude]}}}{{{symbol(self.axis)}^{{{tex[self.exponent]}}}}}"
+
+    def text(self) -> str:
+        return f"{self.amplitude} / {self.axis}^{self.exponent}"
+
+
+@dataclass(frozen=True)
+class Rising(_Curve):
+    """a X^alpha: rises with the axis X. The amplitude has the unit loss / unit(X)^alpha."""
+
+    def coordinate(self, x: Floats) -> Floats:
+        return -np.log(x)
+
+    def latex(self, tex: Mapping[str, str]) -> str:
+        return rf"{tex[self.amplitude]}\, {symbol(self.axis)}^{{{tex[self.exponent]}}}"
+
+    def text(self) -> str:
+        return f"{self.amplitude} {self.axis}^{self.exponent}"
+
+
+@dataclass(frozen=True)
+class Exponential(_Curve):
+    """A exp(B X): rises where A B > 0. The rate B has the unit 1 / unit(X)."""
+
+    def coordinate(self, x: Floats) -> Floats:
+        return -x
+
+    def spread(self, x: Floats) -> float:
+        """Half the range of ``x``, so that a unit of X does not matter."""
+        return float(np.ptp(x)) / 2 or 1.0
+
+    def latex(self, tex: Mapping[str, str]) -> str:
+        return rf"{tex[self.amplitude]}\, e^{{{tex[self.exponent]}\, {symbol(self.axis)}}}"
+
+    def text(self) -> str:
+        return f"{self.amplitude} exp({self.exponent} {self.axis})"
+
+
+@dataclass(frozen=True)
+class Ratio(_Curve):
+    """(X_s / X)^alpha: the same curve as ``Power``. ``amplitude`` names the scale X_s, where it is one unit of loss."""
+
+    def coordinate(self, x: Floats) -> Floats:
+        return np.log(x)
+
+    def value(self, v: Values, x: Floats) -> Floats:
+        with np.errstate(divide="ignore"):  # a term that vanished has X_s = 0
+            return np.exp(v[self.exponent] * (np.log(v[self.amplitude]) - np.log(x)))
+
+    def gradient(self, v: Values, x: Floats) -> dict[str, Floats]:
+        y = self.value(v, x)
+        return {
+            self.amplitude: y * v[self.exponent] / v[self.amplitude],
+            self.exponent: y * (np.log(v[self.amplitude]) - np.log(x)),
+        }
+
+    def linear(self, v: Values) -> Floats:
+        """The amplitude a of the term a X^-e."""
+        return np.exp(v[self.exponent] * np.log(v[self.amplitude]))
+
+    def from_linear(self, a: Floats, e: Floats) -> dict[str, Floats]:
+        """a = X_s^e, so X_s = a^(1/e), kept finite; a term that vanished (a = 0) gives X_s = 0."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return {self.amplitude: np.exp(np.minimum(np.log(a) / e, 700.0)), self.exponent: e}
+
+    def latex(self, tex: Mapping[str, str]) -> str:
+        return rf"\left(\frac{{{tex[self.amplitude]}}}{{{symbol(self.axis)}}}\right)^{{{tex[self.exponent]}}}"
+
+    def text(self) -> str:
+        return f"({self.amplitude} / {self.axis})^{self.exponent}"
+
+
+Curve = Power | Rising | Exponential | Ratio
+"""Terms with an exponent."""
+Shape = Const | Offset | Log | LogSquared | Reciprocal
+"""Terms without one."""
+Term = Curve | Shape
