@@ -117,3 +117,27 @@ def test_arithmetic_agrees_with_python(text: str) -> None:
 def test_any_text_is_a_formula_or_a_sentence(text: str) -> None:
     with suppress(PlannerError):
         assert parse_formula(text)({"N": 1.0, "D": 2.0}) is not None
+
+
+def test_exponents_and_numbers_are_bounded() -> None:
+    with pytest.raises(PlannerError, match=r"character 3: an exponent that is a number lies between -100 and 100"):
+        parse_formula("N^9999999")
+    with pytest.raises(PlannerError, match="an exponent that is a number lies between"):
+        parse_formula("N^(1/0)")
+    with pytest.raises(PlannerError, match="number 1e999 is too large"):
+        parse_formula("N + 1e999")
+    assert parse_formula("N^99")({"N": 1.0}) == 1.0
+
+
+def test_equal_parts_are_one_object() -> None:
+    tree = parse_formula("(N + D)^2 + log(N + D)").tree
+    assert tree.children[0].children[0] is tree.children[1].children[0]
+
+
+def test_parts_that_read_the_table_alone_are_checked_before_a_fit() -> None:
+    columns, ids = {"N": np.array([1.0, 2.0]), "D": np.array([3.0, 0.0])}, np.array([7, 8])
+    parse_formula("A/N + B*D").check(columns, ids)
+    with pytest.raises(PlannerError, match="divides by zero in row 8"):
+        parse_formula("A/N + B/D").check(columns, ids)
+    with pytest.raises(PlannerError, match="no finite number in row 8"):
+        parse_formula("A*log(D) + B").check(columns, ids)

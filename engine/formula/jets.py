@@ -1,0 +1,147 @@
+"""Values, first and second derivatives of a formula in one pass through its tree.
+
+Forward mode in second order. A jet carries only the derivatives that are not zero for every value of the parameters, so
+that E + A / N^alpha costs little more than its value, and so that the keys of the second derivatives say in which
+parameters a formula is linear. Derivatives hold almost everywhere: at a kink of abs, min or max those of one side.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import reduce
+from typing import TypeVar
+
+import numpy as np
+
+from engine.formula.tree import OPERATORS, Floats, Node
+
+Pair = tuple[str, str]
+K = TypeVar("K")
+
+
+@dataclass(frozen=True, eq=False)
+class Jet:
+    """A value, d/da by parameter a, and d2/da db by pair (a, b) with a <= b; a missing entry is zero everywhere.
+
+    Arrays broadcast against each other.
+    """
+
+    value: Floats
+    first: dict[str, Floats] = field(default_factory=dict)
+    second: dict[Pair, Floats] = field(default_factory=dict)
+
+
+def jet(tree: Node, columns: Mapping[str, Floats], theta: Mapping[str, Floats]) -> Jet:
+    """``tree`` with the names in ``theta`` differentiated and those in ``columns`` held; arrays broadcast."""
+    seen: dict[int, Jet] = {}
+
+    def visit(node: Node) -> Jet:
+        if id(node) not in seen:  # equal parts of a tree are one object
+            seen[id(node)] = _jet(node, [visit(child) for child in node.children], columns, theta)
+        return seen[id(node)]
+
+    with np.errstate(all="ignore"):
+        return visit(tree)
+
+
+def _jet(node: Node, inner: list[Jet], columns: Mapping[str, Floats], theta: Mapping[str, Floats]) -> Jet:
+    if node.kind == "number":
+        return Jet(np.asarray(node.value))
+    if node.kind == "name":
+        return Jet(theta[node.name], {node.name: np.ones(())}) if node.name in theta else Jet(columns[node.name])
+    if node.kind == "chain":
+        result = inner[0]
+        for operator, right in zip(node.operators, inner[1:], strict=True):
+            result = _joined(operator, result, right)
+        return result
+    if node.kind in ("min", "max"):
+        return reduce(_smaller if node.kind == "min" else _larger, inner)
+    return _unary(node.kind, inner[0])
+
+
+def _joined(operator: str, a: Jet, b: Jet) -> Jet:
+    if operator == "^":
+        return _power(a, b)
+    if operator == "*":
+        return _product(a, b)
+    if operator == "/":
+        r = 1 / b.value
+        return _product(a, _through(b, r, -r * r, 2 * r**3), a.value / b.value)
+    sign = 1.0 if operator == "+" else -1.0
+    return Jet(OPERATORS[operator](a.value, b.value), _sum(a.first, b.first, sign), _sum(a.second, b.second, sign))
+
+
+def _sum(a: dict[K, Floats], b: dict[K, Floats], sign: float = 1.0) -> dict[K, Floats]:
+    out = dict(a)
+    for key, x in b.items():
+        out[key] = out[key] + sign * x if key in out else sign * x
+    return out
+
+
+def _product(a: Jet, b: Jet, value: Floats | None = None) -> Jet:
+    first = _sum({i: x * b.value for i, x in a.first.items()}, {i: a.value * x for i, x in b.first.items()})
+    second = _sum({k: x * b.value for k, x in a.second.items()}, {k: a.value * x for k, x in b.second.items()})
+    for i, x in a.first.items():
+        for j, y in b.first.items():
+            key, both = (min(i, j), max(i, j)), x * y * (2.0 if i == j else 1.0)
+            second[key] = second[key] + both if key in second else both
+    return Jet(a.value * b.value if value is None else value, first, second)
+
+
+def _through(a: Jet, value: Floats, slope: Floats, curve: Floats | None) -> Jet:
+    """f(a) from f, f' and f'' at a; ``curve`` None where f'' is zero."""
+    second = {k: slope * x for k, x in a.second.items()}
+    if curve is not None:
+        for i, x in a.first.items():
+            along = curve * x
+            for j, y in a.first.items():
+                if i <= j:
+                    second[i, j] = second[i, j] + along * y if (i, j) in second else along * y
+    return Jet(value, {i: slope * x for i, x in a.first.items()}, second)
+
+
+def _power(a: Jet, b: Jet) -> Jet:
+    value = a.value**b.value
+    if not b.first:
+        c = b.value
+        return _through(a, value, c * a.value ** (c - 1), c * (c - 1) * a.value ** (c - 2)) if a.first else Jet(value)
+    log = _through(a, np.log(a.value), 1 / a.value, -1 / a.value**2)
+    exponent = _product(b, log)
+    flat = value == 0  # 0^b, or a power that underflowed: zero with all its derivatives, not 0 times log 0
+    whole = _through(exponent, value, value, value)
+    return Jet(
+        value,
+        {k: np.where(flat, 0.0, x) for k, x in whole.first.items()},
+        {k: np.where(flat, 0.0, x) for k, x in whole.second.items()},
+    )
+
+
+def _unary(kind: str, a: Jet) -> Jet:
+    x = a.value
+    if kind == "negate":
+        return _through(a, -x, np.asarray(-1.0), None)
+    if kind == "abs":
+        return _through(a, np.abs(x), np.sign(x), None)
+    if kind == "log":
+        return _through(a, np.log(x), 1 / x, -1 / (x * x))
+    if kind == "sqrt":
+        root = np.sqrt(x)
+        return _through(a, root, 0.5 / root, -0.25 / (x * root))
+    grown = np.exp(x)
+    return _through(a, grown, grown, grown)
+
+
+def _smaller(a: Jet, b: Jet) -> Jet:
+    return _either(a.value <= b.value, a, b, np.minimum(a.value, b.value))
+
+
+def _larger(a: Jet, b: Jet) -> Jet:
+    return _either(a.value >= b.value, a, b, np.maximum(a.value, b.value))
+
+
+def _either(take: np.ndarray[tuple[int, ...], np.dtype[np.bool_]], a: Jet, b: Jet, value: Floats) -> Jet:
+    zero = np.zeros(())
+    first = {k: np.where(take, a.first.get(k, zero), b.first.get(k, zero)) for k in a.first | b.first}
+    second = {k: np.where(take, a.second.get(k, zero), b.second.get(k, zero)) for k in a.second | b.second}
+    return Jet(value, first, second)

@@ -1,0 +1,88 @@
+"""A formula: what was typed, its tree, and its values with errors that name the row."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from engine.errors import PlannerError
+from engine.formula.grammar import Parser, short
+from engine.formula.tree import Floats, Node, names, nodes, value
+
+Ints = NDArray[np.int64]
+LONGEST = 2000
+
+
+@dataclass(frozen=True)
+class Formula:
+    """A parsed formula: what was typed, its tree, the names that it reads, and those of them in double quotes."""
+
+    text: str
+    tree: Node
+    names: frozenset[str]
+    quoted: frozenset[str]
+
+    def __call__(self, columns: Mapping[str, ArrayLike], ids: Ints | None = None) -> Floats:
+        """The formula's value at ``columns`` (arrays that broadcast, by name); a NaN in a column stays NaN.
+
+        ``ids`` (n,) are the ids of the rows that the columns hold, by which an error names the row.
+        Raises PlannerError for a column that is not there, a division by zero, and a value that is not finite.
+        """
+        result = self.unchecked(columns)
+        self.check(columns, ids)
+        return result
+
+    def unchecked(self, columns: Mapping[str, ArrayLike]) -> Floats:
+        """The same, with NaN and infinity where the formula overflows or leaves a function's domain."""
+        unknown = sorted(self.names - set(columns))
+        if unknown:
+            raise PlannerError(
+                f"The formula {short(self.text)} uses {unknown[0]!r}, which is no column here: "
+                f"columns are {', '.join(sorted(columns)) or 'none'}."
+            )
+        with np.errstate(all="ignore"):
+            return value(self.tree, self._read(columns))
+
+    def check(self, columns: Mapping[str, ArrayLike], ids: Ints | None = None) -> None:
+        """Raise PlannerError where a part that reads ``columns`` alone divides by zero, or is not finite in a row."""
+        read = self._read(columns)
+        divisors = [part for node in nodes(self.tree) for operator, part in node.links if operator == "/"]
+        with np.errstate(all="ignore"):
+            for part in divisors:
+                if names(part) <= set(read):
+                    self._refuse(value(part, read) == 0, "divides by zero", "change one of them", ids)
+            for node in _within(self.tree, frozenset(read)):
+                missing = sum((np.isnan(read[n]) for n in names(node)), start=np.zeros((), bool))
+                bad = ~np.isfinite(value(node, read)) & ~missing
+                self._refuse(bad, "gives no finite number", "check logarithms, roots and powers there", ids)
+
+    def _read(self, columns: Mapping[str, ArrayLike]) -> dict[str, Floats]:
+        return {name: np.asarray(columns[name], float) for name in self.names if name in columns}
+
+    def _refuse(self, bad: NDArray[np.bool_], what: str, advice: str, ids: Ints | None) -> None:
+        """Raise PlannerError if anything is ``bad``, with the row where the numbers are one a row of a table."""
+        at = np.flatnonzero(bad)
+        if at.size:
+            row = "" if ids is None or np.size(bad) != len(ids) else f" in row {ids[at[0]]}"
+            raise PlannerError(f"The formula {short(self.text)} {what}{row}: {advice}.")
+
+
+@lru_cache(maxsize=256)
+def parse_formula(text: str) -> Formula:
+    """The formula in ``text``; raises PlannerError with the place of the first thing that cannot be read."""
+    if len(text) > LONGEST:
+        raise PlannerError(f"The formula has {len(text):,} characters: use at most {LONGEST:,}.")
+    if not text.strip():
+        raise PlannerError("The formula is empty: write one such as 6*N*D.")
+    parser = Parser(text)
+    tree = parser.tree()
+    return Formula(text.strip(), tree, names(tree), frozenset(parser.quoted))
+
+
+def _within(node: Node, known: frozenset[str]) -> list[Node]:
+    """The largest parts of a tree that read ``known`` names alone."""
+    return [node] if names(node) <= known else [part for child in node.children for part in _within(child, known)]
