@@ -36,6 +36,8 @@ class Role(StrEnum):
     GROUP = "group"
     SEED = "seed"
     RUN = "run"
+    STATUS = "status"
+    STEP = "step"
     WEIGHT = "weight"
     HYPER = "hyperparameter"
     UNUSED = "unused"
@@ -52,15 +54,18 @@ ROLE_HELP: dict[Role, str] = {
     Role.BUDGET: "The nominal compute budget (iso-FLOP group) of the run.",
     Role.GROUP: "A label that splits the table: architecture, input configuration, optimiser.",
     Role.SEED: "Random seed; rows that differ in nothing else are repeats.",
-    Role.RUN: "The name of the run, shown when a point is hovered.",
+    Role.RUN: "The name of the run, shown when a point is hovered; it ties training curves to their runs.",
+    Role.STATUS: "How the run ended; running, crashed, killed, failed and diverged ones are left out.",
+    Role.STEP: "Optimiser updates: of the whole run, or up to a point of a training curve.",
     Role.WEIGHT: "Weight of the run in the fit; zero leaves it out.",
     Role.HYPER: "Any hyperparameter: learning rate, batch size, width.",
     Role.UNUSED: "Kept and shown, not used by any law.",
 }
 
 # Roles that at most one column of a table can have and that must hold numbers.
-NUMERIC_ROLES = (Role.N, Role.D, Role.U, Role.C, Role.LOSS, Role.EPOCHS, Role.BUDGET, Role.WEIGHT)
-SINGLE_ROLES = (*NUMERIC_ROLES, Role.GROUP, Role.SEED, Role.RUN)
+NUMERIC_ROLES = (Role.N, Role.D, Role.U, Role.C, Role.LOSS, Role.EPOCHS, Role.BUDGET, Role.STEP, Role.WEIGHT)
+LABEL_ROLES = (Role.GROUP, Role.SEED, Role.RUN, Role.STATUS)
+SINGLE_ROLES = (*NUMERIC_ROLES, *LABEL_ROLES)
 
 
 class Metric(BaseModel):
@@ -91,6 +96,8 @@ class Roles(BaseModel):
     group: str | None = None
     seed: str | None = None
     run: str | None = None
+    status: str | None = None
+    step: str | None = None
     weight: str | None = None
     hyper: tuple[str, ...] = ()
     compute: ComputeRule = Field(default_factory=ComputeRule)
@@ -108,16 +115,28 @@ class Roles(BaseModel):
 
 
 @dataclass(frozen=True, eq=False)
+class LeftOut:
+    """Runs that no fit uses, (k,) each: their row ids, their names (empty without a column of names), and why."""
+
+    ids: Ints
+    names: NDArray[np.str_]
+    why: NDArray[np.str_]
+
+
+NOBODY = LeftOut(np.empty(0, np.int64), np.empty(0, np.str_), np.empty(0, np.str_))
+
+
+@dataclass(frozen=True, eq=False)
 class Runs:
     """The runs that a law is fitted to: one row a run, every array of length n in the order of ``ids``.
 
-    ``values`` holds float64 columns by *role*: "N", "D", "U", "C", "loss", "epochs", "budget", "weight"
-    where the table has or implies them, and every metric and hyperparameter under its own column name.
+    ``values`` holds float64 columns by *role*: "N", "D", "U", "C", "loss", "epochs", "budget", "step",
+    "weight" where the table has or implies them, and every metric and hyperparameter under its own column name.
     "C" is there whenever N and D are (by ``roles.compute`` unless a column gives it); "D" may be derived from C and N;
     "budget" holds the nominal FLOPs of the run's iso-FLOP group, NaN for a run in none.
-    ``labels`` holds text columns by role: "group", "seed", "run".
-    Every value that a fit uses is finite; rows that were left out are counted in ``notes``. ``withheld`` says by role
-    why a column that reads like it was not used.
+    ``labels`` holds text columns by role: "group", "seed", "run", "status".
+    Every value that a fit uses is finite; rows that were left out are named in ``left_out`` and counted in ``notes``.
+    ``withheld`` says by role why a column that reads like it was not used.
     """
 
     ids: Ints
@@ -128,6 +147,7 @@ class Runs:
     sha256: str = ""
     notes: tuple[str, ...] = ()
     withheld: Mapping[str, str] = field(default_factory=dict)
+    left_out: LeftOut = NOBODY
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -145,4 +165,50 @@ class Runs:
             ids=self.ids[index],
             values={k: v[index] for k, v in self.values.items()},
             labels={k: v[index] for k, v in self.labels.items()},
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Curves:
+    """Training curves: m runs, measured at n points in all.
+
+    ``names`` (m,) are the runs; ``of`` (n,) is the curve of each point, ascending, and within a curve the points are in
+    the order of training. ``values`` holds (n,) float64 columns: "step", "epochs", "D" (samples seen so far) and "C"
+    (FLOPs spent so far) where the table has or implies them, what belongs to the run as a whole ("N", "U",
+    hyperparameters by column name) repeated along its curve, and the loss and metrics. NaN means not measured, infinity
+    that the run diverged. ``marks`` (m,) says why a curve is left out, empty for a sound one.
+    """
+
+    names: NDArray[np.str_]
+    of: Ints
+    values: Mapping[str, Floats]
+    roles: Roles
+    marks: NDArray[np.str_]
+    source: str = ""
+    sha256: str = ""
+    notes: tuple[str, ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    def __getitem__(self, role: str) -> Floats:
+        return self.values[role]
+
+    def __contains__(self, role: str) -> bool:
+        return role in self.values
+
+    @property
+    def starts(self) -> Ints:
+        """The first point of each curve and, last, n: (m + 1,)."""
+        return np.searchsorted(self.of, np.arange(len(self.names) + 1)).astype(np.int64)
+
+    def take(self, keep: NDArray[np.bool_]) -> Curves:
+        """The curves where ``keep`` (m,) holds, in their order."""
+        points = keep[self.of]
+        return replace(
+            self,
+            names=self.names[keep],
+            of=(np.cumsum(keep) - 1)[self.of[points]].astype(np.int64),
+            values={name: x[points] for name, x in self.values.items()},
+            marks=self.marks[keep],
         )

@@ -21,7 +21,7 @@ from engine.store.database import Database
 from engine.store.tables import TableInfo
 
 AXES = (Role.N, Role.D, Role.C, Role.LOSS)
-MORE = (Role.U, Role.EPOCHS, Role.BUDGET, Role.GROUP, Role.SEED, Role.RUN, Role.WEIGHT)
+MORE = (Role.U, Role.EPOCHS, Role.STEP, Role.BUDGET, Role.GROUP, Role.SEED, Role.RUN, Role.STATUS, Role.WEIGHT)
 LABELS = {
     Role.N: "N: parameters",
     Role.D: "D: samples seen",
@@ -33,6 +33,8 @@ LABELS = {
     Role.GROUP: "Group",
     Role.SEED: "Seed",
     Role.RUN: "Name of the run",
+    Role.STATUS: "Status",
+    Role.STEP: "Updates",
     Role.WEIGHT: "Weight in the fit",
 }
 COUNTS = (Role.N, Role.D, Role.U)
@@ -53,7 +55,7 @@ def edit_mapping(db: Database, table: TableInfo, columns: Sequence[Column]) -> N
     _metrics(db, table, roles, columns)
     _compute(db, table, roles)
     more = st.expander(
-        "More roles: unique samples, epochs, budget, group, seed, name, weight, hyperparameters",
+        "More roles: unique samples, epochs, updates, budget, group, seed, name, status, weight, hyperparameters",
         key=f"more_{table.id}",
         on_change="rerun",
     )

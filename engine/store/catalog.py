@@ -5,19 +5,22 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, Literal
 
 from engine.errors import PlannerError
 from engine.schema import Roles
 from engine.store.columns import COLUMNS, Column
 from engine.store.database import Database, first
 
-INFO = "id, name, nrows, sha256, source, created, read_only, deleted, provenance, notes"
+Kind = Literal["runs", "curves"]
+INFO = "id, name, nrows, sha256, source, created, read_only, deleted, provenance, notes, kind, runs_id"
 
 
 @dataclass(frozen=True)
 class TableInfo:
-    """A stored table. ``known``: the same bytes were here already, and this is that table."""
+    """A stored table: one row a run, or (``kind`` "curves") one row a point of the training curves of the runs in the
+    table ``runs_id``. ``known``: the same bytes were here already, and this is that table.
+    """
 
     id: str
     name: str
@@ -29,6 +32,8 @@ class TableInfo:
     deleted: bool
     provenance: str
     notes: tuple[str, ...]
+    kind: Kind = "runs"
+    runs_id: str = ""
     known: bool = False
 
 

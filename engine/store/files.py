@@ -8,11 +8,11 @@ from pathlib import Path
 
 from engine.costs import ComputeRule
 from engine.errors import PlannerError
-from engine.schema import SINGLE_ROLES, Metric, Roles, Runs
+from engine.schema import SINGLE_ROLES, Curves, Metric, Roles, Runs
 from engine.store import catalog, snapshots, tables
 from engine.store.columns import Column
 from engine.store.database import memory
-from engine.store.guess import better, guess_roles
+from engine.store.guess import Guess, better, guess_curve_roles, guess_roles
 from engine.store.mapping import check_roles, unknown_column
 from engine.store.snapshots import Filter
 
@@ -33,7 +33,7 @@ def read_runs(
 ) -> Runs:
     """The runs of a table file under the guessed mapping, corrected by ``mapping`` (role -> column).
 
-    Roles are N, D, U, C, loss, epochs, budget, weight, group, seed, run, and ``metric`` and ``hyper``, which take
+    Roles are N, D, U, C, loss, epochs, budget, step, weight, group, seed, run, status, and ``metric`` and ``hyper``, which take
     several columns joined by ``+``. A role that is mapped to nothing (``C=``) is left open. A text column named in
     ``mapping`` is read as numbers by its proposed conversion when that is beyond doubt for every cell, one named in
     ``agreed`` in any case. ``source`` of the runs is the path. Raises PlannerError for an unreadable file, an unknown
@@ -53,7 +53,25 @@ def read_runs(
     return replace(runs, source=str(path), notes=(*info.notes, *runs.notes))
 
 
-def with_mapping(columns: tuple[Column, ...], mapping: Mapping[str, str], agreed: tuple[str, ...] = ()) -> Roles:
+def read_curves(path: Path, runs: Runs, mapping: Mapping[str, str] | None = None) -> Curves:
+    """The training curves of a table file, tied to ``runs`` by the names of the runs; ``mapping`` as for ``read_runs``.
+
+    Raises PlannerError as ``read_runs`` does, and where the curves cannot be tied or have no measure of training.
+    """
+    if not path.is_file():
+        raise PlannerError(f"There is no file {path}: check the path.")
+    with memory() as db:
+        info = tables.add(db, path, path.name)
+        known = catalog.columns(db, info.id)
+        roles = with_mapping(known, mapping or {}, guess=guess_curve_roles)
+        check_roles(known, roles)
+        curves = snapshots.curves(db, snapshots.take(db, info.id, roles), runs)
+    return replace(curves, source=str(path), notes=(*info.notes, *curves.notes))
+
+
+def with_mapping(
+    columns: tuple[Column, ...], mapping: Mapping[str, str], agreed: tuple[str, ...] = (), guess: Guess = guess_roles
+) -> Roles:
     """The guessed roles of ``columns`` with the given ones in their place; a column moves to the role that names it."""
     asked = {role: _columns(role, text) for role, text in mapping.items()}
     names = [c.name for c in columns]
@@ -63,7 +81,7 @@ def with_mapping(columns: tuple[Column, ...], mapping: Mapping[str, str], agreed
                 raise unknown_column(name, names, f"for {role}")
     named = {name for chosen in asked.values() for name in chosen}
     clean = {c.name for c in columns if c.conversion and c.conversion.fails == 0 and not c.conversion.ambiguous}
-    guessed = guess_roles(columns, (clean & named) | set(agreed)).model_dump()
+    guessed = guess(columns, (clean & named) | set(agreed)).model_dump()
     fields = {k: v for k, v in guessed.items() if k not in _SINGLE or v not in named}
     fields["metrics"] = [m for m in guessed["metrics"] if m["column"] not in named]
     fields["hyper"] = [name for name in guessed["hyper"] if name not in named]

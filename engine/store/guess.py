@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
 from engine.schema import NUMERIC_ROLES, SINGLE_ROLES, Direction, Metric, Role, Roles
 from engine.store.columns import Column
+
+Guess = Callable[..., Roles]
+"""``guess_roles`` or ``guess_curve_roles``."""
 
 # The best names score 100 and the doubtful ones less; where two columns want one role the higher score has it.
 _NAMES: dict[Role, dict[str, int]] = {
@@ -46,9 +49,11 @@ _NAMES: dict[Role, dict[str, int]] = {
     Role.SEED: {"seed": 100, "random_seed": 95, "rng_seed": 95, "rng": 60, "replicate": 60, "repeat": 60},
     Role.RUN: {"run": 100, "run_name": 98, "run_id": 96, "cell": 70, "experiment": 70, "name": 65, "id": 60}
     | {"label": 55, "model_name": 55, "row": 50, "index": 45, "model": 40},
+    Role.STATUS: {"status": 95, "state": 70, "run_status": 96, "run_state": 90},
     Role.WEIGHT: {"weight": 90, "weights": 90, "run_weight": 90, "sample_weight": 90, "fit_weight": 95},
 }
 _EXACT = {"N": Role.N, "D": Role.D, "U": Role.U, "C": Role.C, "loss": Role.LOSS}
+_STEPS = ("step", "global_step", "update", "updates", "n_updates", "iteration", "iterations", "iter", "steps")
 # Words that give a role away inside a longer name.
 _WORDS: dict[Role, tuple[set[str], int]] = {
     Role.N: ({"param", "params", "parameter", "parameters"}, 60),
@@ -120,6 +125,7 @@ _WHAT: dict[Role, str] = {
     Role.GROUP: "a group",
     Role.SEED: "a seed",
     Role.RUN: "the name of a run",
+    Role.STATUS: "how a run ended",
     Role.WEIGHT: "a weight",
 }
 
@@ -154,6 +160,16 @@ def guess_roles(columns: Sequence[Column], agreed: Iterable[str] = ()) -> Roles:
     used = {*singles.values(), *(m.column for m in metrics), *hyper}
     kept = {name: kind for name, kind in conversions.items() if name in used}
     return Roles.model_validate({**singles, "metrics": metrics, "hyper": hyper, "conversions": kept})
+
+
+def guess_curve_roles(columns: Sequence[Column], agreed: Iterable[str] = ()) -> Roles:
+    """The mapping that names and values suggest for training curves: as ``guess_roles``, with the updates besides."""
+    roles = guess_roles(columns, agreed)
+    named = {c.name: plain(c.name) for c in columns if c.kind == "number"}
+    found = [name for wanted in _STEPS for name, text in named.items() if text == plain(wanted)]
+    if not found:
+        return roles
+    return roles.model_copy(update={"step": found[0], "hyper": tuple(h for h in roles.hyper if h != found[0])})
 
 
 def withheld(columns: Sequence[Column], roles: Roles) -> dict[str, str]:
@@ -218,6 +234,8 @@ def _word_score(name: str, role: Role) -> int:
 
 def _number_bonus(column: Column, role: Role) -> float:
     """Plausible values lift a candidate; a size or a compute that never exceeds 1 is none at all."""
+    if role is Role.STATUS:
+        return 0 if column.kind == "text" else -1000
     if role is Role.SEED:
         return 0
     if column.kind == "text":

@@ -13,14 +13,15 @@ import duckdb
 
 from engine.errors import PlannerError
 
-SCHEMA = 1
+SCHEMA = 2
 
 LAYOUT = (
     "CREATE TABLE meta (key VARCHAR PRIMARY KEY, value VARCHAR NOT NULL)",
     """CREATE TABLE tables (
         id VARCHAR PRIMARY KEY, name VARCHAR NOT NULL, nrows BIGINT NOT NULL, sha256 VARCHAR NOT NULL,
         source VARCHAR NOT NULL, created TIMESTAMP NOT NULL, read_only BOOLEAN NOT NULL, deleted BOOLEAN NOT NULL,
-        provenance VARCHAR NOT NULL, notes VARCHAR NOT NULL, columns VARCHAR NOT NULL, roles VARCHAR NOT NULL)""",
+        provenance VARCHAR NOT NULL, notes VARCHAR NOT NULL, columns VARCHAR NOT NULL, roles VARCHAR NOT NULL,
+        kind VARCHAR DEFAULT 'runs', runs_id VARCHAR DEFAULT '')""",
     """CREATE TABLE withdrawn (
         table_id VARCHAR NOT NULL, row_id BIGINT NOT NULL, reason VARCHAR NOT NULL, moment TIMESTAMP NOT NULL)""",
     """CREATE TABLE snapshots (
@@ -35,7 +36,12 @@ LAYOUT = (
     "CREATE TABLE views (hash VARCHAR PRIMARY KEY, created TIMESTAMP NOT NULL, body VARCHAR NOT NULL)",
 )
 
-MIGRATIONS: dict[int, tuple[str, ...]] = {}
+MIGRATIONS: dict[int, tuple[str, ...]] = {
+    1: (
+        "ALTER TABLE tables ADD COLUMN kind VARCHAR DEFAULT 'runs'",
+        "ALTER TABLE tables ADD COLUMN runs_id VARCHAR DEFAULT ''",
+    ),
+}
 
 
 def schema_of(connection: duckdb.DuckDBPyConnection) -> int:

@@ -13,13 +13,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.costs import ComputeRule
-from engine.schema import Floats, Ints, Roles, Runs
+from engine.schema import Floats, Ints, LeftOut, Roles, Runs
 from engine.store.budgets import find_budgets
 from engine.store.units import unit_notes
 
 Labels = Mapping[str, NDArray[np.str_]]
 _MIX = (np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9))
 _POSITIVE = ("N", "D", "U", "C")
+USABLE = 0
+DIVERGED = ("diverged", "divergence", "nan", "inf", "exploded")
+UNFINISHED = ("unfinished", "incomplete", "running", "pending", "queued", "crashed", "failed", "killed", "error")
+UNFINISHED += ("preempted", "stopped", "aborted", "interrupted", "cancelled", "canceled", "timeout", "oom")
+"""What a column of states calls runs that no fit uses, in lower case."""
 
 
 @dataclass(frozen=True)
@@ -47,12 +52,16 @@ def build(
     """
     values = dict(cells)
     notes = _derive(ids, values, roles.compute, others or {})
-    keep, left_out = _usable(values, roles, len(ids))
-    runs = Runs(ids, values, roles, dict(labels), source, sha256).take(keep)
+    reason, why = _usable(values, labels, roles, len(ids))
+    runs = Runs(ids, values, roles, dict(labels), source, sha256).take(reason == USABLE)
+    gone = np.flatnonzero(reason)
+    names = labels["run"][gone] if "run" in labels else np.zeros(len(gone), dtype=np.str_)
+    left_out = LeftOut(ids[gone], names, np.array(["", *why])[reason[gone]])
+    counted = [_left_out(int(np.sum(reason == k)), text) for k, text in enumerate(why, 1)]
     merged, merging = _merge(runs) if roles.repeats == "mean" else (runs, _duplicates(runs))
     values = {**merged.values, **_budgets(merged.values)}
-    notes = [*notes, *left_out, *_spread(runs), *merging, *unit_notes(merged)]
-    return Runs(merged.ids, values, roles, merged.labels, source, sha256, tuple(notes))
+    notes = [*notes, *counted, *_spread(runs), *merging, *unit_notes(merged)]
+    return Runs(merged.ids, values, roles, merged.labels, source, sha256, tuple(notes), left_out=left_out)
 
 
 def with_target(runs: Runs, y: str) -> Runs:
@@ -133,22 +142,26 @@ def _positive(x: Floats) -> Floats:
     return np.where(x > 0, x, np.nan)
 
 
-def _usable(values: Mapping[str, Floats], roles: Roles, n: int) -> tuple[NDArray[np.bool_], list[str]]:
-    """The rows that a fit can use, and a sentence for each reason why others cannot."""
-    keep, notes = np.ones(n, dtype=bool), []
+def _usable(values: Mapping[str, Floats], labels: Labels, roles: Roles, n: int) -> tuple[NDArray[np.int8], list[str]]:
+    """Why a fit cannot use a row: (n,) USABLE, or the place (from 1) among the reasons that come with it."""
+    reason, why = np.zeros(n, dtype=np.int8), []
 
-    def leave(bad: NDArray[np.bool_], why: str) -> None:
-        fresh = int((bad & keep).sum())
-        if fresh:
-            notes.append(_left_out(fresh, why))
-            keep[bad] = False
+    def leave(bad: NDArray[np.bool_], text: str) -> None:
+        fresh = bad & (reason == USABLE)
+        if fresh.any():
+            why.append(text)
+            reason[fresh] = len(why)
 
+    if "status" in labels:
+        status = np.char.lower(np.char.strip(labels["status"]))
+        leave(np.isin(status, DIVERGED), "that diverged")
+        leave(np.isin(status, UNFINISHED), "that did not finish")
     for role in ("N", "D", "C", "loss"):
         if role not in values:
             continue
         x, article = values[role], "a loss" if role == "loss" else role
         leave(np.isnan(x), f"without {article}")
-        leave(np.isinf(x), f"with an infinite {role}")
+        leave(np.isinf(x), "that diverged (infinite loss)" if role == "loss" else f"with an infinite {role}")
         if role in _POSITIVE:
             leave(x <= 0, f"with {role} at or below zero")
     if "loss" not in values and roles.metrics:
@@ -157,7 +170,7 @@ def _usable(values: Mapping[str, Floats], roles: Roles, n: int) -> tuple[NDArray
     if "weight" in values:
         leave(~np.isfinite(values["weight"]), "without a weight")
         leave(values["weight"] <= 0, "with zero weight")
-    return keep, notes
+    return reason, why
 
 
 def _budgets(values: Mapping[str, Floats]) -> dict[str, Floats]:

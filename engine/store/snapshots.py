@@ -17,8 +17,9 @@ from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field
 
 from engine.errors import PlannerError
-from engine.schema import NUMERIC_ROLES, Floats, Ints, Role, Roles, Runs
+from engine.schema import LABEL_ROLES, NUMERIC_ROLES, Curves, Floats, Ints, Roles, Runs
 from engine.store import catalog, sql
+from engine.store import curves as training
 from engine.store.columns import Column
 from engine.store.condition import matching_rows
 from engine.store.database import Cursor, Database, first
@@ -26,7 +27,6 @@ from engine.store.guess import withheld
 from engine.store.mapping import check_roles, formula_columns, unknown_column
 from engine.store.runs import build
 
-_LABEL_ROLES = (Role.GROUP, Role.SEED, Role.RUN)
 _LABEL_LENGTH = 80
 
 
@@ -106,6 +106,18 @@ def runs(db: Database, snapshot: Snapshot) -> Runs:
     return replace(built, withheld=withheld(known, snapshot.roles))
 
 
+def curves(db: Database, snapshot: Snapshot, runs: Runs) -> Curves:
+    """The training curves of a snapshot of a curve table, tied to ``runs`` by the names of the runs.
+
+    Raises PlannerError where they cannot be tied or nothing says how far training had come.
+    """
+    info, known = catalog.get(db, snapshot.table_id), catalog.columns(db, snapshot.table_id)
+    with db.read() as cursor:
+        cells, labels = _cells(cursor, snapshot.table_id, known, snapshot.roles, snapshot.ids, written=np.inf)
+    kept = {name: x for name, x in cells.items() if name not in formula_columns(snapshot.roles)}
+    return training.build(kept, labels, snapshot.roles, runs, info.name, info.sha256)
+
+
 def compress(ids: Ints) -> Ints:
     """Ascending ids as (k, 2) ranges, each from its first id to the one after its last.
 
@@ -155,13 +167,16 @@ def _select(db: Database, table_id: str, known: Sequence[Column], roles: Roles, 
 
 
 def _cells(
-    cursor: Cursor, table_id: str, known: Sequence[Column], roles: Roles, ids: Ints
+    cursor: Cursor, table_id: str, known: Sequence[Column], roles: Roles, ids: Ints, written: float = np.nan
 ) -> tuple[dict[str, Floats], dict[str, NDArray[np.str_]]]:
-    """Numbers by role or name and labels by role, each (n,) in the order of ``ids``."""
+    """Numbers by role or name and labels by role, each (n,) in the order of ``ids``.
+
+    An empty cell is NaN; a NaN that the file spells out is ``written``.
+    """
     positions = {c.name: i for i, c in enumerate(known)}
     numbers = {name: name for name in (*formula_columns(roles), *_named(roles))}
     numbers |= {role.value: name for role in NUMERIC_ROLES if (name := roles.column(role)) is not None}
-    labels = {role.value: name for role in _LABEL_ROLES if (name := roles.column(role)) is not None}
+    labels = {role.value: name for role in LABEL_ROLES if (name := roles.column(role)) is not None}
     fields = [sql.numeric(known[i], i, roles.conversions.get(n)) for n in numbers.values() for i in (positions[n],)]
     fields += [f"left({sql.label(known[i], i)}, {_LABEL_LENGTH})" for n in labels.values() for i in (positions[n],)]
     chosen = ", ".join(["rid", *(f"{expression} AS f{k}" for k, expression in enumerate(fields))])
@@ -169,7 +184,7 @@ def _cells(
     query = f"SELECT {chosen} FROM {sql.data(table_id)} WHERE rid BETWEEN {first} AND {last} ORDER BY rid"
     found = cursor.execute(query).fetchnumpy()
     at = slice(None) if len(ids) == last - first + 1 else ids - first
-    cells = {role: _filled(found[f"f{k}"], np.nan)[at].astype(np.float64) for k, role in enumerate(numbers)}
+    cells = {role: _number(found[f"f{k}"], written)[at].astype(np.float64) for k, role in enumerate(numbers)}
     texts = {role: _filled(found[f"f{k}"], "")[at].astype(np.str_) for k, role in enumerate(labels, len(numbers))}
     return cells, texts
 
@@ -177,6 +192,10 @@ def _cells(
 def _named(roles: Roles) -> tuple[str, ...]:
     """The columns that runs hold under their own names."""
     return (*(m.column for m in roles.metrics), *roles.hyper)
+
+
+def _number(x: Any, written: float) -> Any:
+    return _filled(np.ma.where(np.isnan(x), written, x) if np.isinf(written) else x, np.nan)
 
 
 def _filled(x: Any, missing: float | str) -> Any:

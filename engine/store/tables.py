@@ -20,12 +20,12 @@ import pandas as pd
 from engine.errors import PlannerError
 from engine.schema import Roles
 from engine.store import sources, sql
-from engine.store.catalog import INFO, TableInfo, columns, find, get, info_of, roles
+from engine.store.catalog import INFO, Kind, TableInfo, columns, find, get, info_of, roles
 from engine.store.columns import COLUMNS, Column, Conversion
 from engine.store.condition import matching_rows
 from engine.store.database import Cursor, Database
 from engine.store.frames import rows_frame
-from engine.store.guess import guess_roles, with_guesses
+from engine.store.guess import guess_curve_roles, guess_roles, with_guesses
 from engine.store.loading import Loaded, count, load, stored_types
 from engine.store.mapping import check_roles, unknown_column
 from engine.store.profile import profile
@@ -33,8 +33,23 @@ from engine.store.text import MAX_COLUMNS
 from engine.store.uploads import MAX_UPLOAD_BYTES, received
 
 __all__ = ["MAX_COLUMNS", "MAX_UPLOAD_BYTES", "Column", "Conversion", "TableInfo", "add", "all", "append", "bring_back"]
-__all__ += ["by_name", "column_values", "columns", "delete", "frame", "get", "parts", "rename", "restore", "roles"]
-__all__ += ["set_roles", "withdraw", "withdrawn"]
+__all__ += [
+    "by_name",
+    "column_values",
+    "columns",
+    "curves_of",
+    "delete",
+    "frame",
+    "get",
+    "parts",
+    "rename",
+    "restore",
+    "roles",
+]
+__all__ += ["set_roles", "tie", "withdraw", "withdrawn"]
+
+
+_GUESS = {"runs": guess_roles, "curves": guess_curve_roles}
 
 
 def parts(source: Path | bytes, name: str) -> tuple[str, ...]:
@@ -52,9 +67,11 @@ def add(
     inner: str | None = None,
     read_only: bool = False,
     provenance: str = "",
+    curves_of: str = "",
 ) -> TableInfo:
     """Import a file (or the bytes of an upload or a paste) called ``name``; the same bytes twice are one table.
 
+    ``curves_of`` is the run table whose training curves the file holds, empty for a table of runs.
     ``sheet`` and ``inner`` choose a sheet of Excel and a base table of DuckDB. Raises PlannerError for a file that
     cannot be read as a table, for one over ``MAX_UPLOAD_BYTES`` or ``MAX_COLUMNS``, and where a choice is needed.
     """
@@ -63,18 +80,50 @@ def add(
         part = sources.choose(upload, sheet if upload.format == "excel" else inner, option)
         table_id = hashlib.sha256(f"{upload.sha256}/{part}".encode()).hexdigest()[:12]
         if (known := _known(db, table_id)) is not None:
-            return known
+            return known if known.runs_id == curves_of else tie(db, known, curves_of)
         label = f"{Path(name).name} · {part}" if part else Path(name).name
-        fresh = TableInfo(table_id, label, 0, upload.sha256, name, _now(), read_only, False, provenance, ())
+        details = (upload.sha256, name, _now(), read_only, False, provenance, ())
+        fresh = TableInfo(table_id, label, 0, *details, _kind(curves_of), curves_of)
         load(db, upload, part, sql.data(table_id), lambda cursor, loaded: _register(cursor, fresh, loaded))
     return get(db, table_id)
 
 
 def all(db: Database, deleted: bool = False) -> list[TableInfo]:
-    """The tables of the store, newest first; with ``deleted`` the deleted ones."""
+    """The run tables of the store, newest first; with ``deleted`` the deleted tables of every kind."""
+    return _listed(db, "deleted" if deleted else "NOT deleted AND kind = 'runs'")
+
+
+def curves_of(db: Database, table_id: str) -> list[TableInfo]:
+    """The tables of training curves that are tied to a run table, newest first."""
+    return _listed(db, "NOT deleted AND kind = 'curves' AND runs_id = ?", table_id)
+
+
+def tie(db: Database, table: TableInfo, runs_id: str) -> TableInfo:
+    """Say that ``table`` holds the training curves of the runs in the table ``runs_id``; runs of its own where empty.
+
+    A table that changes its kind gets the mapping that its columns suggest for the new one.
+    """
+    if table.id == runs_id:
+        raise PlannerError(f"{table.name} is the run table itself: choose the file that holds its training curves.")
+    _changeable(db, table.id)
+    if runs_id:
+        get(db, runs_id)
+    kind, known = _kind(runs_id), columns(db, table.id)
+    mapping = roles(db, table.id) if table.kind == kind else _GUESS[kind](known)
+    values = [kind, runs_id, mapping.model_dump_json(), table.id]
+    query = "UPDATE tables SET kind = ?, runs_id = ?, roles = ? WHERE id = ?"
+    db.write(lambda cursor: cursor.execute(query, values).fetchall())
+    return replace(get(db, table.id), known=table.known)
+
+
+def _kind(runs_id: str) -> Kind:
+    return "curves" if runs_id else "runs"
+
+
+def _listed(db: Database, where: str, *parameters: object) -> list[TableInfo]:
     with db.read() as cursor:
-        rows = cursor.execute(f"SELECT {INFO} FROM tables WHERE deleted = ? ORDER BY created DESC, id", [deleted])
-        return [info_of(row) for row in rows.fetchall()]
+        query = f"SELECT {INFO} FROM tables WHERE {where} ORDER BY created DESC, id"
+        return [info_of(row) for row in cursor.execute(query, list(parameters)).fetchall()]
 
 
 def by_name(db: Database, name: str) -> TableInfo:
@@ -199,12 +248,12 @@ def frame(db: Database, table_id: str, *, limit: int = 1000, offset: int = 0, wh
 
 
 def _register(cursor: Cursor, info: TableInfo, loaded: Loaded) -> None:
-    mapping = guess_roles(loaded.columns).model_dump_json()
     stored = (info.id, info.name, loaded.rows, info.sha256, info.source, info.created, info.read_only, info.deleted)
-    details = (info.provenance, json.dumps(loaded.notes), COLUMNS.dump_json(loaded.columns).decode(), mapping)
+    details = (info.provenance, json.dumps(loaded.notes), info.kind, info.runs_id)
+    described = (COLUMNS.dump_json(loaded.columns).decode(), _GUESS[info.kind](loaded.columns).model_dump_json())
     cursor.execute(
-        f"INSERT INTO tables ({INFO}, columns, roles) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        [*stored, *details],
+        f"INSERT INTO tables ({INFO}, columns, roles) VALUES ({', '.join('?' * 14)})",
+        [*stored, *details, *described],
     )
 
 

@@ -39,7 +39,7 @@ def test_rows_that_no_fit_can_use_are_left_out_and_counted() -> None:
         "1 row with N at or below zero was left out.",
         "1 row with D at or below zero was left out.",
         "2 rows without a loss were left out.",
-        "1 row with an infinite loss was left out.",
+        "1 row that diverged (infinite loss) was left out.",
         "1 row without a weight was left out.",
         "1 row with zero weight was left out.",
     )
