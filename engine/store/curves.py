@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -70,9 +71,9 @@ def _who(
 ) -> tuple[Ints, NDArray[np.str_]]:
     """The curve of each point (n,) and the name of each curve."""
     if "run" in labels:
-        of, names = pd.factorize(labels["run"])
-        return of.astype(np.int64), np.asarray(names, dtype=np.str_)
-    same = {name: values[name] for name in ("N", "U", *roles.hyper) if name in values}
+        codes, names = pd.factorize(labels["run"])
+        return codes.astype(np.int64), np.asarray(names, dtype=np.str_)
+    same: dict[str, NDArray[Any]] = {name: values[name] for name in ("N", "U", *roles.hyper) if name in values}
     same |= {role: labels[role] for role in ("group", "seed") if role in labels}
     if "D" in values and "U" not in same and any(name in values for name in ("step", "epochs")):
         wider = pd.DataFrame(same | {"D": values["D"]})
@@ -80,10 +81,10 @@ def _who(
     if not same:
         return np.zeros(len(next(iter(values.values()))), np.int64), np.array(["the only run"])
     table = pd.DataFrame(same)
-    of = table.groupby(list(same), sort=False, dropna=False).ngroup().to_numpy()
+    of = np.asarray(table.groupby(list(same), sort=False, dropna=False).ngroup(), dtype=np.int64)
     first = table[~table.duplicated()]
     named = [", ".join(f"{k} = {_shown(v)}" for k, v in row.items()) for row in first.to_dict("records")]
-    return of.astype(np.int64), np.array(named, dtype=np.str_)
+    return of, np.array(named, dtype=np.str_)
 
 
 def _shown(value: object) -> str:
@@ -125,7 +126,7 @@ def _tied(curves: Curves, runs: Runs) -> tuple[Curves, Ints]:
             f"Run {str(twice[0])!r} stands in more than one row of {runs.source or 'the run table'}: "
             "give every run a name of its own, or map another column to run."
         )
-    of_run = mine.drop_duplicates().get_indexer(curves.names)
+    of_run = mine.drop_duplicates().get_indexer(pd.Index(curves.names))
     at = np.flatnonzero(~mine.duplicated())[of_run]
     at = np.where(of_run < 0, -1, at).astype(np.int64)
     metrics = {m.column for m in (*runs.roles.metrics, *curves.roles.metrics)}

@@ -33,9 +33,9 @@ def read_runs(
 ) -> Runs:
     """The runs of a table file under the guessed mapping, corrected by ``mapping`` (role -> column).
 
-    Roles are N, D, U, C, loss, epochs, budget, step, weight, group, seed, run, status, and ``metric`` and ``hyper``, which take
-    several columns joined by ``+``. A role that is mapped to nothing (``C=``) is left open. A text column named in
-    ``mapping`` is read as numbers by its proposed conversion when that is beyond doubt for every cell, one named in
+    Roles are N, D, U, C, loss, epochs, budget, step, weight, group, seed, run, status, and ``metric`` and ``hyper``,
+    which take several columns joined by ``+``. A role that is mapped to nothing (``C=``) is left open. A text column
+    named in ``mapping`` is read as numbers by its proposed conversion when that is beyond doubt for every cell, one named in
     ``agreed`` in any case. ``source`` of the runs is the path. Raises PlannerError for an unreadable file, an unknown
     role or column and a bad condition.
     """

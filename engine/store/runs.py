@@ -22,8 +22,10 @@ _MIX = (np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9))
 _POSITIVE = ("N", "D", "U", "C")
 USABLE = 0
 DIVERGED = ("diverged", "divergence", "nan", "inf", "exploded")
-UNFINISHED = ("unfinished", "incomplete", "running", "pending", "queued", "crashed", "failed", "killed", "error")
-UNFINISHED += ("preempted", "stopped", "aborted", "interrupted", "cancelled", "canceled", "timeout", "oom")
+UNFINISHED = (
+    *("unfinished", "incomplete", "running", "pending", "queued", "crashed", "failed", "killed", "error", "stopped"),
+    *("preempted", "aborted", "interrupted", "cancelled", "canceled", "timeout", "oom"),
+)
 """What a column of states calls runs that no fit uses, in lower case."""
 
 

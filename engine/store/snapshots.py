@@ -195,7 +195,9 @@ def _named(roles: Roles) -> tuple[str, ...]:
 
 
 def _number(x: Any, written: float) -> Any:
-    return _filled(np.ma.where(np.isnan(x), written, x) if np.isinf(written) else x, np.nan)
+    if not np.isnan(written):
+        x[np.isnan(x)] = written
+    return _filled(x, np.nan)
 
 
 def _filled(x: Any, missing: float | str) -> Any:

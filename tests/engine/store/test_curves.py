@@ -96,7 +96,7 @@ def test_curves_without_names_are_told_apart_by_what_does_not_change(shared: Pat
 def test_what_cannot_be_tied_is_said() -> None:
     with pytest.raises(PlannerError, match=r"runs.csv does not: map its column of run names"):
         tied(POINTS, "N,D,loss\n1e6,1e8,3\n")
-    with pytest.raises(PlannerError, match="Run 'a' stands in more than one row of runs.csv"):
+    with pytest.raises(PlannerError, match=r"Run 'a' stands in more than one row of runs.csv"):
         tied(POINTS, "run,N,D,loss\na,1e6,1e8,3\na,2e6,1e8,3\nb,2e6,1e8,3\n")
     with pytest.raises(PlannerError, match=r"Nothing in curves.csv says how far training had come"):
         tied("run,loss\na,3\na,2\n")
