@@ -35,9 +35,9 @@ def read_runs(
 
     Roles are N, D, U, C, loss, epochs, budget, step, weight, group, seed, run, status, and ``metric`` and ``hyper``,
     which take several columns joined by ``+``. A role that is mapped to nothing (``C=``) is left open. A text column
-    named in ``mapping`` is read as numbers by its proposed conversion when that is beyond doubt for every cell, one named in
-    ``agreed`` in any case. ``source`` of the runs is the path. Raises PlannerError for an unreadable file, an unknown
-    role or column and a bad condition.
+    named in ``mapping`` is read as numbers by its proposed conversion when that is beyond doubt for every cell, one
+    named in ``agreed`` in any case. ``source`` of the runs is the path. Raises PlannerError for an unreadable file, an
+    unknown role or column and a bad condition.
     """
     if not path.is_file():
         raise PlannerError(f"There is no file {path}: check the path.")
