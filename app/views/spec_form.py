@@ -55,7 +55,7 @@ def _law(runs: Runs, y: str) -> Law | None:
             f"No law can read this table yet: {plain(others[0][1])}. Map it on the Data page.", icon=":material/info:"
         )
         return None
-    by_key = {law_key(law): law for law in laws}
+    by_key = {law.key: law for law in laws}
     keep_possible("law", by_key)
     chosen = by_key[st.selectbox("Law", list(by_key), key="law", bind="query-params", help=_help(laws, others))]
     st.caption(f"{chosen.title}  \n${chosen.latex}$")
@@ -64,13 +64,8 @@ def _law(runs: Runs, y: str) -> Law | None:
 
 def _help(laws: list[Law], others: list[tuple[Law, str]]) -> str:
     """What each law needs, and why the others are not offered."""
-    lines = [f"- **{law_key(law)}**: {law.needs}" for law in laws]
-    return "\n".join([*lines, *(f"- {law_key(law)} is not offered: {plain(why)}." for law, why in others)])
-
-
-def law_key(law: Law) -> str:
-    """``chinchilla``, ``power-N``: one word for a law and its axis."""
-    return f"{law.name}-{law.axis}" if law.axis else law.name
+    lines = [f"- **{law.key}**: {law.needs}" for law in laws]
+    return "\n".join([*lines, *(f"- {law.key} is not offered: {plain(why)}." for law, why in others)])
 
 
 def _details(law: Law, y: str, objective: str, table: TableInfo) -> FitSpec:
@@ -99,7 +94,7 @@ def _details(law: Law, y: str, objective: str, table: TableInfo) -> FitSpec:
     for parameter in law.params:
         value = grid.number_input(
             parameter.name, value=None, format="%g", placeholder="free", help=parameter.meaning,
-            key=f"fixed_{table.id}_{law_key(law)}_{parameter.name}",
+            key=f"fixed_{table.id}_{law.key}_{parameter.name}",
         )  # fmt: skip
         if value is not None:
             fixed[parameter.name] = value

@@ -76,6 +76,11 @@ class Law:
     derived: tuple[Derived, ...] = ()
 
     @property
+    def key(self) -> str:
+        """``chinchilla``, ``power-N``: one word for a law and its axis."""
+        return f"{self.name}-{self.axis}" if self.axis else self.name
+
+    @property
     def names(self) -> tuple[str, ...]:
         """Parameter names in order."""
         return tuple(p.name for p in self.params)

@@ -1,0 +1,71 @@
+"""Information criteria against scipy's densities, a quadrature, and a printed likelihood."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy import optimize, special, stats
+
+from engine.errors import PlannerError
+from engine.fitting import FitSpec, fit
+from engine.fitting.likelihood import criteria, most_likely
+from engine.fitting.objectives import Huber, Square
+from engine.store.files import read_runs
+from tests.engine.fitting.tables import make_runs, surface, sweep
+
+R = np.random.default_rng(0).standard_t(3, 200) * 0.01
+ONE = np.ones(200)
+
+
+def test_squares_are_a_gaussian_whatever_the_weights() -> None:
+    for loss in (Square(), Huber(10.0)):
+        gaussian = stats.norm.logpdf(R, 0, np.sqrt(np.mean(R**2))).sum()
+        assert most_likely(loss, R, ONE) == pytest.approx(gaussian, rel=1e-9)
+    weight = np.random.default_rng(1).uniform(0.2, 5, 200)
+    scale = np.sqrt(np.mean(weight * R**2)) / np.sqrt(weight)
+    assert most_likely(Square(), R, weight) == pytest.approx(stats.norm.logpdf(R, 0, scale).sum(), rel=1e-9)
+
+
+def test_a_small_delta_is_a_laplace_density() -> None:
+    laplace = stats.laplace.logpdf(R, 0, np.mean(np.abs(R))).sum()
+    assert most_likely(Huber(1e-10), R, ONE) == pytest.approx(laplace, rel=1e-7)
+
+
+@pytest.mark.parametrize("delta", [1e-3, 1e-2, 3e-2])
+def test_huber_in_closed_form(delta: float) -> None:
+    rho = Huber(delta).value(R).sum()
+
+    def minus(log_s: float) -> float:
+        s = np.exp(log_s)
+        core = np.sqrt(2 * np.pi * s) * special.erf(delta / np.sqrt(2 * s))
+        return float(rho / s + 200 * np.log(core + 2 * s / delta * np.exp(-(delta**2) / (2 * s))))
+
+    best = optimize.minimize_scalar(minus, bounds=(-16, -4), method="bounded", options={"xatol": 1e-10})
+    assert most_likely(Huber(delta), R, ONE) == pytest.approx(-best.fun, abs=1e-3)
+
+
+def test_the_printed_likelihood_of_the_replication(shared: Path) -> None:
+    """Besiroglu et al. 2024 print 879.773 for 240 runs, where their scale makes the Huber loss absolute deviations."""
+    runs = read_runs(shared / "runs" / "chinchilla_epoch.csv", {}, "epoch_kept_240 = 1")
+    found = criteria(fit(FitSpec(delta=1e-9, bootstrap=0), runs), runs)
+    assert found.log_likelihood == pytest.approx(879.773, abs=0.01)
+    assert found.parameters == 6
+    assert found.aic == pytest.approx(12 - 2 * found.log_likelihood)
+    assert found.bic == pytest.approx(6 * np.log(240) - 2 * found.log_likelihood)
+
+
+def test_a_held_parameter_is_not_counted() -> None:
+    runs = make_runs(surface(40, noise=0.01))
+    free, held = (criteria(fit(FitSpec(bootstrap=0, fixed=f), runs), runs) for f in ({}, {"E": 1.8}))
+    assert (free.parameters, held.parameters) == (6, 5)
+    assert held.log_likelihood <= free.log_likelihood + 1e-6
+
+
+def test_what_has_no_likelihood_says_so() -> None:
+    runs = make_runs(sweep(np.geomspace(1e17, 1e21, 5)))
+    with pytest.raises(PlannerError, match="describes minima"):
+        criteria(fit(FitSpec(law="isoflop", bootstrap=0), runs), runs)
+    with pytest.raises(PlannerError, match="exactly"):
+        most_likely(Square(), np.zeros(5), np.ones(5))
