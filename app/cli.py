@@ -1,4 +1,4 @@
-"""The same questions from a terminal: ``isoplan app | laws | fit | plan``.
+"""The same questions from a terminal: ``isoplan app | laws | fit | compare | plan``.
 
 Each command lives in a module of its own that is imported when it is called, so none waits for what another needs.
 """
@@ -20,6 +20,7 @@ COMMANDS = {
     "app": "app.commands.serve",
     "laws": "app.commands.laws",
     "fit": "app.commands.fit",
+    "compare": "app.commands.compare",
     "plan": "app.commands.plan",
 }
 

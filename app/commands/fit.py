@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -97,7 +98,8 @@ def fit(
         sheet=sheet,
         inner=inner,
     )
-    _show(fit_runs(spec, _with_direction(runs, column, direction), where=where), runs.notes, as_json)
+    runs = with_direction(runs, column, direction)
+    _show(fit_runs(spec, runs, where=where), runs, as_json)
 
 
 def read_spec(*, law: str, axis: Axis | None, **options: Any) -> FitSpec:
@@ -109,18 +111,31 @@ def read_spec(*, law: str, axis: Axis | None, **options: Any) -> FitSpec:
         raise _bad_option(error) from error
 
 
-def _show(fitted: Fit, notes: tuple[str, ...], as_json: bool) -> None:
-    """Print the fit, with the notes on how its runs were read beside it."""
+def _show(fitted: Fit, runs: Runs, as_json: bool) -> None:
+    """Print the fit, with the notes on how its runs were read and the bias of its parabolas beside it."""
     from engine.fitting import FitWarning, as_text, to_json
     from engine.planning.plan import ABOUT_RUNS
 
-    note(notes)
+    note(runs.notes)
+    biased = list(_bias(fitted, runs))
     if not as_json:
-        say(as_text(fitted))
+        say("\n\n".join([as_text(fitted), *biased]))
         return
     note(w.text for w in fitted.warnings)
-    about = (FitWarning(ABOUT_RUNS, text) for text in notes)
-    say_json(to_json(replace(fitted, warnings=(*about, *fitted.warnings))))
+    about = (FitWarning(ABOUT_RUNS, text) for text in runs.notes)
+    bias = {"parabola_bias": biased[0]} if biased else {}
+    say_json(to_json(replace(fitted, warnings=(*about, *fitted.warnings))) | bias)
+
+
+def _bias(fitted: Fit, runs: Runs) -> Iterator[str]:
+    """How far parabolas are off on a surface through the same runs, or why that cannot be said; only for such a law."""
+    from engine.fitting import parabola_bias
+
+    if fitted.law.estimator == "parabola":
+        try:
+            yield parabola_bias(fitted, runs).sentence
+        except PlannerError as error:
+            yield f"The bias of the parabolas is not known: {error}"
 
 
 def read_map(options: list[str], metric: str = "") -> dict[str, str]:
@@ -188,7 +203,7 @@ def read_rule(rule: str, n_p: str) -> ComputeRule:
     return compute_rule("formula", tokens, rule)
 
 
-def _with_direction(runs: Runs, column: str, direction: str) -> Runs:
+def with_direction(runs: Runs, column: str, direction: str) -> Runs:
     """The runs with the better direction of the fitted metric as the option says it."""
     if not direction:
         return runs

@@ -1,33 +1,42 @@
 """One solver for all laws: fits with intervals, diagnostics and warnings."""
 
 from engine.fitting.cards import read_fit, to_json
+from engine.fitting.comparison import Comparison, compare
 from engine.fitting.derived import derived
 from engine.fitting.intervals import band, interval
 from engine.fitting.parabola import Parabola, parabolas, power_through
+from engine.fitting.parabola_bias import ParabolaBias, parabola_bias
 from engine.fitting.residuals import Residuals, residuals
 from engine.fitting.result import Fit, FitData, FitWarning, Parameter
 from engine.fitting.run import fit
 from engine.fitting.spec import FitSpec
 from engine.fitting.text import as_html, as_text, rows
+from engine.fitting.validation import Validation, validate
 
 __all__ = [
+    "Comparison",
     "Fit",
     "FitData",
     "FitSpec",
     "FitWarning",
     "Parabola",
+    "ParabolaBias",
     "Parameter",
     "Residuals",
+    "Validation",
     "as_html",
     "as_text",
     "band",
+    "compare",
     "derived",
     "fit",
     "interval",
+    "parabola_bias",
     "parabolas",
     "power_through",
     "read_fit",
     "residuals",
     "rows",
     "to_json",
+    "validate",
 ]

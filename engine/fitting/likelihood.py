@@ -49,7 +49,7 @@ def criteria(found: Fit, runs: Runs) -> Criteria:
     if found.law.estimator == "parabola":
         raise PlannerError(f"Law {found.law.name} describes minima, not single runs, so it has no likelihood of them.")
     s = sample(found.spec, runs)
-    how = objective(found.spec)
+    how = objective(found.spec, s.y)
     predicted = found.law.predict(found.theta, s.columns)
     residual = np.log(predicted / s.y) if how.log else predicted - s.y
     log_likelihood = most_likely(how.loss, residual, s.weight)

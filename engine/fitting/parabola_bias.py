@@ -67,9 +67,7 @@ def parabola_bias(found: Fit, runs: Runs, beyond: tuple[float, ...] = BEYOND) ->
     spec = found.spec.model_copy(update={"bootstrap": 0})
     surface = fit(sibling(spec, get_law("chinchilla")), runs)
     if not (surface.theta > 0)[1:].all():
-        raise PlannerError(
-            "The chinchilla surface through these runs lost a term, so it has no optimum to compare."
-        )
+        raise PlannerError("The chinchilla surface through these runs lost a term, so it has no optimum to compare.")
     again = fit(spec, _on(surface, runs))
     largest = np.max(runs["C"][~np.isnan(runs["budget"])])
     C = largest * 10.0 ** np.array(beyond)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from engine.fitting.spec import FitSpec
 from engine.laws import Law
 
-KEPT = ("y", "objective", "delta", "seed")
+KEPT = ("y", "objective", "delta", "skew", "seed")
 """What of a specification means the same for every law; the rest names parameters of one, or is about intervals."""
 
 

@@ -88,14 +88,18 @@ class Validation:
         return float(np.mean([self.cut_error(cut, method, targets) for cut in self.cuts]))
 
     @property
+    def furthest(self) -> float:
+        """Decades from what was fitted to the largest run that was left out, in the deepest cut."""
+        return max(float(np.max(cut.beyond)) for cut in self.cuts)
+
+    @property
     def sentence(self) -> str:
         """What the first law reached, beside the best baseline, on the targets that it describes."""
         law, targets = self.laws[0], self.targets((self.laws[0],))
         error = self.error(law, targets)
         what = "runs" if targets == "runs" else "best runs"
         counts = ", ".join(str(len(c.held) if targets == "runs" else int(c.best.sum())) for c in self.cuts)
-        far = max(float(np.max(c.beyond)) for c in self.cuts)
-        said = f"{counts} {what} left out, up to {far:.1f} decades beyond what was fitted: "
+        said = f"{counts} {what} left out in turn, up to {self.furthest:.1f} decades beyond what was fitted: "
         if np.isnan(error):
             return f"{said}{law} could not predict them all. {self.missing.get(law, '')}".strip()
         baseline = min(BASELINES, key=lambda m: np.nan_to_num(self.error(m, targets), nan=np.inf))

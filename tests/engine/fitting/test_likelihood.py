@@ -11,7 +11,7 @@ from scipy import optimize, special, stats
 from engine.errors import PlannerError
 from engine.fitting import FitSpec, fit
 from engine.fitting.likelihood import criteria, most_likely
-from engine.fitting.objectives import Huber, Square
+from engine.fitting.objectives import SQUARE, Loss
 from engine.store.files import read_runs
 from tests.engine.fitting.tables import make_runs, surface, sweep
 
@@ -20,22 +20,28 @@ ONE = np.ones(200)
 
 
 def test_squares_are_a_gaussian_whatever_the_weights() -> None:
-    for loss in (Square(), Huber(10.0)):
+    for loss in (SQUARE, Loss(10.0)):
         gaussian = stats.norm.logpdf(R, 0, np.sqrt(np.mean(R**2))).sum()
         assert most_likely(loss, R, ONE) == pytest.approx(gaussian, rel=1e-9)
     weight = np.random.default_rng(1).uniform(0.2, 5, 200)
     scale = np.sqrt(np.mean(weight * R**2)) / np.sqrt(weight)
-    assert most_likely(Square(), R, weight) == pytest.approx(stats.norm.logpdf(R, 0, scale).sum(), rel=1e-9)
+    assert most_likely(SQUARE, R, weight) == pytest.approx(stats.norm.logpdf(R, 0, scale).sum(), rel=1e-9)
 
 
 def test_a_small_delta_is_a_laplace_density() -> None:
     laplace = stats.laplace.logpdf(R, 0, np.mean(np.abs(R))).sum()
-    assert most_likely(Huber(1e-10), R, ONE) == pytest.approx(laplace, rel=1e-7)
+    assert most_likely(Loss(1e-10), R, ONE) == pytest.approx(laplace, rel=1e-7)
+
+
+def test_an_asymmetric_loss_is_a_laplace_density_with_two_sides() -> None:
+    size = np.mean(np.where(R > 0, 10 * R, -R))
+    expected = -200 * (1 + np.log(1.1 * size))
+    assert most_likely(Loss(1e-10, 1e10, 10.0), R, ONE) == pytest.approx(expected, rel=1e-7)
 
 
 @pytest.mark.parametrize("delta", [1e-3, 1e-2, 3e-2])
 def test_huber_in_closed_form(delta: float) -> None:
-    rho = Huber(delta).value(R).sum()
+    rho = Loss(delta).value(R).sum()
 
     def minus(log_s: float) -> float:
         s = np.exp(log_s)
@@ -43,7 +49,7 @@ def test_huber_in_closed_form(delta: float) -> None:
         return float(rho / s + 200 * np.log(core + 2 * s / delta * np.exp(-(delta**2) / (2 * s))))
 
     best = optimize.minimize_scalar(minus, bounds=(-16, -4), method="bounded", options={"xatol": 1e-10})
-    assert most_likely(Huber(delta), R, ONE) == pytest.approx(-best.fun, abs=1e-3)
+    assert most_likely(Loss(delta), R, ONE) == pytest.approx(-best.fun, abs=1e-3)
 
 
 def test_the_printed_likelihood_of_the_replication(shared: Path) -> None:
@@ -68,4 +74,4 @@ def test_what_has_no_likelihood_says_so() -> None:
     with pytest.raises(PlannerError, match="describes minima"):
         criteria(fit(FitSpec(law="isoflop", bootstrap=0), runs), runs)
     with pytest.raises(PlannerError, match="exactly"):
-        most_likely(Square(), np.zeros(5), np.ones(5))
+        most_likely(SQUARE, np.zeros(5), np.ones(5))

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from engine.errors import PlannerError
 from engine.fitting import FitSpec, fit
 from engine.fitting.baselines import Points, last_point, log_linear, nearest_cell
-from engine.fitting.compare import compare, rows
+from engine.fitting.comparison import compare, rows
 from engine.fitting.validation import leave_out, validate
 from engine.schema import Metric, Runs
 from engine.store.files import read_runs
@@ -58,7 +58,7 @@ def test_the_error_is_that_of_a_fit_by_hand() -> None:
     assert [found.cut_error(cut, "chinchilla") for cut in found.cuts] == pytest.approx(by_hand, rel=1e-12)
     assert found.error("chinchilla") == pytest.approx(np.mean(by_hand), rel=1e-12)
     assert found.error("chinchilla") < 0.02 < found.error("last point")
-    assert "7, 14, 21 runs left out, up to 2.4 decades beyond" in found.sentence
+    assert "7, 14, 21 runs left out in turn, up to 2.4 decades beyond" in found.sentence
 
 
 def test_without_budgets_the_top_of_log_c_is_left_out() -> None:

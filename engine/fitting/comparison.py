@@ -54,6 +54,19 @@ class Comparison:
     targets: Targets
     note: str = ""
 
+    @property
+    def sentence(self) -> str:
+        """What the errors are means of, or why there are none."""
+        v = self.validation
+        if v is None:
+            return f"No error: {self.note}"
+        what = "largest runs" if self.targets == "runs" else "best runs of the largest budgets"
+        counts = ", ".join(str(len(c.held) if self.targets == "runs" else int(c.best.sum())) for c in v.cuts)
+        return (
+            f"Error: mean relative error of {v.y} on the {what}, {counts} of "
+            f"{len(v.runs)} runs left out in turn, up to {v.furthest:.1f} decades beyond what was fitted."
+        )
+
 
 def compare(
     spec: FitSpec, runs: Runs, specs: Sequence[FitSpec] | None = None, progress: Progress | None = None

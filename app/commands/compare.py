@@ -1,0 +1,143 @@
+"""`isoplan compare`: which law predicts the largest runs of a table best. Works on the file alone, as `fit` does."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from app.commands.fit import (
+    AsJson,
+    Convert,
+    Delta,
+    Inner,
+    Mapping,
+    MetricName,
+    Objective,
+    RepeatsKept,
+    Rule,
+    Seed,
+    Sheet,
+    Table,
+    TokensPerSample,
+    Where,
+    read_map,
+    read_metric,
+    read_rule,
+    read_spec,
+    with_direction,
+)
+from app.commands.output import note, say, say_json
+from engine.errors import PlannerError
+from engine.quantities import parse_number
+
+if TYPE_CHECKING:
+    from engine.fitting import Comparison, Validation
+
+
+def compare(
+    table: Table,
+    mapping: Mapping = None,
+    metric: MetricName = "",
+    where: Where = "",
+    objective: Objective = "huber-log",
+    delta: Delta = "1e-3",
+    seed: Seed = 0,
+    rule: Rule = "",
+    n_p: TokensPerSample = "",
+    repeats: RepeatsKept = "all",
+    convert: Convert = None,
+    sheet: Sheet = None,
+    inner: Inner = None,
+    as_json: AsJson = False,
+) -> None:
+    """Leave out the largest budgets, predict them by every law that the table allows, and rank the laws by it."""
+    from engine.fitting import compare as compare_laws
+    from engine.store.files import read_runs
+
+    if table.is_dir():
+        raise PlannerError(f"{table} is a folder: name a table file in it.")
+    column, direction = read_metric(metric)
+    spec = read_spec(
+        law="chinchilla", axis=None, y=column or "loss", objective=objective, seed=seed, bootstrap=0,
+        delta=parse_number(delta, "option --delta"),
+    )  # fmt: skip
+    runs = read_runs(
+        table,
+        read_map(mapping or [], column),
+        where,
+        read_rule(rule, n_p),
+        repeats_mean=repeats == "mean",
+        agreed=tuple(convert or ()),
+        sheet=sheet,
+        inner=inner,
+    )
+    found = compare_laws(spec, with_direction(runs, column, direction))
+    if not found.ranked:
+        raise PlannerError(f"No law can be fitted to these runs. {found.refused[0][1]}")
+    note(runs.notes)
+    if as_json:
+        say_json(to_json(found))
+    else:
+        say(as_text(found))
+
+
+def to_json(found: Comparison) -> dict[str, Any]:
+    """The comparison as one JSON object; null where a number is not known."""
+    from engine.fitting.comparison import rows
+
+    return {
+        "schema": 1,
+        "targets": found.targets,
+        "laws": rows(found),
+        "refused": [{"law": law, "why": why} for law, why in found.refused],
+        "validation": _cuts(found.validation) if found.validation else None,
+        "note": found.note,
+    }
+
+
+def _cuts(v: Validation) -> dict[str, Any]:
+    def known(x: float) -> float | None:
+        return x if abs(x) < float("inf") else None
+
+    def errors(method: str) -> dict[str, Any]:
+        return {
+            "runs": known(v.error(method)),
+            "best": known(v.error(method, "best")),
+            "cuts": [known(v.cut_error(cut, method)) for cut in v.cuts],
+        }
+
+    return {
+        "size": v.size,
+        "cuts": [
+            {"limit": c.limit, "runs": len(c.held), "best": int(c.best.sum()), "beyond": float(c.beyond.max())}
+            for c in v.cuts
+        ],
+        "errors": {method: errors(method) for method in v.methods},
+    }
+
+
+def as_text(found: Comparison) -> str:
+    """The comparison for people: laws best first, then the baselines, then what is left out and why."""
+    from engine.fitting.baselines import BASELINES
+
+    v = found.validation
+    baselines = [(name, v.error(name, found.targets)) for name in BASELINES] if v else []
+    head = ("", "law", "error", "AIC", "BIC", "parameters")
+    body = [
+        (f"{i}", one.key, percent(one.error), criterion(one.aic), criterion(one.bic), str(one.parameters))
+        for i, one in enumerate(found.ranked, 1)
+    ]
+    body += [("", name, percent(error), "", "", "0") for name, error in baselines]
+    width = [max(len(line[i]) for line in (head, *body)) for i in range(len(head))]
+    lines = ["  ".join(cell.ljust(w) for cell, w in zip(line, width, strict=True)).rstrip() for line in (head, *body)]
+    notes = [*(f"{one.key}: {one.note}" for one in found.ranked if one.note), *(why for _, why in found.refused)]
+    return "\n".join([*lines, "", found.sentence, *notes])
+
+
+def percent(error: float) -> str:
+    """An error as a percentage; a dash where there is none."""
+    return f"{error:.2%}" if abs(error) < float("inf") else "-"
+
+
+def criterion(value: float) -> str:
+    """AIC or BIC with one decimal; a dash where there is none."""
+    return f"{value:.1f}" if abs(value) < float("inf") else "-"
