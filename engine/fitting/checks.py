@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +29,8 @@ class Sample:
     y: Floats
     weight: Floats
     sign: float
+    left_out: int = 0  # runs of weight zero
+    known: tuple[str, ...] = ()  # parameters that the runs of other groups help to find
 
     def __len__(self) -> int:
         return len(self.y)
@@ -36,11 +38,19 @@ class Sample:
     @property
     def free(self) -> tuple[str, ...]:
         """The parameters that the fit must find."""
-        return tuple(name for name in self.law.names if name not in self.spec.fixed)
+        return tuple(name for name in self.law.names if name not in (*self.spec.fixed, *self.known))
+
+    @property
+    def unaided(self) -> tuple[str, ...]:
+        """The parameters that these runs alone must determine: no prior helps."""
+        return tuple(name for name in self.free if name not in self.spec.prior)
 
 
-def sample(spec: FitSpec, runs: Runs) -> Sample:
-    """The runs of a fit, checked; raises PlannerError for everything that a fit cannot survive."""
+def sample(spec: FitSpec, runs: Runs, known: tuple[str, ...] = ()) -> Sample:
+    """The runs of a fit, checked; raises PlannerError for everything that a fit cannot survive.
+
+    ``known`` are parameters that these runs need not determine.
+    """
     law = spec.find_law()
     _known(spec, law)
     needed = tuple(dict.fromkeys((*law.axes, *(("N", "D", "C", "budget") if law.estimator == "parabola" else ()))))
@@ -53,13 +63,44 @@ def sample(spec: FitSpec, runs: Runs) -> Sample:
     for role in needed:
         _positive(kept, role)
     sign = -1.0 if runs.roles.direction(spec.y) == "max" else 1.0
-    out = Sample(law, spec, kept, {a: kept[a] for a in needed}, sign * kept[spec.y], weight[weight > 0], sign)
+    y, columns = sign * kept[spec.y], {a: kept[a] for a in needed}
+    out = Sample(law, spec, kept, columns, y, weight[weight > 0], sign, len(runs) - len(kept), known)
     _target(out)
+    out = replace(out, weight=out.weight * precision(spec, kept))
     _bounds(out)
     if law.estimator == "surface":
         _enough(out)
         _axes(out)
     return out
+
+
+def precision(spec: FitSpec, runs: Runs) -> Floats:
+    """What the relative errors multiply the weights with: (n,), ones where none are stated.
+
+    1/sigma^2, so that least squares sums squared pulls and Huber's is that of pulls; 1/sigma for absolute deviations.
+    sigma is the error of log y, or of y where the objective reads y itself.
+    """
+    stated = spec.relative_error
+    if stated is None:
+        return np.ones(len(runs))
+    if isinstance(stated, str) and stated not in runs:
+        raise PlannerError(f"There is no column {stated!r} of relative errors: map it as a hyperparameter or a metric.")
+    error = runs[stated] if isinstance(stated, str) else np.full(len(runs), stated)
+    bad = np.flatnonzero(~(np.isfinite(error) & (error > 0)))
+    if bad.size and not isinstance(stated, str):
+        raise PlannerError(f"The relative error is {stated:g}: give a number above zero, such as 0.1 for 10 %.")
+    if bad.size:
+        raise PlannerError(
+            f"The relative error {stated} is {error[bad[0]]:g} in {row(runs, int(bad[0]))}: "
+            "give a number above zero, or leave the run out."
+        )
+    sigma = error if spec.logs else error * np.abs(runs[spec.y])
+    bad = np.flatnonzero(sigma == 0)
+    if bad.size:
+        raise PlannerError(
+            f"{column(runs, spec.y)} is 0 in {row(runs, int(bad[0]))}, which has no relative error: leave the run out."
+        )
+    return 1 / sigma if spec.objective in ("lad", "asymmetric") else 1 / sigma**2
 
 
 def column(runs: Runs, role: str) -> str:
@@ -79,6 +120,16 @@ def _known(spec: FitSpec, law: Law) -> None:
         law.param(name)
         if not np.isfinite(value):
             raise PlannerError(f"The fixed value of {name} is {value}: give a finite number.")
+    for name, (mean, sd) in spec.prior.items():
+        law.param(name)
+        if name in spec.fixed:
+            raise PlannerError(f"{name} is fixed and has a prior: keep one of the two.")
+        if not np.isfinite(mean):
+            raise PlannerError(f"The prior mean of {name} is {mean}: give a finite number.")
+        if not (np.isfinite(sd) and sd > 0):
+            raise PlannerError(f"The prior of {name} has the standard deviation {sd:g}: give a number above zero.")
+    if spec.prior and law.estimator != "surface":
+        raise PlannerError(f"Law {law.name} takes no prior: fix the parameter, or use a law of all runs.")
     if set(law.names) <= set(spec.fixed):
         raise PlannerError(f"Every parameter of {law.name} is fixed: free at least one.")
 
@@ -167,10 +218,10 @@ def _enough(s: Sample) -> None:
 
 
 def _axes(s: Sample) -> None:
-    floor_free = any(isinstance(t, Const) and t.amplitude not in s.spec.fixed for t in s.law.terms)
+    floor_free = any(isinstance(t, Const) and t.amplitude in s.unaided for t in s.law.terms)
     powers = [t for t in s.law.terms if not isinstance(t, Const)]
     for term in powers:
-        free = [name for name in term.params() if name not in s.spec.fixed]
+        free = [name for name in term.params() if name in s.unaided]
         values = np.unique(s.columns[term.axis])
         need = (len(free) + floor_free) if free else 1
         if len(values) < need:
@@ -188,7 +239,7 @@ def _axes(s: Sample) -> None:
 def _apart(s: Sample, one: str, other: str) -> None:
     both = {name for t in s.law.terms if t.axis in (one, other) for name in t.params()}
     slope, correlation = direction(s.columns[one], s.columns[other])
-    if abs(correlation) > PROPORTIONAL and len(both - set(s.spec.fixed)) > 2:
+    if abs(correlation) > PROPORTIONAL and len(both & set(s.unaided)) > 2:
         raise PlannerError(
             f"{one} and {other} move together in all {len(s)} runs ({other} proportional to {one}^{slope:.3g}), "
             f"so their effects cannot be told apart: add runs where {one} changes at the same {other}, "

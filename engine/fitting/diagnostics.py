@@ -33,11 +33,17 @@ PULL = {
 def diagnose(s: Sample, found: Estimate) -> tuple[FitWarning, ...]:
     """Every soft problem of a fit, the estimator's own first."""
     values = s.law.values(found.theta)
-    out = [*found.warnings, *_few(s), *_repeats(s), *_failed(found), *_few_refits(found)]
+    out = [*found.warnings, *_left_out(s), *_few(s), *_repeats(s), *_failed(found), *_few_refits(found)]
     if s.law.estimator == "surface":
         out += [*_collinear(s), *_floor(s, values, found.resamples), *_terms(s, values), *_rows(s, found.theta)]
         out += _rounded(s)
     return tuple(out)
+
+
+def _left_out(s: Sample) -> Iterator[FitWarning]:
+    if s.left_out:
+        total = s.left_out + len(s)
+        yield FitWarning("left-out", f"{s.left_out} of {total} runs have weight zero and are left out.")
 
 
 def _few(s: Sample) -> Iterator[FitWarning]:

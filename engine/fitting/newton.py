@@ -26,7 +26,8 @@ def local(p: Problem, theta: Floats, weight: Floats, owner: Ints, loss: Loss) ->
     for at in blocks(b, BLOCK // min(p.n, BLOCK)):
         for rows in blocks(p.n, BLOCK):
             _add(out, at, p, rows, theta[at], p.target(owner[at], rows), weight[owner[at], rows], loss)
-    return _chain(p, theta, out)
+    out = _chain(p, theta, out)
+    return out if p.penalty is None else p.penalty.added(out, theta, owner)
 
 
 def _add(out: Local, at: slice, p: Problem, rows: slice, theta: Floats, y: Floats, weight: Floats, loss: Loss) -> None:

@@ -9,12 +9,13 @@ is that constant, so fixing is a bound like any other.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from engine.fitting.objectives import Objective, objective
+from engine.fitting.penalty import Penalty
 from engine.fitting.spec import FitSpec
 from engine.laws import Law
 from engine.laws.law import Floats
@@ -48,6 +49,7 @@ class Problem:
     low: Floats  # (k + m,)
     high: Floats  # (k + m,)
     objective: Objective
+    penalty: Penalty | None = None
 
     @property
     def k(self) -> int:
@@ -61,6 +63,16 @@ class Problem:
     @property
     def n(self) -> int:
         return self.y.shape[1]
+
+    def of(self, resamples: Ints | slice) -> Problem:
+        """The problem of some resamples, where they have targets or prior means of their own."""
+        y = self.y if len(self.y) == 1 else self.y[resamples]
+        return replace(self, y=y, penalty=self.penalty and self.penalty.of(resamples))
+
+    def rows(self, index: Ints) -> Problem:
+        """The same over some of the runs."""
+        z, shapes, y = self.z[:, index], self.shapes[:, index], self.y[:, index]
+        return replace(self, z=z, shapes=shapes, y=y, weight=self.weight[index])
 
     def target(self, owner: Ints | slice, rows: slice) -> Floats:
         """y of the resamples ``owner`` on some rows: (1 or len(owner), rows)."""

@@ -54,7 +54,7 @@ class Fit:
     """A fitted (or published) law. Arrays follow the order of ``law.params``.
 
     ``theta`` (p,) is the best fit, ``resamples`` (r, p) one refit a row (r = 0 for a published law),
-    ``objective`` the plain sum of the objective over the rows (None for a published law).
+    ``objective`` the plain sum of the objective over the rows, priors not counted (None for a published law).
     """
 
     spec: FitSpec
@@ -85,6 +85,13 @@ class Fit:
     def sign(self) -> float:
         """-1 where a larger ``y`` is better: the law describes sign * y."""
         return -1.0 if self.data.direction == "max" else 1.0
+
+    @property
+    def chi2(self) -> tuple[float, int] | None:
+        """Chi squared and its degrees of freedom, where errors are stated and squares are summed; else None."""
+        squares = self.spec.relative_error is not None and self.spec.objective in ("ols", "ols-log")
+        free = sum(not p.fixed for p in self.parameters)
+        return (self.objective, self.n - free) if squares and self.objective is not None else None
 
     @property
     def hash(self) -> str:

@@ -65,7 +65,7 @@ def refits(
     out = np.full((total, len(p.low)), np.nan)
     for at in blocks(total, MEMORY // p.n):
         weight = p.weight * draw(at.start, at.stop)
-        part = p if len(p.y) == 1 else replace(p, y=p.y[at])
+        part = p.of(at)
         out[at] = _refit(part, replace(g, problem=part), best, weight)
         if progress:
             progress(at.stop / total)
@@ -82,7 +82,7 @@ def _refit(p: Problem, g: cold.Grid, best: Optimum, weight: Floats) -> Floats:
     found, low = _lowest(theta, value)
     split = np.flatnonzero(value.max(axis=1) > low * (1 + SAME) + p.objective.loss.value(np.array(1e-12)) * p.n)
     if split.size and cells.shape[1] > first:
-        own = p if len(p.y) == 1 else replace(p, y=p.y[split])
+        own = p.of(split)
         other, lower = _lowest(*_from(own, cells[split, first:], weight[split], direct))
         better = lower < low[split]
         found[split[better]], low[split[better]] = other[better], lower[better]

@@ -18,7 +18,9 @@ class FitSpec(BaseModel):
 
     ``y`` is "loss" or the column of a metric. ``delta`` is the Huber threshold in units of log loss,
     ``skew`` how much more a run below the law counts than one above it (``asymmetric`` alone).
-    ``fixed`` holds parameters at given values. ``bootstrap`` is the number of refits (0: none), drawn from ``seed``.
+    ``relative_error`` is the error of y over y, a number or the column that holds it for each run: runs weigh by the
+    inverse square of their error. ``fixed`` holds parameters at given values, ``prior`` gives them a Gaussian
+    (mean, sd) each. ``bootstrap`` is the number of refits (0: none), drawn from ``seed``.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -29,6 +31,8 @@ class FitSpec(BaseModel):
     delta: float = Field(default=1e-3, gt=0, allow_inf_nan=False)
     skew: float = Field(default=10.0, gt=0, allow_inf_nan=False)
     fixed: dict[str, float] = Field(default_factory=dict)
+    prior: dict[str, tuple[float, float]] = Field(default_factory=dict)
+    relative_error: float | str | None = None
     bootstrap: int = Field(default=1000, ge=0, le=20_000)
     interval: IntervalName = "bc"
     seed: int = Field(default=0, ge=0, le=2**63 - 1)

@@ -7,6 +7,7 @@ import numpy as np
 from engine.fitting.bootstrap import counts
 from engine.fitting.checks import Sample
 from engine.fitting.estimate import Estimate, Progress
+from engine.fitting.priors import informed, redrawn
 from engine.fitting.problem import Problem, problem
 from engine.fitting.result import FitWarning, empty_resamples
 from engine.fitting.solver import Optimum, best_fit, refits
@@ -17,14 +18,17 @@ MARGIN = 0.01
 
 
 def surface(s: Sample, progress: Progress | None = None) -> Estimate:
-    """The global optimum and one refit a resample (pairs bootstrap over runs)."""
-    p = problem(s.law, s.spec, s.columns, s.y, s.weight)
+    """The global optimum and one refit a resample (pairs bootstrap over runs), under the priors."""
+    p = informed(s, problem(s.law, s.spec, s.columns, s.y, s.weight))
     optimum = best_fit(p)
     resamples = empty_resamples(len(s.law.params))
     if s.spec.bootstrap:
-        found = refits(p, optimum, lambda i, j: counts(len(s), s.spec.seed, i, j), s.spec.bootstrap, progress)
+        found = refits(
+            redrawn(s, p), optimum, lambda i, j: counts(len(s), s.spec.seed, i, j), s.spec.bootstrap, progress
+        )
         resamples = p.external(found)
-    return Estimate(p.external(optimum.theta), optimum.value, resamples, others(s, p, optimum))
+    value = optimum.value - (p.penalty.value(optimum.theta) if p.penalty else 0.0)  # the plain sum over runs
+    return Estimate(p.external(optimum.theta), value, resamples, others(s, p, optimum))
 
 
 def others(s: Sample, p: Problem, optimum: Optimum) -> tuple[FitWarning, ...]:
