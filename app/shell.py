@@ -11,6 +11,8 @@ from starlette.requests import Request
 from starlette.responses import FileResponse, HTMLResponse, Response
 from starlette.routing import Route
 
+from app.components.scripts import script
+
 PAGES = ("", "data", "fit", "explore", "plan")
 STATIC = Path(__file__).parent / "static"
 ICON, LOGO = STATIC / "icon.svg", STATIC / "logo.svg"
@@ -30,18 +32,28 @@ HEAD = """
 NOSCRIPT = "<noscript><p>Isoplan needs JavaScript to draw its pages.</p></noscript>"
 
 
+# Explore's figure needs a library of 4.5 MB: it comes while the browser waits for the server anyway.
+EARLY = f"""
+    <script>
+      (() => {{
+        {script("plotly.js")}
+        window.requestIdleCallback?.(() => plotly().catch(() => undefined));
+      }})();
+    </script>"""
+
+
 @cache
-def html() -> str:
-    """The shell that every page shares."""
+def html(page: str = "") -> str:
+    """The shell of a page."""
     text = (Path(streamlit.__file__).parent / "static" / "index.html").read_text(encoding="utf-8")
     text = re.sub(r'<link\s+rel="(?:shortcut )?icon"[^>]*>', "", text)
     text = re.sub(r"<title>.*?</title>", "<title>Isoplan</title>", text, flags=re.DOTALL)
     text = re.sub(r"<noscript>.*?</noscript>", NOSCRIPT, text, flags=re.DOTALL)
-    return text.replace("<head>", "<head>" + HEAD, 1)
+    return text.replace("<head>", "<head>" + HEAD + (EARLY if page == "explore" else ""), 1)
 
 
-async def _page(_request: Request) -> Response:
-    return HTMLResponse(html(), headers={"Cache-Control": "no-cache"})
+async def _page(request: Request) -> Response:
+    return HTMLResponse(html(request.url.path.strip("/")), headers={"Cache-Control": "no-cache"})
 
 
 async def _icon(_request: Request) -> Response:

@@ -16,7 +16,7 @@ from app.figures.theme import Part, Theme
 from app.figures.words import hover_format, literal, nice_ticks, tick_text
 from engine.schema import Direction, Floats, Runs
 
-MOST_DOTS = 500
+MOST_DOTS = 300
 """Runs drawn behind a law: more of them take longer to draw than a slider may wait."""
 WEBGL_ABOVE = 3_000
 """Dots above which WebGL draws faster than one element a dot."""

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from app.figures import dots, marks
+from app.figures import density, dots, marks
 from app.figures.axes import axis, extent, log_axis, title
 from app.figures.drawing import Drawing
 from app.figures.palette import ACCENT, GREY, PLAN
@@ -17,8 +17,12 @@ from engine.fitting.residuals import Residuals
 from engine.schema import Floats, Ints, Runs
 
 HEIGHT = 560
-MOST_DOTS = 200
-"""Usual runs drawn in each panel, and the largest outliers, at most half as many."""
+MOST_DOTS = 300
+"""Runs from which on panels show how densely the runs lie and not each of them: dots take too long to draw."""
+MOST_RINGED = 40
+"""Outliers ringed, the largest first."""
+CELLS = (60, 40)
+"""Cells of a density along x and y."""
 MOST_NAMES = 8
 BINS = 60
 COLUMNS = ((0.0, 0.295), (0.3525, 0.6475), (0.705, 1.0))
@@ -29,13 +33,13 @@ SHORT = {"N": "<i>N</i> [parameters]", "D": "<i>D</i> [samples]", "C": "<i>C</i>
 def draw(found: Residuals, runs: Runs, y: str = "loss", theme: Theme = WEB) -> Drawing:
     """Residuals of ``runs`` against N, D, C and the law's own value, outliers ringed, and how they are distributed."""
     against = {role: runs[role] for role in ("N", "D", "C") if role in runs} | {"predicted": found.predicted}
-    usual, odd = _shown(found)
+    odd = _ringed_rows(found)
     top = _top(found)
     traces: list[Part] = []
     layout: dict[str, Part] = {}
     for i, (role, x) in enumerate(against.items()):
         layout |= _panel(theme, i, role, x, top, found.log)
-        traces.append(_dots(runs, usual, x, found, i, _usual(theme)))
+        traces.append(_bulk(theme, runs, x, found, i, (-top, top)))
         if odd.size:
             traces.append(_dots(runs, odd, x, found, i, _ringed(theme)))
     if odd.size:
@@ -49,12 +53,10 @@ def draw(found: Residuals, runs: Runs, y: str = "loss", theme: Theme = WEB) -> D
     return Drawing(figure, _alt(found, runs, y, list(against)), "residuals", lambda: _table(found, runs))
 
 
-def _shown(found: Residuals) -> tuple[Ints, Ints]:
-    """Positions of the usual runs that are drawn, always the same, and of the outliers."""
-    usual, odd = np.flatnonzero(~found.outlier), np.flatnonzero(found.outlier)
-    if len(usual) > MOST_DOTS:
-        usual = np.sort(np.random.default_rng(0).choice(usual, MOST_DOTS, replace=False))
-    return usual, odd[np.argsort(-np.abs(found.z[odd]))][: MOST_DOTS // 2]
+def _ringed_rows(found: Residuals) -> Ints:
+    """Positions of the outliers that are ringed, the largest first."""
+    odd = np.flatnonzero(found.outlier)
+    return odd[np.argsort(-np.abs(found.z[odd]))][:MOST_RINGED]
 
 
 def _top(found: Residuals) -> float:
@@ -71,19 +73,27 @@ def _panel(theme: Theme, i: int, role: str, x: Floats, top: float, log: bool) ->
     """The axes of panel ``i``; every y axis follows the first one."""
     row, column = divmod(i, 3)
     low, high = extent(x, positive=role != "predicted")
-    place = {"domain": COLUMNS[column], "anchor": f"y{_number(i)}"}
+    # Margins that fit the labels need no second layout: with nine axes it takes longer than the drawing.
+    place = {"domain": COLUMNS[column], "anchor": f"y{_number(i)}", "automargin": False}
     text = SHORT.get(role, title(role))
     across = log_axis(theme, text, low, high, **place) if low > 0 else axis(theme, text, range=[low, high], **place)
     across["nticks"] = min(across.get("nticks", 6), max(2, round(5 / theme.crowding)))
     up = axis(
         theme, _unit(log) if column == 0 else "", range=[-top, top], domain=ROWS[row], anchor=f"x{_number(i)}",
-        zeroline=True, zerolinecolor=GREY, zerolinewidth=1, showticklabels=column == 0, nticks=6,
+        zeroline=True, zerolinecolor=GREY, zerolinewidth=1, showticklabels=column == 0, nticks=6, automargin=False,
     )  # fmt: skip
     return {f"xaxis{_number(i)}": across, f"yaxis{_number(i)}": up | ({"matches": "y"} if i else {})}
 
 
 def _unit(log: bool) -> str:
     return "ln(run / law)" if log else "run − law"
+
+
+def _bulk(theme: Theme, runs: Runs, x: Floats, found: Residuals, i: int, ends: tuple[float, float]) -> Part:
+    """The runs of a panel: each that is no outlier as a dot, or, where they are many, how densely they all lie."""
+    if len(runs) <= MOST_DOTS:
+        return _dots(runs, np.flatnonzero(~found.outlier), x, found, i, _usual(theme))
+    return density.density(x, found.residual, CELLS, ends, ACCENT) | _axes(i)
 
 
 def _usual(theme: Theme) -> Part:
@@ -96,8 +106,12 @@ def _ringed(theme: Theme) -> Part:
 
 def _dots(runs: Runs, rows: Ints, x: Floats, found: Residuals, i: int, marker: Part) -> Part:
     extra = {"residual": found.residual[rows], "z": found.z[rows]}
-    axes = {"xaxis": f"x{_number(i)}", "yaxis": f"y{_number(i)}"}
-    return dots.dots(runs.take(rows), x[rows], found.residual[rows], extra, marker=marker, **axes)
+    return dots.dots(runs.take(rows), x[rows], found.residual[rows], extra, marker=marker, **_axes(i))
+
+
+def _axes(i: int) -> dict[str, str]:
+    """Where a trace of panel ``i`` is drawn."""
+    return {"xaxis": f"x{_number(i)}", "yaxis": f"y{_number(i)}"}
 
 
 def _names(theme: Theme, runs: Runs, odd: Ints, found: Residuals, x: Floats, top: float) -> Part:
@@ -123,8 +137,7 @@ def _histogram(found: Residuals, i: int) -> Part:
         "marker": {"color": ACCENT, "line": {"width": 0}},
         "opacity": 0.8,
         "hovertemplate": "%{y} runs at %{x:.3~g}<extra></extra>",
-        "xaxis": f"x{_number(i)}",
-        "yaxis": f"y{_number(i)}",
+        **_axes(i),
     }
 
 
@@ -132,9 +145,9 @@ def _histogram_axes(theme: Theme, i: int, found: Residuals, top: float) -> dict[
     """The rest of the last row belongs to the distribution."""
     row, column = divmod(i, 3)
     text = f"{_unit(found.log)} of {len(found.residual):,} runs"
-    place = {"domain": (COLUMNS[column][0], COLUMNS[-1][1]), "anchor": f"y{_number(i)}"}
+    place = {"domain": (COLUMNS[column][0], COLUMNS[-1][1]), "anchor": f"y{_number(i)}", "automargin": False}
     across = axis(theme, text, range=[-top, top], nticks=7, **place)
-    up = axis(theme, "", domain=ROWS[row], anchor=f"x{_number(i)}", showticklabels=False, ticks="")
+    up = axis(theme, "", domain=ROWS[row], anchor=f"x{_number(i)}", showticklabels=False, ticks="", automargin=False)
     return {f"xaxis{_number(i)}": across, f"yaxis{_number(i)}": up}
 
 

@@ -43,8 +43,8 @@ def draw(
     figure = compose(
         theme, HEIGHT, "surface", traces, [_beyond(surface)], clickmode="event+select",
         margin={"t": 34 if theme.width is None else 22},
-        xaxis=log_axis(theme, title("N"), surface.N[0], surface.N[-1], showgrid=False),
-        yaxis=log_axis(theme, title("D"), surface.D[0], surface.D[-1], showgrid=False),
+        xaxis=log_axis(theme, title("N"), surface.N[0], surface.N[-1], showgrid=False, automargin=False),
+        yaxis=log_axis(theme, title("D"), surface.D[0], surface.D[-1], showgrid=False, automargin=False),
     )  # fmt: skip
     return Drawing(figure, _alt(surface, y, runs, plan), "loss-surface", lambda: _table(surface, contours))
 

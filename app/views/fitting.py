@@ -35,7 +35,9 @@ def offered(runs: Runs, y: str) -> tuple[list[Law], list[tuple[Law, str]]]:
         needed = (*law.axes, *(("N", "D", "budget") if law.estimator == "parabola" else ()), y)
         missing = [name for name in dict.fromkeys(needed) if name not in runs]
         if missing:
-            others.append((law, f"{' and '.join(missing)} {'is' if len(missing) == 1 else 'are'} not mapped"))
+            why = [runs.withheld[name].rstrip(".") for name in missing if name in runs.withheld]
+            lack = f"{' and '.join(missing)} {'is' if len(missing) == 1 else 'are'} not mapped"
+            others.append((law, "; ".join([lack, *why])))
         else:
             laws.append(law)
     return laws, others

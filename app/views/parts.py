@@ -57,7 +57,7 @@ def plain(text: str) -> str:
 
 
 CSS = """<style>
-[data-testid="stMainBlockContainer"] { max-width: 1280px; }
+[data-testid="stMainBlockContainer"] { max-width: 1280px; padding-top: 3.5rem; }
 @media (max-width: 1200px) {
   [data-testid="stMainBlockContainer"] { padding-left: 2rem; padding-right: 2rem; }
 }

@@ -56,10 +56,19 @@ def _law(runs: Runs, y: str) -> Law | None:
         )
         return None
     by_key = {law.key: law for law in laws}
+    _say_why(others)
     keep_possible("law", by_key)
     chosen = by_key[st.selectbox("Law", list(by_key), key="law", bind="query-params", help=_help(laws, others))]
     st.caption(f"{chosen.title}  \n${chosen.latex}$")
     return chosen
+
+
+def _say_why(others: list[tuple[Law, str]]) -> None:
+    """Why the law of the link is not the one that is chosen."""
+    asked = st.session_state.get("law") or st.query_params.get("law")
+    for law, why in others:
+        if law.key == asked:
+            st.info(f"{law.key} cannot read this table: {plain(why)}.", icon=":material/info:")
 
 
 def _help(laws: list[Law], others: list[tuple[Law, str]]) -> str:

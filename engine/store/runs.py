@@ -230,7 +230,10 @@ def _duplicates(runs: Runs) -> list[str]:
     """A note when rows repeat another one in every value."""
     _, sizes = _groups(len(runs), runs.values.values(), [x for role, x in runs.labels.items() if role != "run"])
     extra = len(runs) - len(sizes)
-    return [f"{_rows(extra)} repeat another row in every mapped column; each counts as a run."] if extra else []
+    if not extra:
+        return []
+    repeat = "repeats" if extra == 1 else "repeat"
+    return [f"{_rows(extra)} {repeat} another row in every mapped column; each counts as a run."]
 
 
 def _left_out(count: int, why: str) -> str:

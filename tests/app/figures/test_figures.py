@@ -119,14 +119,16 @@ class TestResiduals:
         predicted = fit.predict({"N": runs["N"], "D": runs["D"]})
         assert residuals.draw(compare(predicted, predicted, True), runs).figure.layout.yaxis.range == (-1.0, 1.0)
 
-    def test_many_runs_are_thinned_but_outliers_stay(self, fit: Fit, runs: Runs) -> None:
+    def test_many_runs_are_drawn_as_densities_that_count_them_all(self, fit: Fit, runs: Runs) -> None:
         many = runs.take(np.tile(np.arange(54), 100))
         y = many["loss"].copy()
         y[4321] *= 2
         predicted = fit.predict({"N": many["N"], "D": many["D"]})
-        usual, odd = residuals._shown(compare(predicted, y, True))
-        assert len(usual) == residuals.MOST_DOTS
-        assert 4321 in odd
+        drawing = residuals.draw(compare(predicted, y, True), many)
+        dense = [t for t in drawing.figure.data if t.type == "heatmap"]
+        assert [int(np.sum(t.customdata)) for t in dense] == [5400] * 4
+        assert np.nanmax(dense[0].z) == pytest.approx(np.log10(np.max(dense[0].customdata)))
+        assert [row[0] for row in traces(drawing, name="runs")[0].customdata] == [many.ids[4321]]
 
 
 class TestResamples:
