@@ -29,6 +29,7 @@ from app.bundled import load_bundled
 from app.errors import show_error
 from app.guard import LOCAL_HOSTS, Guard
 from engine.errors import PlannerError
+from engine.fitting import kernels
 from engine.store.database import open_workspace
 from engine.store.uploads import MAX_UPLOAD_BYTES
 
@@ -136,6 +137,7 @@ def _lifespan(
                 failure.append(error)
                 raise
             log.info("workspace %s opened at %s", folder, settings.url)
+            kernels.warm_up()
             gc.freeze()  # what the start made stays: collections look only at what came after it
             stack.callback(gc.unfreeze)
             _announce(start, settings.url, folder)

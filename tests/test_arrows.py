@@ -153,13 +153,13 @@ def test_streamlit_does_not_find_pages_of_its_own() -> None:
     assert not (ROOT / "app" / "pages").exists()
 
 
-def test_the_terminal_loads_neither_streamlit_nor_torch() -> None:
+def test_the_terminal_loads_neither_streamlit_nor_torch_nor_numba() -> None:
     code = (
         "import sys, importlib\n"
         "from app.cli import COMMANDS\n"
         "for name, module in COMMANDS.items():\n"
         "    importlib.import_module(module)\n"
-        "print(sorted({'streamlit', 'torch', 'plotly'} & set(sys.modules)))"
+        "print(sorted({'streamlit', 'torch', 'plotly', 'numba'} & set(sys.modules)))"
     )
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"

@@ -5,6 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from engine.fitting import kernels
+from engine.fitting.engine import NUMPY
+
 Floats = NDArray[np.float64]
 
 
@@ -12,13 +15,11 @@ def counts(n: int, seed: int, start: int, stop: int, strata: NDArray[np.int64] |
     """How often each of ``n`` runs is drawn in resamples ``start`` to ``stop``: shape (stop - start, n).
 
     Pairs bootstrap: n draws with replacement (Efron 1979); with ``strata`` (n,) as many draws within each stratum as
-    it has runs. Resample i depends on (seed, i) alone (a Philox stream keyed by both), so that blocks, threads, page
-    and terminal give the same digits.
+    it has runs. Resample i depends on (seed, i) alone (stream i of ``philox``), so that blocks, threads, page and
+    terminal give the same digits, and so do numpy and the compiled kernels.
     """
-    groups = [np.arange(n)] if strata is None else [np.flatnonzero(strata == s) for s in np.unique(strata)]
-    out = np.empty((stop - start, n))
-    for row, i in zip(out, range(start, stop), strict=True):
-        random = np.random.Generator(np.random.Philox(key=np.array([seed, i], np.uint64)))
-        for group in groups:
-            row[group] = np.bincount(random.integers(0, len(group), len(group)), minlength=len(group))
-    return out
+    group = np.zeros(n, np.int64) if strata is None else np.unique(strata, return_inverse=True)[1]
+    sizes = np.bincount(group, minlength=1)
+    size, first = np.repeat(sizes, sizes), np.repeat(np.cumsum(sizes) - sizes, sizes)
+    engine = kernels.compiled(0) or NUMPY
+    return engine.draw(seed, start, stop, size, first, np.argsort(group, kind="stable"))

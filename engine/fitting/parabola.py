@@ -20,13 +20,15 @@ from engine.fitting.linear import solve_definite
 from engine.fitting.objectives import Objective, objective
 from engine.fitting.problem import Ints, blocks, problem
 from engine.fitting.result import FitWarning
-from engine.fitting.solver import MEMORY, best_fit, refits
+from engine.fitting.solver import best_fit, refits
 from engine.fitting.spec import FitSpec
 from engine.laws.law import Floats
 from engine.schema import Role, Runs
 
 Bools = NDArray[np.bool_]
 REWEIGHTINGS = 100
+MEMORY = 1_000_000
+"""Elements (resamples x runs) of weights held at once."""
 FREE_FLOOR = 4
 """Budgets from which on the floor of the loss along the minima is fitted; with fewer it is zero."""
 

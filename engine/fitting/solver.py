@@ -12,11 +12,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from engine.fitting import cold
+from engine.fitting import cold, kernels
+from engine.fitting.engine import NUMPY, Engine
 from engine.fitting.estimate import Progress
-from engine.fitting.newton import refine
 from engine.fitting.objectives import Loss
-from engine.fitting.problem import Problem, blocks
+from engine.fitting.problem import BLOCK, Problem, blocks
+from engine.fitting.threads import over_blocks
 from engine.laws.law import Floats
 
 CENTRAL_STARTS, CENTRAL_FEWER = 12, 4
@@ -27,8 +28,8 @@ SKIPPED = 2
 """Softer losses that a start from a cell skips: without them starts end in more places, the best among them."""
 SAME = 1e-6
 """Two objectives closer than this (relative) are the same optimum."""
-MEMORY = 1_000_000
-"""Elements (resamples x runs) of weights held at once."""
+AT_ONCE = 256
+"""Resamples in a block at most; never a matter of threads, on which no digit may depend."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,10 +45,12 @@ class Optimum:
 
 def best_fit(p: Problem) -> Optimum:
     """The global optimum from a cold start."""
-    weight = p.weight[None]
-    theta = cold.starts(cold.grid(p), weight, CENTRAL_STARTS if p.n < MANY else CENTRAL_FEWER)[0]
+    weight, engine = p.weight[None], _engine(p)
+    theta = engine.starts(cold.grid(p), weight, CENTRAL_STARTS if p.n < MANY else CENTRAL_FEWER)[0]
     ladder = p.objective.loss.softer(_spread(p, theta[0]))
-    starts, values = _joined(_from(p, theta[None, :2], weight, ladder), _from(p, theta[None], weight, ladder[SKIPPED:]))
+    starts, values = _joined(
+        _from(engine, p, theta[None, :2], weight, ladder), _from(engine, p, theta[None], weight, ladder[SKIPPED:])
+    )
     theta, value = starts[0], values[0]
     order = np.argsort(value, kind="stable")
     theta, value = theta[order], value[order]
@@ -61,29 +64,38 @@ def refits(
 
     ``draw(start, stop)`` gives the counts (stop - start, n) of those resamples.
     """
+    engine = _engine(p, total)
     g = cold.grid(p)
     out = np.full((total, len(p.low)), np.nan)
-    for at in blocks(total, MEMORY // p.n):
+
+    def block(at: slice) -> None:
         weight = p.weight * draw(at.start, at.stop)
         part = p.of(at)
-        out[at] = _refit(part, replace(g, problem=part), best, weight)
-        if progress:
-            progress(at.stop / total)
+        out[at] = _refit(engine, part, replace(g, problem=part), best, weight)
+
+    over_blocks(block, blocks(total, min(BLOCK // p.n, AT_ONCE)), total, progress)
     return out
 
 
-def _refit(p: Problem, g: cold.Grid, best: Optimum, weight: Floats) -> Floats:
+def _engine(p: Problem, resamples: int = 0) -> Engine:
+    """What does the work: the kernels if they are there; they know no priors."""
+    return (kernels.compiled(p.n * resamples) if p.penalty is None else None) or NUMPY
+
+
+def _refit(engine: Engine, p: Problem, g: cold.Grid, best: Optimum, weight: Floats) -> Floats:
     """The optimum (r, q) of each resample of a block."""
     first = FIRST_STARTS if p.n < MANY else FEWER_STARTS
     direct = best.ladder[SKIPPED:]
-    cells = cold.starts(g, weight, first + MORE_STARTS)
+    cells = engine.starts(g, weight, first + MORE_STARTS)
     warm = np.broadcast_to(best.theta, (len(cells), 1, cells.shape[2]))
-    theta, value = _joined(_from(p, warm, weight, best.ladder), _from(p, cells[:, :first], weight, direct))
+    theta, value = _joined(
+        _from(engine, p, warm, weight, best.ladder), _from(engine, p, cells[:, :first], weight, direct)
+    )
     found, low = _lowest(theta, value)
     split = np.flatnonzero(value.max(axis=1) > low * (1 + SAME) + p.objective.loss.value(np.array(1e-12)) * p.n)
     if split.size and cells.shape[1] > first:
         own = p.of(split)
-        other, lower = _lowest(*_from(own, cells[split, first:], weight[split], direct))
+        other, lower = _lowest(*_from(engine, own, cells[split, first:], weight[split], direct))
         better = lower < low[split]
         found[split[better]], low[split[better]] = other[better], lower[better]
     return np.where(np.isfinite(low)[:, None], found, np.nan)
@@ -99,14 +111,14 @@ def _joined(one: tuple[Floats, Floats], other: tuple[Floats, Floats]) -> tuple[F
     return np.concatenate([one[0], other[0]], axis=1), np.concatenate([one[1], other[1]], axis=1)
 
 
-def _from(p: Problem, theta: Floats, weight: Floats, ladder: tuple[Loss, ...]) -> tuple[Floats, Floats]:
+def _from(engine: Engine, p: Problem, theta: Floats, weight: Floats, ladder: tuple[Loss, ...]) -> tuple[Floats, Floats]:
     """Local minima (r, s, q) and objectives (r, s) from s starts of each of r resamples."""
     r, s, q = theta.shape
     owner = np.repeat(np.arange(r), s)
     flat = theta.reshape(r * s, q)
     for loss in ladder:
-        flat, _ = refine(p, flat, weight, owner, loss)
-    flat, value = refine(p, flat, weight, owner, p.objective.loss)
+        flat, _ = engine.refine(p, flat, weight, owner, loss)
+    flat, value = engine.refine(p, flat, weight, owner, p.objective.loss)
     return flat.reshape(r, s, q), np.where(np.isfinite(value), value, np.inf).reshape(r, s)
 
 

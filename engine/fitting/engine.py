@@ -1,0 +1,23 @@
+"""The steps of a fit that take its time; numpy does them, or compiled kernels that give the same optima."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from engine.fitting import cold, newton, philox
+from engine.fitting.objectives import Loss
+from engine.fitting.problem import Ints, Problem
+from engine.laws.law import Floats
+
+
+@dataclass(frozen=True)
+class Engine:
+    """``draw`` as ``philox.draw``, ``starts`` as ``cold.starts``, ``refine`` as ``newton.refine``."""
+
+    draw: Callable[[int, int, int, Ints, Ints, Ints], Floats]
+    starts: Callable[[cold.Grid, Floats, int], Floats]
+    refine: Callable[[Problem, Floats, Floats, Ints, Loss], tuple[Floats, Floats]]
+
+
+NUMPY = Engine(philox.draw, cold.starts, newton.refine)

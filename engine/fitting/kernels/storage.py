@@ -1,0 +1,83 @@
+"""Where compiled kernels are kept: the user's cache folder, never the package.
+
+The folder's name is a hash of our sources, of the compiler's version and of the processor, so a new version or another
+machine on the same home compiles anew and nothing stale is ever read.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import platform
+import sys
+import tempfile
+from collections.abc import Iterator
+from functools import cache
+from importlib.metadata import version
+from pathlib import Path
+
+DONE = "complete"
+
+
+@cache
+def folder() -> Path | None:
+    """The folder for this user, version and machine; None where none can be written."""
+    for home in _homes():
+        found = home / f"kernels-{_version()}"
+        if _writable(found):
+            return found
+    return None
+
+
+def is_complete() -> bool:
+    """Whether every kernel lies compiled in the folder."""
+    found = folder()
+    return found is not None and (found / DONE).exists()
+
+
+def complete(where: Path) -> None:
+    """Mark that every kernel lies compiled in ``where``."""
+    (where / DONE).touch()
+
+
+def _homes() -> Iterator[Path]:
+    given = os.environ.get("XDG_CACHE_HOME", "")
+    if given and Path(given).is_absolute():
+        yield Path(given) / "isoplan"
+    home = os.environ.get("HOME") or os.environ.get("USERPROFILE")
+    if home and Path(home).is_dir():
+        yield (
+            Path(home) / {"darwin": "Library/Caches", "win32": "AppData/Local"}.get(sys.platform, ".cache") / "isoplan"
+        )
+    own = Path(tempfile.gettempdir()) / f"isoplan-cache-{os.getuid() if hasattr(os, 'getuid') else 'user'}"
+    if _ours(own):
+        yield own
+
+
+def _ours(own: Path) -> bool:
+    """Whether a folder in a place that everybody writes to is this user's alone: what lies in it will be executed."""
+    try:
+        own.mkdir(mode=0o700, exist_ok=True)
+        state = own.lstat()
+    except OSError:
+        return False
+    return not hasattr(os, "getuid") or (state.st_uid == os.getuid() and not state.st_mode & 0o022 and own.is_dir())
+
+
+def _writable(where: Path) -> bool:
+    try:
+        where.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=where):
+            return True
+    except OSError:
+        return False
+
+
+@cache
+def _version() -> str:
+    sources = b"".join(p.read_bytes() for p in sorted(Path(__file__).parent.glob("*.py")))
+    cpu = Path("/proc/cpuinfo")
+    lines = cpu.read_text().splitlines() if cpu.exists() else [platform.processor()]
+    about = [version("numba"), version("llvmlite"), sys.version, platform.machine()]
+    about += sorted({line for line in lines if line.startswith(("model name", "flags", "Features"))})
+    return hashlib.sha256(sources + "|".join(about).encode()).hexdigest()[:12]

@@ -1,0 +1,51 @@
+"""Random numbers by name: word j of stream i under a seed, without a state.
+
+Philox4x32-10 (Salmon et al. 2011, SC '11, "Parallel random numbers: as easy as 1, 2, 3"): ten rounds of multiplication
+turn a counter and a key into four words. The key is the seed, the counter holds j / 4 and i, so numpy and compiled
+kernels draw the same digits in any order.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+Words = NDArray[np.uint64]
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+ROUNDS = 10
+MULTIPLY = (0xD2511F53, 0xCD9E8D57)
+BUMP = (0x9E3779B9, 0xBB67AE85)
+LOW = 0xFFFFFFFF
+
+
+def philox(counter: Words, key: tuple[int, int]) -> Words:
+    """Four words of 32 bits (4, ...) for a counter of four words (4, ...) and a key of two."""
+    a, b, c, d = counter
+    low, half = np.uint64(LOW), np.uint64(32)
+    for r in range(ROUNDS):
+        one, other = (np.uint64((k + r * bump) & LOW) for k, bump in zip(key, BUMP, strict=True))
+        first, second = np.uint64(MULTIPLY[0]) * a, np.uint64(MULTIPLY[1]) * c
+        a, b, c, d = (second >> half) ^ b ^ one, second & low, (first >> half) ^ d ^ other, first & low
+    return np.stack([a, b, c, d])
+
+
+def words(seed: int, start: int, stop: int, count: int) -> Words:
+    """The first ``count`` words of streams ``start`` to ``stop``: shape (stop - start, count)."""
+    stream = np.arange(start, stop, dtype=np.uint64)[:, None]
+    block = np.arange(-(-count // 4), dtype=np.uint64)[None]
+    counter = np.broadcast_arrays(block, stream & np.uint64(LOW), stream >> np.uint64(32), np.uint64(0))
+    found = philox(np.stack(counter), (seed & LOW, seed >> 32))
+    return np.moveaxis(found, 0, -1).reshape(stop - start, -1)[:, :count]
+
+
+def draw(seed: int, start: int, stop: int, size: Ints, first: Ints, order: Ints) -> Floats:
+    """How often each of n runs is drawn in resamples ``start`` to ``stop``: shape (stop - start, n).
+
+    Draw j picks one of ``order[first[j] : first[j] + size[j]]``. Of 2^32 words each run gets its share to within one.
+    """
+    total, n = stop - start, len(order)
+    pick = order[first + ((words(seed, start, stop, len(size)) * size.astype(np.uint64)) >> np.uint64(32)).astype(int)]
+    place = pick + n * np.arange(total)[:, None]
+    return np.bincount(place.ravel(), minlength=total * n).reshape(total, n).astype(float)

@@ -1,0 +1,181 @@
+"""The compiled kernels against numpy: elementary functions, draws, starts, minima, whole fits."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from engine.fitting import FitSpec, fit, kernels, philox, solver, threads
+from engine.fitting.bootstrap import counts
+from engine.fitting.checks import sample
+from engine.fitting.cold import grid
+from engine.fitting.engine import NUMPY, Engine
+from engine.fitting.problem import Problem, problem
+from engine.schema import Runs
+from tests.engine.fitting.tables import make_runs, surface
+
+
+@pytest.fixture(scope="module")
+def compiled() -> Engine:
+    """The kernels; from the cache in half a second, else compiled in ten."""
+    kernels.load()
+    found = kernels.compiled(0)
+    assert found is not None
+    return found
+
+
+@pytest.fixture
+def numpy_alone(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Fits as before the kernels are warm."""
+    with monkeypatch.context() as patch:
+        patch.setattr(kernels, "compiled", lambda work: None)
+        yield
+
+
+def problem_of(spec: FitSpec, runs: Runs) -> Problem:
+    s = sample(spec, runs)
+    return problem(s.law, s.spec, s.columns, s.y, s.weight)
+
+
+def one_axis(n: int, seed: int = 0) -> Runs:
+    x = np.geomspace(1e4, 1e9, n)
+    noise = np.exp(0.01 * np.random.default_rng(seed).normal(size=n))
+    return make_runs({"D": x, "loss": (0.4 + (2e5 / x) ** 0.45) * noise})
+
+
+def test_philox_gives_the_published_words() -> None:
+    """Known answers of philox4x32-10 in Random123's kat_vectors (Salmon et al. 2011)."""
+    ones = 0xFFFFFFFF
+    known = [
+        ((0, 0, 0, 0), (0, 0), (0x6627E8D5, 0xE169C58D, 0xBC57AC4C, 0x9B00DBD8)),
+        ((ones,) * 4, (ones,) * 2, (0x408F276D, 0x41C83B0E, 0xA20BC7C6, 0x6D5451FD)),
+        (
+            (0x243F6A88, 0x85A308D3, 0x13198A2E, 0x03707344),
+            (0xA4093822, 0x299F31D0),
+            (0xD16CFE09, 0x94FDCCEB, 0x5001E420, 0x24126EA1),
+        ),
+    ]
+    for counter, key, words in known:
+        assert tuple(philox.philox(np.array(counter, np.uint64), key)) == words
+
+
+def test_draws_are_even(compiled: Engine) -> None:
+    drawn = counts(50, 1, 0, 20_000)
+    assert drawn.sum(axis=1).min() == drawn.sum(axis=1).max() == 50
+    assert drawn.mean(axis=0) == pytest.approx(np.ones(50), abs=5 / np.sqrt(20_000))  # five standard errors
+    assert drawn.var(axis=0) == pytest.approx(np.full(50, 1 - 1 / 50), rel=0.06)
+
+
+@settings(max_examples=30)
+@given(st.integers(0, 2**63 - 1), st.integers(0, 2**40), st.integers(1, 60), st.integers(1, 5))
+def test_numpy_and_the_kernel_draw_the_same_runs(seed: int, start: int, n: int, groups: int) -> None:
+    kernels.load()
+    compiled = kernels.compiled(0)
+    assert compiled is not None
+    group = np.sort(np.arange(n) % groups)
+    sizes = np.bincount(group)
+    size, first = np.repeat(sizes, sizes), np.repeat(np.cumsum(sizes) - sizes, sizes)
+    order = np.random.default_rng(n).permutation(n)
+    one = NUMPY.draw(seed, start, start + 3, size, first, order)
+    assert np.array_equal(one, compiled.draw(seed, start, start + 3, size, first, order))
+
+
+def test_exp_and_log_are_exact_to_rounding(compiled: Engine) -> None:
+    from engine.fitting.kernels.elementary import exp, log
+
+    x = np.r_[np.linspace(-700, 700, 1001), np.linspace(-1e-3, 1e-3, 101), 0.0]
+    assert np.array([exp(v) for v in x]) == pytest.approx(np.exp(x), rel=4e-16)
+    y = np.r_[np.geomspace(1e-300, 1e300, 1001), np.linspace(0.5, 2, 301)]
+    assert np.array([log(v) for v in y]) == pytest.approx(np.log(y), rel=4e-16, abs=1e-18)
+    assert (exp(-1e9), exp(1e9)) == pytest.approx((np.exp(-708.0), np.exp(708.0)), rel=1e-12)
+
+
+CASES = {
+    "huber-log": (FitSpec(), make_runs(surface(60, 0.02))),
+    "ols": (FitSpec(objective="ols"), make_runs(surface(60, 0.02))),
+    "ols-log": (FitSpec(objective="ols-log"), make_runs(surface(60, 0.02))),
+    "lad": (FitSpec(objective="lad"), make_runs(surface(60, 0.02))),
+    "asymmetric": (FitSpec(objective="asymmetric", skew=7.0), make_runs(surface(60, 0.02))),
+    "fixed": (FitSpec(fixed={"E": 1.7, "beta": 0.4}), make_runs(surface(60, 0.02))),
+    "fixed amplitude": (FitSpec(fixed={"A": 480.0}), make_runs(surface(60, 0.02))),
+    "no floor": (
+        FitSpec(),
+        make_runs(surface(40, 0.02, truth={"E": 0.0, "A": 480, "B": 2100, "alpha": 0.35, "beta": 0.37})),
+    ),
+    "one axis": (FitSpec(law="power", axis="D"), one_axis(12)),
+    "weights": (FitSpec(), make_runs({**surface(40, 0.02), "weight": np.linspace(0.5, 2, 40)})),
+    "signed": (FitSpec(objective="ols"), make_runs({k: v - 2.2 * (k == "loss") for k, v in surface(60, 0.02).items()})),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_starts_and_minima_agree_with_numpy(name: str, compiled: Engine) -> None:
+    p = problem_of(*CASES[name])
+    weight = p.weight * counts(p.n, 3, 0, 12)
+    starts = [engine.starts(grid(p), weight, 6) for engine in (NUMPY, compiled)]
+    assert starts[1] == pytest.approx(starts[0], rel=1e-8)
+    owner = np.repeat(np.arange(12), 6)
+    for loss in (p.objective.loss, *p.objective.loss.softer(0.02)[:1]):
+        minima = [e.refine(p, starts[0].reshape(72, -1), weight, owner, loss) for e in (NUMPY, compiled)]
+        best = [value.reshape(12, 6).min(axis=1) for _, value in minima]
+        assert best[1] == pytest.approx(best[0], rel=1e-9)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_every_refit_reaches_the_objective_that_numpy_reaches(
+    name: str, compiled: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    p = problem_of(*CASES[name])
+    drawn = counts(p.n, 0, 0, 40)
+    found = []
+    for engine in (None, compiled):
+        monkeypatch.setattr(kernels, "compiled", lambda work, engine=engine: engine)
+        theta = solver.refits(p, solver.best_fit(p), lambda i, j: drawn[i:j], 40)
+        r = p.residual(solver.predict(p, theta), p.y)
+        found.append((p.weight * drawn * p.objective.loss.value(r)).sum(axis=1))
+    assert found[1] == pytest.approx(found[0], rel=1e-9)
+
+
+def test_targets_of_their_own(compiled: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One design, many tables: y (r, n)."""
+    p = problem_of(FitSpec(), make_runs(surface(40, 0.02)))
+    many = np.stack(
+        [surface(40, 0.0)["loss"] * np.exp(0.02 * np.random.default_rng(i).normal(size=40)) for i in range(9)]
+    )
+    tables = problem(p.law, FitSpec(), {k: v for k, v in surface(40).items() if k != "loss"}, many, np.ones(40))
+    once: Any = lambda i, j: np.ones((j - i, 40))  # noqa: E731
+    theta = solver.refits(tables, solver.best_fit(p), once, 9)
+    monkeypatch.setattr(kernels, "compiled", lambda work: None)
+    assert theta == pytest.approx(solver.refits(tables, solver.best_fit(p), once, 9), rel=1e-5)
+    for i in range(9):
+        alone = fit(FitSpec(bootstrap=0), make_runs({**surface(40), "loss": many[i]}))
+        assert tables.external(theta[i]) == pytest.approx(alone.theta, rel=1e-5)
+
+
+@pytest.mark.parametrize("warm", [True, False])
+def test_the_number_of_threads_changes_no_digit(warm: bool, compiled: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kernels, "compiled", lambda work: compiled if warm else None)
+    monkeypatch.setattr(solver, "AT_ONCE", 8)
+    runs, found = make_runs(surface(40, 0.02)), []
+    for workers in (1, 2, 16):
+        with ThreadPoolExecutor(workers) as pool:
+            monkeypatch.setattr(threads, "pool", lambda pool=pool: pool)
+            found.append(fit(FitSpec(bootstrap=60), runs).resamples)
+    assert np.array_equal(found[0], found[1])
+    assert np.array_equal(found[0], found[2])
+
+
+def test_a_stop_is_heard_between_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(solver, "AT_ONCE", 4)
+
+    def stop(share: float) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        fit(FitSpec(bootstrap=200), make_runs(surface(40, 0.02)), progress=stop)
