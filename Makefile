@@ -12,7 +12,7 @@ run: $(VENV)/run.stamp
 	@$(BIN)/isoplan app $(ARGS)
 
 test: check browser
-	$(BIN)/python -m pytest -rs $(ARGS)
+	$(BIN)/python -m pytest -rs -n logical --maxprocesses 8 --dist loadfile $(ARGS)
 
 check: $(VENV)/dev.stamp
 	$(BIN)/ruff check .
