@@ -1,8 +1,9 @@
 """One solver for all laws: fits with intervals, diagnostics and warnings."""
 
-from engine.fitting.cards import read_fit, to_json
+from engine.fitting.cards import groups_to_json, read_fit, to_json
 from engine.fitting.comparison import Comparison, compare
 from engine.fitting.derived import derived
+from engine.fitting.groups import GroupedFit, fit_groups
 from engine.fitting.intervals import band, interval
 from engine.fitting.parabola import Parabola, parabolas, power_through
 from engine.fitting.parabola_bias import ParabolaBias, parabola_bias
@@ -19,6 +20,7 @@ __all__ = [
     "FitData",
     "FitSpec",
     "FitWarning",
+    "GroupedFit",
     "Parabola",
     "ParabolaBias",
     "Parameter",
@@ -30,6 +32,8 @@ __all__ = [
     "compare",
     "derived",
     "fit",
+    "fit_groups",
+    "groups_to_json",
     "interval",
     "parabola_bias",
     "parabolas",

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any, Literal
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -13,6 +14,9 @@ from engine.costs import compute_rule
 from engine.errors import PlannerError
 from engine.fitting.result import Fit, FitData, FitWarning, Interval, Parameter, empty_resamples
 from engine.fitting.spec import FitSpec
+
+if TYPE_CHECKING:
+    from engine.fitting.groups import GroupedFit
 
 SCHEMA = 1
 Json = dict[str, Any]
@@ -43,6 +47,7 @@ class _Data(_Shape):
     ranges: dict[str, Interval] = Field(default_factory=dict)
     snapshot: str = ""
     where: str = ""
+    group: str = ""
     direction: Literal["min", "max"] = "min"
 
 
@@ -55,6 +60,15 @@ class _Compute(_Shape):
 class _Warning(_Shape):
     code: str
     text: str
+
+
+class _Group(_Shape):
+    """What one of several groups that were fitted together has of its own."""
+
+    n: int = Field(ge=0)
+    objective: float | None = None
+    data: _Data = Field(default_factory=_Data)
+    warnings: list[_Warning] = Field(default_factory=list)
 
 
 class _Card(_Shape):
@@ -70,6 +84,7 @@ class _Card(_Shape):
     compute: _Compute = Field(default_factory=_Compute)
     warnings: list[_Warning] = Field(default_factory=list)
     spec: dict[str, Any] = Field(default_factory=dict)
+    groups: dict[str, _Group] = Field(default_factory=dict)
 
 
 def ends(interval: Interval | None) -> list[float | None] | None:
@@ -84,6 +99,24 @@ def finite(x: float | None) -> float | None:
 
 def to_json(fit: Fit) -> Json:
     """The object that ``fit --json`` prints and that ``plan`` reads (design: the terminal and its JSON)."""
+    return {**_shared_json(fit), "data": _data_json(fit.data), "compute": fit.compute.to_json()}
+
+
+def groups_to_json(found: GroupedFit) -> Json:
+    """The same of a fit of several groups: what differs between them stands under ``groups``.
+
+    ``parameters`` holds shared ones once and the others as ``alpha[group]``; ``data`` is the first group's.
+    """
+    first = next(iter(found.fits.values()))
+    groups = {
+        g: {"n": f.n, "objective": finite(f.objective), "data": _data_json(f.data), "warnings": _warnings(f.warnings)}
+        for g, f in found.fits.items()
+    }
+    data = _data_json(replace(first.data, group=""))
+    return {**_shared_json(found), "data": data, "compute": first.compute.to_json(), "groups": groups}
+
+
+def _shared_json(fit: Fit | GroupedFit) -> Json:
     return {
         "schema": SCHEMA,
         "law": fit.spec.law,
@@ -94,19 +127,26 @@ def to_json(fit: Fit) -> Json:
             for p in fit.parameters
         },
         "resamples": fit.resamples.tolist(),
-        "data": {
-            "source": fit.data.source,
-            "sha256": fit.data.sha256,
-            "roles": dict(fit.data.roles),
-            "ranges": {k: list(v) for k, v in fit.data.ranges.items()},
-            "snapshot": fit.data.snapshot,
-            "where": fit.data.where,
-            "direction": fit.data.direction,
-        },
-        "compute": fit.compute.to_json(),
-        "warnings": [{"code": w.code, "text": w.text} for w in fit.warnings],
+        "warnings": _warnings(fit.warnings),
         "spec": fit.spec.model_dump(mode="json"),
     }
+
+
+def _data_json(data: FitData) -> Json:
+    return {
+        "source": data.source,
+        "sha256": data.sha256,
+        "roles": dict(data.roles),
+        "ranges": {k: list(v) for k, v in data.ranges.items()},
+        "snapshot": data.snapshot,
+        "where": data.where,
+        "group": data.group,
+        "direction": data.direction,
+    }
+
+
+def _warnings(warnings: tuple[FitWarning, ...]) -> list[dict[str, str]]:
+    return [{"code": w.code, "text": w.text} for w in warnings]
 
 
 def _interval(raw: Ends | None) -> Interval | None:
@@ -141,8 +181,35 @@ def _resamples(card: _Card, p: int) -> np.ndarray[tuple[int, int], np.dtype[np.f
     return np.array(card.resamples, float).reshape(-1, p) if card.resamples else empty_resamples(p)
 
 
-def read_fit(raw: Mapping[str, Any]) -> Fit:
-    """The fit in a JSON object; raises PlannerError that names the field which is missing or wrong."""
+def _of_group(card: _Card, spec: FitSpec, group: str) -> _Card:
+    """The card of one group: its own parameters and what it shares, under the names of the law."""
+    if not card.groups and not group:
+        return card
+    if group not in card.groups:
+        if not card.groups:
+            raise PlannerError(f"The fit holds no groups, so none is called {group!r}: leave the group out.")
+        what = f"no group {group!r}" if group else "several groups"
+        raise PlannerError(f"The fit holds {what}: choose one of {', '.join(card.groups)} (--group in the terminal).")
+    every, own = list(card.parameters), card.groups[group]
+    named = {name: key for name in spec.find_law().names for key in (name, f"{name}[{group}]") if key in every}
+    columns = [every.index(key) for key in named.values()]
+    return card.model_copy(
+        update={
+            "n": own.n,
+            "objective": _Objective(value=own.objective),
+            "parameters": {name: card.parameters[key] for name, key in named.items()},
+            "resamples": _resamples(card, len(every))[:, columns].tolist(),
+            "data": own.data,
+            "warnings": own.warnings,
+        }
+    )
+
+
+def read_fit(raw: Mapping[str, Any], group: str = "") -> Fit:
+    """The fit in a JSON object, of one group where it holds several.
+
+    Raises PlannerError that names the field which is missing or wrong.
+    """
     if isinstance(version := raw.get("schema"), int) and version != SCHEMA:
         raise PlannerError(f"The fit has schema {version}, this version reads schema {SCHEMA}.")
     try:
@@ -152,6 +219,7 @@ def read_fit(raw: Mapping[str, Any]) -> Fit:
         first = error.errors()[0]
         where = ".".join(str(x) for x in first["loc"]) or "the object"
         raise PlannerError(f"This is not a fit that Isoplan wrote: {where}: {first['msg']}.") from error
+    card = _of_group(card, spec, group)
     parameters = _parameters(card, spec)
     return Fit(
         spec=spec,

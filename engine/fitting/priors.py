@@ -13,6 +13,7 @@ spreads as the prior does.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -24,25 +25,33 @@ from engine.fitting.objectives import Loss
 from engine.fitting.penalty import Penalty
 from engine.fitting.problem import Problem
 from engine.fitting.solver import best_fit
+from engine.fitting.spec import FitSpec
 from engine.laws.law import Floats
+
+Priors = Mapping[str, tuple[float, float]]
+"""Mean and standard deviation by parameter."""
 
 
 def informed(s: Sample, p: Problem) -> Problem:
     """``p`` with the priors of the sample's specification, which may be none."""
     if not s.spec.prior:
         return p
-    names = list(s.spec.prior)
-    mean, sd = np.array([s.spec.prior[name] for name in names], float).T
-    place = np.array([s.law.names.index(name) for name in names])
-    return replace(p, penalty=Penalty(place, mean[None], noise(s, p) / (2 * sd**2), p.external))
+    return posed(p, s.spec.prior, noise(s.spec, p, lambda: best_fit(p).value / (p.n - len(s.free))))
 
 
-def redrawn(s: Sample, p: Problem) -> Problem:
-    """``p`` with the prior means of its resamples: resample i depends on (seed, i) alone."""
+def posed(p: Problem, prior: Priors, noise: float) -> Problem:
+    """``p`` with Gaussian priors, in a noise of scale ``noise``."""
+    mean, sd = np.array(list(prior.values()), float).reshape(-1, 2).T
+    place = np.array([p.law.names.index(name) for name in prior], np.int64)
+    return replace(p, penalty=Penalty(place, mean[None], noise / (2 * sd**2), p.external))
+
+
+def redrawn(p: Problem, prior: Priors, normal: Floats) -> Problem:
+    """``p`` with a prior mean of its own for every resample, from standard normal numbers (r, k)."""
     if p.penalty is None:
         return p
-    mean, sd = np.array(list(s.spec.prior.values()), float).T
-    return replace(p, penalty=replace(p.penalty, mean=mean + sd * normals(s.spec.seed, s.spec.bootstrap, len(sd))))
+    mean, sd = np.array(list(prior.values()), float).reshape(-1, 2).T
+    return replace(p, penalty=replace(p.penalty, mean=mean + sd * normal))
 
 
 def normals(seed: int, total: int, k: int) -> Floats:
@@ -51,12 +60,11 @@ def normals(seed: int, total: int, k: int) -> Floats:
     return np.array([np.random.Generator(stream).normal(size=k) for stream in streams]).reshape(total, k)
 
 
-def noise(s: Sample, p: Problem) -> float:
-    """The scale s of the noise in the objective of ``p``, without priors."""
-    loss = p.objective.loss
-    if s.spec.relative_error is not None:
-        return 2.0 if np.isinf(loss.delta) else 1.0
-    return scale(loss, best_fit(p).value / (p.n - len(s.free)))
+def noise(spec: FitSpec, p: Problem, mean: Callable[[], float]) -> float:
+    """The scale s of the noise: stated, or from the mean of w rho per degree of freedom at the best fit."""
+    if spec.relative_error is not None:
+        return 2.0 if np.isinf(p.objective.loss.delta) else 1.0
+    return scale(p.objective.loss, mean())
 
 
 def scale(loss: Loss, mean: float) -> float:

@@ -38,7 +38,10 @@ class FitWarning:
 
 @dataclass(frozen=True)
 class FitData:
-    """What was fitted: source, its SHA-256, roles -> columns, ranges [low, high] by role, snapshot and filter."""
+    """What was fitted: source, its SHA-256, roles -> columns, ranges [low, high] by role, snapshot and filter.
+
+    ``group`` is the group of runs that the fit describes, where several were fitted together.
+    """
 
     source: str
     sha256: str = ""
@@ -46,6 +49,7 @@ class FitData:
     ranges: Mapping[str, Interval] = field(default_factory=dict)
     snapshot: str = ""
     where: str = ""
+    group: str = ""
     direction: str = "min"
 
 
@@ -100,7 +104,8 @@ class Fit:
         A published law has no data of its own: its source and its printed numbers stand for them.
         """
         if self.data.snapshot or self.data.sha256:
-            return self.spec.hash(self.data.snapshot or f"{self.data.sha256}|{self.data.where}|{dict(self.data.roles)}")
+            data = self.data.snapshot or f"{self.data.sha256}|{self.data.where}|{dict(self.data.roles)}"
+            return self.spec.hash(f"{data}|{self.data.group}" if self.data.group else data)
         printed = {p.name: float(p.value) for p in self.parameters}
         return self.spec.hash(f"{self.data.source}|{printed}|{self.compute}")
 

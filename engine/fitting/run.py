@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from engine.errors import PlannerError
 from engine.fitting.checks import Sample, sample
 from engine.fitting.diagnostics import diagnose
-from engine.fitting.estimate import Progress
+from engine.fitting.estimate import Estimate, Progress
 from engine.fitting.intervals import interval
 from engine.fitting.parabola import parabola
 from engine.fitting.result import Fit, FitData, Parameter
@@ -24,8 +25,14 @@ def fit(spec: FitSpec, runs: Runs, *, snapshot: str = "", where: str = "", progr
     ``snapshot`` and ``where`` name the data in the result, ``progress`` hears the share of resamples that are done.
     Raises PlannerError where the runs cannot support the law; softer problems travel as ``Fit.warnings``.
     """
+    if spec.share:
+        raise PlannerError("Parameters are shared over groups: ask for the fits of all groups together.")
     s = sample(spec, runs)
-    found = ESTIMATORS[s.law.estimator](s, progress)
+    return finished(spec, s, ESTIMATORS[s.law.estimator](s, progress), snapshot, where)
+
+
+def finished(spec: FitSpec, s: Sample, found: Estimate, snapshot: str, where: str, group: str = "") -> Fit:
+    """The fit of a sample from what the estimator found; ``group`` names the runs where they are one of several."""
     resamples = found.resamples[~np.isnan(found.resamples).any(axis=1)]
     return Fit(
         spec=spec,
@@ -34,8 +41,8 @@ def fit(spec: FitSpec, runs: Runs, *, snapshot: str = "", where: str = "", progr
         objective=found.objective,
         resamples=resamples,
         parameters=parameters(spec, found.theta, resamples, (*spec.fixed, *found.held)),
-        data=_data(s, snapshot, where),
-        compute=runs.roles.compute,
+        data=_data(s, snapshot, where, group),
+        compute=s.runs.roles.compute,
         warnings=diagnose(s, found),
     )
 
@@ -69,8 +76,10 @@ def spread(draws: Floats) -> float | None:
     return found if np.isfinite(found) else None
 
 
-def _data(s: Sample, snapshot: str, where: str) -> FitData:
+def _data(s: Sample, snapshot: str, where: str, group: str) -> FitData:
     roles = {role.value: s.runs.roles.column(role) for role in (Role.N, Role.D, Role.C, Role.U, Role.BUDGET)}
+    if group:
+        roles["group"] = s.runs.roles.column(Role.GROUP)
     named = {role: name for role, name in roles.items() if name}
     used = (*dict.fromkeys(("N", "D", "C", "U", *s.law.axes, s.spec.y)),)
     return FitData(
@@ -80,5 +89,6 @@ def _data(s: Sample, snapshot: str, where: str) -> FitData:
         ranges={role: (float(np.min(s.runs[role])), float(np.max(s.runs[role]))) for role in used if role in s.runs},
         snapshot=snapshot,
         where=where,
+        group=group,
         direction=s.runs.roles.direction(s.spec.y),
     )

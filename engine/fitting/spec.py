@@ -20,7 +20,8 @@ class FitSpec(BaseModel):
     ``skew`` how much more a run below the law counts than one above it (``asymmetric`` alone).
     ``relative_error`` is the error of y over y, a number or the column that holds it for each run: runs weigh by the
     inverse square of their error. ``fixed`` holds parameters at given values, ``prior`` gives them a Gaussian
-    (mean, sd) each. ``bootstrap`` is the number of refits (0: none), drawn from ``seed``.
+    (mean, sd) each, ``share`` makes them the same in all groups of runs (``fit_groups``). ``bootstrap`` is the number
+    of refits (0: none), drawn from ``seed``.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -32,6 +33,7 @@ class FitSpec(BaseModel):
     skew: float = Field(default=10.0, gt=0, allow_inf_nan=False)
     fixed: dict[str, float] = Field(default_factory=dict)
     prior: dict[str, tuple[float, float]] = Field(default_factory=dict)
+    share: tuple[str, ...] = ()
     relative_error: float | str | None = None
     bootstrap: int = Field(default=1000, ge=0, le=20_000)
     interval: IntervalName = "bc"

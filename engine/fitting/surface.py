@@ -7,7 +7,7 @@ import numpy as np
 from engine.fitting.bootstrap import counts
 from engine.fitting.checks import Sample
 from engine.fitting.estimate import Estimate, Progress
-from engine.fitting.priors import informed, redrawn
+from engine.fitting.priors import informed, normals, redrawn
 from engine.fitting.problem import Problem, problem
 from engine.fitting.result import FitWarning, empty_resamples
 from engine.fitting.solver import Optimum, best_fit, refits
@@ -23,9 +23,8 @@ def surface(s: Sample, progress: Progress | None = None) -> Estimate:
     optimum = best_fit(p)
     resamples = empty_resamples(len(s.law.params))
     if s.spec.bootstrap:
-        found = refits(
-            redrawn(s, p), optimum, lambda i, j: counts(len(s), s.spec.seed, i, j), s.spec.bootstrap, progress
-        )
+        own = redrawn(p, s.spec.prior, normals(s.spec.seed, s.spec.bootstrap, len(s.spec.prior)))
+        found = refits(own, optimum, lambda i, j: counts(len(s), s.spec.seed, i, j), s.spec.bootstrap, progress)
         resamples = p.external(found)
     value = optimum.value - (p.penalty.value(optimum.theta) if p.penalty else 0.0)  # the plain sum over runs
     return Estimate(p.external(optimum.theta), value, resamples, others(s, p, optimum))

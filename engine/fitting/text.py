@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import html
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from engine.fitting.derived import derived
-from engine.fitting.result import Fit, Interval, Parameter
+from engine.fitting.result import Fit, FitWarning, Interval, Parameter
 from engine.laws.terms import Const
+
+if TYPE_CHECKING:
+    from engine.fitting.groups import GroupedFit
 
 Row = dict[str, Any]
 LOPSIDED = 1.5
@@ -109,12 +112,25 @@ def heading(fit: Fit) -> str:
 
 
 def as_text(fit: Fit) -> str:
-    """The fit for a terminal: heading, formula, table, warnings."""
+    """The fit for a terminal: heading, table, warnings."""
+    return _page(heading(fit), rows(fit), fit.warnings)
+
+
+def groups_as_text(found: GroupedFit) -> str:
+    """A fit of several groups for a terminal: what they share once, then what each has."""
+    parts = [(g, row) for g, f in found.fits.items() for row in rows(f)]
+    once = {row["parameter"]: row for _, row in parts if row["parameter"] in (*found.spec.share, *found.spec.fixed)}
+    own = [{**row, "parameter": f"{row['parameter']}[{g}]"} for g, row in parts if row["parameter"] not in once]
+    head = "\n".join(f"{g}: {heading(f)}" for g, f in found.fits.items())
+    return _page(head, [*once.values(), *own], found.warnings)
+
+
+def _page(heading: str, rows: list[Row], warnings: tuple[FitWarning, ...]) -> str:
     head = ("parameter", "value", "68 %", "95 %", "meaning")
-    body = [(r["parameter"], r["text"], span(_ends(r, 68)), span(_ends(r, 95)), _meaning(r)) for r in rows(fit)]
+    body = [(r["parameter"], r["text"], span(_ends(r, 68)), span(_ends(r, 95)), _meaning(r)) for r in rows]
     width = [max(len(line[i]) for line in (head, *body)) for i in range(len(head))]
     lines = ["  ".join(cell.ljust(w) for cell, w in zip(line, width, strict=True)).rstrip() for line in (head, *body)]
-    return "\n".join([heading(fit), "", *lines, *(f"\nWarning: {w.text}" for w in fit.warnings)])
+    return "\n".join([heading, "", *lines, *(f"\nWarning: {w.text}" for w in warnings)])
 
 
 def as_html(fit: Fit) -> str:

@@ -19,6 +19,7 @@ def make_runs(
     *,
     metrics: tuple[Metric, ...] = (),
     labels: list[str] | None = None,
+    groups: list[str] | None = None,
     n_p: float = 1,
 ) -> Runs:
     """Runs from columns by role; C follows from N and D as the store does it."""
@@ -34,11 +35,12 @@ def make_runs(
         loss="val_loss" if "loss" in columns else None,
         budget="budget" if "budget" in columns else None,
         weight="w" if "weight" in columns else None,
+        group="config" if groups else None,
         metrics=metrics,
         compute=rule,
     )
     n = len(next(iter(columns.values())))
-    text = {"run": np.array(labels)} if labels else {}
+    text = {role: np.array(names) for role, names in (("run", labels), ("group", groups)) if names}
     return Runs(np.arange(n), columns, roles, text, "table.csv", "")
 
 

@@ -114,11 +114,11 @@ def test_a_prior_holds_frees_and_weakens_as_its_width_says() -> None:
 def test_a_prior_on_what_the_runs_say_nothing_about_comes_back() -> None:
     x = np.repeat([1e6, 1e8], 15)  # two sizes: without a prior the exponent needs a third
     loss = (0.4 + (2e5 / x) ** 0.45) * np.exp(0.002 * np.random.default_rng(0).normal(size=30))
-    spec = FitSpec(law="power", axis="D", prior={"alpha": (0.45, 0.03)}, bootstrap=300)
+    spec = FitSpec(law="power", axis="D", prior={"alpha": (0.45, 0.03)}, bootstrap=80)
     found = fit(spec, make_runs({"D": x, "loss": loss}))
     alpha = found.parameters[2]
     assert alpha.value == pytest.approx(0.45, abs=1e-4)
-    assert alpha.se == pytest.approx(0.03, rel=0.12)
+    assert alpha.se == pytest.approx(0.03, rel=0.25)
     assert np.array_equal(found.resamples, fit(spec, make_runs({"D": x, "loss": loss})).resamples)
     assert np.array_equal(normals(3, 10, 2)[:4], normals(3, 4, 2))
 

@@ -1,0 +1,171 @@
+"""A law fitted to several groups of runs at once, with some of its parameters the same in all."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from engine.errors import PlannerError
+from engine.fitting.bootstrap import counts
+from engine.fitting.checks import Sample, sample
+from engine.fitting.estimate import Estimate, Progress
+from engine.fitting.newton import local
+from engine.fitting.priors import noise, normals
+from engine.fitting.problem import Ints, Problem, problem
+from engine.fitting.result import Fit, FitWarning, Parameter
+from engine.fitting.run import finished
+from engine.fitting.shared import best_joint_fit, joint, joint_refits
+from engine.fitting.spec import FitSpec
+from engine.laws import Law
+from engine.laws.law import Floats
+from engine.schema import Runs
+
+
+@dataclass(frozen=True, eq=False)
+class GroupedFit:
+    """A whole ``Fit`` for each group, found together.
+
+    Row i of the resamples is the same joint refit in every group, so differences between groups have intervals too.
+    """
+
+    spec: FitSpec
+    fits: Mapping[str, Fit]
+
+    @property
+    def n(self) -> int:
+        return sum(f.n for f in self.fits.values())
+
+    @property
+    def objective(self) -> float:
+        """The plain sum over the runs of all groups."""
+        return sum(f.objective or 0.0 for f in self.fits.values())
+
+    @property
+    def parameters(self) -> tuple[Parameter, ...]:
+        """Shared and fixed parameters once, the others as ``alpha[group]``."""
+        return tuple(replace(self.fits[g].parameters[i], name=name) for name, g, i in self._columns())
+
+    @property
+    def theta(self) -> Floats:
+        """The values in the order of ``parameters``."""
+        return np.array([self.fits[g].theta[i] for _, g, i in self._columns()])
+
+    @property
+    def resamples(self) -> Floats:
+        """The refits (r, p) in the order of ``parameters``."""
+        return np.stack([self.fits[g].resamples[:, i] for _, g, i in self._columns()], axis=1)
+
+    @property
+    def warnings(self) -> tuple[FitWarning, ...]:
+        """The groups' warnings, each with the name of its group; what all groups say is said once."""
+        every = [(g, w) for g, f in self.fits.items() for w in f.warnings]
+        times = {w: sum(other == w for _, other in every) for _, w in every}
+        common = tuple(w for w, count in times.items() if count == len(self.fits))
+        own = (FitWarning(w.code, f"Group {g}: {w.text}") for g, w in every if w not in common)
+        return (*common, *own)
+
+    def _columns(self) -> list[tuple[str, str, int]]:
+        """Name, group and position in the law of every parameter."""
+        groups, once = list(self.fits), (*self.spec.share, *self.spec.fixed)
+        return [
+            (name if name in once else f"{name}[{g}]", g, i)
+            for i, name in enumerate(self.spec.find_law().names)
+            for g in (groups[:1] if name in once else groups)
+        ]
+
+    def __repr__(self) -> str:
+        from engine.fitting.text import groups_as_text
+
+        return groups_as_text(self)
+
+
+def fit_groups(
+    spec: FitSpec, runs: Runs, *, snapshot: str = "", where: str = "", progress: Progress | None = None
+) -> GroupedFit:
+    """Fit the law of ``spec`` to every group of ``runs`` (their role group), with ``spec.share`` the same in all.
+
+    Resamples draw as many runs of each group as it has. Raises PlannerError as ``fit`` does, naming the group.
+    """
+    law = spec.find_law()
+    _sharable(spec, law)
+    names, samples = _samples(spec, runs)
+    whole, group = _whole(spec, law, samples)
+    j = joint(whole, group, spec.share, spec.prior)
+    low, high = j.bounds
+    free = int(np.sum(low < high))
+    if j.n <= free:
+        raise PlannerError(
+            f"{law.name} has {free} free parameters in {len(names)} groups but only {j.n} runs are selected: "
+            f"select at least {free + 1} runs, share more, or fix a parameter."
+        )
+    if spec.prior:
+        j = j.informed(noise(spec, whole, lambda: best_joint_fit(j).value / (j.n - free)))
+    best = best_joint_fit(j)
+    found = np.empty((0, len(best.theta)))
+    if spec.bootstrap:
+        own = j.redrawn(normals(spec.seed, spec.bootstrap, sum(map(len, j.priors))))
+        found = joint_refits(own, best, lambda a, b: counts(j.n, spec.seed, a, b, group), spec.bootstrap, progress)
+    resamples = [p.external(found[:, at]) for p, at in zip(j.parts, j.place, strict=True)]
+    failed = np.any(np.isnan(np.concatenate(resamples, axis=1)), axis=1, keepdims=True)
+    fits = {}
+    for name, s, p, at, draws in zip(names, samples, j.parts, j.place, resamples, strict=True):
+        theta, draws = best.theta[at], np.where(failed, np.nan, draws)
+        estimate = Estimate(p.external(theta), _plain(p, theta), draws)
+        fits[name] = finished(spec, s, estimate, snapshot, where, name)
+    return GroupedFit(spec, fits)
+
+
+def _sharable(spec: FitSpec, law: Law) -> None:
+    if not spec.share:
+        raise PlannerError("No parameter is shared over the groups: name at least one, or fit each group by itself.")
+    if law.estimator != "surface":
+        raise PlannerError(f"Law {law.name} shares no parameters over groups: use a law of all runs.")
+    for name in spec.share:
+        law.param(name)
+        if name in spec.fixed:
+            raise PlannerError(f"{name} is fixed and shared: a fixed parameter is the same in all groups anyway.")
+    if set(law.names) <= {*spec.share, *spec.fixed}:
+        raise PlannerError(f"Every free parameter of {law.name} is shared: fit it without groups.")
+    for term in law.terms:
+        if term.exponent and term.amplitude in spec.share and term.exponent not in (*spec.share, *spec.fixed):
+            raise PlannerError(
+                f"{term.amplitude} is shared but {term.exponent} is not, and {term.amplitude} means another thing at "
+                f"every {term.exponent}: share {term.exponent} as well."
+            )
+
+
+def _samples(spec: FitSpec, runs: Runs) -> tuple[list[str], list[Sample]]:
+    """The groups that have a run of positive weight, in the order of their names, and their runs, checked."""
+    if "group" not in runs.labels:
+        raise PlannerError("Shared parameters need groups: map a column to the role group.")
+    label = runs.labels["group"]
+    used = runs["weight"] > 0 if "weight" in runs else np.ones(len(runs), bool)
+    names = [str(name) for name in np.unique(label[used])]
+    if len(names) < 2:
+        raise PlannerError(
+            f"All runs are of one group, {names[0] or 'without a name'}: shared parameters need at least two."
+            if names
+            else "No run is selected: loosen the filter, or give at least one run a weight above zero."
+        )
+    samples = []
+    for name in names:
+        try:
+            samples.append(sample(spec, runs.take(label == name), spec.share))
+        except PlannerError as error:
+            raise PlannerError(f"Group {name or 'without a name'}: {error}") from error
+    return names, samples
+
+
+def _whole(spec: FitSpec, law: Law, samples: list[Sample]) -> tuple[Problem, Ints]:
+    """The problem over the runs of all groups, and the group of each."""
+    columns = {a: np.concatenate([s.columns[a] for s in samples]) for a in samples[0].columns}
+    y, weight = (np.concatenate([getattr(s, name) for s in samples]) for name in ("y", "weight"))
+    return problem(law, spec, columns, y, weight), np.repeat(np.arange(len(samples)), [len(s) for s in samples])
+
+
+def _plain(p: Problem, theta: Floats) -> float:
+    """The objective of one group: the plain sum over its runs."""
+    alone = replace(p, penalty=None)
+    return float(local(alone, theta[None], p.weight[None], np.zeros(1, np.int64), p.objective.loss).value[0])
