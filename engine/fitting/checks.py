@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from engine.errors import PlannerError
 from engine.fitting.spec import FitSpec
 from engine.laws import Law
+from engine.laws.expression import FormulaLaw
 from engine.laws.law import Floats
 from engine.laws.terms import Const
 from engine.schema import Role, Runs
@@ -51,6 +52,7 @@ def sample(spec: FitSpec, runs: Runs, known: tuple[str, ...] = ()) -> Sample:
 
     ``known`` are parameters that these runs need not determine.
     """
+    spec = spec.read_from(runs)
     law = spec.find_law()
     _known(spec, law)
     needed = tuple(dict.fromkeys((*law.axes, *(("N", "D", "C", "budget") if law.estimator == "parabola" else ()))))
@@ -61,16 +63,18 @@ def sample(spec: FitSpec, runs: Runs, known: tuple[str, ...] = ()) -> Sample:
     if len(kept) == 0:
         raise PlannerError("No run is selected: loosen the filter, or give at least one run a weight above zero.")
     for role in needed:
-        _positive(kept, role)
+        _usable(kept, role, zero=role not in set(Role) and isinstance(law, FormulaLaw))
     sign = -1.0 if runs.roles.direction(spec.y) == "max" else 1.0
     y, columns = sign * kept[spec.y], {a: kept[a] for a in needed}
     out = Sample(law, spec, kept, columns, y, weight[weight > 0], sign, len(runs) - len(kept), known)
     _target(out)
     out = replace(out, weight=out.weight * precision(spec, kept))
     _bounds(out)
-    if law.estimator == "surface":
+    if law.every_run:
         _enough(out)
         _axes(out)
+    if isinstance(law, FormulaLaw):
+        law.formula.check(columns, kept.ids)
     return out
 
 
@@ -162,14 +166,15 @@ def _weights(runs: Runs, weight: Floats) -> None:
         )
 
 
-def _positive(runs: Runs, role: str) -> None:
+def _usable(runs: Runs, role: str, zero: bool) -> None:
+    """Refuse what no law can read: NaN, infinity, and what is not above zero unless ``zero`` allows any number."""
     values = runs[role]
     sound = np.isnan(values) if role == "budget" else np.zeros(len(values), bool)  # NaN: in no iso-FLOP group
-    bad = np.flatnonzero(~sound & ~(np.isfinite(values) & (values > 0)))
+    bad = np.flatnonzero(~sound & ~(np.isfinite(values) & (zero | (values > 0))))
     if bad.size:
         raise PlannerError(
-            f"{column(runs, role)} is {values[bad[0]]:g} in {row(runs, int(bad[0]))}: "
-            "a law needs positive numbers there; correct the value or leave the run out."
+            f"{column(runs, role)} is {values[bad[0]]:g} in {row(runs, int(bad[0]))}: a law needs "
+            f"{'finite' if zero else 'positive'} numbers there; correct the value or leave the run out."
         )
 
 

@@ -34,7 +34,7 @@ def diagnose(s: Sample, found: Estimate) -> tuple[FitWarning, ...]:
     """Every soft problem of a fit, the estimator's own first."""
     values = s.law.values(found.theta)
     out = [*found.warnings, *_left_out(s), *_few(s), *_repeats(s), *_failed(found), *_few_refits(found)]
-    if s.law.estimator == "surface":
+    if s.law.every_run:
         out += [*_collinear(s), *_floor(s, values, found.resamples), *_terms(s, values), *_rows(s, found.theta)]
         out += _rounded(s)
     return tuple(out)
@@ -48,7 +48,7 @@ def _left_out(s: Sample) -> Iterator[FitWarning]:
 
 def _few(s: Sample) -> Iterator[FitWarning]:
     n, p = len(s), len(s.free)
-    if s.law.estimator == "surface" and n < 3 * p:
+    if s.law.every_run and n < 3 * p:
         yield FitWarning(
             "few-runs",
             f"{n} runs for {p} free parameters: intervals from so few runs are too narrow; "
@@ -88,7 +88,7 @@ def _few_refits(found: Estimate) -> Iterator[FitWarning]:
 
 
 def _collinear(s: Sample) -> Iterator[FitWarning]:
-    axes = s.law.axes
+    axes = [axis for axis in s.law.axes if np.all(s.columns[axis] > 0)]
     for i, one in enumerate(axes):
         for other in axes[i + 1 :]:
             slope, correlation = direction(s.columns[one], s.columns[other])

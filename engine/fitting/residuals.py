@@ -40,7 +40,7 @@ def residuals(fit: Fit, runs: Runs) -> Residuals:
     A law of iso-FLOP minima says nothing of single runs: its residuals are those at the fitted minima and stand in
     ``parabolas``.
     """
-    if fit.law.estimator != "surface":
+    if not fit.law.every_run:
         raise PlannerError(f"Law {fit.law.name} describes minima, not single runs: look at its parabolas.")
     missing = [name for name in (*fit.law.axes, fit.spec.y) if name not in runs]
     if missing:

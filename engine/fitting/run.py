@@ -9,6 +9,7 @@ from engine.fitting.checks import Sample, sample
 from engine.fitting.diagnostics import diagnose
 from engine.fitting.estimate import Estimate, Progress
 from engine.fitting.intervals import interval
+from engine.fitting.nonlinear import nonlinear
 from engine.fitting.parabola import parabola
 from engine.fitting.result import Fit, FitData, Parameter
 from engine.fitting.spec import FitSpec
@@ -16,7 +17,7 @@ from engine.fitting.surface import surface
 from engine.laws.law import Floats
 from engine.schema import Role, Runs
 
-ESTIMATORS = {"surface": surface, "parabola": parabola}
+ESTIMATORS = {"surface": surface, "parabola": parabola, "formula": nonlinear}
 
 
 def fit(spec: FitSpec, runs: Runs, *, snapshot: str = "", where: str = "", progress: Progress | None = None) -> Fit:
@@ -28,7 +29,7 @@ def fit(spec: FitSpec, runs: Runs, *, snapshot: str = "", where: str = "", progr
     if spec.share:
         raise PlannerError("Parameters are shared over groups: ask for the fits of all groups together.")
     s = sample(spec, runs)
-    return finished(spec, s, ESTIMATORS[s.law.estimator](s, progress), snapshot, where)
+    return finished(s.spec, s, ESTIMATORS[s.law.estimator](s, progress), snapshot, where)
 
 
 def finished(spec: FitSpec, s: Sample, found: Estimate, snapshot: str, where: str, group: str = "") -> Fit:

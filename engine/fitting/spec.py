@@ -7,7 +7,10 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from engine.laws import Law, get_law
+from engine.errors import PlannerError
+from engine.formula import parse_formula
+from engine.laws import Law, get_law, typed_law
+from engine.schema import Runs
 
 ObjectiveName = Literal["huber-log", "ols", "ols-log", "lad", "asymmetric"]
 IntervalName = Literal["bc", "percentile"]
@@ -18,6 +21,9 @@ class FitSpec(BaseModel):
 
     ``y`` is "loss" or the column of a metric. ``delta`` is the Huber threshold in units of log loss,
     ``skew`` how much more a run below the law counts than one above it (``asymmetric`` alone).
+    ``formula`` is the expression of the law "formula", ``bounds`` are low and high of its parameters (None: open);
+    ``columns`` are the names in it that are columns of the runs besides N, D, C, U and epochs, and ``turned`` says that
+    more of ``y`` is better: ``read_from`` sets both.
     ``relative_error`` is the error of y over y, a number or the column that holds it for each run: runs weigh by the
     inverse square of their error. ``fixed`` holds parameters at given values, ``prior`` gives them a Gaussian
     (mean, sd) each, ``share`` makes them the same in all groups of runs (``fit_groups``). ``bootstrap`` is the number
@@ -31,6 +37,10 @@ class FitSpec(BaseModel):
     objective: ObjectiveName = "huber-log"
     delta: float = Field(default=1e-3, gt=0, allow_inf_nan=False)
     skew: float = Field(default=10.0, gt=0, allow_inf_nan=False)
+    formula: str = ""
+    bounds: dict[str, tuple[float | None, float | None]] = Field(default_factory=dict)
+    columns: tuple[str, ...] = ()
+    turned: bool = False
     fixed: dict[str, float] = Field(default_factory=dict)
     prior: dict[str, tuple[float, float]] = Field(default_factory=dict)
     share: tuple[str, ...] = ()
@@ -45,8 +55,26 @@ class FitSpec(BaseModel):
         return self.objective not in ("ols", "asymmetric")
 
     def find_law(self) -> Law:
-        """The law itself; raises PlannerError where name or axis is unknown."""
+        """The law itself; raises PlannerError where name or axis is unknown, or a formula is no law."""
+        if self.law == "formula":
+            if self.axis is not None:
+                raise PlannerError(f"Law formula takes no axis: leave {self.axis} out.")
+            ends = tuple((name, low, high) for name, (low, high) in sorted(self.bounds.items()))
+            return typed_law(self.formula, ends, self.columns, self.turned)
+        if self.formula or self.bounds:
+            given = "a formula" if self.formula else "bounds"
+            raise PlannerError(f"Law {self.law} takes no {given.removeprefix('a ')}: use the law formula for {given}.")
         return get_law(self.law, self.axis)
+
+    def read_from(self, runs: Runs) -> FitSpec:
+        """The same, with the names of a typed formula read as columns where ``runs`` have them."""
+        if self.law != "formula" or not self.formula.strip():
+            return self
+        names = parse_formula(self.formula).names
+        if self.y in names:
+            raise PlannerError(f"The formula reads {self.y!r}, the number that it describes: leave it out.")
+        columns = tuple(sorted(name for name in names if name in runs))
+        return self.model_copy(update={"columns": columns, "turned": runs.roles.direction(self.y) == "max"})
 
     def hash(self, data: str) -> str:
         """Short hash of the specification and of the data (a snapshot's or file's hash)."""

@@ -38,26 +38,34 @@ def jet(tree: Node, columns: Mapping[str, Floats], theta: Mapping[str, Floats]) 
 
     def visit(node: Node) -> Jet:
         if id(node) not in seen:  # equal parts of a tree are one object
-            seen[id(node)] = _jet(node, [visit(child) for child in node.children], columns, theta)
+            seen[id(node)] = made(node)
         return seen[id(node)]
+
+    def made(node: Node) -> Jet:
+        if node.kind == "number":
+            return Jet(np.asarray(node.value))
+        if node.kind == "name":
+            name = node.name
+            return Jet(theta[name], {name: np.ones(())}) if name in theta else Jet(columns[name])
+        if node.kind == "chain":
+            return chain(node)
+        inner = [visit(child) for child in node.children]
+        if node.kind in ("min", "max"):
+            return reduce(_smaller if node.kind == "min" else _larger, inner)
+        return _unary(node.kind, inner[0])
+
+    def chain(node: Node) -> Jet:
+        result = visit(node.children[0])
+        for operator, child in node.links[1:]:
+            if operator == "/" and child.operators == ("^",):  # a / x^b as a x^-b, which costs half as much
+                base, exponent = (visit(part) for part in child.children)
+                result = _product(result, _power(base, _unary("negate", exponent)))
+            else:
+                result = _joined(operator, result, visit(child))
+        return result
 
     with np.errstate(all="ignore"):
         return visit(tree)
-
-
-def _jet(node: Node, inner: list[Jet], columns: Mapping[str, Floats], theta: Mapping[str, Floats]) -> Jet:
-    if node.kind == "number":
-        return Jet(np.asarray(node.value))
-    if node.kind == "name":
-        return Jet(theta[node.name], {node.name: np.ones(())}) if node.name in theta else Jet(columns[node.name])
-    if node.kind == "chain":
-        result = inner[0]
-        for operator, right in zip(node.operators, inner[1:], strict=True):
-            result = _joined(operator, result, right)
-        return result
-    if node.kind in ("min", "max"):
-        return reduce(_smaller if node.kind == "min" else _larger, inner)
-    return _unary(node.kind, inner[0])
 
 
 def _joined(operator: str, a: Jet, b: Jet) -> Jet:
@@ -102,14 +110,18 @@ def _through(a: Jet, value: Floats, slope: Floats, curve: Floats | None) -> Jet:
 
 
 def _power(a: Jet, b: Jet) -> Jet:
-    value = a.value**b.value
     if not b.first:
         c = b.value
+        value = a.value**c
         return _through(a, value, c * a.value ** (c - 1), c * (c - 1) * a.value ** (c - 2)) if a.first else Jet(value)
     log = _through(a, np.log(a.value), 1 / a.value, -1 / a.value**2)
     exponent = _product(b, log)
-    flat = value == 0  # 0^b, or a power that underflowed: zero with all its derivatives, not 0 times log 0
+    above = bool(np.all(a.value > 0))
+    value = np.exp(exponent.value) if above else a.value**b.value  # exp is several times faster
     whole = _through(exponent, value, value, value)
+    if above:
+        return whole
+    flat = value == 0  # a power of zero is zero with all its derivatives, not zero times log 0
     return Jet(
         value,
         {k: np.where(flat, 0.0, x) for k, x in whole.first.items()},

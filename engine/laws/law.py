@@ -56,10 +56,10 @@ class Point:
 class Law:
     """A scaling law.
 
-    ``estimator`` says how its parameters are found: "surface" fits the terms to every run, "parabola" fits a
-    parabola in log N per budget and joins the minima. ``frontier(values, C, rule)`` is the least loss at C FLOPs,
-    ``least_compute(values, loss, rule)`` the least C that reaches a loss (inf below the floor); None where the
-    law has no such closed form.
+    ``estimator`` says how its parameters are found: "surface" fits the terms to every run, "formula" an expression to
+    every run, "parabola" fits a parabola in log N per budget and joins the minima. ``frontier(values, C, rule)`` is the
+    least loss at C FLOPs, ``least_compute(values, loss, rule)`` the least C that reaches a loss (inf below the floor);
+    None where the law has no such closed form.
     """
 
     name: str
@@ -69,7 +69,7 @@ class Law:
     params: tuple[Param, ...]
     reference: str
     needs: str
-    estimator: Literal["surface", "parabola"] = "surface"
+    estimator: Literal["surface", "parabola", "formula"] = "surface"
     frontier: Callable[[Values, Floats, ComputeRule], Point] | None = None
     least_compute: Callable[[Values, Floats, ComputeRule], Point] | None = None
     axis: str | None = None
@@ -79,6 +79,11 @@ class Law:
     def key(self) -> str:
         """``chinchilla``, ``power-N``: one word for a law and its axis."""
         return f"{self.name}-{self.axis}" if self.axis else self.name
+
+    @property
+    def every_run(self) -> bool:
+        """Whether the law describes every single run, so that each has a residual."""
+        return self.estimator in ("surface", "formula")
 
     @property
     def names(self) -> tuple[str, ...]:

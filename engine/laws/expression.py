@@ -1,0 +1,57 @@
+"""A law that is one formula: value, derivatives and LaTeX come from its tree."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from engine.formula import Formula, as_latex, jet, symbol, value
+from engine.laws.law import Law
+from engine.laws.terms import Floats
+
+ORDER = ("N", "D", "C", "U", "epochs")
+
+
+@dataclass(frozen=True, kw_only=True)
+class FormulaLaw(Law):
+    """A law whose loss is ``formula``; names in it that are no parameter are columns.
+
+    ``turned`` says that the formula describes a number of which more is better: the law, of which less is better, is
+    minus the formula. ``shown`` is the right-hand side in LaTeX where the tree's own would be hard to read.
+    """
+
+    formula: Formula
+    turned: bool = False
+    shown: str = ""
+
+    @property
+    def axes(self) -> tuple[str, ...]:
+        """The columns that the formula reads: N, D, C, U, epochs first, then by name."""
+        found = self.formula.names - set(self.names)
+        return tuple(sorted(found, key=lambda name: (ORDER.index(name) if name in ORDER else len(ORDER), name)))
+
+    @property
+    def latex(self) -> str:
+        symbols = {p.name: p.latex for p in self.params}
+        left = f"({', '.join(symbol(axis) for axis in self.axes)})"
+        return f"{'y' if self.turned else 'L'}{left} = {self.shown or as_latex(self.formula.tree, symbols)}"
+
+    def predict(self, theta: ArrayLike, columns: Mapping[str, ArrayLike]) -> Floats:
+        t, x = self._broadcast(theta, columns)
+        with np.errstate(all="ignore"):
+            found = np.asarray(value(self.formula.tree, {**_named(x), **t}))
+        return -found if self.turned else found
+
+    def gradient(self, theta: ArrayLike, columns: Mapping[str, ArrayLike]) -> Floats:
+        t, x = self._broadcast(theta, columns)
+        found = jet(self.formula.tree, _named(x), t)
+        zero = np.zeros(np.broadcast_shapes(found.value.shape, *(v.shape for v in t.values())))
+        sign = -1.0 if self.turned else 1.0
+        return np.stack([sign * found.first.get(name, zero) + zero for name in self.names], axis=-1)
+
+
+def _named(columns: Mapping[str | None, Floats]) -> dict[str, Floats]:
+    return {name: x for name, x in columns.items() if name is not None}

@@ -1,0 +1,94 @@
+"""A law that a user typed, such as ``E + A/N^alpha + B/D^beta``.
+
+Names that are columns are variables, the others are parameters. A parameter whose power is taken is positive; others
+are free unless the user bounds them.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import numpy as np
+
+from engine.errors import PlannerError
+from engine.formula import Formula, Node, names, nodes, parse_formula, short, symbol
+from engine.laws.expression import ORDER, FormulaLaw
+from engine.laws.law import Param
+
+EXAMPLE = "E + A/N^alpha + B/D^beta"
+MOST = 12
+"""The largest number of parameters."""
+Bound = tuple[str, float | None, float | None]
+
+
+@lru_cache(maxsize=256)
+def typed_law(
+    text: str, bounds: tuple[Bound, ...] = (), columns: tuple[str, ...] = (), turned: bool = False
+) -> FormulaLaw:
+    """The law in ``text``, with ``bounds`` (name, low, high; None is open) on parameters.
+
+    N, D, C, U and epochs are always columns, ``columns`` are further ones. ``turned``: more of it is better. Raises
+    PlannerError for a formula that cannot be read, has no column or no parameter, or too many, and for a bad bound.
+    """
+    if not text.strip():
+        raise PlannerError(f"The law formula needs a formula: type one such as {EXAMPLE}.")
+    formula = parse_formula(text)
+    variables = formula.names & {*ORDER, *columns}
+    unknown = sorted(formula.quoted - variables)
+    if unknown:
+        raise PlannerError(
+            f"The formula {short(text)} uses {unknown[0]!r}, which is no column of the runs: give a metric or "
+            "hyperparameter this name on the Data page, or leave the quotes out to make it a parameter."
+        )
+    if not variables:
+        raise PlannerError(
+            f"The formula {short(text)} uses no column: a law reads N, D, C, U, epochs, or a metric or hyperparameter "
+            "by its name; upper and lower case differ."
+        )
+    found = [node.name for node in nodes(formula.tree) if node.kind == "name" and node.name not in variables]
+    parameters = tuple(dict.fromkeys(found))
+    if not parameters:
+        raise PlannerError(f"The formula {short(text)} has no parameter, so there is nothing to fit.")
+    if len(parameters) > MOST:
+        raise PlannerError(
+            f"The formula {short(text)} has {len(parameters)} parameters ({', '.join(parameters)}): use at most {MOST}."
+        )
+    ends = _bounds(formula, parameters, bounds)
+    return FormulaLaw(
+        name="formula",
+        title="Typed formula",
+        summary=formula.text,
+        terms=(),
+        params=tuple(Param(name, *ends[name], "", "parameter of the formula", symbol(name)) for name in parameters),
+        reference="typed by the user",
+        needs="every column that the formula reads, and more runs than it has parameters.",
+        estimator="formula",
+        formula=formula,
+        turned=turned,
+    )
+
+
+def _bounds(formula: Formula, parameters: tuple[str, ...], bounds: tuple[Bound, ...]) -> dict[str, tuple[float, float]]:
+    positive = _positive(formula.tree)
+    ends = {name: (0.0 if name in positive else -np.inf, np.inf) for name in parameters}
+    for name, low, high in bounds:
+        if name not in ends:
+            raise PlannerError(f"{name!r} has a bound but is no parameter: the formula has {', '.join(parameters)}.")
+        own = ends[name]
+        ends[name] = own[0] if low is None else low, own[1] if high is None else high
+        if not ends[name][0] < ends[name][1]:
+            raise PlannerError(
+                f"The bounds of {name} are {ends[name][0]:g} to {ends[name][1]:g}: the first must be the smaller one."
+            )
+    return ends
+
+
+def _positive(tree: Node) -> frozenset[str]:
+    """The names that stand, alone or as factors, in the base of a power whose exponent is not a number."""
+    found: set[str] = set()
+    for node in nodes(tree):
+        if node.kind == "chain" and node.operators == ("^",) and names(node.children[1]):
+            base = node.children[0]
+            factors = [part for operator, part in base.links] if "*" in base.operators or "/" in base.operators else []
+            found |= {part.name for part in (base, *factors) if part.kind == "name"}
+    return frozenset(found)

@@ -1,0 +1,185 @@
+"""Fits of formulas: the optimum, bounds, refusals, cards."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.optimize import least_squares
+
+from engine.errors import PlannerError
+from engine.fitting import fit
+from engine.fitting.cards import read_fit, to_json
+from engine.fitting.residuals import residuals
+from engine.fitting.spec import FitSpec
+from engine.laws import typed_law
+from engine.schema import Metric
+from tests.engine.fitting.tables import TRUTH, Floats, make_runs, surface
+
+SURFACE = "E + A/N^alpha + B/D^beta"
+
+
+def typed(text: str = SURFACE, **options: object) -> FitSpec:
+    return FitSpec.model_validate({"law": "formula", "formula": text, "bootstrap": 0, **options})
+
+
+@pytest.mark.parametrize("objective", ["huber-log", "ols", "ols-log", "lad"])
+def test_noise_free_truth_comes_back(objective: str) -> None:
+    found = fit(typed(objective=objective), make_runs(surface(60)))
+    for name, value in TRUTH.items():
+        assert float(found.values[name]) == pytest.approx(value, rel=1e-6)
+
+
+def test_noisy_truth_comes_back_within_four_standard_errors() -> None:
+    found = fit(typed(objective="ols-log", bootstrap=300), make_runs(surface(200, noise=0.01, seed=3)))
+    for parameter in found.parameters:
+        assert parameter.se is not None
+        assert abs(parameter.value - TRUTH[parameter.name]) < 4 * parameter.se
+
+
+def test_the_published_table_has_the_published_optimum(shared: Path) -> None:
+    table = pd.read_csv(shared / "runs" / "chinchilla_epoch.csv").query("epoch_kept_240 == 1")
+    runs = make_runs({name: table[name].to_numpy() for name in ("N", "D", "loss")})
+    references = json.loads((shared / "runs" / "reference_fits.json").read_text())["fits"]
+    names = {"huber-log": "huber_log_sum", "ols": "ls_loss_sum"}
+    for objective, name in names.items():
+        reference = next(
+            r for r in references if r["file"] == "chinchilla_epoch.csv" and r["n"] == 240 and r["objective"] == name
+        )
+        found = fit(typed(objective=objective), runs)
+        assert found.objective is not None
+        assert found.objective <= reference["objective_value"] * (1 + 1e-6)
+
+
+DECAY, STEP = "a + b*exp(-k*lr)", "a/(1 + exp(-k*(lr - m)))"
+
+
+@pytest.mark.parametrize(
+    ("text", "truth", "start"),
+    [(DECAY, (0.3, 2.0, 0.9), (0.2, 1.0, 1.0)), (STEP, (2.0, 2.0, 3.0), (1.0, 1.0, 2.5))],
+)
+def test_an_exponential_and_a_logistic_agree_with_scipy(
+    text: str, truth: tuple[float, ...], start: tuple[float, ...]
+) -> None:
+    lr = np.linspace(0.1, 6, 80)
+    law = typed_law(text, columns=("lr",))
+    loss = law.predict(truth, {"lr": lr}) + 0.01 * np.random.default_rng(1).normal(size=lr.size)
+    found = fit(typed(text, objective="ols"), make_runs({"lr": lr, "loss": loss}))
+
+    def off(theta: Floats) -> Floats:
+        return law.predict(theta, {"lr": lr}) - loss
+
+    known = least_squares(off, start, xtol=1e-14, ftol=1e-14, gtol=1e-14)
+    assert found.objective == pytest.approx(2 * known.cost, rel=1e-9)
+    np.testing.assert_allclose(found.theta, known.x, rtol=1e-6)
+
+
+def test_a_metric_of_which_more_is_better_is_what_the_formula_says() -> None:
+    N = np.geomspace(1e5, 1e9, 30)
+    runs = make_runs({"N": N, "recall": 0.9 - 3 / N**0.3}, metrics=(Metric(column="recall"),))
+    found = fit(typed("R - A/N^alpha", y="recall", objective="ols"), runs)
+    np.testing.assert_allclose(found.theta, [0.9, 3, 0.3], rtol=1e-6)
+    np.testing.assert_allclose(found.predict({"N": N}), 0.9 - 3 / N**0.3, rtol=1e-8)
+    assert residuals(found, runs).rms < 1e-8
+
+
+def test_bounds_and_fixed_parameters_hold() -> None:
+    runs = make_runs(surface(60))
+    found = fit(typed(bounds={"alpha": (0.0, 0.2)}, fixed={"beta": 0.5}), runs)
+    assert float(found.values["alpha"]) == pytest.approx(0.2, abs=1e-15)
+    assert float(found.values["beta"]) == 0.5
+    assert next(p for p in found.parameters if p.name == "beta").fixed
+
+
+def test_the_spread_of_optima_is_said() -> None:
+    found = fit(typed(), make_runs(surface(60, noise=0.01)))
+    (said,) = [w.text for w in found.warnings if w.code == "starts"]
+    assert "of 64 starts" in said or "All 64 starts" in said
+
+
+def test_the_same_specification_gives_the_same_digits_and_progress_ends_at_one() -> None:
+    runs, heard = make_runs(surface(40, noise=0.01)), list[float]()
+    one = fit(typed(bootstrap=40), runs, progress=heard.append)
+    other = fit(typed(bootstrap=40), runs)
+    np.testing.assert_array_equal(one.resamples, other.resamples)
+    assert one.hash == other.hash
+    assert heard[-1] == 1.0
+    more = fit(typed(bootstrap=60), runs)
+    np.testing.assert_allclose(more.resamples[:40], one.resamples, rtol=1e-9)
+
+
+def test_columns_that_the_runs_have_are_read() -> None:
+    values = surface(60)
+    lr = np.geomspace(1e-4, 1e-1, 60)
+    runs = make_runs({**values, "lr": lr, "loss": values["loss"] + 0.02 * np.log(lr / 3e-3) ** 2})
+    found = fit(typed(SURFACE + " + c*log(lr/best)^2"), runs)
+    assert found.spec.columns == ("D", "N", "lr")
+    assert found.law.axes == ("N", "D", "lr")
+    assert float(found.values["best"]) == pytest.approx(3e-3, rel=1e-6)
+
+
+def test_a_card_reads_back_and_predicts_alike() -> None:
+    made = fit(typed(bootstrap=30), make_runs(surface(40, noise=0.01)))
+    back = read_fit(json.loads(json.dumps(to_json(made))))
+    assert back.spec == made.spec
+    at = {"N": np.array([1e8]), "D": np.array([1e10])}
+    np.testing.assert_array_equal(back.predict(at), made.predict(at))
+    np.testing.assert_array_equal(back.predict_draws(at), made.predict_draws(at))
+
+
+@pytest.mark.parametrize("text", ["__import__('os').system('true')", "E + A/N.real", "(" * 500, "E + A/N^1e9", "E"])
+def test_a_formula_in_a_card_is_as_safe_as_a_typed_one(text: str) -> None:
+    card = to_json(fit(typed(), make_runs(surface(40))))
+    card["spec"]["formula"] = text
+    with pytest.raises(PlannerError):
+        read_fit(card)
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("E + A/U^alpha", "needs U: map a column to it"),
+        ("E + A/N^alpha + 0*B", "parameter B does nothing"),
+        ("E + A/(N - N)", "divides by zero in row 0"),
+        ("E + A*log(0 - D)", "no finite number in row 0"),
+        ("-exp(A + N*0) ", "no finite prediction above zero"),
+        ("loss*E + A/N", "reads 'loss', the number that it describes"),
+        ("a + b/N + c/D + d/N^2 + e/D^2 + f*N + g*D", "7 free parameters .* but only 6 runs are selected"),
+    ],
+)
+def test_what_cannot_be_fitted_is_refused(text: str, why: str) -> None:
+    with pytest.raises(PlannerError, match=why):
+        fit(typed(text), make_runs(surface(6)))
+
+
+def test_a_formula_belongs_to_the_law_formula() -> None:
+    runs = make_runs(surface(20))
+    with pytest.raises(PlannerError, match="chinchilla takes no formula: use the law formula"):
+        fit(FitSpec(formula="E + A/N"), runs)
+    with pytest.raises(PlannerError, match="chinchilla takes no bounds: use the law formula"):
+        fit(FitSpec(bounds={"E": (0, 1)}), runs)
+    with pytest.raises(PlannerError, match="formula takes no axis"):
+        fit(FitSpec(law="formula", formula="E + A/N", axis="N"), runs)
+
+
+def test_parameters_that_only_act_together_are_named() -> None:
+    found = fit(typed("E*F + A/N^alpha + B/D^beta", bounds={"E": (0.1, 10), "F": (0.1, 10)}), make_runs(surface(60)))
+    (said,) = [w.text for w in found.warnings if w.code == "unconstrained"]
+    assert said.startswith("The runs hardly constrain E and F one by one")
+
+
+@settings(max_examples=6)
+@given(st.integers(0, 2**31), st.sampled_from([1e-6, 1e-3, 1e3]), st.sampled_from([1e-9, 1e3]))
+def test_order_of_rows_and_units_change_nothing(seed: int, n_unit: float, d_unit: float) -> None:
+    values = surface(30, noise=0.01, seed=4)
+    order = np.random.default_rng(seed).permutation(30)
+    other = {"N": values["N"][order] * n_unit, "D": values["D"][order] * d_unit, "loss": values["loss"][order]}
+    one, two = (fit(typed(objective="ols-log"), make_runs(v)) for v in (values, other))
+    assert one.objective == pytest.approx(two.objective, rel=1e-9)
+    for name in ("E", "alpha", "beta"):
+        assert float(one.values[name]) == pytest.approx(float(two.values[name]), rel=1e-5)
