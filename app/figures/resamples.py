@@ -20,7 +20,7 @@ PANEL = 130
 """Height of a panel in pixels."""
 MOST_DRAWS = 300
 MOST_PARAMETERS = 6
-GREEK = {"alpha": "α", "beta": "β", "gamma": "γ"}
+GREEK = {"alpha": "α", "beta": "β", "gamma": "γ", "lambda": "λ", "omega": "ω"}
 GAP = 0.025
 
 
@@ -43,6 +43,12 @@ def draw(fit: Fit, theme: Theme = WEB) -> Drawing | None:
     return Drawing(figure, _alt(fit, names), "resamples", lambda: _table(fit))
 
 
+def symbol(name: str) -> str:
+    """A parameter's name as it stands on an axis: Greek where it is, an index below the line."""
+    first, _, index = name.partition("_")
+    return f"<i>{GREEK.get(first, first)}</i>" + (f"<sub>{index}</sub>" if index else "")
+
+
 def _number(i: int) -> str:
     return "" if i == 0 else str(i + 1)
 
@@ -62,7 +68,7 @@ def _panel(
 
 def _axis(theme: Theme, name: str, values: Floats, labelled: bool) -> Part:
     low, high = extent(values)
-    text = f"<i>{GREEK.get(name, name.replace('_', ''))}</i>" if labelled else ""
+    text = symbol(name) if labelled else ""
     wide = low > 0 and high / low > 10
     made = log_axis(theme, text, low, high) if wide else axis(theme, text, range=[low, high])
     return made | {"showticklabels": labelled, "nticks": 5, "showgrid": False}

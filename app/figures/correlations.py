@@ -1,0 +1,82 @@
+"""How the parameters of a fit move together over its resamples: a matrix of rank correlations."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+from scipy.stats import rankdata
+
+from app.figures.axes import axis
+from app.figures.drawing import Drawing
+from app.figures.resamples import symbol
+from app.figures.theme import WEB, Theme, compose
+from engine.fitting import Fit
+from engine.schema import Floats
+
+SCALE = ((0.0, "#0072b2"), (0.5, "#f2f4f6"), (1.0, "#d55e00"))
+"""Minus one to plus one, the two ends of the colour-blind safe order."""
+CELL = 56
+
+
+def draw(fit: Fit, theme: Theme = WEB) -> Drawing | None:
+    """The correlation of each pair of free parameters; None where there are no two, or no resamples.
+
+    Ranks are compared, so an amplitude and its logarithm have the same correlations (Spearman).
+    """
+    names, matrix = correlations(fit)
+    if len(names) < 2:
+        return None
+    symbols = [symbol(name) for name in names]
+    shown = np.where(np.tri(len(names), dtype=bool), matrix, np.nan)
+    heat = {
+        "type": "heatmap", "x": symbols, "y": symbols, "z": shown, "zmin": -1, "zmax": 1, "colorscale": list(SCALE),
+        "xgap": 2, "ygap": 2, "showscale": False, "hoverongaps": False,
+        "hovertemplate": "%{x} and %{y}: %{z:.3f}<extra></extra>",
+    }  # fmt: skip
+    words = {
+        "type": "scatter", "mode": "text", "hoverinfo": "skip",
+        "x": [symbols[j] for i in range(len(names)) for j in range(i + 1)],
+        "y": [symbols[i] for i in range(len(names)) for j in range(i + 1)],
+        "text": [f"{matrix[i, j]:.2f}".replace("-", "−") for i in range(len(names)) for j in range(i + 1)],
+        "textfont": {"size": theme.small, "color": [_ink(matrix[i, j]) for i in range(len(names)) for j in range(i + 1)]},
+    }  # fmt: skip
+    plain = {"showgrid": False, "ticks": "", "type": "category"}
+    figure = compose(
+        theme, CELL * len(names) + 60, "correlations", [heat, words],
+        xaxis=axis(theme, "") | plain, yaxis=axis(theme, "") | plain | {"autorange": "reversed"},
+    )  # fmt: skip
+    return Drawing(figure, _alt(names, matrix), "correlations", lambda: _table(names, matrix))
+
+
+def correlations(fit: Fit) -> tuple[list[str], Floats]:
+    """The free parameters that vary over the resamples, and the rank correlations (m, m) between them."""
+    draws = {p.name: fit.draws[p.name] for p in fit.parameters if not p.fixed}
+    names = [name for name, values in draws.items() if len(values) > 2 and np.ptp(values) > 0]
+    if len(names) < 2:
+        return [], np.empty((0, 0))
+    ranks = np.array([rankdata(draws[name]) for name in names])
+    return names, np.asarray(np.corrcoef(ranks), float)
+
+
+def _ink(value: float) -> str:
+    """Words on a strong colour are white."""
+    return "#ffffff" if abs(value) > 0.6 else "#17242c"
+
+
+def _table(names: list[str], matrix: Floats) -> pd.DataFrame:
+    return pd.DataFrame(
+        [
+            {"parameter": one, "other": other, "rank correlation": matrix[i, j]}
+            for i, one in enumerate(names)
+            for j, other in enumerate(names)
+        ]
+    )
+
+
+def _alt(names: list[str], matrix: Floats) -> str:
+    pairs = [(abs(matrix[i, j]), i, j) for i in range(len(names)) for j in range(i)]
+    _, i, j = max(pairs)
+    return (
+        f"Rank correlations of {len(names)} parameters over the resamples; the strongest is {matrix[i, j]:.2f}, "
+        f"between {names[j]} and {names[i]}."
+    )

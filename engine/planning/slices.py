@@ -1,0 +1,66 @@
+"""A law along each of its axes, the others held in the middle of the runs: what the page draws with bands."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from engine.fitting.intervals import band
+from engine.fitting.result import Fit
+from engine.laws.law import Floats
+from engine.planning.curves import Band, Mask, thin
+from engine.planning.plan import spans
+from engine.schema import Runs
+
+POINTS = 60
+UNKNOWN = (1e6, 1e12)
+"""Where an axis is drawn when the runs are not known."""
+
+
+@dataclass(frozen=True, eq=False)
+class Slice:
+    """y along ``axis``, every array (s,), at the values ``others`` of the other axes.
+
+    ``x_runs`` and ``y_runs`` (n,) are the runs brought to the slice along the law: each keeps its distance from the
+    law, as a ratio where losses are compared by ratios. Empty where the runs are not known.
+    """
+
+    axis: str
+    x: Floats
+    y: Floats
+    band: Band
+    inside: Mask
+    others: Mapping[str, float]
+    x_runs: Floats
+    y_runs: Floats
+
+
+def slices(fit: Fit, runs: Runs | None = None) -> tuple[Slice, ...]:
+    """The law of ``fit`` along each axis, from half a decade below the runs to one above."""
+    known = spans(fit)
+    ranges = {axis: known.get(axis, UNKNOWN) for axis in fit.law.axes}
+    middle = {axis: float(np.sqrt(low * high)) for axis, (low, high) in ranges.items()}
+    return tuple(_along(fit, axis, ranges[axis], middle, runs) for axis in fit.law.axes)
+
+
+def _along(fit: Fit, axis: str, span: tuple[float, float], middle: Mapping[str, float], runs: Runs | None) -> Slice:
+    ends = np.geomspace(span[0] / 3, span[1] * 10, POINTS)
+    x = np.unique(np.r_[ends, span])
+    others = {name: value for name, value in middle.items() if name != axis}
+    columns = {name: x if name == axis else np.full_like(x, others[name]) for name in fit.law.axes}
+    y, draws = fit.predict(columns), fit.sign * fit.law.predict(thin(fit), columns)
+    ends68, ends95 = (band(y, draws, level, fit.spec.interval) for level in (0.68, 0.95))
+    at = _brought(fit, axis, others, runs)
+    return Slice(axis, x, y, Band(*ends68, *ends95), (x >= span[0]) & (x <= span[1]), others, *at)
+
+
+def _brought(fit: Fit, axis: str, others: Mapping[str, float], runs: Runs | None) -> tuple[Floats, Floats]:
+    if runs is None or any(name not in runs for name in (*fit.law.axes, fit.spec.y)):
+        return np.empty(0), np.empty(0)
+    x = runs[axis]
+    there = fit.predict({name: x if name == axis else np.full_like(x, others[name]) for name in fit.law.axes})
+    here = fit.predict({name: runs[name] for name in fit.law.axes})
+    y = runs[fit.spec.y]
+    return x, there * y / here if fit.spec.logs else there + y - here
