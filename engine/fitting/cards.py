@@ -12,8 +12,10 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from engine.costs import compute_rule
 from engine.errors import PlannerError
+from engine.fitting.covariance import Covariance, covariance_of, drawn
 from engine.fitting.result import Fit, FitData, FitWarning, Interval, Parameter, empty_resamples
 from engine.fitting.spec import FitSpec
+from engine.laws.law import Floats
 
 if TYPE_CHECKING:
     from engine.fitting.groups import GroupedFit
@@ -57,6 +59,12 @@ class _Compute(_Shape):
     formula: str = ""
 
 
+class _Covariance(_Shape):
+    names: tuple[str, ...]
+    logs: tuple[str, ...] = ()
+    matrix: list[list[float]]
+
+
 class _Warning(_Shape):
     code: str
     text: str
@@ -80,6 +88,7 @@ class _Card(_Shape):
     objective: _Objective | None = None
     parameters: dict[str, _Parameter]
     resamples: list[list[float]] = Field(default_factory=list)
+    covariance: _Covariance | None = None
     data: _Data = Field(default_factory=_Data)
     compute: _Compute = Field(default_factory=_Compute)
     warnings: list[_Warning] = Field(default_factory=list)
@@ -97,9 +106,14 @@ def finite(x: float | None) -> float | None:
     return x if x is not None and math.isfinite(x) else None
 
 
-def to_json(fit: Fit) -> Json:
-    """The object that ``fit --json`` prints and that ``plan`` reads (design: the terminal and its JSON)."""
-    return {**_shared_json(fit), "data": _data_json(fit.data), "compute": fit.compute.to_json()}
+def to_json(fit: Fit, *, resamples: bool = True, covariance: bool = False) -> Json:
+    """The object that ``fit --json`` prints and that ``plan`` reads (design: the terminal and its JSON).
+
+    A card without ``resamples`` is small; with ``covariance`` it still plans with intervals, those of a Gaussian.
+    """
+    whole = {**_shared_json(fit), "data": _data_json(fit.data), "compute": fit.compute.to_json()}
+    around = covariance_of(fit) if covariance else None
+    return whole | ({} if resamples else {"resamples": []}) | ({"covariance": around.to_json()} if around else {})
 
 
 def groups_to_json(found: GroupedFit) -> Json:
@@ -168,13 +182,21 @@ def _parameters(card: _Card, spec: FitSpec) -> tuple[Parameter, ...]:
             card.parameters[name].se,
             _interval(card.parameters[name].ci68),
             _interval(card.parameters[name].ci95),
-            name in spec.fixed or (bool(card.resamples) and card.parameters[name].se is None),
+            name in spec.fixed or (bool(card.resamples or card.covariance) and card.parameters[name].se is None),
         )
         for name in law.names
     )
 
 
-def _resamples(card: _Card, p: int) -> np.ndarray[tuple[int, int], np.dtype[np.float64]]:
+def _resamples(card: _Card, spec: FitSpec, theta: Floats) -> Floats:
+    """The resamples of a card; drawn from its covariance where it has that instead."""
+    if not card.resamples and card.covariance is not None:
+        given = card.covariance
+        if any(len(row) != len(given.names) for row in given.matrix):
+            raise PlannerError("The rows of 'covariance' differ in length from its names: correct the card.")
+        around = Covariance(given.names, given.logs, np.array(given.matrix, float).reshape(len(given.matrix), -1))
+        return drawn(spec.find_law(), theta, around, spec.seed)
+    p = len(theta)
     bad = next((i for i, row in enumerate(card.resamples) if len(row) != p), None)
     if bad is not None:
         raise PlannerError(f"Row {bad} of 'resamples' has {len(card.resamples[bad])} numbers: it needs {p}.")
@@ -221,12 +243,13 @@ def read_fit(raw: Mapping[str, Any], group: str = "") -> Fit:
         raise PlannerError(f"This is not a fit that Isoplan wrote: {where}: {first['msg']}.") from error
     card = _of_group(card, spec, group)
     parameters = _parameters(card, spec)
+    theta = np.array([p.value for p in parameters])
     return Fit(
         spec=spec,
         n=card.n,
-        theta=np.array([p.value for p in parameters]),
+        theta=theta,
         objective=card.objective.value if card.objective else None,
-        resamples=_resamples(card, len(parameters)),
+        resamples=_resamples(card, spec, theta),
         parameters=parameters,
         data=FitData(**card.data.model_dump()),
         compute=compute_rule(card.compute.rule, card.compute.n_p, card.compute.formula),

@@ -13,7 +13,7 @@ import duckdb
 
 from engine.errors import PlannerError
 
-SCHEMA = 2
+SCHEMA = 3
 
 LAYOUT = (
     "CREATE TABLE meta (key VARCHAR PRIMARY KEY, value VARCHAR NOT NULL)",
@@ -29,7 +29,8 @@ LAYOUT = (
         roles VARCHAR NOT NULL, filter VARCHAR NOT NULL, values_hash VARCHAR NOT NULL)""",
     """CREATE TABLE fits (
         hash VARCHAR PRIMARY KEY, name VARCHAR NOT NULL, table_id VARCHAR NOT NULL, snapshot_hash VARCHAR NOT NULL,
-        law VARCHAR NOT NULL, created TIMESTAMP NOT NULL, deleted BOOLEAN NOT NULL, body VARCHAR NOT NULL)""",
+        law VARCHAR NOT NULL, created TIMESTAMP NOT NULL, deleted BOOLEAN NOT NULL, body VARCHAR NOT NULL,
+        note VARCHAR DEFAULT '')""",
     """CREATE TABLE plans (
         hash VARCHAR PRIMARY KEY, name VARCHAR NOT NULL, fit_hash VARCHAR NOT NULL,
         created TIMESTAMP NOT NULL, deleted BOOLEAN NOT NULL, body VARCHAR NOT NULL)""",
@@ -41,6 +42,7 @@ MIGRATIONS: dict[int, tuple[str, ...]] = {
         "ALTER TABLE tables ADD COLUMN kind VARCHAR DEFAULT 'runs'",
         "ALTER TABLE tables ADD COLUMN runs_id VARCHAR DEFAULT ''",
     ),
+    2: ("ALTER TABLE fits ADD COLUMN note VARCHAR DEFAULT ''",),
 }
 
 

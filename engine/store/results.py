@@ -23,7 +23,7 @@ Body = dict[str, Any]
 
 @dataclass(frozen=True)
 class SavedFit:
-    """A line in the list of fits."""
+    """A line in the list of fits; ``note`` is what somebody wrote beside it."""
 
     hash: str
     name: str
@@ -32,6 +32,7 @@ class SavedFit:
     law: str
     created: datetime
     deleted: bool = False
+    note: str = ""
 
 
 @dataclass(frozen=True)
@@ -52,10 +53,10 @@ def save_fit(db: Database, fit: Fit, *, name: str = "", table_id: str = "", snap
     """
     label = name.strip() or f"{fit.law.name} · {fit.data.source or 'published'}"
     made_from = snapshot or fit.data.snapshot
-    row = [fit.hash, label, table_id, made_from, fit.spec.law, _now(), False, _text(fitting.to_json(fit))]
+    row = [fit.hash, label, table_id, made_from, fit.spec.law, _now(), False, _text(fitting.to_json(fit)), ""]
 
     def change(cursor: Cursor) -> None:
-        cursor.execute("INSERT OR IGNORE INTO fits VALUES (?, ?, ?, ?, ?, ?, ?, ?)", row)
+        cursor.execute("INSERT OR IGNORE INTO fits VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", row)
         _undelete(cursor, "fits", fit.hash)
 
     db.write(change)
@@ -64,7 +65,7 @@ def save_fit(db: Database, fit: Fit, *, name: str = "", table_id: str = "", snap
 
 def fits(db: Database, deleted: bool = False) -> list[SavedFit]:
     """The saved fits, newest first; with ``deleted`` the deleted ones."""
-    query = "SELECT hash, name, table_id, snapshot_hash, law, created, deleted FROM fits WHERE deleted = ?"
+    query = "SELECT hash, name, table_id, snapshot_hash, law, created, deleted, note FROM fits WHERE deleted = ?"
     return [SavedFit(*row) for row in _rows(db, query, deleted)]
 
 
@@ -96,6 +97,11 @@ def rebuild(db: Database, hash: str) -> str:
 def rename_fit(db: Database, hash: str, name: str) -> None:
     """Give a fit another name."""
     _rename(db, "fits", "Fit", hash, name)
+
+
+def note_fit(db: Database, hash: str, note: str) -> None:
+    """Write what is to be remembered of a fit beside it; an empty ``note`` takes it away."""
+    _update(db, "fits", "Fit", hash, "note = ?", note.strip())
 
 
 def delete_fit(db: Database, hash: str) -> None:

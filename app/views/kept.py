@@ -1,0 +1,36 @@
+"""What takes seconds and is asked for with a button: kept by the hash of what it is made from, for every session."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable
+
+import streamlit as st
+
+from app.views.parts import progress_bar, sentences
+
+MOST = 64
+Key = tuple[str, ...]
+
+
+@st.cache_resource(show_spinner=False)
+def _kept() -> OrderedDict[Key, object]:
+    return OrderedDict()
+
+
+def asked[T](key: Key, button: str, doing: str, make: Callable[[Callable[[float], None]], T], kind: type[T]) -> T | None:
+    """What is kept under ``key``; else a button that makes it with a progress bar, and None until it was pressed."""
+    found = _kept().get(key)
+    if isinstance(found, kind):
+        return found
+    place = st.empty()
+    if not place.button(button, key="_".join(("ask", *key)), icon=":material/play_arrow:"):
+        return None
+    place.empty()
+    with progress_bar(doing) as progress, sentences():
+        made = make(progress)
+        _kept()[key] = made
+        while len(_kept()) > MOST:
+            _kept().popitem(last=False)
+        return made
+    return None

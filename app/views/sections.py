@@ -1,0 +1,105 @@
+"""What stands below the parameters of a fit, a tab each; only the open one is computed and sent."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import streamlit as st
+
+from app.figures import correlations, isoflop, resamples, slices
+from app.figures import residuals as residual_picture
+from app.views import beside, validating
+from app.views.cached import biased, curves, drawn_residuals, parabolas_of, runs_behind
+from app.views.parts import draw, plural, sentences
+from app.views.state import keep_possible
+from engine.fitting.result import Fit
+from engine.schema import Runs
+from engine.store.database import Database
+
+NO_RUNS = "The runs of this fit are not in this workspace: load its table and fit it there."
+
+
+def show(db: Database, fit: Fit) -> None:
+    """The tabs of ``fit``."""
+    first = "Parabolas" if fit.law.estimator == "parabola" else "Residuals"
+    parts: dict[str, Callable[[Database, Fit], None]] = {
+        first: _parabolas if fit.law.estimator == "parabola" else _residuals,
+        "Law": _law,
+        "Correlations": _correlations,
+        "Validation": validating.validation,
+        "Compare laws": validating.comparison,
+        "Another fit": beside.show,
+    }
+    keep_possible("part", parts)
+    for tab, part in zip(st.tabs(list(parts), key="part", bind="query-params"), parts.values(), strict=True):
+        if tab.open:
+            with tab, sentences():
+                part(db, fit)
+
+
+def _residuals(db: Database, fit: Fit) -> None:
+    runs = runs_behind(db, fit)
+    if runs is None:
+        st.caption(NO_RUNS)
+        return
+    left, drawing = drawn_residuals(fit.hash, str(db.folder), fit, runs)
+    st.caption(f"Scatter (rms) {left.rms:.3g}{' of log loss' if left.log else ''}; R² {left.r2:.4f}.")
+    draw(lambda theme: residual_picture.draw(left, runs, fit.spec.y, theme), key="residuals", drawing=drawing)
+
+
+def _parabolas(db: Database, fit: Fit) -> None:
+    runs = runs_behind(db, fit)
+    if runs is None:
+        st.caption(NO_RUNS)
+        return
+    found = parabolas_of(fit, runs)
+    draw(lambda theme: isoflop.draw((), runs, fit.spec.y, parabolas=found, theme=theme), key="parabolas")
+    with sentences():
+        _bias(fit, runs)
+
+
+def _bias(fit: Fit, runs: Runs) -> None:
+    st.subheader("Bias of the parabolas", anchor=False)
+    found = biased(fit.hash, fit, runs)
+    st.markdown(found.sentence)
+    st.table(
+        [
+            {
+                "Compute [FLOPs]": f"{one.C:.3g}",
+                "Decades beyond": f"{one.beyond:g}",
+                "N* off by": f"{one.N:+.2%}",
+                "D* off by": f"{one.D:+.2%}",
+            }
+            for one in found.at
+        ],
+        border="horizontal",
+        hide_index=True,
+    )
+    st.caption(
+        "A curve of loss over log N is no parabola. The bias is what parabolas find on the chinchilla surface through "
+        "these runs, at the same N and C, over what the surface itself says; noise is not part of it."
+    )
+
+
+def _law(db: Database, fit: Fit) -> None:
+    found = curves("slices", fit.hash, str(db.folder), (fit, runs_behind(db, fit)))
+    st.caption(
+        "The best fit with 68 % and 95 % bands of its refits. Dots are the runs, moved along the law to the values of "
+        "the other axes that each panel names."
+        if len(found) > 1
+        else "The best fit with 68 % and 95 % bands of its refits."
+    )
+    draw(lambda theme: slices.draw(found, fit.spec.y, theme), key="slices")
+
+
+def _correlations(db: Database, fit: Fit) -> None:
+    if correlations.draw(fit) is None:
+        st.caption(f"{plural(len(fit.resamples), 'refit')}: correlations need refits in which two parameters vary.")
+        return
+    left, right = st.columns([2, 3])
+    with left:
+        st.caption("Rank correlations over the refits. Near ±1 only a combination of the two is known.")
+        draw(lambda theme: _known(correlations.draw(fit, theme)), key="correlations")
+    with right:
+        st.caption("Every pair of parameters over the refits, the best fit as a star.")
+        draw(lambda theme: _known(resamples.draw(fit, theme)), key="resamples")
