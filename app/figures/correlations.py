@@ -8,13 +8,14 @@ from scipy.stats import rankdata
 
 from app.figures.axes import axis
 from app.figures.drawing import Drawing
+from app.figures.palette import ACCENT, GREY, PLAN, rgba
 from app.figures.resamples import symbol
 from app.figures.theme import WEB, Theme, compose
 from engine.fitting import Fit
 from engine.schema import Floats
 
-SCALE = ((0.0, "#0072b2"), (0.5, "#f2f4f6"), (1.0, "#d55e00"))
-"""Minus one to plus one, the two ends of the colour-blind safe order."""
+SCALE = ((0.0, rgba(ACCENT, 0.6)), (0.5, rgba(GREY, 0.08)), (1.0, rgba(PLAN, 0.6)))
+"""Minus one to plus one; tints of the page's own colour, so that words on them are read on either background."""
 CELL = 56
 
 
@@ -33,12 +34,11 @@ def draw(fit: Fit, theme: Theme = WEB) -> Drawing | None:
         "xgap": 2, "ygap": 2, "showscale": False, "hoverongaps": False,
         "hovertemplate": "%{x} and %{y}: %{z:.3f}<extra></extra>",
     }  # fmt: skip
+    cells = [(i, j) for i in range(len(names)) for j in range(i + 1)]
     words = {
-        "type": "scatter", "mode": "text", "hoverinfo": "skip",
-        "x": [symbols[j] for i in range(len(names)) for j in range(i + 1)],
-        "y": [symbols[i] for i in range(len(names)) for j in range(i + 1)],
-        "text": [f"{matrix[i, j]:.2f}".replace("-", "−") for i in range(len(names)) for j in range(i + 1)],
-        "textfont": {"size": theme.small, "color": [_ink(matrix[i, j]) for i in range(len(names)) for j in range(i + 1)]},
+        "type": "scatter", "mode": "text", "hoverinfo": "skip", "textfont": {"size": theme.small},
+        "x": [symbols[j] for _, j in cells], "y": [symbols[i] for i, _ in cells],
+        "text": [f"{matrix[i, j]:.2f}".replace("-", "−") for i, j in cells],
     }  # fmt: skip
     plain = {"showgrid": False, "ticks": "", "type": "category"}
     figure = compose(
@@ -56,11 +56,6 @@ def correlations(fit: Fit) -> tuple[list[str], Floats]:
         return [], np.empty((0, 0))
     ranks = np.array([rankdata(draws[name]) for name in names])
     return names, np.asarray(np.corrcoef(ranks), float)
-
-
-def _ink(value: float) -> str:
-    """Words on a strong colour are white."""
-    return "#ffffff" if abs(value) > 0.6 else "#17242c"
 
 
 def _table(names: list[str], matrix: Floats) -> pd.DataFrame:

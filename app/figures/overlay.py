@@ -47,7 +47,9 @@ def _law(theme: Theme, i: int, name: str, law: Along, values: tuple[float, float
     hover = f"{law.axis}  %{{x:{hover_format(law.axis)}}}<br>{literal(law.y)}  %{{y:.4~g}}<extra>{words}</extra>"
     bands = [part | {"showlegend": False} for part in marks.bands(law.x, law.band, colour, values)]
     lines = marks.law(theme, law.x, law.loss, law.inside, colour, 2.4, hovertemplate=hover)
-    named = [line | {"name": words, "legendgroup": str(i), "showlegend": j == len(lines) - 1} for j, line in enumerate(lines)]
+    named = [
+        line | {"name": words, "legendgroup": str(i), "showlegend": j == len(lines) - 1} for j, line in enumerate(lines)
+    ]
     return [*bands, *named]
 
 

@@ -33,7 +33,7 @@ def draw(found: Sequence[Slice], y: str = "loss", theme: Theme = WEB) -> Drawing
         layout |= _axes(theme, i, len(found), one, y, values)
         on = {"xaxis": f"x{_number(i)}", "yaxis": f"y{_number(i)}"}
         traces += [part | on for part in _parts(theme, one, y, values)]
-        place = {"xref": f"{on['xaxis']} domain", "yref": f"{on['yaxis']} domain"}
+        place: dict[str, Any] = {"xref": f"{on['xaxis']} domain", "yref": f"{on['yaxis']} domain"}
         shades, _ = marks.beyond(theme, one.x, one.inside)
         shapes += [s | {"xref": on["xaxis"], "yref": f"{on['yaxis']} domain"} for s in shades]
         if one.others:

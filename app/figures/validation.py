@@ -36,10 +36,9 @@ def draw(found: Validation, targets: Targets = "runs", theme: Theme = WEB) -> Dr
     lines = [_line(theme, found, m, _look(laws, m), targets) for m in (*laws, *BASELINES)]
     errors = extent(*(line["y"] for line in lines), positive=True, room=0.12)
     far = found.furthest
-    place = {"domain": PANELS[0], "anchor": "y"}
+    place: dict[str, Any] = {"domain": PANELS[0], "anchor": "y"}
     layout: dict[str, Any] = {
-        "xaxis": value_axis(theme, found.y, *seen, **place)
-        | {"title": _words(theme, f"Observed {_name(found.y)}")},
+        "xaxis": value_axis(theme, found.y, *seen, **place) | {"title": _words(theme, f"Observed {_name(found.y)}")},
         "yaxis": value_axis(theme, found.y, *seen, anchor="x")
         | {"title": _words(theme, f"Predicted {_name(found.y)}")},
         "xaxis2": axis(theme, "Decades beyond the fitted runs", range=[0, 1.06 * far], domain=PANELS[1], anchor="y2"),
@@ -88,8 +87,9 @@ def _dots(theme: Theme, found: Validation, law: str, i: int, targets: Targets) -
         "y": marks.pack(predicted),
         "customdata": np.stack([row, beyond, error], axis=1),
         "marker": {"size": theme.marker(7), "color": category(i), "opacity": 0.75, "line": {"width": 0}},
-        "hovertemplate": f"<b>{name}</b> · row %{{customdata[0]:.0f}}<br>observed  %{{x:.4~g}}<br>predicted  %{{y:.4~g}}"
-        "<br>off by  %{customdata[2]:.2%}<br>%{customdata[1]:.1f} decades beyond<extra></extra>",
+        "hovertemplate": f"<b>{name}</b> · row %{{customdata[0]:.0f}}<br>observed  %{{x:.4~g}}"
+        "<br>predicted  %{y:.4~g}<br>off by  %{customdata[2]:.2%}"
+        "<br>%{customdata[1]:.1f} decades beyond<extra></extra>",
     }
 
 

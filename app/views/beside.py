@@ -17,7 +17,9 @@ from engine.store.database import Database
 
 def show(db: Database, fit: Fit) -> None:
     """A select over the other fits, and the two over the axis that both describe."""
-    names = {f.hash: f.name for f in results.fits(db)} | {key: f"{name} (published)" for key, (name, _) in published().items()}
+    names = {f.hash: f.name for f in results.fits(db)} | {
+        key: f"{name} (published)" for key, (name, _) in published().items()
+    }
     own = names.pop(fit.hash, fit.law.title)
     chosen = st.selectbox(
         "Beside it",
@@ -28,7 +30,9 @@ def show(db: Database, fit: Fit) -> None:
         placeholder="Choose a saved fit or a published law",
     )
     if chosen is None:
-        st.caption("Both laws are drawn with their bands and their runs, over compute or over the axis that they share.")
+        st.caption(
+            "Both laws are drawn with their bands and their runs, over compute or over the axis that they share."
+        )
         return
     other = fit_of(db, chosen)
     if other.spec.y != fit.spec.y:

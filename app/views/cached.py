@@ -15,9 +15,11 @@ from data.catalogue import CARDS, path
 from engine.errors import PlannerError
 from engine.fitting.cards import read_fit
 from engine.fitting.parabola import Parabola, parabolas
+from engine.fitting.parabola_bias import ParabolaBias, parabola_bias
 from engine.fitting.residuals import Residuals, residuals
 from engine.fitting.result import Fit
 from engine.planning import curves as arrays
+from engine.planning.slices import Slice, slices
 from engine.schema import Runs
 from engine.store import results, snapshots, tables
 from engine.store.database import Database
@@ -93,6 +95,18 @@ def parabolas_of(fit: Fit, runs: Runs) -> tuple[Parabola, ...]:
 @st.cache_resource(max_entries=32, show_spinner=False)
 def _parabolas_of(fit_hash: str, _fit: Fit, _runs: Runs) -> tuple[Parabola, ...]:
     return parabolas(_runs, _fit.spec)
+
+
+@st.cache_resource(max_entries=32, show_spinner=False)
+def bias_of(fit_hash: str, folder: str, _fit: Fit, _runs: Runs) -> ParabolaBias:
+    """How far the parabolas behind a fit of iso-FLOP minima are off on a known surface."""
+    return parabola_bias(_fit, _runs)
+
+
+@st.cache_resource(max_entries=32, show_spinner="Drawing")
+def slices_of(fit_hash: str, folder: str, _fit: Fit, _runs: Runs | None) -> tuple[Slice, ...]:
+    """A law along each of its axes, with the runs behind it."""
+    return slices(_fit, _runs)
 
 
 @st.cache_resource(max_entries=16, show_spinner="Drawing")

@@ -17,6 +17,7 @@ from engine.store.tables import TableInfo
 
 MOST_SHOWN = 200
 MAX_CARD_MB = 20
+MOST_NOTES = 10_000
 
 
 def show(db: Database, table: TableInfo | None) -> None:
@@ -29,6 +30,7 @@ def show(db: Database, table: TableInfo | None) -> None:
         opened = _choose(fits, shown)
         if opened:
             _chosen(db, fits[opened])
+        _list(fits, shown)
     else:
         st.caption("Every fit is saved here under the hash of its specification and its runs.")
     deleted("fits", {f.hash: f.name for f in results.fits(db, deleted=True)}, lambda key: results.restore_fit(db, key))
@@ -52,13 +54,43 @@ def _choose(fits: dict[str, results.SavedFit], shown: list[str]) -> str:
     return opened or ""
 
 
+def _list(fits: dict[str, results.SavedFit], shown: list[str]) -> None:
+    """The fits in a table, newest first, each with its notes."""
+    with st.expander(f"All of them ({len(shown)})", icon=":material/history:"):
+        st.dataframe(
+            {
+                "Name": [fits[h].name for h in shown],
+                "Law": [fits[h].law for h in shown],
+                "Made": [fits[h].created for h in shown],
+                "Notes": [fits[h].note for h in shown],
+                "Fit": [h for h in shown],
+            },
+            hide_index=True,
+            column_config={"Made": st.column_config.DatetimeColumn(format="D MMM YYYY, HH:mm")},
+        )
+
+
 def _chosen(db: Database, one: results.SavedFit) -> None:
     with st.container(horizontal=True, vertical_alignment="bottom"):
         rebuild = st.button("Rebuild and compare", key=f"rebuild_{one.hash}", icon=":material/verified:")
         manage(one.hash, one.name, lambda name: results.rename_fit(db, one.hash, name), lambda: _delete(db, one.hash))
+    _note(db, one)
     if rebuild:
         with sentences(), st.spinner("Fitting again from the specification"):
             st.success(results.rebuild(db, one.hash), icon=":material/verified:")
+
+
+def _note(db: Database, one: results.SavedFit) -> None:
+    """What is to be remembered of a fit; it is saved when the box is left."""
+    key = f"note_{one.hash}"
+
+    def keep() -> None:
+        results.note_fit(db, one.hash, st.session_state[key] or "")
+
+    st.text_area(
+        "Notes", one.note, key=key, max_chars=MOST_NOTES, height=80, on_change=keep,
+        placeholder="Why this fit was made, what was left out, who looked at it",
+    )  # fmt: skip
 
 
 def _delete(db: Database, fit_hash: str) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable
+from typing import TypeVar
 
 import streamlit as st
 
@@ -11,6 +12,7 @@ from app.views.parts import progress_bar, sentences
 
 MOST = 64
 Key = tuple[str, ...]
+Made = TypeVar("Made")
 
 
 @st.cache_resource(show_spinner=False)
@@ -18,7 +20,9 @@ def _kept() -> OrderedDict[Key, object]:
     return OrderedDict()
 
 
-def asked[T](key: Key, button: str, doing: str, make: Callable[[Callable[[float], None]], T], kind: type[T]) -> T | None:
+def asked(
+    key: Key, button: str, doing: str, make: Callable[[Callable[[float], None]], Made], kind: type[Made]
+) -> Made | None:
     """What is kept under ``key``; else a button that makes it with a progress bar, and None until it was pressed."""
     found = _kept().get(key)
     if isinstance(found, kind):

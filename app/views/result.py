@@ -1,19 +1,15 @@
-"""A fit on the page: formula, parameters with intervals, derived numbers, doubts, residuals."""
+"""A fit on the page: formula, parameters with intervals, derived numbers, doubts, and a tab for each look at it."""
 
 from __future__ import annotations
 
-import json
 import math
 
 import streamlit as st
 
-from app.figures import isoflop
-from app.figures import residuals as residual_picture
-from app.views.cached import drawn_residuals, parabolas_of, runs_behind
-from app.views.parts import doubts, draw, plain, plural, powers
+from app.views import cards, sections
+from app.views.parts import doubts, plain, plural, powers
 from app.views.state import fit_of
 from engine.fitting import text
-from engine.fitting.cards import to_json
 from engine.fitting.result import Fit
 from engine.store.database import Database
 
@@ -27,12 +23,13 @@ def show(db: Database, fit_hash: str) -> None:
         return
     fit = fit_of(db, fit_hash)
     st.header(fit.law.title, anchor=False)
+    st.caption(plain(f"{fit.law.summary} {fit.law.reference}."))
     st.latex(fit.law.latex)
     doubts(fit.warnings)
     _parameters(fit)
     _about(fit)
     _go_on(fit, fit_hash)
-    _check(db, fit)
+    sections.show(db, fit)
 
 
 def _parameters(fit: Fit) -> None:
@@ -82,27 +79,4 @@ def _go_on(fit: Fit, fit_hash: str) -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
         st.page_link("views/explore.py", label="Explore", query_params={"fit": fit_hash}, icon=":material/landscape:")
         st.page_link("views/plan.py", label="Plan", query_params={"fit": fit_hash}, icon=":material/flag:")
-        st.download_button(
-            "Fit as JSON",
-            lambda: json.dumps(to_json(fit), indent=2),
-            f"fit-{fit_hash}.json",
-            "application/json",
-            icon=":material/download:",
-            on_click="ignore",
-        )
-
-
-def _check(db: Database, fit: Fit) -> None:
-    """How the runs lie about the law: residuals, or the parabola of each budget."""
-    runs = runs_behind(db, fit)
-    if runs is None:
-        st.caption("The runs of this fit are not in this workspace, so they cannot be drawn beside it.")
-    elif fit.law.estimator == "parabola":
-        st.header("Parabolas", anchor=False)
-        found = parabolas_of(fit, runs)
-        draw(lambda theme: isoflop.draw((), runs, fit.spec.y, parabolas=found, theme=theme), key="parabolas")
-    else:
-        st.header("Residuals", anchor=False)
-        left, drawing = drawn_residuals(fit.hash, str(db.folder), fit, runs)
-        st.caption(f"Scatter (rms) {left.rms:.3g}{' of log loss' if left.log else ''}; R² {left.r2:.4f}.")
-        draw(lambda theme: residual_picture.draw(left, runs, fit.spec.y, theme), key="residuals", drawing=drawing)
+        cards.save(fit, fit_hash)

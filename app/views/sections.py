@@ -8,10 +8,12 @@ import streamlit as st
 
 from app.figures import correlations, isoflop, resamples, slices
 from app.figures import residuals as residual_picture
+from app.figures.drawing import Drawing
 from app.views import beside, validating
-from app.views.cached import biased, curves, drawn_residuals, parabolas_of, runs_behind
-from app.views.parts import draw, plural, sentences
+from app.views.cached import bias_of, drawn_residuals, parabolas_of, runs_behind, slices_of
+from app.views.parts import draw, plain, plural, sentences
 from app.views.state import keep_possible
+from engine.errors import PlannerError
 from engine.fitting.result import Fit
 from engine.schema import Runs
 from engine.store.database import Database
@@ -55,13 +57,13 @@ def _parabolas(db: Database, fit: Fit) -> None:
     found = parabolas_of(fit, runs)
     draw(lambda theme: isoflop.draw((), runs, fit.spec.y, parabolas=found, theme=theme), key="parabolas")
     with sentences():
-        _bias(fit, runs)
+        _bias(db, fit, runs)
 
 
-def _bias(fit: Fit, runs: Runs) -> None:
+def _bias(db: Database, fit: Fit, runs: Runs) -> None:
     st.subheader("Bias of the parabolas", anchor=False)
-    found = biased(fit.hash, fit, runs)
-    st.markdown(found.sentence)
+    found = bias_of(fit.hash, str(db.folder), fit, runs)
+    st.markdown(plain(found.sentence))
     st.table(
         [
             {
@@ -82,7 +84,7 @@ def _bias(fit: Fit, runs: Runs) -> None:
 
 
 def _law(db: Database, fit: Fit) -> None:
-    found = curves("slices", fit.hash, str(db.folder), (fit, runs_behind(db, fit)))
+    found = slices_of(fit.hash, str(db.folder), fit, runs_behind(db, fit))
     st.caption(
         "The best fit with 68 % and 95 % bands of its refits. Dots are the runs, moved along the law to the values of "
         "the other axes that each panel names."
@@ -103,3 +105,9 @@ def _correlations(db: Database, fit: Fit) -> None:
     with right:
         st.caption("Every pair of parameters over the refits, the best fit as a star.")
         draw(lambda theme: _known(resamples.draw(fit, theme)), key="resamples")
+
+
+def _known(drawing: Drawing | None) -> Drawing:
+    if drawing is None:
+        raise PlannerError("There are no refits to draw: fit again with 20 or more.")
+    return drawing

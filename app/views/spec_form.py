@@ -59,7 +59,7 @@ def _law(runs: Runs, y: str) -> Law | None:
     _say_why(others)
     keep_possible("law", by_key)
     chosen = by_key[st.selectbox("Law", list(by_key), key="law", bind="query-params", help=_help(laws, others))]
-    st.caption(f"{chosen.title}  \n${chosen.latex}$")
+    st.caption(f"{plain(chosen.summary)}  \n${chosen.latex}$")
     return chosen
 
 

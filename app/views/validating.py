@@ -7,7 +7,7 @@ import streamlit as st
 from app.figures import validation as picture
 from app.views.cached import runs_behind
 from app.views.kept import asked
-from app.views.parts import draw, number, plain
+from app.views.parts import draw, plain
 from engine.fitting.baselines import BASELINES
 from engine.fitting.comparison import Comparison, compare
 from engine.fitting.result import Fit
@@ -116,7 +116,9 @@ def _ranking(found: Comparison) -> list[dict[str, str]]:
     if found.validation is not None:
         blank = {"AIC": "", "AIC above best": "", "BIC": "", "Parameters": "0"}
         for name in BASELINES:
-            rows.append({"Rank": "", "Law": name, "Error": _percent(found.validation.error(name, found.targets))} | blank)
+            rows.append(
+                {"Rank": "", "Law": name, "Error": _percent(found.validation.error(name, found.targets))} | blank
+            )
     return rows
 
 

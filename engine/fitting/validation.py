@@ -9,7 +9,7 @@ to the range of y. The error of a method is the mean over the runs of a cut, the
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -100,8 +100,6 @@ class Validation:
         what = "runs" if targets == "runs" else "best runs"
         counts = ", ".join(str(len(c.held) if targets == "runs" else int(c.best.sum())) for c in self.cuts)
         said = f"{counts} {what} left out in turn, up to {self.furthest:.1f} decades beyond what was fitted: "
-        if np.isnan(error):
-            return f"{said}{law} could not predict them all. {self.missing.get(law, '')}".strip()
         baseline = min(BASELINES, key=lambda m: np.nan_to_num(self.error(m, targets), nan=np.inf))
         return f"{said}{law} is off by {error:.2%} on average, the best baseline ({baseline}) by " + (
             f"{self.error(baseline, targets):.2%}."
@@ -120,15 +118,17 @@ class Validation:
 def validate(spec: FitSpec, runs: Runs, progress: Progress | None = None) -> Validation:
     """Validate the law of ``spec`` on ``runs``, beside baselines and, where there are budgets, approach 2 and 3.
 
-    Raises PlannerError where there is too little to leave out, and where the law cannot be fitted to what is left.
+    Cuts that leave too few runs for the law are not made. Raises PlannerError where there is too little to leave out,
+    and where no cut leaves enough.
     """
     sweep = "N" in runs and "D" in runs and _size(runs, spec.find_law().axes)[0] == "budget"
     others = [sibling(spec, get_law(name)) for name in RIVALS if sweep and name != spec.law]
     out = leave_out((spec, *others), runs, progress)
     law = out.laws[0]
-    if law in out.missing and not any(law in cut.predicted for cut in out.cuts):
+    cuts = tuple(cut for cut in out.cuts if law in cut.predicted)
+    if not cuts:
         raise PlannerError(f"Without its largest runs this table cannot be fitted: {out.missing[law]}")
-    return out
+    return replace(out, cuts=cuts)
 
 
 def leave_out(specs: Sequence[FitSpec], runs: Runs, progress: Progress | None = None) -> Validation:

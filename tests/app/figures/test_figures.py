@@ -9,13 +9,29 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy import stats
 
-from app.figures import dots, frontier, isoflop, one_axis, plan, resamples, residuals, surface, words
+from app.figures import (
+    correlations,
+    dots,
+    frontier,
+    isoflop,
+    one_axis,
+    overlay,
+    plan,
+    resamples,
+    residuals,
+    slices,
+    surface,
+    validation,
+    words,
+)  # fmt: skip
 from app.figures import runs as overview
+from app.figures.along import of_frontier
 from app.figures.drawing import Drawing
 from app.figures.palette import COMPUTE, PLAN
 from app.figures.theme import DARK, INK, LIGHT, STYLE, WEB, Theme, paper
-from engine.fitting import Fit
+from engine.fitting import Fit, FitSpec, validate
 from engine.fitting.residuals import compare
 from engine.fitting.residuals import residuals as residuals_of
 from engine.planning import plan_budget, plan_target
@@ -27,6 +43,7 @@ from engine.planning.curves import (
     plan_curve,
 )
 from engine.planning.curves import surface as surface_of
+from engine.planning.slices import slices as slices_of
 from engine.planning.target import floor_of
 from engine.schema import Roles, Runs
 from tests.app.figures.conftest import POWER, MakeFit, texts, traces
@@ -36,6 +53,8 @@ def everything(fit: Fit, power: Fit, runs: Runs) -> dict[str, Callable[[Theme], 
     s, path, curve = surface_of(fit), frontier_curve(fit), one_axis_curve(power)
     found, budget, target = residuals_of(fit, runs), plan_budget(fit, 1e22), plan_target(fit, 2.1)
     curves, floor = isoflop_curves(fit), floor_of(fit)
+    left_out = validate(FitSpec(objective="ols-log", bootstrap=0), runs)
+    lines = {"one": of_frontier(path, runs, "loss", None), "other": of_frontier(path, None, "loss", None)}
     return {
         "surface": lambda theme: surface.draw(s, runs, plan=budget, theme=theme),
         "isoflop": lambda theme: isoflop.draw(curves, runs, path=path, theme=theme),
@@ -43,6 +62,9 @@ def everything(fit: Fit, power: Fit, runs: Runs) -> dict[str, Callable[[Theme], 
         "one axis": lambda theme: one_axis.draw(curve, runs, theme=theme),
         "residuals": lambda theme: residuals.draw(found, runs, theme=theme),
         "runs": lambda theme: overview.draw(runs, theme=theme),
+        "slices": lambda theme: slices.draw(slices_of(fit, runs), theme=theme),
+        "validation": lambda theme: validation.draw(left_out, theme=theme),
+        "overlay": lambda theme: overlay.draw(lines, theme=theme),
         "plan of a budget": lambda theme: plan.draw(budget, plan_curve(budget, fit), runs, theme=theme),
         "plan of a target": lambda theme: plan.draw(target, plan_curve(target, fit), runs, floor, theme),
     }
@@ -275,3 +297,33 @@ def test_drawn_runs_are_always_the_same(runs: Runs) -> None:
     assert dots.drawn(runs, 10).ids.tolist() == dots.drawn(runs, 10).ids.tolist()
     assert len(dots.drawn(runs, 10)) == 10
     assert dots.drawn(runs, 100) is runs
+
+
+class TestCorrelations:
+    def test_ranks_are_compared_and_shown_once(self, fit: Fit) -> None:
+        names, matrix = correlations.correlations(fit)
+        assert names == ["E", "A", "B", "alpha", "beta"]
+        assert matrix == pytest.approx(stats.spearmanr(fit.resamples).statistic)
+        drawing = correlations.draw(fit)
+        assert drawing is not None
+        words = next(t for t in drawing.figure.data if t.type == "scatter")
+        assert len(words.text) == 15
+        assert "strongest" in drawing.alt
+        assert len(drawing.data) == 25
+
+    def test_a_held_parameter_or_no_refits_leave_nothing(self, make_fit: MakeFit) -> None:
+        assert correlations.draw(make_fit(draws=0)) is None
+
+
+class TestValidation:
+    def test_laws_and_baselines_are_told_apart(self, budget_runs: Runs) -> None:
+        found = validate(FitSpec(objective="ols-log"), budget_runs)
+        drawing = validation.draw(found)
+        lines = [t for t in drawing.figure.data if t.mode == "lines+markers"]
+        assert [t.name for t in lines] == ["chinchilla", "last point", "log-linear", "nearest cell"]
+        assert len({(t.line.color, t.line.dash) for t in lines}) == 4
+        best = validation.draw(found, "best")
+        assert [t.name for t in best.figure.data if t.mode == "markers"] == ["chinchilla", "isoflop"]
+        (dots_,) = [t for t in drawing.figure.data if t.mode == "markers"]
+        assert np.asarray(dots_.x, float) == pytest.approx(np.asarray(dots_.y, float), rel=1e-3)
+        assert set(drawing.data["method"]) == set(found.methods)
