@@ -75,10 +75,13 @@ def published() -> dict[str, tuple[str, Fit]]:
 
 def runs_behind(db: Database, fit: Fit) -> Runs | None:
     """The runs that ``fit`` was made from, where this workspace has them."""
+    if not fit.data.snapshot:
+        return None
     try:
-        return snapshot_runs(db, fit.data.snapshot) if fit.data.snapshot else None
+        runs = snapshot_runs(db, fit.data.snapshot)
     except PlannerError:
         return None
+    return runs.take(runs.labels["group"] == fit.data.group) if fit.data.group else runs
 
 
 @st.cache_resource(max_entries=64, show_spinner="Drawing")

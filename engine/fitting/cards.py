@@ -188,15 +188,15 @@ def _parameters(card: _Card, spec: FitSpec) -> tuple[Parameter, ...]:
     )
 
 
-def _resamples(card: _Card, spec: FitSpec, theta: Floats) -> Floats:
-    """The resamples of a card; drawn from its covariance where it has that instead."""
-    if not card.resamples and card.covariance is not None:
-        given = card.covariance
-        if any(len(row) != len(given.names) for row in given.matrix):
-            raise PlannerError("The rows of 'covariance' differ in length from its names: correct the card.")
-        around = Covariance(given.names, given.logs, np.array(given.matrix, float).reshape(len(given.matrix), -1))
-        return drawn(spec.find_law(), theta, around, spec.seed)
-    p = len(theta)
+def _around(given: _Covariance, spec: FitSpec, theta: Floats) -> Floats:
+    """Resamples drawn from the covariance of a card that has none of its own."""
+    if any(len(row) != len(given.names) for row in given.matrix):
+        raise PlannerError("The rows of 'covariance' differ in length from its names: correct the card.")
+    matrix = np.array(given.matrix, float).reshape(len(given.matrix), -1)
+    return drawn(spec.find_law(), theta, Covariance(given.names, given.logs, matrix), spec.seed)
+
+
+def _resamples(card: _Card, p: int) -> Floats:
     bad = next((i for i, row in enumerate(card.resamples) if len(row) != p), None)
     if bad is not None:
         raise PlannerError(f"Row {bad} of 'resamples' has {len(card.resamples[bad])} numbers: it needs {p}.")
@@ -244,12 +244,15 @@ def read_fit(raw: Mapping[str, Any], group: str = "") -> Fit:
     card = _of_group(card, spec, group)
     parameters = _parameters(card, spec)
     theta = np.array([p.value for p in parameters])
+    resamples = _resamples(card, len(theta))
+    if card.covariance is not None and not len(resamples):
+        resamples = _around(card.covariance, spec, theta)
     return Fit(
         spec=spec,
         n=card.n,
         theta=theta,
         objective=card.objective.value if card.objective else None,
-        resamples=_resamples(card, spec, theta),
+        resamples=resamples,
         parameters=parameters,
         data=FitData(**card.data.model_dump()),
         compute=compute_rule(card.compute.rule, card.compute.n_p, card.compute.formula),

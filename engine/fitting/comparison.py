@@ -13,7 +13,7 @@ from engine.fitting.estimate import Progress
 from engine.fitting.likelihood import criteria
 from engine.fitting.result import Fit
 from engine.fitting.run import fit
-from engine.fitting.sibling import sibling
+from engine.fitting.sibling import alone, sibling
 from engine.fitting.spec import FitSpec
 from engine.fitting.validation import Targets, Validation, leave_out
 from engine.laws import LAWS
@@ -80,7 +80,7 @@ def compare(
     refused: list[tuple[str, str]] = []
     for i, one in enumerate(asked):
         try:
-            fits.append(fit(one.model_copy(update={"bootstrap": 0}), runs))
+            fits.append(fit(alone(one), runs))
         except PlannerError as error:
             refused.append((one.find_law().key, str(error)))
         if progress:

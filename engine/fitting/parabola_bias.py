@@ -15,7 +15,7 @@ import numpy as np
 from engine.errors import PlannerError
 from engine.fitting.result import Fit
 from engine.fitting.run import fit
-from engine.fitting.sibling import sibling
+from engine.fitting.sibling import alone, sibling
 from engine.laws import get_law
 from engine.schema import Runs
 
@@ -64,7 +64,7 @@ def parabola_bias(found: Fit, runs: Runs, beyond: tuple[float, ...] = BEYOND) ->
     D follows from C and N by the compute rule. Raises PlannerError where no surface goes through the runs, where one
     of its terms vanished, or where its parabolas have no minimum near their sweeps.
     """
-    spec = found.spec.model_copy(update={"bootstrap": 0})
+    spec = alone(found.spec)
     surface = fit(sibling(spec, get_law("chinchilla")), runs)
     if not (surface.theta > 0)[1:].all():
         raise PlannerError("The chinchilla surface through these runs lost a term, so it has no optimum to compare.")

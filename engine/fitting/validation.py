@@ -21,7 +21,7 @@ from engine.fitting.checks import column
 from engine.fitting.estimate import Progress
 from engine.fitting.result import Fit
 from engine.fitting.run import fit
-from engine.fitting.sibling import sibling
+from engine.fitting.sibling import alone, sibling
 from engine.fitting.spec import FitSpec
 from engine.laws import get_law
 from engine.laws.law import Floats
@@ -157,7 +157,7 @@ def leave_out(specs: Sequence[FitSpec], runs: Runs, progress: Progress | None = 
         for j, spec in enumerate(specs):
             key = spec.find_law().key
             try:
-                made = fit(spec.model_copy(update={"bootstrap": 0}), train)
+                made = fit(alone(spec), train)
                 predicted[key] = _predict(made, test, best[held])
             except PlannerError as error:
                 missing.setdefault(key, str(error))
