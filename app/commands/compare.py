@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from app.commands.fit import (
+from app.commands import reading
+from app.commands.options import (
     AsJson,
     Convert,
     Delta,
@@ -19,11 +20,6 @@ from app.commands.fit import (
     Table,
     TokensPerSample,
     Where,
-    read_map,
-    read_metric,
-    read_rule,
-    read_spec,
-    with_direction,
 )
 from app.commands.output import note, say, say_json
 from engine.errors import PlannerError
@@ -51,26 +47,17 @@ def compare(
 ) -> None:
     """Leave out the largest budgets, predict them by every law that the table allows, and rank the laws by it."""
     from engine.fitting import compare as compare_laws
-    from engine.store.files import read_runs
 
-    if table.is_dir():
-        raise PlannerError(f"{table} is a folder: name a table file in it.")
-    column, direction = read_metric(metric)
-    spec = read_spec(
+    column, direction = reading.read_metric(metric)
+    spec = reading.read_spec(
         law="chinchilla", axis=None, y=column or "loss", objective=objective, seed=seed, bootstrap=0,
         delta=parse_number(delta, "option --delta"),
     )  # fmt: skip
-    runs = read_runs(
-        table,
-        read_map(mapping or [], column),
-        where,
-        read_rule(rule, n_p),
-        repeats_mean=repeats == "mean",
-        agreed=tuple(convert or ()),
-        sheet=sheet,
-        inner=inner,
-    )
-    found = compare_laws(spec, with_direction(runs, column, direction))
+    runs = reading.read_table(
+        table, reading.read_map(mapping or [], column), (column, direction), where, reading.read_rule(rule, n_p),
+        repeats=repeats, convert=convert, sheet=sheet, inner=inner,
+    )  # fmt: skip
+    found = compare_laws(spec, runs)
     if not found.ranked:
         raise PlannerError(f"No law can be fitted to these runs. {found.refused[0][1]}")
     note(runs.notes)

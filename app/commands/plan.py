@@ -24,6 +24,7 @@ def plan(
         str | None, typer.Option(help="FLOPs to spend: 1e20, 10^20, 3 ZFLOP, 5 PFLOP/s-days, 200 H200 hours.")
     ] = None,
     target_loss: Annotated[str | None, typer.Option(help="What the law describes must reach this.")] = None,
+    group: Annotated[str, typer.Option(help="The group to plan for, where the fit holds several.")] = "",
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Answer a question from a fit: what a budget buys, or what a target costs."""
@@ -31,7 +32,7 @@ def plan(
 
     if (budget is None) == (target_loss is None):
         raise PlannerError("Ask one question: give either --budget or --target-loss.")
-    fitted = read_fit_file(fit)
+    fitted = read_fit_file(fit, group)
     if budget is not None:
         reading = parse_flops(budget, "option --budget")
         answer = plan_budget(fitted, reading.value)
@@ -46,8 +47,11 @@ def plan(
         say(as_text(answer))
 
 
-def read_fit_file(name: str) -> Fit:
-    """The fit in the file ``name``, or on standard input for ``-``. Raises PlannerError where there is none."""
+def read_fit_file(name: str, group: str = "") -> Fit:
+    """The fit in the file ``name``, or on standard input for ``-``; of one ``group`` where it holds several.
+
+    Raises PlannerError where there is none.
+    """
     shown = "Standard input" if name == "-" else name
     try:
         text = sys.stdin.read() if name == "-" else Path(name).read_text("utf-8")
@@ -62,4 +66,4 @@ def read_fit_file(name: str) -> Fit:
         raise PlannerError(f"{shown} is not JSON: give what `isoplan fit --json` printed.") from None
     if not isinstance(raw, dict):
         raise PlannerError(f"{shown} holds no JSON object: give what `isoplan fit --json` printed.")
-    return read_fit(raw)
+    return read_fit(raw, group)

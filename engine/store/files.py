@@ -13,7 +13,7 @@ from engine.store import catalog, snapshots, tables
 from engine.store.columns import Column
 from engine.store.database import memory
 from engine.store.guess import Guess, better, guess_curve_roles, guess_roles
-from engine.store.mapping import check_roles, unknown_column
+from engine.store.mapping import check_roles, unknown_column, uses
 from engine.store.snapshots import Filter
 
 _SINGLE = tuple(role.value for role in SINGLE_ROLES)
@@ -30,21 +30,22 @@ def read_runs(
     agreed: tuple[str, ...] = (),
     sheet: str | None = None,
     inner: str | None = None,
+    extra: tuple[str, ...] = (),
 ) -> Runs:
     """The runs of a table file under the guessed mapping, corrected by ``mapping`` (role -> column).
 
     Roles are N, D, U, C, loss, epochs, budget, step, weight, group, seed, run, status, and ``metric`` and ``hyper``,
     which take several columns joined by ``+``. A role that is mapped to nothing (``C=``) is left open. A text column
     named in ``mapping`` is read as numbers by its proposed conversion when that is beyond doubt for every cell, one
-    named in ``agreed`` in any case. ``source`` of the runs is the path. Raises PlannerError for an unreadable file, an
-    unknown role or column and a bad condition.
+    named in ``agreed`` in any case; columns named in ``extra`` are read under their own names. ``source`` of the runs
+    is the path. Raises PlannerError for an unreadable file, an unknown role or column and a bad condition.
     """
     if not path.is_file():
         raise PlannerError(f"There is no file {path}: check the path.")
     with memory() as db:
         info = tables.add(db, path, path.name, sheet=sheet, inner=inner)
         known = catalog.columns(db, info.id)
-        roles = with_mapping(known, mapping or {}, agreed)
+        roles = _with_extra(with_mapping(known, mapping or {}, agreed), extra)
         roles = roles.model_copy(
             update={"compute": compute or ComputeRule(), "repeats": "mean" if repeats_mean else "all"}
         )
@@ -95,6 +96,12 @@ def with_mapping(
         else:
             fields[role] = chosen[0] if chosen else None
     return Roles.model_validate(fields)
+
+
+def _with_extra(roles: Roles, extra: tuple[str, ...]) -> Roles:
+    """The roles with columns that are read under their own names as hyperparameters, where they have no role yet."""
+    used = {column for _, column in uses(roles)}
+    return roles.model_copy(update={"hyper": (*roles.hyper, *(name for name in extra if name not in used))})
 
 
 def _columns(role: str, text: str) -> list[str]:

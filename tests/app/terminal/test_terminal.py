@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from app.commands.fit import read_fixed, read_map, read_metric, read_rule
+from app.commands.reading import read_error, read_fixed, read_map, read_metric, read_names, read_priors, read_rule
 from engine.errors import PlannerError
 from engine.planning import read_plan
 from tests.app.terminal.asking import ISOPLAN, LAW, MAP, Run, object_in, process
@@ -244,3 +244,51 @@ def test_fixed_values_and_metrics_and_rules() -> None:
     assert read_rule("6*N*D*n_p", "40").flops(1.0, 1.0) == 240
     with pytest.raises(PlannerError, match="--rule 6npND needs the tokens per sample"):
         read_rule("6npND", "")
+
+
+def test_priors_weights_and_errors_are_options(run: Run, table: Path) -> None:
+    ask = ("fit", table, *LAW, *MAP, "--bootstrap", 0, "--json")
+    tight = object_in(run(*ask, "--prior", "alpha=0.3+-1e-7,E=1.8±1e-7").out)
+    assert tight["parameters"]["alpha"]["value"] == pytest.approx(0.3, abs=1e-5)
+    assert tight["parameters"]["E"]["value"] == pytest.approx(1.8, abs=1e-5)
+    assert tight["spec"]["prior"] == {"alpha": [0.3, 1e-7], "E": [1.8, 1e-7]}
+    weighed = object_in(run(*ask, "--weight", "step").out)  # the first step is 0
+    assert weighed["n"] == 59
+    absolute, stated = (
+        object_in(run(*ask, "--objective", "ols", *more).out) for more in ((), ("--relative-error", 0.1))
+    )
+    assert stated["objective"]["value"] != absolute["objective"]["value"]
+    assert stated["parameters"]["beta"]["value"] == pytest.approx(absolute["parameters"]["beta"]["value"], abs=0.02)
+    by_column = run("fit", table, *LAW, *MAP, "--bootstrap", 0, "--objective", "ols-log", "--relative-error", "acc")
+    assert "chi2/dof = " in by_column.out
+    for objective in ("lad", "asymmetric"):
+        assert object_in(run(*ask, "--objective", objective).out)["objective"]["name"] == objective
+
+
+def test_groups_share_a_parameter_and_a_plan_names_one(run: Run, tmp_path: Path) -> None:
+    x = np.geomspace(1e4, 1e8, 9)
+    rows = [
+        f"{d:.17g},{floor + (2e4 / d) ** 0.42:.17g},{name}"
+        for name, floor in (("wide", 0.5), ("thin", 0.3), ("none", 0.6))
+        for d in x
+    ]
+    path, card = tmp_path / "runs.csv", tmp_path / "fit.json"
+    path.write_text("\n".join(["jets,loss,inputs", *rows]))
+    ask = ("fit", path, "--law", "power", "--axis", "D", "--map", "D=jets", "--share", "alpha", "--group", "inputs")
+    made = run(*ask, "--bootstrap", 30, "--json")
+    found = object_in(made.out)
+    assert [name for name in found["parameters"]][:3] == ["K[none]", "K[thin]", "K[wide]"]
+    assert found["parameters"]["alpha"]["value"] == pytest.approx(0.42, rel=1e-6)
+    assert np.shape(found["resamples"]) == (30, 7)
+    card.write_text(made.out)
+    plan = object_in(run("plan", card, "--target-loss", 0.55, "--group", "wide", "--json").out)
+    assert plan["allocation"]["D"]["value"] == pytest.approx(2e4 * 0.05 ** (-1 / 0.42), rel=1e-4)
+    assert "choose one of none, thin, wide" in run("plan", card, "--target-loss", 0.55).err
+    assert "alpha " in run(*ask, "--bootstrap", 0).out
+
+
+def test_what_options_say() -> None:
+    assert read_priors(["alpha=0.34+-0.02, beta = 3e-1 ± 1e-2"]) == {"alpha": (0.34, 0.02), "beta": (0.3, 0.01)}
+    assert read_names(["alpha,beta", "alpha"]) == ("alpha", "beta")
+    assert [read_error(text) for text in ("", "0.1", "10%", "err")] == [None, 0.1, pytest.approx(0.1), "err"]
+    assert read_map(["N=a"], weight="w", group="") == {"N": "a", "weight": "w"}

@@ -1,0 +1,59 @@
+"""The options that commands over a table share: what each is called, takes and means."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from engine.fitting.spec import IntervalName, ObjectiveName
+
+Axis = Literal["N", "D", "C"]
+Repeats = Literal["all", "mean"]
+
+Table = Annotated[Path, typer.Argument(help="CSV, TSV, JSON lines, Parquet, Excel or DuckDB file.")]
+LawName = Annotated[str, typer.Option(help="A name that `isoplan laws` lists.")]
+AxisName = Annotated[Axis | None, typer.Option(help="The axis of the law power.")]
+Mapping = Annotated[
+    list[str] | None, typer.Option("--map", metavar="ROLE=COLUMN,...", help="Columns for roles, N=params,D=tokens.")
+]
+MetricName = Annotated[
+    str, typer.Option("--metric", "--y", metavar="COLUMN[:min|max]", help="Fit this column instead of the loss.")
+]
+Where = Annotated[str, typer.Option(help='Only rows for which this SQL condition holds, "budget > 1e19".')]
+Objective = Annotated[ObjectiveName, typer.Option(help="What is minimised.")]
+Delta = Annotated[str, typer.Option(help="Huber threshold in units of log loss.")]
+Fixed = Annotated[
+    list[str] | None, typer.Option("--fix", metavar="NAME=VALUE,...", help="Hold a parameter; may be repeated.")
+]
+Skew = Annotated[
+    str, typer.Option(help="How much more a run below the law counts than one above it, for the objective asymmetric.")
+]
+Priors = Annotated[
+    list[str] | None,
+    typer.Option("--prior", metavar="NAME=MEAN+-SD,...", help="Gaussian prior, alpha=0.34+-0.02; may be repeated."),
+]
+Shared = Annotated[
+    list[str] | None,
+    typer.Option("--share", metavar="NAME,...", help="Parameters that are the same in all groups; may be repeated."),
+]
+Group = Annotated[str, typer.Option(metavar="COLUMN", help="The column that names the group of each run.")]
+Weight = Annotated[str, typer.Option(metavar="COLUMN", help="Weight of each run; zero leaves it out.")]
+RelativeError = Annotated[
+    str, typer.Option(metavar="NUMBER|COLUMN", help="Error of y over y, 0.1 or a column; runs weigh by it.")
+]
+Bootstrap = Annotated[int, typer.Option(help="Refits for the intervals; 0 for none.")]
+Interval = Annotated[IntervalName, typer.Option(help="Bias-corrected or plain percentile intervals.")]
+Seed = Annotated[int, typer.Option(help="Seed of the resampling.")]
+Rule = Annotated[
+    str, typer.Option(metavar="6ND|6npND|FORMULA", help="C from N and D where no column gives it, or 6*N*D + 1e9*D.")
+]
+TokensPerSample = Annotated[str, typer.Option("--n-p", help="Tokens per sample, for 6npND and formulas.")]
+RepeatsKept = Annotated[Repeats, typer.Option(help="Rows that differ only in seed: all, or their mean.")]
+Convert = Annotated[
+    list[str] | None, typer.Option(metavar="COLUMN", help="Read this text column as numbers; may be repeated.")
+]
+Sheet = Annotated[str | None, typer.Option(help="Sheet of an Excel file.")]
+Inner = Annotated[str | None, typer.Option(help="Table inside a DuckDB file.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object, which `isoplan plan` reads.")]

@@ -1,0 +1,176 @@
+"""What options say: each reader turns the text of one option into values, or raises PlannerError in a sentence."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from app.commands.options import Axis
+from engine.costs import ComputeRule, compute_rule
+from engine.errors import PlannerError
+from engine.fitting.spec import FitSpec
+from engine.laws import get_law
+from engine.quantities import parse_number
+from engine.schema import Metric, Runs
+
+
+def read_spec(*, law: str, axis: Axis | None, **options: Any) -> FitSpec:
+    """The specification that the options name. Raises PlannerError for an unknown law and for the first bad option."""
+    get_law(law, axis)
+    try:
+        return FitSpec(law=law, axis=axis, **options)
+    except ValidationError as error:
+        raise _bad_option(error) from error
+
+
+def read_table(
+    table: Path,
+    roles: dict[str, str],
+    metric: tuple[str, str],
+    where: str,
+    compute: ComputeRule,
+    *,
+    repeats: str,
+    convert: list[str] | None,
+    sheet: str | None,
+    inner: str | None,
+    extra: tuple[str, ...] = (),
+) -> Runs:
+    """The runs of a table file under the options that say how it is read; ``metric`` is a column and its direction."""
+    from engine.store.files import read_runs
+
+    if table.is_dir():
+        raise PlannerError(f"{table} is a folder: name a table file in it.")
+    runs = read_runs(
+        table,
+        roles,
+        where,
+        compute,
+        repeats_mean=repeats == "mean",
+        agreed=tuple(convert or ()),
+        sheet=sheet,
+        inner=inner,
+        extra=extra,
+    )
+    return with_direction(runs, *metric)
+
+
+def read_map(options: list[str], metric: str = "", **named: str) -> dict[str, str]:
+    """Roles -> columns from ``N=params,D=tokens``; a column with a comma stands in double quotes.
+
+    The ``metric`` that is fitted becomes one of the metrics; ``named`` are roles that have an option of their own,
+    empty where it is not given. Raises PlannerError for an entry without "=" and for a role that is named twice.
+    """
+    found: dict[str, str] = {}
+    for entry in (e for option in options for e in _split(option)):
+        role, equals, column = entry.partition("=")
+        if not equals or not role.strip():
+            raise PlannerError(f"--map cannot read {entry!r}: write ROLE=COLUMN, as in --map N=params,D=tokens.")
+        role = role.strip()
+        if role in found:
+            raise PlannerError(f"--map names the role {role} twice: keep one of {found[role]!r} and {column!r}.")
+        found[role] = column.strip()
+    for role, column in named.items():
+        if column and role in found:
+            raise PlannerError(f"--map and --{role} both name the {role}: keep one.")
+        found |= {role: column} if column else {}
+    metrics = found.get("metric", "")
+    if metric and metric not in metrics.split("+"):
+        found["metric"] = "+".join(name for name in (metrics, metric) if name)
+    return found
+
+
+def _split(option: str) -> list[str]:
+    """The entries of one --map: cut at commas outside double quotes, quotes taken off."""
+    quoted, entries = False, [""]
+    for character in option:
+        quoted ^= character == '"'
+        if character == "," and not quoted:
+            entries.append("")
+        elif character != '"':
+            entries[-1] += character
+    if quoted:
+        raise PlannerError(f"--map has an open quote in {option!r}: close it.")
+    return [entry for entry in entries if entry.strip()]
+
+
+def read_fixed(options: list[str]) -> dict[str, float]:
+    """Parameters held at a value, from ``E=0.32`` or ``alpha=0.3,beta=0.4``; raises PlannerError for anything else."""
+    found = {}
+    for option in (part for text in options for part in text.split(",")):
+        name, equals, value = option.partition("=")
+        if not equals or not name.strip():
+            raise PlannerError(f"--fix cannot read {option!r}: write NAME=VALUE, as in --fix E=0.32.")
+        if name.strip() in found:
+            raise PlannerError(f"--fix names {name.strip()} twice: keep one.")
+        found[name.strip()] = parse_number(value, f"value of {name.strip()} in --fix")
+    return found
+
+
+def read_priors(options: list[str]) -> dict[str, tuple[float, float]]:
+    """Mean and standard deviation by parameter, from ``alpha=0.34+-0.02``; raises PlannerError for anything else."""
+    found = {}
+    for option in (part for text in options for part in text.split(",")):
+        name, equals, value = option.partition("=")
+        mean, between, sd = value.replace("\N{PLUS-MINUS SIGN}", "+-").partition("+-")
+        if not equals or not name.strip() or not between:
+            raise PlannerError(f"--prior cannot read {option!r}: write NAME=MEAN+-SD, as in --prior alpha=0.34+-0.02.")
+        if name.strip() in found:
+            raise PlannerError(f"--prior names {name.strip()} twice: keep one.")
+        found[name.strip()] = (
+            parse_number(mean, f"mean of {name.strip()} in --prior"),
+            parse_number(sd, f"standard deviation of {name.strip()} in --prior"),
+        )
+    return found
+
+
+def read_names(options: list[str]) -> tuple[str, ...]:
+    """The names in ``alpha,beta``, each once."""
+    return tuple(dict.fromkeys(name.strip() for text in options for name in text.split(",") if name.strip()))
+
+
+def read_error(option: str) -> float | str | None:
+    """A relative error: a number (0.1 or 10%), else the column that holds it; None where the option is empty."""
+    text, share = (option[:-1], 0.01) if option.endswith("%") else (option, 1.0)
+    try:
+        return float(text) * share
+    except ValueError:
+        return option or None
+
+
+def read_metric(option: str) -> tuple[str, str]:
+    """Column and direction from ``accuracy:max``; the direction is empty where it is not said."""
+    column, colon, direction = option.rpartition(":")
+    return (column, direction) if colon and direction in ("min", "max") else (option, "")
+
+
+def read_rule(rule: str, n_p: str) -> ComputeRule:
+    """The compute rule that the options name: 6ND, 6npND (what --n-p alone means), or a formula."""
+    tokens = parse_number(n_p, "option --n-p") if n_p else 1.0
+    if rule in ("", "6ND", "6npND"):
+        if rule == "6ND" and n_p:
+            raise PlannerError("--n-p says nothing under --rule 6ND: use --rule 6npND, or leave --n-p out.")
+        if rule == "6npND" and not n_p:
+            raise PlannerError("--rule 6npND needs the tokens per sample: add --n-p, as in --n-p 40.")
+        return compute_rule(rule or ("6npND" if n_p else "6ND"), tokens)
+    return compute_rule("formula", tokens, rule)
+
+
+def with_direction(runs: Runs, column: str, direction: str) -> Runs:
+    """The runs with the better direction of the fitted metric as the option says it."""
+    if not direction:
+        return runs
+    metrics = tuple(
+        Metric.model_validate({"column": m.column, "direction": direction}) if m.column == column else m
+        for m in runs.roles.metrics
+    )
+    return replace(runs, roles=runs.roles.model_copy(update={"metrics": metrics}))
+
+
+def _bad_option(error: ValidationError) -> PlannerError:
+    first = error.errors()[0]
+    option = "--" + str(first["loc"][0])
+    return PlannerError(f"{option} {first['input']!r} is not possible: {first['msg'].lower()}.")
