@@ -27,7 +27,7 @@ def show(db: Database, fit: Fit, plan: Plan) -> None:
     """The answer, most important first."""
     with st.container(border=True):
         sentence = plain(plan.sentence).replace(" %", "\u00a0%")
-        st.markdown(f"#### {sentence}")
+        st.header(sentence, anchor=False)
         if plan.p_reach == 1.0:
             st.markdown(f"Every refit of the law allows this {plain(plan.y)}.")
     table = rows(plan)

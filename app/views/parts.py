@@ -57,7 +57,7 @@ def plain(text: str) -> str:
 
 
 CSS = """<style>
-[data-testid="stMainBlockContainer"] { max-width: 1280px; padding-top: 3.5rem; }
+[data-testid="stMainBlockContainer"] { max-width: 1280px; padding-top: 4.5rem; }
 @media (max-width: 1200px) {
   [data-testid="stMainBlockContainer"] { padding-left: 2rem; padding-right: 2rem; }
 }
@@ -66,6 +66,7 @@ CSS = """<style>
 [data-testid="stBaseButton-primary"], [data-testid="stBaseButton-primary"] * {
   color: light-dark(#ffffff, #0f171c) !important;
 }
+.st-key-explore_bar > :first-child { min-width: 14rem; }
 .katex-display { padding-top: 0.4em; }
 [data-testid="stTable"] td { font-variant-numeric: tabular-nums; }
 </style>"""

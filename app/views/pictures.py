@@ -17,7 +17,7 @@ from app.views.cached import curves, parabolas_of, runs_behind
 from app.views.parts import sentences
 from app.views.readouts import readouts
 from app.views.sliders import compute_steps, slide, target_steps
-from app.views.state import keep_possible
+from app.views.state import choose_fit, keep_possible
 from engine.fitting.result import Fit
 from engine.planning import Plan, floor_of, plan_budget, plan_target
 from engine.planning.curves import Picture, isoflop_curves
@@ -29,10 +29,20 @@ from engine.store.database import Database
 
 
 @st.fragment
-def pictures(db: Database, fit: Fit) -> None:
-    """The views that the law allows, with the sliders that move through them."""
+def pictures(db: Database) -> None:
+    """The fit that is chosen, the views that its law allows, and the sliders that move through them."""
+    bar = st.container(horizontal=True, vertical_alignment="bottom", key="explore_bar")
+    fit = None
+    with bar, sentences():
+        fit = choose_fit(db)
+    if fit is not None:
+        _show(db, fit, bar)
+    else:
+        st.page_link("views/fit.py", label="Fit a law first", icon=":material/show_chart:")
+
+
+def _show(db: Database, fit: Fit, bar: DeltaGenerator) -> None:
     views = available(fit)
-    bar = st.container(horizontal=True, gap="large")
     keep_possible("figure", views)
     view = bar.segmented_control(
         "View",

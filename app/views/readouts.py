@@ -6,7 +6,7 @@ import streamlit as st
 
 from app.views.parts import plain
 from engine.planning import Plan
-from engine.planning.text import between, number
+from engine.planning.text import between, decades, number
 
 TITLES = {"C": "C", "N": "N*", "D": "D*", "loss": "L*", "D/N": "D* / N*"}
 
@@ -14,7 +14,7 @@ TITLES = {"C": "C", "N": "N*", "D": "D*", "loss": "L*", "D/N": "D* / N*"}
 def readouts(plan: Plan) -> None:
     """The numbers of ``plan`` with their 68 % intervals; what lies beyond the runs says by how many decades."""
     shown = {**plan.allocation, **plan.derived}
-    grid = st.grid(4, min_column_width=170)
+    grid = st.grid(4, min_column_width=140)
     for name, title in TITLES.items():
         q = shown.get(name)
         if q is None or q.value is None or q.note == "given":
@@ -30,7 +30,7 @@ def _small_print(plan: Plan) -> str:
     known = any(q.ci68 for q in plan.allocation.values())
     missing = next((q.note for q in plan.allocation.values() if q.note.startswith("no interval")), "no interval")
     parts = ["Under each number its 68 % interval" if known else missing.capitalize()]
-    far = [f"{TITLES[n]} {q.beyond:.1f} decades" for n, q in plan.allocation.items() if q.beyond >= 0.05]
+    far = [f"{TITLES[n]} {decades(q.beyond)}" for n, q in plan.allocation.items() if q.beyond >= 0.05]
     parts += [f"beyond the runs: {', '.join(far)}"] if far else []
     parts += [f"the floor allows it with probability {plan.p_reach:.0%}"] if plan.p_reach not in (None, 1.0) else []
     return plain("; ".join(parts)) + "."

@@ -110,7 +110,7 @@ _SHOWN = """
       .map(e => (e.closest('label') || e).innerText.trim()),
     sliders: all('[role=slider]').map(e => e.getAttribute('aria-valuetext')),
     tabs: all('[role=tab][aria-selected=true]').map(e => e.innerText),
-    numbers: all('[data-testid="stMetric"], [data-testid="stTable"] td, h4').map(e => e.innerText),
+    numbers: all('[data-testid="stMetric"], [data-testid="stTable"] td, h2').map(e => e.innerText),
     figures: [...main.querySelectorAll('.js-plotly-plot')].map(g => JSON.stringify(g.data)),
   };
 }

@@ -101,7 +101,7 @@ def test_upload_map_fit_plan(db: Database, open_page: Open) -> None:
 
 def sentence(at: AppTest) -> str:
     """The answer of the Plan page."""
-    return next(str(m.value) for m in at.markdown if str(m.value).startswith("#### "))
+    return str(at.header[0].value)
 
 
 def predicted(at: AppTest) -> float:
