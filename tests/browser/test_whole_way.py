@@ -63,7 +63,7 @@ def assert_shows(text: str, *values: float) -> None:
 
 def cells(page: Page) -> list[list[str]]:
     """The cells of the table on the page, row by row."""
-    rows = page.get_by_test_id("stTable").locator("tbody tr").all()
+    rows = page.get_by_test_id("stTable").first.locator("tbody tr").all()
     return [[cell.strip() for cell in row.locator("td").all_inner_texts()] for row in rows]
 
 
@@ -111,14 +111,14 @@ def test_from_a_file_to_the_compute_of_a_target(
     go(page, "Fit")
     assert page.get_by_role("combobox", name="Law").input_value() == "chinchilla"
     press(page, "Fit")
-    expect(page.get_by_test_id("stTable")).to_be_visible(timeout=SLOW_MS)
+    expect(page.get_by_test_id("stTable").first).to_be_visible(timeout=SLOW_MS)
     settle(page)
     assert_sound(page, figures=1)
     expect(page.get_by_text("1,000 refits, seed 0.")).to_be_visible()
     assert_parameters(cells(page), fit)
     on_page = downloaded(page, "Fit as JSON")
     for part in ("parameters", "objective", "n", "resamples", "compute"):
-        assert on_page[part] == fit[part], part
+        assert_same(on_page[part], fit[part], part)
 
     go(page, "Explore")
     assert page.get_by_role("radio", name="Surface").is_checked()
@@ -128,14 +128,28 @@ def test_from_a_file_to_the_compute_of_a_target(
     go(page, "Plan")
     pick(page, "I have a", "Target")
     enter(page, "What does it cost to reach a loss of ... ?", TARGET)
-    expect(page.get_by_test_id("stTable")).to_be_visible()
+    expect(page.get_by_test_id("stTable").first).to_be_visible()
     assert_sound(page, figures=1)
-    sentence = page.get_by_role("heading", level=4).inner_text().replace("\xa0", " ")
+    sentence = page.get_by_role("heading", level=2).first.inner_text().replace("\xa0", " ")
     assert sentence.splitlines()[0] == plan["sentence"]
     assert_plan(cells(page), plan)
     asked = downloaded(page, "JSON")
     for part in ("question", "allocation", "derived", "p_reach"):
-        assert asked[part] == plan[part], part
+        assert_same(asked[part], plan[part], part)
+
+
+def assert_same(one: Any, other: Any, where: str) -> None:
+    """The same words and numbers; numbers to eight digits, since compiled kernels and numpy add up in another order."""
+    if isinstance(other, dict):
+        assert one.keys() == other.keys(), where
+        for key in other:
+            assert_same(one[key], other[key], f"{where}.{key}")
+    elif isinstance(other, list):
+        assert len(one) == len(other), where
+        for i, (a, b) in enumerate(zip(one, other, strict=True)):
+            assert_same(a, b, f"{where}[{i}]")
+    else:
+        assert one == (pytest.approx(other, rel=1e-8) if isinstance(other, float) else other), where
 
 
 def assert_parameters(rows: list[list[str]], fit: dict[str, Any]) -> None:
