@@ -75,7 +75,7 @@ def compare(
 
     A law that describes minima has no likelihood of the runs, so it has no AIC; ties in error are broken by AIC.
     """
-    asked = tuple(specs) if specs is not None else _all(spec)
+    asked = [one.read_from(runs) for one in (_all(spec) if specs is None else specs)]
     fits: list[Fit] = []
     refused: list[tuple[str, str]] = []
     for i, one in enumerate(asked):
@@ -98,8 +98,7 @@ def compare(
 
 def _all(spec: FitSpec) -> tuple[FitSpec, ...]:
     """The specification itself first, then every other law of the catalogue."""
-    own = spec.find_law().key
-    return (spec, *(sibling(spec, law) for law in LAWS if law.key != own))
+    return (spec, *(sibling(spec, law) for law in LAWS if (law.name, law.axis) != (spec.law, spec.axis)))
 
 
 def _contender(found: Fit, runs: Runs, validation: Validation | None, targets: Targets) -> Contender:

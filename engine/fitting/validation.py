@@ -110,7 +110,7 @@ class Validation:
         for cut in self.cuts:
             for method in methods:
                 values = cut.predicted.get(method)
-                if values is not None and np.isnan(values).any() and not np.isnan(values[cut.best]).any():
+                if values is not None and cut.best.any() and np.isnan(values[~cut.best]).all():
                     return "best"
         return "runs"
 
@@ -121,6 +121,7 @@ def validate(spec: FitSpec, runs: Runs, progress: Progress | None = None) -> Val
     Cuts that leave too few runs for the law are not made. Raises PlannerError where there is too little to leave out,
     and where no cut leaves enough.
     """
+    spec = spec.read_from(runs)
     sweep = "N" in runs and "D" in runs and _size(runs, spec.find_law().axes)[0] == "budget"
     others = [sibling(spec, get_law(name)) for name in RIVALS if sweep and name != spec.law]
     out = leave_out((spec, *others), runs, progress)
@@ -141,11 +142,13 @@ def leave_out(specs: Sequence[FitSpec], runs: Runs, progress: Progress | None = 
     kept = runs if weight is None else runs.take(weight > 0)
     if y not in kept:
         raise PlannerError(f"There is no {y} to predict: map a column to it.")
+    specs = [spec.read_from(kept) for spec in specs]
     law = specs[0].find_law()
     role, size = _size(kept, law.axes)
     limits = _limits(kept, role, size)
-    axes = ("N", "D") if {"N", "D"} <= set(kept.values) else tuple(a for a in law.axes if a in kept)
-    points = Points(size, np.log(np.column_stack([kept[a] for a in axes or (role,)])), kept[y])
+    axes = ("N", "D") if {"N", "D"} <= set(kept.values) else law.axes
+    logs = [np.log(kept[a]) for a in axes if a in kept and np.all(kept[a] > 0)]
+    points = Points(size, np.column_stack(logs or [np.log(size)]), kept[y])
     best = _best(kept, y)
     missing: dict[str, str] = {}
     cuts = []
@@ -172,7 +175,7 @@ def leave_out(specs: Sequence[FitSpec], runs: Runs, progress: Progress | None = 
 def _predict(made: Fit, runs: Runs, best: NDArray[np.bool_]) -> Floats:
     """y by the law at ``runs``; a law of minima speaks of the best run of a budget alone."""
     out = made.predict({a: runs[a] for a in made.law.axes})
-    return np.where(best, out, np.nan) if made.law.estimator == "parabola" else out
+    return out if made.law.every_run else np.where(best, out, np.nan)
 
 
 def _size(runs: Runs, axes: tuple[str, ...]) -> tuple[str, Floats]:

@@ -188,3 +188,13 @@ def test_published_table_extrapolates_better_than_every_baseline(shared: Path) -
     ours = found.error("chinchilla")
     assert ours < 0.02
     assert all(found.error(name) > 2 * ours for name in ("last point", "log-linear", "nearest cell"))
+
+
+def test_a_typed_formula_is_validated_and_ranked_like_any_law() -> None:
+    runs = make_runs(budgets(0.003))
+    typed = FitSpec(law="formula", formula="E + a*N^(-b) + c*D^(-d)", objective="ols-log", bootstrap=0)
+    found = validate(typed, runs)
+    assert found.laws[0] == "formula"
+    assert found.error("formula") == pytest.approx(leave_out((OLS,), runs).error("chinchilla"), rel=1e-3)
+    ranked = {one.key: one for one in compare(typed, runs, [typed, OLS]).ranked}
+    assert ranked["formula"].aic == pytest.approx(ranked["chinchilla"].aic, abs=1e-3)
