@@ -10,7 +10,7 @@ import streamlit as st
 
 from app.views.parts import progress_bar, sentences
 
-MOST = 64
+MOST = 32
 Key = tuple[str, ...]
 Made = TypeVar("Made")
 
