@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from app.views.cached import runs_of
-from engine.fitting import fit
+from engine.fitting import fit, fit_groups
 from engine.fitting.spec import FitSpec
 from engine.laws import LAWS, Law
 from engine.schema import Runs
@@ -17,14 +17,21 @@ from engine.store.tables import TableInfo
 def make_fit(
     db: Database, table: TableInfo, where: str, spec: FitSpec, progress: Callable[[float], None] | None = None
 ) -> str:
-    """Fit ``spec`` to the runs of ``table`` and return the hash of the saved fit; one that is saved already is kept."""
+    """Fit ``spec`` to the runs of ``table`` and return the hash of the saved fit.
+
+    One that is saved already is kept. Where groups share parameters each has a fit of its own; the first is returned.
+    """
     snapshot, runs = runs_of(db, table, where)
     key = spec.hash(snapshot)
     if key in {saved.hash for saved in results.fits(db)}:
         return key
-    made = fit(spec, runs, snapshot=snapshot, where=where, progress=progress)
-    name = f"{made.law.title}, {table.name}" + ("" if spec.y == "loss" else f", {spec.y}")
-    return results.save_fit(db, made, name=name, table_id=table.id)
+    name = f"{spec.find_law().title}, {table.name}" + ("" if spec.y == "loss" else f", {spec.y}")
+    if not spec.share:
+        made = fit(spec, runs, snapshot=snapshot, where=where, progress=progress)
+        return results.save_fit(db, made, name=name, table_id=table.id)
+    groups = fit_groups(spec, runs, snapshot=snapshot, where=where, progress=progress).fits
+    saved = [results.save_fit(db, one, name=f"{name}, {group}", table_id=table.id) for group, one in groups.items()]
+    return saved[0]
 
 
 def offered(runs: Runs, y: str) -> tuple[list[Law], list[tuple[Law, str]]]:

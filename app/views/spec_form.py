@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import streamlit as st
 
+from app.commands.reading import read_error
 from app.views.fitting import offered
+from app.views.parameters import choose_parameters
 from app.views.parts import plain, plural
 from app.views.state import keep_possible
 from engine.fitting.spec import FitSpec
 from engine.laws import Law
+from engine.laws.expression import FormulaLaw
+from engine.laws.typed import EXAMPLE
 from engine.schema import Runs
 from engine.store.tables import TableInfo
 
@@ -20,6 +24,7 @@ OBJECTIVES = {
     "ols-log": "Least squares of log residuals: every relative error counts alike.",
 }
 INTERVALS = ("bc", "percentile")
+TYPED = "formula"
 
 
 def choose_spec(runs: Runs, table: TableInfo) -> FitSpec | None:
@@ -45,7 +50,7 @@ def choose_spec(runs: Runs, table: TableInfo) -> FitSpec | None:
         )
         st.caption(OBJECTIVES[str(objective)])
     with st.expander("Refits, seed, fixed parameters"):
-        return _details(law, y, str(objective), table)
+        return _details(law, runs, y, str(objective), table)
 
 
 def _law(runs: Runs, y: str) -> Law | None:
@@ -57,10 +62,24 @@ def _law(runs: Runs, y: str) -> Law | None:
         return None
     by_key = {law.key: law for law in laws}
     _say_why(others)
-    keep_possible("law", by_key)
-    chosen = by_key[st.selectbox("Law", list(by_key), key="law", bind="query-params", help=_help(laws, others))]
-    st.caption(f"{plain(chosen.summary)}  \n${chosen.latex}$")
-    return chosen
+    keys = [*by_key, TYPED]
+    keep_possible("law", keys)
+    key = st.selectbox("Law", keys, key="law", bind="query-params", help=_help(laws, others))
+    if key == TYPED:
+        return _typed(runs, y)
+    st.caption(f"{plain(by_key[key].summary)}  \n${by_key[key].latex}$")
+    return by_key[key]
+
+
+def _typed(runs: Runs, y: str) -> Law:
+    """A law that is typed; raises PlannerError where it cannot be read."""
+    text = st.text_input(
+        "Formula", EXAMPLE, key="formula", bind="query-params", max_chars=2000,
+        help="Columns are N, D, C, U, epochs, metrics and hyperparameters by name; every other name is a parameter.",
+    )  # fmt: skip
+    law = FitSpec(law=TYPED, formula=text or "", y=y).read_from(runs).find_law()
+    st.caption(f"${law.latex}$")
+    return law
 
 
 def _say_why(others: list[tuple[Law, str]]) -> None:
@@ -77,7 +96,7 @@ def _help(laws: list[Law], others: list[tuple[Law, str]]) -> str:
     return "\n".join([*lines, *(f"- {law.key} is not offered: {plain(why)}." for law, why in others)])
 
 
-def _details(law: Law, y: str, objective: str, table: TableInfo) -> FitSpec:
+def _details(law: Law, runs: Runs, y: str, objective: str, table: TableInfo) -> FitSpec:
     left, middle, right, far = st.columns(4)
     refits = left.number_input(
         "Refits", 0, 20_000, 1000, step=100, key="refits", bind="query-params", help="Each fits a resample of the runs."
@@ -92,24 +111,29 @@ def _details(law: Law, y: str, objective: str, table: TableInfo) -> FitSpec:
         bind="query-params",
         help="bc: percentiles of the refits, corrected for their bias. percentile: as they are, often too wide.",
     )
-    delta = 1e-3
+    delta, skew = 1e-3, 10.0
     if objective == "huber-log":
         delta = far.number_input(
             "Huber δ [log loss]", 1e-6, 10.0, 1e-3, format="%g", step=1e-3, key="delta", bind="query-params"
         )
-    st.caption("Hold a parameter at a value; leave the others empty.")
-    fixed: dict[str, float] = {}
-    grid = st.grid(6, min_column_width=90)
-    for parameter in law.params:
-        value = grid.number_input(
-            parameter.name, value=None, format="%g", placeholder="free", help=parameter.meaning,
-            key=f"fixed_{table.id}_{law.key}_{parameter.name}",
+    if objective == "asymmetric":
+        skew = far.number_input(
+            "Weight below the law", 0.01, 1000.0, 10.0, format="%g", key="skew", bind="query-params",
+            help="How much more a run below the law counts than one above it.",
         )  # fmt: skip
-        if value is not None:
-            fixed[parameter.name] = value
+    error = read_error(
+        st.text_input(
+            f"Relative error of {plain(y)}", placeholder="not stated", key="relative_error", bind="query-params",
+            help="0.1, 10%, or the name of a column that holds it for each run: runs weigh by its inverse square.",
+        )
+        or ""
+    )  # fmt: skip
+    known = choose_parameters(law, runs, table.id)
+    formula = law.formula.text if isinstance(law, FormulaLaw) and law.name == TYPED else ""
     return FitSpec.model_validate(
         {
-            "law": law.name, "axis": law.axis, "y": y, "objective": objective, "delta": delta, "fixed": fixed,
+            "law": law.name, "axis": law.axis, "y": y, "objective": objective, "delta": delta, "skew": skew,
+            "relative_error": error, "formula": formula, **known,
             "bootstrap": refits, "seed": seed, "interval": interval or "bc",
         }
-    )  # fmt: skip
+    ).read_from(runs)  # fmt: skip

@@ -85,7 +85,11 @@ def rebuild(db: Database, hash: str) -> str:
     if row is None or not row[0]:
         raise PlannerError("This fit came without its runs: import its table and fit it there to compare the two.")
     runs = snapshots.runs(db, snapshots.get(db, row[0]))
-    again = fitting.fit(saved.spec, runs, snapshot=saved.data.snapshot, where=saved.data.where)
+    of = saved.data
+    if of.group:
+        again = fitting.fit_groups(saved.spec, runs, snapshot=of.snapshot, where=of.where).fits[of.group]
+    else:
+        again = fitting.fit(saved.spec, runs, snapshot=of.snapshot, where=of.where)
     same = saved.resamples.shape == again.resamples.shape and np.array_equal(saved.resamples, again.resamples)
     made = f"Made again from its specification and {len(runs):,} runs"
     if same and np.array_equal(saved.theta, again.theta):

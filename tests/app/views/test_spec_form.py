@@ -1,0 +1,104 @@
+"""What can be said before a fit on the Fit page: laws, typed formulas, held values, priors, groups, errors."""
+
+from __future__ import annotations
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from app.views.parameters import read_known
+from engine.errors import PlannerError
+from engine.fitting import Fit
+from engine.store import results, tables
+from engine.store.database import Database
+from tests.app.views.conftest import Open, grid, told
+
+
+def fitted(at: AppTest, db: Database) -> Fit:
+    """Press Fit and read back what was saved."""
+    at = next(b for b in at.button if b.label == "Fit").click().run()
+    assert told(at) == ""
+    return results.fit(db, at.query_params["fit"])
+
+
+def test_a_box_reads_a_value_a_prior_and_bounds() -> None:
+    assert read_known("0.32", "E") == ("fixed", 0.32)
+    assert read_known("3e8", "E") == ("fixed", 3e8)
+    for text in ("0.34 ± 0.02", "0.34+-0.02", "0.34 +/- 0.02"):
+        assert read_known(text, "alpha") == ("prior", (0.34, 0.02))
+    assert read_known("0 to 5", "alpha", bounded=True) == ("bounds", (0.0, 5.0))
+    assert read_known("0.1 to ", "alpha", bounded=True) == ("bounds", (0.1, None))
+    for text in ("a lot", "0 to 5", "± 3", "1 ± "):
+        with pytest.raises(PlannerError, match="alpha"):
+            read_known(text, "alpha")
+
+
+def test_held_values_and_priors_reach_the_fit(db: Database, open_page: Open) -> None:
+    table = tables.add(db, grid(), "grid.csv")
+    at = open_page("fit", table=table.id, law="chinchilla", refits="30", objective="ols-log")
+    at.text_input(key=f"known_{table.id}_chinchilla_E").set_value("1.5")
+    at.text_input(key=f"known_{table.id}_chinchilla_alpha").set_value("0.3 ± 0.01").run()
+    made = fitted(at, db)
+    assert made.spec.fixed == {"E": 1.5}
+    assert made.spec.prior == {"alpha": (0.3, 0.01)}
+    assert made.values["E"] == 1.5
+    assert abs(made.values["alpha"] - 0.3) < 0.03
+
+
+def test_a_word_in_a_box_is_one_sentence(db: Database, open_page: Open) -> None:
+    table = tables.add(db, grid(), "grid.csv")
+    at = open_page("fit", table=table.id, law="chinchilla")
+    at.text_input(key=f"known_{table.id}_chinchilla_E").set_value("small").run()
+    assert "value of E" in told(at)
+    assert not [b for b in at.button if b.label == "Fit"]
+
+
+def test_a_typed_formula_is_fitted_and_opens_every_part(db: Database, open_page: Open) -> None:
+    table = tables.add(db, grid(), "grid.csv")
+    at = open_page("fit", table=table.id, law="formula", refits="20", objective="ols-log")
+    at.text_input(key="formula").set_value("E + A*N^(-a) + B*D^(-b)").run()
+    at.text_input(key=f"known_{table.id}_formula_a").set_value("0 to 2").run()
+    made = fitted(at, db)
+    assert made.spec.formula == "E + A*N^(-a) + B*D^(-b)"
+    assert made.spec.bounds == {"a": (0.0, 2.0)}
+    assert made.values["E"] == pytest.approx(1.5, abs=0.05)
+    for part in ("Residuals", "Law", "Correlations", "Another fit"):
+        assert told(open_page("fit", fit=made.hash, part=part)) == ""
+
+
+def test_a_formula_that_cannot_be_read_is_one_sentence(db: Database, open_page: Open) -> None:
+    table = tables.add(db, grid(), "grid.csv")
+    for text, words in {
+        "E + A*": "",
+        "__import__('os')": "",
+        "3*N": "has no parameter",
+        "a + b": "uses no column",
+    }.items():
+        at = open_page("fit", table=table.id, law="formula", formula=text)
+        assert words in told(at)
+        assert len(at.error) == 1
+
+
+def test_groups_that_share_parameters_get_a_fit_each(db: Database, open_page: Open) -> None:
+    lines = [line.decode() for line in grid().splitlines()]
+    content = "\n".join([f"{lines[0]},group", *(f"{line},{'a' if i % 2 else 'b'}" for i, line in enumerate(lines[1:]))])
+    table = tables.add(db, content.encode(), "groups.csv")
+    assert tables.roles(db, table.id).group == "group"
+    at = open_page("fit", table=table.id, law="chinchilla", refits="20", objective="ols-log")
+    at.multiselect(key=f"share_{table.id}_chinchilla").set_value(["alpha", "beta"]).run()
+    made = fitted(at, db)
+    assert made.spec.share == ("alpha", "beta")
+    assert {results.fit(db, f.hash).data.group for f in results.fits(db)} == {"a", "b"}
+    one, other = (results.fit(db, f.hash) for f in results.fits(db))
+    assert one.values["alpha"] == other.values["alpha"]
+    assert one.values["E"] != other.values["E"]
+    assert "to the last digit" in results.rebuild(db, made.hash)
+    for part in ("Residuals", "Law"):
+        assert told(open_page("fit", fit=made.hash, part=part)) == ""
+
+
+def test_stated_errors_and_the_weight_below_the_law(db: Database, open_page: Open) -> None:
+    table = tables.add(db, grid(), "grid.csv")
+    at = open_page("fit", table=table.id, law="chinchilla", refits="0", objective="ols-log", relative_error="10%")
+    assert fitted(at, db).spec.relative_error == pytest.approx(0.1)
+    at = open_page("fit", table=table.id, law="chinchilla", refits="0", objective="asymmetric", skew="5")
+    assert fitted(at, db).spec.skew == 5
