@@ -27,15 +27,10 @@ def _object(law: Law) -> dict[str, Any]:
 
 def _entry(law: Law) -> str:
     option = f"--law {law.name}" + (f" --axis {law.axis}" if law.axis else "")
-    lines = [f"{option}   {formula(law)}", *(_wrapped(text) for text in (law.summary, f"Needs {law.needs}"))]
+    lines = [f"{option}   {law.text}", *(_wrapped(text) for text in (law.summary, f"Needs {law.needs}"))]
     width = max(len(p.name) for p in law.params)
     lines += [f"    {p.name:<{width}}  {p.meaning}" + (f" [{p.unit}]" if p.unit else "") for p in law.params]
     return "\n".join([*lines, _wrapped(law.reference)])
-
-
-def formula(law: Law) -> str:
-    """The law in plain characters: L(N, D) = E + A / N^alpha + B / D^beta."""
-    return f"L({', '.join(law.axes)}) = {' + '.join(term.text() for term in law.terms)}"
 
 
 def _wrapped(text: str) -> str:

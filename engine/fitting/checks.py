@@ -17,11 +17,16 @@ from engine.schema import Role, Runs
 
 PROPORTIONAL = 1 - 1e-9
 """Two axes whose logs correlate beyond this are one axis."""
+SCALES = ("N", "D", "U", "C")
+"""Axes on which a run at zero is a mistake; on any other it is the end of a sweep."""
 
 
 @dataclass(frozen=True, eq=False)
 class Sample:
-    """The runs that are fitted: weight above zero, columns by axis, and y with the sign that makes smaller better."""
+    """The runs that are fitted: weight above zero, columns by axis, and y with the sign that makes smaller better.
+
+    ``unplaced`` counts the runs at zero on the axis of a swept knob that no realised value was stated for.
+    """
 
     law: Law
     spec: FitSpec
@@ -32,6 +37,7 @@ class Sample:
     sign: float
     left_out: int = 0  # runs of weight zero
     known: tuple[str, ...] = ()  # parameters that the runs of other groups help to find
+    unplaced: int = 0
 
     def __len__(self) -> int:
         return len(self.y)
@@ -62,11 +68,15 @@ def sample(spec: FitSpec, runs: Runs, known: tuple[str, ...] = ()) -> Sample:
     kept = runs.take(weight > 0)
     if len(kept) == 0:
         raise PlannerError("No run is selected: loosen the filter, or give at least one run a weight above zero.")
+    at = placed(spec, kept)
+    somewhere = ~np.any([np.isnan(at[a]) & (kept[a] == 0) for a in law.axes], axis=0)
+    kept = replace(kept, values={**kept.values, **at}).take(somewhere)
     for role in needed:
-        _usable(kept, role, zero=role not in set(Role) and isinstance(law, FormulaLaw))
-    sign = -1.0 if runs.roles.direction(spec.y) == "max" else 1.0
+        _usable(kept, role, zero=role in law.axes and role not in law.positive)
+    sign = -1.0 if runs.roles.direction(spec.y) == "max" and law.oriented else 1.0
     y, columns = sign * kept[spec.y], {a: kept[a] for a in needed}
-    out = Sample(law, spec, kept, columns, y, weight[weight > 0], sign, len(runs) - len(kept), known)
+    left_out, unplaced = int(np.sum(weight == 0)), int(np.sum(~somewhere))
+    out = Sample(law, spec, kept, columns, y, weight[weight > 0][somewhere], sign, left_out, known, unplaced)
     _target(out)
     out = replace(out, weight=out.weight * precision(spec, kept))
     _bounds(out)
@@ -105,6 +115,14 @@ def precision(spec: FitSpec, runs: Runs) -> Floats:
             f"{column(runs, spec.y)} is 0 in {row(runs, int(bad[0]))}, which has no relative error: leave the run out."
         )
     return 1 / sigma if spec.objective in ("lad", "asymmetric") else 1 / sigma**2
+
+
+def placed(spec: FitSpec, runs: Runs) -> dict[str, Floats]:
+    """The columns (n,) that the law reads; a cell at zero of a swept knob lies where it is fitted, NaN for nowhere."""
+    law = spec.find_law()
+    knobs = [a for a in law.positive if law.along is not None and a not in SCALES]
+    nowhere = np.nan if spec.realised is None else spec.realised
+    return {a: np.where(runs[a] == 0, nowhere, runs[a]) if a in knobs else runs[a] for a in law.axes}
 
 
 def column(runs: Runs, role: str) -> str:
@@ -224,21 +242,21 @@ def _enough(s: Sample) -> None:
 
 def _axes(s: Sample) -> None:
     floor_free = any(isinstance(t, Const) and t.amplitude in s.unaided for t in s.law.terms)
-    powers = [t for t in s.law.terms if not isinstance(t, Const)]
-    for term in powers:
-        free = [name for name in term.params() if name in s.unaided]
-        values = np.unique(s.columns[term.axis])
+    for axis in s.law.axes:
+        named = dict.fromkeys(name for t in s.law.terms if t.axis == axis for name in t.params())
+        free = [name for name in named if name in s.unaided]
+        values = np.unique(s.columns[axis])
         need = (len(free) + floor_free) if free else 1
         if len(values) < need:
             shown = ", ".join(f"{v:.4g}" for v in values)
             raise PlannerError(
-                f"{column(s.runs, term.axis)} has {_count(len(values))} ({shown}) but {_and(free)} "
-                f"need{'s' if len(free) == 1 else ''} {need}: add runs at other values of {term.axis}, or fix "
+                f"{column(s.runs, axis)} has {_count(len(values))} ({shown}) but {_and(free)} "
+                f"need{'s' if len(free) == 1 else ''} {need}: add runs at other values of {axis}, or fix "
                 f"{' or '.join(free)}."
             )
-    for i, one in enumerate(powers):
-        for other in powers[i + 1 :]:
-            _apart(s, one.axis, other.axis)
+    for i, one in enumerate(s.law.axes):
+        for other in s.law.axes[i + 1 :]:
+            _apart(s, one, other)
 
 
 def _apart(s: Sample, one: str, other: str) -> None:

@@ -16,7 +16,7 @@ from engine.fitting.run import fit
 from engine.fitting.sibling import alone, sibling
 from engine.fitting.spec import FitSpec
 from engine.fitting.validation import Targets, Validation, leave_out
-from engine.laws import LAWS
+from engine.laws import LAWS, ONE_AXIS
 from engine.schema import Runs
 
 
@@ -97,8 +97,10 @@ def compare(
 
 
 def _all(spec: FitSpec) -> tuple[FitSpec, ...]:
-    """The specification itself first, then every other law of the catalogue."""
-    return (spec, *(sibling(spec, law) for law in LAWS if (law.name, law.axis) != (spec.law, spec.axis)))
+    """The specification itself first, then every other law of the catalogue, and of a sweep those over its axis."""
+    sweep = spec.axis is not None and spec.find_law().optimum is not None
+    swept = [law.along(str(spec.axis)) for law in ONE_AXIS if sweep and law.optimum and law.along]
+    return (spec, *(sibling(spec, law) for law in (*swept, *LAWS) if (law.name, law.axis) != (spec.law, spec.axis)))
 
 
 def _contender(found: Fit, runs: Runs, validation: Validation | None, targets: Targets) -> Contender:

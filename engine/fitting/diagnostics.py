@@ -9,10 +9,11 @@ import numpy as np
 from engine.fitting.checks import Sample, column, direction, row
 from engine.fitting.estimate import Estimate
 from engine.fitting.intervals import FEWEST
-from engine.fitting.problem import LOG_LIMIT
+from engine.fitting.problem import LOG_LIMIT, RATE_LIMIT
 from engine.fitting.residuals import FAR, compare
 from engine.fitting.result import FitWarning
-from engine.laws.law import Floats, Values
+from engine.fitting.verdict import FLAT, LEVEL, differs, judge
+from engine.laws.law import Floats, Param, Values
 from engine.laws.terms import Const
 
 COLLINEAR = 0.99
@@ -33,10 +34,11 @@ PULL = {
 def diagnose(s: Sample, found: Estimate) -> tuple[FitWarning, ...]:
     """Every soft problem of a fit, the estimator's own first."""
     values = s.law.values(found.theta)
-    out = [*found.warnings, *_left_out(s), *_few(s), *_repeats(s), *_failed(found), *_few_refits(found)]
+    out = [*found.warnings, *_left_out(s), *_unplaced(s), *_few(s), *_repeats(s), *_failed(found)]
+    out += _few_refits(found)
     if s.law.every_run:
         out += [*_collinear(s), *_floor(s, values, found.resamples), *_terms(s, values), *_rows(s, found.theta)]
-        out += _rounded(s)
+        out += [*_optimum(s, found), *_absent(s, values), *_rounded(s)]
     return tuple(out)
 
 
@@ -125,23 +127,77 @@ def _floor(s: Sample, values: Values, resamples: Floats) -> Iterator[FitWarning]
 
 def _terms(s: Sample, values: Values) -> Iterator[FitWarning]:
     for term in s.law.terms:
-        if isinstance(term, Const):
+        if term.exponent is None:
             continue
         amplitude, exponent = term.params()
-        p = s.law.param(exponent)
+        p, x = s.law.param(exponent), s.columns[term.axis]
         if values[amplitude] == 0 and amplitude not in s.spec.fixed:
+            todo = "fit without it" if s.law.optimum else f"add runs with smaller {term.axis} or fit without it"
             yield FitWarning(
                 "collapsed",
-                f"The term of {term.axis} vanished ({amplitude} = 0): these runs show no effect of {term.axis}, and "
-                f"{exponent} means nothing; add runs with smaller {term.axis} or fit without it.",
+                f"The term {term.text()} vanished ({amplitude} = 0): these runs show no such effect of {term.axis}, "
+                f"and {exponent} means nothing; {todo}.",
             )
-        elif exponent not in s.spec.fixed and not (max(p.low, LOG_LIMIT) < values[exponent] < p.high):
+        elif exponent not in s.spec.fixed and not _resolved(values[exponent], p, term.spread(x)):
             yield FitWarning(
                 "at-bound",
                 f"{exponent} ended at {values[exponent]:.3g}, the edge of what is allowed: "
-                f"the runs do not show how the loss falls with {term.axis}; "
+                f"the runs do not show how {s.spec.y} bends with {term.axis}; "
                 f"add runs over a wider range of {term.axis} or fix {exponent}.",
             )
+
+
+def _resolved(value: Floats, p: Param, spread: float) -> bool:
+    """Whether an exponent lies off its bounds; a rate of either sign must differ from a straight line as well."""
+    if p.low < 0:
+        return bool(LOG_LIMIT < abs(value) * spread < RATE_LIMIT)
+    return bool(max(p.low, LOG_LIMIT) < value < p.high)
+
+
+def _unplaced(s: Sample) -> Iterator[FitWarning]:
+    if s.unplaced:
+        runs = "run has" if s.unplaced == 1 else "runs have"
+        yield FitWarning(
+            "at-zero",
+            f"{s.unplaced} {runs} {s.law.axis} = 0, which has no place in this law: drawn and not fitted; "
+            f"state the {s.law.axis} that such a run realises to fit it there.",
+        )
+
+
+def _optimum(s: Sample, found: Estimate) -> Iterator[FitWarning]:
+    """An optimum that the sweep does not hold."""
+    law = s.law
+    if law.optimum is None or law.axis is None:
+        return
+    predicted = law.predict(found.theta, s.columns)
+    y, residual = (np.log(s.y), np.log(predicted / s.y)) if s.spec.logs else (s.y, predicted - s.y)
+    chance = differs(y, residual, s.weight, len(s.free))
+    if chance > LEVEL:
+        yield FitWarning(
+            FLAT,
+            f"The runs do not differ from a constant by more than their scatter (F test, p = {chance:.2g}), so they "
+            f"have no best {law.axis} yet: repeat runs with other seeds, or widen the sweep.",
+        )
+        return
+    at, x = law.optimum(law.values(found.resamples)), s.columns[law.axis]
+    best = float(law.optimum(law.values(found.theta)))
+    said = judge(best, at[~np.isnan(found.resamples).any(axis=1)], float(x.min()), float(x.max()))
+    if said.place != "inside":
+        side = {"outside left": f"add runs at smaller {law.axis}", "outside right": f"add runs at larger {law.axis}"}
+        todo = side.get(said.place, "add runs on both sides and repeat some with other seeds")
+        yield FitWarning("optimum", f"The best {law.axis} is {said.text}: {todo}.")
+
+
+def _absent(s: Sample, values: Values) -> Iterator[FitWarning]:
+    """Derived numbers that these runs do not have; an optimum has sentences of its own."""
+    if s.law.optimum is not None:
+        return
+    with np.errstate(all="ignore"):
+        for d in s.law.derived:
+            if not np.isfinite(d.value(values)):
+                yield FitWarning(
+                    "not-defined", f"{d.name} is no number here: {d.absent} within these runs ({d.meaning})."
+                )
 
 
 def _rows(s: Sample, theta: Floats) -> Iterator[FitWarning]:
@@ -154,7 +210,8 @@ def _rows(s: Sample, theta: Floats) -> Iterator[FitWarning]:
             f"{far.size} of {len(s)} runs lie more than {FAR:g} robust standard deviations from the law "
             f"({_named(s, largest)}): {PULL[s.spec.objective]}; look at them and leave out only what is wrong.",
         )
-    floor = sum(float(s.law.values(theta)[t.amplitude]) for t in s.law.terms if isinstance(t, Const))
+    floors = [float(s.law.values(theta)[t.amplitude]) for t in s.law.terms if isinstance(t, Const)]
+    floor = sum(floors) if floors else -np.inf
     below = np.flatnonzero((s.y < floor) & (r.z < -BELOW))
     if below.size:
         yield FitWarning(

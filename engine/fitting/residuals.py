@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.errors import PlannerError
+from engine.fitting.checks import placed
 from engine.fitting.result import Fit
 from engine.laws.law import Floats
 from engine.schema import Runs
@@ -45,25 +46,27 @@ def residuals(fit: Fit, runs: Runs) -> Residuals:
     missing = [name for name in (*fit.law.axes, fit.spec.y) if name not in runs]
     if missing:
         raise PlannerError(f"These runs have no {' and '.join(missing)}: map the columns that the fit used.")
-    return compare(fit.predict({a: runs[a] for a in fit.law.axes}), runs[fit.spec.y], fit.spec.logs)
+    return compare(fit.predict(placed(fit.spec, runs)), runs[fit.spec.y], fit.spec.logs)
 
 
 def compare(predicted: Floats, y: Floats, log: bool) -> Residuals:
-    """Residuals of ``y`` (n,) against ``predicted`` (n,)."""
+    """Residuals of ``y`` (n,) against ``predicted`` (n,), NaN for runs that have no place on the law's axis."""
+    there = ~np.isnan(predicted)
     with np.errstate(divide="ignore", invalid="ignore"):
         residual = np.log(y / predicted) if log else y - predicted
         target = np.log(y) if log else y
-    scale = 1.4826 * float(np.median(np.abs(residual))) if len(y) else 0.0
-    noise = 1e-12 * float(np.max(np.abs(target), initial=0.0))
+    left, seen = residual[there], target[there]
+    scale = 1.4826 * float(np.median(np.abs(left))) if left.size else 0.0
+    noise = 1e-12 * float(np.max(np.abs(seen), initial=0.0))
     z = residual / scale if scale > noise else np.zeros_like(residual)
-    spread = float(np.sum((target - np.mean(target)) ** 2)) if len(y) else 0.0
-    squares = float(np.sum(residual**2))
+    spread = float(np.sum((seen - np.mean(seen)) ** 2)) if seen.size else 0.0
+    squares = float(np.sum(left**2))
     return Residuals(
         predicted,
         residual,
         z,
         np.abs(z) > FAR,
         log,
-        rms=float(np.sqrt(squares / len(y))) if len(y) else float("nan"),
+        rms=float(np.sqrt(squares / left.size)) if left.size else float("nan"),
         r2=1 - squares / spread if spread > 0 else float("nan"),
     )

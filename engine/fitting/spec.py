@@ -21,6 +21,8 @@ class FitSpec(BaseModel):
 
     ``y`` is "loss" or the column of a metric. ``delta`` is the Huber threshold in units of log loss,
     ``skew`` how much more a run below the law counts than one above it (``asymmetric`` alone).
+    ``axis`` is the column of a law on one axis. On an axis that is swept through zero ``realised`` is the value at
+    which cells at 0 are fitted; without it they are left out.
     ``formula`` is the expression of the law "formula", ``bounds`` are low and high of its parameters (None: open);
     ``columns`` are the names in it that are columns of the runs besides N, D, C, U and epochs, and ``turned`` says that
     more of ``y`` is better: ``read_from`` sets both.
@@ -32,7 +34,8 @@ class FitSpec(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
     law: str = "chinchilla"
-    axis: Literal["N", "D", "C"] | None = None
+    axis: str | None = None
+    realised: float | None = Field(default=None, gt=0, allow_inf_nan=False)
     y: str = "loss"
     objective: ObjectiveName = "huber-log"
     delta: float = Field(default=1e-3, gt=0, allow_inf_nan=False)

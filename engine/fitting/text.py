@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from engine.fitting.derived import derived
 from engine.fitting.result import Fit, FitWarning, Interval, Parameter
+from engine.fitting.verdict import verdict
 from engine.laws.terms import Const
 
 if TYPE_CHECKING:
@@ -26,11 +27,14 @@ def rows(fit: Fit) -> list[Row]:
     ``value``, ``error`` and the ends are plain floats (None where unknown, inf where unbounded); ``text`` is the value
     rounded to match its error.
     """
-    named = {p.name: (p.unit, p.meaning) for p in fit.law.params}
-    named |= {d.name: ("", d.meaning) for d in fit.law.derived}
+    named = {p.name: (fit.spec.y if p.unit == "loss" else p.unit, p.meaning) for p in fit.law.params}
     if fit.sign < 0:
-        named = {name: _negated(fit, name, *words) for name, words in named.items()}
-    return [_row(p, *named[p.name]) for p in (*fit.parameters, *derived(fit))]
+        named = {p.name: _negated(fit, p.name, p.unit, p.meaning) for p in fit.law.params}
+    found = [_row(p, *named[p.name]) for p in fit.parameters]
+    for d, p in zip(fit.law.derived, derived(fit), strict=True):
+        row = _row(p, "", d.meaning)
+        found.append(row if math.isfinite(p.value) else row | {"text": d.absent})
+    return found
 
 
 def _negated(fit: Fit, name: str, unit: str, meaning: str) -> tuple[str, str]:
@@ -113,7 +117,9 @@ def heading(fit: Fit) -> str:
 
 def as_text(fit: Fit) -> str:
     """The fit for a terminal: heading, table, warnings."""
-    return _page(heading(fit), rows(fit), fit.warnings)
+    said = verdict(fit)
+    where = [f"The best {fit.law.axis} is {said.text}."] if said else []
+    return _page(heading(fit), rows(fit), [*where, *_warnings(fit.warnings)])
 
 
 def groups_as_text(found: GroupedFit) -> str:
@@ -122,15 +128,19 @@ def groups_as_text(found: GroupedFit) -> str:
     once = {row["parameter"]: row for _, row in parts if row["parameter"] in (*found.spec.share, *found.spec.fixed)}
     own = [{**row, "parameter": f"{row['parameter']}[{g}]"} for g, row in parts if row["parameter"] not in once]
     head = "\n".join(f"{g}: {heading(f)}" for g, f in found.fits.items())
-    return _page(head, [*once.values(), *own], found.warnings)
+    return _page(head, [*once.values(), *own], _warnings(found.warnings))
 
 
-def _page(heading: str, rows: list[Row], warnings: tuple[FitWarning, ...]) -> str:
+def _warnings(found: tuple[FitWarning, ...]) -> list[str]:
+    return [f"Warning: {w.text}" for w in found]
+
+
+def _page(heading: str, rows: list[Row], notes: list[str]) -> str:
     head = ("parameter", "value", "68 %", "95 %", "meaning")
     body = [(r["parameter"], r["text"], span(_ends(r, 68)), span(_ends(r, 95)), _meaning(r)) for r in rows]
     width = [max(len(line[i]) for line in (head, *body)) for i in range(len(head))]
     lines = ["  ".join(cell.ljust(w) for cell, w in zip(line, width, strict=True)).rstrip() for line in (head, *body)]
-    return "\n".join([heading, "", *lines, *(f"\nWarning: {w.text}" for w in warnings)])
+    return "\n".join([heading, "", *lines, *(f"\n{note}" for note in notes)])
 
 
 def as_html(fit: Fit) -> str:

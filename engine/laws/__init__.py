@@ -2,26 +2,49 @@
 
 from engine.errors import PlannerError
 from engine.laws.chinchilla import CHINCHILLA
+from engine.laws.critical_batch import critical_batch
 from engine.laws.isoflop import ISOFLOP
 from engine.laws.law import Derived, Law, Param, Point
+from engine.laws.log_parabola import log_parabola
+from engine.laws.metric_map import metric_map
 from engine.laws.power import power_law
+from engine.laws.repetition import repetition
+from engine.laws.starvation import starvation
 from engine.laws.typed import typed_law
 
-LAWS: tuple[Law, ...] = (CHINCHILLA, power_law("N"), power_law("D"), power_law("C"), ISOFLOP)
+LAWS: tuple[Law, ...] = (
+    CHINCHILLA,
+    power_law("N"),
+    power_law("D"),
+    power_law("C"),
+    ISOFLOP,
+)
+"""The laws that N, D, C and the budget decide."""
+ONE_AXIS: tuple[Law, ...] = (
+    repetition("D"),
+    starvation("x"),
+    log_parabola("x"),
+    critical_batch("B"),
+    metric_map("loss"),
+)
+"""The laws over a column that the user names, each over a stand-in."""
 
-__all__ = ["LAWS", "Derived", "Law", "Param", "Point", "get_law", "typed_law"]
+__all__ = ["LAWS", "ONE_AXIS", "Derived", "Law", "Param", "Point", "get_law", "typed_law"]
 
 
 def get_law(name: str, axis: str | None = None) -> Law:
-    """The law called ``name``; the one-axis law needs ``axis``. Raises PlannerError for an unknown one."""
-    named = [law for law in LAWS if law.name == name]
+    """The law called ``name``; a one-axis law needs the column ``axis``. Raises PlannerError for an unknown one."""
+    named = [law for law in (*LAWS, *ONE_AXIS) if law.name == name]
     if not named:
-        known = ", ".join(dict.fromkeys((*(law.name for law in LAWS), "formula")))
+        known = ", ".join(dict.fromkeys((*(law.name for law in (*LAWS, *ONE_AXIS)), "formula")))
         raise PlannerError(f"Law {name!r} is unknown: use one of {known}.")
-    found = [law for law in named if law.axis == axis]
-    if not found:
-        if named[0].axis is None:
-            raise PlannerError(f"Law {name} takes no axis: leave {axis} out, or use the law power.")
-        axes = ", ".join(str(law.axis) for law in named)
-        raise PlannerError(f"Law {name} needs an axis: say which, one of {axes}.")
-    return found[0]
+    law = named[0]
+    if law.along is None:
+        if axis is not None:
+            raise PlannerError(f"Law {name} takes no axis: leave {axis} out, or use a law on one axis such as power.")
+        return law
+    if not axis:
+        raise PlannerError(
+            f"Law {name} needs an axis: say which column, such as {', '.join(str(x.axis) for x in named)}."
+        )
+    return law.along(axis)

@@ -34,6 +34,15 @@ class FormulaLaw(Law):
         return tuple(sorted(found, key=lambda name: (ORDER.index(name) if name in ORDER else len(ORDER), name)))
 
     @property
+    def positive(self) -> tuple[str, ...]:
+        """A run at zero or below is a mistake on N, D, C, U and epochs; any other column may hold any number."""
+        return tuple(axis for axis in self.axes if axis in ORDER)
+
+    @property
+    def text(self) -> str:
+        return f"{'y' if self.turned else 'L'}({', '.join(self.axes)}) = {self.formula.text}"
+
+    @property
     def latex(self) -> str:
         symbols = {p.name: p.latex for p in self.params}
         left = f"({', '.join(symbol(axis) for axis in self.axes)})"

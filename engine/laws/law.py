@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike
 
 from engine.costs import ComputeRule
 from engine.errors import PlannerError
+from engine.formula import symbol
 from engine.laws.terms import Floats, Term, Values
 
 __all__ = ["Derived", "Floats", "Law", "Param", "Point", "Values"]
@@ -34,12 +35,16 @@ class Param:
 
 @dataclass(frozen=True)
 class Derived:
-    """A number that follows from the parameters: ``value(values)``, arrays in and out."""
+    """A number that follows from the parameters: ``value(values)``, arrays in and out.
+
+    ``absent`` is what is said in its place where it is not finite.
+    """
 
     name: str
     meaning: str
     latex: str
     value: Callable[[Values], Floats]
+    absent: str = "not defined"
 
 
 @dataclass(frozen=True)
@@ -60,6 +65,11 @@ class Law:
     every run, "parabola" fits a parabola in log N per budget and joins the minima. ``frontier(values, C, rule)`` is the
     least loss at C FLOPs, ``least_compute(values, loss, rule)`` the least C that reaches a loss (inf below the floor);
     None where the law has no such closed form.
+
+    A law on one axis names it in ``axis``. Where that may be any column, ``over`` names the roles that such a column
+    has, ``along(column)`` is the same law over it, and the catalogue holds the law over a stand-in. ``inverse(values,
+    y)`` is the place on the axis where the law is y, ``optimum(values)`` where it is least: 0 or inf where it falls
+    to that end, NaN where it has none. A law that is not ``oriented`` describes y itself and not sign * y.
     """
 
     name: str
@@ -74,6 +84,12 @@ class Law:
     least_compute: Callable[[Values, Floats, ComputeRule], Point] | None = None
     axis: str | None = None
     derived: tuple[Derived, ...] = ()
+    symbol: str = "L"
+    over: tuple[str, ...] = ()
+    along: Callable[[str], Law] | None = None
+    inverse: Callable[[Values, Floats], Floats] | None = None
+    optimum: Callable[[Values], Floats] | None = None
+    oriented: bool = True
 
     @property
     def key(self) -> str:
@@ -99,7 +115,18 @@ class Law:
     def latex(self) -> str:
         """The formula, right-hand side and left-hand side, for st.latex and reports."""
         tex = {p.name: p.latex for p in self.params}
-        return f"L({', '.join(self.axes)}) = " + " + ".join(t.latex(tex) for t in self.terms)
+        left = f"{self.symbol}({', '.join(symbol(a) for a in self.axes)})"
+        return f"{left} = " + " + ".join(t.latex(tex) for t in self.terms)
+
+    @property
+    def text(self) -> str:
+        """The formula in plain characters: L(N, D) = E + A / N^alpha + B / D^beta."""
+        return f"{self.symbol}({', '.join(self.axes)}) = " + " + ".join(t.text() for t in self.terms)
+
+    @property
+    def positive(self) -> tuple[str, ...]:
+        """The columns of which only values above zero have a place in the law."""
+        return tuple(dict.fromkeys(t.axis for t in self.terms if t.axis is not None and t.positive))
 
     def param(self, name: str) -> Param:
         """The parameter called ``name``; raises PlannerError that lists the law's parameters."""

@@ -1,10 +1,13 @@
-"""L(X) = K + (X_c / X)^alpha on one axis X: N, D or C (amplitudes, eq. 1; Kaplan et al. 2020, eq. 1.1-1.3)."""
+"""L(X) = K + (X_c / X)^alpha on one axis X (amplitudes, eq. 1; Kaplan et al. 2020, eq. 1.1-1.3)."""
 
 from __future__ import annotations
+
+from functools import lru_cache
 
 import numpy as np
 
 from engine.costs import ComputeRule
+from engine.formula import symbol
 from engine.laws.law import Floats, Law, Param, Point, Values
 from engine.laws.terms import Const, Ratio
 
@@ -34,8 +37,10 @@ def _least(axis: str, v: Values, loss: Floats, rule: ComputeRule) -> Point:
     return Point(at["N"], at["D"], at["C"], np.zeros_like(x) + loss)
 
 
+@lru_cache
 def power_law(axis: str) -> Law:
-    """The one-axis law on ``axis``: N, D or C."""
+    """The one-axis law on the column ``axis``; one on N, D or C also says what a target costs."""
+    x = symbol(axis)
     return Law(
         name="power",
         title=f"One axis: loss against {axis}",
@@ -43,12 +48,22 @@ def power_law(axis: str) -> Law:
         terms=(Const("K"), Ratio("X_c", axis, "alpha")),
         params=(
             Param("K", 0.0, np.inf, "loss", f"floor: the loss at infinite {axis}", "K"),
-            Param("X_c", 0.0, np.inf, AXIS_UNITS[axis], "where the power term equals one", f"{axis}_c"),
+            Param(
+                "X_c",
+                0.0,
+                np.inf,
+                AXIS_UNITS.get(axis, axis),
+                "where the power term equals one",
+                f"{x if len(x) == 1 else f'{{{x}}}'}_c",
+            ),
             Param("alpha", SMALLEST, 5.0, "", f"exponent of {axis}", r"\alpha"),
         ),
         reference="Scaling laws for amplitude surrogates, eq. 1; Kaplan et al. 2020, arXiv:2001.08361",
         needs=f"{axis} and loss: at least four runs at three values of {axis}.",
         frontier=_along_c if axis == "C" else None,
-        least_compute=lambda v, loss, rule: _least(axis, v, loss, rule),
+        least_compute=(lambda v, loss, rule: _least(axis, v, loss, rule)) if axis in AXIS_UNITS else None,
         axis=axis,
+        over=("N", "D", "C", "hyperparameter", "U", "epochs"),
+        along=power_law,
+        inverse=_inverse,
     )

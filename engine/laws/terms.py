@@ -13,17 +13,11 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from engine.formula import symbol
+
 Floats = NDArray[np.float64]
 Values = Mapping[str, Floats]
 """Parameter values by name, each of shape (...)."""
-
-
-def symbol(axis: str) -> str:
-    r"""A column's name in a formula: a single letter as it is, a word upright (``\mathrm{embedder\_share}``)."""
-    if len(axis) == 1 and axis.isalpha():
-        return axis
-    escaped = "".join("\\" + c if c in "_%&#${}" else {"\\": "/", "^": " ", "~": " "}.get(c, c) for c in axis)
-    return rf"\mathrm{{{escaped}}}"
 
 
 @dataclass(frozen=True)
@@ -33,6 +27,7 @@ class Const:
     amplitude: str
     axis: None = None
     exponent: None = None
+    positive: ClassVar[bool] = False
 
     def params(self) -> tuple[str, ...]:
         return (self.amplitude,)
@@ -62,11 +57,12 @@ class Const:
 
 @dataclass(frozen=True)
 class _Shape:
-    """An amplitude times a fixed shape of the axis."""
+    """An amplitude times a fixed shape of the axis; ``positive`` where the shape needs values above zero."""
 
     amplitude: str
     axis: str
     exponent: ClassVar[None] = None
+    positive: ClassVar[bool] = True
 
     def shape(self, x: Floats) -> Floats:
         raise NotImplementedError
@@ -91,6 +87,8 @@ class _Shape:
 @dataclass(frozen=True)
 class Offset(_Shape):
     """c: a constant that is no floor, such as the value of a parabola at ln X = 0."""
+
+    positive: ClassVar[bool] = False
 
     def shape(self, x: Floats) -> Floats:
         return np.ones_like(x)
@@ -146,11 +144,12 @@ class Reciprocal(_Shape):
 
 @dataclass(frozen=True)
 class _Curve:
-    """A exp(-e z) of one coordinate z of the axis."""
+    """A exp(-e z) of one coordinate z of the axis; ``positive`` where the coordinate needs values above zero."""
 
     amplitude: str
     axis: str
     exponent: str
+    positive: ClassVar[bool] = True
 
     def coordinate(self, x: Floats) -> Floats:
         """z at ``x``."""
@@ -210,6 +209,8 @@ class Rising(_Curve):
 @dataclass(frozen=True)
 class Exponential(_Curve):
     """A exp(B X): rises where A B > 0. The rate B has the unit 1 / unit(X)."""
+
+    positive: ClassVar[bool] = False
 
     def coordinate(self, x: Floats) -> Floats:
         return -x

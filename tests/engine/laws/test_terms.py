@@ -20,7 +20,6 @@ from engine.laws.terms import (
     Reciprocal,
     Rising,
     Term,
-    symbol,
 )
 
 X = np.array([0.5, 1.0, 2.0, 8.0])
@@ -87,9 +86,3 @@ def test_an_exponential_of_either_sign_is_found(rate: float, amplitude: float) -
     made = law(Exponential("A", "x", "B"), Offset("C", "x"))
     p = problem(made, FitSpec(objective="ols"), {"x": x}, y, np.ones(15))
     assert p.external(best_fit(p).theta) == pytest.approx([amplitude, rate, 1.5], rel=1e-6)
-
-
-def test_names_of_columns_are_safe_in_formulas() -> None:
-    assert symbol("N") == "N"
-    assert symbol("embedder_share") == r"\mathrm{embedder\_share}"
-    assert symbol("recall@10 %") == r"\mathrm{recall@10 \%}"

@@ -1,0 +1,89 @@
+"""Where an optimum lies against the sweep that it was read from, and how many resamples say so."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.special import fdtrc
+
+from engine.fitting.result import Fit
+from engine.laws.law import Floats
+
+Place = Literal["inside", "outside left", "outside right", "not located"]
+PLACES: tuple[Place, ...] = ("inside", "outside left", "outside right", "not located")
+SAID: dict[Place, str] = {
+    "inside": "inside",
+    "outside left": "left of",
+    "outside right": "right of",
+    "not located": "not located by",
+}
+FLAT = "flat"
+"""The code of the warning that a curve does not differ from a constant."""
+LEVEL = 0.05
+"""Probability below which noise alone does not explain that the runs differ."""
+SURE = 0.9
+"""Share of resamples inside the sweep from which on an optimum counts as inside."""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """``place`` of an optimum against the sweep [low, high]; ``shares`` of the resamples in the order of PLACES.
+
+    Without resamples the best fit alone decides and ``shares`` is empty. ``flat``: the runs do not differ from a
+    constant by more than their scatter, so no optimum is located whatever the resamples say.
+    """
+
+    place: Place
+    low: float
+    high: float
+    shares: tuple[float, ...]
+    flat: bool = False
+
+    @property
+    def text(self) -> str:
+        """``inside the sweep from 0.005 to 0.5 (resamples: 97 % inside, 3 % outside right)``."""
+        votes = [f"{100 * share:.0f} % {name}" for name, share in zip(PLACES, self.shares, strict=False) if share > 0]
+        why = "the runs do not differ from a constant by more than their scatter; " if self.flat else ""
+        how = f"resamples: {', '.join(votes)}" if votes else "by the best fit alone"
+        return f"{SAID[self.place]} the sweep from {self.low:.4g} to {self.high:.4g} ({why}{how})"
+
+
+def verdict(fit: Fit) -> Verdict | None:
+    """The verdict on the optimum of ``fit``'s law; None where the law has none or its runs are not known."""
+    law, span = fit.law, fit.data.ranges.get(fit.law.axis or "")
+    if law.optimum is None or span is None:
+        return None
+    flat = any(w.code == FLAT for w in fit.warnings)
+    return judge(float(law.optimum(fit.values)), law.optimum(fit.draws), *span, flat=flat)
+
+
+def judge(best: float, draws: ArrayLike, low: float, high: float, *, flat: bool = False) -> Verdict:
+    """The verdict on an optimum at ``best`` with resamples ``draws`` (r,), NaN where there is none, for a sweep.
+
+    Inside where at least 90 % of the resamples are; outside on the side where more than half of them are.
+    """
+    at = np.atleast_1d(np.asarray(draws, float)) if np.size(draws) else np.array([best])
+    inside = (at >= low * (1 - 1e-9)) & (at <= high * (1 + 1e-9))
+    left, right = ~inside & (at < low), ~inside & (at > high)
+    shares = tuple(float(np.mean(x)) for x in (inside, left, right, np.isnan(at)))
+    place: Place = "not located"
+    if not flat:
+        sure = (SURE, 0.5, 0.5)
+        place = next((p for p, s, least in zip(PLACES, shares, sure, strict=False) if s >= least), place)
+    return Verdict(place, low, high, shares if np.size(draws) else (), flat)
+
+
+def differs(y: Floats, residual: Floats, weight: Floats, parameters: int) -> float:
+    """Probability that a curve with so many free ``parameters`` fits constant runs as well as this: an F test.
+
+    ``y`` (n,) on the scale of the residuals (n,). Near one: the runs are a constant with scatter.
+    """
+    left = float(weight @ residual**2)
+    total = float(weight @ (y - np.average(y, weights=weight)) ** 2)
+    more, free = parameters - 1, len(y) - parameters
+    if left <= 0 or more <= 0 or free <= 0:
+        return 0.0 if total > left else 1.0
+    return float(fdtrc(more, free, max(total - left, 0.0) / more / (left / free)))
