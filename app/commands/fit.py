@@ -10,7 +10,7 @@ from app.commands import options, reading
 from app.commands.output import note, say, say_json
 from engine.errors import PlannerError
 from engine.quantities import parse_number
-from engine.schema import Runs
+from engine.schema import Role, Runs
 
 if TYPE_CHECKING:
     from engine.fitting import Fit, GroupedFit
@@ -20,6 +20,7 @@ def fit(
     table: options.Table,
     law: options.LawName,
     axis: options.AxisName = None,
+    realised: options.Realised = "",
     mapping: options.Mapping = None,
     metric: options.MetricName = "",
     where: options.Where = "",
@@ -50,7 +51,8 @@ def fit(
     column, direction = reading.read_metric(metric)
     error = reading.read_error(relative_error)
     spec = reading.read_spec(
-        law=law, axis=axis, y=column or "loss", objective=objective, delta=parse_number(delta, "option --delta"),
+        law=law, axis=axis, realised=parse_number(realised, "option --realised") if realised else None,
+        y=column or "loss", objective=objective, delta=parse_number(delta, "option --delta"),
         skew=parse_number(skew, "option --skew"), fixed=reading.read_fixed(fix or []),
         prior=reading.read_priors(prior or []), share=reading.read_names(share or []), relative_error=error,
         bootstrap=bootstrap, interval=interval, seed=seed,
@@ -58,7 +60,7 @@ def fit(
     runs = reading.read_table(
         table, reading.read_map(mapping or [], column, group=group, weight=weight), (column, direction), where,
         reading.read_rule(rule, n_p), repeats=repeats, convert=convert, sheet=sheet, inner=inner,
-        extra=(error,) if isinstance(error, str) else (),
+        extra=tuple(name for name in (error, axis) if isinstance(name, str) and name not in set(Role)),
     )  # fmt: skip
     if spec.share:
         _show_groups(fit_groups(spec, runs, where=where), runs, as_json)

@@ -9,12 +9,16 @@ import typer
 
 from engine.fitting.spec import IntervalName, ObjectiveName
 
-Axis = Literal["N", "D", "C"]
 Repeats = Literal["all", "mean"]
 
 Table = Annotated[Path, typer.Argument(help="CSV, TSV, JSON lines, Parquet, Excel or DuckDB file.")]
 LawName = Annotated[str, typer.Option(help="A name that `isoplan laws` lists.")]
-AxisName = Annotated[Axis | None, typer.Option(help="The axis of the law power.")]
+AxisName = Annotated[
+    str | None, typer.Option(metavar="COLUMN", help="The axis of a law on one axis: N, D, C or another column.")
+]
+Realised = Annotated[
+    str, typer.Option(metavar="NUMBER", help="Where runs at 0 on that axis are fitted; without it they are left out.")
+]
 Mapping = Annotated[
     list[str] | None, typer.Option("--map", metavar="ROLE=COLUMN,...", help="Columns for roles, N=params,D=tokens.")
 ]

@@ -8,7 +8,6 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from app.commands.options import Axis
 from engine.costs import ComputeRule, compute_rule
 from engine.errors import PlannerError
 from engine.fitting.spec import FitSpec
@@ -17,7 +16,7 @@ from engine.quantities import parse_number
 from engine.schema import Metric, Runs
 
 
-def read_spec(*, law: str, axis: Axis | None, **options: Any) -> FitSpec:
+def read_spec(*, law: str, axis: str | None, **options: Any) -> FitSpec:
     """The specification that the options name. Raises PlannerError for an unknown law and for the first bad option."""
     get_law(law, axis)
     try:
