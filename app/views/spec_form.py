@@ -45,9 +45,7 @@ def choose_spec(runs: Runs, table: TableInfo) -> FitSpec | None:
     if law is None:
         return None
     with grid.cell():
-        objective = st.segmented_control(
-            "Objective", list(OBJECTIVES), default="huber-log", required=True, key="objective", bind="query-params"
-        )
+        objective = st.selectbox("Objective", list(OBJECTIVES), key="objective", bind="query-params")
         st.caption(OBJECTIVES[str(objective)])
     with st.expander("Refits, seed, fixed parameters"):
         return _details(law, runs, y, str(objective), table)

@@ -36,7 +36,7 @@ def change_fit(page: Page) -> None:
     page.get_by_text(DETAILS).click()
     enter(page, "Refits", "20")
     enter(page, "Seed", "3")
-    pick(page, "Objective", "ols")
+    select(page, "Objective", "ols")
     press(page, "Fit")
     expect(page.get_by_text("20 refits, seed 3.")).to_be_visible(timeout=SLOW_MS)
 
