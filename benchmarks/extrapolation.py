@@ -1,0 +1,48 @@
+"""How well each law predicts the largest runs of the bundled tables, beside baselines."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from benchmarks.report import Report
+from data.catalogue import DEMOS, path
+from engine.fitting import FitSpec, compare
+from engine.fitting.baselines import BASELINES
+from engine.schema import Role
+from engine.store.files import read_runs
+
+
+def run() -> Report:
+    """Every law that a table allows, best first, then what needs no law."""
+    rows: list[tuple[str, ...]] = []
+    for demo in (d for d in DEMOS if d.roles.group is None):  # groups have a law each
+        given = {role: demo.roles.column(Role(role)) for role in ("N", "D", "C", "loss", "budget")}
+        mapped = {role: name for role, name in given.items() if name}
+        found = compare(FitSpec(), read_runs(Path(str(path(demo.file))), mapped))
+        v = found.validation
+        if v is None:
+            continue
+        laws = {one.key: (percent(one.error), number(one.aic), str(one.parameters)) for one in found.ranked}
+        others = {name: (percent(v.error(name, found.targets)), "", "0") for name in BASELINES}
+        what = f"{len(v.cuts)} cuts, {'every run' if found.targets == 'runs' else 'best run of a budget'}"
+        for method, numbers in (laws | others).items():
+            cuts = ", ".join(percent(v.cut_error(cut, method, found.targets)) for cut in v.cuts)
+            rows.append((demo.name, what, method, numbers[0], cuts, *numbers[1:]))
+    return Report(
+        "Prediction of the largest runs",
+        "The largest budgets (without budgets: the top 15, 30 and 45 % of the range of log C) are left out in turn, "
+        "laws are fitted to the rest by the Huber loss of log residuals, and predict them: mean relative error. "
+        "The bundled tables are simulated.",
+        ("table", "left out", "method", "error", "of each cut", "AIC", "parameters"),
+        tuple(rows),
+    )
+
+
+def percent(error: float) -> str:
+    """An error as a percentage, a dash where there is none."""
+    return f"{error:.2%}" if abs(error) < float("inf") else "-"
+
+
+def number(value: float) -> str:
+    """A criterion with one decimal, a dash where there is none."""
+    return f"{value:.1f}" if abs(value) < float("inf") else "-"
