@@ -152,7 +152,7 @@ def training_surface() -> Json:
 
 
 def amplitude(row: dict[str, str]) -> Json:
-    """One published fit of loss against phase-space points; a floor given as about zero has no interval."""
+    """One published fit of loss against data, compute or size; a floor given as about zero has no interval."""
     X_c, up, down = (float(row[k]) for k in ("X_c", "X_c_up", "X_c_down"))
     K = float(row["K"])
     floor = parameter(K, K - float(row["K_down"]), K + float(row["K_up"])) if row["K_up"] else parameter(K)
@@ -161,24 +161,26 @@ def amplitude(row: dict[str, str]) -> Json:
     limits = next(
         r
         for r in records("papers/amplitudes/table01_ranges.csv")
-        if (r["quantity"], r["architecture"]) == ("D", row["architecture"])
+        if (r["quantity"], r["architecture"]) == (row["x"], row["architecture"])
     )
-    ranges = {"D": [float(limits["low"]), float(limits["high"])]}
-    return card("power", values, f"{AMPLITUDES_PAPER}, Table {row['table']}", ranges, axis="D")
+    ranges = {row["x"]: [float(limits["low"]), float(limits["high"])]}
+    return card("power", values, f"{AMPLITUDES_PAPER}, Table {row['table']}", ranges, axis=row["x"])
 
 
 def amplitude_name(row: dict[str, str]) -> tuple[str, str]:
-    """File stem and shown name of a data-scaling fit."""
-    size = f"{float(row['fixed_value']):.0e}".replace("e+0", "e")
-    stem = "_".join([row["process"], row["architecture"].split("-")[0], row["training_loss"], f"N{size}"])
+    """File and shown name of a fit; that of a data-scaling fit does not name its axis."""
+    along = [] if row["x"] == "D" else [row["x"]]
+    kept = row["fixed"] + row["fixed_value"]
+    stem = "_".join([row["process"], row["architecture"].split("-")[0], row["training_loss"], *along, kept])
     process = PROCESSES.get(row["process"], row["process"])
-    kind = f"{row['architecture']}, {row['training_loss']} loss, N = {size}"
-    return f"amplitudes_{stem}.json", f"Amplitude {process}: {kind} (amplitudes, Table {row['table']})"
+    kind = f"{row['architecture']}, {row['training_loss']} loss, {row['fixed']} = {row['fixed_value']}"
+    against = f" against {row['x']}" if along else ""
+    return f"amplitudes_{stem}.json", f"Amplitude {process}{against}: {kind} (amplitudes, Table {row['table']})"
 
 
 def cards() -> dict[str, tuple[str, Json]]:
     """File name -> shown name and card."""
-    fits = [r for r in records("papers/amplitudes/tables02_15_fits.csv") if r["x"] == "D"]
+    fits = sorted(records("papers/amplitudes/tables02_15_fits.csv"), key=lambda r: "DCN".index(r["x"]))
     out = {
         "jets_table1.json": ("Jet tagging: loss over N and D (jets, Table 1)", jets()),
         "behavior_table4.json": (

@@ -138,6 +138,8 @@ def row(runs: Runs, i: int) -> str:
 
 
 def _known(spec: FitSpec, law: Law) -> None:
+    if spec.y in law.axes:
+        raise PlannerError(f"{spec.y!r} is both what law {law.name} describes and its axis: choose another for one.")
     for name, value in spec.fixed.items():
         law.param(name)
         if not np.isfinite(value):

@@ -16,7 +16,7 @@ from engine.fitting.problem import BLOCK, Ints, Problem, blocks
 from engine.laws.law import Floats
 
 GRID = {1: np.geomspace(0.01, 5.0, 40), 2: np.r_[0.04, 0.12, 0.25, 0.4, 0.6, 0.85, 1.3, 2.2]}
-RATES = np.geomspace(0.02, 20.0, 20)
+RATES = np.geomspace(1e-3, 20.0, 24)
 """Sizes of a rate that may have either sign, over half the range of its axis."""
 
 

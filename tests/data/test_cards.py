@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import numpy as np
 import pytest
 
 from data.cards import make
-from data.catalogue import CARDS, Card, path
+from data.catalogue import CARDS, Card, path, records
+from engine.costs import ComputeRule
 from engine.fitting import read_fit, to_json
 
 
@@ -23,9 +25,9 @@ def test_the_script_writes_the_committed_bytes() -> None:
 
 
 def test_the_catalogue_lists_every_card_once() -> None:
-    assert len(CARDS) == 46
-    assert len({c.name for c in CARDS}) == len({c.file for c in CARDS}) == 46
-    assert sum("amplitudes" in c.file for c in CARDS) == 42
+    assert len(CARDS) == 85
+    assert len({c.name for c in CARDS}) == len({c.file for c in CARDS}) == 85
+    assert sum("amplitudes" in c.file for c in CARDS) == 81
 
 
 def test_every_card_has_an_identity_of_its_own_that_survives_json() -> None:
@@ -83,6 +85,24 @@ def test_loss_along_the_allocation_is_that_of_the_papers() -> None:
         assert float(by_loss.predict({"C": C})) == pytest.approx(loss, abs=0.045)
     by_training = read_fit(body("behavior_table13.json"))
     assert float(by_training.predict({"C": 1e17})) == pytest.approx(2.485 + 1.50e3 * 1e17**-0.210, rel=1e-5)
+
+
+def test_the_81_amplitude_fits_give_back_their_curves() -> None:
+    """amplitudes, Tables 2 to 15: each card against L = K + (X_c / X)^alpha of its printed row."""
+    table = records("papers/amplitudes/tables02_15_fits.csv")
+    assert [sum(r["x"] == x for r in table) for x in "DCN"] == [42, 36, 3]
+    for row in table:
+        file, _ = make.amplitude_name(row)
+        fit = read_fit(body(file))
+        K, X_c, alpha = (float(row[name]) for name in ("K", "X_c", "alpha"))
+        x = X_c * np.geomspace(0.1, 1e4, 6)
+        assert fit.law.axis == row["x"]
+        assert fit.predict({row["x"]: x}) == pytest.approx(K + (X_c / x) ** alpha, rel=1e-12), file
+        at = fit.law.least_compute(fit.values, np.array(K + 1e-3), ComputeRule())  # type: ignore[misc]
+        assert float(getattr(at, row["x"])) == pytest.approx(X_c * 1e-3 ** (-1 / alpha), rel=1e-9)
+    compute = body("amplitudes_ttH_MLP_MSE_C_D8.3e5.json")
+    assert compute["data"]["ranges"] == {"C": [1e10, 1e17]}
+    assert compute["parameters"]["X_c"]["value"] == 6.66e11
 
 
 def test_amplitude_cards_are_data_scaling_fits_with_their_intervals() -> None:

@@ -1,0 +1,262 @@
+"""Laws over any one column: published numbers, known truth, closed forms, and changes that must not matter."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+from scipy.optimize import brentq, curve_fit, minimize_scalar
+
+from data.files import records
+from engine.costs import ComputeRule
+from engine.errors import PlannerError
+from engine.fitting import FitSpec, derived, fit, residuals
+from engine.fitting.checks import sample
+from engine.fitting.result import Fit
+from engine.fitting.text import rows
+from engine.laws import ONE_AXIS, get_law
+from engine.laws.chinchilla import CHINCHILLA
+from engine.laws.dimension import least_exponent, phase_space_dimension, through_anchor
+from engine.laws.repetition import amplification
+from engine.schema import Metric
+from tests.engine.fitting.tables import make_runs
+
+Floats = NDArray[np.float64]
+SHARE = np.geomspace(0.005, 0.5, 12)
+LOSS = np.linspace(0.5, 1.2, 12)
+# law -> axis, where the runs lie, true parameters, where larger y is better the metric's name
+TRUTHS: dict[str, tuple[str, Floats, dict[str, float]]] = {
+    "starvation": ("share", SHARE, {"E": 2.0, "a": 1.5, "b": 0.02, "alpha": 0.8, "beta": 0.6}),
+    "log-parabola": ("share", SHARE, {"c": 3.4, "b": 0.31, "a": 0.05}),
+    "critical-batch": ("batch", np.geomspace(64, 4096, 12), {"S_min": 1200.0, "E_min": 4.2e5}),
+    "metric-map": ("loss", LOSS, {"A": 5e4, "B": -7.0, "C": 12.0}),
+    "repetition": ("D", np.geomspace(1e3, 1e6, 12), {"L_inf": 0.32, "B_rep": 5.79, "beta_rep": 0.22}),
+    "power": ("width", np.geomspace(8, 1024, 12), {"K": 0.4, "X_c": 30.0, "alpha": 0.7}),
+}
+NAMES = list(TRUTHS)
+
+
+def curve(name: str, noise: float = 0.0, seed: int = 0) -> tuple[str, dict[str, Floats]]:
+    """The axis and the columns of runs that follow a law, with log-normal noise; y is the metric ``score``."""
+    axis, x, truth = TRUTHS[name]
+    y = get_law(name, axis).predict(list(truth.values()), {axis: x})
+    return axis, {axis: x, "score": y * np.exp(noise * np.random.default_rng(seed).normal(size=len(x)))}
+
+
+def found(axis: str, values: dict[str, Any], law: str, direction: str = "min", **spec: Any) -> Fit:
+    metric = Metric.model_validate({"column": "score", "direction": direction})
+    options = {"bootstrap": 0, "objective": "ols-log", **spec}
+    return fit(FitSpec(law=law, axis=axis, y="score", **options), make_runs(values, metrics=(metric,)))
+
+
+def numbers(f: Fit) -> dict[str, float]:
+    return {p.name: p.value for p in f.parameters}
+
+
+@pytest.mark.parametrize("objective", ["ols-log", "ols", "huber-log"])
+@pytest.mark.parametrize("name", NAMES)
+def test_noise_free_runs_give_the_truth_back(name: str, objective: str) -> None:
+    axis, values = curve(name)
+    assert numbers(found(axis, values, name, objective=objective)) == pytest.approx(TRUTHS[name][2], rel=1e-6)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_noisy_runs_give_the_truth_within_four_errors(name: str) -> None:
+    axis, values = curve(name, noise=0.002, seed=1)
+    f = found(axis, values, name, bootstrap=80)
+    for p in f.parameters:
+        assert abs(p.value - TRUTHS[name][2][p.name]) < 4 * (p.se or 0), p
+
+
+@settings(deadline=None, max_examples=8)
+@given(st.sampled_from(NAMES), st.floats(1e-4, 1e4), st.permutations(range(12)))
+def test_unit_of_the_axis_and_order_of_rows_do_not_matter(name: str, unit: float, order: list[int]) -> None:
+    axis, values = curve(name, noise=0.002, seed=2)
+    base = found(axis, values, name)
+    moved = {k: v[order] * (unit if k == axis else 1.0) for k, v in values.items()}
+    other = found(axis, moved, name)
+    assert other.objective == pytest.approx(base.objective, rel=1e-6)
+    x = values[axis][[0, 5, 11]]
+    assert other.predict({axis: x * unit}) == pytest.approx(base.predict({axis: x}), rel=1e-5)
+
+
+@pytest.mark.parametrize("name", ["starvation", "log-parabola", "repetition", "power"])
+def test_larger_is_better_is_the_mirror_image_of_a_loss(name: str) -> None:
+    axis, values = curve(name, noise=0.002, seed=3)
+    loss = found(axis, values, name, objective="ols")
+    score = found(axis, {**values, "score": -values["score"]}, name, "max", objective="ols")
+    assert numbers(score) == pytest.approx(numbers(loss), rel=1e-6)
+    assert score.predict({axis: values[axis]}) == pytest.approx(-loss.predict({axis: values[axis]}), rel=1e-6)
+
+
+@pytest.mark.parametrize("direction", ["min", "max"])
+@pytest.mark.parametrize(("A", "B"), [(5e4, -7.0), (-0.4, 1.1), (0.05, 2.0)])
+def test_a_map_describes_the_metric_itself_in_either_direction(direction: str, A: float, B: float) -> None:
+    y = A * np.exp(B * LOSS) + 3.0
+    f = found("loss", {"loss": LOSS, "score": y}, "metric-map", direction, objective="ols")
+    assert numbers(f) == pytest.approx({"A": A, "B": B, "C": 3.0}, rel=1e-6)
+    assert f.law.inverse is not None
+    assert f.law.inverse(f.values, y) == pytest.approx(LOSS, rel=1e-6)
+    assert np.isnan(f.law.inverse(f.values, np.array(3.0 - np.sign(A))))  # beyond the limit C
+
+
+def test_a_noisy_map_is_scipys() -> None:
+    y = (2e4 * np.exp(-6 * LOSS) + 8) * np.exp(0.02 * np.random.default_rng(5).normal(size=12))
+    best, _ = curve_fit(lambda x, a, b, c: np.log(a * np.exp(b * x) + c), LOSS, np.log(y), p0=(2e4, -6, 8))
+    f = found("loss", {"loss": LOSS, "score": y}, "metric-map", "max")
+    assert list(numbers(f).values()) == pytest.approx(best, rel=1e-4)
+
+
+def test_a_straight_line_is_no_exponential_and_says_so() -> None:
+    f = found("loss", {"loss": LOSS, "score": 3 - 2 * LOSS}, "metric-map", objective="ols")
+    assert f.predict({"loss": LOSS}) == pytest.approx(3 - 2 * LOSS, abs=1e-3)
+    assert "at-bound" in {w.code for w in f.warnings}
+
+
+@settings(deadline=None, max_examples=40)
+@given(st.floats(0.01, 9), st.floats(0.01, 9), st.floats(0.1, 3), st.floats(0.1, 3))
+def test_the_best_x_is_the_numerical_minimum(a: float, b: float, alpha: float, beta: float) -> None:
+    law = get_law("starvation", "x")
+    assert law.optimum is not None
+    at = float(np.log(law.optimum(law.values([1.0, a, b, alpha, beta]))))
+    least = minimize_scalar(lambda u: a * np.exp(alpha * u) + b * np.exp(-beta * u), bracket=(at - 1, at + 1))
+    assert at == pytest.approx(least.x, abs=1e-4)
+    assert law.optimum(law.values([1.0, 0.0, b, alpha, beta])) == np.inf
+    assert law.optimum(law.values([1.0, a, 0.0, alpha, beta])) == 0.0
+    assert np.isnan(law.optimum(law.values([1.0, 0.0, 0.0, alpha, beta])))
+    parabola = get_law("log-parabola", "x")
+    assert parabola.optimum is not None
+    assert float(parabola.optimum(parabola.values([1.0, -2 * a, 1 + b]))) == pytest.approx(np.exp(a / (1 + b)))
+    assert np.isnan(parabola.optimum(parabola.values([1.0, 1.0, -b])))
+
+
+def test_published_updates_to_target_give_the_published_critical_batches() -> None:
+    """behavioural, Table 3."""
+    table = records("papers/behavior/table03_updates_to_target.csv")
+    published = {r["metric"]: r for r in records("papers/behavior/table03_critical_batch.csv")}
+    assert len(published) == 5
+    for metric, row in published.items():
+        own = [r for r in table if r["metric"] == metric]
+        values = {k: np.array([float(r[c]) for r in own]) for k, c in (("batch", "batch_size"), ("score", "updates"))}
+        f = found("batch", values, "critical-batch", objective="ols", bootstrap=40)
+        (critical,) = derived(f)
+        shown = next(r for r in rows(f) if r["parameter"] == "B_crit")
+        if not row["B_crit"]:
+            assert f.values["S_min"] < 0
+            assert not np.isfinite(critical.value)
+            assert shown["text"] == "no plateau"
+            assert any(w.code == "not-defined" and "no plateau" in w.text for w in f.warnings)
+            continue
+        assert critical.value == pytest.approx(float(row["B_crit"]), abs=0.5)
+        metric_runs = make_runs(values, metrics=(Metric(column="score", direction="min"),))
+        assert residuals(f, metric_runs).r2 == pytest.approx(float(row["r_squared"]), abs=0.005)
+        assert f.law.inverse is not None
+        assert f.law.inverse(f.values, 2 * f.values["S_min"]) == pytest.approx(critical.value)
+
+
+def test_depth_sweeps_are_numpys_parabolas() -> None:
+    """behavioural, Table 11: the parabola of each budget against numpy's least squares."""
+    table = [r for r in records("papers/behavior/table11_depth_val_loss.csv") if r["sweep"] == "diagonal"]
+    for budget in ("1e15", "1e16", "1e17", "1e18"):
+        own = [r for r in table if r["budget_flops"] == budget]
+        L, y = (np.array([float(r[k]) for r in own]) for k in ("L_ctx", "val_loss"))
+        f = found("L_ctx", {"L_ctx": L, "score": y}, "log-parabola", objective="ols")
+        assert list(numbers(f).values()) == pytest.approx(np.polyfit(np.log(L), y, 2)[::-1], rel=1e-6)
+
+
+def test_published_repetition_laws_come_back_from_the_demo_table() -> None:
+    """jets, Table 2: four input configurations, simulated with 1 % noise, within four standard errors."""
+    runs = records("demo/jets_repetition.csv")
+    table = records("papers/jets/table2_repetition.csv")
+    for inputs in dict.fromkeys(r["inputs"] for r in table):
+        truth = {r["parameter"]: float(r["value"]) for r in table if r["inputs"] == inputs}
+        own = [r for r in runs if r["inputs"] == inputs]
+        values = {"D": [float(r["unique_jets"]) for r in own], "loss": [float(r["loss"]) for r in own]}
+        f = fit(FitSpec(law="repetition", axis="D", objective="ols-log", bootstrap=80), make_runs(values))
+        for p in f.parameters:
+            assert abs(p.value - truth[p.name]) < 4 * (p.se or 0), (inputs, p)
+
+
+@pytest.mark.parametrize("D", [1e3, 1e5, 1e7])
+def test_repeated_data_is_worth_omega_times_itself(D: float) -> None:
+    """jets, eq. 5 with Tables 1 and 2: omega D seen once gives the loss of D repeated, at infinite N."""
+    one_pass = CHINCHILLA.values([0.32, 11.27, 7.22, 0.44, 0.22])
+    law = get_law("repetition", "D")
+    repeated = law.values([0.32, 5.79, 0.22])
+    loss = float(law.predict([0.32, 5.79, 0.22], {"D": D}))
+    worth = brentq(lambda u: 0.32 + 7.22 * np.exp(-0.22 * u) - loss, 0, 60)
+    omega = amplification(repeated, one_pass, np.array(D))
+    assert float(omega) * D == pytest.approx(np.exp(worth), rel=1e-9)
+    assert float(omega) == pytest.approx((7.22 / 5.79) ** (1 / 0.22))  # one exponent: the same factor for every D
+    assert law.inverse is not None
+    assert float(law.inverse(repeated, np.array(loss))) == pytest.approx(D)
+    assert np.isinf(law.inverse(repeated, np.array(0.32)))
+    assert law.least_compute is not None
+    assert float(law.least_compute(repeated, np.array(loss), ComputeRule()).D) == pytest.approx(D)
+
+
+def test_the_dimension_bound_is_that_of_the_published_processes() -> None:
+    """amplitudes, sec. 2 and 4.1: d = 3 n_f - 4, and 4/5 for ttH."""
+    for row in records("papers/amplitudes/processes.csv"):
+        assert phase_space_dimension(int(row["n_f"])) == int(row["dimension"])
+        assert phase_space_dimension(int(row["n_f"]), fixed_energy=True) == int(row["dimension_fixed_s"])
+    assert least_exponent(phase_space_dimension(3)) == 0.8
+    law, v = get_law("power", "D"), through_anchor(1e4, 2e-3, 5, floor=1e-4)
+    theta = [v[name] for name in law.names]
+    assert law.predict(theta, {"D": [1e4, 1e6]}) == pytest.approx([2e-3, 1e-4 + 1.9e-3 * 100**-0.8])
+    for bad in ((0.0, 1e-3, 5.0), (1e4, 1e-4, 5.0), (1e4, np.inf, 5.0)):
+        with pytest.raises(PlannerError, match="anchor"):
+            through_anchor(*bad, floor=1e-4)
+    with pytest.raises(PlannerError, match="above zero"):
+        least_exponent(0)
+    with pytest.raises(PlannerError, match="two or more"):
+        phase_space_dimension(1)
+
+
+def test_published_data_scaling_of_ttH_respects_its_bound() -> None:
+    """amplitudes, Fig. 10: every data exponent of ttH lies above 4/5."""
+    fits = [r for r in records("papers/amplitudes/tables02_15_fits.csv") if (r["process"], r["x"]) == ("ttH", "D")]
+    assert len(fits) > 3
+    assert all(float(r["alpha"]) > 0.8 for r in fits)
+
+
+def test_cells_at_zero_are_fitted_only_where_they_are_said_to_lie() -> None:
+    axis, values = curve("starvation", noise=0.001)
+    nominal = {**values, axis: np.r_[0.0, values[axis][1:]]}
+    left_out = found(axis, nominal, "starvation")
+    assert left_out.n == 11
+    assert any("1 run has share = 0" in w.text for w in left_out.warnings if w.code == "at-zero")
+    alone = found(axis, {k: v[1:] for k, v in values.items()}, "starvation")
+    assert left_out.theta == pytest.approx(alone.theta)
+    placed = found(axis, nominal, "starvation", realised=0.005)
+    assert placed.n == 12
+    assert placed.theta == pytest.approx(found(axis, values, "starvation").theta)
+    assert placed.data.ranges[axis] == (0.005, 0.5)
+    runs = make_runs(nominal, metrics=(Metric(column="score", direction="min"),))
+    assert np.isnan(residuals(left_out, runs).residual[0])
+    assert np.isfinite(residuals(left_out, runs).rms)
+    assert np.isfinite(residuals(placed, runs).residual).all()
+    with pytest.raises(PlannerError, match="is 0 in row 0"):
+        sample(FitSpec(law="repetition", axis="D"), make_runs({"D": [0.0, 1, 2, 3, 4], "loss": [5.0, 4, 3, 2, 1]}))
+
+
+def test_refusals_name_the_axis() -> None:
+    axis, values = curve("starvation")
+    two = {axis: np.repeat([0.01, 0.1], 6), "score": values["score"]}
+    with pytest.raises(PlannerError, match=r"share has only 2 values .* a, alpha, b and beta need 5"):
+        found(axis, two, "starvation")
+    with pytest.raises(PlannerError, match="starvation needs depth: map a column"):
+        found("depth", values, "starvation")
+    with pytest.raises(PlannerError, match="share is -0.005 in row 0: a law needs positive numbers"):
+        found(axis, {**values, axis: np.r_[-0.005, values[axis][1:]]}, "starvation")
+    with pytest.raises(PlannerError, match="is nan in row 0: a law needs finite numbers"):
+        found("loss", {"loss": np.r_[np.nan, LOSS[1:]], "score": LOSS}, "metric-map")
+    with pytest.raises(PlannerError, match="'score' is both"):
+        found("score", {"score": LOSS, "loss": LOSS}, "metric-map")
+    for law in ONE_AXIS:
+        with pytest.raises(PlannerError, match="needs an axis"):
+            get_law(law.name)
