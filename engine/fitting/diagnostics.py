@@ -12,6 +12,7 @@ from engine.fitting.intervals import FEWEST
 from engine.fitting.problem import LOG_LIMIT, RATE_LIMIT
 from engine.fitting.residuals import FAR, compare
 from engine.fitting.result import FitWarning
+from engine.fitting.uniqueness import directions
 from engine.fitting.verdict import FLAT, LEVEL, differs, judge
 from engine.laws.law import Floats, Param, Values
 from engine.laws.terms import Const
@@ -39,6 +40,8 @@ def diagnose(s: Sample, found: Estimate) -> tuple[FitWarning, ...]:
     if s.law.every_run:
         out += [*_collinear(s), *_floor(s, values, found.resamples), *_terms(s, values), *_rows(s, found.theta)]
         out += [*_optimum(s, found), *_absent(s, values), *_rounded(s)]
+    if s.law.estimator == "surface":
+        out += directions(s, found.theta)
     return tuple(out)
 
 

@@ -18,6 +18,7 @@ from engine.fitting.result import Fit, FitWarning, Parameter
 from engine.fitting.run import finished
 from engine.fitting.shared import best_joint_fit, joint, joint_refits
 from engine.fitting.spec import FitSpec
+from engine.fitting.uniqueness import margin, others
 from engine.laws import Law
 from engine.laws.law import Floats
 from engine.schema import Runs
@@ -109,10 +110,11 @@ def fit_groups(
         found = joint_refits(own, best, lambda a, b: counts(j.n, spec.seed, a, b, group), spec.bootstrap, progress)
     resamples = [p.external(found[:, at]) for p, at in zip(j.parts, j.place, strict=True)]
     failed = np.any(np.isnan(np.concatenate(resamples, axis=1)), axis=1, keepdims=True)
-    fits = {}
+    near, fits = margin(whole.objective.loss, best.value, j.n - free), {}
     for name, s, p, at, draws in zip(names, samples, j.parts, j.place, resamples, strict=True):
         theta, draws = best.theta[at], np.where(failed, np.nan, draws)
-        estimate = Estimate(p.external(theta), _plain(p, theta), draws)
+        view = replace(best, theta=theta, others=best.others[:, at])
+        estimate = Estimate(p.external(theta), _plain(p, theta), draws, others(law, p, view, near))
         fits[name] = finished(spec, s, estimate, snapshot, where, name)
     return GroupedFit(spec, fits)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,10 +10,6 @@ from numpy.typing import NDArray
 
 from engine.errors import PlannerError
 from engine.fitting import FitSpec, fit
-from engine.fitting.checks import sample
-from engine.fitting.problem import problem
-from engine.fitting.solver import best_fit
-from engine.fitting.surface import others
 from engine.schema import Metric
 from tests.engine.fitting.tables import make_runs, surface
 
@@ -167,14 +162,3 @@ def test_losses_under_the_floor_and_rounded_losses_are_said() -> None:
     rounded = surface(80, noise=0.01)
     rounded["loss"] = np.round(rounded["loss"], 1)
     assert "they look rounded" in codes(rounded)["rounded"]
-
-
-def test_a_second_optimum_is_reported() -> None:
-    s = sample(FitSpec(), make_runs(GOOD))
-    p = problem(s.law, s.spec, s.columns, s.y, s.weight)
-    best = best_fit(p)
-    far = best.theta * np.array([0.9, 1.1, 1, 1.1, 1])
-    twin = replace(best, others=np.array([best.theta, far]), other_values=np.array([best.value, best.value * 1.004]))
-    (warning,) = others(s, p, twin)
-    assert "4.0e-03 (relative) above the best" in warning.text
-    assert others(s, p, replace(twin, other_values=np.array([best.value, best.value * 1.02]))) == ()

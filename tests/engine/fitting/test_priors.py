@@ -9,8 +9,9 @@ import pytest
 from scipy.optimize import minimize
 
 from engine.fitting import FitSpec, fit
+from engine.fitting.noise import scale
 from engine.fitting.objectives import SQUARE, Loss
-from engine.fitting.priors import normals, scale
+from engine.fitting.priors import normals
 from tests.engine.fitting.tables import TRUTH, make_runs, surface
 
 EXPONENTS = {"alpha": 0.35, "beta": 0.37}

@@ -1,0 +1,40 @@
+"""The noise that an objective stands for.
+
+Minimising the sum of w rho(r) is maximum likelihood under a density proportional to exp(-w rho(r) / s): a Gaussian for
+least squares, a Laplace density for absolute deviations, a Gaussian core with exponential tails for Huber's. One number
+s, in the unit of the objective, says how much noise there is; an objective that is s/2 higher costs as much likelihood
+as one standard error.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import minimize_scalar
+from scipy.special import ndtr
+
+from engine.fitting.objectives import Loss
+
+Floats = NDArray[np.float64]
+
+
+def scale(loss: Loss, mean: float) -> float:
+    """The most likely s for runs whose w rho has the given mean."""
+    if mean <= 0:
+        return 0.0
+    # Z grows between s^(1/2) (squares) and s (absolute values), so s lies between the mean and twice the mean
+    found = minimize_scalar(
+        lambda t: np.log(norm(loss, mean * np.exp(t))) + np.exp(-t), bounds=(-0.1, 0.8), options={"xatol": 1e-12}
+    )
+    return float(mean * np.exp(found.x))
+
+
+def norm(loss: Loss, s: float) -> float:
+    """Z(s), the integral of exp(-rho(r) / s) over all r."""
+    return sum(_half(loss.delta, s / side) for side in (loss.scale, loss.scale * loss.skew))
+
+
+def _half(delta: float, s: float) -> float:
+    """The same over r > 0 for huber_delta."""
+    core = np.sqrt(2 * np.pi * s) * (ndtr(delta / np.sqrt(s)) - 0.5)
+    return float(core if np.isinf(delta) else core + s / delta * np.exp(-(delta**2) / (2 * s)))
