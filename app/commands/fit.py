@@ -34,7 +34,7 @@ def fit(
     weight: options.Weight = "",
     relative_error: options.RelativeError = "",
     bootstrap: options.Bootstrap = 1000,
-    interval: options.Interval = "bc",
+    interval: options.Interval = "auto",
     seed: options.Seed = 0,
     rule: options.Rule = "",
     n_p: options.TokensPerSample = "",

@@ -48,7 +48,12 @@ RelativeError = Annotated[
     str, typer.Option(metavar="NUMBER|COLUMN", help="Error of y over y, 0.1 or a column; runs weigh by it.")
 ]
 Bootstrap = Annotated[int, typer.Option(help="Refits for the intervals; 0 for none.")]
-Interval = Annotated[IntervalName, typer.Option(help="Bias-corrected or plain percentile intervals.")]
+Interval = Annotated[
+    IntervalName,
+    typer.Option(
+        help="bc, percentile: runs are resampled; residual: their noise; profile: likelihood; auto: by their number."
+    ),
+]
 Seed = Annotated[int, typer.Option(help="Seed of the resampling.")]
 Rule = Annotated[
     str, typer.Option(metavar="6ND|6npND|FORMULA", help="C from N and D where no column gives it, or 6*N*D + 1e9*D.")

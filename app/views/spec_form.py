@@ -23,7 +23,13 @@ OBJECTIVES = {
     "asymmetric": "Absolute residuals, ten times as heavy below the law: an envelope for under-tuned runs.",
     "ols-log": "Least squares of log residuals: every relative error counts alike.",
 }
-INTERVALS = ("bc", "percentile")
+INTERVALS = {
+    "auto": "bc for many runs, residual for few",
+    "bc": "refits of resampled runs, percentiles corrected for their bias",
+    "percentile": "the same refits, plain percentiles: often too wide",
+    "residual": "refits of the same runs with noise drawn anew from the residuals",
+    "profile": "parameters drawn from the likelihood around the best fit",
+}
 TYPED = "formula"
 
 
@@ -102,12 +108,12 @@ def _details(law: Law, runs: Runs, y: str, objective: str, table: TableInfo) -> 
     seed = middle.number_input("Seed", 0, 2**31 - 1, 0, key="seed", bind="query-params")
     interval = right.segmented_control(
         "Interval",
-        INTERVALS,
-        default="bc",
+        list(INTERVALS),
+        default="auto",
         required=True,
         key="interval",
         bind="query-params",
-        help="bc: percentiles of the refits, corrected for their bias. percentile: as they are, often too wide.",
+        help="  \n".join(f"{name}: {what}." for name, what in INTERVALS.items()),
     )
     delta, skew = 1e-3, 10.0
     if objective == "huber-log":
@@ -132,6 +138,6 @@ def _details(law: Law, runs: Runs, y: str, objective: str, table: TableInfo) -> 
         {
             "law": law.name, "axis": law.axis, "y": y, "objective": objective, "delta": delta, "skew": skew,
             "relative_error": error, "formula": formula, **known,
-            "bootstrap": refits, "seed": seed, "interval": interval or "bc",
+            "bootstrap": refits, "seed": seed, "interval": interval or "auto",
         }
     ).read_from(runs)  # fmt: skip

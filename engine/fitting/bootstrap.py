@@ -1,17 +1,35 @@
-"""Which runs each resample draws."""
+"""What each resample draws: the runs themselves, or the noise around the fit.
+
+Resample i depends on (seed, i) alone, so that blocks, threads, page and terminal give the same digits.
+"""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import chdtri, ndtri
 
 from engine.fitting import kernels
 from engine.fitting.engine import NUMPY
+from engine.fitting.philox import words
 
 Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
 
 
-def counts(n: int, seed: int, start: int, stop: int, strata: NDArray[np.int64] | None = None) -> Floats:
+def uniforms(seed: int, start: int, stop: int, count: int) -> Floats:
+    """Uniform numbers between 0 and 1 for resamples ``start`` to ``stop``: shape (stop - start, count)."""
+    return np.asarray((words(seed, start, stop, count) + 0.5) / 2.0**32, float)
+
+
+def student(freedom: int, uniform: Floats) -> Floats:
+    """What turns normal numbers into Student's t: sqrt(freedom / chi2), from ``uniform`` (r,)."""
+    return np.asarray(np.sqrt(freedom / chdtri(freedom, uniform)), float)
+
+
+def counts(n: int, seed: int, start: int, stop: int, strata: Ints | None = None) -> Floats:
     """How often each of ``n`` runs is drawn in resamples ``start`` to ``stop``: shape (stop - start, n).
 
     Pairs bootstrap: n draws with replacement (Efron 1979); with ``strata`` (n,) as many draws within each stratum as
@@ -23,3 +41,45 @@ def counts(n: int, seed: int, start: int, stop: int, strata: NDArray[np.int64] |
     size, first = np.repeat(sizes, sizes), np.repeat(np.cumsum(sizes) - sizes, sizes)
     engine = kernels.compiled(0) or NUMPY
     return engine.draw(seed, start, stop, size, first, np.argsort(group, kind="stable"))
+
+
+@dataclass(frozen=True, eq=False)
+class Noise:
+    """The noise around a fit, as its residuals show it: what the residual bootstrap draws from.
+
+    A draw gives each cluster the mean residual of some cluster and each run the remainder of some run. The means are
+    smoothed by a normal kernel of Silverman's width and shrunk back to their own spread (Silverman & Young 1987), so
+    that the zeros of a fit by absolute deviations do not come back as zeros, and raised by sqrt(G / (G - p)) for the
+    p parameters that G clusters had to fit. Every draw is then divided by sqrt(chi2 / (G - p)), which makes Student's
+    t out of the normal: percentiles of a linear law are its t intervals.
+    """
+
+    mean: Floats  # (G,) of the clusters
+    within: Floats  # (n,) residual less the mean of its cluster
+    member: Ints  # (n,) cluster of each run
+    parameters: int
+
+    @property
+    def freedom(self) -> int:
+        """Degrees of freedom left for the noise, at least one."""
+        return max(len(self.mean) - self.parameters, 1)
+
+    def draw(self, seed: int, start: int, stop: int) -> Floats:
+        """Noise (stop - start, n) of resamples ``start`` to ``stop``."""
+        g, n = len(self.mean), len(self.within)
+        rms = float(np.sqrt(np.mean(self.mean**2)))
+        quarter = float(np.subtract(*np.quantile(self.mean, [0.75, 0.25]))) / 1.349
+        width = 1.06 * g**-0.2 * min(rms, quarter)
+        size = np.sqrt(g / self.freedom) * (rms / np.hypot(rms, width) if rms > 0 else 0.0)
+        u = uniforms(seed, start, stop, 2 * g + 1 + (n if n > g else 0))
+        means = size * (self.mean[np.int64(u[:, :g] * g)] + width * ndtri(u[:, g : 2 * g]))
+        out = means[:, self.member]
+        if n > g:
+            out += np.sqrt(n / (n - g)) * self.within[np.int64(u[:, 2 * g + 1 :] * n)]
+        return out * student(self.freedom, u[:, 2 * g])[:, None]
+
+
+def noise(residual: Floats, clusters: Ints, parameters: int) -> Noise:
+    """The noise that ``residual`` (n,) shows, of equal spread for every run."""
+    mean = np.bincount(clusters, residual) / np.bincount(clusters)
+    return Noise(mean, residual - mean[clusters], clusters, parameters)

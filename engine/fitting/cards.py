@@ -13,6 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from engine.costs import compute_rule
 from engine.errors import PlannerError
 from engine.fitting.covariance import Covariance, covariance_of, drawn
+from engine.fitting.resampling import Method, Resampling
 from engine.fitting.result import Fit, FitData, FitWarning, Interval, Parameter, empty_resamples
 from engine.fitting.spec import FitSpec
 from engine.laws.law import Floats
@@ -65,6 +66,11 @@ class _Covariance(_Shape):
     matrix: list[list[float]]
 
 
+class _Resampling(_Shape):
+    method: Method = "bc"
+    floorless: int = Field(default=0, ge=0)
+
+
 class _Warning(_Shape):
     code: str
     text: str
@@ -89,6 +95,7 @@ class _Card(_Shape):
     parameters: dict[str, _Parameter]
     resamples: list[list[float]] = Field(default_factory=list)
     covariance: _Covariance | None = None
+    resampling: _Resampling = Field(default_factory=_Resampling)
     data: _Data = Field(default_factory=_Data)
     compute: _Compute = Field(default_factory=_Compute)
     warnings: list[_Warning] = Field(default_factory=list)
@@ -112,6 +119,7 @@ def to_json(fit: Fit, *, resamples: bool = True, covariance: bool = False) -> Js
     A card without ``resamples`` is small; with ``covariance`` it still plans with intervals, those of a Gaussian.
     """
     whole = {**_shared_json(fit), "data": _data_json(fit.data), "compute": fit.compute.to_json()}
+    whole["resampling"] = {"method": fit.resampling.method, "floorless": fit.resampling.floorless}
     around = covariance_of(fit) if covariance else None
     return whole | ({} if resamples else {"resamples": []}) | ({"covariance": around.to_json()} if around else {})
 
@@ -257,4 +265,5 @@ def read_fit(raw: Mapping[str, Any], group: str = "") -> Fit:
         data=FitData(**card.data.model_dump()),
         compute=compute_rule(card.compute.rule, card.compute.n_p, card.compute.formula),
         warnings=tuple(FitWarning(w.code, w.text) for w in card.warnings),
+        resampling=Resampling(card.resampling.method, card.resampling.floorless),
     )

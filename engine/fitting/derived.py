@@ -12,4 +12,4 @@ def derived(fit: Fit) -> tuple[Parameter, ...]:
     """The derived numbers of the fit's law; without resamples they have no interval (correlations unpublished)."""
     with np.errstate(all="ignore"):
         numbers = [(d.name, d.value(fit.values), np.asarray(d.value(fit.draws), float)) for d in fit.law.derived]
-    return tuple(parameter(name, float(value), draws, fit.spec) for name, value, draws in numbers)
+    return tuple(parameter(name, float(value), draws, fit.resampling.interval) for name, value, draws in numbers)

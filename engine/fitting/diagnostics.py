@@ -36,9 +36,9 @@ def diagnose(s: Sample, found: Estimate) -> tuple[FitWarning, ...]:
     """Every soft problem of a fit, the estimator's own first."""
     values = s.law.values(found.theta)
     out = [*found.warnings, *_left_out(s), *_unplaced(s), *_few(s), *_repeats(s), *_failed(found)]
-    out += _few_refits(found)
+    out += [*_few_refits(found), *_floor(s, found)]
     if s.law.every_run:
-        out += [*_collinear(s), *_floor(s, values, found.resamples), *_terms(s, values), *_rows(s, found.theta)]
+        out += [*_collinear(s), *_terms(s, values), *_rows(s, found.theta)]
         out += [*_optimum(s, found), *_absent(s, values), *_rounded(s)]
     if s.law.estimator == "surface":
         out += directions(s, found.theta)
@@ -56,8 +56,8 @@ def _few(s: Sample) -> Iterator[FitWarning]:
     if s.law.every_run and n < 3 * p:
         yield FitWarning(
             "few-runs",
-            f"{n} runs for {p} free parameters: intervals from so few runs are too narrow; "
-            f"select at least {3 * p} runs or fix a parameter before trusting them.",
+            f"{n} runs for {p} free parameters: intervals from so few runs are wide, and right only if all of them "
+            f"scatter alike around the law; {3 * p} runs or more show whether they do.",
         )
 
 
@@ -106,26 +106,33 @@ def _collinear(s: Sample) -> Iterator[FitWarning]:
                 )
 
 
-def _floor(s: Sample, values: Values, resamples: Floats) -> Iterator[FitWarning]:
-    for term in s.law.terms:
-        if not isinstance(term, Const) or term.amplitude in s.spec.fixed:
+def _floor(s: Sample, found: Estimate) -> Iterator[FitWarning]:
+    """A floor at zero or not resolved: an upper limit, and the loss beyond the runs with it and without."""
+    floors = {t.amplitude for t in s.law.terms if isinstance(t, Const)} - set(found.held)
+    for i, name in enumerate(s.law.names):
+        if name not in floors or name not in s.free:
             continue
-        name, low = term.amplitude, s.law.param(term.amplitude).low
-        at = resamples[:, s.law.names.index(name)] if len(resamples) else np.empty(0)
-        share = float(np.mean(at <= low)) if at.size else 0.0
-        if values[name] == low:
-            limit = f" (below {np.quantile(at, 0.95):.3g} in 95 % of resamples)" if at.size else ""
-            yield FitWarning(
-                "floor-zero",
-                f"The data do not require a floor: the best fit has {name} = {low:g}. "
-                f"Read {name} as an upper limit{limit} and do not trust losses far beyond the data.",
-            )
-        elif share > 0.025:
-            yield FitWarning(
-                "floor-weak",
-                f"{name} is {low:g} in {share:.0%} of the resamples: the data hardly require a floor; "
-                "larger runs would settle it.",
-            )
+        zero = bool(found.theta[i] == s.law.param(name).low)
+        if found.floorless is None:
+            if zero:
+                yield FitWarning(
+                    "floor-zero",
+                    f"The data do not require a floor: the best fit has {name} = {found.theta[i]:g}. "
+                    f"Read {name} as an upper limit and do not trust losses far beyond the data.",
+                )
+            continue
+        beyond = {axis: np.array(10 * float(np.max(s.columns[axis]))) for axis in s.law.axes}
+        made = found.resamples[: len(found.resamples) - found.resampling.floorless]
+        limit, most = np.nanquantile(made[:, i], 0.95), np.nanquantile(s.law.predict(made, beyond), 0.95)
+        without, best = (float(s.law.predict(theta, beyond)) for theta in (found.floorless, found.theta))
+        say = f"The data do not require a floor: the best fit has {name} = 0." if zero else "A floor is not resolved."
+        with_one = f"at most {most:.3g}" if zero else f"{best:.3g} (at most {most:.3g})"
+        yield FitWarning(
+            "floor-zero" if zero else "floor-weak",
+            f"{say} Read {name} as an upper limit (below {limit:.3g} in 95 % of the resamples). Ten times beyond "
+            f"the runs in {' and '.join(s.law.axes)} the {s.spec.y} is {without:.3g} without a floor and {with_one} "
+            "with one; half the resamples have none, and intervals span both. Larger runs would settle it.",
+        )
 
 
 def _terms(s: Sample, values: Values) -> Iterator[FitWarning]:

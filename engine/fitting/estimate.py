@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+from engine.fitting.resampling import Resampling
 from engine.fitting.result import FitWarning
 from engine.laws.law import Floats
 
@@ -20,3 +21,7 @@ class Estimate:
     resamples: Floats  # (r, p)
     warnings: tuple[FitWarning, ...] = ()
     held: tuple[str, ...] = ()  # parameters that the estimator could not free
+    resampling: Resampling = field(default_factory=Resampling)
+    floorless: Floats | None = (
+        None  # (p,) best fit without the floor, where the runs do not settle whether there is one
+    )

@@ -14,6 +14,7 @@ from engine.fitting.estimate import Estimate, Progress
 from engine.fitting.newton import local
 from engine.fitting.priors import noise, normals
 from engine.fitting.problem import Ints, Problem, problem
+from engine.fitting.resampling import Resampling, pairs_only
 from engine.fitting.result import Fit, FitWarning, Parameter
 from engine.fitting.run import finished
 from engine.fitting.shared import best_joint_fit, joint, joint_refits
@@ -103,7 +104,7 @@ def fit_groups(
         )
     if spec.prior:
         j = j.informed(noise(spec, whole, lambda: best_joint_fit(j).value / (j.n - free)))
-    best = best_joint_fit(j)
+    best, how = best_joint_fit(j), Resampling(pairs_only(spec.interval, "A fit of groups"))
     found = np.empty((0, len(best.theta)))
     if spec.bootstrap:
         own = j.redrawn(normals(spec.seed, spec.bootstrap, sum(map(len, j.priors))))
@@ -114,7 +115,8 @@ def fit_groups(
     for name, s, p, at, draws in zip(names, samples, j.parts, j.place, resamples, strict=True):
         theta, draws = best.theta[at], np.where(failed, np.nan, draws)
         view = replace(best, theta=theta, others=best.others[:, at])
-        estimate = Estimate(p.external(theta), _plain(p, theta), draws, others(law, p, view, near))
+        notes = others(law, p, view, near)
+        estimate = Estimate(p.external(theta), _plain(p, theta), draws, notes, resampling=how)
         fits[name] = finished(spec, s, estimate, snapshot, where, name)
     return GroupedFit(spec, fits)
 

@@ -17,6 +17,7 @@ from engine.fitting.estimate import Estimate, Progress
 from engine.fitting.expression import Expression, Ints, expression, local, refine
 from engine.fitting.objectives import Loss
 from engine.fitting.problem import blocks
+from engine.fitting.resampling import Resampling, pairs_only
 from engine.fitting.result import FitWarning, empty_resamples
 from engine.fitting.starts import starts
 from engine.laws.expression import FormulaLaw
@@ -64,7 +65,8 @@ def nonlinear(s: Sample, progress: Progress | None = None) -> Estimate:
     if s.spec.bootstrap:
         resamples = refits(e, found, s, progress)
     warnings = (_spread(found), *_flat(e, found))
-    return Estimate(found.theta[0], float(found.value[0]), resamples, warnings)
+    how = Resampling(pairs_only(s.spec.interval, "A typed formula"))
+    return Estimate(found.theta[0], float(found.value[0]), resamples, warnings, resampling=how)
 
 
 def best_of(e: Expression, seed: int) -> Spread:

@@ -19,6 +19,7 @@ from engine.fitting.estimate import Estimate, Progress
 from engine.fitting.linear import solve_definite
 from engine.fitting.objectives import Objective, objective
 from engine.fitting.problem import Ints, blocks, problem
+from engine.fitting.resampling import Resampling, pairs_only
 from engine.fitting.result import FitWarning
 from engine.fitting.solver import best_fit, refits
 from engine.fitting.spec import FitSpec
@@ -114,6 +115,7 @@ def parabola(s: Sample, progress: Progress | None = None) -> Estimate:
         _resamples(s, spec, groups, progress),
         tuple(_notes(s, groups, centre, floor)),
         held=() if floor else ("E",),
+        resampling=Resampling(pairs_only(s.spec.interval, "Law isoflop")),
     )
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from engine.costs import ComputeRule
+from engine.fitting.resampling import Resampling
 from engine.fitting.spec import FitSpec
 from engine.laws import Law
 from engine.laws.law import Floats
@@ -57,7 +58,8 @@ class FitData:
 class Fit:
     """A fitted (or published) law. Arrays follow the order of ``law.params``.
 
-    ``theta`` (p,) is the best fit, ``resamples`` (r, p) one refit a row (r = 0 for a published law),
+    ``theta`` (p,) is the best fit, ``resamples`` (r, p) one refit a row (r = 0 for a published law), which
+    ``resampling`` turns into intervals,
     ``objective`` the plain sum of the objective over the rows, priors not counted (None for a published law).
     """
 
@@ -70,6 +72,7 @@ class Fit:
     data: FitData
     compute: ComputeRule = field(default_factory=ComputeRule)
     warnings: tuple[FitWarning, ...] = ()
+    resampling: Resampling = field(default_factory=Resampling)
 
     @property
     def law(self) -> Law:

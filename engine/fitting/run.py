@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
+
 import numpy as np
 
 from engine.errors import PlannerError
 from engine.fitting.checks import Sample, sample
 from engine.fitting.diagnostics import diagnose
 from engine.fitting.estimate import Estimate, Progress
-from engine.fitting.intervals import interval
 from engine.fitting.nonlinear import nonlinear
 from engine.fitting.parabola import parabola
-from engine.fitting.result import Fit, FitData, Parameter
+from engine.fitting.resampling import Resampling
+from engine.fitting.result import Fit, FitData, Interval, Parameter
 from engine.fitting.spec import FitSpec
 from engine.fitting.surface import surface
 from engine.laws.law import Floats
+from engine.laws.terms import Const
 from engine.schema import Role, Runs
 
+Reading = Callable[[float, Floats, float], Interval | None]
+"""The interval of a number from its value, its draws (r,) and the level."""
 ESTIMATORS = {"surface": surface, "parabola": parabola, "formula": nonlinear}
 
 
@@ -34,37 +40,43 @@ def fit(spec: FitSpec, runs: Runs, *, snapshot: str = "", where: str = "", progr
 
 def finished(spec: FitSpec, s: Sample, found: Estimate, snapshot: str, where: str, group: str = "") -> Fit:
     """The fit of a sample from what the estimator found; ``group`` names the runs where they are one of several."""
-    resamples = found.resamples[~np.isnan(found.resamples).any(axis=1)]
+    made = np.flatnonzero(~np.isnan(found.resamples).any(axis=1))
+    resamples, how = found.resamples[made], found.resampling
+    how = replace(how, floorless=int(np.sum(made >= len(found.resamples) - how.floorless)))
     return Fit(
         spec=spec,
         n=len(s),
         theta=found.theta,
         objective=found.objective,
         resamples=resamples,
-        parameters=parameters(spec, found.theta, resamples, (*spec.fixed, *found.held)),
+        parameters=parameters(spec, found.theta, resamples, (*spec.fixed, *found.held), how),
         data=_data(s, snapshot, where, group),
         compute=s.runs.roles.compute,
         warnings=diagnose(s, found),
+        resampling=how,
     )
 
 
-def parameters(spec: FitSpec, theta: Floats, resamples: Floats, held: tuple[str, ...]) -> tuple[Parameter, ...]:
-    """Best fit, standard error and intervals of every parameter that is not ``held``, from (p,) and (r, p) values."""
+def parameters(
+    spec: FitSpec, theta: Floats, resamples: Floats, held: tuple[str, ...], how: Resampling
+) -> tuple[Parameter, ...]:
+    """Best fit, standard error and intervals of every parameter that is not ``held``, from (p,) and (r, p) values.
+
+    A floor that is not resolved has one-sided intervals: zero and an upper limit.
+    """
+    law = spec.find_law()
+    floors = [t.amplitude for t in law.terms if isinstance(t, Const)] if how.floorless else []
     return tuple(
-        Parameter(name, float(value), fixed=True) if name in held else parameter(name, float(value), draws, spec)
-        for name, value, draws in zip(spec.find_law().names, theta, resamples.T, strict=True)
+        Parameter(name, float(value), fixed=True)
+        if name in held
+        else parameter(name, float(value), draws, how.limit if name in floors else how.interval)
+        for name, value, draws in zip(law.names, theta, resamples.T, strict=True)
     )
 
 
-def parameter(name: str, value: float, draws: Floats, spec: FitSpec) -> Parameter:
-    """One number with its standard error and intervals from its ``draws`` (r,)."""
-    return Parameter(
-        name,
-        value,
-        spread(draws),
-        interval(value, draws, 0.68, spec.interval),
-        interval(value, draws, 0.95, spec.interval),
-    )
+def parameter(name: str, value: float, draws: Floats, read: Reading) -> Parameter:
+    """One number with its standard error and intervals from its ``draws`` (r,), by a reading of ``Resampling``."""
+    return Parameter(name, value, spread(draws), read(value, draws, 0.68), read(value, draws, 0.95))
 
 
 def spread(draws: Floats) -> float | None:

@@ -13,7 +13,7 @@ from engine.laws import Law, get_law, typed_law
 from engine.schema import Runs
 
 ObjectiveName = Literal["huber-log", "ols", "ols-log", "lad", "asymmetric"]
-IntervalName = Literal["bc", "percentile"]
+IntervalName = Literal["auto", "bc", "percentile", "residual", "profile"]
 
 
 class FitSpec(BaseModel):
@@ -29,7 +29,7 @@ class FitSpec(BaseModel):
     ``relative_error`` is the error of y over y, a number or the column that holds it for each run: runs weigh by the
     inverse square of their error. ``fixed`` holds parameters at given values, ``prior`` gives them a Gaussian
     (mean, sd) each, ``share`` makes them the same in all groups of runs (``fit_groups``). ``bootstrap`` is the number
-    of refits (0: none), drawn from ``seed``.
+    of refits (0: none), drawn from ``seed`` as ``interval`` says (engine/fitting/resampling.py).
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -49,7 +49,7 @@ class FitSpec(BaseModel):
     share: tuple[str, ...] = ()
     relative_error: float | str | None = None
     bootstrap: int = Field(default=1000, ge=0, le=20_000)
-    interval: IntervalName = "bc"
+    interval: IntervalName = "auto"
     seed: int = Field(default=0, ge=0, le=2**63 - 1)
 
     @property

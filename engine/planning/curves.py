@@ -9,7 +9,7 @@ rises).
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 
 from engine.costs import ComputeRule
 from engine.errors import PlannerError
-from engine.fitting.intervals import band
 from engine.fitting.result import Fit, Interval
 from engine.laws import Point
 from engine.laws.law import Floats
@@ -130,10 +129,14 @@ class Picture:
     axis: AxisCurve | None
 
 
-def thin(fit: Fit, most: int = BAND_DRAWS) -> Floats:
-    """At most ``most`` of the resamples (r, p), evenly spaced."""
-    r = len(fit.resamples)
-    return fit.resamples if r <= most else fit.resamples[np.linspace(0, r - 1, most).round().astype(int)]
+def thin(fit: Fit, most: int = BAND_DRAWS) -> Fit:
+    """The fit with at most ``most`` of its resamples, evenly spaced."""
+    r, how = len(fit.resamples), fit.resampling
+    if r <= most:
+        return fit
+    kept = np.linspace(0, r - 1, most).round().astype(int)
+    how = replace(how, floorless=int(np.sum(kept >= r - how.floorless)))
+    return replace(fit, resamples=fit.resamples[kept], resampling=how)
 
 
 def surface(
@@ -186,8 +189,8 @@ def frontier_curve(fit: Fit, C: Floats | None = None, *, rule: ComputeRule | Non
     rule = rule or fit.compute
     C = _budgets(fit, _region(fit, None, rule)["C"], n, rule) if C is None else np.asarray(C, float)
     best = frontier(fit.law, fit.values, C, rule)
-    theta = thin(fit, BAND_DRAWS if rule.proportional else FORMULA_DRAWS)
-    draws = frontier(fit.law, fit.law.values(theta[:, None, :]), C, rule)
+    few = thin(fit, BAND_DRAWS if rule.proportional else FORMULA_DRAWS)
+    draws = frontier(fit.law, fit.law.values(few.resamples[:, None, :]), C, rule)
     known = spans(fit)
     inside = np.ones(C.shape, bool)
     for name in ("N", "D", "C"):
@@ -198,9 +201,9 @@ def frontier_curve(fit: Fit, C: Floats | None = None, *, rule: ComputeRule | Non
         best.N,
         best.D,
         fit.sign * best.loss,
-        _band(fit, best.N, draws.N),
-        _band(fit, best.D, draws.D),
-        _band(fit, fit.sign * best.loss, fit.sign * draws.loss),
+        _band(few, best.N, draws.N),
+        _band(few, best.D, draws.D),
+        _band(few, fit.sign * best.loss, fit.sign * draws.loss),
         inside,
     )
 
@@ -326,10 +329,11 @@ def _ribbon(C: Floats, low: Floats, high: Floats, rule: ComputeRule) -> Ribbon:
 
 
 def _loss_band(fit: Fit, columns: Mapping[str, Floats], loss: Floats) -> Band:
-    return _band(fit, loss, fit.sign * fit.law.predict(thin(fit), columns))
+    few = thin(fit)
+    return _band(few, loss, few.predict_draws(columns))
 
 
 def _band(fit: Fit, centre: Floats, draws: Floats) -> Band:
     """Ends at 68 % and 95 % of ``draws`` (r, s) around ``centre`` (s,)."""
-    ends = [band(centre, draws, level, fit.spec.interval) for level in (0.68, 0.95)]
+    ends = [fit.resampling.band(centre, draws, level) for level in (0.68, 0.95)]
     return Band(*ends[0], *ends[1])

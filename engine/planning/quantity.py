@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from engine.errors import PlannerError
-from engine.fitting.intervals import FEWEST, Method, interval
+from engine.fitting.intervals import FEWEST
+from engine.fitting.resampling import Resampling
 from engine.fitting.result import Fit, Interval
 from engine.laws.law import Floats
 
@@ -53,7 +54,7 @@ def measure(fit: Fit, value: float, draws: Floats, unit: str, span: Interval | N
     NaN draws are resamples for which it does not exist, and are left out.
     """
     known = value if math.isfinite(value) else None
-    ci68, ci95 = (_ends(value, draws, level, fit.spec.interval) for level in (0.68, 0.95))
+    ci68, ci95 = (_ends(value, draws, level, fit.resampling) for level in (0.68, 0.95))
     note = "" if ci68 else no_interval(fit)
     return Quantity(known, ci68, ci95, unit, beyond(known, span), note)
 
@@ -77,9 +78,10 @@ def no_interval(fit: Fit) -> str:
     return UNPUBLISHED if fit.objective is None else NOT_RESAMPLED
 
 
-def _ends(value: float, draws: Floats, level: float, method: Method) -> Interval | None:
+def _ends(value: float, draws: Floats, level: float, how: Resampling) -> Interval | None:
     # Where the best fit itself is infinite, its place among the resamples says nothing of their bias.
-    ends = interval(value, draws, level, "percentile" if math.isinf(value) else method)
+    how = replace(how, method="percentile") if math.isinf(value) else how
+    ends = how.interval(value, draws, level)
     if ends is None:
         return None
     draws = draws[~np.isnan(draws)]

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from engine.fitting.intervals import band
 from engine.fitting.result import Fit
 from engine.laws.law import Floats
 from engine.planning.curves import Band, Mask, thin
@@ -50,8 +49,9 @@ def _along(fit: Fit, axis: str, span: tuple[float, float], middle: Mapping[str, 
     x = np.unique(np.r_[ends, span])
     others = {name: value for name, value in middle.items() if name != axis}
     columns = {name: x if name == axis else np.full_like(x, others[name]) for name in fit.law.axes}
-    y, draws = fit.predict(columns), fit.sign * fit.law.predict(thin(fit), columns)
-    ends68, ends95 = (band(y, draws, level, fit.spec.interval) for level in (0.68, 0.95))
+    few, y = thin(fit), fit.predict(columns)
+    draws = few.predict_draws(columns)
+    ends68, ends95 = (few.resampling.band(y, draws, level) for level in (0.68, 0.95))
     at = _brought(fit, axis, others, runs)
     return Slice(axis, x, y, Band(*ends68, *ends95), (x >= span[0]) & (x <= span[1]), others, *at)
 

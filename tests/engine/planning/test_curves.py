@@ -104,10 +104,10 @@ def test_the_frontier_agrees_with_the_plans(epoch: Fit) -> None:
 
 def test_bands_use_four_hundred_resamples_spread_over_all() -> None:
     fit = make_fit(EPOCH, scattered(EPOCH, 1000))
-    few = thin(fit)
+    few = thin(fit).resamples
     assert few.shape == (400, 5)
     np.testing.assert_array_equal(few[[0, -1]], fit.resamples[[0, -1]])
-    assert thin(make_fit(EPOCH, scattered(EPOCH, 50))).shape == (50, 5)
+    assert thin(make_fit(EPOCH, scattered(EPOCH, 50))).resamples.shape == (50, 5)
 
 
 def test_a_published_law_is_drawn_without_bands() -> None:

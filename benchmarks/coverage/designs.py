@@ -1,0 +1,160 @@
+"""Designs whose truth is known, and the noise that is put on them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from operator import itemgetter
+
+import numpy as np
+
+from engine.costs import ComputeRule
+from engine.laws import Law, get_law
+from engine.laws.law import Floats, Values
+from engine.planning.frontier import frontier, least_compute
+from engine.schema import Roles, Runs
+
+NOISES = ("log-normal", "outliers", "heteroscedastic")
+OUTLIERS, FARTHER = 0.02, 10.0
+"""Share of the runs whose noise is ten times as large."""
+UNEQUAL = 3.0
+"""The noise of the smallest run over that of the largest, geometric in between."""
+RULE = ComputeRule()
+Quantity = Callable[[Values], Floats]
+"""A number from the parameters, arrays of shape (...) in and out."""
+
+
+@dataclass(frozen=True, eq=False)
+class Design:
+    """A table without noise: columns by role, the law and its true parameters, the spread of log loss.
+
+    ``size`` orders the runs from small to large for the unequal noise. ``few``: so few runs, or a floor at zero, that
+    an interval may cover too much but not too little; ``floorless``: the true floor is zero.
+    """
+
+    name: str
+    text: str
+    law: str
+    axis: str | None
+    truth: Mapping[str, float]
+    columns: Mapping[str, Floats]
+    loss: Floats
+    size: Floats
+    sigma: float
+    few: bool = False
+    floorless: bool = False
+
+    def find_law(self) -> Law:
+        """The law itself."""
+        return get_law(self.law, self.axis)
+
+    def runs(self, noise: str, seed: int) -> Runs:
+        """A table with noise; the same seed gives the same table."""
+        random = np.random.default_rng([seed, NOISES.index(noise)])
+        sd = np.full(len(self.loss), self.sigma)
+        if noise == "heteroscedastic":
+            along = np.log(self.size / self.size.min()) / np.log(np.ptp(self.size) / self.size.min() + 1)
+            sd *= UNEQUAL ** (0.5 - along)
+        if noise == "outliers":
+            sd[random.random(len(sd)) < OUTLIERS] *= FARTHER
+        values = {**self.columns, "loss": self.loss * np.exp(sd * random.normal(size=len(sd)))}
+        if {"N", "D"} <= values.keys():
+            values["C"] = RULE.flops(values["N"], values["D"])
+        return Runs(np.arange(len(sd)), values, Roles(loss="loss"), {}, self.name)
+
+    def quantities(self) -> dict[str, tuple[float, Quantity]]:
+        """What is covered or not: name -> true value and the value for parameters of shape (...)."""
+        law = self.find_law()
+        true = {name: np.asarray(value) for name, value in self.truth.items()}
+        asked = [name for name in law.names if name not in ("A", "B", "k_D", "b")]
+        found: dict[str, Quantity] = {name: itemgetter(name) for name in asked}
+        axis = self.axis or "C"
+        along = partial(_one_axis if self.axis else _frontier, law)
+        top = float(np.max(self.columns[axis] if self.axis else RULE.flops(self.columns["N"], self.columns["D"])))
+        for far in (10, 100):
+            found[f"L at {far} x"] = partial(along, np.asarray(far * top))
+        found[f"{axis} at a target"] = partial(_least, law, axis, along(np.asarray(10 * top), true))
+        return {name: (float(value(true)), value) for name, value in found.items()}
+
+
+def _one_axis(law: Law, x: Floats, v: Values) -> Floats:
+    return np.asarray(v["K"] + np.exp(v["alpha"] * (np.log(v["X_c"]) - np.log(x))), float)
+
+
+def _frontier(law: Law, C: Floats, v: Values) -> Floats:
+    return frontier(law, v, C, RULE).loss
+
+
+def _least(law: Law, axis: str, target: Floats, v: Values) -> Floats:
+    return np.asarray(getattr(least_compute(law, v, target, RULE), axis), float)
+
+
+HOFFMANN = {"E": 1.82, "A": 482.0, "B": 2085.0, "alpha": 0.348, "beta": 0.366}
+JETS = {"E": 0.35, "A": 30.0, "B": 8.0, "alpha": 0.4545, "beta": 0.224}
+MINIMA = {"k": 0.1, "a": 0.5, "k_D": 1 / 0.6, "b": 0.5, "E": 1.8, "C_L": 3e16, "gamma": 0.16}
+
+
+def _surface(name: str, text: str, truth: Mapping[str, float], N: Floats, D: Floats, sigma: float) -> Design:
+    loss = truth["E"] + truth["A"] * N ** -truth["alpha"] + truth["B"] * D ** -truth["beta"]
+    return Design(name, text, "chinchilla", None, truth, {"N": N, "D": D}, loss, RULE.flops(N, D), sigma)
+
+
+def _epoch() -> Design:
+    """240 runs of sizes and tokens per parameter that fill their ranges evenly (additive recurrence)."""
+    i = np.arange(240)
+    u, v = (0.5 + i * 0.7548776662466927) % 1, (0.5 + i * 0.5698402909980532) % 1
+    N = np.asarray(10 ** (7.7 + 2.5 * u), float)
+    D = np.asarray(np.clip(N * 10 ** (0.2 + 2.2 * v), 2e8, 3e11), float)
+    text = "240 runs, N from 5e7 to 1.6e10, 1.6 to 250 tokens a parameter, noise 1 %"
+    return _surface("Epoch-like", text, HOFFMANN, N, D, 0.01)
+
+
+def _sweep() -> tuple[Floats, Floats, Floats]:
+    C = np.repeat(np.geomspace(1e18, 1e20, 5), 9)
+    best = frontier(get_law("chinchilla"), {n: np.asarray(x) for n, x in HOFFMANN.items()}, C, RULE).N
+    N = best * np.tile(np.geomspace(1 / 6, 6, 9), 5)
+    return C, N, C / (6 * N)
+
+
+def _isoflop() -> Design:
+    _, N, D = _sweep()
+    text = "5 budgets from 1e18 to 1e20 with 9 sizes each, noise 0.5 %"
+    return _surface("Iso-FLOP 5 x 9", text, HOFFMANN, N, D, 0.005)
+
+
+def _minima() -> Design:
+    """The same sizes around curves that are exact parabolas of log loss in log N."""
+    C = np.repeat(np.geomspace(1e18, 1e20, 5), 9)
+    offset = np.tile(np.linspace(-np.log(6), np.log(6), 9), 5)
+    t = MINIMA
+    N = t["k"] * C ** t["a"] * np.exp(offset)
+    loss = (t["E"] + (t["C_L"] / C) ** t["gamma"]) * np.exp(0.02 * offset**2)
+    text = "5 budgets from 1e18 to 1e20 with 9 sizes each on exact parabolas, noise 0.5 %"
+    columns = {"N": N, "D": C / (6 * N), "budget": C}
+    return Design("Iso-FLOP minima", text, "isoflop", None, t, columns, loss, C, 0.005)
+
+
+def _jets() -> Design:
+    N, D = (x.ravel() for x in np.meshgrid(np.geomspace(1e4, 1e7, 6), np.geomspace(1e5, 1e8, 9)))
+    return _surface("Jets 9 x 6", "9 sample sizes times 6 model sizes, noise 0.5 %", JETS, N, D, 0.005)
+
+
+def _scan(name: str, floor: float, text: str) -> Design:
+    D = 10 ** np.arange(3, 6.01, 0.5)
+    truth = {"K": floor, "X_c": 1e3, "alpha": 0.5}
+    loss = floor + (1e3 / D) ** 0.5
+    return Design(name, text, "power", "D", truth, {"D": D}, loss, D, 0.02, few=True, floorless=floor == 0)
+
+
+DESIGNS = {
+    d.name: d
+    for d in (
+        _epoch(),
+        _isoflop(),
+        _minima(),
+        _jets(),
+        _scan("7 runs, floor", 0.05, "7 values of D over three decades, L = 0.05 + (1000/D)^0.5, noise 2 %"),
+        _scan("7 runs, no floor", 0.0, "the same with a floor of zero"),
+    )
+}

@@ -1,0 +1,80 @@
+"""The resamples of a law of all runs, by each method, and once more without a floor where the runs leave it open."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from engine.fitting.bootstrap import counts, noise
+from engine.fitting.checks import Sample
+from engine.fitting.clusters import clusters
+from engine.fitting.estimate import Progress
+from engine.fitting.priors import normals, redrawn
+from engine.fitting.problem import Ints, Problem
+from engine.fitting.profile import likelihood_draws
+from engine.fitting.resampling import Method, Resampling, choose
+from engine.fitting.solver import Optimum, best_fit, predict, refits
+from engine.laws.law import Floats
+from engine.laws.terms import Const
+
+UNRESOLVED = 0.025
+"""A floor that vanishes in more than this share of the resamples is not resolved: its 95 % interval reaches zero."""
+
+
+def resample(
+    s: Sample, p: Problem, best: Optimum, progress: Progress | None
+) -> tuple[Floats, Resampling, Floats | None]:
+    """Parameters (r, p) of the resamples, how to read them, and the best fit (p,) without the floor if it is open."""
+    total, member = s.spec.bootstrap, clusters(s.runs)
+    method = choose(s.spec.interval, member.max() + 1, len(s.free))
+    found = _draw(s, p, best, method, member, slice(0, total), progress)
+    floor = floor_term(s, p)
+    if floor is None or not np.mean(found[:, floor] <= 0) > UNRESOLVED:
+        return p.external(found), Resampling(method), None
+    without = _without(p, floor)
+    other, half = best_fit(without), slice(total // 2, total)
+    found[half] = _draw(s, without, other, method, member, half, None)
+    return p.external(found), Resampling(method, total - total // 2), p.external(other.theta)
+
+
+def floor_term(s: Sample, p: Problem) -> int | None:
+    """The term of the law that is a floor at or above zero which the runs alone must find; None without one."""
+    for j, term in enumerate(s.law.terms):
+        if isinstance(term, Const) and term.amplitude in s.unaided and p.low[j] == 0:
+            return j
+    return None
+
+
+def _without(p: Problem, floor: int) -> Problem:
+    high = p.high.copy()
+    high[floor] = 0.0
+    return replace(p, high=high)
+
+
+def _draw(
+    s: Sample, p: Problem, best: Optimum, method: Method, member: Ints, which: slice, progress: Progress | None
+) -> Floats:
+    """Internal parameters (r, q) of the resamples ``which``."""
+    seed, first, total = s.spec.seed, which.start, which.stop - which.start
+    if method == "profile":
+        return likelihood_draws(p, best, seed, first, which.stop)
+    p = redrawn(p, s.spec.prior, normals(seed, which.stop, len(s.spec.prior))).of(which)
+    if method != "residual":
+        g = int(member.max()) + 1
+        return refits(p, best, lambda i, j: counts(g, seed, first + i, first + j)[:, member], total, progress)
+    drawn = replace(p, y=_targets(s, p, best, member, which))
+    return refits(drawn, best, lambda i, j: np.ones((j - i, p.n)), total, progress)
+
+
+def _targets(s: Sample, p: Problem, best: Optimum, member: Ints, which: slice) -> Floats:
+    """Losses (r, n) of the residual bootstrap: the fit and noise drawn from its residuals.
+
+    A run of weight w scatters as 1/sqrt(w), for absolute deviations as 1/w.
+    """
+    scale = p.weight ** (-1.0 if s.spec.objective in ("lad", "asymmetric") else -0.5)
+    fitted = predict(p, best.theta[None])[0]
+    residual = -p.residual(fitted, p.y[0]) / scale
+    free = int(np.sum(p.low < p.high))
+    drawn = scale * noise(residual, member, free).draw(s.spec.seed, which.start, which.stop)
+    return fitted * np.exp(np.minimum(drawn, 300.0)) if p.objective.log else fitted + drawn

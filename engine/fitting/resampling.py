@@ -1,0 +1,76 @@
+"""How the resamples of a fit were drawn, and how intervals are read from them.
+
+- ``bc``: each refit draws runs with replacement; bias-corrected percentiles. Asks nothing of the noise, but needs many
+  runs: with few, the draws repeat so few of them that intervals are far too narrow.
+- ``percentile``: the same draws, plain percentiles; often too wide.
+- ``residual``: each refit keeps the runs and draws their noise from the residuals, with Student's correction for the
+  parameters that were fitted. Right for few runs, where it must be assumed that all runs scatter alike.
+- ``profile``: parameters drawn from the likelihood around the best fit, so that the percentiles of an exponent are its
+  profile likelihood (F-test) interval. Needs no refits.
+
+``auto`` takes ``residual`` below ``FEW`` runs a free parameter and ``bc`` above; docs/coverage.md shows what each
+covers.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from engine.errors import PlannerError
+from engine.fitting.intervals import FEWEST, band
+from engine.fitting.spec import IntervalName
+
+Floats = NDArray[np.float64]
+Method = Literal["bc", "percentile", "residual", "profile"]
+
+FEW = 8
+"""Runs a free parameter below which runs are too few to be resampled."""
+
+
+def choose(asked: IntervalName, runs: int, parameters: int) -> Method:
+    """What ``asked`` means for so many independent ``runs`` and free ``parameters``."""
+    if asked != "auto":
+        return asked
+    return "residual" if runs < FEW * parameters else "bc"
+
+
+def pairs_only(asked: IntervalName, who: str) -> Method:
+    """What ``asked`` means where ``who`` can only draw runs; raises PlannerError for a method of noise."""
+    if asked in ("residual", "profile"):
+        raise PlannerError(f"{who} has no interval {asked}: choose bc or percentile.")
+    return "percentile" if asked == "percentile" else "bc"
+
+
+@dataclass(frozen=True)
+class Resampling:
+    """``method`` drew the resamples. The last ``floorless`` of them are of the law without its floor.
+
+    Where the runs do not settle whether the loss has a floor, half the resamples have none, and an interval runs from
+    the lower end of either half to the upper end of either: percentiles of a mixture would leave out half of each.
+    """
+
+    method: Method = "bc"
+    floorless: int = 0
+
+    def band(self, central: ArrayLike, draws: ArrayLike, level: float) -> tuple[Floats, Floats]:
+        """Lower and upper ends for ``central`` (s) and ``draws`` (r, s), r the resamples of the fit: two arrays (s)."""
+        at = np.asarray(draws, float)
+        if not self.floorless:
+            return band(central, at, level, "bc" if self.method == "bc" else "percentile")
+        cut = len(at) - self.floorless
+        one, other = (band(central, part, level, "percentile") for part in (at[:cut], at[cut:]))
+        return np.fmin(one[0], other[0]), np.fmax(one[1], other[1])
+
+    def interval(self, central: float, draws: ArrayLike, level: float) -> tuple[float, float] | None:
+        """The same for one number with ``draws`` (r,); None where there is no interval."""
+        low, high = self.band(np.asarray([central], float), np.asarray(draws, float).reshape(-1, 1), level)
+        return None if np.isnan(low[0]) else (float(low[0]), float(high[0]))
+
+    def limit(self, central: float, draws: ArrayLike, level: float) -> tuple[float, float] | None:
+        """The one-sided interval of a floor that is not resolved: zero and its upper limit, from ``draws`` (r,)."""
+        above = np.asarray(draws, float)[: len(np.atleast_1d(draws)) - self.floorless]
+        return (0.0, float(np.quantile(above, level))) if len(above) >= FEWEST else None

@@ -1,0 +1,178 @@
+"""Intervals of every method against closed forms, scipy and simulation with known truth."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from scipy import optimize, stats
+
+from engine.errors import PlannerError
+from engine.fitting import FitSpec, fit, read_fit, to_json
+from engine.fitting.bootstrap import noise
+from engine.fitting.clusters import clusters
+from engine.fitting.objectives import Loss
+from engine.fitting.profile import deviance_scale
+from engine.fitting.resampling import Resampling, choose
+from engine.planning import plan_target
+from engine.planning.curves import thin
+from tests.engine.fitting.tables import Floats, make_runs, surface, sweep
+
+D = 10 ** np.arange(3, 6.01, 0.5)
+
+
+def scan(floor: float, seed: int = 0, sd: float = 0.02) -> dict[str, Floats]:
+    """Seven runs of L = floor + (1000 / D)^0.5."""
+    random = np.random.default_rng(seed)
+    return {"D": D, "loss": (floor + (1e3 / D) ** 0.5) * np.exp(sd * random.normal(size=7))}
+
+
+def power(**options: object) -> FitSpec:
+    return FitSpec.model_validate({"law": "power", "axis": "D", "objective": "ols-log", **options})
+
+
+@pytest.mark.parametrize("method", ["residual", "profile"])
+def test_a_linear_law_has_students_interval(method: str) -> None:
+    """With exponents fixed the chinchilla law is a linear regression on (1, N^-alpha, D^-beta)."""
+    values = surface(9, seed=2)
+    values["loss"] += 0.01 * np.random.default_rng(5).normal(size=9)
+    spec = FitSpec(objective="ols", fixed={"alpha": 0.35, "beta": 0.37}, interval=method, bootstrap=20_000)  # type: ignore[arg-type]
+    found = fit(spec, make_runs(values))
+    x = np.column_stack([np.ones(9), values["N"] ** -0.35, values["D"] ** -0.37])
+    theta, rss, *_ = np.linalg.lstsq(x, values["loss"])
+    se = np.sqrt(rss[0] / 6 * np.diag(np.linalg.inv(x.T @ x)))
+    for i, level, ends in [(i, a, e) for i in range(3) for a, e in ((0.68, "ci68"), (0.95, "ci95"))]:
+        made = getattr(found.parameters[i], ends)
+        assert made == pytest.approx(stats.t.interval(level, 6, theta[i], se[i]), abs=0.12 * se[i])
+
+
+def test_the_profile_of_an_exponent_is_the_f_test_interval() -> None:
+    """Ends of {alpha: S(alpha) <= S_min (1 + F / (n - p))}, by scipy; and of K and of L beyond the data, refitted."""
+    values = scan(0.05)
+    found = fit(power(interval="profile", bootstrap=20_000), make_runs(values))
+    log_y = np.log(values["loss"])
+
+    def least(hold: object) -> float:
+        """The least sum of squares at which ``hold`` (a function of K, a, alpha) is zero."""
+
+        def rest(v: Floats) -> Floats:
+            with np.errstate(invalid="ignore"):
+                r = np.log(np.maximum(v[0] + np.exp(v[1]) * D ** -v[2], 1e-9)) - log_y
+            return np.r_[r, 1e4 * hold(v)]  # type: ignore[operator]
+
+        start = [found.theta[0], found.theta[2] * math.log(found.theta[1]), found.theta[2]]
+        return float(np.sum(optimize.least_squares(rest, start, x_scale=[1e-3, 1e-2, 1e-2], xtol=1e-14).fun[:7] ** 2))
+
+    far, (k, _, alpha) = 1e7, found.theta
+    at_far = float(found.predict({"D": np.array(far)}))
+    draws = found.predict_draws({"D": np.array(far)})
+    cases = [
+        (alpha, found.parameters[2].ci68, lambda t: lambda v: v[2] - t, 0.02),
+        (k, found.parameters[0].ci68, lambda t: lambda v: (v[0] - t) * 10, 0.06),
+        (at_far, found.resampling.interval(at_far, draws, 0.68),
+         lambda t: lambda v: (v[0] + np.exp(v[1]) * far ** -v[2] - t) * 10, 0.06),
+    ]  # fmt: skip
+    limit = found.objective * (1 + stats.f.ppf(0.68, 1, 4) / 4)  # type: ignore[operator]
+    for centre, ends, hold, within in cases:
+        assert ends is not None
+        width = (ends[1] - ends[0]) / 2
+        for side, end in ((-1, ends[0]), (1, ends[1])):
+            exact = optimize.brentq(
+                lambda h, side=side, c=centre, g=hold, w=width: least(g(c + side * h * w)) - limit, 0.3, 2.5, rtol=1e-3
+            )
+            assert abs(end - centre) == pytest.approx(exact * width, abs=within * width)
+
+
+def test_deviance_scale_is_the_integral_over_normal_noise() -> None:
+    """2 E[psi'] / E[psi^2] and E[psi^2] / E[psi']^2 by numerical integration; variance pi / 2 in the limit of |r|."""
+    assert deviance_scale(Loss(np.inf, scale=2.0), 0.04) == pytest.approx((1 / 0.04, 0.04))
+    for delta in (0.3, 1.0, 3.0):
+        loss = Loss(delta)
+        r = np.linspace(-40, 40, 400_001) * 0.7
+        p = stats.norm.pdf(r, scale=0.7) * (r[1] - r[0])
+        psi, bend, _ = loss.slopes(r)
+        square, inside = float(p @ psi**2), float(p @ bend)
+        expected = (2 * inside / square, square / inside**2)
+        assert deviance_scale(loss, float(p @ loss.value(r))) == pytest.approx(expected, rel=1e-3)
+    assert deviance_scale(Loss(1e-6), 1e-6 * 0.01 * math.sqrt(2 / math.pi))[1] == pytest.approx(
+        1e-4 * math.pi / 2, rel=1e-3
+    )
+
+
+def test_noise_has_the_spread_of_the_residuals_and_students_tails() -> None:
+    residual = np.random.default_rng(0).normal(size=40)
+    drawn = noise(residual, np.arange(40), 5).draw(0, 0, 4000)
+    expected = np.sqrt(np.mean(residual**2) * 40 / 35 * 35 / 33)  # t with 35 degrees of freedom has variance 35 / 33
+    assert np.std(drawn) == pytest.approx(expected, rel=0.03)
+    assert noise(residual, np.arange(40), 5).draw(0, 7, 9) == pytest.approx(drawn[7:9])
+    assert (noise(np.zeros(5), np.arange(5), 2).draw(0, 0, 10) == 0).all()
+
+
+def test_repeats_are_drawn_together() -> None:
+    values = {k: np.repeat(v, 3) for k, v in surface(30, seed=1).items()}
+    values["loss"] *= np.exp(0.01 * np.random.default_rng(2).normal(size=90))
+    runs = make_runs(values)
+    assert clusters(runs).tolist() == list(range(90))
+    seeded = make_runs(values)
+    object.__setattr__(seeded, "labels", {"seed": np.tile(["1", "2", "3"], 30)})
+    member = clusters(seeded)
+    assert len(set(member)) == 30
+    assert (member.reshape(30, 3) == member[::3, None]).all()
+    drawn = noise(np.repeat(np.random.default_rng(3).normal(size=30), 3), member, 5).draw(0, 0, 50).reshape(50, 30, 3)
+    assert drawn == pytest.approx(np.repeat(drawn[..., :1], 3, axis=2))
+
+
+def test_a_floor_that_is_open_is_spanned_by_both_answers() -> None:
+    values = scan(0.0)
+    found = fit(power(bootstrap=1000), make_runs(values))
+    how = found.resampling
+    assert (how.method, how.floorless) == ("residual", 500)
+    assert (found.resamples[500:, 0] == 0).all()
+    floor = found.parameters[0]
+    assert floor.ci68 is not None
+    assert floor.ci95 is not None
+    assert floor.ci68[0] == floor.ci95[0] == 0
+    assert 0 < floor.ci95[1] == pytest.approx(np.quantile(found.resamples[:500, 0], 0.95))
+    alone = fit(power(fixed={"K": 0.0}, bootstrap=1000), make_runs(values))
+    far = {"D": np.array(1e7)}
+    both = how.interval(float(found.predict(far)), found.predict_draws(far), 0.68)
+    without = alone.resampling.interval(float(alone.predict(far)), alone.predict_draws(far), 0.68)
+    assert both is not None
+    assert without is not None
+    assert both[0] == pytest.approx(without[0], rel=0.02)
+    assert both[1] >= without[1] * 0.99
+    text = next(w.text for w in found.warnings if w.code in ("floor-zero", "floor-weak"))
+    assert f"the loss is {float(alone.predict(far)):.3g} without a floor" in text
+    few = thin(found, 100)
+    assert (few.resamples[:, 0] == 0).sum() >= few.resampling.floorless == 50
+    assert read_fit(to_json(found)).resampling == how
+    assert plan_target(found, 0.02).allocation["D"].ci95 is not None
+
+
+def test_what_is_chosen_by_itself() -> None:
+    assert choose("auto", 7, 3) == "residual"
+    assert choose("auto", 45, 5) == choose("auto", 240, 5) == "bc"
+    assert choose("profile", 7, 3) == "profile"
+    assert fit(FitSpec(bootstrap=20), make_runs(surface(60, 0.01))).resampling == Resampling("bc")
+
+
+@pytest.mark.parametrize("floor", [0.0, 0.05])
+def test_seven_runs_are_covered(floor: float) -> None:
+    """L ten times beyond the data over 60 tables: less than 0.68 by 3 points and 3 standard errors fails."""
+    held = 0
+    for seed in range(60):
+        found = fit(power(bootstrap=60, seed=seed), make_runs(scan(floor, seed)))
+        ends = found.resampling.interval(
+            float(found.predict({"D": np.array(1e7)})), found.predict_draws({"D": np.array(1e7)}), 0.68
+        )
+        assert ends is not None
+        held += ends[0] <= floor + 0.01 <= ends[1]
+    assert held / 60 > 0.65 - 3 * math.sqrt(0.68 * 0.32 / 60)
+
+
+def test_what_a_method_cannot_do_is_refused() -> None:
+    with pytest.raises(PlannerError, match="isoflop has no interval profile: choose bc or percentile"):
+        fit(FitSpec(law="isoflop", interval="profile"), make_runs(sweep([1e18, 1e19, 1e20, 1e21])))
+    with pytest.raises(PlannerError, match="asymmetric has no likelihood to profile"):
+        fit(FitSpec(objective="asymmetric", interval="profile"), make_runs(surface(30, 0.01)))
