@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from app.figures import dots, marks
-from app.figures.axes import extent, log_axis, value_axis
+from app.figures.axes import axis, extent, log_axis, value_axis
 from app.figures.drawing import Drawing
 from app.figures.marks import Span
 from app.figures.palette import ACCENT, GREY
@@ -58,8 +58,9 @@ def _axes(theme: Theme, i: int, n: int, one: Slice, y: str, values: Span) -> dic
     width = (1 + GAP) / n
     place = {"domain": (i * width, i * width + width - GAP), "anchor": f"y{_number(i)}"}
     words = SHORT.get(one.axis, literal(one.axis))
-    across = log_axis(theme, words, float(one.x[0]), float(one.x[-1]), **place)
-    across["nticks"] = min(across["nticks"], max(2, round(12 / n / theme.crowding)))
+    low, high = float(one.x[0]), float(one.x[-1])
+    across = log_axis(theme, words, low, high, **place) if low > 0 else axis(theme, words, range=[low, high], **place)
+    across["nticks"] = min(across.get("nticks", 6), max(2, round(12 / n / theme.crowding)))
     up = value_axis(theme, y, *values, anchor=f"x{_number(i)}", showticklabels=i == 0)
     return {f"xaxis{_number(i)}": across, f"yaxis{_number(i)}": up if i == 0 else up | {"matches": "y", "title": None}}
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from app.views.cached import runs_of
 from engine.fitting import fit, fit_groups
 from engine.fitting.spec import FitSpec
-from engine.laws import LAWS, Law
+from engine.laws import LAWS, ONE_AXIS, Law
 from engine.schema import Runs
 from engine.store import results
 from engine.store.database import Database
@@ -35,7 +35,7 @@ def make_fit(
 
 
 def offered(runs: Runs, y: str) -> tuple[list[Law], list[tuple[Law, str]]]:
-    """The laws that the columns of ``runs`` allow, and the others with what they lack."""
+    """The laws of N, D, C and the budget that the columns of ``runs`` allow, and all others with what they lack."""
     laws: list[Law] = []
     others: list[tuple[Law, str]] = []
     for law in LAWS:
@@ -47,4 +47,15 @@ def offered(runs: Runs, y: str) -> tuple[list[Law], list[tuple[Law, str]]]:
             others.append((law, "; ".join([lack, *why])))
         else:
             laws.append(law)
+    for law in ONE_AXIS:
+        if not columns_for(law, runs, y):
+            others.append((law, f"no column of the role {' or '.join(law.over)} is mapped"))
     return laws, others
+
+
+def columns_for(law: Law, runs: Runs, y: str) -> list[str]:
+    """The columns of ``runs`` that a law over one column may be over, those of the likeliest role first."""
+    roles = runs.roles
+    by_role = {"hyperparameter": list(roles.hyper), "metric": [m.column for m in roles.metrics]}
+    found = [name for role in law.over for name in by_role.get(role, [role])]
+    return [name for name in dict.fromkeys(found) if name in runs and name != y]

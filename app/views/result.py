@@ -11,6 +11,7 @@ from app.views.parts import doubts, plain, plural, powers
 from app.views.state import fit_of
 from engine.fitting import text
 from engine.fitting.result import Fit
+from engine.fitting.verdict import verdict
 from engine.store.database import Database
 
 
@@ -27,6 +28,9 @@ def show(db: Database, fit_hash: str) -> None:
     st.latex(fit.law.latex)
     doubts(fit.warnings)
     _parameters(fit)
+    said = verdict(fit)
+    if said is not None:
+        st.markdown(plain(f"The best {fit.law.axis} is {said.text}."))
     _about(fit)
     _go_on(fit, fit_hash)
     sections.show(db, fit)

@@ -5,14 +5,13 @@ from __future__ import annotations
 import streamlit as st
 
 from app.commands.reading import read_error
-from app.views.fitting import offered
+from app.views.law_choice import TYPED, choose_law
 from app.views.parameters import choose_parameters
 from app.views.parts import plain, plural
 from app.views.state import keep_possible
 from engine.fitting.spec import FitSpec
 from engine.laws import Law
 from engine.laws.expression import FormulaLaw
-from engine.laws.typed import EXAMPLE
 from engine.schema import Runs
 from engine.store.tables import TableInfo
 
@@ -30,7 +29,6 @@ INTERVALS = {
     "residual": "refits of the same runs with noise drawn anew from the residuals",
     "profile": "parameters drawn from the likelihood around the best fit",
 }
-TYPED = "formula"
 
 
 def choose_spec(runs: Runs, table: TableInfo) -> FitSpec | None:
@@ -47,7 +45,7 @@ def choose_spec(runs: Runs, table: TableInfo) -> FitSpec | None:
             f"{plural(len(runs), 'run')}; {'smaller' if runs.roles.direction(y) == 'min' else 'larger'} is better."
         )
     with grid.cell():
-        law = _law(runs, y)
+        law = choose_law(runs, y)
     if law is None:
         return None
     with grid.cell():
@@ -55,49 +53,6 @@ def choose_spec(runs: Runs, table: TableInfo) -> FitSpec | None:
         st.caption(OBJECTIVES[str(objective)])
     with st.expander("Refits, seed, fixed parameters"):
         return _details(law, runs, y, str(objective), table)
-
-
-def _law(runs: Runs, y: str) -> Law | None:
-    laws, others = offered(runs, y)
-    if not laws:
-        st.info(
-            f"No law can read this table yet: {plain(others[0][1])}. Map it on the Data page.", icon=":material/info:"
-        )
-        return None
-    by_key = {law.key: law for law in laws}
-    _say_why(others)
-    keys = [*by_key, TYPED]
-    keep_possible("law", keys)
-    key = st.selectbox("Law", keys, key="law", bind="query-params", help=_help(laws, others))
-    if key == TYPED:
-        return _typed(runs, y)
-    st.caption(f"{plain(by_key[key].summary)}  \n${by_key[key].latex}$")
-    return by_key[key]
-
-
-def _typed(runs: Runs, y: str) -> Law:
-    """A law that is typed; raises PlannerError where it cannot be read."""
-    text = st.text_input(
-        "Formula", EXAMPLE, key="formula", bind="query-params", max_chars=2000,
-        help="Columns are N, D, C, U, epochs, metrics and hyperparameters by name; every other name is a parameter.",
-    )  # fmt: skip
-    law = FitSpec(law=TYPED, formula=text or "", y=y).read_from(runs).find_law()
-    st.caption(f"${law.latex}$")
-    return law
-
-
-def _say_why(others: list[tuple[Law, str]]) -> None:
-    """Why the law of the link is not the one that is chosen."""
-    asked = st.session_state.get("law") or st.query_params.get("law")
-    for law, why in others:
-        if law.key == asked:
-            st.info(f"{law.key} cannot read this table: {plain(why)}.", icon=":material/info:")
-
-
-def _help(laws: list[Law], others: list[tuple[Law, str]]) -> str:
-    """What each law needs, and why the others are not offered."""
-    lines = [f"- **{law.key}**: {law.needs}" for law in laws]
-    return "\n".join([*lines, *(f"- {law.key} is not offered: {plain(why)}." for law, why in others)])
 
 
 def _details(law: Law, runs: Runs, y: str, objective: str, table: TableInfo) -> FitSpec:
@@ -133,6 +88,7 @@ def _details(law: Law, runs: Runs, y: str, objective: str, table: TableInfo) -> 
         or ""
     )  # fmt: skip
     known = choose_parameters(law, runs, table.id)
+    known |= {"realised": _realised(law, runs)}
     formula = law.formula.text if isinstance(law, FormulaLaw) and law.name == TYPED else ""
     return FitSpec.model_validate(
         {
@@ -141,3 +97,13 @@ def _details(law: Law, runs: Runs, y: str, objective: str, table: TableInfo) -> 
             "bootstrap": refits, "seed": seed, "interval": interval or "auto",
         }
     ).read_from(runs)  # fmt: skip
+
+
+def _realised(law: Law, runs: Runs) -> float | None:
+    """The value at which runs at zero of the law's axis are fitted; None leaves them out."""
+    if law.axis is None or law.along is None or not (law.axis in runs and (runs[law.axis] == 0).any()):
+        return None
+    return st.number_input(
+        f"Fit runs at {plain(law.axis)} = 0 as", 0.0, value=None, format="%g", placeholder="left out",
+        key="realised", bind="query-params", help="The value that zero really gave; empty leaves them out.",
+    ) or None  # fmt: skip

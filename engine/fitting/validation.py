@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from engine.errors import PlannerError
 from engine.fitting.baselines import BASELINES, Points
-from engine.fitting.checks import column
+from engine.fitting.checks import column, placed
 from engine.fitting.estimate import Progress
 from engine.fitting.result import Fit
 from engine.fitting.run import fit
@@ -174,7 +174,7 @@ def leave_out(specs: Sequence[FitSpec], runs: Runs, progress: Progress | None = 
 
 def _predict(made: Fit, runs: Runs, best: NDArray[np.bool_]) -> Floats:
     """y by the law at ``runs``; a law of minima speaks of the best run of a budget alone."""
-    out = made.predict({a: runs[a] for a in made.law.axes})
+    out = made.predict(placed(made.spec, runs))
     return out if made.law.every_run else np.where(best, out, np.nan)
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from engine.fitting.checks import placed
 from engine.fitting.result import Fit
 from engine.laws.law import Floats
 from engine.planning.curves import Band, Mask, thin
@@ -37,16 +38,15 @@ class Slice:
 
 
 def slices(fit: Fit, runs: Runs | None = None) -> tuple[Slice, ...]:
-    """The law of ``fit`` along each axis, from half a decade below the runs to one above."""
+    """The law of ``fit`` along each axis, a little beyond the runs on either side."""
     known = spans(fit)
     ranges = {axis: known.get(axis, UNKNOWN) for axis in fit.law.axes}
-    middle = {axis: float(np.sqrt(low * high)) for axis, (low, high) in ranges.items()}
+    middle = {a: float(np.sqrt(low * high) if low > 0 else (low + high) / 2) for a, (low, high) in ranges.items()}
     return tuple(_along(fit, axis, ranges[axis], middle, runs) for axis in fit.law.axes)
 
 
 def _along(fit: Fit, axis: str, span: tuple[float, float], middle: Mapping[str, float], runs: Runs | None) -> Slice:
-    ends = np.geomspace(span[0] / 3, span[1] * 10, POINTS)
-    x = np.unique(np.r_[ends, span])
+    x = np.unique(np.r_[_window(span), span])
     others = {name: value for name, value in middle.items() if name != axis}
     columns = {name: x if name == axis else np.full_like(x, others[name]) for name in fit.law.axes}
     few, y = thin(fit), fit.predict(columns)
@@ -59,8 +59,17 @@ def _along(fit: Fit, axis: str, span: tuple[float, float], middle: Mapping[str, 
 def _brought(fit: Fit, axis: str, others: Mapping[str, float], runs: Runs | None) -> tuple[Floats, Floats]:
     if runs is None or any(name not in runs for name in (*fit.law.axes, fit.spec.y)):
         return np.empty(0), np.empty(0)
-    x = runs[axis]
+    at = placed(fit.spec, runs)
+    x, y = at[axis], runs[fit.spec.y]
     there = fit.predict({name: x if name == axis else np.full_like(x, others[name]) for name in fit.law.axes})
-    here = fit.predict({name: runs[name] for name in fit.law.axes})
-    y = runs[fit.spec.y]
+    here = fit.predict(at)
     return x, there * y / here if fit.spec.logs else there + y - here
+
+
+def _window(span: tuple[float, float]) -> Floats:
+    """From half a decade below the runs to one above; a fifth of their width on either side of an axis through zero."""
+    low, high = span
+    if low > 0:
+        return np.geomspace(low / 3, high * 10, POINTS)
+    room = 0.2 * (high - low or 1.0)
+    return np.linspace(low - room, high + room, POINTS)

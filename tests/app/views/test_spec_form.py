@@ -102,3 +102,27 @@ def test_stated_errors_and_the_weight_below_the_law(db: Database, open_page: Ope
     assert fitted(at, db).spec.relative_error == pytest.approx(0.1)
     at = open_page("fit", table=table.id, law="chinchilla", refits="0", objective="asymmetric", skew="5")
     assert fitted(at, db).spec.skew == 5
+
+
+def test_a_law_over_a_column_asks_which(db: Database, open_page: Open) -> None:
+    x = [0.01 * 2**i for i in range(8)] * 3
+    rows = "\n".join(f"{v:.4g},{2 + 0.4 * v**0.8 + 0.02 * v**-0.5 + 0.0003 * (i % 5):.6f},{i}" for i, v in enumerate(x))
+    table = tables.add(db, f"share,loss,other\n0,3.1,7\n{rows}".encode(), "sweep.csv")
+    roles = tables.roles(db, table.id)
+    tables.set_roles(db, table.id, roles.model_copy(update={"hyper": ("share", "other")}))
+    at = open_page("fit", table=table.id, law="starvation", axis="share", refits="30", objective="ols-log")
+    assert told(at) == ""
+    assert at.selectbox(key="axis").options == ["share", "other"]
+    at.number_input(key="realised").set_value(0.004).run()
+    made = fitted(at, db)
+    assert (made.spec.axis, made.spec.realised, made.n) == ("share", 0.004, 25)
+    assert "The best share is" in " ".join(str(c.value) for c in open_page("fit", fit=made.hash).markdown)
+    for part in ("Residuals", "Law", "Correlations"):
+        assert told(open_page("fit", fit=made.hash, part=part)) == ""
+
+
+def test_a_law_without_its_column_says_what_it_lacks(db: Database, open_page: Open) -> None:
+    table = tables.add(db, grid(), "grid.csv")
+    at = open_page("fit", table=table.id, law="critical-batch")
+    assert told(at) == ""
+    assert "no column of the role hyperparameter is mapped" in " ".join(str(i.value) for i in at.info)
