@@ -64,6 +64,6 @@ def _row(made: Fit, name: str, value) -> list[float]:  # type: ignore[no-untyped
     return [central, a, b, c, d]
 
 
-def floors(design: Design) -> set[str]:
-    """The names of the floor of a design's law."""
-    return {t.amplitude for t in design.find_law().terms if isinstance(t, Const)}
+def floor_name(design: Design) -> str:
+    """The name of the floor in a design's law."""
+    return next(t.amplitude for t in design.find_law().terms if isinstance(t, Const))

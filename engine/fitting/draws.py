@@ -59,7 +59,8 @@ def _draw(
     seed, first, total = s.spec.seed, which.start, which.stop - which.start
     if method == "profile":
         return likelihood_draws(p, best, seed, first, which.stop)
-    p = redrawn(p, s.spec.prior, normals(seed, which.stop, len(s.spec.prior))).of(which)
+    if s.spec.prior:
+        p = redrawn(p, s.spec.prior, normals(seed, which.stop, len(s.spec.prior))).of(which)
     if method != "residual":
         g = int(member.max()) + 1
         return refits(p, best, lambda i, j: counts(g, seed, first + i, first + j)[:, member], total, progress)

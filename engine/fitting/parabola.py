@@ -186,10 +186,11 @@ def _minima(groups: list[Budget], how: Objective, weight: Floats) -> Minima:
 def _coefficients(b: Budget, how: Objective, weight: Floats) -> Floats:
     """Quadratics (r, 3) by reweighted least squares under ``weight`` (r, n_b); NaN where fewer than 3 sizes remain."""
     basis = b.basis
+    squares = (basis[:, None] * basis).reshape(9, -1)
     w = weight
     c = np.zeros((len(weight), 3))
     for _ in range(REWEIGHTINGS):
-        gram = np.einsum("in,jn,rn->rij", basis, basis, w, optimize=True)
+        gram = (w @ squares.T).reshape(-1, 3, 3)
         new, ok = solve_definite(gram, (w * b.y) @ basis.T)
         new[~ok] = np.nan
         moved = np.nanmax(np.abs(new - c), initial=0.0)

@@ -1,0 +1,49 @@
+"""``python -m benchmarks.coverage``: simulate, fit, count, and write docs/coverage.md. Goes on where it was stopped.
+
+Blocks of 100 tables are kept in build/coverage; all cells grow together, so the page can be written at any time.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
+
+from benchmarks.coverage.designs import DESIGNS, NOISES
+from benchmarks.coverage.page import write
+from benchmarks.coverage.simulate import BLOCK, path, work
+
+METHODS = ("bc", "percentile", "residual", "profile")
+PAGE = Path(__file__).parents[2] / "docs" / "coverage.md"
+
+
+def main() -> None:
+    """Fill the cells that are not there yet, then write the page."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.coverage", description=__doc__)
+    parser.add_argument("--tables", type=int, default=4000, help="tables a cell for the default interval")
+    parser.add_argument("--others", type=int, default=1000, help="tables a cell for each other interval")
+    parser.add_argument("--refits", type=int, default=1000, help="refits of a table")
+    parser.add_argument("--processes", type=int, default=2)
+    given = parser.parse_args()
+    waiting = [job for job in jobs(given.tables, given.others, given.refits) if not path(*job).exists()]
+    with ProcessPoolExecutor(given.processes) as pool:
+        for done, made in enumerate(pool.map(work, waiting), 1):
+            print(f"{done} of {len(waiting)}: {made.stem}", flush=True)
+    PAGE.write_text(write(given.refits, METHODS))
+    print(f"wrote {PAGE}")
+
+
+def jobs(tables: int, others: int, refits: int) -> Iterator[tuple[str, str, str, int, int]]:
+    """Every block, first blocks first."""
+    for block in range(-(-tables // BLOCK)):
+        methods = ("auto", *(METHODS if block < -(-others // BLOCK) else ()))
+        for method in methods:
+            for noise in NOISES:
+                for design in DESIGNS.values():
+                    if method not in ("residual", "profile") or design.law != "isoflop":
+                        yield design.name, noise, method, refits, block
+
+
+if __name__ == "__main__":
+    main()

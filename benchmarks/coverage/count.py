@@ -1,0 +1,82 @@
+"""From the kept blocks to coverages, widths and verdicts."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from benchmarks.coverage.designs import DESIGNS, NOISES, Design
+from benchmarks.coverage.simulate import FOLDER, LEVELS, floor_name, path
+from engine.laws.law import Floats
+
+MARGIN = 0.03
+"""How far a coverage may lie from nominal, after three standard errors."""
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One number of one design under one noise, by one method: at 68 % and 95 %, its coverage over ``tables``.
+
+    ``width`` is the median width of the interval over the width of the same central share of the estimates themselves,
+    which is what an oracle who knows the sampling distribution would give. ``warned`` is the share of the tables whose
+    fit says that the number rests on few runs or an open floor.
+    """
+
+    design: Design
+    noise: str
+    method: str
+    name: str
+    tables: int
+    coverage: tuple[float, float]
+    width: tuple[float, float]
+    one_sided: bool
+
+    def error(self, level: float) -> float:
+        """Three binomial standard errors at ``level``."""
+        return 3 * math.sqrt(level * (1 - level) / self.tables)
+
+    def passes(self) -> bool:
+        """Both coverages within the margin; one-sided, and where the runs are few, too much is no fault."""
+        off = [c - level for c, level in zip(self.coverage, LEVELS, strict=True)]
+        slack = [MARGIN + self.error(level) for level in LEVELS]
+        lenient = self.one_sided or self.design.few
+        return all(x >= -s and (lenient or x <= s) for x, s in zip(off, slack, strict=True))
+
+
+def cells(method: str, refits: int) -> Iterator[Cell]:
+    """The cells of one method, design by design, noise by noise, as far as they were simulated."""
+    for design in DESIGNS.values():
+        for noise in NOISES:
+            numbers = load(design, noise, method, refits)
+            if numbers is not None:
+                for i, (name, (truth, _)) in enumerate(design.quantities().items()):
+                    yield _cell(design, noise, method, name, truth, numbers[:, i])
+
+
+def load(design: Design, noise: str, method: str, refits: int) -> Floats | None:
+    """Value and ends of every quantity over the tables (t, q, 5); None where none was simulated."""
+    blocks = sorted(FOLDER.glob(path(design.name, noise, method, refits, 0).name.replace("-0.npz", "-[0-9]*.npz")))
+    return np.concatenate([np.load(b)["numbers"] for b in blocks]) if blocks else None
+
+
+def codes(design: Design, noise: str, method: str, refits: int) -> list[set[str]]:
+    """The codes of the warnings of every table."""
+    blocks = sorted(FOLDER.glob(path(design.name, noise, method, refits, 0).name.replace("-0.npz", "-[0-9]*.npz")))
+    return [set(str(text).split()) for b in blocks for text in np.load(b)["codes"]]
+
+
+def _cell(design: Design, noise: str, method: str, name: str, truth: float, found: Floats) -> Cell:
+    one_sided = design.floorless and name == floor_name(design)
+    tiny = 1e-9 * abs(truth)
+    coverage, width = [], []
+    for level, low, high in zip(LEVELS, found[:, [1, 3]].T, found[:, [2, 4]].T, strict=True):
+        coverage.append(float(np.mean((low <= truth + tiny) & (truth - tiny <= high))))
+        tail = (1 - level) / 2
+        ends = (0.0, level) if one_sided else (tail, 1 - tail)
+        oracle = float(np.ptp(np.quantile(found[:, 0], ends)))
+        with np.errstate(invalid="ignore"):
+            width.append(float(np.nanmedian(high - low)) / oracle if oracle > 0 else math.nan)
+    return Cell(design, noise, method, name, len(found), (coverage[0], coverage[1]), (width[0], width[1]), one_sided)

@@ -1,0 +1,95 @@
+"""docs/coverage.md from the cells."""
+
+from __future__ import annotations
+
+import math
+import platform
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
+
+from benchmarks.coverage.count import Cell, cells, codes
+from benchmarks.coverage.designs import DESIGNS, NOISES
+
+HEAD = """# Coverage of the intervals
+
+Simulated tables with known truth, each fitted by `huber-log` (delta 1e-3) with {refits} refits; written by
+`python -m benchmarks.coverage`. An entry is the share of tables whose interval holds the truth, in percent, at
+68 % / 95 %, and behind it the median width over that of an oracle, who gives the central 68 % (95 %) of the estimates
+themselves.
+
+A cell passes where both coverages lie within 3 points of nominal after three binomial standard errors. With seven runs
+an interval may cover too much but not too little. A floor that is zero in truth is checked as an upper limit. Cells
+that fail are bold. L is the loss at 10 and 100 times the largest run (on the frontier: its compute); the target is the
+true loss at 10 times.
+
+- Noise: log-normal with the standard deviation of the design; with 2 % of the runs ten times as noisy; and unequal, the
+  smallest run three times as noisy as the largest.
+{designs}
+"""
+TITLES = {
+    "auto": "The default (`auto`)",
+    "bc": "`bc`: runs resampled, percentiles corrected for bias",
+    "percentile": "`percentile`: runs resampled, plain percentiles",
+    "residual": "`residual`: noise drawn from the residuals, Student's correction",
+    "profile": "`profile`: drawn from the likelihood",
+}
+
+
+def write(refits: int, methods: Sequence[str]) -> str:
+    """The page as far as the cells were simulated."""
+    designs = "\n".join(f"- {d.name} (law {d.law}): {d.text}." for d in DESIGNS.values())
+    parts = [HEAD.format(refits=f"{refits:,}", designs=designs)]
+    for method in ("auto", *methods):
+        found = list(cells(method, refits))
+        if found:
+            parts += [f"## {TITLES[method]}", "", _verdict(found, refits), "", *_tables(found)]
+    parts.append(f"{datetime.now(UTC):%Y-%m-%d}, {platform.machine()}, Python {platform.python_version()}")
+    return "\n".join(parts) + "\n"
+
+
+def _verdict(found: list[Cell], refits: int) -> str:
+    failed = [c for c in found if not c.passes()]
+    tables = sorted({c.tables for c in found})
+    shown = f"{tables[0]:,}" if len(tables) == 1 else f"{tables[0]:,} to {tables[-1]:,}"
+    text = f"{shown} tables a cell. {len(found) - len(failed)} of {len(found)} cells pass."
+    if failed:
+        worst = max(failed, key=lambda c: max(0.68 - c.coverage[0], 0.95 - c.coverage[1]))
+        text += (
+            f" The lowest that fails is {worst.name} of {worst.design.name} under {worst.noise} noise, {_entry(worst)}."
+        )
+    if found[0].method == "auto":
+        text += " " + _warned(refits)
+    return text
+
+
+def _warned(refits: int) -> str:
+    """How often a floor is said to be open, by design."""
+    parts = []
+    for d in DESIGNS.values():
+        said = [bool(c & {"floor-zero", "floor-weak"}) for noise in NOISES for c in codes(d, noise, "auto", refits)]
+        if said:
+            parts.append(f"{d.name} {100 * sum(said) / len(said):.1f} %")
+    return f"Tables whose fit says that a floor is not resolved: {', '.join(parts)}."
+
+
+def _tables(found: list[Cell]) -> Iterator[str]:
+    """One table a design: a row for each number, a column for each noise."""
+    for design in DESIGNS.values():
+        own = [c for c in found if c.design is design]
+        if not own:
+            continue
+        yield f"| {design.name} | {' | '.join(NOISES)} |"
+        yield f"| --- |{' --- |' * len(NOISES)}"
+        for name in dict.fromkeys(c.name for c in own):
+            by_noise = {c.noise: c for c in own if c.name == name}
+            row = [_entry(by_noise[noise]) if noise in by_noise else "" for noise in NOISES]
+            limit = " (upper limit)" if any(c.one_sided for c in by_noise.values()) else ""
+            yield f"| {name}{limit} | {' | '.join(row)} |"
+        yield ""
+
+
+def _entry(c: Cell) -> str:
+    """68 / 95 and the widths: ``67.8 / 94.9, 1.02 / 1.05``."""
+    held = f"{100 * c.coverage[0]:.1f} / {100 * c.coverage[1]:.1f}"
+    width = " / ".join("-" if math.isnan(w) else f"{w:.2f}" for w in c.width)
+    return f"{held if c.passes() else f'**{held}**'}, {width}"
