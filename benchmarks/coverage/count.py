@@ -21,8 +21,7 @@ class Cell:
     """One number of one design under one noise, by one method: at 68 % and 95 %, its coverage over ``tables``.
 
     ``width`` is the median width of the interval over the width of the same central share of the estimates themselves,
-    which is what an oracle who knows the sampling distribution would give. ``warned`` is the share of the tables whose
-    fit says that the number rests on few runs or an open floor.
+    which is what an oracle who knows the sampling distribution would give.
     """
 
     design: Design
