@@ -186,6 +186,7 @@ class Curves:
     marks: NDArray[np.str_]
     source: str = ""
     sha256: str = ""
+    snapshot: str = ""
     notes: tuple[str, ...] = ()
 
     def __len__(self) -> int:

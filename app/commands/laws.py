@@ -9,15 +9,15 @@ from typing import Annotated, Any
 import typer
 
 from app.commands.output import say, say_json
-from engine.laws import LAWS, ONE_AXIS, Law
+from engine.laws import CATALOGUE, ONE_AXIS, Law
 
 
 def laws(as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False) -> None:
     """List the laws that can be fitted."""
     if as_json:
-        say_json({"schema": 1, "laws": [_object(law) for law in (*LAWS, *ONE_AXIS)]})
+        say_json({"schema": 1, "laws": [_object(law) for law in CATALOGUE]})
     else:
-        say("\n\n".join(_entry(law) for law in (*LAWS, *ONE_AXIS)))
+        say("\n\n".join(_entry(law) for law in CATALOGUE))
 
 
 def _object(law: Law) -> dict[str, Any]:

@@ -39,7 +39,7 @@ def offered(runs: Runs, y: str) -> tuple[list[Law], list[tuple[Law, str]]]:
     laws: list[Law] = []
     others: list[tuple[Law, str]] = []
     for law in LAWS:
-        needed = (*law.axes, *(("N", "D", "budget") if law.estimator == "parabola" else ()), y)
+        needed = (*law.axes, *law.reads, y)
         missing = [name for name in dict.fromkeys(needed) if name not in runs]
         if missing:
             why = [runs.withheld[name].rstrip(".") for name in missing if name in runs.withheld]

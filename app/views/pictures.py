@@ -69,7 +69,8 @@ def available(fit: Fit) -> list[str]:
     """The views that the law allows."""
     if fit.law.axis:
         return ["Axis"]
-    return [*(["Surface"] if set(fit.law.axes) == {"N", "D"} else []), "Iso-FLOP", "Frontier"]
+    surface = ["Surface"] if set(fit.law.axes) == {"N", "D"} else []
+    return [*surface, *(["Iso-FLOP"] if fit.law.estimator != "envelope" else []), "Frontier"]
 
 
 def _highlight(fit: Fit, bar: DeltaGenerator) -> Plan | None:

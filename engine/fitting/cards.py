@@ -52,6 +52,7 @@ class _Data(_Shape):
     where: str = ""
     group: str = ""
     direction: Literal["min", "max"] = "min"
+    curves: str = ""
 
 
 class _Compute(_Shape):
@@ -164,6 +165,7 @@ def _data_json(data: FitData) -> Json:
         "where": data.where,
         "group": data.group,
         "direction": data.direction,
+        "curves": data.curves,
     }
 
 

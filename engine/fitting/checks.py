@@ -61,7 +61,7 @@ def sample(spec: FitSpec, runs: Runs, known: tuple[str, ...] = ()) -> Sample:
     spec = spec.read_from(runs)
     law = spec.find_law()
     _known(spec, law)
-    needed = tuple(dict.fromkeys((*law.axes, *(("N", "D", "C", "budget") if law.estimator == "parabola" else ()))))
+    needed = tuple(dict.fromkeys((*law.axes, *law.reads)))
     _present(spec, law, runs, needed)
     weight = runs["weight"] if "weight" in runs else np.ones(len(runs))
     _weights(runs, weight)
@@ -203,7 +203,7 @@ def _target(s: Sample) -> None:
     bad = np.flatnonzero(~np.isfinite(y))
     if bad.size:
         raise PlannerError(f"{name} is {y[bad[0]]} in {row(s.runs, int(bad[0]))}: leave the run out or correct it.")
-    if not s.spec.logs:
+    if not s.spec.logs or s.law.estimator == "threshold":
         return
     if s.sign < 0:
         raise PlannerError(

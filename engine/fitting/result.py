@@ -42,6 +42,7 @@ class FitData:
     """What was fitted: source, its SHA-256, roles -> columns, ranges [low, high] by role, snapshot and filter.
 
     ``group`` is the group of runs that the fit describes, where several were fitted together.
+    ``curves`` is the snapshot (or the SHA-256) of the training curves that were read besides; empty without.
     """
 
     source: str
@@ -52,6 +53,7 @@ class FitData:
     where: str = ""
     group: str = ""
     direction: str = "min"
+    curves: str = ""
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,6 +110,7 @@ class Fit:
         """
         if self.data.snapshot or self.data.sha256:
             data = self.data.snapshot or f"{self.data.sha256}|{self.data.where}|{dict(self.data.roles)}"
+            data = data_key(data, self.data.curves)
             return self.spec.hash(f"{data}|{self.data.group}" if self.data.group else data)
         printed = {p.name: float(p.value) for p in self.parameters}
         return self.spec.hash(f"{self.data.source}|{printed}|{self.compute}")
@@ -129,6 +132,11 @@ class Fit:
         from engine.fitting.text import as_html
 
         return as_html(self)
+
+
+def data_key(runs: str, curves: str = "") -> str:
+    """What names the data of a fit in its hash: its runs, and its training curves where it read some."""
+    return f"{runs}|{curves}" if curves else runs
 
 
 def empty_resamples(p: int) -> Floats:

@@ -10,32 +10,62 @@ import numpy as np
 from engine.errors import PlannerError
 from engine.fitting.checks import Sample, sample
 from engine.fitting.diagnostics import diagnose
+from engine.fitting.envelope import envelope
 from engine.fitting.estimate import Estimate, Progress
 from engine.fitting.nonlinear import nonlinear
 from engine.fitting.parabola import parabola
 from engine.fitting.resampling import Resampling
-from engine.fitting.result import Fit, FitData, Interval, Parameter
+from engine.fitting.result import Fit, FitData, FitWarning, Interval, Parameter
+from engine.fitting.shapes import shaped
 from engine.fitting.spec import FitSpec
 from engine.fitting.surface import surface
+from engine.fitting.threshold import threshold
 from engine.laws.law import Floats
 from engine.laws.terms import Const
-from engine.schema import Role, Runs
+from engine.schema import Curves, Role, Runs
 
 Reading = Callable[[float, Floats, float], Interval | None]
 """The interval of a number from its value, its draws (r,) and the level."""
-ESTIMATORS = {"surface": surface, "parabola": parabola, "formula": nonlinear}
+ESTIMATORS = {
+    "surface": surface,
+    "parabola": parabola,
+    "formula": nonlinear,
+    "envelope": envelope,
+    "threshold": threshold,
+}
 
 
-def fit(spec: FitSpec, runs: Runs, *, snapshot: str = "", where: str = "", progress: Progress | None = None) -> Fit:
+def fit(
+    spec: FitSpec,
+    runs: Runs,
+    *,
+    curves: Curves | None = None,
+    snapshot: str = "",
+    where: str = "",
+    progress: Progress | None = None,
+) -> Fit:
     """Fit the law of ``spec`` to ``runs``; the same two give the same digits.
 
-    ``snapshot`` and ``where`` name the data in the result, ``progress`` hears the share of resamples that are done.
-    Raises PlannerError where the runs cannot support the law; softer problems travel as ``Fit.warnings``.
+    ``curves`` are the training curves of the runs, for the laws that read them. ``snapshot`` and ``where`` name the
+    data in the result, ``progress`` hears the share of resamples that are done. Raises PlannerError where the runs
+    cannot support the law; softer problems travel as ``Fit.warnings``.
     """
     if spec.share:
         raise PlannerError("Parameters are shared over groups: ask for the fits of all groups together.")
-    s = sample(spec, runs)
-    return finished(s.spec, s, ESTIMATORS[s.law.estimator](s, progress), snapshot, where)
+    shape = shaped(spec, runs, curves)
+    s = sample(spec, shape)
+    made = finished(s.spec, s, ESTIMATORS[s.law.estimator](s, progress), snapshot, where)
+    return made if curves is None else _with_curves(made, shape, curves)
+
+
+def _with_curves(made: Fit, shape: Runs, curves: Curves) -> Fit:
+    """The fit with what its training curves were and what became of them."""
+    return replace(
+        made,
+        n=len(np.unique(shape.labels["run"])),
+        data=replace(made.data, curves=curves.snapshot or curves.sha256),
+        warnings=(*(FitWarning("curves", note) for note in shape.notes), *made.warnings),
+    )
 
 
 def finished(spec: FitSpec, s: Sample, found: Estimate, snapshot: str, where: str, group: str = "") -> Fit:

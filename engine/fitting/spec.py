@@ -27,9 +27,11 @@ class FitSpec(BaseModel):
     ``columns`` are the names in it that are columns of the runs besides N, D, C, U and epochs, and ``turned`` says that
     more of ``y`` is better: ``read_from`` sets both.
     ``relative_error`` is the error of y over y, a number or the column that holds it for each run: runs weigh by the
-    inverse square of their error. ``fixed`` holds parameters at given values, ``prior`` gives them a Gaussian
-    (mean, sd) each, ``share`` makes them the same in all groups of runs (``fit_groups``). ``bootstrap`` is the number
-    of refits (0: none), drawn from ``seed`` as ``interval`` says (engine/fitting/resampling.py).
+    inverse square of their error. ``smoothing`` (0: none) is the weight of the past in the running mean of a training
+    curve, ``target`` the value of ``y`` to which updates are counted (None: the hardest that every run reaches).
+    ``fixed`` holds parameters at given values, ``prior`` gives them a Gaussian (mean, sd) each, ``share`` makes them
+    the same in all groups of runs (``fit_groups``). ``bootstrap`` is the number of refits (0: none), drawn from
+    ``seed`` as ``interval`` says (engine/fitting/resampling.py).
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -48,6 +50,8 @@ class FitSpec(BaseModel):
     prior: dict[str, tuple[float, float]] = Field(default_factory=dict)
     share: tuple[str, ...] = ()
     relative_error: float | str | None = None
+    smoothing: float = Field(default=0.6, ge=0, lt=1)
+    target: float | None = Field(default=None, allow_inf_nan=False)
     bootstrap: int = Field(default=1000, ge=0, le=20_000)
     interval: IntervalName = "auto"
     seed: int = Field(default=0, ge=0, le=2**63 - 1)

@@ -110,7 +110,7 @@ def heading(fit: Fit) -> str:
     if fit.objective is None:
         return f"{fit.law.title}: published, {fit.data.source}"
     tuned = {"huber-log": f" (delta {spec.delta:g})", "asymmetric": f" (skew {spec.skew:g})"}.get(spec.objective, "")
-    how = spec.objective + tuned
+    how = spec.objective + tuned if fit.law.estimator != "threshold" else "penalised logistic regression"
     line = f"{fit.law.title}: {fit.n} runs of {fit.data.source or 'a table'}, {how}, objective {fit.objective:.7g}"
     return line + (f", chi2/dof = {fit.chi2[0]:.4g}/{fit.chi2[1]}" if fit.chi2 else "")
 

@@ -3,6 +3,7 @@
 from engine.errors import PlannerError
 from engine.laws.chinchilla import CHINCHILLA
 from engine.laws.critical_batch import critical_batch
+from engine.laws.envelope import ENVELOPE
 from engine.laws.isoflop import ISOFLOP
 from engine.laws.law import Derived, Law, Param, Point
 from engine.laws.log_parabola import log_parabola
@@ -10,6 +11,7 @@ from engine.laws.metric_map import metric_map
 from engine.laws.power import power_law
 from engine.laws.repetition import repetition
 from engine.laws.starvation import starvation
+from engine.laws.threshold import THRESHOLD
 from engine.laws.typed import typed_law
 
 LAWS: tuple[Law, ...] = (
@@ -18,6 +20,7 @@ LAWS: tuple[Law, ...] = (
     power_law("D"),
     power_law("C"),
     ISOFLOP,
+    ENVELOPE,
 )
 """The laws that N, D, C and the budget decide."""
 ONE_AXIS: tuple[Law, ...] = (
@@ -28,15 +31,18 @@ ONE_AXIS: tuple[Law, ...] = (
     metric_map("loss"),
 )
 """The laws over a column that the user names, each over a stand-in."""
+OF_CELLS: tuple[Law, ...] = (THRESHOLD,)
+"""The laws that describe kinds of runs and no loss."""
+CATALOGUE = (*LAWS, *ONE_AXIS, *OF_CELLS)
 
-__all__ = ["LAWS", "ONE_AXIS", "Derived", "Law", "Param", "Point", "get_law", "typed_law"]
+__all__ = ["CATALOGUE", "LAWS", "OF_CELLS", "ONE_AXIS", "Derived", "Law", "Param", "Point", "get_law", "typed_law"]
 
 
 def get_law(name: str, axis: str | None = None) -> Law:
     """The law called ``name``; a one-axis law needs the column ``axis``. Raises PlannerError for an unknown one."""
-    named = [law for law in (*LAWS, *ONE_AXIS) if law.name == name]
+    named = [law for law in CATALOGUE if law.name == name]
     if not named:
-        known = ", ".join(dict.fromkeys((*(law.name for law in (*LAWS, *ONE_AXIS)), "formula")))
+        known = ", ".join(dict.fromkeys((*(law.name for law in CATALOGUE), "formula")))
         raise PlannerError(f"Law {name!r} is unknown: use one of {known}.")
     law = named[0]
     if law.along is None:

@@ -62,14 +62,16 @@ class Law:
     """A scaling law.
 
     ``estimator`` says how its parameters are found: "surface" fits the terms to every run, "formula" an expression to
-    every run, "parabola" fits a parabola in log N per budget and joins the minima. ``frontier(values, C, rule)`` is the
-    least loss at C FLOPs, ``least_compute(values, loss, rule)`` the least C that reaches a loss (inf below the floor);
-    None where the law has no such closed form.
+    every run, "parabola" fits a parabola in log N per budget and joins the minima, "envelope" joins the best points of
+    training curves, "threshold" parts two kinds of cells. ``frontier(values, C, rule)`` is the least loss at C FLOPs,
+    ``least_compute(values, loss, rule)`` the least C that reaches a loss (inf below the floor); None where the law has
+    no such closed form.
 
     A law on one axis names it in ``axis``. Where that may be any column, ``over`` names the roles that such a column
     has, ``along(column)`` is the same law over it, and the catalogue holds the law over a stand-in. ``inverse(values,
     y)`` is the place on the axis where the law is y, ``optimum(values)`` where it is least: 0 or inf where it falls
-    to that end, NaN where it has none. A law that is not ``oriented`` describes y itself and not sign * y.
+    to that end, NaN where it has none. A law that is not ``oriented`` describes y itself and not sign * y. ``reads``
+    are columns that the estimator needs besides those of the terms.
     """
 
     name: str
@@ -79,7 +81,8 @@ class Law:
     params: tuple[Param, ...]
     reference: str
     needs: str
-    estimator: Literal["surface", "parabola", "formula"] = "surface"
+    estimator: Literal["surface", "parabola", "formula", "envelope", "threshold"] = "surface"
+    reads: tuple[str, ...] = ()
     frontier: Callable[[Values, Floats, ComputeRule], Point] | None = None
     least_compute: Callable[[Values, Floats, ComputeRule], Point] | None = None
     axis: str | None = None

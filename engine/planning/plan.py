@@ -122,7 +122,7 @@ def warnings(fit: Fit, quantities: Mapping[str, Quantity], lost: int = 0) -> tup
 
 def apart(fit: Fit, best: Point, rule: ComputeRule) -> tuple[FitWarning, ...]:
     """A warning where power laws that were fitted one by one give an N* and a D* that do not cost the budget."""
-    if fit.law.estimator != "parabola":
+    if fit.law.every_run:
         return ()
     with np.errstate(all="ignore"):
         share = float(rule.flops_anywhere(best.N, best.D) / best.C)

@@ -89,7 +89,8 @@ def rebuild(db: Database, hash: str) -> str:
     if of.group:
         again = fitting.fit_groups(saved.spec, runs, snapshot=of.snapshot, where=of.where).fits[of.group]
     else:
-        again = fitting.fit(saved.spec, runs, snapshot=of.snapshot, where=of.where)
+        curves = snapshots.curves(db, snapshots.get(db, of.curves), runs) if of.curves else None
+        again = fitting.fit(saved.spec, runs, curves=curves, snapshot=of.snapshot, where=of.where)
     same = saved.resamples.shape == again.resamples.shape and np.array_equal(saved.resamples, again.resamples)
     made = f"Made again from its specification and {len(runs):,} runs"
     if same and np.array_equal(saved.theta, again.theta):

@@ -115,7 +115,8 @@ def curves(db: Database, snapshot: Snapshot, runs: Runs) -> Curves:
     with db.read() as cursor:
         cells, labels = _cells(cursor, snapshot.table_id, known, snapshot.roles, snapshot.ids, written=np.inf)
     kept = {name: x for name, x in cells.items() if name not in formula_columns(snapshot.roles)}
-    return training.build(kept, labels, snapshot.roles, runs, info.name, info.sha256)
+    built = training.build(kept, labels, snapshot.roles, runs, info.name, info.sha256)
+    return replace(built, snapshot=snapshot.hash)
 
 
 def compress(ids: Ints) -> Ints:

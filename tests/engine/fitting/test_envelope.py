@@ -1,0 +1,114 @@
+"""The lower envelope: published exponents, known frontiers, and what must not matter."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from engine.errors import PlannerError
+from engine.fitting import FitSpec, fit
+from engine.fitting.envelope import on_envelope
+from engine.schema import Roles, Runs
+from engine.store.files import read_runs
+from tests.engine.fitting.training import NOBODY, SURFACE, named, surface_curves
+
+SPEC = FitSpec(law="envelope", bootstrap=0, smoothing=0)
+A_TRUE = SURFACE["beta"] / (SURFACE["alpha"] + SURFACE["beta"])
+
+
+def test_the_published_exponents_of_the_teacher_student_sweep(shared: Path) -> None:
+    """README of the runs: envelope a_N = 0.415, a_D = 0.569 with seeds averaged; the true floor is 0.01."""
+    file = shared / "runs" / "teacher_student_sweep.csv"
+    found = fit(SPEC, read_runs(file, {"loss": "val_loss"}, repeats_mean=True))
+    assert round(float(found.values["a"]), 3) == 0.415
+    assert round(float(found.values["b"]), 3) == 0.569
+    assert found.values["E"] == pytest.approx(0.01, rel=0.15)
+
+
+def cells(unit: float = 1.0, noise: float = 0.0, seed: int = 0) -> Runs:
+    """Cells on the frontier N = 0.1 C^0.5, L = 1.5 + (1e17 / C)^0.3, and worse ones at the same compute."""
+    rng = np.random.default_rng(seed)
+    C = np.repeat(np.geomspace(1e17, 1e22, 24), 3)
+    off = np.tile([1.0, 0.3, 3.0], 24)
+    N = 0.1 * C**0.5 * off * np.exp(noise * rng.normal(size=len(C)))
+    loss = 1.5 + (1e17 / C) ** 0.3 + np.where(off == 1, 0.0, 0.5)
+    return Runs(np.arange(len(C)), {"N": N / unit, "D": C / (6 * N) / unit, "C": C, "loss": loss}, Roles(), {})
+
+
+def test_a_known_frontier_comes_back_to_a_millionth() -> None:
+    found = fit(SPEC, cells()).values
+    for name, truth in {"k": 0.1, "a": 0.5, "k_D": 1 / 0.6, "b": 0.5, "E": 1.5, "C_L": 1e17, "gamma": 0.3}.items():
+        assert found[name] == pytest.approx(truth, rel=1e-6), name
+
+
+def test_a_noisy_frontier_comes_back_within_four_standard_errors() -> None:
+    found = fit(SPEC.model_copy(update={"bootstrap": 200}), cells(noise=0.2))
+    for p in found.parameters[:4]:
+        truth = {"k": 0.1, "a": 0.5, "k_D": 1 / 0.6, "b": 0.5}[p.name]
+        assert p.se is not None
+        assert abs(p.value - truth) < 4 * p.se, p
+
+
+def test_curves_of_a_surface_give_its_frontier() -> None:
+    found = fit(SPEC, NOBODY, curves=surface_curves(24, 60))
+    assert found.values["a"] == pytest.approx(A_TRUE, abs=0.003)
+    assert found.values["b"] == pytest.approx(1 - A_TRUE, abs=0.003)
+    assert found.n == 24
+    assert any(w.code == "envelope-ends" for w in found.warnings)
+
+
+def test_noisy_curves_give_the_frontier_within_four_standard_errors() -> None:
+    found = fit(SPEC.model_copy(update={"bootstrap": 100}), NOBODY, curves=surface_curves(16, 40, noise=0.002))
+    a = found.parameters[1]
+    assert a.se is not None
+    assert abs(a.value - A_TRUE) < 4 * a.se
+
+
+def test_resamples_draw_whole_curves_and_depend_on_the_seed_alone() -> None:
+    curves = surface_curves(12, 30)
+    spec = SPEC.model_copy(update={"bootstrap": 40})
+    one, other = fit(spec, NOBODY, curves=curves), fit(spec, NOBODY, curves=curves)
+    assert np.array_equal(one.resamples, other.resamples)
+    assert np.std(one.resamples[:, 1]) > 0.003
+
+
+@settings(max_examples=8)
+@given(st.integers(0, 1000), st.floats(1e-3, 1e3))
+def test_neither_the_order_of_rows_nor_the_unit_matters(seed: int, unit: float) -> None:
+    base, scaled = fit(SPEC, cells(noise=0.2)), cells(unit=unit, noise=0.2)
+    mixed = fit(SPEC, scaled.take(np.random.default_rng(seed).permutation(len(scaled))))
+    for name in ("a", "b", "E", "gamma", "C_L"):
+        assert mixed.values[name] == pytest.approx(float(base.values[name]), rel=1e-6)
+    assert mixed.values["k"] == pytest.approx(float(base.values["k"]) / unit, rel=1e-6)
+
+
+def test_the_direction_of_a_metric_does_not_matter() -> None:
+    spec = SPEC.model_copy(update={"objective": "ols", "y": "score"})
+    curves = surface_curves(12, 30)
+    points = {**curves.values, "score": curves["loss"]}
+    down = fit(spec, NOBODY, curves=named(points, curves.of, "score", "min"))
+    up = fit(spec, NOBODY, curves=named({**points, "score": -curves["loss"]}, curves.of, "score", "max"))
+    assert up.values["a"] == pytest.approx(float(down.values["a"]), rel=1e-12)
+
+
+def test_the_envelope_is_the_record_of_least_loss() -> None:
+    y = np.array([3.0, 4.0, 2.0, 2.0, 1.0])
+    present = np.array([[1, 1, 1, 1, 1], [0, 1, 0, 1, 1]], bool)
+    assert on_envelope(y, present).tolist() == [[True, False, True, False, True], [False, True, False, True, True]]
+
+
+def test_what_makes_no_envelope_is_said() -> None:
+    one_size = surface_curves(1, 30)
+    with pytest.raises(PlannerError, match="of 1 model size: it needs 3 and two sizes"):
+        fit(SPEC, NOBODY, curves=one_size)
+    with pytest.raises(PlannerError, match="has two points with compute above zero"):
+        fit(SPEC, NOBODY, curves=surface_curves(5, 1))
+    with pytest.raises(PlannerError, match="Law chinchilla reads one row a run and no training curves"):
+        fit(FitSpec(bootstrap=0), NOBODY, curves=one_size)
+    with pytest.raises(PlannerError, match="The curves have no column for recall: they hold loss"):
+        fit(SPEC.model_copy(update={"y": "recall"}), NOBODY, curves=replace(one_size, values=dict(one_size.values)))

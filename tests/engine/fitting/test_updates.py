@@ -1,0 +1,127 @@
+"""Critical batch size from training curves: smoothing, updates to a target, and the law through them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from engine.errors import PlannerError
+from engine.fitting import FitSpec, derived, fit
+from engine.fitting.shapes import shaped
+from engine.fitting.training import measured, smoothed, steady
+from engine.schema import Curves
+from tests.engine.fitting.training import NOBODY, named
+
+S_MIN, B_CRIT = 1200.0, 550.0
+BATCHES = np.array([64.0, 128, 256, 512, 1024, 2048])
+SPEC = FitSpec(law="critical-batch", axis="B", objective="ols", bootstrap=0, smoothing=0, target=3.0)
+
+
+def curves(noise: float = 0.0, seed: int = 0, unit: float = 1.0, points: int = 120) -> Curves:
+    """Losses that fall from 6 in a straight line and reach 3 at S = S_min (1 + B_crit / B) updates."""
+    rng = np.random.default_rng(seed)
+    of = np.repeat(np.arange(len(BATCHES)), points)
+    step = np.tile(np.linspace(0, 20_000, points), len(BATCHES))
+    S = S_MIN * (1 + B_CRIT / BATCHES[of])
+    loss = 6 - 3 * step / S + noise * rng.normal(size=len(of))
+    return named({"B": BATCHES[of] * unit, "step": step, "loss": loss}, of)
+
+
+def critical(found: object) -> float:
+    return next(p.value for p in derived(found) if p.name == "B_crit")  # type: ignore[arg-type]
+
+
+def test_known_updates_come_back_to_a_millionth() -> None:
+    found = fit(SPEC, NOBODY, curves=curves())
+    assert found.values["S_min"] == pytest.approx(S_MIN, rel=1e-6)
+    assert critical(found) == pytest.approx(B_CRIT, rel=1e-6)
+    assert "Updates until the smoothed loss is 3." in [w.text for w in found.warnings]
+
+
+def test_noisy_curves_give_the_plateau_within_four_standard_errors() -> None:
+    spec = SPEC.model_copy(update={"bootstrap": 200, "smoothing": 0.6})
+    found = fit(spec, NOBODY, curves=curves(noise=0.05, points=4000))
+    plateau = found.parameters[0]
+    assert plateau.se is not None
+    assert abs(plateau.value - S_MIN) < 4 * plateau.se
+    assert critical(found) == pytest.approx(B_CRIT, rel=0.1)
+
+
+def test_table_3_follows_from_curves_that_reach_the_target_where_it_says() -> None:
+    """Behavioural, Table 3, val_loss: S(B) = 7700 ... 1550 gives B_crit = 574."""
+    S = np.array([7700.0, 3250, 1950, 1450, 1300, 1550])
+    of = np.repeat(np.arange(6), 3)
+    step = np.concatenate([[s - 50, s, s + 50] for s in S])
+    loss = np.tile([3.9, 3.86, 3.8], 6)
+    spec = SPEC.model_copy(update={"target": 3.86})
+    found = fit(spec, NOBODY, curves=named({"B": BATCHES[of], "step": step, "loss": loss}, of))
+    assert critical(found) == pytest.approx(574, abs=0.5)
+
+
+def test_without_a_target_it_is_the_hardest_that_every_run_reaches() -> None:
+    given_curves = curves()
+    rows = shaped(SPEC.model_copy(update={"target": None}), NOBODY, given_curves)
+    hardest = 6 - 3 * 20_000 / (S_MIN * (1 + B_CRIT / 64))
+    assert rows["loss"][0] == pytest.approx(20_000)
+    assert f"Updates until the smoothed loss is {hardest:.4g}." in rows.notes
+
+
+def test_runs_that_miss_the_target_are_left_out_and_counted() -> None:
+    rows = shaped(SPEC.model_copy(update={"target": -20.0}), NOBODY, curves())
+    assert len(rows) == 2
+    assert "4 curves that never got there are left out." in rows.notes
+    with pytest.raises(PlannerError, match="No run reaches loss = -60: the best smoothed value is"):
+        shaped(SPEC.model_copy(update={"target": -60.0}), NOBODY, curves())
+
+
+@settings(max_examples=8)
+@given(st.integers(0, 1000), st.floats(1e-3, 1e3))
+def test_neither_the_order_of_curves_nor_the_unit_of_the_batch_matters(seed: int, unit: float) -> None:
+    base = curves(noise=0.02, unit=unit)
+    order = np.random.default_rng(seed).permutation(len(base))
+    points = np.concatenate([np.flatnonzero(base.of == i) for i in order])
+    mixed = named({name: x[points] for name, x in base.values.items()}, np.repeat(np.arange(6), 120))
+    one, other = fit(SPEC, NOBODY, curves=curves(noise=0.02)), fit(SPEC, NOBODY, curves=mixed)
+    assert other.values["S_min"] == pytest.approx(float(one.values["S_min"]), rel=1e-9)
+    assert critical(other) == pytest.approx(critical(one) * unit, rel=1e-9)
+
+
+def test_the_direction_of_the_metric_does_not_matter() -> None:
+    down = curves(noise=0.02)
+    up = named({**down.values, "recall": -down["loss"]}, down.of, "recall", "max")
+    spec = SPEC.model_copy(update={"y": "recall", "target": -3.0})
+    assert fit(spec, NOBODY, curves=up).theta.tolist() == fit(SPEC, NOBODY, curves=down).theta.tolist()
+
+
+def test_smoothing_is_that_of_pandas() -> None:
+    x = np.random.default_rng(0).normal(size=30)
+    ours = smoothed(x, np.array([0, 12, 30]), 0.7)
+    for part in (slice(0, 12), slice(12, 30)):
+        assert ours[part] == pytest.approx(pd.Series(x[part]).ewm(alpha=0.3).mean().to_numpy())
+
+
+def test_curves_that_diverged_are_left_out_and_counted() -> None:
+    values = curves().values
+    of = curves().of
+    loss = values["loss"].copy()
+    loss[of == 0] = np.inf
+    loss[of == 1] += np.where(np.arange(120) > 110, 500.0, 0.0)
+    loss[of == 2] = np.nan
+    bad = replace(named({**values, "loss": loss}, of), marks=np.array(["", "", "", "with zero weight", "", ""]))
+    kept = steady(measured(bad, "loss"), "loss")
+    assert kept.names.tolist() == ["r4", "r5"]
+    assert kept.notes == (
+        "1 curve that diverged (NaN or infinity) is left out.",
+        "1 curve without loss is left out.",
+        "1 curve that diverged (ended far above its minimum) is left out.",
+    )
+
+
+def test_a_batch_size_that_is_not_known_is_said() -> None:
+    with pytest.raises(PlannerError, match="Law critical-batch needs batch, which is not known along the curves"):
+        fit(SPEC.model_copy(update={"axis": "batch"}), NOBODY, curves=curves())
