@@ -127,6 +127,11 @@ def _rank(g: Grid, c: Floats, weight: Floats) -> Floats:
             y, w = p.target(at, rows), weight[at, rows]
             with np.errstate(all="ignore"):
                 for cell, row in enumerate(g.row):
-                    rho = p.objective.loss.value(p.residual(c[at, cell] @ phi[row], y))
+                    rho = p.objective.loss.value(_nearly(p, c[at, cell] @ phi[row], y))
                     value[at, cell] += np.einsum("rn,rn->r", w, rho)
     return np.where(np.isnan(value), np.inf, value)
+
+
+def _nearly(p: Problem, f: Floats, y: Floats) -> Floats:
+    """The residual, a log as 2 (f - y) / (f + y): right to 2 % up to a factor of 1.6, which is enough for a rank."""
+    return np.where(f > 0, 2 * (f - y) / (f + y), np.inf) if p.objective.log else f - y

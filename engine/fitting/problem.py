@@ -159,7 +159,7 @@ def _exponent(law: Law, term: Curve, fixed: Mapping[str, float], spread: float, 
     return max(low * spread, -RATE_LIMIT), min(own.high * spread, RATE_LIMIT)
 
 
-def blocks(total: int, size: int) -> Iterator[slice]:
-    """Slices of at most ``size`` that cover ``total``."""
-    for start in range(0, total, max(size, 1)):
+def blocks(total: int, size: int, first: int = 0) -> Iterator[slice]:
+    """Slices of at most ``size`` that cover ``total`` from ``first`` on."""
+    for start in range(first, total, max(size, 1)):
         yield slice(start, min(start + max(size, 1), total))

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.fitting.kernels.algebra import nonnegative
-from engine.fitting.kernels.elementary import exp, log
+from engine.fitting.kernels.elementary import exp
 from engine.fitting.kernels.jit import inner, kernel
 from engine.fitting.kernels.newton import LANES
 
@@ -71,26 +71,26 @@ def moments(phi: Floats, at: Floats, n: int, logs: bool, first: Ints, second: In
 @inner
 def rank(c: Floats, phi: Floats, row: Ints, at: Floats, n: int, logs: bool, delta: float, skew: float) -> float:
     """The objective of a cell with amplitudes ``c`` (k), up to its scale."""
-    w, y, f = at[0, :n], at[1, :n], at[-1, :n]
+    k, last = len(c), len(at) - 1
+    a, c0 = row[0], c[0]
     for i in range(n):
-        f[i] = 0.0
-    for j in range(len(c)):
-        own, amplitude = phi[row[j], :n], c[j]
+        at[last, i] = c0 * phi[a, i]
+    for j in range(1, k - 1, 2):
+        a, b, c0, c1 = row[j], row[j + 1], c[j], c[j + 1]
         for i in range(n):
-            f[i] += amplitude * own[i]
+            at[last, i] += c0 * phi[a, i] + c1 * phi[b, i]
+    if k % 2 == 0:
+        a, c0 = row[k - 1], c[k - 1]
+        for i in range(n):
+            at[last, i] += c0 * phi[a, i]
     total, bad = 0.0, 0.0
-    if logs:
-        for i in range(n):
-            bad += 0.0 if f[i] > 1e-300 else 1.0
-            f[i] = log(f[i] / y[i])
-    else:
-        for i in range(n):
-            f[i] -= y[i]
     for i in range(n):
-        size = abs(f[i])
+        f, y = at[last, i], at[1, i]
+        r = 2.0 * (f - y) / (f + y) if logs else f - y
+        bad += 1.0 if logs and not f > 0.0 else 0.0
+        size = abs(r)
         least = size if size < delta else delta
-        side = skew if f[i] > 0.0 else 1.0
-        total += w[i] * side * least * (size - 0.5 * least)
+        total += at[0, i] * (skew if r > 0.0 else 1.0) * least * (size - 0.5 * least)
     return total if bad == 0.0 else np.inf
 
 

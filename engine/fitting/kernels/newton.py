@@ -43,6 +43,25 @@ def gather(weight: Floats, shapes: Floats, z: Floats, y: Floats, plain: Ints, ba
     return full
 
 
+# What ``rows`` holds of every drawn run; rows are indexed in place, since a view of one costs as much as a short sum.
+F, R, SLOPE, CURVE, IRLS, PER = range(6)
+WEIGHT, Y, Z = range(3)  # what ``at`` holds; z goes on to its end
+
+
+@inner
+def combine(f: Floats, c: Floats, basis: Floats, k: int, n: int) -> None:
+    """Predictions: the amplitudes ``c[:k]`` times the terms, two at once."""
+    if k % 2:
+        for i in range(n):
+            f[F, i] = c[0] * basis[0, i]
+    else:
+        for i in range(n):
+            f[F, i] = c[0] * basis[0, i] + c[1] * basis[1, i]
+    for j in range(2 - k % 2, k, 2):
+        for i in range(n):
+            f[F, i] += c[j] * basis[j, i] + c[j + 1] * basis[j + 1, i]
+
+
 @inner
 def objective(
     theta: Floats,
@@ -59,39 +78,62 @@ def objective(
     """The objective at ``theta``; leaves the terms in ``basis``, predictions and residuals in ``rows``."""
     m = len(powers)
     k = len(theta) - m
-    f, r, w, y = rows[0, :n], rows[1, :n], at[0, :n], at[1, :n]
     for j in range(m):
-        phi, z, e = basis[powers[j], :n], at[2 + j, :n], -theta[k + j]
+        a, e = powers[j], -theta[k + j]
         for i in range(n):
-            phi[i] = exp(e * z[i])
-    for i in range(n):
-        f[i] = 0.0
-    for j in range(k):
-        phi, c = basis[j, :n], theta[j]
-        for i in range(n):
-            f[i] += c * phi[i]
+            basis[a, i] = exp(e * at[Z + j, i])
+    combine(rows, theta, basis, k, n)
     total, bad = 0.0, 0.0
     if logs:
         for i in range(n):
-            bad += 0.0 if f[i] > 1e-300 else 1.0
-            r[i] = log(f[i] / y[i])
+            bad += 0.0 if rows[F, i] > 1e-300 else 1.0
+            rows[R, i] = log(rows[F, i] / at[Y, i])
     else:
         for i in range(n):
-            r[i] = f[i] - y[i]
+            rows[R, i] = rows[F, i] - at[Y, i]
     for i in range(n):
-        size = abs(r[i])
+        r = rows[R, i]
+        size = abs(r)
         least = size if size < delta else delta
-        side = skew if r[i] > 0.0 else 1.0
-        total += w[i] * side * least * (size - 0.5 * least)
+        side = skew if r > 0.0 else 1.0
+        total += at[WEIGHT, i] * side * least * (size - 0.5 * least)
     return scale * total if bad == 0.0 else np.inf
 
 
 @inner
-def products(one: Floats, other: Floats, z: Floats, n: int) -> float:
-    """The sum of a product of three."""
-    total = 0.0
+def sums(basis: Floats, a: int, rows: Floats, n: int, h: Floats, g: Floats) -> float:
+    """Row ``a`` of both matrices up to the diagonal, and its gradient: three columns at once share what they load."""
+    total, b = 0.0, 0
     for i in range(n):
-        total += one[i] * other[i] * z[i]
+        total += rows[SLOPE, i] * basis[a, i]
+    while b + 2 <= a:
+        h0, h1, h2, g0, g1, g2 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+        for i in range(n):
+            u, v = rows[CURVE, i] * basis[a, i], rows[IRLS, i] * basis[a, i]
+            h0 += u * basis[b, i]
+            h1 += u * basis[b + 1, i]
+            h2 += u * basis[b + 2, i]
+            g0 += v * basis[b, i]
+            g1 += v * basis[b + 1, i]
+            g2 += v * basis[b + 2, i]
+        h[a, b], h[a, b + 1], h[a, b + 2] = h0, h1, h2
+        g[a, b], g[a, b + 1], g[a, b + 2] = g0, g1, g2
+        b += 3
+    if b + 1 == a:
+        h0, h1, g0, g1 = 0.0, 0.0, 0.0, 0.0
+        for i in range(n):
+            u, v = rows[CURVE, i] * basis[a, i], rows[IRLS, i] * basis[a, i]
+            h0 += u * basis[b, i]
+            h1 += u * basis[a, i]
+            g0 += v * basis[b, i]
+            g1 += v * basis[a, i]
+        h[a, b], h[a, a], g[a, b], g[a, a] = h0, h1, g0, g1
+    elif b == a:
+        h0, g0 = 0.0, 0.0
+        for i in range(n):
+            h0 += rows[CURVE, i] * basis[a, i] * basis[a, i]
+            g0 += rows[IRLS, i] * basis[a, i] * basis[a, i]
+        h[a, a], g[a, a] = h0, g0
     return total
 
 
@@ -117,63 +159,38 @@ def derivatives(
     """
     m, q = len(powers), len(theta)
     k = q - m
-    f, r, w = rows[0, :n], rows[1, :n], at[0, :n]
-    slope, curve, irls, u, v = rows[2, :n], rows[3, :n], rows[4, :n], rows[5, :n], rows[6, :n]
     for i in range(n):
-        size = abs(r[i])
-        side = w[i] * scale * (skew if r[i] > 0.0 else 1.0)
-        inside = size <= delta
-        slope[i] = side * (r[i] if inside else (delta if r[i] > 0.0 else -delta))
-        curve[i] = side if inside else 0.0
-        irls[i] = side if inside else side * delta / size
-    if logs:
-        for i in range(n):
-            per = 1.0 / f[i]
-            curve[i] = (curve[i] - slope[i]) * per * per
-            irls[i] *= per * per
-            slope[i] *= per
+        rows[PER, i] = 1.0 / rows[F, i] if logs else 1.0
+    for i in range(n):
+        r, per = rows[R, i], rows[PER, i]
+        size = abs(r)
+        side = at[WEIGHT, i] * scale * (skew if r > 0.0 else 1.0) * per
+        pull = side * (size if size <= delta else delta)
+        slope = pull if r > 0.0 else -pull
+        rows[SLOPE, i] = slope
+        rows[CURVE, i] = ((side if size <= delta else 0.0) - (slope if logs else 0.0)) * per
+    for i in range(n):  # a loop of its own: with more arrays in one the compiler gives up on vector registers
+        size, per = abs(rows[R, i]), rows[PER, i]
+        side = at[WEIGHT, i] * scale * (skew if rows[R, i] > 0.0 else 1.0)
+        rows[IRLS, i] = per * per * side * (1.0 if size <= delta else delta / size)
     for j in range(m):
-        phi, z, own = basis[powers[j], :n], at[2 + j, :n], basis[k + j, :n]
         for i in range(n):
-            own[i] = phi[i] * z[i]
+            basis[k + j, i] = basis[powers[j], i] * at[Z + j, i]
     for a in range(q):
-        own = basis[a, :n]
-        g = 0.0
-        for i in range(n):
-            g += slope[i] * own[i]
-            u[i] = curve[i] * own[i]
-            v[i] = irls[i] * own[i]
-        gradient[a] = g
-        b = 0
-        while b + 1 <= a:  # two columns at once: the loads of u and v are shared
-            one, other = basis[b, :n], basis[b + 1, :n]
-            h0, h1, g0, g1 = 0.0, 0.0, 0.0, 0.0
-            for i in range(n):
-                h0 += u[i] * one[i]
-                h1 += u[i] * other[i]
-                g0 += v[i] * one[i]
-                g1 += v[i] * other[i]
-            hessian[a, b], hessian[a, b + 1] = h0, h1
-            gauss[a, b], gauss[a, b + 1] = g0, g1
-            b += 2
-        if b == a:
-            h0, g0 = 0.0, 0.0
-            for i in range(n):
-                h0 += u[i] * own[i]
-                g0 += v[i] * own[i]
-            hessian[a, b], gauss[a, b] = h0, g0
+        gradient[a] = sums(basis, a, rows, n, hessian, gauss)
     # from the basis to theta: d/de = -c z exp(-e z), the mixed second derivative -z exp(-e z)
     for j in range(m):
-        a, c = k + j, -theta[powers[j]]
+        a, c, bend = k + j, -theta[powers[j]], 0.0
+        for i in range(n):
+            bend += rows[SLOPE, i] * basis[a, i] * at[Z + j, i]
         for b in range(a):
             hessian[a, b] *= c
             gauss[a, b] *= c
         for b in range(a, q):
             hessian[b, a] *= c
             gauss[b, a] *= c
-        hessian[a, a] *= c
+        hessian[a, a] = hessian[a, a] * c - c * bend
         gauss[a, a] *= c
-        hessian[a, a] -= c * products(slope, basis[a, :n], at[2 + j, :n], n)
         hessian[a, powers[j]] -= gradient[a]
         gradient[a] *= c
 
@@ -257,7 +274,7 @@ def refine(
     """Local minima from starts ``theta`` (b, q), in place; objectives to ``value`` (b). See ``newton.refine``."""
     q, n = theta.shape[1], weight.shape[1]
     room = n + LANES
-    basis, at, rows = np.empty((q, room)), np.empty((len(z) + 2, room)), np.empty((7, room))
+    basis, at, rows = np.empty((q, room)), np.empty((len(z) + 2, room)), np.empty((6, room))
     hessian, gauss, work = np.empty((q, q)), np.empty((q, q)), np.empty((2 * q + 3, q))
     gradient, step, trial, hold = np.empty(q), np.empty(q), np.empty(q), np.empty(q, np.bool_)
     used, before = 0, -1

@@ -78,6 +78,6 @@ def _version() -> str:
     sources = b"".join(p.read_bytes() for p in sorted(Path(__file__).parent.glob("*.py")))
     cpu = Path("/proc/cpuinfo")
     lines = cpu.read_text().splitlines() if cpu.exists() else [platform.processor()]
-    about = [version("numba"), version("llvmlite"), sys.version, platform.machine()]
+    about = [str(Path(__file__).parent), version("numba"), version("llvmlite"), sys.version, platform.machine()]
     about += sorted({line for line in lines if line.startswith(("model name", "flags", "Features"))})
     return hashlib.sha256(sources + "|".join(about).encode()).hexdigest()[:12]
