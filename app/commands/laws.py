@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import math
 import textwrap
+from dataclasses import replace
 from typing import Annotated, Any
 
 import typer
 
 from app.commands.output import say, say_json
-from engine.laws import CATALOGUE, ONE_AXIS, Law
+from engine.laws import CATALOGUE, EXAMPLE, ONE_AXIS, Law, typed_law
+
+TYPED = replace(typed_law(EXAMPLE), summary="Any formula of columns and parameters; this one is an example.")
 
 
 def laws(as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False) -> None:
     """List the laws that can be fitted."""
     if as_json:
-        say_json({"schema": 1, "laws": [_object(law) for law in CATALOGUE]})
+        say_json({"schema": 1, "laws": [_object(law) for law in (*CATALOGUE, TYPED)]})
     else:
-        say("\n\n".join(_entry(law) for law in CATALOGUE))
+        say("\n\n".join(_entry(law) for law in (*CATALOGUE, TYPED)))
 
 
 def _object(law: Law) -> dict[str, Any]:
@@ -31,6 +34,7 @@ def _object(law: Law) -> dict[str, Any]:
 
 def _entry(law: Law) -> str:
     option = f"--law {law.name}" + (f" --axis {law.axis}" if law.axis else "")
+    option += f' --formula "{EXAMPLE}"' if law is TYPED else ""
     about = [law.summary, f"Needs {law.needs}"]
     if law in ONE_AXIS:
         about.append(f"{law.axis} may be another column: {', '.join(law.over)}.")

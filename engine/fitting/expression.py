@@ -22,8 +22,8 @@ from engine.laws.law import Floats
 
 Ints = NDArray[np.int64]
 UNIT = 0.1
-FAR = 40.0
-"""The largest |u|: sinh(40) is 1e17."""
+FAR = 25.0
+"""The largest |u|: a parameter moves by at most nine decades in one descent."""
 
 
 @dataclass(frozen=True, eq=False)

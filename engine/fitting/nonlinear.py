@@ -27,6 +27,8 @@ SAME = 1e-6
 """Two objectives closer than this (relative) are the same optimum."""
 NEAR, KEPT = 1.25, 2
 """Refits start from the best optimum and from at most ``KEPT`` others, not worse than ``NEAR`` times the best."""
+LEADING, AGAIN = 16, 3
+"""The best starts go on this many times more, for in a narrow valley the steps of one descent may not be enough."""
 MEMORY = 1_000_000
 """Elements (resamples x runs) of weights held at once."""
 FLAT = 1e-9
@@ -64,8 +66,8 @@ def nonlinear(s: Sample, progress: Progress | None = None) -> Estimate:
     resamples = empty_resamples(len(e.names))
     if s.spec.bootstrap:
         resamples = refits(e, found, s, progress)
-    warnings = (_spread(found), *_flat(e, found))
-    how = Resampling(pairs_only(s.spec.interval, "A typed formula"))
+    warnings = (_spread(found), *_edges(e, found), *_flat(e, found))
+    how = Resampling(pairs_only(s.spec.interval, f"Law {s.law.name}"))
     return Estimate(found.theta[0], float(found.value[0]), resamples, warnings, resampling=how)
 
 
@@ -76,6 +78,9 @@ def best_of(e: Expression, seed: int) -> Spread:
     ladder = e.objective.loss.softer(_residual(e, theta[0]))
     for loss in (*ladder, e.objective.loss):
         theta, value = refine(e, theta, weight, owner, loss)
+    for _ in range(AGAIN):
+        first = np.argsort(value, kind="stable")[:LEADING]
+        theta[first], value[first] = refine(e, theta[first], weight, owner[first], e.objective.loss)
     order = np.argsort(value, kind="stable")
     if not np.isfinite(value[order[0]]):
         raise PlannerError("The formula cannot be fitted from any start: give bounds to its parameters.")
@@ -134,6 +139,17 @@ def _spread(found: Spread) -> FitWarning:
 
 def _percent(share: float) -> str:
     return f"{100 * share:.2g} %" if share < 10 else "more than ten times"
+
+
+def _edges(e: Expression, found: Spread) -> Iterator[FitWarning]:
+    """Parameters that ended at a bound."""
+    for name, value, low, high in zip(e.names, found.theta[0], e.low, e.high, strict=True):
+        if low < high and value in (low, high):
+            yield FitWarning(
+                "at-bound",
+                f"{name} ended at {value:g}, the edge of what is allowed: the runs do not show where it lies; "
+                "read it as a limit, widen its bounds, or fix it.",
+            )
 
 
 def _flat(e: Expression, found: Spread) -> Iterator[FitWarning]:

@@ -19,12 +19,12 @@ from engine.formula import Node, jet, names, nodes, value
 from engine.laws.law import Floats
 
 STARTS, TRIED = 64, 16
-"""Fits start from the best of ``TRIED`` draws, ``STARTS`` times."""
+"""Fits start from the best of ``TRIED`` draws for each parameter that is not linear, ``STARTS`` times."""
 ORDINARY = (0.01, 3.0)
 """Magnitudes of exponents and of other numbers without a unit."""
 DECADES = 3.0
 """How far from the data the scale of a column may lie."""
-SEEN = 512
+SEEN = 128
 """Runs that the draws are compared on."""
 INERT = 1e-12
 """A parameter that changes no prediction by more than this (relative) does nothing."""
@@ -65,8 +65,8 @@ def starts(e: Expression, seed: int) -> Floats:
             f"The parameter {inert[0]} does nothing: the formula gives the same numbers whatever it is; "
             "leave it out or fix it."
         )
-    groups = worth.reshape(STARTS, TRIED)
-    best = np.argmin(groups, axis=1) + TRIED * np.arange(STARTS)
+    groups = worth.reshape(STARTS, -1)
+    best = np.argmin(groups, axis=1) + groups.shape[1] * np.arange(STARTS)
     best = best[np.isfinite(worth[best])]
     if best.size == 0:
         needs = " above zero" if e.objective.log else ""
@@ -86,32 +86,53 @@ def _thinned(e: Expression) -> Expression:
 
 
 def _draws(e: Expression, amplitudes: tuple[str, ...], random: np.random.Generator) -> Floats:
-    """Draws (STARTS * TRIED, p) of the parameters that are not linear, within bounds; the others at zero or fixed."""
+    """Draws of the parameters that are not linear, within bounds, with the others at zero or fixed."""
     found = magnitudes(e.tree, e.columns, set(e.names))
-    theta = np.zeros((STARTS * TRIED, len(e.names)))
+    drawn = set(e.free) - set(amplitudes)
+    theta = np.zeros((STARTS * TRIED * max(len(drawn), 1), len(e.names)))
     for i, (name, low, high) in enumerate(zip(e.names, e.low, e.high, strict=True)):
-        if name in e.free and name not in amplitudes:
+        if name in drawn:
             theta[:, i] = _drawn(low, high, found.get(name, ORDINARY), len(theta), random)
         else:
             theta[:, i] = np.clip(0.0, low, high)
+    return np.clip(_scaled(_thinned(e), drawn, theta), e.low, e.high)
+
+
+def _scaled(e: Expression, drawn: set[str], theta: Floats) -> Floats:
+    """Draws in which a factor such as s in exp(s*N^q) is measured in units of what it multiplies, q being drawn."""
+    theta = theta.copy()
+    values = dict(e.columns) | {name: theta[:, i, None] for i, name in enumerate(e.names)}
+    for node in nodes(e.tree):
+        if node.kind != "chain" or node.operators[0] not in "*/":
+            continue
+        for i, (operator, part) in enumerate(node.links):
+            others = [link for j, link in enumerate(node.links) if j != i]
+            read = frozenset[str]().union(*(names(other) for _, other in others))
+            if part.name in drawn and read & drawn - {part.name} and read & set(e.columns) and part.name not in read:
+                with np.errstate(all="ignore"):
+                    logs = [np.log(np.abs(value(x, values))) * (1 if o == "*" else -1) for o, x in others]
+                    size = np.exp(-np.mean(sum(logs), axis=-1) * (1 if operator == "*" else -1))
+                known = np.isfinite(size) & (size > 0)
+                theta[known, e.names.index(part.name)] *= size[known]
     return theta
 
 
 def _drawn(low: float, high: float, size: tuple[float, float], total: int, random: np.random.Generator) -> Floats:
-    """Log-uniform magnitudes of ``size`` from the closed end of a half-open range, of either sign where both are open;
-    evenly between two bounds, in the logarithm where these are far apart."""
+    """Log-uniform magnitudes of ``size`` from the closed end of a half-open range, of either sign around zero; evenly
+    between two bounds of one sign, in the logarithm where these are far apart."""
     share = random.random(total)
+    if low < 0 < high:
+        ends = np.where(random.random(total) < 0.5, low, high)
+        top = np.where(np.isfinite(ends), np.abs(ends), size[1])
+        floor = np.minimum(size[0], top / 100)
+        return np.sign(ends) * floor * (top / floor) ** share
     if np.isfinite(low) and np.isfinite(high):
         if low >= 0 and high > 100 * max(low, ORDINARY[0]):
             floor = max(low, min(size[0], high / 100))
             return floor * (high / floor) ** share
         return low + (high - low) * share
     magnitude = size[0] * (size[1] / size[0]) ** share
-    if np.isfinite(low):
-        return low + magnitude
-    if np.isfinite(high):
-        return high - magnitude
-    return np.where(random.random(total) < 0.5, -magnitude, magnitude)
+    return low + magnitude if np.isfinite(low) else high - magnitude
 
 
 def magnitudes(tree: Node, columns: Mapping[str, Floats], parameters: set[str]) -> dict[str, tuple[float, float]]:

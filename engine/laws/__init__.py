@@ -1,10 +1,13 @@
 """The law catalogue. A new law is a new description here; nothing else changes."""
 
 from engine.errors import PlannerError
+from engine.laws.broken import broken_power_law
 from engine.laws.chinchilla import CHINCHILLA
 from engine.laws.critical_batch import critical_batch
+from engine.laws.data_constrained import DATA_CONSTRAINED
 from engine.laws.envelope import ENVELOPE
 from engine.laws.isoflop import ISOFLOP
+from engine.laws.kaplan import KAPLAN
 from engine.laws.law import Derived, Law, Param, Point
 from engine.laws.log_parabola import log_parabola
 from engine.laws.metric_map import metric_map
@@ -12,7 +15,7 @@ from engine.laws.power import power_law
 from engine.laws.repetition import repetition
 from engine.laws.starvation import starvation
 from engine.laws.threshold import THRESHOLD
-from engine.laws.typed import typed_law
+from engine.laws.typed import EXAMPLE, typed_law
 
 LAWS: tuple[Law, ...] = (
     CHINCHILLA,
@@ -21,6 +24,8 @@ LAWS: tuple[Law, ...] = (
     power_law("C"),
     ISOFLOP,
     ENVELOPE,
+    DATA_CONSTRAINED,
+    KAPLAN,
 )
 """The laws that N, D, C and the budget decide."""
 ONE_AXIS: tuple[Law, ...] = (
@@ -29,13 +34,27 @@ ONE_AXIS: tuple[Law, ...] = (
     log_parabola("x"),
     critical_batch("B"),
     metric_map("loss"),
+    broken_power_law("D", 1),
+    broken_power_law("D", 2),
 )
 """The laws over a column that the user names, each over a stand-in."""
 OF_CELLS: tuple[Law, ...] = (THRESHOLD,)
 """The laws that describe kinds of runs and no loss."""
 CATALOGUE = (*LAWS, *ONE_AXIS, *OF_CELLS)
 
-__all__ = ["CATALOGUE", "LAWS", "OF_CELLS", "ONE_AXIS", "Derived", "Law", "Param", "Point", "get_law", "typed_law"]
+__all__ = [
+    "CATALOGUE",
+    "EXAMPLE",
+    "LAWS",
+    "OF_CELLS",
+    "ONE_AXIS",
+    "Derived",
+    "Law",
+    "Param",
+    "Point",
+    "get_law",
+    "typed_law",
+]
 
 
 def get_law(name: str, axis: str | None = None) -> Law:

@@ -35,18 +35,18 @@ class FormulaLaw(Law):
 
     @property
     def positive(self) -> tuple[str, ...]:
-        """A run at zero or below is a mistake on N, D, C, U and epochs; any other column may hold any number."""
-        return tuple(axis for axis in self.axes if axis in ORDER)
-
-    @property
-    def text(self) -> str:
-        return f"{'y' if self.turned else 'L'}({', '.join(self.axes)}) = {self.formula.text}"
+        """A run at zero or below is a mistake on N, D, C, U and epochs; in a typed law another column may be anything."""
+        return tuple(axis for axis in self.axes if axis in ORDER or self.along is not None)
 
     @property
     def latex(self) -> str:
         symbols = {p.name: p.latex for p in self.params}
         left = f"({', '.join(symbol(axis) for axis in self.axes)})"
-        return f"{'y' if self.turned else 'L'}{left} = {self.shown or as_latex(self.formula.tree, symbols)}"
+        return f"{self.symbol}{left} = {self.shown or as_latex(self.formula.tree, symbols)}"
+
+    @property
+    def text(self) -> str:
+        return f"{self.symbol}({', '.join(self.axes)}) = {' '.join(self.formula.text.split())}"
 
     def predict(self, theta: ArrayLike, columns: Mapping[str, ArrayLike]) -> Floats:
         t, x = self._broadcast(theta, columns)

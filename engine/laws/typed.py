@@ -7,13 +7,16 @@ are free unless the user bounds them.
 from __future__ import annotations
 
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 
 from engine.errors import PlannerError
-from engine.formula import Formula, Node, names, nodes, parse_formula, short, symbol
+from engine.formula import Formula, Node, names, nodes, parse_formula, short, symbol, value
+from engine.laws import numeric
 from engine.laws.expression import ORDER, FormulaLaw
 from engine.laws.law import Param
+from engine.laws.terms import Floats, Values
 
 EXAMPLE = "E + A/N^alpha + B/D^beta"
 MOST = 12
@@ -54,6 +57,7 @@ def typed_law(
             f"The formula {short(text)} has {len(parameters)} parameters ({', '.join(parameters)}): use at most {MOST}."
         )
     ends = _bounds(formula, parameters, bounds)
+    axes = tuple(sorted(variables))
     return FormulaLaw(
         name="formula",
         title="Typed formula",
@@ -65,7 +69,26 @@ def typed_law(
         estimator="formula",
         formula=formula,
         turned=turned,
+        symbol="y" if turned else "L",
+        axis=axes[0] if axes in (("N",), ("D",), ("C",)) else None,
+        **_planned(formula, axes, -1.0 if turned else 1.0),
     )
+
+
+def _planned(formula: Formula, axes: tuple[str, ...], sign: float) -> dict[str, Any]:
+    """Frontier and least compute of a formula of N and D alone, or of one of N, D and C; others do not plan."""
+    if len(axes) == 1 and axes[0] in ("N", "D", "C"):
+        return numeric.one_axis(axes[0], lambda v, x: sign * value(formula.tree, {**v, axes[0]: x}))
+    if axes != ("D", "N"):
+        return {}
+
+    def loss(v: Values, N: Floats, D: Floats) -> Floats:
+        return sign * value(formula.tree, {**v, "N": N, "D": D})
+
+    return {
+        "frontier": lambda v, C, rule: numeric.frontier(loss, v, C, rule),
+        "least_compute": lambda v, target, rule: numeric.least_compute(loss, v, target, rule),
+    }
 
 
 def _bounds(formula: Formula, parameters: tuple[str, ...], bounds: tuple[Bound, ...]) -> dict[str, tuple[float, float]]:

@@ -57,8 +57,8 @@ def _sound(at: Point) -> Point:
 
 
 def _two_axes(law: Law) -> bool:
-    """Whether the law weighs N against D, so that the compute rule moves its optimum."""
-    return set(law.axes) == {"N", "D"}
+    """Whether the law is a sum of terms that weighs N against D, so that the compute rule moves its optimum."""
+    return bool(law.terms) and set(law.axes) == {"N", "D"}
 
 
 def _terms(law: Law, values: Values) -> tuple[tuple[Floats, Floats], tuple[Floats, Floats]]:

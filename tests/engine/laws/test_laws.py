@@ -66,7 +66,9 @@ def test_jets_table_1_gives_its_published_exponents() -> None:
 
 @pytest.mark.parametrize("law", DESCRIBED, ids=IDS)
 def test_gradient_is_the_numerical_one_and_the_loss_falls(law: Law) -> None:
-    theta = np.array([{"E": 0.3, "K": 0.3, "A": 20, "B": 30, "X_c": 1e5, "C_L": 1e15}.get(n, 0.3) for n in law.names])
+    sizes = {"E": 0.3, "K": 0.3, "A": 20, "B": 30, "X_c": 1e5, "C_L": 1e15}
+    sizes |= {"N_c": 1e10, "D_c": 1e11, "R_D": 10, "R_N": 5, "b": 20, "d1": 1e7, "r2": 20} if law.terms == () else {}
+    theta = np.array([sizes.get(n, 0.3) for n in law.names])
     x = {a: np.geomspace(1e6, 1e9, 7) for a in law.axes}
     gradient = law.gradient(theta, x)
     assert gradient.shape == (7, len(theta))
@@ -74,7 +76,7 @@ def test_gradient_is_the_numerical_one_and_the_loss_falls(law: Law) -> None:
         step = np.zeros_like(theta)
         step[i] = 1e-5 * theta[i]
         numerical = (law.predict(theta + step, x) - law.predict(theta - step, x)) / (2 * step[i])
-        assert gradient[:, i] == pytest.approx(numerical, rel=1e-6, abs=1e-12), name
+        assert gradient[:, i] == pytest.approx(numerical, rel=1e-6, abs=1e-10), name
     assert (np.diff(law.predict(theta, x)) * (-1 if law.symbol == "L" else 1) > 0).all()
     assert law.predict(np.array([theta, theta]), x).shape == (2, 7)
 

@@ -1,0 +1,86 @@
+"""The compute-optimal frontier of a loss that has no closed form, by search; every array at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from engine.costs import ComputeRule, increasing_root
+from engine.laws.law import Point
+from engine.laws.terms import Floats, Values
+
+Loss = Callable[[Values, Floats, Floats], Floats]
+"""Loss of parameter values at (N, D); arrays broadcast."""
+GRID = 64
+GOLDEN = (np.sqrt(5.0) - 1) / 2
+NARROWED = 45
+"""Golden sections: the bracket shrinks by 4e-10."""
+LEAST, MOST = 1.0, 1e40
+"""Between which N, D or C for a loss are looked for."""
+
+
+def frontier(loss: Loss, v: Values, C: Floats, rule: ComputeRule) -> Point:
+    """The least loss at ``C`` FLOPs over all N, with D by ``rule``: the best of a grid in ln N, then golden sections.
+
+    NaN where the loss falls up to an end of the grid (one parameter, one FLOP a parameter): there is no optimum.
+    """
+    C = np.asarray(C, float)
+    C = np.broadcast_to(C, np.broadcast_shapes(C.shape, *(np.shape(x) for x in v.values())))
+
+    def at(x: Floats) -> Floats:
+        with np.errstate(all="ignore"):
+            N = np.exp(x)
+            found = loss(v, N, rule.samples(C, N))
+        return np.where(np.isfinite(found), found, np.inf)
+
+    step = np.log(np.maximum(C, 2.0)) / (GRID - 1)
+    values = at(np.arange(GRID).reshape(-1, *(1,) * C.ndim) * step)
+    best = np.argmin(values, axis=0)
+    inside = (best > 0) & (best < GRID - 1) & np.isfinite(np.min(values, axis=0))
+    low, high = (best - 1) * step, (best + 1) * step
+    for _ in range(NARROWED):
+        left, right = high - GOLDEN * (high - low), low + GOLDEN * (high - low)
+        down = at(left) < at(right)
+        low, high = np.where(down, low, left), np.where(down, right, high)
+    x = np.where(inside, (low + high) / 2, np.nan)
+    N = np.exp(x)
+    return Point(N, rule.samples(C, N), C + 0.0, np.where(inside, at(x), np.nan))
+
+
+def least_compute(loss: Loss, v: Values, target: Floats, rule: ComputeRule) -> Point:
+    """The least C whose best loss is ``target``; inf where no C up to 1e40 FLOPs reaches it."""
+
+    def better(x: Floats, target: Floats, *some: Floats) -> Floats:
+        return target - frontier(loss, dict(zip(v, some, strict=True)), np.exp(x), rule).loss
+
+    C = np.exp(increasing_root(better, np.log(LEAST), np.log(MOST), target, *v.values()))
+    at, never = frontier(loss, v, C, rule), np.isnan(C)
+    N, D, C = (np.where(never, np.inf, x) for x in (at.N, at.D, C))
+    return Point(N, D, C, np.zeros_like(C) + target)
+
+
+def inverse(curve: Callable[[Values, Floats], Floats], v: Values, target: Floats) -> Floats:
+    """The X at which a falling ``curve(v, X)`` reaches ``target``; inf where no X up to 1e40 does."""
+
+    def better(x: Floats, target: Floats, *some: Floats) -> Floats:
+        return target - curve(dict(zip(v, some, strict=True)), np.exp(x))
+
+    x = np.exp(increasing_root(better, np.log(LEAST), np.log(MOST), target, *v.values()))
+    return np.where(np.isnan(x), np.inf, x)
+
+
+def one_axis(axis: str, curve: Callable[[Values, Floats], Floats]) -> dict[str, Any]:
+    """``frontier`` (on C alone) and ``least_compute`` of a law on one axis whose loss is ``curve(v, X)``."""
+
+    def along(v: Values, C: Floats, rule: ComputeRule) -> Point:
+        loss = np.asarray(curve(v, np.asarray(C, float)))
+        return Point(np.full_like(loss, np.nan), np.full_like(loss, np.nan), np.zeros_like(loss) + C, loss)
+
+    def least(v: Values, loss: Floats, rule: ComputeRule) -> Point:
+        x = inverse(curve, v, np.asarray(loss, float))
+        at = {name: x if name == axis else np.full_like(x, np.nan) for name in ("N", "D", "C")}
+        return Point(at["N"], at["D"], at["C"], np.zeros_like(x) + loss)
+
+    return {"frontier": along if axis == "C" else None, "least_compute": least}
