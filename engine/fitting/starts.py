@@ -124,8 +124,8 @@ def _drawn(low: float, high: float, size: tuple[float, float], total: int, rando
     if low < 0 < high:
         ends = np.where(random.random(total) < 0.5, low, high)
         top = np.where(np.isfinite(ends), np.abs(ends), size[1])
-        floor = np.minimum(size[0], top / 100)
-        return np.sign(ends) * floor * (top / floor) ** share
+        least = np.minimum(size[0], top / 100)
+        return np.sign(ends) * least * (top / least) ** share
     if np.isfinite(low) and np.isfinite(high):
         if low >= 0 and high > 100 * max(low, ORDINARY[0]):
             floor = max(low, min(size[0], high / 100))

@@ -35,7 +35,7 @@ class FormulaLaw(Law):
 
     @property
     def positive(self) -> tuple[str, ...]:
-        """A run at zero or below is a mistake on N, D, C, U and epochs; in a typed law another column may be anything."""
+        """A run at zero or below is a mistake on N, D, C, U and epochs; other columns of a typed law hold anything."""
         return tuple(axis for axis in self.axes if axis in ORDER or self.along is not None)
 
     @property

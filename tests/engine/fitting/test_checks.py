@@ -80,7 +80,7 @@ REFUSED: list[tuple[str, dict[str, Any], dict[str, Any], str]] = [
     ("unknown error", {"relative_error": "err"}, GOOD, "no column .err. of relative errors"),
     ("bad error", {"relative_error": "e"}, {**GOOD, "e": np.r_[0.1, -1, np.ones(28)]}, "error e is -1 in row 1"),
     ("no axis", {"law": "power"}, GOOD, "power needs an axis"),
-    ("unknown law", {"law": "kaplan"}, GOOD, "'kaplan' is unknown"),
+    ("unknown law", {"law": "kaplun"}, GOOD, "'kaplun' is unknown"),
 ]
 
 
