@@ -120,7 +120,7 @@ def to_json(fit: Fit, *, resamples: bool = True, covariance: bool = False) -> Js
     A card without ``resamples`` is small; with ``covariance`` it still plans with intervals, those of a Gaussian.
     """
     whole = {**_shared_json(fit), "data": _data_json(fit.data), "compute": fit.compute.to_json()}
-    whole["resampling"] = {"method": fit.resampling.method, "floorless": fit.resampling.floorless}
+    whole["resampling"] = _resampling_json(fit)
     around = covariance_of(fit) if covariance else None
     return whole | ({} if resamples else {"resamples": []}) | ({"covariance": around.to_json()} if around else {})
 
@@ -136,7 +136,8 @@ def groups_to_json(found: GroupedFit) -> Json:
         for g, f in found.fits.items()
     }
     data = _data_json(replace(first.data, group=""))
-    return {**_shared_json(found), "data": data, "compute": first.compute.to_json(), "groups": groups}
+    rest = {"data": data, "compute": first.compute.to_json(), "resampling": _resampling_json(first), "groups": groups}
+    return {**_shared_json(found), **rest}
 
 
 def _shared_json(fit: Fit | GroupedFit) -> Json:
@@ -144,7 +145,7 @@ def _shared_json(fit: Fit | GroupedFit) -> Json:
         "schema": SCHEMA,
         "law": fit.spec.law,
         "n": fit.n,
-        "objective": {"name": fit.spec.objective, "value": finite(fit.objective)},
+        "objective": {"name": fit.spec.objective, "value": finite(fit.objective)} | _chi2_json(fit),
         "parameters": {
             p.name: {"value": p.value, "se": finite(p.se), "ci68": ends(p.ci68), "ci95": ends(p.ci95)}
             for p in fit.parameters
@@ -153,6 +154,15 @@ def _shared_json(fit: Fit | GroupedFit) -> Json:
         "warnings": _warnings(fit.warnings),
         "spec": fit.spec.model_dump(mode="json"),
     }
+
+
+def _chi2_json(fit: Fit | GroupedFit) -> Json:
+    """What errors that are stated add: ``value`` is chi squared then."""
+    return {} if fit.chi2 is None else {"degrees_of_freedom": fit.chi2[1]}
+
+
+def _resampling_json(fit: Fit) -> Json:
+    return {"method": fit.resampling.method, "floorless": fit.resampling.floorless}
 
 
 def _data_json(data: FitData) -> Json:

@@ -15,6 +15,7 @@ from engine.fitting.problem import Ints, Problem
 from engine.fitting.profile import likelihood_draws
 from engine.fitting.resampling import Method, Resampling, choose
 from engine.fitting.solver import Optimum, best_fit, predict, refits
+from engine.fitting.spec import FitSpec
 from engine.laws.law import Floats
 from engine.laws.terms import Const
 
@@ -64,18 +65,18 @@ def _draw(
     if method != "residual":
         g = int(member.max()) + 1
         return refits(p, best, lambda i, j: counts(g, seed, first + i, first + j)[:, member], total, progress)
-    drawn = replace(p, y=_targets(s, p, best, member, which))
+    fitted, free = predict(p, best.theta[None])[0], int(np.sum(p.low < p.high))
+    drawn = replace(p, y=targets(s.spec, p, fitted, member, free, which))
     return refits(drawn, best, lambda i, j: np.ones((j - i, p.n)), total, progress)
 
 
-def _targets(s: Sample, p: Problem, best: Optimum, member: Ints, which: slice) -> Floats:
-    """Losses (r, n) of the residual bootstrap: the fit and noise drawn from its residuals.
+def targets(spec: FitSpec, p: Problem, fitted: Floats, member: Ints, free: int, which: slice) -> Floats:
+    """Losses (r, n) of the residual bootstrap: the fit (n,) of ``free`` parameters and noise drawn from its residuals.
 
-    A run of weight w scatters as 1/sqrt(w), for absolute deviations as 1/w.
+    ``member`` (n,) are the clusters of the runs. A run of weight w scatters as 1/sqrt(w), for absolute deviations as
+    1/w.
     """
-    scale = p.weight ** (-1.0 if s.spec.objective in ("lad", "asymmetric") else -0.5)
-    fitted = predict(p, best.theta[None])[0]
+    scale = p.weight ** (-1.0 if spec.objective in ("lad", "asymmetric") else -0.5)
     residual = -p.residual(fitted, p.y[0]) / scale
-    free = int(np.sum(p.low < p.high))
-    drawn = scale * noise(residual, member, free).draw(s.spec.seed, which.start, which.stop)
+    drawn = scale * noise(residual, member, free).draw(spec.seed, which.start, which.stop)
     return fitted * np.exp(np.minimum(drawn, 300.0)) if p.objective.log else fitted + drawn

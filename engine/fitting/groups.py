@@ -4,20 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
 from engine.errors import PlannerError
 from engine.fitting.bootstrap import counts
 from engine.fitting.checks import Sample, sample
+from engine.fitting.clusters import clusters
+from engine.fitting.draws import targets
 from engine.fitting.estimate import Estimate, Progress
 from engine.fitting.newton import local
 from engine.fitting.priors import noise, normals
 from engine.fitting.problem import Ints, Problem, problem
-from engine.fitting.resampling import Resampling, pairs_only
-from engine.fitting.result import Fit, FitWarning, Parameter
+from engine.fitting.resampling import Resampling, choose
+from engine.fitting.result import Fit, FitWarning, Parameter, chi2
 from engine.fitting.run import finished
-from engine.fitting.shared import best_joint_fit, joint, joint_refits
+from engine.fitting.shared import Joint, best_joint_fit, joint, joint_refits
+from engine.fitting.solver import Optimum, predict
 from engine.fitting.spec import FitSpec
 from engine.fitting.uniqueness import margin, others
 from engine.laws import Law
@@ -43,6 +47,11 @@ class GroupedFit:
     def objective(self) -> float:
         """The plain sum over the runs of all groups."""
         return sum(f.objective or 0.0 for f in self.fits.values())
+
+    @property
+    def chi2(self) -> tuple[float, int] | None:
+        """Chi squared and its degrees of freedom, where errors are stated and squares are summed; else None."""
+        return chi2(self.spec, self.objective, self.n, self.parameters)
 
     @property
     def parameters(self) -> tuple[Parameter, ...]:
@@ -88,7 +97,8 @@ def fit_groups(
 ) -> GroupedFit:
     """Fit the law of ``spec`` to every group of ``runs`` (their role group), with ``spec.share`` the same in all.
 
-    Resamples draw as many runs of each group as it has. Raises PlannerError as ``fit`` does, naming the group.
+    Resamples are drawn as for one group, of each group as many runs as it has. Raises PlannerError as ``fit`` does,
+    naming the group.
     """
     law = spec.find_law()
     _sharable(spec, law)
@@ -104,11 +114,12 @@ def fit_groups(
         )
     if spec.prior:
         j = j.informed(noise(spec, whole, lambda: best_joint_fit(j).value / (j.n - free)))
-    best, how = best_joint_fit(j), Resampling(pairs_only(spec.interval, "A fit of groups"))
+    best = best_joint_fit(j)
+    member = _clusters(samples)
+    how = Resampling(choose(spec.interval, int(member.max()) + 1, free))
     found = np.empty((0, len(best.theta)))
     if spec.bootstrap:
-        own = j.redrawn(normals(spec.seed, spec.bootstrap, sum(map(len, j.priors))))
-        found = joint_refits(own, best, lambda a, b: counts(j.n, spec.seed, a, b, group), spec.bootstrap, progress)
+        found = _refits(spec, how, whole, j, best, group, member, progress)
     resamples = [p.external(found[:, at]) for p, at in zip(j.parts, j.place, strict=True)]
     failed = np.any(np.isnan(np.concatenate(resamples, axis=1)), axis=1, keepdims=True)
     near, fits = margin(whole.objective.loss, best.value, j.n - free), {}
@@ -167,6 +178,39 @@ def _whole(spec: FitSpec, law: Law, samples: list[Sample]) -> tuple[Problem, Int
     columns = {a: np.concatenate([s.columns[a] for s in samples]) for a in samples[0].columns}
     y, weight = (np.concatenate([getattr(s, name) for s in samples]) for name in ("y", "weight"))
     return problem(law, spec, columns, y, weight), np.repeat(np.arange(len(samples)), [len(s) for s in samples])
+
+
+def _clusters(samples: list[Sample]) -> Ints:
+    """The cluster of each run; none spans two groups."""
+    own = [clusters(s.runs) for s in samples]
+    before = np.cumsum([0, *(int(member.max()) + 1 for member in own[:-1])])
+    return np.concatenate([member + start for member, start in zip(own, before, strict=True)])
+
+
+def _refits(
+    spec: FitSpec,
+    how: Resampling,
+    whole: Problem,
+    j: Joint,
+    best: Optimum,
+    group: Ints,
+    member: Ints,
+    progress: Progress | None,
+) -> Floats:
+    """Joint vectors (r, Q) of the resamples: as many runs drawn of each group as it has, or noise around the fit."""
+    total = spec.bootstrap
+    own = j.redrawn(normals(spec.seed, total, sum(map(len, j.priors))))
+    if how.method == "profile":
+        raise PlannerError("A fit of groups has no interval profile: choose auto, residual, bc or percentile.")
+    if how.method != "residual":
+        strata = group[np.unique(member, return_index=True)[1]]
+        draw = partial(counts, len(strata), spec.seed, strata=strata)
+        return joint_refits(own, best, lambda a, b: draw(a, b)[:, member], total, progress)
+    fitted = np.concatenate([predict(p, best.theta[None, at])[0] for p, at in zip(j.parts, j.place, strict=True)])
+    low, high = j.bounds
+    y = targets(spec, whole, fitted, member, int(np.sum(low < high)), slice(0, total))
+    parts = (replace(p, y=y[:, rows]) for p, rows in zip(own.parts, j.rows, strict=True))
+    return joint_refits(replace(own, parts=tuple(parts)), best, lambda a, b: np.ones((b - a, j.n)), total, progress)
 
 
 def _plain(p: Problem, theta: Floats) -> float:

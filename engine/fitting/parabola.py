@@ -284,11 +284,18 @@ def _parabola(s: Sample, b: Budget, found: Minima, i: int) -> Parabola:
 
 
 def _notes(s: Sample, groups: list[Budget], found: Minima, floor: bool) -> Iterator[FitWarning]:
-    named = np.array([f"{b.nominal:.3g}" for b in groups])
+    named, used = np.array([f"{b.nominal:.3g}" for b in groups]), [b.nominal for b in groups]
     outside = found.located[0] & (np.abs(found.u[0]) > 1)
     alone = int(np.isnan(s.columns["budget"]).sum())
     if alone:
         yield FitWarning("no-budget", f"{alone} of {len(s)} runs belong to no budget and are not used by this law.")
+    nominal = s.columns["budget"]
+    thin = [f"{b:.3g} ({np.sum(nominal == b)})" for b in np.unique(nominal[~np.isnan(nominal)]) if b not in used]
+    if thin:
+        yield FitWarning(
+            "thin-budget",
+            f"A parabola needs three model sizes, so budgets with fewer are left out (runs): {', '.join(thin)}.",
+        )
     if not found.located.all():
         yield FitWarning(
             "not-located",

@@ -97,10 +97,12 @@ class Fit:
 
     @property
     def chi2(self) -> tuple[float, int] | None:
-        """Chi squared and its degrees of freedom, where errors are stated and squares are summed; else None."""
-        squares = self.spec.relative_error is not None and self.spec.objective in ("ols", "ols-log")
-        free = sum(not p.fixed for p in self.parameters)
-        return (self.objective, self.n - free) if squares and self.objective is not None else None
+        """Chi squared and its degrees of freedom, where errors are stated and squares are summed; else None.
+
+        One of several groups that were fitted together has none of its own.
+        """
+        alone = self.law.every_run and not self.data.group
+        return chi2(self.spec, self.objective, self.n, self.parameters) if alone else None
 
     @property
     def hash(self) -> str:
@@ -137,6 +139,13 @@ class Fit:
 def data_key(runs: str, curves: str = "") -> str:
     """What names the data of a fit in its hash: its runs, and its training curves where it read some."""
     return f"{runs}|{curves}" if curves else runs
+
+
+def chi2(spec: FitSpec, objective: float | None, n: int, parameters: tuple[Parameter, ...]) -> tuple[float, int] | None:
+    """Chi squared and its degrees of freedom, where errors are stated and squares are summed; else None."""
+    if objective is None or spec.relative_error is None or spec.objective not in ("ols", "ols-log"):
+        return None
+    return objective, n - sum(not p.fixed for p in parameters)
 
 
 def empty_resamples(p: int) -> Floats:

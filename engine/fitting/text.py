@@ -112,7 +112,11 @@ def heading(fit: Fit) -> str:
     tuned = {"huber-log": f" (delta {spec.delta:g})", "asymmetric": f" (skew {spec.skew:g})"}.get(spec.objective, "")
     how = spec.objective + tuned if fit.law.estimator != "threshold" else "penalised logistic regression"
     line = f"{fit.law.title}: {fit.n} runs of {fit.data.source or 'a table'}, {how}, objective {fit.objective:.7g}"
-    return line + (f", chi2/dof = {fit.chi2[0]:.4g}/{fit.chi2[1]}" if fit.chi2 else "")
+    return line + _chi2(fit)
+
+
+def _chi2(fit: Fit | GroupedFit) -> str:
+    return f", chi2/dof = {fit.chi2[0]:.4g}/{fit.chi2[1]}" if fit.chi2 else ""
 
 
 def as_text(fit: Fit) -> str:
@@ -127,7 +131,12 @@ def groups_as_text(found: GroupedFit) -> str:
     parts = [(g, row) for g, f in found.fits.items() for row in rows(f)]
     once = {row["parameter"]: row for _, row in parts if row["parameter"] in (*found.spec.share, *found.spec.fixed)}
     own = [{**row, "parameter": f"{row['parameter']}[{g}]"} for g, row in parts if row["parameter"] not in once]
-    head = "\n".join(f"{g}: {heading(f)}" for g, f in found.fits.items())
+    head = "\n".join(
+        [
+            *(f"{g}: {heading(f)}" for g, f in found.fits.items()),
+            f"Together {found.n} runs, objective {found.objective:.7g}{_chi2(found)}",
+        ]
+    )
     return _page(head, [*once.values(), *own], _warnings(found.warnings))
 
 

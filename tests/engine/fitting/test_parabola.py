@@ -148,6 +148,16 @@ def test_fixed_parameters_and_runs_without_a_budget() -> None:
     assert "1 of 45 runs belong to no budget" in next(w.text for w in found.warnings if w.code == "no-budget")
 
 
+def test_a_budget_with_two_runs_is_named_and_left_out() -> None:
+    values = sweep(BUDGETS, noise=0.003)
+    kept = np.r_[0, 8, 9:45]  # two runs of the first budget
+    found = fit(FitSpec(law="isoflop", bootstrap=0), make_runs({k: v[kept] for k, v in values.items()}))
+    thin = next(w.text for w in found.warnings if w.code == "thin-budget")
+    assert f"left out (runs): {BUDGETS[0]:.3g} (2)." in thin
+    full = fit(FitSpec(law="isoflop", bootstrap=0), make_runs({k: v[9:] for k, v in values.items()}))
+    assert found.theta == pytest.approx(full.theta, rel=1e-9)
+
+
 def test_refusals() -> None:
     with pytest.raises(PlannerError, match="at least two budgets with three model sizes each: 1 of 1"):
         fit(FitSpec(law="isoflop"), make_runs(sweep(BUDGETS[:1])))

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import least_squares
+from scipy.special import stdtrit
 
 from engine.errors import PlannerError
 from engine.fitting import FitSpec, fit, fit_groups, groups_to_json, read_fit
@@ -83,6 +84,9 @@ def test_priors_errors_and_fixed_parameters_work_across_groups() -> None:
         return np.concatenate([(curves(t) - y) / (0.02 * y), [(t[0] - 0.4) / 0.01], (t[1::2] - 0.5) / 0.05])
 
     best = by_scipy(runs, pulls)
+    assert found.chi2 == (found.objective, 36 - 9)
+    assert groups_to_json(found)["objective"]["degrees_of_freedom"] == 27
+    assert "Together 36 runs, objective" in repr(found)
     value = {p.name: p.value for p in found.parameters}
     assert value["alpha"] == pytest.approx(best.x[0], rel=1e-5)
     assert [value[f"K[{name}]"] for name in FLOORS] == pytest.approx(best.x[1::2], rel=1e-4)
@@ -108,6 +112,28 @@ def test_a_surface_shares_all_but_its_floor() -> None:
         assert abs(p.value - truth[p.name]) < 4 * (p.se or 0), p
     gap = found.resamples[:, 0] - found.resamples[:, 1]  # rows are joint, so the difference is known better
     assert np.std(gap) < 0.5 * np.std(found.resamples[:, 0])
+
+
+def test_few_runs_get_the_t_intervals_of_a_linear_law() -> None:
+    noisy = EXACT + 0.01 * np.random.default_rng(4).normal(size=36)
+    runs = make_runs({"D": np.tile(X, 4), "loss": noisy}, groups=NAMES)
+    spec = SHARED.model_copy(update={"objective": "ols", "fixed": {"alpha": 0.42}, "share": ("K",), "bootstrap": 2000})
+    found = fit_groups(spec, runs)
+    x = np.zeros((36, 5))  # K, and the amplitude X_c^0.42 of each group
+    x[:, 0] = 1
+    for g in range(4):
+        x[9 * g : 9 * g + 9, 1 + g] = X**-0.42
+    best, rss = np.linalg.lstsq(x, noisy)[:2]
+    error = np.sqrt(rss[0] / 31 * np.linalg.inv(x.T @ x)[0, 0])
+    floor = found.parameters[0]
+    assert found.fits["3 features"].resampling.method == "residual"
+    assert floor.value == pytest.approx(best[0], rel=1e-8)
+    assert floor.ci68 == pytest.approx(best[0] + error * stdtrit(31, [0.16, 0.84]), abs=0.1 * error)
+    assert floor.ci95 == pytest.approx(best[0] + error * stdtrit(31, [0.025, 0.975]), abs=0.2 * error)
+    drawn = fit_groups(spec.model_copy(update={"interval": "bc", "bootstrap": 400}), runs)
+    assert drawn.parameters[0].se == pytest.approx(error, rel=0.5)
+    with pytest.raises(PlannerError, match="no interval profile"):
+        fit_groups(spec.model_copy(update={"interval": "profile", "bootstrap": 30}), runs)
 
 
 @settings(deadline=None, max_examples=3)
