@@ -41,7 +41,7 @@ def jobs(tables: int, others: int, refits: int) -> Iterator[tuple[str, str, str,
         for method in methods:
             for noise in NOISES:
                 for design in DESIGNS.values():
-                    if method not in ("residual", "profile") or design.law != "isoflop":
+                    if method not in design.covered_elsewhere():
                         yield design.name, noise, method, refits, block
 
 

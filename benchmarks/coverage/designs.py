@@ -10,6 +10,7 @@ from operator import itemgetter
 import numpy as np
 
 from engine.costs import ComputeRule
+from engine.fitting.resampling import choose
 from engine.laws import Law, get_law
 from engine.laws.law import Floats, Values
 from engine.planning.frontier import frontier, least_compute
@@ -48,6 +49,12 @@ class Design:
     def find_law(self) -> Law:
         """The law itself."""
         return get_law(self.law, self.axis)
+
+    def covered_elsewhere(self) -> tuple[str, ...]:
+        """Methods that are the default of this design, and those that its law does not have."""
+        if self.law == "isoflop":
+            return "bc", "residual", "profile"
+        return (choose("auto", len(self.loss), len(self.truth)),)
 
     def runs(self, noise: str, seed: int) -> Runs:
         """A table with noise; the same seed gives the same table."""

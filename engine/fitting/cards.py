@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -70,6 +70,8 @@ class _Covariance(_Shape):
 class _Resampling(_Shape):
     method: Method = "bc"
     floorless: int = Field(default=0, ge=0)
+    runs: int = Field(default=0, ge=0)
+    parameters: int = Field(default=0, ge=0)
 
 
 class _Warning(_Shape):
@@ -120,7 +122,7 @@ def to_json(fit: Fit, *, resamples: bool = True, covariance: bool = False) -> Js
     A card without ``resamples`` is small; with ``covariance`` it still plans with intervals, those of a Gaussian.
     """
     whole = {**_shared_json(fit), "data": _data_json(fit.data), "compute": fit.compute.to_json()}
-    whole["resampling"] = _resampling_json(fit)
+    whole["resampling"] = asdict(fit.resampling)
     around = covariance_of(fit) if covariance else None
     return whole | ({} if resamples else {"resamples": []}) | ({"covariance": around.to_json()} if around else {})
 
@@ -136,7 +138,7 @@ def groups_to_json(found: GroupedFit) -> Json:
         for g, f in found.fits.items()
     }
     data = _data_json(replace(first.data, group=""))
-    rest = {"data": data, "compute": first.compute.to_json(), "resampling": _resampling_json(first), "groups": groups}
+    rest = {"data": data, "compute": first.compute.to_json(), "resampling": asdict(first.resampling), "groups": groups}
     return {**_shared_json(found), **rest}
 
 
@@ -159,10 +161,6 @@ def _shared_json(fit: Fit | GroupedFit) -> Json:
 def _chi2_json(fit: Fit | GroupedFit) -> Json:
     """What errors that are stated add: ``value`` is chi squared then."""
     return {} if fit.chi2 is None else {"degrees_of_freedom": fit.chi2[1]}
-
-
-def _resampling_json(fit: Fit) -> Json:
-    return {"method": fit.resampling.method, "floorless": fit.resampling.floorless}
 
 
 def _data_json(data: FitData) -> Json:
@@ -277,5 +275,5 @@ def read_fit(raw: Mapping[str, Any], group: str = "") -> Fit:
         data=FitData(**card.data.model_dump()),
         compute=compute_rule(card.compute.rule, card.compute.n_p, card.compute.formula),
         warnings=tuple(FitWarning(w.code, w.text) for w in card.warnings),
-        resampling=Resampling(card.resampling.method, card.resampling.floorless),
+        resampling=Resampling(**card.resampling.model_dump()),
     )

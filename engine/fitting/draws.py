@@ -28,15 +28,16 @@ def resample(
 ) -> tuple[Floats, Resampling, Floats | None]:
     """Parameters (r, p) of the resamples, how to read them, and the best fit (p,) without the floor if it is open."""
     total, member = s.spec.bootstrap, clusters(s.runs)
-    method = choose(s.spec.interval, member.max() + 1, len(s.free))
-    found = _draw(s, p, best, method, member, slice(0, total), progress)
+    groups = int(member.max()) + 1
+    how = Resampling(choose(s.spec.interval, groups, len(s.free)), runs=groups, parameters=len(s.free))
+    found = _draw(s, p, best, how.method, member, slice(0, total), progress)
     floor = floor_term(s, p)
     if floor is None or not np.mean(found[:, floor] <= 0) > UNRESOLVED:
-        return p.external(found), Resampling(method), None
+        return p.external(found), how, None
     without = _without(p, floor)
     other, half = best_fit(without), slice(total // 2, total)
-    found[half] = _draw(s, without, other, method, member, half, None)
-    return p.external(found), Resampling(method, total - total // 2), p.external(other.theta)
+    found[half] = _draw(s, without, other, how.method, member, half, None)
+    return p.external(found), replace(how, floorless=total - total // 2), p.external(other.theta)
 
 
 def floor_term(s: Sample, p: Problem) -> int | None:

@@ -116,7 +116,8 @@ def fit_groups(
         j = j.informed(noise(spec, whole, lambda: best_joint_fit(j).value / (j.n - free)))
     best = best_joint_fit(j)
     member = _clusters(samples)
-    how = Resampling(choose(spec.interval, int(member.max()) + 1, free))
+    drawn = int(member.max()) + 1
+    how = Resampling(choose(spec.interval, drawn, free), runs=drawn, parameters=free)
     found = np.empty((0, len(best.theta)))
     if spec.bootstrap:
         found = _refits(spec, how, whole, j, best, group, member, progress)

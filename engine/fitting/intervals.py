@@ -31,15 +31,18 @@ def interval(central: float, draws: ArrayLike, level: float, method: Method = "b
     return None if math.isnan(low[0]) else (float(low[0]), float(high[0]))
 
 
-def band(central: ArrayLike, draws: ArrayLike, level: float, method: Method = "bc") -> tuple[Floats, Floats]:
+def band(
+    central: ArrayLike, draws: ArrayLike, level: float, method: Method = "bc", expand: float = 1.0
+) -> tuple[Floats, Floats]:
     """Lower and upper ends for many numbers at once: ``central`` (s), ``draws`` (r, s) -> two arrays (s).
 
-    Same rules as ``interval``; both ends are NaN where there is no interval.
+    Same rules as ``interval``; both ends are NaN where there is no interval. ``expand`` widens the percentiles: it
+    multiplies their normal scores.
     """
     centre = np.asarray(central, float)
     ordered = np.sort(np.asarray(draws, float), axis=0)  # NaN goes last
     count = np.sum(~np.isnan(ordered), axis=0)
-    tail = (1 - level) / 2
+    tail = float(ndtr(expand * ndtri((1 - level) / 2)))
     low_share, high_share = np.full(centre.shape, tail), np.full(centre.shape, 1 - tail)
     if method == "bc":
         shift = 2 * _bias(centre, ordered, count)

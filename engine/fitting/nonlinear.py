@@ -67,7 +67,7 @@ def nonlinear(s: Sample, progress: Progress | None = None) -> Estimate:
     if s.spec.bootstrap:
         resamples = refits(e, found, s, progress)
     warnings = (_spread(found), *_edges(e, found), *_flat(e, found))
-    how = Resampling(pairs_only(s.spec.interval, f"Law {s.law.name}"))
+    how = Resampling(pairs_only(s.spec.interval, f"Law {s.law.name}"), runs=len(s), parameters=len(s.free))
     return Estimate(found.theta[0], float(found.value[0]), resamples, warnings, resampling=how)
 
 

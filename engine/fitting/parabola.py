@@ -115,7 +115,7 @@ def parabola(s: Sample, progress: Progress | None = None) -> Estimate:
         _resamples(s, spec, groups, progress),
         tuple(_notes(s, groups, centre, floor)),
         held=() if floor else ("E",),
-        resampling=Resampling(pairs_only(s.spec.interval, "Law isoflop")),
+        resampling=Resampling(pairs_only(s.spec.interval, "Law isoflop"), runs=len(s), parameters=len(s.free)),
     )
 
 

@@ -1,7 +1,8 @@
 """How the resamples of a fit were drawn, and how intervals are read from them.
 
-- ``bc``: each refit draws runs with replacement; bias-corrected percentiles. Asks nothing of the noise, but needs many
-  runs: with few, the draws repeat so few of them that intervals are far too narrow.
+- ``bc``: each refit draws runs with replacement; bias-corrected percentiles, expanded for the n - p degrees of freedom
+  by sqrt(n / (n - p)) and Student's t over the normal quantile (Hesterberg 2015, Am. Stat. 69, 371, sec. 5). Asks
+  nothing of the noise, but needs many runs: a draw of few repeats some and lacks others.
 - ``percentile``: the same draws, plain percentiles; often too wide.
 - ``residual``: each refit keeps the runs and draws their noise from the residuals, with Student's correction for the
   parameters that were fitted. Right for few runs, where it must be assumed that all runs scatter alike.
@@ -19,6 +20,7 @@ from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.special import ndtri, stdtrit
 
 from engine.errors import PlannerError
 from engine.fitting.intervals import FEWEST, band
@@ -47,7 +49,9 @@ def pairs_only(asked: IntervalName, who: str) -> Method:
 
 @dataclass(frozen=True)
 class Resampling:
-    """``method`` drew the resamples. The last ``floorless`` of them are of the law without its floor.
+    """``method`` drew the resamples of so many independent ``runs``, for so many free ``parameters``.
+
+    The last ``floorless`` of them are of the law without its floor.
 
     Where the runs do not settle whether the loss has a floor, half the resamples have none, and an interval runs from
     the lower end of either half to the upper end of either: percentiles of a mixture would leave out half of each.
@@ -55,15 +59,27 @@ class Resampling:
 
     method: Method = "bc"
     floorless: int = 0
+    runs: int = 0
+    parameters: int = 0
 
     def band(self, central: ArrayLike, draws: ArrayLike, level: float) -> tuple[Floats, Floats]:
         """Lower and upper ends for ``central`` (s) and ``draws`` (r, s), r the resamples of the fit: two arrays (s)."""
         at = np.asarray(draws, float)
         if not self.floorless:
-            return band(central, at, level, "bc" if self.method == "bc" else "percentile")
+            if self.method == "bc":
+                return band(central, at, level, "bc", self._expand(level))
+            return band(central, at, level, "percentile")
         cut = len(at) - self.floorless
         one, other = (band(central, part, level, "percentile") for part in (at[:cut], at[cut:]))
         return np.fmin(one[0], other[0]), np.fmax(one[1], other[1])
+
+    def _expand(self, level: float) -> float:
+        """How many times wider than their percentiles resampled runs make an interval; 1 where n is not known."""
+        freedom = self.runs - self.parameters
+        if freedom <= 0:
+            return 1.0
+        upper = (1 + level) / 2
+        return float(np.sqrt(self.runs / freedom) * stdtrit(freedom, upper) / ndtri(upper))
 
     def interval(self, central: float, draws: ArrayLike, level: float) -> tuple[float, float] | None:
         """The same for one number with ``draws`` (r,); None where there is no interval."""

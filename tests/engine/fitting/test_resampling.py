@@ -154,7 +154,9 @@ def test_what_is_chosen_by_itself() -> None:
     assert choose("auto", 7, 3) == "residual"
     assert choose("auto", 45, 5) == choose("auto", 240, 5) == "bc"
     assert choose("profile", 7, 3) == "profile"
-    assert fit(FitSpec(bootstrap=20), make_runs(surface(60, 0.01))).resampling == Resampling("bc")
+    assert fit(FitSpec(bootstrap=20), make_runs(surface(60, 0.01))).resampling == Resampling(
+        "bc", runs=60, parameters=5
+    )
 
 
 @pytest.mark.parametrize("floor", [0.0, 0.05])
@@ -176,3 +178,13 @@ def test_what_a_method_cannot_do_is_refused() -> None:
         fit(FitSpec(law="isoflop", interval="profile"), make_runs(sweep([1e18, 1e19, 1e20, 1e21])))
     with pytest.raises(PlannerError, match="asymmetric has no likelihood to profile"):
         fit(FitSpec(objective="asymmetric", interval="profile"), make_runs(surface(30, 0.01)))
+
+
+def test_resampled_runs_are_expanded_to_students_interval() -> None:
+    """Draws that spread as sqrt((n - p) / n) of the truth, as resampled runs do, give the t interval."""
+    draws = stats.norm.ppf((np.arange(20_000) + 0.5) / 20_000, 5.0, np.sqrt(16 / 21))
+    how = Resampling("bc", runs=21, parameters=5)
+    assert how.interval(5.0, draws, 0.95) == pytest.approx(stats.t.interval(0.95, 16, 5.0, 1.0), abs=0.01)
+    assert Resampling("percentile", runs=21, parameters=5).interval(5.0, draws, 0.95) == pytest.approx(
+        stats.norm.interval(0.95, 5.0, np.sqrt(16 / 21)), abs=0.01
+    )
