@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from html import escape
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from app.figures import dots, marks
-from app.figures.axes import extent, log_axis, title, value_axis
+from app.figures.axes import axis, extent, log_axis, title, value_axis
+from app.figures.palette import PLAN
 from app.figures.theme import Part, Theme
-from app.figures.words import hover_format, literal
-from engine.planning.curves import AxisCurve, Band, Frontier, Mask
+from app.figures.words import hover_format, literal, tick_text
+from engine.planning.curves import AxisCurve, Band, Best, Frontier, Mask
 from engine.planning.quantity import Quantity
 from engine.quantities import power10
 from engine.schema import Floats, Runs
@@ -34,6 +36,9 @@ class Along:
     inside: Mask
     floor: Quantity | None
     runs: Runs | None
+    best: Best | None = None
+    log: bool = True
+    realised: float | None = None
 
     @property
     def falls(self) -> bool:
@@ -59,13 +64,14 @@ def of_frontier(path: Frontier, runs: Runs | None, y: str, floor: Quantity | Non
 
 def of_axis(curve: AxisCurve, runs: Runs | None, y: str) -> Along:
     """A one-axis law along its axis."""
-    return Along(curve.axis, y, curve.x, curve.loss, curve.band, curve.inside, curve.floor, runs)
+    seen = (curve.x, curve.loss, curve.band, curve.inside, curve.floor)
+    return Along(curve.axis, y, *seen, runs, curve.best, curve.log, curve.realised)
 
 
 def parts(theme: Theme, law: Along, colour: str, marker: Part, *heights: float) -> Parts:
     """Line, bands, runs, floor and the shade beyond the runs; the y axis also holds ``heights``."""
     runs = None if law.runs is None else dots.drawn(law.runs, dots.MOST_DOTS)
-    shown = dots.runs_over(runs, law.axis, law.y, marker)
+    shown = _runs(theme, law, runs, marker)
     values = extent(law.loss, *(trace["y"] for trace in shown), np.array(heights))
     if law.floor is not None and law.floor.value is not None and law.floor.value > values[0] / NEAR > 0:
         values = extent(np.array(values), np.array([law.floor.value]), room=0.05)
@@ -74,11 +80,49 @@ def parts(theme: Theme, law: Along, colour: str, marker: Part, *heights: float) 
     bounds, bound_notes = marks.limit(theme, law.floor, values)
     line = marks.law(theme, law.x, law.loss, law.inside, colour, 2.4, hovertemplate=hover)
     bands = marks.bands(law.x, law.band, colour, values)
-    axes = {
-        "xaxis": log_axis(theme, title(law.axis), law.x[0], law.x[-1]),
-        "yaxis": value_axis(theme, law.y, *values),
-    }
-    return Parts([*bands, *line, *shown], [*shades, *bounds], [*remarks, *bound_notes], axes, values)
+    ends = float(law.x[0]), float(law.x[-1])
+    across = log_axis(theme, title(law.axis), *ends) if law.log else axis(theme, title(law.axis)) | {"range": [*ends]}
+    axes = {"xaxis": across, "yaxis": value_axis(theme, law.y, *values)}
+    star, tints, said = _best(theme, law)
+    return Parts(
+        [*bands, *line, *shown, *star], [*tints, *shades, *bounds], [*remarks, *bound_notes, *said], axes, values
+    )
+
+
+def _runs(theme: Theme, law: Along, runs: Runs | None, marker: Part) -> list[Part]:
+    """The runs; those at zero on a logarithmic axis where they are fitted, or at its left margin with a label."""
+    if runs is None or law.axis not in runs or law.y not in runs:
+        return []
+    x, y = runs[law.axis], runs[law.y]
+    zero = (x == 0) & law.log
+    if not zero.any():
+        return [dots.dots(runs, x, y, marker=marker)]
+    margin = float(law.x[0] * (law.x[-1] / law.x[0]) ** 0.015)
+    at = margin if law.realised is None else law.realised
+    parts = [dots.dots(runs, np.where(zero, at, x), y, marker=marker)]
+    if law.realised is None:
+        word = f"{escape(law.axis)} = 0"
+        parts.append(marks.labels(theme, [(margin, float(v), word) for v in y[zero][:3]], "middle right"))
+    return parts
+
+
+def _best(theme: Theme, law: Along) -> tuple[list[Part], list[Part], list[Part]]:
+    """The optimum as a star with its intervals as tints, and where it lies: traces, shapes and notes."""
+    best = law.best
+    if best is None:
+        return [], [], []
+    side = {"outside left": "left of the sweep", "outside right": "right of the sweep"}
+    said = side.get(
+        best.verdict.place, f"{best.verdict.place} the sweep" if best.verdict.place == "inside" else "not located"
+    )
+    notes = [marks.note(theme, f"best {escape(law.axis)}: {said}")]
+    ends = float(law.x[0]), float(law.x[-1])
+    if best.x.value is None or not ends[0] <= best.x.value <= ends[1]:
+        return [], [], notes
+    pairs = ((best.x.ci95, marks.TINT95), (best.x.ci68, marks.TINT68))
+    tints = [marks.upright(*marks.cut(span, *ends), PLAN, tint) for span, tint in pairs if span is not None]
+    hover = f"<b>Best {literal(law.axis)}</b>  {tick_text(best.x.value)}<br>{literal(law.y)}  {best.loss:.4g}"
+    return [marks.star(theme, best.x.value, best.loss, hover, name="optimum")], tints, notes
 
 
 def table(law: Along) -> pd.DataFrame:
@@ -91,8 +135,15 @@ def alt(law: Along) -> str:
     """What the line shows, in words."""
     floor = law.floor.value if law.floor is not None else None
     bound = "" if floor is None else f" Its limit is {floor:.3g}."
+    if law.best is not None:
+        bound += f" The best {law.axis} is {law.best.verdict.text}."
     seen = "" if law.runs is None else f", with {len(law.runs):,} runs"
     return (
-        f"{law.y} against {law.axis}{seen}: the law goes from {law.loss[0]:.3g} at {power10(float(law.x[0]), 2)} to "
-        f"{law.loss[-1]:.3g} at {power10(float(law.x[-1]), 2)}.{bound}"
+        f"{law.y} against {law.axis}{seen}: the law goes from {law.loss[0]:.3g} at {_place(law, 0)} to "
+        f"{law.loss[-1]:.3g} at {_place(law, -1)}.{bound}"
     )
+
+
+def _place(law: Along, i: int) -> str:
+    at = float(law.x[i])
+    return power10(at, 2) if law.log else f"{at:.3g}"

@@ -75,6 +75,8 @@ def available(fit: Fit) -> list[str]:
 
 def _highlight(fit: Fit, bar: DeltaGenerator) -> Plan | None:
     """What the sliders point at: the best use of a budget, or the least compute for a target."""
+    if fit.law.least_compute is None:
+        return None
     ways = ["Budget", "Target"] if fit.law.frontier is not None else ["Target"]
     along = ways[0]
     if len(ways) > 1:

@@ -120,9 +120,14 @@ def precision(spec: FitSpec, runs: Runs) -> Floats:
 def placed(spec: FitSpec, runs: Runs) -> dict[str, Floats]:
     """The columns (n,) that the law reads; a cell at zero of a swept knob lies where it is fitted, NaN for nowhere."""
     law = spec.find_law()
-    knobs = [a for a in law.positive if law.along is not None and a not in SCALES]
     nowhere = np.nan if spec.realised is None else spec.realised
-    return {a: np.where(runs[a] == 0, nowhere, runs[a]) if a in knobs else runs[a] for a in law.axes}
+    return {a: np.where(runs[a] == 0, nowhere, runs[a]) if a == knob(law) else runs[a] for a in law.axes}
+
+
+def knob(law: Law) -> str | None:
+    """The axis of a law over a swept knob, where a run at zero is the end of the sweep and no mistake."""
+    swept = law.along is not None and law.axis in law.positive and law.axis not in SCALES
+    return law.axis if swept else None
 
 
 def column(runs: Runs, role: str) -> str:

@@ -193,9 +193,11 @@ def _optimum(s: Sample, found: Estimate) -> Iterator[FitWarning]:
     best = float(law.optimum(law.values(found.theta)))
     said = judge(best, at[~np.isnan(found.resamples).any(axis=1)], float(x.min()), float(x.max()))
     if said.place != "inside":
-        side = {"outside left": f"add runs at smaller {law.axis}", "outside right": f"add runs at larger {law.axis}"}
-        todo = side.get(said.place, "add runs on both sides and repeat some with other seeds")
-        yield FitWarning("optimum", f"The best {law.axis} is {said.text}: {todo}.")
+        todo = {
+            "outside left": f"lies to the left of the sweep: add runs at smaller {law.axis}",
+            "outside right": f"lies to the right of the sweep: add runs at larger {law.axis}",
+        }.get(said.place, "is not located by these runs: add some on both sides and repeat some with other seeds")
+        yield FitWarning("optimum", f"The best {law.axis} {todo}.")
 
 
 def _absent(s: Sample, values: Values) -> Iterator[FitWarning]:

@@ -92,8 +92,8 @@ class Fit:
 
     @property
     def sign(self) -> float:
-        """-1 where a larger ``y`` is better: the law describes sign * y."""
-        return -1.0 if self.data.direction == "max" else 1.0
+        """-1 where a larger ``y`` is better and the law describes sign * y."""
+        return -1.0 if self.data.direction == "max" and self.law.oriented else 1.0
 
     @property
     def chi2(self) -> tuple[float, int] | None:

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,11 +17,13 @@ from numpy.typing import NDArray
 from engine.costs import ComputeRule
 from engine.errors import PlannerError
 from engine.fitting.result import Fit, Interval
+from engine.fitting.verdict import Verdict, verdict
 from engine.laws import Point
 from engine.laws.law import Floats
+from engine.laws.terms import Const
 from engine.planning.frontier import frontier
 from engine.planning.plan import Plan, spans
-from engine.planning.quantity import Quantity
+from engine.planning.quantity import Quantity, measure
 from engine.planning.target import floor_of
 from engine.planning.ticks import contour_levels, nice_budgets
 
@@ -31,7 +32,6 @@ POINTS = 60
 UNKNOWN_C: Interval = (1e15, 1e21)
 """Budgets that are drawn for a law whose runs are not known."""
 Mask = NDArray[np.bool_]
-Axis = Literal["N", "D", "C"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,16 +108,31 @@ class Surface:
     region: Mapping[str, Interval]
 
 
+@dataclass(frozen=True)
+class Best:
+    """The place on an axis where a law is best, what the law is there, and whether the sweep holds it."""
+
+    x: Quantity
+    loss: float
+    verdict: Verdict
+
+
 @dataclass(frozen=True, eq=False)
 class AxisCurve:
-    """Loss against the one axis of a law, every array (s,), and its floor."""
+    """Loss against the one axis of a law, every array (s,), its floor and its optimum, None where it has none.
 
-    axis: Axis
+    ``log`` says whether the axis is logarithmic; ``realised`` is where runs at zero on it are fitted, None for nowhere.
+    """
+
+    axis: str
     x: Floats
     loss: Floats
     band: Band
     inside: Mask
-    floor: Quantity
+    floor: Quantity | None
+    best: Best | None = None
+    log: bool = True
+    realised: float | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -209,21 +224,49 @@ def frontier_curve(fit: Fit, C: Floats | None = None, *, rule: ComputeRule | Non
 
 
 def one_axis_curve(fit: Fit, x: Floats | None = None, *, n: int = POINTS) -> AxisCurve:
-    """Loss against the axis of a one-axis law at ``x`` (by default the runs' range and a decade on either side).
+    """Loss against the axis of a one-axis law at ``x``: by default the runs' range and what lies around it.
 
-    Raises PlannerError for a law over N and D.
+    That is a decade on either side of a scale, less of a swept knob and of an axis that is not logarithmic. Raises
+    PlannerError for a law over N and D.
     """
     axis = _axis(fit)
-    span = spans(fit).get(axis) or _around(fit, axis)
-    x = _grid(span, n) if x is None else np.asarray(x, float)
+    known, log = fit.data.ranges.get(axis), axis in fit.law.positive
+    if x is None:
+        x = _grid(known or _around(fit), n, 0.3 if fit.law.optimum else 1.0) if log else _linear(known or (0.0, 1.0), n)
     loss = fit.predict({axis: x})
-    return AxisCurve(axis, x, loss, _loss_band(fit, {axis: x}, loss), _within(x, spans(fit).get(axis)), floor_of(fit))
+    limited = any(isinstance(term, Const) for term in fit.law.terms)
+    return AxisCurve(
+        axis,
+        x,
+        loss,
+        _loss_band(fit, {axis: x}, loss),
+        _within(x, known),
+        floor_of(fit) if limited else None,
+        _best(fit, axis),
+        log,
+        fit.spec.realised,
+    )
+
+
+def _best(fit: Fit, axis: str) -> Best | None:
+    said = verdict(fit)
+    if fit.law.optimum is None or said is None:
+        return None
+    at = measure(fit, float(fit.law.optimum(fit.values)), fit.law.optimum(fit.draws), axis, (said.low, said.high))
+    return Best(at, float(fit.predict({axis: at.value})) if at.value else float("nan"), said)
+
+
+def _linear(span: Interval, n: int) -> Floats:
+    """``n`` points over ``span`` and a sixth of it on either side, above zero where the span is."""
+    room = (span[1] - span[0]) / 6
+    low = max(span[0] - room, span[0] / 2) if span[0] > 0 else span[0] - room
+    return _with(np.linspace(low, span[1] + room, n), *span)
 
 
 def plan_curve(plan: Plan, fit: Fit, *, n: int = POINTS) -> Picture:
     """What the picture of ``plan`` draws: frontier and iso-FLOP curve through its answer, or its one axis."""
     if fit.law.axis in ("N", "D"):
-        span = spans(fit).get(fit.law.axis) or _around(fit, _axis(fit))
+        span = spans(fit).get(fit.law.axis) or _around(fit)
         return Picture(None, None, one_axis_curve(fit, _grid(_stretch(span, plan.allocation[fit.law.axis].value), n)))
     region, C = _region(fit, None, plan.compute), plan.allocation["C"].value
     path = frontier_curve(fit, _budgets(fit, _stretch(region["C"], C), n, plan.compute), rule=plan.compute)
@@ -237,12 +280,11 @@ def _needs_plane(fit: Fit) -> None:
         raise PlannerError(f"The law {fit.law.name} is no surface over N and D: fit chinchilla to see one.")
 
 
-def _axis(fit: Fit) -> Axis:
+def _axis(fit: Fit) -> str:
     (axis, *others) = fit.law.axes
     if others:
         raise PlannerError(f"The law {fit.law.name} has the axes {', '.join(fit.law.axes)}: draw its surface instead.")
-    found: dict[str, Axis] = {"N": "N", "D": "D", "C": "C"}
-    return found[axis]
+    return axis
 
 
 def _region(fit: Fit, ranges: Mapping[str, Interval] | None, rule: ComputeRule) -> dict[str, Interval]:
@@ -258,7 +300,7 @@ def _region(fit: Fit, ranges: Mapping[str, Interval] | None, rule: ComputeRule) 
     return known
 
 
-def _around(fit: Fit, axis: Axis) -> Interval:
+def _around(fit: Fit) -> Interval:
     """Where a one-axis law without runs is worth drawing: three decades on either side of where its term is one."""
     scale = float(fit.values["X_c"]) if "X_c" in fit.values else 1e18
     return (scale * 1e-3, scale * 1e3)

@@ -99,6 +99,7 @@ def test_a_map_describes_the_metric_itself_in_either_direction(direction: str, A
     y = A * np.exp(B * LOSS) + 3.0
     f = found("loss", {"loss": LOSS, "score": y}, "metric-map", direction, objective="ols")
     assert numbers(f) == pytest.approx({"A": A, "B": B, "C": 3.0}, rel=1e-6)
+    assert f.predict({"loss": LOSS}) == pytest.approx(y, rel=1e-6)
     assert f.law.inverse is not None
     assert f.law.inverse(f.values, y) == pytest.approx(LOSS, rel=1e-6)
     assert np.isnan(f.law.inverse(f.values, np.array(3.0 - np.sign(A))))  # beyond the limit C

@@ -122,6 +122,7 @@ def test_one_axis_and_its_floor() -> None:
     curve = one_axis_curve(fit)
     assert (curve.x[0], curve.x[-1]) == pytest.approx((1e2, 1e7))
     assert curve.axis == "D"
+    assert curve.floor is not None
     assert curve.floor.value == 0.1
     assert curve.inside.sum() == ((curve.x >= 1e3 * (1 - 1e-9)) & (curve.x <= 1e6 * (1 + 1e-9))).sum()
     np.testing.assert_allclose(curve.loss, 0.1 + (1e6 / curve.x) ** 0.4)

@@ -1,0 +1,83 @@
+"""Laws over a column that the user chooses, on the pages: offered, fitted, drawn, from a link."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from engine.schema import Metric, Roles
+from engine.store import results, tables
+from engine.store.database import Database
+from engine.store.tables import TableInfo
+from tests.app.views.conftest import Open, said, told
+
+ROLES = Roles(
+    D="D", loss="loss", metrics=(Metric(column="R", direction="max"), Metric(column="updates", direction="min")),
+    hyper=("share", "batch"),
+)  # fmt: skip
+
+
+@pytest.fixture
+def sweep(db: Database) -> TableInfo:
+    """Twelve runs over an embedder share, the first at a nominal zero, with a metric and updates to a target."""
+    share, batch, D = np.geomspace(0.005, 0.5, 12), np.geomspace(64, 4096, 12), np.geomspace(1e3, 1e6, 12)
+    noise = 1 + 0.001 * np.sin(5 * np.arange(12))
+    loss = (2 + 1.5 * share**0.8 + 0.02 * share**-0.6) * noise
+    lines = ["share,batch,D,loss,R,updates"]
+    shown = np.r_[0.0, share[1:]]
+    for row in zip(shown, batch, D, loss, 5e4 * np.exp(-3 * loss) + 2, 1200 + 4e5 / batch, strict=True):
+        lines.append(",".join(f"{v:.8g}" for v in row))
+    table = tables.add(db, "\n".join(lines).encode(), "sweep.csv")
+    tables.set_roles(db, table.id, ROLES)
+    return table
+
+
+@pytest.mark.parametrize(
+    ("law", "axis", "y", "words"),
+    [
+        ("starvation", "share", "loss", "best share is inside the sweep"),
+        ("log-parabola", "share", "loss", "best share is"),
+        ("critical-batch", "batch", "updates", "critical batch"),
+        ("metric-map", "loss", "R", ""),
+        ("repetition", "D", "loss", ""),
+        ("power-D", "", "loss", ""),
+    ],
+)
+def test_a_law_over_a_column_is_fitted_and_drawn(
+    db: Database, sweep: TableInfo, open_page: Open, law: str, axis: str, y: str, words: str
+) -> None:
+    query = {"axis": axis} if axis else {}
+    at = open_page("fit", table=sweep.id, law=law, y=y, refits="25", objective="ols-log", **query)
+    assert told(at) == ""
+    next(b for b in at.button if b.label == "Fit").click().run()
+    assert told(at) == ""
+    fit = results.fit(db, at.query_params["fit"])
+    assert (fit.law.name, fit.law.axis) == (law.removesuffix("-D"), axis or "D")
+    shown = "\n".join(str(m.value) for m in at.markdown) + "\n".join(str(t.value) for t in at.table)
+    assert words in shown
+    for name in ("explore", "plan"):
+        page = open_page(name, fit=at.query_params["fit"])
+        assert not page.exception
+        assert "Something went wrong" not in "\n".join(str(e.value) for e in page.error)
+    assert told(open_page("explore", fit=at.query_params["fit"])) == ""
+
+
+def test_runs_at_zero_are_fitted_where_the_page_is_told(db: Database, sweep: TableInfo, open_page: Open) -> None:
+    at = open_page("fit", table=sweep.id, law="starvation", axis="share", refits="0", objective="ols-log")
+    next(b for b in at.button if b.label == "Fit").click().run()
+    assert results.fit(db, at.query_params["fit"]).n == 11
+    assert "1 run has share = 0" in said(at)
+    at.number_input(key=f"realised_{sweep.id}_share").set_value(0.005).run()
+    next(b for b in at.button if b.label == "Fit").click().run()
+    placed = results.fit(db, at.query_params["fit"])
+    assert placed.n == 12
+    assert placed.spec.realised == 0.005
+
+
+def test_the_list_says_which_columns_a_law_may_be_over(db: Database, sweep: TableInfo, open_page: Open) -> None:
+    at = open_page("fit", table=sweep.id, law="starvation")
+    assert at.selectbox(key="axis").options == ["share", "batch", "D"]
+    at = open_page("fit", table=sweep.id, law="metric-map", y="R")
+    assert at.selectbox(key="axis").options == ["loss", "updates"]
+    at = open_page("fit", table=sweep.id, law="chinchilla")
+    assert "chinchilla cannot read this table" in said(at)
