@@ -21,7 +21,7 @@ NOISE = 1 + 0.002 * np.sin(5 * np.arange(12))
 def starved(first: float, **spec: Any) -> tuple[AxisCurve, Runs]:
     y = (2 + 1.5 * SHARE**0.8 + 0.02 * SHARE**-0.6) * NOISE
     runs = make_runs({"share": np.r_[first, SHARE[1:]], "loss": y})
-    made = fit(FitSpec(law="starvation", axis="share", objective="ols-log", bootstrap=30, **spec), runs)
+    made = fit(FitSpec(law="starvation", axis="share", objective="ols-log", bootstrap=60, **spec), runs)
     return one_axis_curve(made), runs
 
 
