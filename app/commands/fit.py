@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from app.commands import options, reading
 from app.commands.output import note, say, say_json
 from engine.errors import PlannerError
+from engine.formula import parse_formula
 from engine.quantities import parse_number
 from engine.schema import Role, Runs
 
@@ -27,6 +28,8 @@ def fit(
     objective: options.Objective = "huber-log",
     delta: options.Delta = "1e-3",
     skew: options.Skew = "10",
+    formula: options.TypedFormula = "",
+    bound: options.Bounds = None,
     fix: options.Fixed = None,
     prior: options.Priors = None,
     share: options.Shared = None,
@@ -51,7 +54,8 @@ def fit(
     column, direction = reading.read_metric(metric)
     error = reading.read_error(relative_error)
     spec = reading.read_spec(
-        law=law, axis=axis, realised=parse_number(realised, "option --realised") if realised else None,
+        law=law, axis=axis, formula=formula, bounds=reading.read_bounds(bound or []),
+        realised=parse_number(realised, "option --realised") if realised else None,
         y=column or "loss", objective=objective, delta=parse_number(delta, "option --delta"),
         skew=parse_number(skew, "option --skew"), fixed=reading.read_fixed(fix or []),
         prior=reading.read_priors(prior or []), share=reading.read_names(share or []), relative_error=error,
@@ -61,6 +65,7 @@ def fit(
         table, reading.read_map(mapping or [], column, group=group, weight=weight), (column, direction), where,
         reading.read_rule(rule, n_p), repeats=repeats, convert=convert, sheet=sheet, inner=inner,
         extra=tuple(name for name in (error, axis) if isinstance(name, str) and name not in set(Role)),
+        offered=tuple(sorted(parse_formula(formula).names)) if formula else (),
     )  # fmt: skip
     if spec.share:
         _show_groups(fit_groups(spec, runs, where=where), runs, as_json)

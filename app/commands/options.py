@@ -31,6 +31,13 @@ Delta = Annotated[str, typer.Option(help="Huber threshold in units of log loss."
 Fixed = Annotated[
     list[str] | None, typer.Option("--fix", metavar="NAME=VALUE,...", help="Hold a parameter; may be repeated.")
 ]
+TypedFormula = Annotated[
+    str, typer.Option("--formula", metavar="TEXT", help='For --law formula, as in "E + A/N^alpha + B/D^beta".')
+]
+Bounds = Annotated[
+    list[str] | None,
+    typer.Option("--bound", metavar="NAME=LOW:HIGH,...", help="Keep a parameter of a formula within; E=0: is open."),
+]
 Skew = Annotated[
     str, typer.Option(help="How much more a run below the law counts than one above it, for the objective asymmetric.")
 ]

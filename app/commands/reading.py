@@ -11,18 +11,19 @@ from pydantic import ValidationError
 from engine.costs import ComputeRule, compute_rule
 from engine.errors import PlannerError
 from engine.fitting.spec import FitSpec
-from engine.laws import get_law
 from engine.quantities import parse_number
 from engine.schema import Metric, Runs
 
 
 def read_spec(*, law: str, axis: str | None, **options: Any) -> FitSpec:
     """The specification that the options name. Raises PlannerError for an unknown law and for the first bad option."""
-    get_law(law, axis)
     try:
-        return FitSpec(law=law, axis=axis, **options)
+        spec = FitSpec(law=law, axis=axis, **options)
     except ValidationError as error:
         raise _bad_option(error) from error
+    if law != "formula":  # which of its names are columns is known once the table is read
+        spec.find_law()
+    return spec
 
 
 def read_table(
@@ -37,6 +38,7 @@ def read_table(
     sheet: str | None,
     inner: str | None,
     extra: tuple[str, ...] = (),
+    offered: tuple[str, ...] = (),
 ) -> Runs:
     """The runs of a table file under the options that say how it is read; ``metric`` is a column and its direction."""
     from engine.store.files import read_runs
@@ -53,6 +55,7 @@ def read_table(
         sheet=sheet,
         inner=inner,
         extra=extra,
+        offered=offered,
     )
     return with_direction(runs, *metric)
 
@@ -106,6 +109,21 @@ def read_fixed(options: list[str]) -> dict[str, float]:
         if name.strip() in found:
             raise PlannerError(f"--fix names {name.strip()} twice: keep one.")
         found[name.strip()] = parse_number(value, f"value of {name.strip()} in --fix")
+    return found
+
+
+def read_bounds(options: list[str]) -> dict[str, tuple[float | None, float | None]]:
+    """Bounds from ``alpha=0:2,E=0:``, None where an end is open; raises PlannerError for anything else."""
+    found: dict[str, tuple[float | None, float | None]] = {}
+    for option in (part for text in options for part in text.split(",")):
+        name, equals, span = (part.strip() for part in option.partition("="))
+        low, colon, high = (part.strip() for part in span.partition(":"))
+        if not (name and equals and colon and (low or high)):
+            raise PlannerError(f"--bound cannot read {option!r}: write NAME=LOW:HIGH, as in --bound alpha=0:2.")
+        if name in found:
+            raise PlannerError(f"--bound names {name} twice: keep one.")
+        lower, upper = (parse_number(end, f"bound of {name} in --bound") if end else None for end in (low, high))
+        found[name] = lower, upper
     return found
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from engine.costs import ComputeRule
 from engine.errors import PlannerError
-from engine.schema import SINGLE_ROLES, Curves, Metric, Roles, Runs
+from engine.schema import SINGLE_ROLES, Curves, Metric, Role, Roles, Runs
 from engine.store import catalog, snapshots, tables
 from engine.store.columns import Column
 from engine.store.database import memory
@@ -31,21 +31,24 @@ def read_runs(
     sheet: str | None = None,
     inner: str | None = None,
     extra: tuple[str, ...] = (),
+    offered: tuple[str, ...] = (),
 ) -> Runs:
     """The runs of a table file under the guessed mapping, corrected by ``mapping`` (role -> column).
 
     Roles are N, D, U, C, loss, epochs, budget, step, weight, group, seed, run, status, and ``metric`` and ``hyper``,
     which take several columns joined by ``+``. A role that is mapped to nothing (``C=``) is left open. A text column
     named in ``mapping`` is read as numbers by its proposed conversion when that is beyond doubt for every cell, one
-    named in ``agreed`` in any case; columns named in ``extra`` are read under their own names. ``source`` of the runs
-    is the path. Raises PlannerError for an unreadable file, an unknown role or column and a bad condition.
+    named in ``agreed`` in any case; columns named in ``extra`` are read under their own names, and those in ``offered``
+    where the table has such a column of numbers. ``source`` of the runs is the path. Raises PlannerError for an
+    unreadable file, an unknown role or column and a bad condition.
     """
     if not path.is_file():
         raise PlannerError(f"There is no file {path}: check the path.")
     with memory() as db:
         info = tables.add(db, path, path.name, sheet=sheet, inner=inner)
         known = catalog.columns(db, info.id)
-        roles = _with_extra(with_mapping(known, mapping or {}, agreed), extra)
+        numbers = tuple(c.name for c in known if c.name in offered and c.name not in set(Role) and c.kind == "number")
+        roles = _with_extra(with_mapping(known, mapping or {}, agreed), (*extra, *numbers))
         roles = roles.model_copy(
             update={"compute": compute or ComputeRule(), "repeats": "mean" if repeats_mean else "all"}
         )
