@@ -157,7 +157,7 @@ def _known(spec: FitSpec, law: Law) -> None:
             raise PlannerError(f"The prior mean of {name} is {mean}: give a finite number.")
         if not (np.isfinite(sd) and sd > 0):
             raise PlannerError(f"The prior of {name} has the standard deviation {sd:g}: give a number above zero.")
-    if spec.prior and law.estimator != "surface":
+    if spec.prior and not law.every_run:
         raise PlannerError(f"Law {law.name} takes no prior: fix the parameter, or use a law of all runs.")
     if set(law.names) <= set(spec.fixed):
         raise PlannerError(f"Every parameter of {law.name} is fixed: free at least one.")

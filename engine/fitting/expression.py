@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from engine.fitting.checks import Sample
 from engine.fitting.descent import Local, descend
 from engine.fitting.objectives import Loss, Objective, objective
+from engine.fitting.penalty import Penalty
 from engine.fitting.problem import BLOCK, blocks
 from engine.formula import Node, jet, value
 from engine.laws.expression import FormulaLaw
@@ -38,6 +39,7 @@ class Expression:
     low: Floats  # (p,); equal to high where a parameter is fixed
     high: Floats  # (p,)
     objective: Objective
+    penalty: Penalty | None = None
 
     @property
     def n(self) -> int:
@@ -106,7 +108,7 @@ def local(e: Expression, theta: Floats, weight: Floats, owner: Ints, loss: Loss)
         for rows in blocks(e.n, BLOCK):
             _add(out, at, e, rows, theta[at], weight[owner[at], rows], loss)
     out.value[~np.isfinite(out.value)] = np.inf
-    return out
+    return out if e.penalty is None else e.penalty.added(out, theta, owner)
 
 
 def _add(out: Local, at: slice, e: Expression, rows: slice, theta: Floats, weight: Floats, loss: Loss) -> None:

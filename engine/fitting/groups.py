@@ -113,7 +113,7 @@ def fit_groups(
             f"select at least {free + 1} runs, share more, or fix a parameter."
         )
     if spec.prior:
-        j = j.informed(noise(spec, whole, lambda: best_joint_fit(j).value / (j.n - free)))
+        j = j.informed(noise(spec, whole.objective.loss, lambda: best_joint_fit(j).value / (j.n - free)))
     best = best_joint_fit(j)
     member = _clusters(samples)
     drawn = int(member.max()) + 1

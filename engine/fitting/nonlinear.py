@@ -6,7 +6,7 @@ No global optimum is claimed, so the fit says how many starts reached the best o
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from engine.fitting.checks import Sample
 from engine.fitting.estimate import Estimate, Progress
 from engine.fitting.expression import Expression, Ints, expression, local, refine
 from engine.fitting.objectives import Loss
+from engine.fitting.priors import moved, noise, normals, penalty
 from engine.fitting.problem import blocks
 from engine.fitting.resampling import Resampling, pairs_only
 from engine.fitting.result import FitWarning, empty_resamples
@@ -61,14 +62,23 @@ class Spread:
 def nonlinear(s: Sample, progress: Progress | None = None) -> Estimate:
     """The best of 64 starts and one refit a resample (pairs bootstrap over runs)."""
     assert isinstance(s.law, FormulaLaw)
-    e = expression(s, s.law)
+    e = _informed(s, expression(s, s.law))
     found = best_of(e, s.spec.seed)
     resamples = empty_resamples(len(e.names))
     if s.spec.bootstrap:
         resamples = refits(e, found, s, progress)
     warnings = (_spread(found), *_edges(e, found), *_flat(e, found))
     how = Resampling(pairs_only(s.spec.interval, f"Law {s.law.name}"), runs=len(s), parameters=len(s.free))
-    return Estimate(found.theta[0], float(found.value[0]), resamples, warnings, resampling=how)
+    value = float(found.value[0]) - (e.penalty.value(found.theta[0]) if e.penalty else 0.0)  # the plain sum over runs
+    return Estimate(found.theta[0], value, resamples, warnings, resampling=how)
+
+
+def _informed(s: Sample, e: Expression) -> Expression:
+    """``e`` with the priors of the sample's specification, which may be none."""
+    if not s.spec.prior:
+        return e
+    per = noise(s.spec, e.objective.loss, lambda: float(best_of(e, s.spec.seed).value[0]) / (e.n - len(s.free)))
+    return replace(e, penalty=penalty(e.names, s.spec.prior, per, lambda theta: theta))
 
 
 def best_of(e: Expression, seed: int) -> Spread:
@@ -90,12 +100,14 @@ def best_of(e: Expression, seed: int) -> Spread:
 def refits(e: Expression, found: Spread, s: Sample, progress: Progress | None = None) -> Floats:
     """The best optimum of every resample from the distinct optima of all runs: (r, p), NaN where there is none."""
     total, roots = s.spec.bootstrap, found.roots
+    normal = normals(s.spec.seed, total, len(s.spec.prior))
     out = np.full((total, len(e.names)), np.nan)
     for at in blocks(total, min(max(MEMORY // e.n, 1), max(total // 4, 1))):
         weight = e.weight * counts(e.n, s.spec.seed, at.start, at.stop)
+        part = replace(e, penalty=e.penalty and moved(e.penalty, s.spec.prior, normal[at]))
         theta, owner = np.tile(roots, (len(weight), 1)), np.repeat(np.arange(len(weight)), len(roots))
         for loss in (*found.ladder, e.objective.loss):
-            theta, value = refine(e, theta, weight, owner, loss)
+            theta, value = refine(part, theta, weight, owner, loss)
             kept = _distinct(value, owner)
             theta, value, owner = theta[kept], value[kept], owner[kept]
         best = np.searchsorted(owner, np.arange(len(weight)))

@@ -19,6 +19,7 @@ import numpy as np
 
 from engine.fitting.checks import Sample
 from engine.fitting.noise import scale
+from engine.fitting.objectives import Loss
 from engine.fitting.penalty import Penalty
 from engine.fitting.problem import Problem
 from engine.fitting.solver import best_fit
@@ -33,22 +34,30 @@ def informed(s: Sample, p: Problem) -> Problem:
     """``p`` with the priors of the sample's specification, which may be none."""
     if not s.spec.prior:
         return p
-    return posed(p, s.spec.prior, noise(s.spec, p, lambda: best_fit(p).value / (p.n - len(s.free))))
+    return posed(p, s.spec.prior, noise(s.spec, p.objective.loss, lambda: best_fit(p).value / (p.n - len(s.free))))
 
 
 def posed(p: Problem, prior: Priors, noise: float) -> Problem:
     """``p`` with Gaussian priors, in a noise of scale ``noise``."""
-    mean, sd = np.array(list(prior.values()), float).reshape(-1, 2).T
-    place = np.array([p.law.names.index(name) for name in prior], np.int64)
-    return replace(p, penalty=Penalty(place, mean[None], noise / (2 * sd**2), p.external))
+    return replace(p, penalty=penalty(p.law.names, prior, noise, p.external))
 
 
 def redrawn(p: Problem, prior: Priors, normal: Floats) -> Problem:
     """``p`` with a prior mean of its own for every resample, from standard normal numbers (r, k)."""
-    if p.penalty is None:
-        return p
+    return replace(p, penalty=p.penalty and moved(p.penalty, prior, normal))
+
+
+def penalty(names: tuple[str, ...], prior: Priors, noise: float, external: Callable[[Floats], Floats]) -> Penalty:
+    """The priors on the parameters ``names``, which ``external`` gives from the solver's own, as a penalty."""
     mean, sd = np.array(list(prior.values()), float).reshape(-1, 2).T
-    return replace(p, penalty=replace(p.penalty, mean=mean + sd * normal))
+    place = np.array([names.index(name) for name in prior], np.int64)
+    return Penalty(place, mean[None], noise / (2 * sd**2), external)
+
+
+def moved(one: Penalty, prior: Priors, normal: Floats) -> Penalty:
+    """The penalty with a mean of its own for every resample, from standard normal numbers (r, k)."""
+    mean, sd = np.array(list(prior.values()), float).reshape(-1, 2).T
+    return replace(one, mean=mean + sd * normal)
 
 
 def normals(seed: int, total: int, k: int) -> Floats:
@@ -57,8 +66,8 @@ def normals(seed: int, total: int, k: int) -> Floats:
     return np.array([np.random.Generator(stream).normal(size=k) for stream in streams]).reshape(total, k)
 
 
-def noise(spec: FitSpec, p: Problem, mean: Callable[[], float]) -> float:
+def noise(spec: FitSpec, loss: Loss, mean: Callable[[], float]) -> float:
     """The scale s of the noise: stated, or from the mean of w rho per degree of freedom at the best fit."""
     if spec.relative_error is not None:
-        return 2.0 if np.isinf(p.objective.loss.delta) else 1.0
-    return scale(p.objective.loss, mean())
+        return 2.0 if np.isinf(loss.delta) else 1.0
+    return scale(loss, mean())

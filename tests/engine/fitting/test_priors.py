@@ -138,3 +138,23 @@ def test_the_scale_of_the_noise_is_that_of_its_density(loss: Loss) -> None:
         assert scale(loss, mean / norm) == pytest.approx(s, rel=1e-4)
     assert scale(SQUARE, 0.7) == pytest.approx(1.4)  # twice the variance
     assert scale(Loss(1e-9, scale=1e9), 0.7) == pytest.approx(0.7, rel=1e-6)  # Laplace: the mean absolute deviation
+
+
+def test_a_typed_formula_takes_the_same_priors() -> None:
+    runs = make_runs(surface(60, noise=0.01))
+    for objective in ("ols-log", "huber-log"):
+        spec = FitSpec(objective=objective, prior={"alpha": (0.3, 0.02), "B": (2000.0, 100.0)}, bootstrap=0)
+        law = fit(spec, runs)
+        typed = fit(spec.model_copy(update={"law": "formula", "formula": "E + A/N^alpha + B/D^beta"}), runs)
+        value = {p.name: p.value for p in typed.parameters}
+        assert value == pytest.approx({p.name: p.value for p in law.parameters}, rel=1e-4)
+        assert typed.objective == pytest.approx(law.objective, rel=1e-6)
+    formula = FitSpec(law="formula", formula="a + b*N/1e9", objective="ols", prior={"a": (2.0, 0.01)}, bootstrap=200)
+    x = np.linspace(1, 10, 40)
+    y = 2 + 0.3 * x + 0.1 * np.random.default_rng(0).normal(size=40)
+    line = fit(formula, make_runs({"N": 1e9 * x, "D": x, "loss": y}))
+    basis = np.stack([np.ones(40), x], axis=1)
+    variance = np.linalg.lstsq(basis, y)[1][0] / 38
+    covariance = np.linalg.inv(basis.T @ basis / variance + np.diag([1e4, 0]))
+    assert line.theta == pytest.approx(covariance @ (basis.T @ y / variance + [2e4, 0]), rel=1e-7)
+    assert np.std(line.resamples, axis=0) == pytest.approx(np.sqrt(np.diag(covariance)), rel=0.2)
