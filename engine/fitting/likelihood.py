@@ -14,21 +14,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.interpolate import CubicSpline
 from scipy.optimize import minimize_scalar
 
 from engine.errors import PlannerError
 from engine.fitting.checks import sample
+from engine.fitting.noise import log_norm
 from engine.fitting.objectives import Loss, objective
 from engine.fitting.result import Fit
 from engine.laws.law import Floats
 from engine.schema import Runs
-
-AROUND = 12.0
-"""How far ln s is tabulated on either side of the logarithm of the mean rho."""
-REACH = 30.0
-"""How far the integral over ln |r| goes on either side of the typical residual."""
-NODES, POINTS = 97, 3001
 
 
 @dataclass(frozen=True)
@@ -64,20 +58,10 @@ def most_likely(loss: Loss, residual: Floats, weight: Floats) -> float:
     if not total > 1e-24 * max(float(np.max(np.abs(residual), initial=0.0)), 1e-300) * n:
         raise PlannerError("The law goes through every run exactly, so the noise has no scale and laws no likelihood.")
     typical = np.log(total / n)
-    scales = np.linspace(typical - AROUND, typical + AROUND, NODES)
-    log_z = CubicSpline(scales, _log_z(loss, np.exp(scales), float(np.median(np.abs(residual[residual != 0])))))
-    log_w = np.log(weight)
-
-    def minus(t: float) -> float:
-        return total / np.exp(t) + float(np.sum(log_z(np.clip(t - log_w, scales[0], scales[-1]))))
-
-    best = minimize_scalar(minus, bounds=(typical - 4, typical + 4), method="bounded", options={"xatol": 1e-10})
+    best = minimize_scalar(
+        lambda t: total / np.exp(t) + float(np.sum(log_norm(loss, np.exp(t) / weight))),
+        bounds=(typical - 4, typical + 4),
+        method="bounded",
+        options={"xatol": 1e-10},
+    )
     return -float(best.fun)
-
-
-def _log_z(loss: Loss, scale: Floats, typical: float) -> Floats:
-    """ln of the integral of exp(-rho(r) / s) dr over both signs, for ``scale`` (m,): the trapezoid rule in ln |r|."""
-    t = np.linspace(np.log(typical) - REACH, np.log(typical) + REACH, POINTS)
-    r = np.exp(t)
-    both = np.exp(-loss.value(r) / scale[:, None]) + np.exp(-loss.value(-r) / scale[:, None])
-    return np.log(np.trapezoid(both * r, t, axis=1))

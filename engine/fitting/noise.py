@@ -9,9 +9,9 @@ as one standard error.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import minimize_scalar
-from scipy.special import ndtr
+from scipy.special import erf
 
 from engine.fitting.objectives import Loss
 
@@ -24,17 +24,18 @@ def scale(loss: Loss, mean: float) -> float:
         return 0.0
     # Z grows between s^(1/2) (squares) and s (absolute values), so s lies between the mean and twice the mean
     found = minimize_scalar(
-        lambda t: np.log(norm(loss, mean * np.exp(t))) + np.exp(-t), bounds=(-0.1, 0.8), options={"xatol": 1e-12}
+        lambda t: float(log_norm(loss, mean * np.exp(t)) + np.exp(-t)), bounds=(-0.1, 0.8), options={"xatol": 1e-12}
     )
     return float(mean * np.exp(found.x))
 
 
-def norm(loss: Loss, s: float) -> float:
-    """Z(s), the integral of exp(-rho(r) / s) over all r."""
-    return sum(_half(loss.delta, s / side) for side in (loss.scale, loss.scale * loss.skew))
+def log_norm(loss: Loss, s: ArrayLike) -> Floats:
+    """ln Z(s), Z the integral of exp(-rho(r) / s) over all r, for ``s`` of any shape."""
+    at = np.asarray(s, float)
+    return np.log(_half(loss.delta, at / loss.scale) + _half(loss.delta, at / (loss.scale * loss.skew)))
 
 
-def _half(delta: float, s: float) -> float:
+def _half(delta: float, s: Floats) -> Floats:
     """The same over r > 0 for huber_delta."""
-    core = np.sqrt(2 * np.pi * s) * (ndtr(delta / np.sqrt(s)) - 0.5)
-    return float(core if np.isinf(delta) else core + s / delta * np.exp(-(delta**2) / (2 * s)))
+    core = np.sqrt(np.pi / 2 * s) * erf(delta / np.sqrt(2 * s))
+    return np.asarray(core if np.isinf(delta) else core + s / delta * np.exp(-(delta**2) / (2 * s)))

@@ -37,7 +37,7 @@ def words(seed: int, start: int, stop: int, count: int) -> Words:
     block = np.arange(-(-count // 4), dtype=np.uint64)[None]
     counter = np.broadcast_arrays(block, stream & np.uint64(LOW), stream >> np.uint64(32), np.uint64(0))
     found = philox(np.stack(counter), (seed & LOW, seed >> 32))
-    return np.moveaxis(found, 0, -1).reshape(stop - start, -1)[:, :count]
+    return np.moveaxis(found, 0, -1).reshape(stop - start, 4 * block.size)[:, :count]
 
 
 def draw(seed: int, start: int, stop: int, size: Ints, first: Ints, order: Ints) -> Floats:

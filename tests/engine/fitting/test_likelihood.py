@@ -49,7 +49,7 @@ def test_huber_in_closed_form(delta: float) -> None:
         return float(rho / s + 200 * np.log(core + 2 * s / delta * np.exp(-(delta**2) / (2 * s))))
 
     best = optimize.minimize_scalar(minus, bounds=(-16, -4), method="bounded", options={"xatol": 1e-10})
-    assert most_likely(Loss(delta), R, ONE) == pytest.approx(-best.fun, abs=1e-3)
+    assert most_likely(Loss(delta), R, ONE) == pytest.approx(-best.fun, abs=1e-6)
 
 
 def test_the_printed_likelihood_of_the_replication(shared: Path) -> None:

@@ -11,6 +11,7 @@ from scipy.optimize import minimize
 from engine.fitting import FitSpec, fit
 from engine.fitting.noise import scale
 from engine.fitting.objectives import SQUARE, Loss
+from engine.fitting.objectives import objective as bent
 from engine.fitting.priors import normals
 from tests.engine.fitting.tables import TRUTH, make_runs, surface
 
@@ -158,3 +159,26 @@ def test_a_typed_formula_takes_the_same_priors() -> None:
     covariance = np.linalg.inv(basis.T @ basis / variance + np.diag([1e4, 0]))
     assert line.theta == pytest.approx(covariance @ (basis.T @ y / variance + [2e4, 0]), rel=1e-7)
     assert np.std(line.resamples, axis=0) == pytest.approx(np.sqrt(np.diag(covariance)), rel=0.2)
+
+
+@pytest.mark.parametrize("objective", ["huber-log", "lad", "asymmetric"])
+def test_no_step_of_scipy_improves_on_a_robust_fit_with_priors(objective: Any) -> None:
+    values = surface(60, noise=0.02)
+    prior = {"A": (400.0, 20.0), "beta": (0.4, 0.01)}
+    runs = make_runs(values)
+    free = fit(FitSpec(objective=objective, bootstrap=0), runs)
+    found = fit(FitSpec(objective=objective, prior=prior, bootstrap=0), runs)
+    how = bent(found.spec, values["loss"])
+    per = scale(how.loss, (free.objective or 0) / 55)
+
+    def total(t: Any) -> float:
+        f = found.law.predict(t, values)
+        r = np.log(np.maximum(f, 1e-300) / values["loss"]) if how.log else f - values["loss"]
+        pulls = [(t[1] - 400) / 20, (t[4] - 0.4) / 0.01]
+        return float(how.loss.value(r).sum() + per / 2 * np.sum(np.square(pulls)))
+
+    best = total(found.theta)
+    assert best < total(free.theta)
+    for start in (found.theta, free.theta):
+        near = minimize(total, start, method="Nelder-Mead", options={"xatol": 1e-10, "maxiter": 3000})
+        assert near.fun >= best * (1 - 1e-7)
