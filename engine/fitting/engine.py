@@ -15,9 +15,10 @@ from engine.laws.law import Floats
 class Engine:
     """``draw`` as ``philox.draw``, ``starts`` as ``cold.starts``, ``refine`` as ``newton.refine``."""
 
+    at_once: int  # resamples in a block; never a matter of threads, on which no digit may depend
     draw: Callable[[int, int, int, Ints, Ints, Ints], Floats]
     starts: Callable[[cold.Grid, Floats, int], Floats]
     refine: Callable[[Problem, Floats, Floats, Ints, Loss], tuple[Floats, Floats]]
 
 
-NUMPY = Engine(philox.draw, cold.starts, newton.refine)
+NUMPY = Engine(4096, philox.draw, cold.starts, newton.refine)

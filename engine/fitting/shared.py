@@ -20,9 +20,11 @@ from engine.fitting.newton import local
 from engine.fitting.objectives import Loss
 from engine.fitting.priors import Priors, posed, redrawn
 from engine.fitting.problem import Ints, Problem, blocks
-from engine.fitting.solver import AT_ONCE, SKIPPED, Optimum, best_fit, refits
+from engine.fitting.solver import SKIPPED, Optimum, best_fit, refits
 from engine.laws.law import Floats
 
+AT_ONCE = 256
+"""Resamples in a block."""
 CANDIDATES = 6
 """Groups whose own optimum is tried for the shared values: those with the most runs."""
 

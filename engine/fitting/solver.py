@@ -9,7 +9,7 @@ alone miss it in one of a hundred to a thousand refits; the four starts are chea
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
@@ -18,7 +18,7 @@ from engine.fitting import cold, kernels
 from engine.fitting.engine import NUMPY, Engine
 from engine.fitting.estimate import Progress
 from engine.fitting.objectives import Loss
-from engine.fitting.problem import BLOCK, Problem, blocks
+from engine.fitting.problem import Problem, blocks
 from engine.fitting.threads import over_blocks
 from engine.laws.law import Floats
 
@@ -31,8 +31,10 @@ SKIPPED = 2
 """Softer losses that a start from a cell skips: without them starts end in more places, the best among them."""
 SAME = 1e-6
 """Two objectives closer than this (relative) are the same optimum."""
-AT_ONCE = 256
-"""Resamples in a block at most; never a matter of threads, on which no digit may depend."""
+MEMORY = 1_000_000
+"""Elements (resamples x runs) of weights that a block holds."""
+RANKED = 1_000
+"""Runs by which cells are ranked: of a longer table every second, third ... run decides where a fit starts."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,7 +51,7 @@ class Optimum:
 def best_fit(p: Problem) -> Optimum:
     """The global optimum from a cold start."""
     weight, engine = p.weight[None], _engine(p)
-    theta = engine.starts(cold.grid(p), weight, CENTRAL_STARTS if p.n < MANY else CENTRAL_FEWER)[0]
+    theta = _cells(engine, p, weight, CENTRAL_STARTS if p.n < MANY else CENTRAL_FEWER)[0]
     ladder = p.objective.loss.softer(_spread(p, theta[0]))
     starts, values = _joined(
         _from(engine, p, theta[None, :2], weight, ladder), _from(engine, p, theta[None], weight, ladder[SKIPPED:])
@@ -68,19 +70,17 @@ def refits(
     ``draw(start, stop)`` gives the counts (stop - start, n) of those resamples.
     """
     engine = _engine(p, total)
-    g = cold.grid(p)
     out = np.full((total, len(p.low)), np.nan)
 
     def block(near: Floats, cells: int, at: slice) -> None:
         weight = p.weight * draw(at.start, at.stop)
-        part = p.of(at)
-        out[at] = _refit(engine, part, replace(g, problem=part), best, near, cells, weight)
+        out[at] = _refit(engine, p.of(at), best, near, cells, weight)
 
     pilots = slice(0, min(PILOTS, total) if p.n < MANY else 0)
     block(np.empty((0, len(p.low))), PILOT_STARTS, pilots)
     if progress:
         progress(pilots.stop / total)
-    rest = blocks(total, min(BLOCK // p.n, AT_ONCE), pilots.stop)
+    rest = blocks(total, min(MEMORY // p.n, engine.at_once), pilots.stop)
     over_blocks(partial(block, _far_apart(out[pilots]), 1), rest, total, progress)
     return out
 
@@ -101,10 +101,16 @@ def _engine(p: Problem, resamples: int = 0) -> Engine:
     return (kernels.compiled(p.n * resamples) if p.penalty is None else None) or NUMPY
 
 
-def _refit(engine: Engine, p: Problem, g: cold.Grid, best: Optimum, near: Floats, first: int, weight: Floats) -> Floats:
+def _cells(engine: Engine, p: Problem, weight: Floats, best: int) -> Floats:
+    """The best cells (r, best, q) of every resample."""
+    thin = np.arange(0, p.n, max(p.n // RANKED, 1))
+    return engine.starts(cold.grid(p.rows(thin)), weight[:, thin], best)
+
+
+def _refit(engine: Engine, p: Problem, best: Optimum, near: Floats, first: int, weight: Floats) -> Floats:
     """The optimum (r, q) of each resample of a block, from the best fit, points ``near`` it and ``first`` cells."""
     direct = best.ladder[SKIPPED:]
-    cells = engine.starts(g, weight, first + MORE_STARTS)
+    cells = _cells(engine, p, weight, first + MORE_STARTS)
     warm = np.broadcast_to(best.theta, (len(cells), 1, cells.shape[2]))
     others = np.broadcast_to(near, (len(cells), *near.shape))
     theta, value = _joined(

@@ -42,7 +42,7 @@ def engine(where: Path | None) -> Engine:
         config.CACHE_DIR = before
     if where:
         storage.complete(where)
-    return Engine(draw, starts, refine)
+    return Engine(64, draw, starts, refine)
 
 
 def draw(seed: int, start: int, stop: int, size: Ints, first: Ints, order: Ints) -> Floats:

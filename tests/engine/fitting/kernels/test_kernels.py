@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -160,8 +161,8 @@ def test_targets_of_their_own(compiled: Engine, monkeypatch: pytest.MonkeyPatch)
 
 @pytest.mark.parametrize("warm", [True, False])
 def test_the_number_of_threads_changes_no_digit(warm: bool, compiled: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kernels, "compiled", lambda work: compiled if warm else None)
-    monkeypatch.setattr(solver, "AT_ONCE", 8)
+    engine = replace(compiled if warm else NUMPY, at_once=8)
+    monkeypatch.setattr(kernels, "compiled", lambda work: engine)
     runs, found = make_runs(surface(40, 0.02)), []
     for workers in (1, 2, 16):
         with ThreadPoolExecutor(workers) as pool:
@@ -172,7 +173,8 @@ def test_the_number_of_threads_changes_no_digit(warm: bool, compiled: Engine, mo
 
 
 def test_a_stop_is_heard_between_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(solver, "AT_ONCE", 4)
+    engine = replace(NUMPY, at_once=4)
+    monkeypatch.setattr(kernels, "compiled", lambda work: engine)
 
     def stop(share: float) -> None:
         raise KeyboardInterrupt
