@@ -68,8 +68,7 @@ class Noise:
         """Noise (stop - start, n) of resamples ``start`` to ``stop``."""
         g, n = len(self.mean), len(self.within)
         rms = float(np.sqrt(np.mean(self.mean**2)))
-        quarter = float(np.subtract(*np.quantile(self.mean, [0.75, 0.25]))) / 1.349
-        width = 1.06 * g**-0.2 * min(rms, quarter)
+        width = 1.06 * g**-0.2 * rms
         size = np.sqrt(g / self.freedom) * (rms / np.hypot(rms, width) if rms > 0 else 0.0)
         u = uniforms(seed, start, stop, 2 * g + 1 + (n if n > g else 0))
         means = size * (self.mean[np.int64(u[:, :g] * g)] + width * ndtri(u[:, g : 2 * g]))

@@ -67,17 +67,17 @@ def _draw(
         g = int(member.max()) + 1
         return refits(p, best, lambda i, j: counts(g, seed, first + i, first + j)[:, member], total, progress)
     fitted, free = predict(p, best.theta[None])[0], int(np.sum(p.low < p.high))
-    drawn = replace(p, y=targets(s.spec, p, fitted, member, free, which))
+    drawn = replace(p, y=targets(s.spec, p.y[0], p.weight, fitted, member, free, which))
     return refits(drawn, best, lambda i, j: np.ones((j - i, p.n)), total, progress)
 
 
-def targets(spec: FitSpec, p: Problem, fitted: Floats, member: Ints, free: int, which: slice) -> Floats:
+def targets(spec: FitSpec, y: Floats, weight: Floats, fitted: Floats, member: Ints, free: int, which: slice) -> Floats:
     """Losses (r, n) of the residual bootstrap: the fit (n,) of ``free`` parameters and noise drawn from its residuals.
 
     ``member`` (n,) are the clusters of the runs. A run of weight w scatters as 1/sqrt(w), for absolute deviations as
     1/w.
     """
-    scale = p.weight ** (-1.0 if spec.objective in ("lad", "asymmetric") else -0.5)
-    residual = -p.residual(fitted, p.y[0]) / scale
+    scale = weight ** (-1.0 if spec.objective in ("lad", "asymmetric") else -0.5)
+    residual = (np.log(y / fitted) if spec.logs else y - fitted) / scale
     drawn = scale * noise(residual, member, free).draw(spec.seed, which.start, which.stop)
-    return fitted * np.exp(np.minimum(drawn, 300.0)) if p.objective.log else fitted + drawn
+    return fitted * np.exp(np.minimum(drawn, 300.0)) if spec.logs else fitted + drawn

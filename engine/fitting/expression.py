@@ -40,6 +40,7 @@ class Expression:
     high: Floats  # (p,)
     objective: Objective
     penalty: Penalty | None = None
+    redrawn: Floats | None = None  # (r, n): what the resamples have for y, where they have their own
 
     @property
     def n(self) -> int:
@@ -59,9 +60,13 @@ class Expression:
         with np.errstate(all="ignore"):
             return value(self.tree, {**self.columns, **dict(zip(self.names, theta, strict=True))}) + np.zeros(self.n)
 
-    def residual(self, predicted: Floats, rows: slice | Ints) -> Floats:
-        """The residual that the objective sees; a prediction of zero or less has none on a log scale (inf or NaN)."""
-        return np.log(predicted / self.y[rows]) if self.objective.log else predicted - self.y[rows]
+    def residual(self, predicted: Floats, rows: slice | Ints, owner: Ints | None = None) -> Floats:
+        """The residual that the objective sees, of the resamples ``owner``; without them, of the runs themselves.
+
+        A prediction of zero or less has none on a log scale (inf or NaN).
+        """
+        y = self.y[rows] if self.redrawn is None or owner is None else self.redrawn[owner, rows]
+        return np.log(predicted / y) if self.objective.log else predicted - y
 
 
 def expression(s: Sample, law: FormulaLaw) -> Expression:
@@ -106,12 +111,14 @@ def local(e: Expression, theta: Floats, weight: Floats, owner: Ints, loss: Loss)
     out = Local(np.zeros(b), np.zeros((b, p)), np.zeros((b, p, p)), np.zeros((b, p, p)))
     for at in blocks(b, BLOCK // min(e.n, BLOCK)):
         for rows in blocks(e.n, BLOCK):
-            _add(out, at, e, rows, theta[at], weight[owner[at], rows], loss)
+            _add(out, at, e, rows, theta[at], weight[owner[at], rows], owner[at], loss)
     out.value[~np.isfinite(out.value)] = np.inf
     return out if e.penalty is None else e.penalty.added(out, theta, owner)
 
 
-def _add(out: Local, at: slice, e: Expression, rows: slice, theta: Floats, weight: Floats, loss: Loss) -> None:
+def _add(
+    out: Local, at: slice, e: Expression, rows: slice, theta: Floats, weight: Floats, owner: Ints, loss: Loss
+) -> None:
     """Add the sums over some rows."""
     place = {name: i for i, name in enumerate(e.names)}
     free = set(e.free)
@@ -120,7 +127,7 @@ def _add(out: Local, at: slice, e: Expression, rows: slice, theta: Floats, weigh
     with np.errstate(all="ignore"):
         found = jet(e.tree, held, {name: x for name, x in values.items() if name in free})
         f = np.broadcast_to(found.value, weight.shape)
-        r = np.where(weight > 0, e.residual(f, rows), 0.0)
+        r = np.where(weight > 0, e.residual(f, rows, owner), 0.0)
         slope, curve, irls = loss.slopes(r)
         out.value[at] += np.sum(weight * loss.value(r), axis=-1)
         if e.objective.log:

@@ -209,7 +209,7 @@ def _refits(
         return joint_refits(own, best, lambda a, b: draw(a, b)[:, member], total, progress)
     fitted = np.concatenate([predict(p, best.theta[None, at])[0] for p, at in zip(j.parts, j.place, strict=True)])
     low, high = j.bounds
-    y = targets(spec, whole, fitted, member, int(np.sum(low < high)), slice(0, total))
+    y = targets(spec, whole.y[0], whole.weight, fitted, member, int(np.sum(low < high)), slice(0, total))
     parts = (replace(p, y=y[:, rows]) for p, rows in zip(own.parts, j.rows, strict=True))
     return joint_refits(replace(own, parts=tuple(parts)), best, lambda a, b: np.ones((b - a, j.n)), total, progress)
 

@@ -60,10 +60,13 @@ def _bias(centre: Floats, ordered: Floats, count: NDArray[np.int_]) -> Floats:
 
 
 def _quantile(ordered: Floats, count: NDArray[np.int_], share: Floats) -> Floats:
-    """The quantile ``share`` (s) of the first ``count`` (s) sorted draws, linear between neighbours, inf-safe."""
+    """The quantile ``share`` (s) of the first ``count`` (s) sorted draws, linear between neighbours, inf-safe.
+
+    Draw i is the quantile i / (count + 1): what one more draw lies below with that probability.
+    """
     if ordered.shape[0] == 0:
         return np.full(share.shape, np.nan)
-    at = share * np.maximum(count - 1, 0)
+    at = np.clip(share * (count + 1) - 1, 0, np.maximum(count - 1, 0))
     left = np.floor(at).astype(np.int64)
     right = np.minimum(left + 1, np.maximum(count - 1, 0))
     a = np.take_along_axis(ordered, left[None], axis=0)[0]

@@ -13,12 +13,14 @@ import numpy as np
 from engine.errors import PlannerError
 from engine.fitting.bootstrap import counts
 from engine.fitting.checks import Sample
+from engine.fitting.clusters import clusters
+from engine.fitting.draws import targets
 from engine.fitting.estimate import Estimate, Progress
 from engine.fitting.expression import Expression, Ints, expression, local, refine
 from engine.fitting.objectives import Loss
 from engine.fitting.priors import moved, noise, normals, penalty
 from engine.fitting.problem import blocks
-from engine.fitting.resampling import Resampling, pairs_only
+from engine.fitting.resampling import Resampling, choose
 from engine.fitting.result import FitWarning, empty_resamples
 from engine.fitting.starts import starts
 from engine.laws.expression import FormulaLaw
@@ -60,15 +62,17 @@ class Spread:
 
 
 def nonlinear(s: Sample, progress: Progress | None = None) -> Estimate:
-    """The best of 64 starts and one refit a resample (pairs bootstrap over runs)."""
+    """The best of 64 starts and one refit a resample."""
     assert isinstance(s.law, FormulaLaw)
     e = _informed(s, expression(s, s.law))
     found = best_of(e, s.spec.seed)
+    member = clusters(s.runs)
+    groups = int(member.max()) + 1
+    how = Resampling(choose(s.spec.interval, groups, len(s.free)), runs=groups, parameters=len(s.free))
     resamples = empty_resamples(len(e.names))
     if s.spec.bootstrap:
-        resamples = refits(e, found, s, progress)
+        resamples = refits(e, found, s, how, member, progress)
     warnings = (_spread(found), *_edges(e, found), *_flat(e, found))
-    how = Resampling(pairs_only(s.spec.interval, f"Law {s.law.name}"), runs=len(s), parameters=len(s.free))
     value = float(found.value[0]) - (e.penalty.value(found.theta[0]) if e.penalty else 0.0)  # the plain sum over runs
     return Estimate(found.theta[0], value, resamples, warnings, resampling=how)
 
@@ -97,14 +101,22 @@ def best_of(e: Expression, seed: int) -> Spread:
     return Spread(theta[order], value[order], ladder)
 
 
-def refits(e: Expression, found: Spread, s: Sample, progress: Progress | None = None) -> Floats:
+def refits(
+    e: Expression, found: Spread, s: Sample, how: Resampling, member: Ints, progress: Progress | None = None
+) -> Floats:
     """The best optimum of every resample from the distinct optima of all runs: (r, p), NaN where there is none."""
-    total, roots = s.spec.bootstrap, found.roots
+    if how.method == "profile":
+        raise PlannerError(f"Law {s.law.name} has no interval profile: choose auto, residual, bc or percentile.")
+    total, roots, fitted = s.spec.bootstrap, found.roots, e.predict(found.theta[0])
     normal = normals(s.spec.seed, total, len(s.spec.prior))
     out = np.full((total, len(e.names)), np.nan)
     for at in blocks(total, min(max(MEMORY // e.n, 1), max(total // 4, 1))):
-        weight = e.weight * counts(e.n, s.spec.seed, at.start, at.stop)
         part = replace(e, penalty=e.penalty and moved(e.penalty, s.spec.prior, normal[at]))
+        weight = np.tile(e.weight, (at.stop - at.start, 1))
+        if how.method == "residual":
+            part = replace(part, redrawn=targets(s.spec, e.y, e.weight, fitted, member, how.parameters, at))
+        else:
+            weight *= counts(how.runs, s.spec.seed, at.start, at.stop)[:, member]
         theta, owner = np.tile(roots, (len(weight), 1)), np.repeat(np.arange(len(weight)), len(roots))
         for loss in (*found.ladder, e.objective.loss):
             theta, value = refine(part, theta, weight, owner, loss)

@@ -188,3 +188,16 @@ def test_resampled_runs_are_expanded_to_students_interval() -> None:
     assert Resampling("percentile", runs=21, parameters=5).interval(5.0, draws, 0.95) == pytest.approx(
         stats.norm.interval(0.95, 5.0, np.sqrt(16 / 21)), abs=0.01
     )
+
+
+def test_a_typed_law_is_resampled_as_the_law_of_terms() -> None:
+    runs = make_runs(scan(0.05))
+    typed = FitSpec(
+        law="formula", formula="K + A * D^(-alpha)", objective="ols-log", bootstrap=60, bounds={"K": (0, None)}
+    )
+    one, other = fit(typed.read_from(runs), runs), fit(power(bootstrap=60), runs)
+    assert one.resampling.method == other.resampling.method == "residual"
+    far = {"D": np.array(1e7)}
+    assert one.predict_draws(far) == pytest.approx(other.predict_draws(far), rel=1e-5)
+    with pytest.raises(PlannerError, match="formula has no interval profile"):
+        fit(typed.model_copy(update={"interval": "profile"}).read_from(runs), runs)
