@@ -31,7 +31,7 @@ def choose_law(runs: Runs, y: str) -> Law | None:
     keep_possible("law", keys)
     key = st.selectbox("Law", keys, key="law", bind="query-params", help=_help([*laws, *over.values()], others))
     law = _typed(runs, y) if key == TYPED else _along(over[key], runs, y) if key in over else by_key[key]
-    st.caption(f"${law.latex}$" if key == TYPED else f"{plain(law.summary)}  \n${law.latex}$")
+    st.caption(f"{plain(_names(law) if key == TYPED else law.summary)}  \n${law.latex}$")
     return law
 
 
@@ -52,6 +52,17 @@ def _typed(runs: Runs, y: str) -> Law:
         help="Columns are N, D, C, U, epochs, metrics and hyperparameters by name; every other name is a parameter.",
     )  # fmt: skip
     return FitSpec(law=TYPED, formula=text or "", y=y).read_from(runs).find_law()
+
+
+def _names(law: Law) -> str:
+    """What the names of a typed law were taken for."""
+    return (
+        "; ".join(
+            f"{kind}{'s' if len(names) > 1 else ''} {', '.join(names)}"
+            for kind, names in (("Column", law.axes), ("parameter", law.names))
+        )
+        + "."
+    )
 
 
 def _say_why(others: list[tuple[Law, str]]) -> None:

@@ -14,7 +14,7 @@ from app.figures import plan as plan_figure
 from app.figures.drawing import Drawing
 from app.figures.theme import WEB, Theme
 from app.views.cached import curves, parabolas_of, runs_behind
-from app.views.parts import sentences
+from app.views.parts import plain, sentences
 from app.views.readouts import readouts
 from app.views.sliders import compute_steps, slide, target_steps
 from app.views.state import choose_fit, keep_possible
@@ -43,6 +43,13 @@ def pictures(db: Database) -> None:
 
 def _show(db: Database, fit: Fit, bar: DeltaGenerator) -> None:
     views = available(fit)
+    if not views:
+        st.info(
+            f"This law reads {plain(' and '.join(fit.law.axes))}: Explore draws laws over N and D, or over one column. "
+            "The Fit page draws it along each of its columns, under Law.",
+            icon=":material/info:",
+        )
+        return
     keep_possible("figure", views)
     view = bar.segmented_control(
         "View",
@@ -69,8 +76,10 @@ def available(fit: Fit) -> list[str]:
     """The views that the law allows."""
     if fit.law.axis:
         return ["Axis"]
-    surface = ["Surface"] if set(fit.law.axes) == {"N", "D"} else []
-    return [*surface, *(["Iso-FLOP"] if fit.law.estimator != "envelope" else []), "Frontier"]
+    if set(fit.law.axes) == {"N", "D"}:
+        return ["Surface", "Iso-FLOP", "Frontier"]
+    isoflop = ["Iso-FLOP"] if fit.law.estimator == "parabola" else []
+    return [*isoflop, *(["Frontier"] if fit.law.frontier is not None else [])]
 
 
 def _highlight(fit: Fit, bar: DeltaGenerator) -> Plan | None:

@@ -92,8 +92,8 @@ def _details(law: Law, runs: Runs, y: str, objective: str, table: TableInfo) -> 
     formula = law.formula.text if isinstance(law, FormulaLaw) and law.name == TYPED else ""
     return FitSpec.model_validate(
         {
-            "law": law.name, "axis": law.axis, "y": y, "objective": objective, "delta": delta, "skew": skew,
-            "relative_error": error, "formula": formula, **known,
+            "law": law.name, "axis": None if formula else law.axis, "y": y,
+            "objective": objective, "delta": delta, "skew": skew, "relative_error": error, "formula": formula, **known,
             "bootstrap": refits, "seed": seed, "interval": interval or "auto",
         }
     ).read_from(runs)  # fmt: skip

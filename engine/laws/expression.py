@@ -10,8 +10,12 @@ from numpy.typing import ArrayLike
 
 from engine.formula import Formula, as_latex, jet, symbol, value
 from engine.laws.law import Law
-from engine.laws.terms import Floats
+from engine.laws.terms import Floats, Values
 
+ENDLESS = 1e300
+"""A very large number of which powers and ratios are still numbers."""
+NOTHING = 1e-12
+"""A limit below this is zero."""
 ORDER = ("N", "D", "C", "U", "epochs")
 
 
@@ -60,6 +64,15 @@ class FormulaLaw(Law):
         zero = np.zeros(np.broadcast_shapes(found.value.shape, *(v.shape for v in t.values())))
         sign = -1.0 if self.turned else 1.0
         return np.stack([sign * found.first.get(name, zero) + zero for name in self.names], axis=-1)
+
+    def limit(self, values: Values) -> Floats:
+        """The loss for very large N, D, C and U; zero where it has no limit or depends on other columns too."""
+        if not set(self.axes) <= {"N", "D", "C", "U"}:
+            return np.zeros(())
+        with np.errstate(all="ignore"):
+            found = np.asarray(value(self.formula.tree, {**values, **dict.fromkeys(self.axes, np.array(ENDLESS))}))
+        there = np.isfinite(found) & (np.abs(found) > NOTHING)
+        return np.where(there, -found if self.turned else found, 0.0)
 
 
 def _named(columns: Mapping[str | None, Floats]) -> dict[str, Floats]:

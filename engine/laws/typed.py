@@ -70,7 +70,7 @@ def typed_law(
         formula=formula,
         turned=turned,
         symbol="y" if turned else "L",
-        axis=axes[0] if axes in (("N",), ("D",), ("C",)) else None,
+        axis=axes[0] if len(axes) == 1 else None,
         **_planned(formula, axes, -1.0 if turned else 1.0),
     )
 

@@ -12,6 +12,7 @@ import numpy as np
 from engine.costs import FEWEST_SAMPLES, MOST_SAMPLES, ComputeRule, increasing_root
 from engine.errors import PlannerError
 from engine.laws import Law, Point
+from engine.laws.expression import FormulaLaw
 from engine.laws.law import Floats, Values
 from engine.laws.terms import Const, Term
 
@@ -27,7 +28,7 @@ def frontier(law: Law, values: Values, C: Floats, rule: ComputeRule) -> Point:
     """
     if law.frontier is None:
         raise PlannerError(
-            f"A law on {law.axis} alone does not say how to spend a budget: ask for a target loss, "
+            f"A law on {' and '.join(law.axes)} alone does not say how to spend a budget: ask for a target loss, "
             "or fit chinchilla, isoflop or a law on C."
         )
     closed = rule.proportional or not _two_axes(law)
@@ -45,7 +46,9 @@ def least_compute(law: Law, values: Values, loss: Floats, rule: ComputeRule) -> 
 
 
 def floor(law: Law, values: Values) -> Floats:
-    """The loss at infinite scale: the sum of the law's constants; zero where it has none."""
+    """The loss at infinite scale: the sum of the law's constants, or a formula's limit; zero where it has none."""
+    if isinstance(law, FormulaLaw):
+        return law.limit(values)
     consts = [t.linear(values) for t in law.terms if isinstance(t, Const)]
     return np.asarray(sum(consts, start=np.zeros(())), float)
 

@@ -126,3 +126,28 @@ def test_a_law_without_its_column_says_what_it_lacks(db: Database, open_page: Op
     at = open_page("fit", table=table.id, law="critical-batch")
     assert told(at) == ""
     assert "no column of the role hyperparameter is mapped" in " ".join(str(i.value) for i in at.info)
+
+
+def test_a_formula_says_what_its_names_are(db: Database, open_page: Open) -> None:
+    table = tables.add(db, grid(), "grid.csv")
+    at = open_page("fit", table=table.id, law="formula", formula="E + A/N^alpha")
+    shown = [str(c.value) for c in at.caption if "Column" in str(c.value)]
+    assert any("Column N; parameters E, A, alpha." in text and r"\frac{A}{N^{\alpha}}" in text for text in shown)
+
+
+def test_explore_draws_what_a_formula_reads(db: Database, open_page: Open) -> None:
+    rows = grid().decode().splitlines()
+    lines = [rows[0] + ",epochs", *(f"{row},{1 + i % 4}" for i, row in enumerate(rows[1:]))]
+    table = tables.add(db, "\n".join(lines).encode(), "grid.csv")
+    views = {
+        "E + A/N^a": ["Axis"],
+        "E + A/N^a + B/D^b": ["Surface", "Iso-FLOP", "Frontier"],
+        "E + A/N^a + c*epochs": [],
+    }
+    for text, expected in views.items():
+        at = open_page("fit", table=table.id, law="formula", formula=text, refits="20", objective="ols-log")
+        made = fitted(at, db)
+        at = open_page("explore", fit=made.hash)
+        assert told(at) == ""
+        assert [list(c.options) for c in at.button_group if c.key == "figure"] == ([expected] if expected else [])
+        assert told(open_page("plan", fit=made.hash)) == ""

@@ -10,7 +10,7 @@ from scipy.optimize import minimize_scalar
 
 from engine.costs import ComputeRule, compute_rule
 from engine.errors import PlannerError
-from engine.laws import get_law
+from engine.laws import get_law, typed_law
 from engine.laws.law import Values
 from engine.planning.frontier import floor, frontier, least_compute
 from tests.engine.planning.conftest import EPOCH, JETS
@@ -150,3 +150,13 @@ def test_the_floor_is_the_sum_of_the_constants() -> None:
     assert floor(CHINCHILLA, values(JETS)) == 0.32
     law = get_law("power", "C")
     assert floor(law, law.values([0.1, 1e6, 0.3])) == 0.1
+
+
+def test_a_formulas_floor_is_its_limit() -> None:
+    typed = typed_law("A/N^alpha + E + B/D^beta")
+    assert float(floor(typed, values(EPOCH))) == pytest.approx(EPOCH[0], rel=1e-12)
+    kaplan = {
+        name: np.array(x) for name, x in zip(("N_c", "alpha_N", "D_c", "alpha_D"), (1e13, 0.08, 2e13, 0.1), strict=True)
+    }
+    assert float(floor(get_law("kaplan"), kaplan)) == 0.0
+    assert float(floor(typed_law("E + A*lr^2", columns=("lr",)), {"E": np.array(2.0), "A": np.array(1.0)})) == 0.0
