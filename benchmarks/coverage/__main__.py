@@ -14,7 +14,7 @@ from benchmarks.coverage.designs import DESIGNS, NOISES
 from benchmarks.coverage.page import write
 from benchmarks.coverage.simulate import BLOCK, path, work
 
-METHODS = ("bc", "percentile", "residual", "profile")
+METHODS = ("bc", "residual", "profile")
 PAGE = Path(__file__).parents[2] / "docs" / "coverage.md"
 
 
@@ -30,7 +30,7 @@ def main() -> None:
     with ProcessPoolExecutor(given.processes) as pool:
         for done, made in enumerate(pool.map(work, waiting), 1):
             print(f"{done} of {len(waiting)}: {made.stem}", flush=True)
-    PAGE.write_text(write(given.refits, METHODS))
+    PAGE.write_text(write(given.refits))
     print(f"wrote {PAGE}")
 
 

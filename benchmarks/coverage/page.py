@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import platform
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from datetime import UTC, datetime
 
 from benchmarks.coverage.count import Cell, cells, codes
@@ -35,11 +35,11 @@ TITLES = {
 }
 
 
-def write(refits: int, methods: Sequence[str]) -> str:
+def write(refits: int) -> str:
     """The page as far as the cells were simulated."""
     designs = "\n".join(f"- {d.name} (law {d.law}): {d.text}." for d in DESIGNS.values())
     parts = [HEAD.format(refits=f"{refits:,}", designs=designs)]
-    for method in ("auto", *methods):
+    for method in TITLES:
         found = list(cells(method, refits))
         if found:
             parts += [f"## {TITLES[method]}", "", _verdict(found, refits), "", *_tables(found)]

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from benchmarks.coverage.designs import DESIGNS, Design
-from engine.errors import PlannerError
 from engine.fitting import Fit, FitSpec, fit, kernels
 from engine.laws.law import Floats
 from engine.laws.terms import Const
@@ -25,43 +26,51 @@ def path(design: str, noise: str, method: str, refits: int, block: int) -> Path:
 
 
 def work(job: tuple[str, str, str, int, int]) -> Path:
-    """Fit one block of tables and keep what came out: design, noise, method, refits, block."""
+    """Fit one block of tables and keep what came out: design, noise, method, refits, block.
+
+    Where runs are resampled, the plain percentiles of the same refits are kept as the method ``percentile``.
+    """
     design, noise, method, refits, block = job
     kernels.load()
-    d, out = DESIGNS[design], path(*job)
-    found = [table(d, noise, method, refits, block * BLOCK + i) for i in range(BLOCK)]
-    numbers, codes = (np.array(part) for part in zip(*found, strict=True))
     FOLDER.mkdir(parents=True, exist_ok=True)
+    d = DESIGNS[design]
+    found = [table(d, noise, method, refits, block * BLOCK + i) for i in range(BLOCK)]
+    codes = np.array([text for _, text in found])
+    for i, name in enumerate((method, "percentile")[: len(found[0][0])]):
+        _keep(path(design, noise, name, refits, block), np.array([numbers[i] for numbers, _ in found]), codes)
+    return path(*job)
+
+
+def _keep(out: Path, numbers: Floats, codes: NDArray[np.str_]) -> None:
     half = out.with_suffix(".half.npz")
     np.savez_compressed(half, numbers=numbers, codes=codes)
     half.rename(out)
-    return out
 
 
-def table(design: Design, noise: str, method: str, refits: int, seed: int) -> tuple[Floats, str]:
-    """Value, low 68, high 68, low 95, high 95 of every quantity (q, 5), NaN where there is none, and warning codes."""
+def table(design: Design, noise: str, method: str, refits: int, seed: int) -> tuple[list[Floats], str]:
+    """Value, low 68, high 68, low 95, high 95 of every quantity (q, 5), NaN where there is none, and warning codes.
+
+    The numbers are a list: by the method, and by plain percentiles where runs were resampled.
+    """
     spec = FitSpec(law=design.law, axis=design.axis, interval=method, bootstrap=refits, seed=seed)  # type: ignore[arg-type]
-    asked = design.quantities()
-    try:
-        made = fit(spec, design.runs(noise, seed))
-    except PlannerError:
-        return np.full((len(asked), 5), np.nan), "refused"
-    rows = [_row(made, name, value) for name, (_, value) in asked.items()]
-    return np.array(rows), " ".join(sorted({w.code for w in made.warnings}))
+    made = fit(spec, design.runs(noise, seed))
+    how = made.resampling
+    ways = (how, replace(how, method="percentile")) if how.method == "bc" else (how,)
+    return [_numbers(design, replace(made, resampling=way)) for way in ways], " ".join({w.code for w in made.warnings})
 
 
-def _row(made: Fit, name: str, value) -> list[float]:  # type: ignore[no-untyped-def]
-    known = {p.name: p for p in made.parameters}
-    if name in known:
-        p = known[name]
-        ends, central = (p.ci68, p.ci95), p.value
-    else:
+def _numbers(design: Design, made: Fit) -> Floats:
+    rows = []
+    for name, (_, value) in design.quantities().items():
         with np.errstate(all="ignore"):
             central, draws = float(value(made.values)), np.asarray(value(made.draws), float)
-        q = measure(made, central, draws, "")
-        ends = (q.ci68, q.ci95)
-    (a, b), (c, d) = (e or (np.nan, np.nan) for e in ends)
-    return [central, a, b, c, d]
+        if name == floor_name(design) and made.resampling.floorless:
+            ends = [made.resampling.limit(central, draws, level) for level in LEVELS]
+        else:
+            q = measure(made, central, draws, "")
+            ends = [q.ci68, q.ci95]
+        rows.append([central, *(x for e in ends for x in (e or (np.nan, np.nan)))])
+    return np.array(rows)
 
 
 def floor_name(design: Design) -> str:

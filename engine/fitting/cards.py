@@ -261,7 +261,7 @@ def read_fit(raw: Mapping[str, Any], group: str = "") -> Fit:
         raise PlannerError(f"This is not a fit that Isoplan wrote: {where}: {first['msg']}.") from error
     card = _of_group(card, spec, group)
     parameters = _parameters(card, spec)
-    theta = np.array([p.value for p in parameters])
+    theta, how = np.array([p.value for p in parameters]), Resampling(**card.resampling.model_dump())
     resamples = _resamples(card, len(theta))
     if card.covariance is not None and not len(resamples):
         resamples = _around(card.covariance, spec, theta)
@@ -275,5 +275,5 @@ def read_fit(raw: Mapping[str, Any], group: str = "") -> Fit:
         data=FitData(**card.data.model_dump()),
         compute=compute_rule(card.compute.rule, card.compute.n_p, card.compute.formula),
         warnings=tuple(FitWarning(w.code, w.text) for w in card.warnings),
-        resampling=Resampling(**card.resampling.model_dump()),
+        resampling=how if card.resamples else replace(how, floorless=0),
     )

@@ -60,9 +60,13 @@ def plan_target(fit: Fit, target: float, rule: ComputeRule | None = None) -> Pla
 
 
 def floor_of(fit: Fit) -> Quantity:
-    """The floor (for a quantity where larger is better, the ceiling) with its intervals."""
+    """The floor (where larger is better, the ceiling) with its intervals, one-sided where it is not resolved."""
     value, draws = floor(fit.law, fit.values), np.broadcast_to(floor(fit.law, fit.draws), len(fit.resamples))
-    return measure(fit, fit.sign * float(value), fit.sign * draws, fit.spec.y)
+    found = measure(fit, fit.sign * float(value), fit.sign * draws, fit.spec.y)
+    if not fit.resampling.floorless:
+        return found
+    ci68, ci95 = (fit.resampling.limit(float(value), draws, level) for level in (0.68, 0.95))
+    return replace(found, ci68=ci68, ci95=ci95)
 
 
 def _check(fit: Fit, target: float) -> None:
