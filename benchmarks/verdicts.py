@@ -1,0 +1,81 @@
+"""Verdicts on optima: is an optimum inside a sweep, outside it, or not located, and how often is that said rightly?"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks.report import Report
+from engine.fitting import FitSpec, fit
+from engine.fitting.kernels import load
+from engine.fitting.verdict import PLACES, Place, verdict
+from engine.laws import get_law
+from engine.schema import Roles, Runs
+
+Floats = NDArray[np.float64]
+CURVES = 500
+RUNS = 9
+SWEEP = (0.005, 0.5)
+NOISE = 0.005
+"""Standard deviation of the noise over the range of the curve."""
+TRUTH = {"E": 2.0, "b": 0.07, "alpha": 0.6, "beta": 0.5}
+MIDDLE = math.sqrt(SWEEP[0] * SWEEP[1])
+CASES: dict[str, tuple[float, Place]] = {
+    "optimum in the middle": (MIDDLE, "inside"),
+    "a decade below the sweep": (SWEEP[0] / 10, "outside left"),
+    "a decade above the sweep": (SWEEP[1] * 10, "outside right"),
+    "flat within the noise": (MIDDLE, "not located"),
+}
+
+
+def simulated(case: str, total: int = CURVES) -> Iterator[Runs]:
+    """Sweeps of the law starvation with its optimum at a stated place, with Gaussian noise; the flat ones are scaled
+    so that their range is one standard deviation of the noise that the others have."""
+    x = np.geomspace(*SWEEP, RUNS)
+    y = _curve(CASES[case][0], x)
+    noise = NOISE * float(np.ptp(y))
+    if case == "flat within the noise":
+        y = TRUTH["E"] + (y - TRUTH["E"]) * noise / float(np.ptp(y))
+    for i in range(total):
+        drawn = y + noise * np.random.default_rng((list(CASES).index(case), i)).normal(size=RUNS)
+        yield Runs(np.arange(RUNS), {"x": x, "loss": drawn}, Roles(loss="loss", hyper=("x",)), {})
+
+
+def said(case: str, law: str, refits: int, total: int = CURVES) -> tuple[Place, ...]:
+    """The verdict on each simulated curve of a case."""
+    found = []
+    for i, runs in enumerate(simulated(case, total)):
+        made = fit(FitSpec(law=law, axis="x", objective="ols", bootstrap=refits, seed=i), runs)
+        place = verdict(made)
+        assert place is not None
+        found.append(place.place)
+    return tuple(found)
+
+
+def run() -> Report:
+    """500 curves a case, 100 refits each."""
+    load()
+    rows = []
+    for case, (at, right) in CASES.items():
+        places = said(case, "starvation", refits=100)
+        shares = [f"{places.count(place) / len(places):.1%}" for place in PLACES]
+        rows.append((case, f"{at:.3g}", right, *shares))
+    return Report(
+        "Verdicts on an optimum",
+        f"{CURVES} sweeps a case: {RUNS} runs from x = {SWEEP[0]:g} to {SWEEP[1]:g} on E + a x^alpha + b x^-beta with "
+        f"E = {TRUTH['E']:g}, alpha = {TRUTH['alpha']:g}, beta = {TRUTH['beta']:g}, noise {NOISE:.1%} of their range. "
+        "Goal: the right verdict in 90 % of each.",
+        ("case", "true x*", "right verdict", *PLACES),
+        tuple(rows),
+    )
+
+
+def _curve(best: float, x: Floats) -> Floats:
+    """The law with its optimum at ``best``: a follows from b, alpha, beta."""
+    alpha, beta, b = TRUTH["alpha"], TRUTH["beta"], TRUTH["b"]
+    a = b * beta / alpha * best ** -(alpha + beta)
+    law = get_law("starvation", "x")
+    return law.predict([TRUTH["E"], a, b, alpha, beta], {"x": x})

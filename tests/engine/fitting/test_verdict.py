@@ -1,0 +1,85 @@
+"""Verdicts on optima: simulated sweeps with known truth, and the rules themselves."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from benchmarks.verdicts import CASES, said, simulated
+from engine.fitting import FitSpec, fit
+from engine.fitting.cards import read_fit, to_json
+from engine.fitting.text import as_text
+from engine.fitting.verdict import differs, judge, verdict
+from engine.schema import Metric
+from tests.engine.fitting.tables import make_runs
+
+
+@pytest.mark.parametrize("case", list(CASES))
+def test_the_right_verdict_comes_for_simulated_sweeps(case: str) -> None:
+    found = said(case, "starvation", refits=12, total=7)
+    assert sum(place == CASES[case][1] for place in found) >= 6
+
+
+def test_shares_decide() -> None:
+    inside, left, right, none = 0.1, 0.001, 5.0, np.nan
+    for draws, place, shares in (
+        ([inside] * 9 + [left], "inside", (0.9, 0.1, 0, 0)),
+        ([inside] * 8 + [left] * 2, "not located", (0.8, 0.2, 0, 0)),
+        ([inside] * 4 + [left] * 6, "outside left", (0.4, 0.6, 0, 0)),
+        ([0.0] * 7 + [none] * 3, "outside left", (0, 0.7, 0, 0.3)),
+        ([np.inf] * 6 + [right] * 2 + [inside] * 2, "outside right", (0.2, 0, 0.8, 0)),
+        ([none] * 10, "not located", (0, 0, 0, 1)),
+        ([left] * 4 + [right] * 4 + [none] * 2, "not located", (0, 0.4, 0.4, 0.2)),
+    ):
+        found = judge(inside, draws, 0.005, 0.5)
+        assert found.place == place
+        assert found.shares == pytest.approx(shares)
+    assert judge(inside, [inside] * 10, 0.005, 0.5, flat=True).place == "not located"
+    alone = judge(right, [], 0.005, 0.5)
+    assert (alone.place, alone.shares) == ("outside right", ())
+    assert alone.text == "right of the sweep from 0.005 to 0.5 (by the best fit alone)"
+    assert judge(inside, [inside] * 19 + [left], 0.005, 0.5).text == (
+        "inside the sweep from 0.005 to 0.5 (resamples: 95 % inside, 5 % outside left)"
+    )
+
+
+def test_a_constant_is_told_from_a_curve() -> None:
+    """The F test against its nominal rate: noise alone passes it in 5 % of the tables, a curve always."""
+    random, x = np.random.default_rng(0), np.linspace(-1, 1, 12)
+    design = np.stack([np.ones(12), x, x**2], axis=1)
+    hat = design @ np.linalg.pinv(design)
+    chances = []
+    for _ in range(2000):
+        y = random.normal(size=12)
+        chances.append(differs(y, y - hat @ y, np.ones(12), 3))
+    assert np.mean(np.array(chances) < 0.05) == pytest.approx(0.05, abs=0.015)
+    y = 3 * x**2 + random.normal(size=12)
+    assert differs(y, y - hat @ y, np.ones(12), 3) < 0.01
+    assert differs(np.arange(4.0), np.zeros(4), np.ones(4), 3) == 0.0
+
+
+def test_where_larger_is_better_the_best_is_the_maximum() -> None:
+    x = np.geomspace(0.005, 0.5, 12)
+    y = 0.5 - 0.02 * np.log(x / 0.03) ** 2 + 0.001 * np.sin(7 * np.arange(12))
+    runs = make_runs({"x": x, "recall": y}, metrics=(Metric(column="recall", direction="max"),))
+    for law in ("log-parabola", "starvation"):
+        made = fit(FitSpec(law=law, axis="x", y="recall", objective="ols", bootstrap=40), runs)
+        found = verdict(made)
+        assert found is not None
+        assert found.place == "inside"
+        assert made.law.optimum is not None
+        assert float(made.law.optimum(made.values)) == pytest.approx(0.03, rel=0.1)
+
+
+def test_the_verdict_is_in_text_and_survives_json() -> None:
+    runs = next(simulated("a decade above the sweep", 1))
+    made = fit(FitSpec(law="starvation", axis="x", objective="ols", bootstrap=40), runs)
+    assert "The best x is right of the sweep from 0.005 to 0.5 (resamples: " in as_text(made)
+    assert any(w.code == "optimum" and "add runs at larger x" in w.text for w in made.warnings)
+    assert verdict(read_fit(to_json(made))) == verdict(made)
+    flat = fit(
+        FitSpec(law="starvation", axis="x", objective="ols", bootstrap=0), next(simulated("flat within the noise", 1))
+    )
+    assert verdict(read_fit(to_json(flat))) == verdict(flat)
+    assert "do not differ from a constant" in as_text(flat)
+    assert verdict(fit(FitSpec(law="power", axis="x", bootstrap=0), runs)) is None
