@@ -79,9 +79,9 @@ def _show(fitted: Fit, runs: Runs, as_json: bool) -> None:
     from engine.planning.plan import ABOUT_RUNS
 
     note(runs.notes)
-    biased = list(_bias(fitted, runs))
+    biased, placed = list(_bias(fitted, runs)), list(_minima(fitted, runs))
     if not as_json:
-        say("\n\n".join([as_text(fitted), *biased]))
+        say("\n\n".join([as_text(fitted), "\n".join(placed), *biased] if placed else [as_text(fitted), *biased]))
         return
     note(w.text for w in fitted.warnings)
     about = (FitWarning(ABOUT_RUNS, text) for text in runs.notes)
@@ -102,6 +102,15 @@ def _show_groups(found: GroupedFit, runs: Runs, as_json: bool) -> None:
     about = tuple(FitWarning(ABOUT_RUNS, text) for text in runs.notes)
     fits = {g: replace(f, warnings=(*about, *f.warnings)) for g, f in found.fits.items()}
     say_json(groups_to_json(replace(found, fits=fits)))
+
+
+def _minima(fitted: Fit, runs: Runs) -> Iterator[str]:
+    """Where the minimum of each budget lies against its sweep of N; only for a law of minima."""
+    from engine.fitting import minima, parabolas
+
+    if fitted.law.estimator == "parabola":
+        for p, said in zip(parabolas(runs, fitted.spec), minima(runs, fitted.spec), strict=True):
+            yield f"Budget {p.budget:.3g}: N* = {p.N_star:.4g}, {said.text}."
 
 
 def _bias(fitted: Fit, runs: Runs) -> Iterator[str]:

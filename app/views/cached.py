@@ -14,10 +14,12 @@ from app.figures.drawing import Drawing
 from data.catalogue import CARDS, path
 from engine.errors import PlannerError
 from engine.fitting.cards import read_fit
+from engine.fitting.minima import minima
 from engine.fitting.parabola import Parabola, parabolas
 from engine.fitting.parabola_bias import ParabolaBias, parabola_bias
 from engine.fitting.residuals import Residuals, residuals
 from engine.fitting.result import Fit
+from engine.fitting.verdict import Verdict
 from engine.planning import curves as arrays
 from engine.planning.slices import Slice, slices
 from engine.schema import Runs
@@ -98,6 +100,12 @@ def parabolas_of(fit: Fit, runs: Runs) -> tuple[Parabola, ...]:
 @st.cache_resource(max_entries=32, show_spinner=False)
 def _parabolas_of(fit_hash: str, _fit: Fit, _runs: Runs) -> tuple[Parabola, ...]:
     return parabolas(_runs, _fit.spec)
+
+
+@st.cache_resource(max_entries=32, show_spinner=False)
+def minima_of(fit_hash: str, folder: str, _fit: Fit, _runs: Runs) -> tuple[Verdict, ...]:
+    """Where the minimum of each budget lies against its sweep."""
+    return minima(_runs, _fit.spec)
 
 
 @st.cache_resource(max_entries=32, show_spinner=False)

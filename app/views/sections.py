@@ -10,7 +10,7 @@ from app.figures import correlations, isoflop, resamples, slices
 from app.figures import residuals as residual_picture
 from app.figures.drawing import Drawing
 from app.views import beside, validating
-from app.views.cached import bias_of, drawn_residuals, parabolas_of, runs_behind, slices_of
+from app.views.cached import bias_of, drawn_residuals, minima_of, parabolas_of, runs_behind, slices_of
 from app.views.parts import draw, plain, plural, sentences
 from app.views.state import keep_possible
 from engine.errors import PlannerError
@@ -56,6 +56,14 @@ def _parabolas(db: Database, fit: Fit) -> None:
         return
     found = parabolas_of(fit, runs)
     draw(lambda theme: isoflop.draw((), runs, fit.spec.y, parabolas=found, theme=theme), key="parabolas")
+    st.table(
+        [
+            {"Budget [FLOPs]": f"{p.budget:.3g}", "N*": f"{p.N_star:.4g}", "Verdict": f"N* is {said.text}"}
+            for p, said in zip(found, minima_of(fit.hash, str(db.folder), fit, runs), strict=True)
+        ],
+        border="horizontal",
+        hide_index=True,
+    )
     with sentences():
         _bias(db, fit, runs)
 

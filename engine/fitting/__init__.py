@@ -5,6 +5,7 @@ from engine.fitting.comparison import Comparison, compare
 from engine.fitting.derived import derived
 from engine.fitting.groups import GroupedFit, fit_groups
 from engine.fitting.intervals import band, interval
+from engine.fitting.minima import minima
 from engine.fitting.parabola import Parabola, parabolas, power_through
 from engine.fitting.parabola_bias import ParabolaBias, parabola_bias
 from engine.fitting.residuals import Residuals, residuals
@@ -35,6 +36,7 @@ __all__ = [
     "fit_groups",
     "groups_to_json",
     "interval",
+    "minima",
     "parabola_bias",
     "parabolas",
     "power_through",

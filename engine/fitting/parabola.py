@@ -96,15 +96,15 @@ class Minima:
 def parabolas(runs: Runs, spec: FitSpec) -> tuple[Parabola, ...]:
     """The parabola of every budget of ``runs``, lowest budget first; raises PlannerError as ``fit`` does."""
     s = sample(spec, runs)
-    groups = _budgets(s)
-    found = _minima(groups, objective(spec, s.y), s.weight[None])
+    groups = budgets(s)
+    found = vertices(groups, objective(spec, s.y), s.weight[None])
     return tuple(_parabola(s, b, found, i) for i, b in enumerate(groups))
 
 
 def parabola(s: Sample, progress: Progress | None = None) -> Estimate:
     """Parameters of the iso-FLOP law and one refit a resample, drawn within budgets."""
-    groups, how = _budgets(s), objective(s.spec, s.y)
-    centre = _minima(groups, how, s.weight[None])
+    groups, how = budgets(s), objective(s.spec, s.y)
+    centre = vertices(groups, how, s.weight[None])
     _enough(s, groups, centre)
     floor = "E" in s.spec.fixed or int(centre.located.sum()) >= FREE_FLOOR
     spec = s.spec if floor else s.spec.model_copy(update={"fixed": {**s.spec.fixed, "E": 0.0}})
@@ -140,7 +140,7 @@ def power_through(x: Floats, y: Floats, *, scale: float | None = None, exponent:
         return np.stack([np.exp(my - slope * mx), slope], axis=-1)
 
 
-def _budgets(s: Sample) -> list[Budget]:
+def budgets(s: Sample) -> list[Budget]:
     """The budgets with at least three model sizes, lowest first."""
     nominal, log = s.columns["budget"], s.spec.logs
     out = []
@@ -170,7 +170,7 @@ def _samples(s: Sample, index: Ints, u: Floats, log_c: float, centre: float, hal
     return float(d0), float(d1), float(d2)
 
 
-def _minima(groups: list[Budget], how: Objective, weight: Floats) -> Minima:
+def vertices(groups: list[Budget], how: Objective, weight: Floats) -> Minima:
     """Vertices under ``weight`` (r, n)."""
     c = np.stack([_coefficients(b, how, weight[:, b.index]) for b in groups], axis=1)
     opens = c[..., 2] > 1e-9 * np.abs(c).max(axis=-1)
@@ -230,14 +230,20 @@ def _along(s: Sample, spec: FitSpec, C: Floats, found: Minima, progress: Progres
     return p.external(refits(p, best, lambda i, j: weight[i:j], len(y), progress))
 
 
-def _resamples(s: Sample, spec: FitSpec, groups: list[Budget], progress: Progress | None) -> Floats:
-    strata = np.full(len(s), len(groups))
+def strata(n: int, groups: list[Budget]) -> Ints:
+    """The budget of each of ``n`` runs, by position; those in none are one stratum more."""
+    out = np.full(n, len(groups))
     for i, b in enumerate(groups):
-        strata[b.index] = i
+        out[b.index] = i
+    return out
+
+
+def _resamples(s: Sample, spec: FitSpec, groups: list[Budget], progress: Progress | None) -> Floats:
+    within = strata(len(s), groups)
     out = np.full((spec.bootstrap, len(s.law.params)), np.nan)
     for at in blocks(spec.bootstrap, MEMORY // len(s)):
-        weight = s.weight * counts(len(s), spec.seed, at.start, at.stop, strata)
-        out[at] = _laws(s, spec, groups, _minima(groups, objective(spec, s.y), weight))
+        weight = s.weight * counts(len(s), spec.seed, at.start, at.stop, within)
+        out[at] = _laws(s, spec, groups, vertices(groups, objective(spec, s.y), weight))
         if progress:
             progress(at.stop / spec.bootstrap)
     return out

@@ -11,7 +11,6 @@ from engine.fitting.checks import placed
 from engine.fitting.result import Fit
 from engine.laws.law import Floats
 from engine.planning.curves import Band, Mask, thin
-from engine.planning.plan import spans
 from engine.schema import Runs
 
 POINTS = 60
@@ -39,14 +38,13 @@ class Slice:
 
 def slices(fit: Fit, runs: Runs | None = None) -> tuple[Slice, ...]:
     """The law of ``fit`` along each axis, a little beyond the runs on either side."""
-    known = spans(fit)
-    ranges = {axis: known.get(axis, UNKNOWN) for axis in fit.law.axes}
+    ranges = {axis: fit.data.ranges.get(axis, UNKNOWN) for axis in fit.law.axes}
     middle = {a: float(np.sqrt(low * high) if low > 0 else (low + high) / 2) for a, (low, high) in ranges.items()}
     return tuple(_along(fit, axis, ranges[axis], middle, runs) for axis in fit.law.axes)
 
 
 def _along(fit: Fit, axis: str, span: tuple[float, float], middle: Mapping[str, float], runs: Runs | None) -> Slice:
-    x = np.unique(np.r_[_window(span), span])
+    x = np.unique(np.r_[_window(span, axis in fit.law.positive), span])
     others = {name: value for name, value in middle.items() if name != axis}
     columns = {name: x if name == axis else np.full_like(x, others[name]) for name in fit.law.axes}
     few, y = thin(fit), fit.predict(columns)
@@ -66,10 +64,10 @@ def _brought(fit: Fit, axis: str, others: Mapping[str, float], runs: Runs | None
     return x, there * y / here if fit.spec.logs else there + y - here
 
 
-def _window(span: tuple[float, float]) -> Floats:
-    """From half a decade below the runs to one above; a fifth of their width on either side of an axis through zero."""
+def _window(span: tuple[float, float], log: bool) -> Floats:
+    """From half a decade below the runs to one above; a fifth of their width on either side of a linear axis."""
     low, high = span
-    if low > 0:
+    if low > 0 and log:
         return np.geomspace(low / 3, high * 10, POINTS)
     room = 0.2 * (high - low or 1.0)
     return np.linspace(low - room, high + room, POINTS)

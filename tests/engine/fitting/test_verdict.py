@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from benchmarks.verdicts import CASES, said, simulated
-from engine.fitting import FitSpec, fit
+from engine.fitting import FitSpec, fit, minima, parabolas
 from engine.fitting.cards import read_fit, to_json
 from engine.fitting.text import as_text
 from engine.fitting.verdict import differs, judge, verdict
 from engine.schema import Metric
-from tests.engine.fitting.tables import make_runs
+from tests.engine.fitting.tables import make_runs, sweep
 
 
 @pytest.mark.parametrize("case", list(CASES))
@@ -83,3 +83,25 @@ def test_the_verdict_is_in_text_and_survives_json() -> None:
     assert verdict(read_fit(to_json(flat))) == verdict(flat)
     assert "do not differ from a constant" in as_text(flat)
     assert verdict(fit(FitSpec(law="power", axis="x", bootstrap=0), runs)) is None
+
+
+def test_minima_of_budgets_have_verdicts_of_their_own() -> None:
+    """Exact parabolas: one budget centred, one whose optimum lies right of its sweep, one that is flat."""
+    C = 1e18
+    values = sweep([C, 4 * C, 16 * C], noise=0.002, seed=1, width=1.0)
+    random = np.random.default_rng(0)
+    at = np.repeat([0, 1, 2], 9)
+    values["N"][at == 1] /= np.exp(2.5)
+    offset = np.log(values["N"] / (0.1 * values["budget"] ** 0.5))
+    values["loss"] = 1.5 + (1e18 / values["budget"]) ** 0.12 + 0.03 * offset**2 + 0.0005 * random.normal(size=27)
+    values["loss"][at == 2] = 2.0 + 0.0005 * random.normal(size=9)
+    values["D"] = values["budget"] / (6 * values["N"])
+    spec = FitSpec(law="isoflop", objective="ols", bootstrap=60)
+    runs = make_runs(values)
+    found = minima(runs, spec)
+    assert [v.place for v in found] == ["inside", "outside right", "not located"]
+    assert [v.flat for v in found] == [False, False, True]
+    assert found == minima(runs, spec)
+    assert sum(found[0].shares) == pytest.approx(1)
+    for p, v in zip(parabolas(runs, spec), found, strict=True):
+        assert (v.low, v.high) == pytest.approx((p.N_low, p.N_high))

@@ -1,0 +1,36 @@
+"""Where the minima of iso-FLOP parabolas lie against their sweeps of N, and how many resamples say so."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from engine.fitting.bootstrap import counts
+from engine.fitting.checks import sample
+from engine.fitting.objectives import objective
+from engine.fitting.parabola import MEMORY, budgets, strata, vertices
+from engine.fitting.problem import blocks
+from engine.fitting.spec import FitSpec
+from engine.fitting.verdict import LEVEL, Verdict, differs, judge
+from engine.schema import Runs
+
+
+def minima(runs: Runs, spec: FitSpec) -> tuple[Verdict, ...]:
+    """The verdict on N* of every budget, lowest budget first as in ``parabolas``; raises PlannerError as ``fit`` does.
+
+    Each refit of ``spec`` draws runs within their budgets. A resample whose parabola opens the wrong way, or that
+    holds fewer than three model sizes, has no minimum.
+    """
+    s = sample(spec, runs)
+    groups, how = budgets(s), objective(spec, s.y)
+    central = vertices(groups, how, s.weight[None])
+    drawn, within = np.empty((spec.bootstrap, len(groups))), strata(len(s), groups)
+    for at in blocks(spec.bootstrap, MEMORY // len(s)):
+        weight = s.weight * counts(len(s), spec.seed, at.start, at.stop, within)
+        drawn[at] = vertices(groups, how, weight).u
+    out = []
+    for i, b in enumerate(groups):
+        chance = differs(b.y, central.coefficients[0, i] @ b.basis - b.y, s.weight[b.index], 3)
+        N = np.exp(b.centre + np.r_[central.u[:, i], drawn[:, i]] * b.half)
+        low, high = float(np.exp(b.centre - b.half)), float(np.exp(b.centre + b.half))
+        out.append(judge(float(N[0]), N[1:], low, high, flat=chance > LEVEL))
+    return tuple(out)
