@@ -71,7 +71,7 @@ def _axis(theme: Theme, name: str, values: Floats, labelled: bool) -> Part:
     text = symbol(name) if labelled else ""
     wide = low > 0 and high / low > 10
     made = log_axis(theme, text, low, high) if wide else axis(theme, text, range=[low, high])
-    return made | {"showticklabels": labelled, "nticks": 5, "showgrid": False}
+    return made | {"showticklabels": labelled, "nticks": 4, "showgrid": False}
 
 
 def _cloud(theme: Theme, fit: Fit, i: int, across: str, up: str) -> list[Part]:

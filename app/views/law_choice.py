@@ -69,7 +69,7 @@ def _say_why(others: list[tuple[Law, str]]) -> None:
     """Why the law of the link is not the one that is chosen."""
     asked = st.session_state.get("law") or st.query_params.get("law")
     for law, why in others:
-        if asked in (law.key, law.name if law in ONE_AXIS else None):
+        if asked == _name(law):
             st.info(f"{asked} cannot read this table: {plain(why)}.", icon=":material/info:")
 
 

@@ -62,7 +62,9 @@ CSS = """<style>
   [data-testid="stMainBlockContainer"] { padding-left: 2rem; padding-right: 2rem; }
 }
 [data-testid="stHeading"] h2 { font-size: 1.2rem; }
-[data-testid="stTable"] td:not(:first-child):not(:last-child) * { white-space: nowrap; }
+@media (min-width: 1201px) {
+  [data-testid="stTable"] td:not(:first-child):not(:last-child) * { white-space: nowrap; }
+}
 [data-testid="stBaseButton-primary"], [data-testid="stBaseButton-primary"] * {
   color: light-dark(#ffffff, #0f171c) !important;
 }

@@ -69,7 +69,8 @@ def _span(row: text.Row, level: int) -> str:
     low, high = row[f"low {level} %"], row[f"high {level} %"]
     if low is None or high is None:
         return "none"
-    return _whole(" to ".join("unbounded" if math.isinf(x) else f"{x:#.4g}".removesuffix(".") for x in (low, high)))
+    ends = ("unbounded" if math.isinf(x) else f"{x:#.4g}".removesuffix(".") for x in (low, high))
+    return " to ".join(_whole(end) for end in ends)
 
 
 def _about(fit: Fit) -> None:

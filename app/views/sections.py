@@ -11,10 +11,12 @@ from app.figures import residuals as residual_picture
 from app.figures.drawing import Drawing
 from app.views import beside, validating
 from app.views.cached import bias_of, drawn_residuals, minima_of, parabolas_of, runs_behind, slices_of
-from app.views.parts import draw, plain, plural, sentences
+from app.views.parts import draw, plain, plural, powers, sentences
 from app.views.state import keep_possible
 from engine.errors import PlannerError
 from engine.fitting.result import Fit
+from engine.laws import OF_CELLS
+from engine.quantities import power10
 from engine.schema import Runs
 from engine.store.database import Database
 
@@ -23,15 +25,19 @@ NO_RUNS = "The runs of this fit are not in this workspace: load its table and fi
 
 def show(db: Database, fit: Fit) -> None:
     """The tabs of ``fit``."""
-    first = "Parabolas" if fit.law.estimator == "parabola" else "Residuals"
-    parts: dict[str, Callable[[Database, Fit], None]] = {
-        first: _parabolas if fit.law.estimator == "parabola" else _residuals,
-        "Law": _law,
-        "Correlations": _correlations,
-        "Validation": validating.validation,
-        "Compare laws": validating.comparison,
-        "Another fit": beside.show,
-    }
+    parts: dict[str, Callable[[Database, Fit], None]] = {}
+    if fit.law.every_run:
+        parts["Residuals"] = _residuals
+    elif fit.law.estimator == "parabola":
+        parts["Parabolas"] = _parabolas
+    parts |= {"Law": _law, "Correlations": _correlations}
+    if fit.law not in OF_CELLS:
+        others = {
+            "Validation": validating.validation,
+            "Compare laws": validating.comparison,
+            "Another fit": beside.show,
+        }
+        parts |= others
     keep_possible("part", parts)
     for tab, part in zip(st.tabs(list(parts), key="part", bind="query-params"), parts.values(), strict=True):
         if tab.open:
@@ -71,11 +77,11 @@ def _parabolas(db: Database, fit: Fit) -> None:
 def _bias(db: Database, fit: Fit, runs: Runs) -> None:
     st.subheader("Bias of the parabolas", anchor=False)
     found = bias_of(fit.hash, str(db.folder), fit, runs)
-    st.markdown(plain(found.sentence))
+    st.markdown(plain(powers(found.sentence)))
     st.table(
         [
             {
-                "Compute [FLOPs]": f"{one.C:.3g}",
+                "Compute [FLOPs]": power10(one.C, 3),
                 "Decades beyond": f"{one.beyond:g}",
                 "N* off by": f"{one.N:+.2%}",
                 "D* off by": f"{one.D:+.2%}",
@@ -93,13 +99,11 @@ def _bias(db: Database, fit: Fit, runs: Runs) -> None:
 
 def _law(db: Database, fit: Fit) -> None:
     found = slices_of(fit.hash, str(db.folder), fit, runs_behind(db, fit))
-    st.caption(
-        "The best fit with 68 % and 95 % bands of its refits. Dots are the runs, moved along the law to the values of "
-        "the other axes that each panel names."
-        if len(found) > 1
-        else "The best fit with 68 % and 95 % bands of its refits."
-    )
-    draw(lambda theme: slices.draw(found, fit.spec.y, theme), key="slices")
+    bands = "The best fit with 68 % and 95 % bands of its refits."
+    moved = "Dots are the runs, moved along the law to the values of the other axes that each panel names."
+    st.caption(f"{bands} {moved}" if len(found) > 1 else bands)
+    y = "N" if fit.law in OF_CELLS else fit.spec.y
+    draw(lambda theme: slices.draw(found, y, theme), key="slices")
 
 
 def _correlations(db: Database, fit: Fit) -> None:

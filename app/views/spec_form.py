@@ -61,11 +61,9 @@ def _details(law: Law, runs: Runs, y: str, objective: str, table: TableInfo) -> 
         "Refits", 0, 20_000, 1000, step=100, key="refits", bind="query-params", help="Each fits a resample of the runs."
     )
     seed = middle.number_input("Seed", 0, 2**31 - 1, 0, key="seed", bind="query-params")
-    interval = right.segmented_control(
+    interval = right.selectbox(
         "Interval",
         list(INTERVALS),
-        default="auto",
-        required=True,
         key="interval",
         bind="query-params",
         help="  \n".join(f"{name}: {what}." for name, what in INTERVALS.items()),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import streamlit as st
 
 from app.figures import validation as picture
@@ -14,6 +16,8 @@ from engine.fitting.result import Fit
 from engine.fitting.validation import Targets, Validation, validate
 from engine.store.database import Database
 
+MOST_DRAWN = 5
+"""Laws in the figure of a comparison: more cannot be told apart."""
 NO_RUNS = "The runs of this fit are not in this workspace, so nothing can be left out."
 
 
@@ -71,7 +75,8 @@ def comparison(db: Database, fit: Fit) -> None:
         with st.expander(f"Laws that could not be fitted or ranked ({len(notes)})"):
             st.markdown("\n".join(notes))
     if found.validation is not None:
-        v, targets = found.validation, found.targets
+        best = tuple(one.key for one in found.ranked[:MOST_DRAWN])
+        v, targets = replace(found.validation, laws=best), found.targets
         draw(lambda theme: picture.draw(v, targets, theme), key="comparison")
 
 
@@ -82,10 +87,8 @@ def _errors(found: Validation) -> None:
         for targets in _described(found, method):
             row = {"Method": method, "On": "every run" if targets == "runs" else "best of each budget"}
             for cut in found.cuts:
-                left_out = len(cut.held) if targets == "runs" else int(cut.best.sum())
-                row[f"{float(cut.beyond.max()):.1f} decades beyond"] = _percent(
-                    found.cut_error(cut, method, targets)
-                ) + (f" of {left_out}" if method == found.laws[0] else "")
+                header = f"{len(cut.held)} runs, {float(cut.beyond.max()):.1f} decades beyond"
+                row[header] = _percent(found.cut_error(cut, method, targets))
             rows.append(row | {"Mean": _percent(found.error(method, targets))})
     st.table(rows, border="horizontal", hide_index=True)
     why = [f"{method}: {plain(reason)}" for method, reason in found.missing.items()]

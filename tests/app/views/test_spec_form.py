@@ -151,3 +151,8 @@ def test_explore_draws_what_a_formula_reads(db: Database, open_page: Open) -> No
         assert told(at) == ""
         assert [list(c.options) for c in at.button_group if c.key == "figure"] == ([expected] if expected else [])
         assert told(open_page("plan", fit=made.hash)) == ""
+
+
+def test_no_law_is_missed_before_one_is_asked_for(demo: Database, open_page: Open) -> None:
+    at = open_page("fit", table=tables.all(demo)[0].id)
+    assert not [i for i in at.info if "cannot read this table" in str(i.value)]
