@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from app import workspace
-from app.views import rows, runs
+from app.views import agreement, curves, rows, runs
 from app.views.filters import row_filter
 from app.views.mapping import edit_mapping
 from app.views.parts import heading, plain, plural, sentences
@@ -60,8 +60,8 @@ if table is not None:
     about(table)
     columns = tables.columns(db, table.id)
     where = row_filter(table, columns)
-    names = ["Columns", "Runs", "Rows"]
-    tab_columns, tab_runs, tab_rows = st.tabs(names, key="show", on_change="rerun", bind="query-params")
+    names = ["Columns", "Runs", "Curves", "Agreement", "Rows"]
+    tab_columns, tab_runs, tab_curves, tab_agreement, tab_rows = st.tabs(names, key="show", on_change="rerun", bind="query-params")
     if tab_columns.open:
         with tab_columns:
             edit_mapping(db, table, columns)
@@ -69,6 +69,12 @@ if table is not None:
     if tab_runs.open:
         with tab_runs, sentences():
             runs.show(db, table, where)
+    if tab_curves.open:
+        with tab_curves, sentences():
+            curves.show(db, table, where)
+    if tab_agreement.open:
+        with tab_agreement, sentences():
+            agreement.show(db, table, where)
     if tab_rows.open:
         with tab_rows, sentences():
             rows.show(db, table, columns, where)

@@ -1,0 +1,153 @@
+"""Do metrics rank the runs alike? Spearman's rank correlation of every pair, per budget and per group.
+
+Behavioural models, sec. 7, Tables 16 and 17, Figs. 7 and 20: pooled over budgets metrics agree because compute moves
+them all, so the question is asked within each budget and regime, and a sign that changes between them is marked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.errors import PlannerError
+from engine.quantities import power10
+from engine.schema import Floats, Ints, Runs
+
+FEWEST = 4
+"""Runs below which a rank correlation says nothing: with three it is one of five values."""
+TIED = 0.25
+"""Share of the runs with an equal value of a metric from which on that is said."""
+By = Literal["all", "budget", "group"]
+
+
+@dataclass(frozen=True, eq=False)
+class Agreement:
+    """How the metrics rank the runs of one budget or group.
+
+    ``rho`` (k, k) is Spearman's correlation of the metrics turned so that larger is better: 1 where two rank all runs
+    alike, -1 where one prefers what the other rejects; NaN where it is not defined. ``counts`` (k, k) are the runs that
+    have both. ``notes`` say what limits it.
+    """
+
+    name: str
+    n: int
+    metrics: tuple[str, ...]
+    rho: Floats
+    counts: Ints
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Flip:
+    """A pair of metrics that agrees in some parts of the table and disagrees in others.
+
+    ``clear``: in one part of either kind the correlation exceeds 1 / sqrt(n - 1), its standard error without any.
+    """
+
+    one: str
+    other: str
+    agree: tuple[str, ...]
+    disagree: tuple[str, ...]
+    clear: bool
+
+    @property
+    def sentence(self) -> str:
+        """The flip for people."""
+        doubt = "" if self.clear else ", within what chance gives"
+        return (
+            f"{self.one} and {self.other} agree at {', '.join(self.agree)} and disagree at "
+            f"{', '.join(self.disagree)}{doubt}."
+        )
+
+
+def agreement(runs: Runs, by: By = "all") -> tuple[Agreement, ...]:
+    """The rank correlations of the loss and all metrics: of all runs, or of each budget or group apart.
+
+    Raises PlannerError where the table has fewer than two of them, or no budgets or groups to part it by.
+    """
+    names = (*(["loss"] if "loss" in runs else []), *(m.column for m in runs.roles.metrics if m.column in runs))
+    if len(names) < 2:
+        raise PlannerError(
+            f"Agreement needs two measures of quality and this table has {', '.join(names) or 'none'}: "
+            "map columns to the loss and to metrics."
+        )
+    turn = np.array([1.0 if runs.roles.direction(name) == "max" else -1.0 for name in names])
+    table = turn * np.stack([runs[name] for name in names], axis=1)
+    return tuple(_within(part, names, table[rows]) for part, rows in _parts(runs, by))
+
+
+def flips(found: Sequence[Agreement]) -> tuple[Flip, ...]:
+    """The pairs of metrics whose correlation has both signs among the parts, the clear ones first."""
+    out = []
+    for i, j in combinations(range(len(found[0].metrics)), 2) if found else ():
+        signs = {side: [a for a in found if a.rho[i, j] * side > 0] for side in (1, -1)}
+        if signs[1] and signs[-1]:
+            clear = all(any(_clear(a, i, j) for a in side) for side in signs.values())
+            agree, disagree = (tuple(a.name for a in signs[side]) for side in (1, -1))
+            out.append(Flip(found[0].metrics[i], found[0].metrics[j], agree, disagree, clear))
+    return tuple(sorted(out, key=lambda flip: not flip.clear))
+
+
+def _clear(a: Agreement, i: int, j: int) -> bool:
+    return bool(abs(a.rho[i, j]) > 1 / np.sqrt(a.counts[i, j] - 1))
+
+
+def _parts(runs: Runs, by: By) -> list[tuple[str, NDArray[np.bool_]]]:
+    """The name and the rows (n,) of each part."""
+    if by == "all":
+        return [("all runs", np.ones(len(runs), bool))]
+    if by == "group":
+        if "group" not in runs.labels:
+            raise PlannerError("No column says the group of a run: map one to group, or look at all runs together.")
+        label = runs.labels["group"]
+        return [(str(name), label == name) for name in np.unique(label)]
+    nominal = runs["budget"] if "budget" in runs else np.full(len(runs), np.nan)
+    budgets = np.unique(nominal[np.isfinite(nominal)])
+    if not len(budgets):
+        raise PlannerError("No run belongs to a budget: map a column to budget, or look at all runs together.")
+    return [(power10(float(C)), nominal == C) for C in budgets]
+
+
+def _within(name: str, metrics: tuple[str, ...], table: Floats) -> Agreement:
+    k, n = len(metrics), len(table)
+    rho, counts = np.full((k, k), np.nan), np.zeros((k, k), np.int64)
+    seen = np.isfinite(table)
+    for i in range(k):
+        counts[i, i] = seen[:, i].sum()
+        rho[i, i] = 1.0 if counts[i, i] else np.nan
+    for i, j in combinations(range(k), 2):
+        both = seen[:, i] & seen[:, j]
+        counts[i, j] = counts[j, i] = both.sum()
+        rho[i, j] = rho[j, i] = _spearman(table[both, i], table[both, j])
+    return Agreement(name, n, metrics, rho, counts, tuple(_notes(metrics, table, seen, counts)))
+
+
+def _spearman(x: Floats, y: Floats) -> float:
+    """Spearman's correlation, ties at their mean rank; NaN for fewer than four runs or one value only."""
+    if len(x) < FEWEST or np.ptp(x) == 0 or np.ptp(y) == 0:
+        return float("nan")
+    from scipy.stats import spearmanr  # 0.5 s to import
+
+    return float(spearmanr(x, y).statistic)
+
+
+def _notes(metrics: tuple[str, ...], table: Floats, seen: NDArray[np.bool_], counts: Ints) -> list[str]:
+    """What limits the correlations: too few runs, metrics with one value or many ties."""
+    if len(table) < FEWEST:
+        return [f"{len(table)} {'run is' if len(table) == 1 else 'runs are'} too few to rank: it takes {FEWEST}."]
+    notes = []
+    for i, metric in enumerate(metrics):
+        x = table[seen[:, i], i]
+        tied = len(x) - int(np.sum(np.unique(x, return_counts=True)[1] == 1))
+        if len(x) < FEWEST:
+            notes.append(f"{metric} is known for {len(x)} of {len(table)} runs, too few to rank.")
+        elif np.ptp(x) == 0:
+            notes.append(f"{metric} has the same value in all {len(x)} runs and ranks nothing.")
+        elif tied > TIED * len(x):
+            notes.append(f"{tied} of {len(x)} runs share their {metric} with another; ties count at their mean rank.")
+    return notes
