@@ -45,6 +45,10 @@ def fit(
     convert: options.Convert = None,
     sheet: options.Sheet = None,
     inner: options.Inner = None,
+    curves: options.CurveFile = None,
+    map_curves: options.CurveMap = None,
+    smoothing: options.Smoothing = "0.6",
+    target: options.Target = "",
     as_json: options.AsJson = False,
 ) -> None:
     """Fit a law to a table of runs."""
@@ -59,18 +63,26 @@ def fit(
         y=column or "loss", objective=objective, delta=parse_number(delta, "option --delta"),
         skew=parse_number(skew, "option --skew"), fixed=reading.read_fixed(fix or []),
         prior=reading.read_priors(prior or []), share=reading.read_names(share or []), relative_error=error,
+        smoothing=parse_number(smoothing, "option --smoothing"),
+        target=parse_number(target, "option --target") if target else None,
         bootstrap=bootstrap, interval=interval, seed=seed,
     )  # fmt: skip
+    extra = tuple(name for name in (error, axis) if isinstance(name, str) and name not in set(Role))
+    of_curves = curves is not None
     runs = reading.read_table(
-        table, reading.read_map(mapping or [], column, group=group, weight=weight), (column, direction), where,
-        reading.read_rule(rule, n_p), repeats=repeats, convert=convert, sheet=sheet, inner=inner,
-        extra=tuple(name for name in (error, axis) if isinstance(name, str) and name not in set(Role)),
+        table, reading.read_map(mapping or [], "" if of_curves else column, group=group, weight=weight),
+        ("", "") if of_curves else (column, direction), where, reading.read_rule(rule, n_p),
+        repeats=repeats, convert=convert, sheet=sheet, inner=inner, extra=() if of_curves else extra,
         offered=tuple(sorted(parse_formula(formula).names)) if formula else (),
     )  # fmt: skip
     if spec.share:
         _show_groups(fit_groups(spec, runs, where=where), runs, as_json)
-    else:
-        _show(fit_runs(spec, runs, where=where), runs, as_json)
+        return
+    training = None
+    if curves is not None:
+        roles = reading.read_map(map_curves or [], column)
+        training = reading.read_training(curves, runs, roles, (column, direction), extra)
+    _show(fit_runs(spec, runs, curves=training, where=where), runs, as_json)
 
 
 def _show(fitted: Fit, runs: Runs, as_json: bool) -> None:

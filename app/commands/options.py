@@ -72,4 +72,12 @@ Convert = Annotated[
 ]
 Sheet = Annotated[str | None, typer.Option(help="Sheet of an Excel file.")]
 Inner = Annotated[str | None, typer.Option(help="Table inside a DuckDB file.")]
+CurveFile = Annotated[
+    Path | None, typer.Option("--curves", help="Training curves, for the laws envelope, critical-batch and threshold.")
+]
+CurveMap = Annotated[
+    list[str] | None, typer.Option("--map-curves", metavar="ROLE=COLUMN,...", help="As --map, for the curves: step=it.")
+]
+Smoothing = Annotated[str, typer.Option(help="Weight of the past in the running mean of a curve; 0 for none.")]
+Target = Annotated[str, typer.Option(help="Value to which updates are counted; the hardest that every run reaches.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object, which `isoplan plan` reads.")]

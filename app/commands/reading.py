@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
@@ -12,7 +12,9 @@ from engine.costs import ComputeRule, compute_rule
 from engine.errors import PlannerError
 from engine.fitting.spec import FitSpec
 from engine.quantities import parse_number
-from engine.schema import Metric, Runs
+from engine.schema import Curves, Metric, Runs
+
+Table = TypeVar("Table", Runs, Curves)
 
 
 def read_spec(*, law: str, axis: str | None, **options: Any) -> FitSpec:
@@ -176,8 +178,19 @@ def read_rule(rule: str, n_p: str) -> ComputeRule:
     return compute_rule("formula", tokens, rule)
 
 
-def with_direction(runs: Runs, column: str, direction: str) -> Runs:
-    """The runs with the better direction of the fitted metric as the option says it."""
+def read_training(
+    file: Path, runs: Runs, roles: dict[str, str], metric: tuple[str, str], extra: tuple[str, ...]
+) -> Curves:
+    """The training curves of ``runs`` in a table file; ``metric`` is a column of it and its direction."""
+    from engine.store.files import read_curves
+
+    if file.is_dir():
+        raise PlannerError(f"{file} is a folder: name a table file in it.")
+    return with_direction(read_curves(file, runs, roles, extra), *metric)
+
+
+def with_direction(runs: Table, column: str, direction: str) -> Table:
+    """Runs or curves with the better direction of the fitted metric as the option says it."""
     if not direction:
         return runs
     metrics = tuple(

@@ -1,4 +1,4 @@
-"""Do metrics rank the runs alike: a matrix of rank correlations for each budget or group, with the sign flips framed."""
+"""Do metrics rank the runs alike: rank correlations for each budget or group, with the sign flips framed."""
 
 from __future__ import annotations
 
@@ -60,7 +60,10 @@ def _axes(theme: Theme, one: Agreement, i: int, place: tuple[int, int], columns:
     x = {"domain": (place[0] * width, place[0] * width + width - GAP), "anchor": f"y{_number(i)}", "tickangle": -45}
     y = {"domain": (max(top - height + (0.1 if rows > 1 else 0), 0), top), "anchor": f"x{_number(i)}"}
     y |= {"autorange": "reversed", "showticklabels": place[0] == 0}
-    return {f"xaxis{_number(i)}": axis(theme, "") | plain | names | x, f"yaxis{_number(i)}": axis(theme, "") | plain | names | y}
+    return {
+        f"xaxis{_number(i)}": axis(theme, "") | plain | names | x,
+        f"yaxis{_number(i)}": axis(theme, "") | plain | names | y,
+    }
 
 
 def _panel(theme: Theme, one: Agreement, i: int, framed: set[tuple[str, str]]) -> list[Part]:
@@ -79,10 +82,11 @@ def _panel(theme: Theme, one: Agreement, i: int, framed: set[tuple[str, str]]) -
         "text": [f"{one.rho[r, c]:.2f}".replace("-", "−") for r, c in cells],
     }  # fmt: skip
     flipped = [(r, c) for r, c in cells if (one.metrics[c], one.metrics[r]) in framed]
+    frame = {"symbol": "square-open", "size": theme.marker(30), "color": theme.text, "line": {"width": theme.line(1.6)}}
     frames = {
         "type": "scatter", "mode": "markers", "hoverinfo": "skip", "name": "sign flip",
         "x": [names[c] for _, c in flipped], "y": [names[r] for r, _ in flipped],
-        "marker": {"symbol": "square-open", "size": theme.marker(30), "color": theme.text, "line": {"width": theme.line(1.6)}},
+        "marker": frame,
     }  # fmt: skip
     return [heat | axes, *([words | axes] if len(names) <= WORDS else []), *([frames | axes] if flipped else [])]
 

@@ -17,7 +17,7 @@ MOST = 8
 
 
 def show(db: Database, table: TableInfo, where: str) -> None:
-    """The heat maps, the pairs whose sign flips, and what limits them; raises PlannerError with fewer than two metrics."""
+    """The heat maps, the pairs whose sign flips, and what limits them; PlannerError with fewer than two metrics."""
     _, runs = runs_of(db, table, where)
     by = st.segmented_control(
         "Compare within",

@@ -22,7 +22,7 @@ from engine.fitting.result import Fit
 from engine.fitting.verdict import Verdict
 from engine.planning import curves as arrays
 from engine.planning.slices import Slice, slices
-from engine.schema import Runs
+from engine.schema import Curves, Runs
 from engine.store import results, snapshots, tables
 from engine.store.database import Database
 from engine.store.tables import TableInfo
@@ -46,6 +46,27 @@ def runs_of(db: Database, table: TableInfo, where: str) -> tuple[str, Runs]:
 def _runs_of(version: tuple[object, ...], gone: int, _db: Database) -> tuple[str, Runs]:
     snapshot = snapshots.take(_db, str(version[1]), filter=snapshots.Filter(where=str(version[3])))
     return snapshot.hash, snapshots.runs(_db, snapshot)
+
+
+def curves_of(db: Database, table: TableInfo, snapshot: str, runs: Runs) -> Curves:
+    """The training curves of the curve table ``table``, tied to the ``runs`` of a snapshot."""
+    version = (str(db.folder), table.id, table.rows, tables.roles(db, table.id).model_dump_json(), snapshot)
+    return _curves_of(version, runs, db)
+
+
+@st.cache_resource(max_entries=8, show_spinner="Reading the curves")
+def _curves_of(version: tuple[object, ...], _runs: Runs, _db: Database) -> Curves:
+    return snapshots.curves(_db, snapshots.take(_db, str(version[1])), _runs)
+
+
+def curves_behind(db: Database, fit: Fit, runs: Runs) -> Curves | None:
+    """The training curves that ``fit`` read; None where it read none."""
+    return _curves_behind(fit.data.curves, fit.data.snapshot, str(db.folder), runs, db) if fit.data.curves else None
+
+
+@st.cache_resource(max_entries=8, show_spinner="Reading the curves")
+def _curves_behind(curves: str, snapshot: str, folder: str, _runs: Runs, _db: Database) -> Curves:
+    return snapshots.curves(_db, snapshots.get(_db, curves), _runs)
 
 
 def snapshot_runs(db: Database, snapshot: str) -> Runs:

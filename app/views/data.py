@@ -61,7 +61,9 @@ if table is not None:
     columns = tables.columns(db, table.id)
     where = row_filter(table, columns)
     names = ["Columns", "Runs", "Curves", "Agreement", "Rows"]
-    tab_columns, tab_runs, tab_curves, tab_agreement, tab_rows = st.tabs(names, key="show", on_change="rerun", bind="query-params")
+    tab_columns, tab_runs, tab_curves, tab_agreement, tab_rows = st.tabs(
+        names, key="show", on_change="rerun", bind="query-params"
+    )
     if tab_columns.open:
         with tab_columns:
             edit_mapping(db, table, columns)

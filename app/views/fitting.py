@@ -6,28 +6,34 @@ from collections.abc import Callable
 
 from app.views.cached import runs_of
 from engine.fitting import fit, fit_groups
+from engine.fitting.result import data_key
 from engine.fitting.spec import FitSpec
 from engine.laws import LAWS, ONE_AXIS, Law
-from engine.schema import Runs
+from engine.schema import Curves, Runs
 from engine.store import results
 from engine.store.database import Database
 from engine.store.tables import TableInfo
 
 
 def make_fit(
-    db: Database, table: TableInfo, where: str, spec: FitSpec, progress: Callable[[float], None] | None = None
+    db: Database,
+    table: TableInfo,
+    where: str,
+    spec: FitSpec,
+    progress: Callable[[float], None] | None = None,
+    curves: Curves | None = None,
 ) -> str:
-    """Fit ``spec`` to the runs of ``table`` and return the hash of the saved fit.
+    """Fit ``spec`` to the runs of ``table``, or to their training curves, and return the hash of the saved fit.
 
     One that is saved already is kept. Where groups share parameters each has a fit of its own; the first is returned.
     """
     snapshot, runs = runs_of(db, table, where)
-    key = spec.hash(snapshot)
+    key = spec.hash(data_key(snapshot, curves.snapshot if curves is not None else ""))
     if key in {saved.hash for saved in results.fits(db)}:
         return key
     name = f"{spec.find_law().title}, {table.name}" + ("" if spec.y == "loss" else f", {spec.y}")
     if not spec.share:
-        made = fit(spec, runs, snapshot=snapshot, where=where, progress=progress)
+        made = fit(spec, runs, curves=curves, snapshot=snapshot, where=where, progress=progress)
         return results.save_fit(db, made, name=name, table_id=table.id)
     groups = fit_groups(spec, runs, snapshot=snapshot, where=where, progress=progress).fits
     saved = [results.save_fit(db, one, name=f"{name}, {group}", table_id=table.id) for group, one in groups.items()]

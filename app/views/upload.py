@@ -21,7 +21,11 @@ def add_table(db: Database, key: str) -> None:
     st.session_state.setdefault("uploads", 0)
     file, paste, template = st.tabs(["A file", "Paste from a spreadsheet", "Template"])
     with file:
-        _file(db, f"{key}_{st.session_state['uploads']}")
+        _file(
+            f"{key}_{st.session_state['uploads']}",
+            "A file with one row a training run",
+            lambda sent, name, part=None: _import(db, lambda: tables.add(db, sent, name, sheet=part, inner=part)),
+        )
     with paste:
         _paste(db, key)
     with template:
@@ -34,10 +38,23 @@ def add_table(db: Database, key: str) -> None:
         )
 
 
-def _file(db: Database, key: str) -> None:
+def add_curves(db: Database, table: tables.TableInfo) -> None:
+    """Upload the training curves of the runs of ``table``."""
+    st.session_state.setdefault("uploads", 0)
+
+    def take(sent: bytes, name: str, part: str | None = None) -> None:
+        tables.add(db, sent, name, sheet=part, inner=part, curves_of=table.id)
+        st.session_state["uploads"] += 1
+        st.rerun()
+
+    _file(f"curves_{table.id}_{st.session_state['uploads']}", "A file with one row a point of a curve", take)
+
+
+def _file(key: str, label: str, take: Callable[..., None]) -> None:
+    """A box for a file; ``take(bytes, name, part)`` gets it once, with the part of it that was chosen."""
     limit = MAX_UPLOAD_BYTES // 1024**2
     sent = st.file_uploader(
-        f"A file with one row a training run (at most {limit} MB)",
+        f"{label} (at most {limit} MB)",
         type=FORMATS,
         key=f"file_{key}",
         max_upload_size=limit,
@@ -54,7 +71,7 @@ def _file(db: Database, key: str) -> None:
         with st.spinner("Reading the file"):
             found = tables.parts(sent.getvalue(), sent.name)
             if len(found) < 2:
-                _import(db, lambda: tables.add(db, sent.getvalue(), sent.name))
+                take(sent.getvalue(), sent.name)
     except PlannerError as error:
         # Said again on every run while the file lies in the box, without reading it again.
         refused[sent.file_id] = str(error)
@@ -63,7 +80,7 @@ def _file(db: Database, key: str) -> None:
         part = st.selectbox(f"{sent.name} holds {len(found)} tables: which one?", found, key=f"part_{key}")
         if st.button("Add this table", type="primary", key=f"add_{key}"):
             with sentences(), st.spinner("Reading the file"):
-                _import(db, lambda: tables.add(db, sent.getvalue(), sent.name, sheet=part, inner=part))
+                take(sent.getvalue(), sent.name, part)
 
 
 def _paste(db: Database, key: str) -> None:

@@ -16,16 +16,18 @@ from numpy.typing import NDArray
 
 from engine.errors import PlannerError
 from engine.fitting.bootstrap import counts
-from engine.fitting.checks import Sample
+from engine.fitting.checks import Sample, sample
 from engine.fitting.estimate import Estimate, Progress
 from engine.fitting.parabola import FREE_FLOOR, MEMORY, power_through
 from engine.fitting.problem import Ints, blocks, problem
 from engine.fitting.resampling import Resampling, pairs_only
 from engine.fitting.result import FitWarning
+from engine.fitting.shapes import shaped
 from engine.fitting.solver import best_fit, refits
 from engine.fitting.spec import FitSpec
 from engine.laws.law import Floats
 from engine.quantities import power10
+from engine.schema import Curves, Runs
 
 Bools = NDArray[np.bool_]
 FEWEST = 3
@@ -52,12 +54,27 @@ def envelope(s: Sample, progress: Progress | None = None) -> Estimate:
     return Estimate(theta[0], objective, theta[1:], notes, held=held, resampling=Resampling(method))
 
 
-def envelope_rows(s: Sample) -> tuple[Ints, Bools]:
-    """Positions of the points of a sample on its envelope in the order of compute, and which the power laws read."""
+@dataclass(frozen=True, eq=False)
+class Envelope:
+    """The points on a lower envelope, (p,) each, in the order of compute; the power laws read those that are ``used``.
+
+    C in FLOPs, N in parameters, D in samples, y in its own unit and direction.
+    """
+
+    C: Floats
+    N: Floats
+    D: Floats
+    y: Floats
+    used: Bools
+
+
+def lower_envelope(spec: FitSpec, runs: Runs, curves: Curves | None = None) -> Envelope:
+    """The envelope that the law of ``spec`` goes through; raises PlannerError as ``fit`` does."""
+    s = sample(spec, shaped(spec, runs, curves))
     e = _Points.of(s)
     on = on_envelope(e.y, np.ones((1, len(e.y)), bool))
-    kept, _ = _trimmed(e, on)
-    return e.order[on[0]], kept[0][on[0]]
+    used, at = _trimmed(e, on)[0][0][on[0]], e.order[on[0]]
+    return Envelope(*(s.columns[role][at] for role in ("C", "N", "D")), s.sign * s.y[at], used)
 
 
 @dataclass(frozen=True, eq=False)

@@ -57,9 +57,12 @@ def read_runs(
     return replace(runs, source=str(path), notes=(*info.notes, *runs.notes))
 
 
-def read_curves(path: Path, runs: Runs, mapping: Mapping[str, str] | None = None) -> Curves:
+def read_curves(
+    path: Path, runs: Runs, mapping: Mapping[str, str] | None = None, extra: tuple[str, ...] = ()
+) -> Curves:
     """The training curves of a table file, tied to ``runs`` by the names of the runs; ``mapping`` as for ``read_runs``.
 
+    Those of ``extra`` that the file has are read under their own names; what it lacks may stand in the run table.
     Raises PlannerError as ``read_runs`` does, and where the curves cannot be tied or have no measure of training.
     """
     if not path.is_file():
@@ -67,7 +70,8 @@ def read_curves(path: Path, runs: Runs, mapping: Mapping[str, str] | None = None
     with memory() as db:
         info = tables.add(db, path, path.name)
         known = catalog.columns(db, info.id)
-        roles = with_mapping(known, mapping or {}, guess=guess_curve_roles)
+        there = tuple(c.name for c in known if c.name in extra)
+        roles = _with_extra(with_mapping(known, mapping or {}, guess=guess_curve_roles), there)
         check_roles(known, roles)
         curves = snapshots.curves(db, snapshots.take(db, info.id, roles), runs)
     return replace(curves, source=str(path), notes=(*info.notes, *curves.notes))

@@ -1,0 +1,62 @@
+"""Cells that under- or overfit, in the plane of samples and model size, with the line between them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from app.figures import marks
+from app.figures.axes import extent, log_axis, title
+from app.figures.drawing import Drawing
+from app.figures.palette import ACCENT, CATEGORIES, GREY, PLAN
+from app.figures.theme import WEB, Part, Theme, compose
+from engine.fitting.result import Fit
+from engine.planning.curves import Band
+from engine.schema import Floats, Runs
+
+HEIGHT = 460
+THRESHOLD = CATEGORIES[2]
+
+
+def draw(fit: Fit, cells: Runs, theme: Theme = WEB) -> Drawing:
+    """Dots underfit, crosses overfit; the line is N = c D^lambda with its 68 % and 95 % bands (jets, Fig. 3)."""
+    over = cells[fit.spec.y] == 1
+    N, D = cells["N"], cells["D"]
+    window, values = extent(D, positive=True), extent(N, positive=True)
+    x = np.geomspace(*window, 60)
+    ends = _band(fit, x)
+    traces = [
+        *(marks.bands(x, ends, THRESHOLD, values) if ends is not None else []),
+        marks.line(theme, x, fit.predict({"D": x}), THRESHOLD, 2.2),
+        _side(theme, "underfits", D[~over], N[~over], ACCENT, "circle"),
+        _side(theme, "overfits", D[over], N[over], PLAN, "x"),
+    ]
+    exponent = float(fit.values["lambda"])
+    words = marks.corner(theme, f"<i>N</i> ∝ <i>D</i><sup>{exponent:.2f}</sup>; × overfits, • underfits", top=False)
+    figure = compose(
+        theme, HEIGHT, "threshold", traces, notes=[words],
+        xaxis=log_axis(theme, "Unique samples <i>D</i> [samples]", *window), yaxis=log_axis(theme, title("N"), *values),
+    )  # fmt: skip
+    alt = (
+        f"{int((~over).sum())} cells that underfit and {int(over.sum())} that overfit over samples and model size, "
+        f"parted by N = {float(fit.values['c']):.3g} D^{exponent:.3g}."
+    )
+    table = pd.DataFrame({**cells.labels, "N": N, "D": D, "overfits": over})
+    return Drawing(figure, alt, "overfitting-threshold", lambda: table)
+
+
+def _band(fit: Fit, x: Floats) -> Band | None:
+    """The ends of the threshold at ``x``; None without resamples."""
+    if not len(fit.resamples):
+        return None
+    draws, centre = fit.predict_draws({"D": x}), fit.predict({"D": x})
+    (low68, high68), (low95, high95) = (fit.resampling.band(centre, draws, level) for level in (0.68, 0.95))
+    return Band(low68, high68, low95, high95)
+
+
+def _side(theme: Theme, name: str, x: Floats, y: Floats, colour: str, symbol: str) -> Part:
+    return {
+        "type": "scatter", "mode": "markers", "name": name, "x": x, "y": y,
+        "marker": {"color": colour, "symbol": symbol, "size": theme.marker(8), "line": {"width": 0, "color": GREY}},
+        "hovertemplate": f"{name}<br>N %{{y:.3~s}}<br>D %{{x:.3~s}}<extra></extra>",
+    }  # fmt: skip

@@ -1,0 +1,63 @@
+"""Training curves of a run table: bring them in, say what their columns mean, see which are left out and why."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from app.figures import training
+from app.views.cached import curves_of, runs_of
+from app.views.mapping import edit_mapping
+from app.views.parts import draw, plain, plural, sentences
+from app.views.shelf import manage
+from app.views.upload import add_curves
+from engine.schema import Curves
+from engine.store import tables
+from engine.store.database import Database
+from engine.store.tables import TableInfo
+
+MOST = 200
+"""Curves that are left out and named."""
+
+
+def show(db: Database, table: TableInfo, where: str) -> None:
+    """The curve tables that are tied to ``table``, the box for another one, and the curves of the one that is chosen."""
+    known = {t.id: t for t in tables.curves_of(db, table.id)}
+    with st.expander("Add training curves", expanded=not known, icon=":material/upload_file:"):
+        add_curves(db, table)
+    if not known:
+        st.info(
+            "Envelope, critical batch and overfitting threshold read training curves: one row a point, with the name "
+            "of its run, the step and the loss.",
+            icon=":material/info:",
+        )
+        return
+    left, right = st.columns([4, 1], vertical_alignment="bottom")
+    chosen = known[left.selectbox("Curve table", list(known), format_func=lambda i: known[i].name, key="curve_table")]
+    with right.container(horizontal=True, horizontal_alignment="right"):
+        rename = lambda name: tables.rename(db, chosen.id, name)  # noqa: E731
+        manage(chosen.id, chosen.name, rename, lambda: tables.delete(db, chosen.id))
+    with st.expander("What its columns mean", icon=":material/table_chart:"):
+        edit_mapping(db, chosen, tables.columns(db, chosen.id))
+    with sentences():
+        snapshot, runs = runs_of(db, table, where)
+        _about(curves_of(db, chosen, snapshot, runs), chosen)
+
+
+def _about(found: Curves, table: TableInfo) -> None:
+    """How many curves there are, the notes on them, their picture, and those that are left out."""
+    bad = found.marks != ""
+    st.caption(f"{plural(len(found), 'curve')} in {plural(table.rows, 'point')}; {int(bad.sum()):,} left out.")
+    for note in found.notes:
+        st.info(plain(note), icon=":material/info:")
+    targets = [y for y in ("loss", *(m.column for m in found.roles.metrics)) if y in found]
+    if not targets:
+        st.info("No column of the curves is mapped to the loss or a metric: map one above.", icon=":material/info:")
+        return
+    y = targets[0] if len(targets) == 1 else st.selectbox("Draw", targets, key=f"curve_y_{table.id}")
+    draw(lambda theme: training.draw(found, y, theme), key=f"curves_{table.id}")
+    if bad.any():
+        st.dataframe(
+            [{"Run": n, "Left out": f"a run {why}"} for n, why in zip(found.names[bad], found.marks[bad], strict=True)][:MOST],
+            hide_index=True,
+            alt="Curves that are left out, and why.",
+        )

@@ -1,0 +1,82 @@
+"""Figures of training curves and of the laws that read them, and of metric agreement."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from app.figures import agreement as agreement_picture
+from app.figures import batches, cells, training
+from app.figures.theme import DARK, PAPER, WEB, Theme
+from engine.agreement import agreement
+from engine.fitting import FitSpec, fit
+from engine.fitting.envelope import lower_envelope
+from engine.fitting.shapes import shaped
+from engine.schema import Metric, Roles, Runs
+from tests.app.figures.conftest import texts, traces
+from tests.engine.fitting.test_threshold import cells as grid_cells
+from tests.engine.fitting.test_updates import SPEC as BATCHES
+from tests.engine.fitting.test_updates import curves as batch_curves
+from tests.engine.fitting.training import NOBODY, surface_curves
+
+THEMES = [WEB, DARK, PAPER]
+ENVELOPE = FitSpec(law="envelope", bootstrap=0, smoothing=0)
+
+
+@pytest.mark.parametrize("theme", THEMES, ids=lambda t: t.name)
+def test_the_envelope_lies_on_the_curves_and_its_points_know_their_size(theme: Theme) -> None:
+    curves = surface_curves(12, 40)
+    found = lower_envelope(ENVELOPE, NOBODY, curves)
+    drawing = training.envelope(found, fit(ENVELOPE, NOBODY, curves=curves), curves, theme)
+    (best,) = traces(drawing, name="envelope")
+    assert np.asarray(best.x) == pytest.approx(found.C)
+    assert (np.diff(found.y) < 0).all()
+    assert set(np.asarray(best.marker.symbol)) == {"circle", "circle-open"}
+    assert "left out of the law" in texts(drawing)
+    assert "N* grows as C^0.5" in drawing.alt
+    assert list(drawing.data.columns) == ["C", "N", "D", "loss", "used"]
+
+
+def test_all_curves_are_one_line_with_gaps() -> None:
+    curves = surface_curves(12, 40)
+    drawing = training.draw(curves)
+    (lines,) = drawing.figure.data
+    assert len(lines.x) == 12 * 41
+    assert int(np.isnan(np.asarray(lines.x)).sum()) == 12
+    assert len(drawing.data) == 480
+
+
+def test_the_threshold_parts_dots_from_crosses() -> None:
+    spec = FitSpec(law="threshold", y="over", bootstrap=40)
+    table = grid_cells()
+    drawing = cells.draw(fit(spec, table), table)
+    under, over = traces(drawing, name="underfits")[0], traces(drawing, name="overfits")[0]
+    assert len(over.x) == int(table["over"].sum())
+    assert len(under.x) + len(over.x) == len(table)
+    assert (under.marker.symbol, over.marker.symbol) == ("circle", "x")
+    assert "<i>N</i> ∝ <i>D</i><sup>0.52" in texts(drawing)
+
+
+def test_the_critical_batch_has_its_asymptotes_and_says_where_there_is_none() -> None:
+    curves = batch_curves()
+    found = fit(BATCHES, NOBODY, curves=curves)
+    drawing = batches.draw(found, shaped(BATCHES, NOBODY, curves))
+    assert "least updates 1.2 k" in texts(drawing)
+    assert "critical B 550" in texts(drawing)
+    assert drawing.data["updates"].iloc[0] == pytest.approx(1200 * (1 + 550 / 64))
+    rows = Runs(np.arange(3), {"B": np.array([64.0, 128, 256]), "loss": np.array([7650.0, 2100, 850])}, Roles(), {})
+    none = fit(BATCHES, rows)
+    assert "no plateau" in batches.draw(none, rows).alt
+
+
+def test_agreement_has_a_panel_a_budget_and_frames_around_flips() -> None:
+    x = np.arange(6.0)
+    values = {"loss": np.r_[-x, -x], "q": np.r_[x, -x], "r": np.r_[x, x], "budget": np.repeat([1e15, 1e18], 6)}
+    runs = Runs(np.arange(12), values, Roles(metrics=(Metric(column="q"), Metric(column="r"))), {})
+    drawing = agreement_picture.draw(agreement(runs, "budget"))
+    assert len(traces(drawing, type="heatmap")) == 2
+    (frame, _) = traces(drawing, name="sign flip")
+    assert sorted(zip(frame.x, frame.y, strict=True)) == [("loss", "q"), ("q", "r")]
+    assert "10¹⁵, 6 runs" in texts(drawing)
+    assert "loss and q agree at 10¹⁵ and disagree at 10¹⁸." in drawing.alt
+    assert len(drawing.data) == 6
