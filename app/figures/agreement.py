@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from html import escape
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -35,7 +36,7 @@ def draw(found: Sequence[Agreement], theme: Theme = WEB) -> Drawing:
     rows = -(-len(shown) // columns)
     framed = {(flip.one, flip.other) for flip in flips(found)}
     traces: list[Part] = []
-    layout: dict[str, Part] = {}
+    layout: dict[str, Any] = {}
     notes: list[Part] = []
     for i, one in enumerate(shown):
         place = (i % columns, i // columns)
@@ -53,12 +54,12 @@ def _number(i: int) -> str:
 
 def _axes(theme: Theme, one: Agreement, i: int, place: tuple[int, int], columns: int, rows: int) -> dict[str, Part]:
     """The axes of a panel; names of metrics stand at the left and at the bottom only."""
-    plain = {"showgrid": False, "ticks": "", "type": "category", "showline": False}
+    plain: Part = {"showgrid": False, "ticks": "", "type": "category", "showline": False}
     names = {"categoryorder": "array", "categoryarray": [escape(m) for m in one.metrics]}
     width, height = (1 + GAP) / columns, 1 / rows
     top = 1 - place[1] * height
     x = {"domain": (place[0] * width, place[0] * width + width - GAP), "anchor": f"y{_number(i)}", "tickangle": -45}
-    y = {"domain": (max(top - height + (0.1 if rows > 1 else 0), 0), top), "anchor": f"x{_number(i)}"}
+    y: Part = {"domain": (max(top - height + (0.1 if rows > 1 else 0), 0), top), "anchor": f"x{_number(i)}"}
     y |= {"autorange": "reversed", "showticklabels": place[0] == 0}
     return {
         f"xaxis{_number(i)}": axis(theme, "") | plain | names | x,

@@ -80,7 +80,8 @@ def _curves(theme: Theme, curves: Curves, x: str, y: str) -> list[Part]:
     pieces = [_thinned(np.flatnonzero(np.isfinite(curves[y][a:b])) + a) for a, b in spans]
     at = np.concatenate([np.r_[piece, -1] for piece in pieces]) if pieces else np.empty(0, int)
     gap = at < 0
-    return [marks.line(theme, *(np.where(gap, np.nan, curves[role][at]) for role in (x, y)), GREY, 0.8, opacity=0.55)]
+    across, up = (np.where(gap, np.nan, curves[role][at]) for role in (x, y))
+    return [marks.line(theme, across, up, GREY, 0.8, opacity=0.55)]
 
 
 def _thinned(points: Ints) -> Ints:

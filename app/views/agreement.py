@@ -7,11 +7,11 @@ import streamlit as st
 from app.figures import agreement as picture
 from app.views.cached import runs_of
 from app.views.parts import draw, plain
-from engine.agreement import agreement, flips
+from engine.agreement import By, agreement, flips
 from engine.store.database import Database
 from engine.store.tables import TableInfo
 
-PARTS = {"all": "All runs together", "budget": "Each budget", "group": "Each group"}
+PARTS: tuple[By, ...] = ("all", "budget", "group")
 MOST = 8
 """Notes that are shown."""
 
@@ -21,13 +21,13 @@ def show(db: Database, table: TableInfo, where: str) -> None:
     _, runs = runs_of(db, table, where)
     by = st.segmented_control(
         "Compare within",
-        list(PARTS),
+        PARTS,
         default="all",
-        format_func=PARTS.__getitem__,
         required=True,
         key="agree_by",
         bind="query-params",
-        help="Over all runs compute moves every metric, so they agree; within a budget they need not.",
+        help="All runs together compare models of every compute, which moves all metrics; within a budget they "
+        "need not agree.",
     )
     found = agreement(runs, by)
     marked = flips(found)

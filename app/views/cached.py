@@ -14,11 +14,13 @@ from app.figures.drawing import Drawing
 from data.catalogue import CARDS, path
 from engine.errors import PlannerError
 from engine.fitting.cards import read_fit
+from engine.fitting.envelope import Envelope, lower_envelope
 from engine.fitting.minima import minima
 from engine.fitting.parabola import Parabola, parabolas
 from engine.fitting.parabola_bias import ParabolaBias, parabola_bias
 from engine.fitting.residuals import Residuals, residuals
 from engine.fitting.result import Fit
+from engine.fitting.shapes import shaped
 from engine.fitting.verdict import Verdict
 from engine.planning import curves as arrays
 from engine.planning.slices import Slice, slices
@@ -59,14 +61,34 @@ def _curves_of(version: tuple[object, ...], _runs: Runs, _db: Database) -> Curve
     return snapshots.curves(_db, snapshots.take(_db, str(version[1])), _runs)
 
 
-def curves_behind(db: Database, fit: Fit, runs: Runs) -> Curves | None:
-    """The training curves that ``fit`` read; None where it read none."""
-    return _curves_behind(fit.data.curves, fit.data.snapshot, str(db.folder), runs, db) if fit.data.curves else None
+def curves_behind(db: Database, fit: Fit) -> Curves | None:
+    """The training curves that ``fit`` read; None where it read none or this workspace has them not."""
+    if not fit.data.curves:
+        return None
+    try:
+        return _curves_behind(fit.data.curves, fit.data.snapshot, str(db.folder), db)
+    except PlannerError:
+        return None
 
 
 @st.cache_resource(max_entries=8, show_spinner="Reading the curves")
-def _curves_behind(curves: str, snapshot: str, folder: str, _runs: Runs, _db: Database) -> Curves:
-    return snapshots.curves(_db, snapshots.get(_db, curves), _runs)
+def _curves_behind(curves: str, snapshot: str, folder: str, _db: Database) -> Curves:
+    return snapshots.curves(_db, snapshots.get(_db, curves), _snapshot_runs(snapshot, folder, _db))
+
+
+@st.cache_resource(max_entries=16, show_spinner="Reading the curves")
+def _read_off(fit_hash: str, folder: str, _fit: Fit, _runs: Runs, _curves: Curves | None) -> Runs:
+    return shaped(_fit.spec, _runs, _curves)
+
+
+@st.cache_resource(max_entries=16, show_spinner=False)
+def _envelope_of(fit_hash: str, _fit: Fit, _runs: Runs) -> Envelope:
+    return lower_envelope(_fit.spec, _runs)
+
+
+def envelope_of(fit: Fit, runs: Runs) -> Envelope:
+    """The lower envelope of the points that ``fit`` was made from."""
+    return _envelope_of(fit.hash, fit, runs)
 
 
 def snapshot_runs(db: Database, snapshot: str) -> Runs:
@@ -97,13 +119,17 @@ def published() -> dict[str, tuple[str, Fit]]:
 
 
 def runs_behind(db: Database, fit: Fit) -> Runs | None:
-    """The runs that ``fit`` was made from, where this workspace has them."""
+    """The runs that ``fit`` was made from, where this workspace has them; what it read off training curves as runs."""
     if not fit.data.snapshot:
         return None
     try:
         runs = snapshot_runs(db, fit.data.snapshot)
     except PlannerError:
         return None
+    if fit.data.curves or fit.law.estimator == "threshold":
+        curves = curves_behind(db, fit)
+        missing = bool(fit.data.curves) and curves is None
+        return None if missing else _read_off(fit.hash, str(db.folder), fit, runs, curves)
     return runs.take(runs.labels["group"] == fit.data.group) if fit.data.group else runs
 
 

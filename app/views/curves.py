@@ -20,7 +20,7 @@ MOST = 200
 
 
 def show(db: Database, table: TableInfo, where: str) -> None:
-    """The curve tables that are tied to ``table``, the box for another one, and the curves of the one that is chosen."""
+    """The curve tables that are tied to ``table``, the box for another one, and the curves of the chosen one."""
     known = {t.id: t for t in tables.curves_of(db, table.id)}
     with st.expander("Add training curves", expanded=not known, icon=":material/upload_file:"):
         add_curves(db, table)
@@ -56,8 +56,9 @@ def _about(found: Curves, table: TableInfo) -> None:
     y = targets[0] if len(targets) == 1 else st.selectbox("Draw", targets, key=f"curve_y_{table.id}")
     draw(lambda theme: training.draw(found, y, theme), key=f"curves_{table.id}")
     if bad.any():
+        named = zip(found.names[bad][:MOST].tolist(), found.marks[bad][:MOST].tolist(), strict=True)
         st.dataframe(
-            [{"Run": n, "Left out": f"a run {why}"} for n, why in zip(found.names[bad], found.marks[bad], strict=True)][:MOST],
+            [{"Run": name, "Left out": why} for name, why in named],
             hide_index=True,
             alt="Curves that are left out, and why.",
         )

@@ -7,6 +7,7 @@ import streamlit as st
 from app import workspace
 from app.views import history, result
 from app.views.cached import runs_of
+from app.views.curve_form import choose_curve_spec, choose_curves
 from app.views.filters import filter_note
 from app.views.fitting import make_fit
 from app.views.parts import heading, progress_bar, sentences
@@ -22,11 +23,12 @@ if table is None:
 else:
     where = filter_note(table)
     with sentences():
-        _, runs = runs_of(db, table, where)
-        spec = choose_spec(runs, table)
+        snapshot, runs = runs_of(db, table, where)
+        curves = choose_curves(db, table, snapshot, runs)
+        spec = choose_spec(runs, table) if curves is None else choose_curve_spec(curves)
         if spec is not None and st.button("Fit", type="primary", icon=":material/play_arrow:"):
             with progress_bar("Fitting") as progress, sentences():
-                remember("fit", make_fit(db, table, where, spec, progress))
+                remember("fit", make_fit(db, table, where, spec, progress, curves))
 remember("fit", recall("fit"))
 with sentences():
     result.show(db, recall("fit"))

@@ -9,7 +9,7 @@ import streamlit as st
 from app.figures import correlations, isoflop, resamples, slices
 from app.figures import residuals as residual_picture
 from app.figures.drawing import Drawing
-from app.views import beside, validating
+from app.views import beside, of_curves, validating
 from app.views.cached import bias_of, drawn_residuals, minima_of, parabolas_of, runs_behind, slices_of
 from app.views.parts import draw, plain, plural, powers, sentences
 from app.views.state import keep_possible
@@ -25,24 +25,28 @@ NO_RUNS = "The runs of this fit are not in this workspace: load its table and fi
 
 def show(db: Database, fit: Fit) -> None:
     """The tabs of ``fit``."""
-    parts: dict[str, Callable[[Database, Fit], None]] = {}
-    if fit.law.every_run:
-        parts["Residuals"] = _residuals
-    elif fit.law.estimator == "parabola":
-        parts["Parabolas"] = _parabolas
-    parts |= {"Law": _law, "Correlations": _correlations}
-    if fit.law not in OF_CELLS:
-        others = {
-            "Validation": validating.validation,
-            "Compare laws": validating.comparison,
-            "Another fit": beside.show,
-        }
-        parts |= others
+    name, look = _first(fit)
+    parts: dict[str, Callable[[Database, Fit], None]] = {name: look, "Law": _law, "Correlations": _correlations}
+    parts |= {"Validation": validating.validation, "Compare laws": validating.comparison, "Another fit": beside.show}
+    if fit.law in OF_CELLS:  # a line between cells predicts no loss
+        parts = {name: look, "Correlations": _correlations}
     keep_possible("part", parts)
     for tab, part in zip(st.tabs(list(parts), key="part", bind="query-params"), parts.values(), strict=True):
         if tab.open:
             with tab, sentences():
                 part(db, fit)
+
+
+def _first(fit: Fit) -> tuple[str, Callable[[Database, Fit], None]]:
+    """How the runs lie about the law: the name of the look and what draws it."""
+    if fit.data.curves and fit.law.every_run:
+        return "Updates", of_curves.updates
+    looks = {
+        "parabola": ("Parabolas", _parabolas),
+        "envelope": ("Envelope", of_curves.envelope),
+        "threshold": ("Cells", of_curves.threshold),
+    }
+    return looks.get(fit.law.estimator, ("Residuals", _residuals))
 
 
 def _residuals(db: Database, fit: Fit) -> None:

@@ -74,7 +74,8 @@ def lower_envelope(spec: FitSpec, runs: Runs, curves: Curves | None = None) -> E
     e = _Points.of(s)
     on = on_envelope(e.y, np.ones((1, len(e.y)), bool))
     used, at = _trimmed(e, on)[0][0][on[0]], e.order[on[0]]
-    return Envelope(*(s.columns[role][at] for role in ("C", "N", "D")), s.sign * s.y[at], used)
+    C, N, D = (s.columns[role][at] for role in ("C", "N", "D"))
+    return Envelope(C, N, D, s.sign * s.y[at], used)
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numpy.typing import ArrayLike
 from scipy.stats import spearmanr
 
 from engine.agreement import agreement, flips
@@ -13,13 +16,16 @@ from engine.errors import PlannerError
 from engine.schema import Floats, Metric, Roles, Runs
 
 
-def table(values: dict[str, Floats], budget: Floats | None = None, group: list[str] | None = None, **turn: str) -> Runs:
-    metrics = tuple(
-        Metric.model_validate({"column": m, "direction": turn.get(m, "max")}) for m in values if m != "loss"
-    )
-    columns = {k: np.asarray(v, float) for k, v in values.items()} | ({} if budget is None else {"budget": budget})
+def table(
+    values: Mapping[str, ArrayLike], budget: Floats | None = None, group: list[str] | None = None, **turn: str
+) -> Runs:
+    """Runs with a loss and metrics; larger is better unless ``turn`` says "min"."""
+    names = [name for name in values if name != "loss"]
+    metrics = tuple(Metric.model_validate({"column": m, "direction": turn.get(m, "max")}) for m in names)
+    columns = {k: np.asarray(v, float) for k, v in values.items()}
+    ids = np.arange(len(next(iter(columns.values()))))
     labels = {} if group is None else {"group": np.array(group)}
-    return Runs(np.arange(len(next(iter(values.values())))), columns, Roles(metrics=metrics), labels)
+    return Runs(ids, columns | ({} if budget is None else {"budget": budget}), Roles(metrics=metrics), labels)
 
 
 def test_the_grid_winners_of_five_budgets_agree_in_every_metric() -> None:
@@ -53,7 +59,7 @@ def test_the_cells_of_one_budget_agree_as_the_paper_says() -> None:
     ranking = found.rho[:5, :5]
     assert (ranking >= 0.94).all()
     assert (found.rho[5, :5] < ranking.min()).all()
-    expected = spearmanr(np.transpose(list(cells.values()))).statistic
+    expected = spearmanr(np.array(list(cells.values())).T).statistic
     assert np.abs(found.rho) == pytest.approx(np.abs(expected))
 
 
