@@ -8,7 +8,8 @@ from app.views.cached import runs_of
 from engine.fitting import fit, fit_groups
 from engine.fitting.result import data_key
 from engine.fitting.spec import FitSpec
-from engine.laws import LAWS, ONE_AXIS, Law
+from engine.fitting.threshold import is_label
+from engine.laws import LAWS, OF_CELLS, ONE_AXIS, Law
 from engine.schema import Curves, Runs
 from engine.store import results
 from engine.store.database import Database
@@ -44,7 +45,7 @@ def offered(runs: Runs, y: str) -> tuple[list[Law], list[tuple[Law, str]]]:
     """The laws of N, D, C and the budget that the columns of ``runs`` allow, and all others with what they lack."""
     laws: list[Law] = []
     others: list[tuple[Law, str]] = []
-    for law in LAWS:
+    for law in (*LAWS, *(OF_CELLS if is_label(runs, y) else ())):
         needed = (*law.axes, *law.reads, y)
         missing = [name for name in dict.fromkeys(needed) if name not in runs]
         if missing:

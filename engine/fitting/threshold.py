@@ -22,6 +22,7 @@ from engine.fitting.problem import blocks
 from engine.fitting.resampling import Resampling, pairs_only
 from engine.fitting.result import FitWarning
 from engine.laws.law import Floats
+from engine.schema import Runs
 
 STEPS = 100
 LARGEST_STEP = 2.0
@@ -51,6 +52,11 @@ def threshold(s: Sample, progress: Progress | None = None) -> Estimate:
     cost = float(s.weight @ np.logaddexp(0, np.where(over == 1, -log_odds, log_odds)))
     how = Resampling(pairs_only(s.spec.interval, "Law threshold"))
     return Estimate(theta[0], cost, resamples, tuple(_notes(s, over, log_odds)), resampling=how)
+
+
+def is_label(runs: Runs, y: str) -> bool:
+    """Does the column ``y`` hold 0 and 1 alone, both of them, so that it can say which runs overfit?"""
+    return y in runs and set(np.unique(runs[y]).tolist()) == {0.0, 1.0}
 
 
 def logistic(x: Floats, over: Floats, weight: Floats) -> Floats:

@@ -95,3 +95,13 @@ def test_metric_agreement_has_its_tab(tied: tuple[TableInfo, TableInfo], open_pa
     assert any("rank correlation" in c.value for c in at.caption)
     at.segmented_control(key="agree_by").set_value("group").run()
     assert "No column says the group of a run" in told(at)
+
+
+def test_a_column_of_labels_gives_a_threshold_without_curves(db: Database, open_page: Open) -> None:
+    lines = [f"{n:.6g},{d:.6g},{int(n > 300 * d**0.47)}" for n in SIZES / 500 for d in np.geomspace(1e3, 1e6, 6)]
+    table = tables.add(db, "\n".join(["N,D,over_score", *lines]).encode(), "cells.csv")
+    at = pressed(open_page("fit", table=table.id, law="threshold", refits="30"))
+    (saved,) = results.fits(db)
+    assert saved.law == "threshold"
+    assert "Cells" in [t.label for t in at.tabs]
+    assert float(results.fit(db, saved.hash).values["lambda"]) == pytest.approx(0.47, abs=0.1)
