@@ -77,7 +77,8 @@ def _about(fit: Fit) -> None:
     objective = "" if fit.objective is None else f" Objective {fit.spec.objective}: {fit.objective:.6g}, summed."
     refits = f"{plural(len(fit.resamples), 'refit')}, seed {fit.spec.seed}" if len(fit.resamples) else "no refits"
     where = f" where {plain(fit.data.where)}" if fit.data.where else ""
-    st.caption(f"{plural(fit.n, 'run')} of {plain(fit.data.source)}{where}; {refits}.{objective} {fit.compute.text}.")
+    made = f"{plural(fit.n, 'run')} of {plain(fit.data.source)}{where}; {refits}."
+    st.caption(f"{made} {text.intervals_of(fit)}{objective} {fit.compute.text}.")
 
 
 def _go_on(fit: Fit, fit_hash: str) -> None:

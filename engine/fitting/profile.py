@@ -102,6 +102,8 @@ def _walk(p: Problem, best: Optimum, direction: Floats, goal: Floats, per: float
     """Exponents (r, m) along ``direction`` (r, m) whose profile deviance is ``goal`` (r), and the amplitudes there."""
     centre, low, high = best.theta[p.k :], p.low[p.k :], p.high[p.k :]
     c = np.tile(best.theta[: p.k], (len(goal), 1))
+    if not direction.any():
+        return centre + direction, c
     near, far, step = np.zeros(len(goal)), np.full(len(goal), FARTHEST), np.ones(len(goal))
     for _ in range(STEPS):
         exponents = np.clip(centre + step[:, None] * direction, low, high)

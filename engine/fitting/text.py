@@ -119,10 +119,27 @@ def _chi2(fit: Fit | GroupedFit) -> str:
     return f", chi2/dof = {fit.chi2[0]:.4g}/{fit.chi2[1]}" if fit.chi2 else ""
 
 
+WAYS = {
+    "bc": "resampled runs, corrected for bias",
+    "percentile": "resampled runs, plain percentiles",
+    "residual": "the same runs with noise drawn from their residuals",
+    "profile": "the likelihood around the best fit",
+}
+
+
+def intervals_of(fit: Fit) -> str:
+    """Where the intervals come from, in a few words; empty without resamples."""
+    if not len(fit.resamples) or fit.objective is None:
+        return ""
+    half = ", half of the refits without a floor" if fit.resampling.floorless else ""
+    return f"Intervals ({fit.resampling.method}): {WAYS[fit.resampling.method]}{half}."
+
+
 def as_text(fit: Fit) -> str:
-    """The fit for a terminal: heading, table, warnings."""
+    """The fit for a terminal: heading, table, where the intervals come from, warnings."""
     said = verdict(fit)
     where = [f"The best {fit.law.axis} is {said.text}."] if said else []
+    where += filter(None, [intervals_of(fit)])
     return _page(heading(fit), rows(fit), [*where, *_warnings(fit.warnings)])
 
 

@@ -37,7 +37,7 @@ def test_a_linear_law_has_students_interval(method: str) -> None:
     """With exponents fixed the chinchilla law is a linear regression on (1, N^-alpha, D^-beta)."""
     values = surface(9, seed=2)
     values["loss"] += 0.01 * np.random.default_rng(5).normal(size=9)
-    spec = FitSpec(objective="ols", fixed={"alpha": 0.35, "beta": 0.37}, interval=method, bootstrap=20_000)  # type: ignore[arg-type]
+    spec = FitSpec(objective="ols", fixed={"alpha": 0.35, "beta": 0.37}, interval=method, bootstrap=10_000)  # type: ignore[arg-type]
     found = fit(spec, make_runs(values))
     x = np.column_stack([np.ones(9), values["N"] ** -0.35, values["D"] ** -0.37])
     theta, rss, *_ = np.linalg.lstsq(x, values["loss"])
@@ -50,7 +50,7 @@ def test_a_linear_law_has_students_interval(method: str) -> None:
 def test_the_profile_of_an_exponent_is_the_f_test_interval() -> None:
     """Ends of {alpha: S(alpha) <= S_min (1 + F / (n - p))}, by scipy; and of K and of L beyond the data, refitted."""
     values = scan(0.05)
-    found = fit(power(interval="profile", bootstrap=20_000), make_runs(values))
+    found = fit(power(interval="profile", bootstrap=10_000), make_runs(values))
     log_y = np.log(values["loss"])
 
     def least(hold: object) -> float:
@@ -147,6 +147,10 @@ def test_a_floor_that_is_open_is_spanned_by_both_answers() -> None:
     few = thin(found, 100)
     assert (few.resamples[:, 0] == 0).sum() >= few.resampling.floorless == 50
     assert read_fit(to_json(found)).resampling == how
+    line = (
+        "Intervals (residual): the same runs with noise drawn from their residuals, half of the refits without a floor."
+    )
+    assert line in repr(found)
     assert plan_target(found, 0.02).allocation["D"].ci95 is not None
 
 
@@ -161,16 +165,16 @@ def test_what_is_chosen_by_itself() -> None:
 
 @pytest.mark.parametrize("floor", [0.0, 0.05])
 def test_seven_runs_are_covered(floor: float) -> None:
-    """L ten times beyond the data over 60 tables: less than 0.68 by 3 points and 3 standard errors fails."""
+    """L ten times beyond the data over 40 tables: less than 0.68 by 3 points and 3 standard errors fails."""
     held = 0
-    for seed in range(60):
-        found = fit(power(bootstrap=60, seed=seed), make_runs(scan(floor, seed)))
+    for seed in range(40):
+        found = fit(power(bootstrap=40, seed=seed), make_runs(scan(floor, seed)))
         ends = found.resampling.interval(
             float(found.predict({"D": np.array(1e7)})), found.predict_draws({"D": np.array(1e7)}), 0.68
         )
         assert ends is not None
         held += ends[0] <= floor + 0.01 <= ends[1]
-    assert held / 60 > 0.65 - 3 * math.sqrt(0.68 * 0.32 / 60)
+    assert held / 40 > 0.65 - 3 * math.sqrt(0.68 * 0.32 / 40)
 
 
 def test_what_a_method_cannot_do_is_refused() -> None:
