@@ -75,7 +75,7 @@ def parts(theme: Theme, law: Along, colour: str, marker: Part, *heights: float) 
     values = extent(law.loss, *(trace["y"] for trace in shown), np.array(heights))
     if law.floor is not None and law.floor.value is not None and law.floor.value > values[0] / NEAR > 0:
         values = extent(np.array(values), np.array([law.floor.value]), room=0.05)
-    hover = f"{law.axis}  %{{x:{hover_format(law.axis)}}}<br>{literal(law.y)}  %{{y:.4~g}}<extra>law</extra>"
+    hover = f"{literal(law.axis)}  %{{x:{hover_format(law.axis)}}}<br>{literal(law.y)}  %{{y:.4~g}}<extra>law</extra>"
     shades, remarks = marks.beyond(theme, law.x, law.inside, law.falls)
     bounds, bound_notes = marks.limit(theme, law.floor, values)
     line = marks.law(theme, law.x, law.loss, law.inside, colour, 2.4, hovertemplate=hover)
@@ -111,11 +111,7 @@ def _best(theme: Theme, law: Along) -> tuple[list[Part], list[Part], list[Part]]
     best = law.best
     if best is None:
         return [], [], []
-    side = {"outside left": "left of the sweep", "outside right": "right of the sweep"}
-    said = side.get(
-        best.verdict.place, f"{best.verdict.place} the sweep" if best.verdict.place == "inside" else "not located"
-    )
-    notes = [marks.note(theme, f"best {escape(law.axis)}: {said}")]
+    notes = [marks.note(theme, f"best {escape(law.axis)}: {best.verdict.short}")]
     ends = float(law.x[0]), float(law.x[-1])
     if best.x.value is None or not ends[0] <= best.x.value <= ends[1]:
         return [], [], notes

@@ -43,12 +43,17 @@ class Verdict:
     flat: bool = False
 
     @property
+    def short(self) -> str:
+        """``inside the sweep``, ``left of the sweep``."""
+        return f"{SAID[self.place]} the sweep"
+
+    @property
     def text(self) -> str:
         """``inside the sweep from 0.005 to 0.5 (resamples: 97 % inside, 3 % outside right)``."""
         votes = [f"{100 * share:.0f} % {name}" for name, share in zip(PLACES, self.shares, strict=False) if share > 0]
         why = "the runs do not differ from a constant by more than their scatter; " if self.flat else ""
         how = f"resamples: {', '.join(votes)}" if votes else "by the best fit alone"
-        return f"{SAID[self.place]} the sweep from {self.low:.4g} to {self.high:.4g} ({why}{how})"
+        return f"{self.short} from {self.low:.4g} to {self.high:.4g} ({why}{how})"
 
 
 def verdict(fit: Fit) -> Verdict | None:

@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from scipy.optimize import minimize
 
 from engine.errors import PlannerError
@@ -99,6 +101,20 @@ def test_measured_compute_takes_d_from_the_sweep() -> None:
     found = parabolas(make_runs(values), FitSpec(law="isoflop", objective="ols"))
     for p in found:
         assert p.D_star == pytest.approx(p.C / (8 * p.N_star**0.95), rel=1e-8)
+
+
+@settings(deadline=None, max_examples=10)
+@given(st.floats(1e-6, 1e6), st.floats(1e-6, 1e6), st.permutations(range(45)))
+def test_units_of_n_and_d_and_the_order_of_rows_do_not_matter(n_unit: float, d_unit: float, order: list[int]) -> None:
+    values = sweep(BUDGETS, noise=0.003, seed=3)
+    values["C"] = values["budget"]
+    spec = FitSpec(law="isoflop", objective="ols", bootstrap=0)
+    base = fit(spec, make_runs(values))
+    units = {"N": n_unit, "D": d_unit}
+    found = fit(spec, make_runs({name: v[order] * units.get(name, 1.0) for name, v in values.items()}))
+    scaled = {"k": n_unit, "k_D": d_unit}
+    expected = {name: float(v) * scaled.get(name, 1.0) for name, v in base.values.items()}
+    assert {p.name: p.value for p in found.parameters} == pytest.approx(expected, rel=1e-5)
 
 
 def test_a_larger_is_better_metric_has_a_maximum() -> None:

@@ -18,6 +18,7 @@ from engine.fitting import FitSpec, derived, fit, residuals
 from engine.fitting.checks import sample
 from engine.fitting.result import Fit
 from engine.fitting.text import rows
+from engine.fitting.verdict import verdict
 from engine.laws import ONE_AXIS, get_law
 from engine.laws.chinchilla import CHINCHILLA
 from engine.laws.dimension import least_exponent, phase_space_dimension, through_anchor
@@ -157,6 +158,29 @@ def test_published_updates_to_target_give_the_published_critical_batches() -> No
         assert residuals(f, metric_runs).r2 == pytest.approx(float(row["r_squared"]), abs=0.005)
         assert f.law.inverse is not None
         assert f.law.inverse(f.values, 2 * f.values["S_min"]) == pytest.approx(critical.value)
+
+
+def test_published_optima_come_back_from_curves_with_the_published_exponents() -> None:
+    """behavioural, Table 2: curves with its alpha, beta and s* over the swept shares, the nominal 0 % at 0.5 %."""
+    optima = {
+        r["budget_flops"]: float(r["s_star_percent"])
+        for r in records("papers/behavior/table02_embedder_share.csv")
+        if r["metric"] == "val_loss"
+    }
+    share = np.array([0, 1, 2, 3.5, 5, 10, 20, 35, 50]) / 100
+    realised = np.where(share == 0, 0.005, share)
+    for row in records("papers/behavior/table02_exponents.csv"):
+        alpha, beta, best = float(row["alpha"]), float(row["beta"]), optima[row["budget_flops"]] / 100
+        b = 0.05 * best**beta
+        a = b * beta / alpha * best ** -(alpha + beta)
+        y = 3 + a * realised**alpha + b * realised**-beta
+        f = found("share", {"share": share, "score": y}, "starvation", objective="ols", realised=0.005)
+        assert numbers(f) == pytest.approx({"E": 3.0, "a": a, "b": b, "alpha": alpha, "beta": beta}, rel=1e-5)
+        (x_star,) = derived(f)
+        assert x_star.value == pytest.approx(best, rel=1e-6)
+        said = verdict(f)
+        assert said is not None
+        assert said.place == "inside"
 
 
 def test_depth_sweeps_are_numpys_parabolas() -> None:
