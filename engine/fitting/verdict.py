@@ -50,10 +50,14 @@ class Verdict:
     @property
     def text(self) -> str:
         """``inside the sweep from 0.005 to 0.5 (resamples: 97 % inside, 3 % outside right)``."""
-        votes = [f"{100 * share:.0f} % {name}" for name, share in zip(PLACES, self.shares, strict=False) if share > 0]
+        votes = [f"{_percent(share)} {name}" for name, share in zip(PLACES, self.shares, strict=False) if share > 0]
         why = "the runs do not differ from a constant by more than their scatter; " if self.flat else ""
         how = f"resamples: {', '.join(votes)}" if votes else "by the best fit alone"
         return f"{self.short} from {self.low:.4g} to {self.high:.4g} ({why}{how})"
+
+
+def _percent(share: float) -> str:
+    return "under 1 %" if share < 0.005 else f"{100 * share:.0f} %"
 
 
 def verdict(fit: Fit) -> Verdict | None:

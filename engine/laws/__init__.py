@@ -69,7 +69,8 @@ def get_law(name: str, axis: str | None = None) -> Law:
             raise PlannerError(f"Law {name} takes no axis: leave {axis} out, or use a law on one axis such as power.")
         return law
     if not axis:
-        raise PlannerError(
-            f"Law {name} needs an axis: say which column, such as {', '.join(str(x.axis) for x in named)}."
-        )
+        many = ("hyperparameter", "metric")
+        *plain, last = [f"a {name}" if name in many else name for name in sorted(law.over, key=many.__contains__)]
+        choices = f"{', '.join(plain)} or {last}" if plain else last
+        raise PlannerError(f"Law {name} needs an axis: say which column, {choices}.")
     return law.along(axis)

@@ -16,7 +16,10 @@ from tests.app.terminal.asking import LAW, MAP, Run, one_sentence
     [
         (("TABLE",), "Missing option '--law'"),
         (("TABLE", "--law", "hoffmann"), "Law 'hoffmann' is unknown: use one of chinchilla, power, isoflop"),
-        (("TABLE", "--law", "power"), "Law power needs an axis: say which column, such as N, D, C"),
+        (
+            ("TABLE", "--law", "power"),
+            "Law power needs an axis: say which column, N, D, C, U, epochs or a hyperparameter",
+        ),
         (("TABLE", *LAW, "--axis", "N"), "Law chinchilla takes no axis"),
         (("TABLE", *LAW, "--map", "N=nope"), "Column 'nope' for N is not in the table"),
         (("TABLE", *LAW, "--map", "Q=size"), "--map knows no role 'Q'"),
