@@ -14,6 +14,8 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
+SMALL = 8
+"""Unknowns up to which every number of a system is an array over the batch; beyond, every column is."""
 SINGULAR = 1e-13
 """A pivot below this share of its diagonal counts as zero."""
 
@@ -24,6 +26,8 @@ def solve_definite(matrix: Floats, right: Floats) -> tuple[Floats, Bools]:
     Cholesky without square roots after scaling the diagonal to one. Entries that are not definite are undefined.
     """
     p = right.shape[-1]
+    if p > SMALL:
+        return _by_columns(matrix, right)
     m = np.ascontiguousarray(np.moveaxis(matrix, 0, -1))
     diagonal = m[np.arange(p), np.arange(p)]
     definite = np.all(np.isfinite(diagonal) & (diagonal > 0), axis=0)
@@ -48,6 +52,26 @@ def solve_definite(matrix: Floats, right: Floats) -> tuple[Floats, Bools]:
             for k in range(i + 1, p):
                 x[i] -= lower[k, i] * x[k]
         return (x * scale).T, definite
+
+
+def _by_columns(matrix: Floats, right: Floats) -> tuple[Floats, Bools]:
+    """The same, one column of all systems at a time."""
+    p = right.shape[-1]
+    diagonal = np.diagonal(matrix, axis1=1, axis2=2)
+    definite = np.all(np.isfinite(diagonal) & (diagonal > 0), axis=1)
+    scale = 1 / np.sqrt(np.where(diagonal > 0, diagonal, 1.0))
+    with np.errstate(all="ignore"):
+        m, x = matrix * scale[:, :, None] * scale[:, None, :], right * scale
+        for i in range(p):
+            definite &= m[:, i, i] > SINGULAR
+            pivot = np.where(definite, m[:, i, i], 1.0)[:, None]
+            column = m[:, i + 1 :, i] / pivot
+            m[:, i + 1 :, i + 1 :] -= column[:, :, None] * m[:, None, i + 1 :, i]
+            x[:, i + 1 :] -= column * x[:, i, None]
+            m[:, i + 1 :, i], x[:, i] = column, x[:, i] / pivot[:, 0]
+        for i in reversed(range(p)):
+            x[:, :i] -= m[:, i, :i] * x[:, i, None]
+        return x * scale, definite
 
 
 def nonnegative_least_squares(gram: Floats, right: Floats, free: Bools) -> Floats:

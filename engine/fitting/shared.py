@@ -14,6 +14,7 @@ from functools import partial
 
 import numpy as np
 
+from engine.fitting import kernels
 from engine.fitting.descent import Local, descend
 from engine.fitting.estimate import Progress
 from engine.fitting.newton import local
@@ -21,6 +22,7 @@ from engine.fitting.objectives import Loss
 from engine.fitting.priors import Priors, posed, redrawn
 from engine.fitting.problem import Ints, Problem, blocks
 from engine.fitting.solver import SKIPPED, Optimum, best_fit, refits
+from engine.fitting.threads import over_blocks
 from engine.laws.law import Floats
 
 AT_ONCE = 256
@@ -130,27 +132,29 @@ def joint_refits(
     ``draw(start, stop)`` gives the counts (stop - start, n) of those resamples. Each starts from the best fit, and
     from the best rest of each group at its shared values.
     """
+    kernels.compiled(j.n * total)  # a group by itself may be too little work to read them for
+    near = []
+    for p, place, rows in zip(j.pinned(best.theta[j.place[0, j.shared]]), j.place, j.rows, strict=True):
+        there = replace(best, theta=best.theta[place])
+        found = refits(p, there, partial(_drawn, draw, rows), total)
+        near.append(np.where(np.isnan(found), there.theta, found))
+    starts = np.stack([np.broadcast_to(best.theta, (total, len(best.theta))), j.joined(near)], axis=1)
     out = np.full((total, len(best.theta)), np.nan)
-    for at in blocks(total, AT_ONCE):
-        drawn = draw(at.start, at.stop)
-        part = replace(j, parts=tuple(p.of(at) for p in j.parts))
-        near = []
-        for p, place, rows in zip(part.pinned(best.theta[j.place[0, j.shared]]), j.place, j.rows, strict=True):
-            there = replace(best, theta=best.theta[place])
-            found = refits(p, there, partial(_between, drawn[:, rows]), len(drawn))
-            near.append(np.where(np.isnan(found), there.theta, found))
-        warm = np.broadcast_to(best.theta, (len(drawn), len(best.theta)))
+
+    def block(at: slice) -> None:
+        drawn, part = draw(at.start, at.stop), replace(j, parts=tuple(p.of(at) for p in j.parts))
         weight = [p.weight * drawn[:, rows] for p, rows in zip(part.parts, j.rows, strict=True)]
-        theta, value = _from(part, np.stack([warm, j.joined(near)], axis=1), weight, best.ladder)
+        theta, value = _from(part, starts[at], weight, best.ladder)
         every, first = np.arange(len(value)), np.argmin(value, axis=1)
         out[at] = np.where(np.isfinite(value[every, first])[:, None], theta[every, first], np.nan)
-        if progress:
-            progress(at.stop / total)
+
+    over_blocks(block, blocks(total, AT_ONCE), total, progress)
     return out
 
 
-def _between(drawn: Floats, start: int, stop: int) -> Floats:
-    return drawn[start:stop]
+def _drawn(draw: Callable[[int, int], Floats], rows: Ints, start: int, stop: int) -> Floats:
+    """The counts of one group's runs."""
+    return draw(start, stop)[:, rows]
 
 
 def _from(j: Joint, u: Floats, weight: list[Floats], ladder: tuple[Loss, ...]) -> tuple[Floats, Floats]:

@@ -240,15 +240,27 @@ def test_counts_depend_on_seed_and_index_alone() -> None:
     assert counts(30, 2**63 - 1, 10**6, 10**6 + 1).sum() == 30
 
 
-def test_small_systems_against_numpy() -> None:
+@pytest.mark.parametrize("p", [5, 20])
+def test_small_systems_against_numpy(p: int) -> None:
     random = np.random.default_rng(0)
-    root = random.normal(size=(50, 5, 8))
-    matrix, right = root @ root.transpose(0, 2, 1), random.normal(size=(50, 5))
+    root = random.normal(size=(50, p, 2 * p))
+    matrix, right = root @ root.transpose(0, 2, 1), random.normal(size=(50, p))
     x, ok = solve_definite(matrix, right)
     assert ok.all()
     assert x == pytest.approx(np.linalg.solve(matrix, right[..., None])[..., 0], rel=1e-8)
     assert not solve_definite(-matrix, right)[1].any()
-    assert not solve_definite(np.zeros((1, 3, 3)), np.ones((1, 3)))[1].any()
+    assert not solve_definite(np.zeros((1, p, p)), np.ones((1, p)))[1].any()
+    lean = matrix.copy()
+    lean[7] -= 1.1 * np.linalg.eigvalsh(lean[7])[0] * np.eye(p)  # one of them is not definite: the others are solved
+    y, fine = solve_definite(lean, right)
+    assert np.flatnonzero(~fine).tolist() == [7]
+    assert y[fine] == pytest.approx(x[fine])
+
+
+def test_small_least_squares_with_signs() -> None:
+    random = np.random.default_rng(0)
+    root = random.normal(size=(50, 5, 8))
+    matrix, right = root @ root.transpose(0, 2, 1), random.normal(size=(50, 5))
     c = nonnegative_least_squares(matrix, right, np.zeros(5, bool))
     slope = np.einsum("bij,bj->bi", matrix, c) - right
     assert (c >= 0).all()
