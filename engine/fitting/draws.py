@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from engine.errors import PlannerError
 from engine.fitting.bootstrap import counts, noise
 from engine.fitting.checks import Sample
 from engine.fitting.clusters import clusters
@@ -60,6 +61,8 @@ def _draw(
     """Internal parameters (r, q) of the resamples ``which``."""
     seed, first, total = s.spec.seed, which.start, which.stop - which.start
     if method == "profile":
+        if p.penalty:
+            raise PlannerError("The interval profile knows no priors: choose auto, residual, bc or percentile.")
         return likelihood_draws(p, best, seed, first, which.stop)
     if s.spec.prior:
         p = redrawn(p, s.spec.prior, normals(seed, which.stop, len(s.spec.prior))).of(which)

@@ -76,6 +76,12 @@ REFUSED: list[tuple[str, dict[str, Any], dict[str, Any], str]] = [
     ("prior of negative width", {"prior": {"E": (1, -2.0)}}, GOOD, "standard deviation -2: give a number above zero"),
     ("prior mean", {"prior": {"E": (float("nan"), 1.0)}}, GOOD, "prior mean of E is nan"),
     ("prior of parabolas", {"law": "isoflop", "prior": {"a": (0.5, 0.1)}}, GOOD, "isoflop takes no prior"),
+    (
+        "profile of a prior",
+        {"prior": {"E": (1.8, 0.1)}, "interval": "profile", "bootstrap": 30},
+        GOOD,
+        "The interval profile knows no priors",
+    ),
     ("relative error", {"relative_error": 0.0}, GOOD, "relative error is 0: give a number above zero"),
     ("unknown error", {"relative_error": "err"}, GOOD, "no column .err. of relative errors"),
     ("bad error", {"relative_error": "e"}, {**GOOD, "e": np.r_[0.1, -1, np.ones(28)]}, "error e is -1 in row 1"),
