@@ -2,8 +2,8 @@
 
 Cold grid over the exponents, best cells, damped Newton within bounds. Every resample starts from its own best cell,
 from the best fit, and from the two optima among the first resamples that lie farthest apart; where the four do not end
-in the same optimum it starts from more cells. So each refit reaches its own global optimum (starts from the best fit
-alone miss it in one of a hundred to a thousand refits; the four starts are cheap, since three of them are near).
+in the same optimum it starts from more cells. So each refit reaches its own global optimum: on the Epoch table all but
+about one in several thousand do, where starts from the best fit alone miss it in one of a hundred to a thousand.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from engine.fitting.threads import over_blocks
 from engine.laws.law import Floats
 
 CENTRAL_STARTS, CENTRAL_FEWER = 12, 4
-PILOTS, PILOT_STARTS, MORE_STARTS = 16, 3, 12
+PILOTS, PILOT_STARTS, MORE_STARTS = 16, 8, 8
 """The first resamples start from more cells; their optima show how far those of the others may lie."""
 MANY = 2_000
 """Runs from which on fits start from fewer cells: with that many the optimum is rarely in doubt."""
 SKIPPED = 2
 """Softer losses that a start from a cell skips: without them starts end in more places, the best among them."""
-SAME = 1e-6
-"""Two objectives closer than this (relative) are the same optimum."""
+SAME = 1e-8
+"""Two objectives closer than this (relative) are the same optimum: a hundred times what a start stops at."""
 MEMORY = 1_000_000
 """Elements (resamples x runs) of weights that a block holds."""
 RANKED = 1_000
@@ -81,7 +81,8 @@ def refits(
     if progress:
         progress(pilots.stop / total)
     rest = blocks(total, min(MEMORY // p.n, engine.at_once), pilots.stop)
-    over_blocks(partial(block, _far_apart(out[pilots]), 1), rest, total, progress)
+    near = _far_apart(out[pilots])
+    over_blocks(partial(block, near, 1), rest, total, progress)
     return out
 
 

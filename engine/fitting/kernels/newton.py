@@ -21,13 +21,15 @@ LANES = 16
 
 
 @inner
-def gather(weight: Floats, shapes: Floats, z: Floats, y: Floats, plain: Ints, basis: Floats, at: Floats) -> int:
+def gather(
+    weight: Floats, shapes: Floats, z: Floats, y: Floats, logs: bool, plain: Ints, basis: Floats, at: Floats
+) -> int:
     """Copy the drawn runs: weights, y and z to ``at``, shapes to ``basis``. The padded length."""
     n, used = len(weight), 0
     for i in range(n):
         if weight[i] > 0.0:
             at[0, used] = weight[i]
-            at[1, used] = y[i]
+            at[1, used] = 1.0 / y[i] if logs else y[i]
             for j in range(len(z)):
                 at[2 + j, used] = z[j, i]
             for j in range(len(shapes)):
@@ -45,7 +47,7 @@ def gather(weight: Floats, shapes: Floats, z: Floats, y: Floats, plain: Ints, ba
 
 # What ``rows`` holds of every drawn run; rows are indexed in place, since a view of one costs as much as a short sum.
 F, R, SLOPE, CURVE, IRLS, PER = range(6)
-WEIGHT, Y, Z = range(3)  # what ``at`` holds; z goes on to its end
+WEIGHT, Y, Z = range(3)  # what ``at`` holds: of y the inverse where logs are fitted; z goes on to its end
 
 
 @inner
@@ -87,7 +89,7 @@ def objective(
     if logs:
         for i in range(n):
             bad += 0.0 if rows[F, i] > 1e-300 else 1.0
-            rows[R, i] = log(rows[F, i] / at[Y, i])
+            rows[R, i] = log(rows[F, i] * at[Y, i])
     else:
         for i in range(n):
             rows[R, i] = rows[F, i] - at[Y, i]
@@ -101,11 +103,26 @@ def objective(
 
 
 @inner
-def sums(basis: Floats, a: int, rows: Floats, n: int, h: Floats, g: Floats) -> float:
-    """Row ``a`` of both matrices up to the diagonal, and its gradient: three columns at once share what they load."""
-    total, b = 0.0, 0
-    for i in range(n):
-        total += rows[SLOPE, i] * basis[a, i]
+def slopes(basis: Floats, rows: Floats, n: int, gradient: Floats) -> None:
+    """The gradient by the basis functions, two at once."""
+    q = len(gradient)
+    for a in range(0, q - 1, 2):
+        one, other = 0.0, 0.0
+        for i in range(n):
+            one += rows[SLOPE, i] * basis[a, i]
+            other += rows[SLOPE, i] * basis[a + 1, i]
+        gradient[a], gradient[a + 1] = one, other
+    if q % 2:
+        one = 0.0
+        for i in range(n):
+            one += rows[SLOPE, i] * basis[q - 1, i]
+        gradient[q - 1] = one
+
+
+@inner
+def sums(basis: Floats, a: int, rows: Floats, n: int, h: Floats, g: Floats) -> None:
+    """Row ``a`` of both matrices up to the diagonal: three columns at once share what they load."""
+    b = 0
     while b + 2 <= a:
         h0, h1, h2, g0, g1, g2 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
         for i in range(n):
@@ -134,7 +151,6 @@ def sums(basis: Floats, a: int, rows: Floats, n: int, h: Floats, g: Floats) -> f
             h0 += rows[CURVE, i] * basis[a, i] * basis[a, i]
             g0 += rows[IRLS, i] * basis[a, i] * basis[a, i]
         h[a, a], g[a, a] = h0, g0
-    return total
 
 
 @inner
@@ -176,8 +192,9 @@ def derivatives(
     for j in range(m):
         for i in range(n):
             basis[k + j, i] = basis[powers[j], i] * at[Z + j, i]
+    slopes(basis, rows, n, gradient)
     for a in range(q):
-        gradient[a] = sums(basis, a, rows, n, hessian, gauss)
+        sums(basis, a, rows, n, hessian, gauss)
     # from the basis to theta: d/de = -c z exp(-e z), the mixed second derivative -z exp(-e z)
     for j in range(m):
         a, c, bend = k + j, -theta[powers[j]], 0.0
@@ -281,7 +298,7 @@ def refine(
     for s in range(len(theta)):
         if owner[s] != before:
             before = owner[s]
-            used = gather(weight[before], shapes, z, y[before if len(y) > 1 else 0], plain, basis, at)
+            used = gather(weight[before], shapes, z, y[before if len(y) > 1 else 0], logs, plain, basis, at)
         here = theta[s]
         for a in range(q):
             here[a] = min(max(here[a], low[a]), high[a])

@@ -167,7 +167,7 @@ def test_the_number_of_threads_changes_no_digit(warm: bool, compiled: Engine, mo
     for workers in (1, 2, 16):
         with ThreadPoolExecutor(workers) as pool:
             monkeypatch.setattr(threads, "pool", lambda pool=pool: pool)
-            found.append(fit(FitSpec(bootstrap=60), runs).resamples)
+            found.append(fit(FitSpec(bootstrap=40), runs).resamples)
     assert np.array_equal(found[0], found[1])
     assert np.array_equal(found[0], found[2])
 
