@@ -27,7 +27,9 @@ def show(db: Database, fit: Fit) -> None:
     """The tabs of ``fit``."""
     name, look = _first(fit)
     parts: dict[str, Callable[[Database, Fit], None]] = {name: look, "Law": _law, "Correlations": _correlations}
-    parts |= {"Validation": validating.validation, "Compare laws": validating.comparison, "Another fit": beside.show}
+    if not fit.data.curves:  # what was read off curves has no largest runs to leave out
+        parts |= {"Validation": validating.validation, "Compare laws": validating.comparison}
+    parts |= {"Another fit": beside.show}
     if fit.law in OF_CELLS:  # a line between cells predicts no loss
         parts = {name: look, "Correlations": _correlations}
     keep_possible("part", parts)
@@ -68,7 +70,11 @@ def _parabolas(db: Database, fit: Fit) -> None:
     draw(lambda theme: isoflop.draw((), runs, fit.spec.y, parabolas=found, theme=theme), key="parabolas")
     st.table(
         [
-            {"Budget [FLOPs]": f"{p.budget:.3g}", "N*": f"{p.N_star:.4g}", "Verdict": f"N* is {said.text}"}
+            {
+                "Budget [FLOPs]": power10(p.budget, 3),
+                "N*": powers(f"{p.N_star:.4g}"),
+                "Verdict": powers(f"N* is {said.text}"),
+            }
             for p, said in zip(found, minima_of(fit.hash, str(db.folder), fit, runs), strict=True)
         ],
         border="horizontal",
@@ -106,8 +112,7 @@ def _law(db: Database, fit: Fit) -> None:
     bands = "The best fit with 68 % and 95 % bands of its refits."
     moved = "Dots are the runs, moved along the law to the values of the other axes that each panel names."
     st.caption(f"{bands} {moved}" if len(found) > 1 else bands)
-    y = "N" if fit.law in OF_CELLS else fit.spec.y
-    draw(lambda theme: slices.draw(found, y, theme), key="slices")
+    draw(lambda theme: slices.draw(found, fit.spec.y, theme), key="slices")
 
 
 def _correlations(db: Database, fit: Fit) -> None:

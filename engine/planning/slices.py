@@ -9,7 +9,6 @@ import numpy as np
 
 from engine.fitting.checks import placed
 from engine.fitting.result import Fit
-from engine.laws import OF_CELLS
 from engine.laws.law import Floats
 from engine.planning.curves import Band, Mask, thin
 from engine.schema import Runs
@@ -56,7 +55,7 @@ def _along(fit: Fit, axis: str, span: tuple[float, float], middle: Mapping[str, 
 
 
 def _brought(fit: Fit, axis: str, others: Mapping[str, float], runs: Runs | None) -> tuple[Floats, Floats]:
-    if runs is None or fit.law in OF_CELLS or any(name not in runs for name in (*fit.law.axes, fit.spec.y)):
+    if runs is None or any(name not in runs for name in (*fit.law.axes, fit.spec.y)):
         return np.empty(0), np.empty(0)
     at = placed(fit.spec, runs)
     x, y = at[axis], runs[fit.spec.y]
