@@ -154,7 +154,8 @@ def groups_as_text(found: GroupedFit) -> str:
             f"Together {found.n} runs, objective {found.objective:.7g}{_chi2(found)}",
         ]
     )
-    return _page(head, [*once.values(), *own], _warnings(found.warnings))
+    where = filter(None, [intervals_of(next(iter(found.fits.values())))])
+    return _page(head, [*once.values(), *own], [*where, *_warnings(found.warnings)])
 
 
 def _warnings(found: tuple[FitWarning, ...]) -> list[str]:
