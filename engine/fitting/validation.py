@@ -128,7 +128,7 @@ def validate(spec: FitSpec, runs: Runs, progress: Progress | None = None) -> Val
     law = out.laws[0]
     cuts = tuple(cut for cut in out.cuts if law in cut.predicted)
     if not cuts:
-        raise PlannerError(f"Without its largest runs this table cannot be fitted: {out.missing[law]}")
+        raise PlannerError(f"Without its largest runs this table cannot be predicted: {out.missing[law]}")
     return replace(out, cuts=cuts)
 
 
@@ -160,8 +160,11 @@ def leave_out(specs: Sequence[FitSpec], runs: Runs, progress: Progress | None = 
         for j, spec in enumerate(specs):
             key = spec.find_law().key
             try:
-                made = fit(alone(spec), train)
-                predicted[key] = _predict(made, test, best[held])
+                if not (spec.find_law().every_run or best[held].any()):
+                    raise PlannerError(
+                        f"{key} predicts the best run of a budget alone, and these runs have no budgets."
+                    )
+                predicted[key] = _predict(fit(alone(spec), train), test, best[held])
             except PlannerError as error:
                 missing.setdefault(key, str(error))
             if progress:

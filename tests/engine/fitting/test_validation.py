@@ -132,7 +132,7 @@ def test_too_little_to_leave_out_is_one_sentence() -> None:
     with pytest.raises(PlannerError, match="takes three values of N"):
         validate(FitSpec(law="power", axis="N"), make_runs(two))
     few = {"N": [1.0, 2, 3, 4, 5, 6], "D": [1.0, 3, 2, 4, 6, 9], "loss": [6.0, 5, 4, 3, 2, 1]}
-    with pytest.raises(PlannerError, match="Without its largest runs this table cannot be fitted: chinchilla has 5"):
+    with pytest.raises(PlannerError, match="Without its largest runs this table cannot be predicted: chinchilla has 5"):
         validate(OLS, make_runs(few))
     with pytest.raises(PlannerError, match="There is no auc to predict"):
         validate(FitSpec(y="auc"), make_runs(budgets()))
@@ -198,3 +198,12 @@ def test_a_typed_formula_is_validated_and_ranked_like_any_law() -> None:
     assert found.error("formula") == pytest.approx(leave_out((OLS,), runs).error("chinchilla"), rel=1e-3)
     ranked = {one.key: one for one in compare(typed, runs, [typed, OLS]).ranked}
     assert ranked["formula"].aic == pytest.approx(ranked["chinchilla"].aic, abs=1e-3)
+
+
+def test_a_law_of_minima_needs_budgets_to_be_judged() -> None:
+    runs = make_runs(surface(60, noise=0.01))
+    with pytest.raises(PlannerError, match="envelope predicts the best run of a budget alone"):
+        validate(FitSpec(law="envelope", bootstrap=0), runs)
+    found = compare(OLS, runs, [OLS, FitSpec(law="envelope", bootstrap=0)])
+    assert found.targets == "runs"
+    assert "no budgets" in next(one.note for one in found.ranked if one.key == "envelope")
