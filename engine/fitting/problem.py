@@ -150,13 +150,14 @@ def _exponent(law: Law, term: Curve, fixed: Mapping[str, float], spread: float, 
 
     The scale X_s = X (a X^-e)^(1/e) of a ratio about as large as y must be a float.
     """
-    if term.exponent in fixed:
-        return fixed[term.exponent] * spread, fixed[term.exponent] * spread
-    own = law.param(term.exponent)
-    low = max(own.low, LOG_LIMIT) if signed and own.low >= 0 else own.low
+    own, given = law.param(term.exponent), fixed.get(term.exponent)
+    low, high = sorted(float(term.rate(end)) for end in ((own.low, own.high) if given is None else (given, given)))
+    if given is not None:
+        return low * spread, high * spread
+    low = max(low, LOG_LIMIT) if signed and low >= 0 else low
     if isinstance(term, Ratio):
         low = max(low, float(np.max(np.abs(np.log(np.abs(y[y != 0]))), initial=0.0)) / 600)
-    return max(low * spread, -RATE_LIMIT), min(own.high * spread, RATE_LIMIT)
+    return max(low * spread, -RATE_LIMIT), min(high * spread, RATE_LIMIT)
 
 
 def blocks(total: int, size: int, first: int = 0) -> Iterator[slice]:

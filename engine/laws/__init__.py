@@ -5,6 +5,7 @@ from engine.laws.broken import broken_power_law
 from engine.laws.chinchilla import CHINCHILLA
 from engine.laws.critical_batch import critical_batch
 from engine.laws.data_constrained import DATA_CONSTRAINED
+from engine.laws.dimension import dimension_bound
 from engine.laws.envelope import ENVELOPE
 from engine.laws.isoflop import ISOFLOP
 from engine.laws.kaplan import KAPLAN
@@ -34,6 +35,7 @@ ONE_AXIS: tuple[Law, ...] = (
     log_parabola("x"),
     critical_batch("B"),
     metric_map("loss"),
+    dimension_bound("D"),
     broken_power_law("D", 1),
     broken_power_law("D", 2),
 )

@@ -9,10 +9,51 @@ fits of WZ (n_f = 2, bound 2) have exponents of 1.57 to 1.88.
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
 
 from engine.errors import PlannerError
-from engine.laws.terms import Values
+from engine.laws.law import Derived, Floats, Law, Param, Values
+from engine.laws.power import AXIS_UNITS, SMALLEST, along_axis
+from engine.laws.terms import Const, Smooth
+
+
+@lru_cache
+def dimension_bound(axis: str) -> Law:
+    """The law ``power`` over the column ``axis`` with d in place of its exponent 4/d.
+
+    With d fixed at the phase space's it is the bound itself, for a conservative plan; free, it is the dimension that
+    the runs seem to have.
+    """
+
+    def inverse(v: Values, loss: Floats) -> Floats:
+        """X that reaches ``loss``: X_c (L-K)^(-d/4), inf at or below the floor."""
+        excess = np.asarray(loss, float) - v["K"]
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            x = v["X_c"] * np.exp(-np.log(excess) * v["d"] / 4)
+        return np.where(excess <= 0, np.inf, x)
+
+    return Law(
+        name="dimension-bound",
+        title=f"Dimension bound against {axis}",
+        summary=f"A floor plus a power 4/d of {axis}, the slowest that a smooth target of d dimensions allows. Fix d "
+        "at 3 n_f - 4 (3 n_f - 5 at one collision energy) for a conservative law from few runs.",
+        terms=(Const("K"), Smooth("X_c", axis, "d")),
+        params=(
+            Param("K", 0.0, np.inf, "loss", f"floor: the loss at infinite {axis}", "K"),
+            Param("X_c", 0.0, np.inf, AXIS_UNITS.get(axis, axis), "where the power term equals one", "X_c"),
+            Param("d", 4 / 5.0, 4 / SMALLEST, "", "intrinsic dimension: the exponent is 4/d", "d"),
+        ),
+        reference="Scaling laws for amplitude surrogates, eqs. 4, 6, 8 and Fig. 10",
+        needs=f"{axis} and loss: with d and K fixed two runs, with all free four runs at three values of {axis}.",
+        least_compute=(lambda v, loss, rule: along_axis(axis, inverse(v, loss), loss)) if axis in AXIS_UNITS else None,
+        axis=axis,
+        over=("D", "N", "C", "hyperparameter"),
+        along=dimension_bound,
+        inverse=inverse,
+        derived=(Derived("alpha", f"exponent of {axis}", r"\alpha = 4 / d", lambda v: 4 / v["d"]),),
+    )
 
 
 def phase_space_dimension(n_f: int, *, fixed_energy: bool = False) -> int:

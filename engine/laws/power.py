@@ -30,8 +30,8 @@ def _along_c(v: Values, C: Floats, rule: ComputeRule) -> Point:
     return Point(np.full_like(loss, np.nan), np.full_like(loss, np.nan), np.zeros_like(loss) + C, loss)
 
 
-def _least(axis: str, v: Values, loss: Floats, rule: ComputeRule) -> Point:
-    x = _inverse(v, loss)
+def along_axis(axis: str, x: Floats, loss: Floats) -> Point:
+    """The point at ``x`` of an axis N, D or C; NaN for the other two."""
     unknown = np.full_like(x, np.nan)
     at = {name: x if name == axis else unknown for name in ("N", "D", "C")}
     return Point(at["N"], at["D"], at["C"], np.zeros_like(x) + loss)
@@ -61,7 +61,7 @@ def power_law(axis: str) -> Law:
         reference="Scaling laws for amplitude surrogates, eq. 1; Kaplan et al. 2020, arXiv:2001.08361",
         needs=f"{axis} and loss: at least four runs at three values of {axis}.",
         frontier=_along_c if axis == "C" else None,
-        least_compute=(lambda v, loss, rule: _least(axis, v, loss, rule)) if axis in AXIS_UNITS else None,
+        least_compute=(lambda v, loss, rule: along_axis(axis, _inverse(v, loss), loss)) if axis in AXIS_UNITS else None,
         axis=axis,
         over=("N", "D", "C", "hyperparameter", "U", "epochs"),
         along=power_law,

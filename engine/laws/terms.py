@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from engine.formula import symbol
 
@@ -159,6 +159,10 @@ class _Curve:
         """The unit of z in which an exponent is of order one: one for logs, which have no unit."""
         return 1.0
 
+    def rate(self, value: ArrayLike) -> Floats:
+        """The exponent e that a value of the parameter ``exponent`` means; its own inverse."""
+        return np.asarray(value, float)
+
     def params(self) -> tuple[str, ...]:
         return (self.amplitude, self.exponent)
 
@@ -235,7 +239,7 @@ class Ratio(_Curve):
 
     def value(self, v: Values, x: Floats) -> Floats:
         with np.errstate(divide="ignore"):  # a term that vanished has X_s = 0
-            return np.exp(v[self.exponent] * (np.log(v[self.amplitude]) - np.log(x)))
+            return np.exp(self.rate(v[self.exponent]) * (np.log(v[self.amplitude]) - np.log(x)))
 
     def gradient(self, v: Values, x: Floats) -> dict[str, Floats]:
         y = self.value(v, x)
@@ -246,18 +250,39 @@ class Ratio(_Curve):
 
     def linear(self, v: Values) -> Floats:
         """The amplitude a of the term a X^-e."""
-        return np.exp(v[self.exponent] * np.log(v[self.amplitude]))
+        return np.exp(self.rate(v[self.exponent]) * np.log(v[self.amplitude]))
 
     def from_linear(self, a: Floats, e: Floats) -> dict[str, Floats]:
         """a = X_s^e, so X_s = a^(1/e), kept finite; a term that vanished (a = 0) gives X_s = 0."""
         with np.errstate(divide="ignore", invalid="ignore"):
-            return {self.amplitude: np.exp(np.minimum(np.log(a) / e, 700.0)), self.exponent: e}
+            return {self.amplitude: np.exp(np.minimum(np.log(a) / e, 700.0)), self.exponent: self.rate(e)}
 
     def latex(self, tex: Mapping[str, str]) -> str:
         return rf"\left(\frac{{{tex[self.amplitude]}}}{{{symbol(self.axis)}}}\right)^{{{tex[self.exponent]}}}"
 
     def text(self) -> str:
         return f"({self.amplitude} / {self.axis})^{self.exponent}"
+
+
+@dataclass(frozen=True)
+class Smooth(Ratio):
+    """(X_s / X)^(4/d): the same curve with the dimension d of a smooth target in place of its exponent."""
+
+    def rate(self, value: ArrayLike) -> Floats:
+        return 4.0 / np.asarray(value, float)
+
+    def gradient(self, v: Values, x: Floats) -> dict[str, Floats]:
+        y, d = self.value(v, x), v[self.exponent]
+        return {
+            self.amplitude: y * 4.0 / d / v[self.amplitude],
+            self.exponent: -y * 4.0 / d**2 * (np.log(v[self.amplitude]) - np.log(x)),
+        }
+
+    def latex(self, tex: Mapping[str, str]) -> str:
+        return rf"\left(\frac{{{tex[self.amplitude]}}}{{{symbol(self.axis)}}}\right)^{{4 / {tex[self.exponent]}}}"
+
+    def text(self) -> str:
+        return f"({self.amplitude} / {self.axis})^(4/{self.exponent})"
 
 
 Curve = Power | Rising | Exponential | Ratio

@@ -40,6 +40,7 @@ def sweep(db: Database) -> TableInfo:
         ("critical-batch", "batch", "updates", "critical batch"),
         ("metric-map", "loss", "R", ""),
         ("repetition", "D", "loss", ""),
+        ("dimension-bound", "D", "loss", "intrinsic dimension"),
         ("power-D", "", "loss", ""),
     ],
 )

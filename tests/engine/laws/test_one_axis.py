@@ -36,6 +36,7 @@ TRUTHS: dict[str, tuple[str, Floats, dict[str, float]]] = {
     "critical-batch": ("batch", np.geomspace(64, 4096, 12), {"S_min": 1200.0, "E_min": 4.2e5}),
     "metric-map": ("loss", LOSS, {"A": 5e4, "B": -7.0, "C": 12.0}),
     "repetition": ("D", np.geomspace(1e3, 1e6, 12), {"L_inf": 0.32, "B_rep": 5.79, "beta_rep": 0.22}),
+    "dimension-bound": ("D", np.geomspace(1e2, 1e6, 12), {"K": 0.004, "X_c": 50.0, "d": 5.0}),
     "power": ("width", np.geomspace(8, 1024, 12), {"K": 0.4, "X_c": 30.0, "alpha": 0.7}),
 }
 NAMES = list(TRUTHS)
@@ -240,6 +241,26 @@ def test_the_dimension_bound_is_that_of_the_published_processes() -> None:
         least_exponent(0)
     with pytest.raises(PlannerError, match="two or more"):
         phase_space_dimension(1)
+
+
+def test_one_anchor_and_the_bound_give_a_conservative_law() -> None:
+    """amplitudes, Table 2: the bound of ttH through its fitted loss at 10^4 points stays above the fit beyond them."""
+    own = records("papers/amplitudes/tables02_15_fits.csv")
+    row = next(r for r in own if (r["process"], r["x"], r["fixed_value"]) == ("ttH", "D", "1e6"))
+    fitted = get_law("power", "D")
+    theta = [float(row[name]) for name in ("K", "X_c", "alpha")]
+    anchor = float(fitted.predict(theta, {"D": 1e4}))
+    bound, v = get_law("dimension-bound", "D"), through_anchor(1e4, anchor, 5)
+    held = fit(
+        FitSpec(law="dimension-bound", axis="D", fixed={"d": 5.0, "K": 0.0}, objective="ols-log", bootstrap=0),
+        make_runs({"D": [1e4, 1e4], "loss": [anchor * 1.1, anchor / 1.1]}),
+    )
+    assert held.values["X_c"] == pytest.approx(float(v["X_c"]), rel=1e-9)
+    D = np.geomspace(2e4, 1e8, 7)
+    assert (held.predict({"D": D}) > fitted.predict(theta, {"D": D})).all()
+    assert bound.least_compute is not None
+    at = bound.least_compute(held.values, np.array(anchor / 10), ComputeRule())
+    assert float(at.D) == pytest.approx(1e4 * 10 ** (5 / 4))
 
 
 def test_published_data_scaling_of_ttH_respects_its_bound() -> None:

@@ -19,6 +19,7 @@ from engine.laws.terms import (
     Ratio,
     Reciprocal,
     Rising,
+    Smooth,
     Term,
 )
 
@@ -37,6 +38,7 @@ TERMS: list[tuple[Term, dict[str, float], list[float]]] = [
         [3 * np.exp(-0.25), 3 * np.exp(-0.5), 3 / np.e, 3 * np.exp(-4)],
     ),
     (Ratio("a", "x", "e"), {"a": 4.0, "e": 0.5}, [8**0.5, 2, 2**0.5, 0.5**0.5]),
+    (Smooth("a", "x", "e"), {"a": 4.0, "e": 8.0}, [8**0.5, 2, 2**0.5, 0.5**0.5]),
 ]
 
 
@@ -52,7 +54,7 @@ def test_value_gradient_and_linear_form(term: Term, v: dict[str, float], expecte
         assert a * term.shape(X) == pytest.approx(np.array(expected))
         e = np.zeros(())
     else:
-        e = values[term.exponent]
+        e = term.rate(values[term.exponent])
         assert a * np.exp(-e * term.coordinate(X)) == pytest.approx(np.array(expected))
     assert {k: float(x) for k, x in term.from_linear(a, e).items()} == pytest.approx(v)
 
