@@ -15,6 +15,8 @@ from engine.laws.law import Floats
 from engine.laws.terms import Const
 from engine.schema import Role, Runs
 
+NARROWEST = 1e-9
+"""The least standard deviation of a prior, relative to its mean."""
 PROPORTIONAL = 1 - 1e-9
 """Two axes whose logs correlate beyond this are one axis."""
 SCALES = ("N", "D", "U", "C")
@@ -157,6 +159,10 @@ def _known(spec: FitSpec, law: Law) -> None:
             raise PlannerError(f"The prior mean of {name} is {mean}: give a finite number.")
         if not (np.isfinite(sd) and sd > 0):
             raise PlannerError(f"The prior of {name} has the standard deviation {sd:g}: give a number above zero.")
+        if sd < max(NARROWEST * abs(mean), 1e-100):
+            raise PlannerError(
+                f"The prior of {name} has the standard deviation {sd:g}, which leaves no freedom: fix it."
+            )
     if spec.prior and not law.every_run:
         raise PlannerError(f"Law {law.name} takes no prior: fix the parameter, or use a law of all runs.")
     if set(law.names) <= set(spec.fixed):
