@@ -120,17 +120,17 @@ def test_a_curve_table_is_no_run_table_and_belongs_to_one(db: Database) -> None:
 
 def test_a_workspace_of_the_first_layout_gets_curves(tmp_path: Path) -> None:
     with open_workspace(tmp_path) as db:
-        table = tables.add(db, RUNS.encode(), "runs.csv")
+        own = tables.add(db, RUNS.encode(), "runs.csv")
 
         def age(cursor: object) -> None:
-            for column in ("kind", "runs_id"):
-                cursor.execute(f"ALTER TABLE tables DROP COLUMN {column}")  # type: ignore[attr-defined]
+            for table, column in (("tables", "kind"), ("tables", "runs_id"), ("fits", "note")):
+                cursor.execute(f"ALTER TABLE {table} DROP COLUMN {column}")  # type: ignore[attr-defined]
             cursor.execute("UPDATE meta SET value = '1' WHERE key = 'schema'")  # type: ignore[attr-defined]
 
         db.write(age)
     with open_workspace(tmp_path) as db:
-        assert [(t.id, t.kind, t.runs_id) for t in tables.all(db)] == [(table.id, "runs", "")]
-        assert tables.add(db, POINTS.encode(), "curves.csv", curves_of=table.id).kind == "curves"
+        assert [(t.id, t.kind, t.runs_id) for t in tables.all(db)] == [(own.id, "runs", "")]
+        assert tables.add(db, POINTS.encode(), "curves.csv", curves_of=own.id).kind == "curves"
 
 
 def test_files_are_read_as_curves(tmp_path: Path) -> None:
