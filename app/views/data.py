@@ -37,9 +37,9 @@ def about(table: TableInfo) -> None:
 
 
 def bring_back(db: Database, table_id: str) -> None:
-    """Restore a deleted table and open it."""
-    tables.restore(db, table_id)
-    open_table(table_id)
+    """Restore a deleted table and open it, or the run table whose curves it holds."""
+    table = tables.restore(db, table_id)
+    open_table(table.runs_id or table.id)
 
 
 def put_away(db: Database, table_id: str) -> None:

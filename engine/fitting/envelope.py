@@ -37,16 +37,15 @@ FEWEST = 3
 def envelope(s: Sample, progress: Progress | None = None) -> Estimate:
     """Parameters of the power laws through the envelope and one refit a resample, drawn over curves."""
     e = _Points.of(s)
-    on = on_envelope(e.y, np.ones((1, len(e.y)), bool))
-    first, trimmed = _trimmed(e, on)
-    drawn = np.concatenate([first, *(_trimmed(e, part)[0] for part in _resampled(s, e, progress))])
-    used = np.flatnonzero(drawn.any(axis=0))
-    at, drawn = e.order[used], drawn[:, used]
-    _enough(s, at[drawn[0]])
-    floor = "E" in s.spec.fixed or int(drawn[0].sum()) >= FREE_FLOOR
+    on, trimmed = _trimmed(e, on_envelope(e.y, np.ones((1, len(e.y)), bool)))
+    _enough(e, on[0])
+    places = np.concatenate([e.places(on), *(e.places(part) for part in _resampled(s, e, progress))])
+    places = places[:, (places >= 0).any(axis=0)]
+    points = int(on.sum())
+    floor = "E" in s.spec.fixed or points >= FREE_FLOOR
     spec = s.spec if floor else s.spec.model_copy(update={"fixed": {**s.spec.fixed, "E": 0.0}})
-    theta, objective = _laws(s, spec, at, drawn)
-    notes = tuple(_notes(s, at[drawn[0]], bool(trimmed[0]), floor))
+    theta, objective = _laws(s, spec, e, places, progress and (lambda share: progress(0.3 + 0.7 * share)))
+    notes = tuple(_notes(e, on[0], bool(trimmed[0]), floor))
     # The best curves are missing from most resamples, so that the best fit lies at their edge: a correction for bias
     # would take all of that for bias.
     method = "percentile" if s.spec.interval == "auto" else pairs_only(s.spec.interval, "Law envelope")
@@ -84,7 +83,9 @@ class _Points:
 
     order: Ints
     y: Floats
+    C: Floats
     N: Floats
+    D: Floats
     curve: Ints
     whole: bool
 
@@ -93,7 +94,13 @@ class _Points:
         order = np.lexsort((s.y, s.columns["C"]))
         named = s.runs.labels.get("run", np.arange(len(s)).astype(np.str_))
         curve = np.unique(named, return_inverse=True)[1].astype(np.int64)
-        return _Points(order, s.y[order], s.columns["N"][order], curve[order], int(curve.max()) + 1 < len(s))
+        C, N, D = (s.columns[role][order] for role in ("C", "N", "D"))
+        return _Points(order, s.y[order], C, N, D, curve[order], int(curve.max()) + 1 < len(s))
+
+    def places(self, on: Bools) -> Ints:
+        """The point that is ``on`` each envelope (r, n) at each of the b different computes: (r, b), -1 for none."""
+        starts = np.flatnonzero(np.r_[True, self.C[1:] != self.C[:-1]])
+        return np.add.reduceat(np.where(on, np.arange(1, len(self.y) + 1), 0), starts, axis=1) - 1
 
 
 def _trimmed(e: _Points, on: Bools) -> tuple[Bools, Bools]:
@@ -128,48 +135,57 @@ def on_envelope(y: Floats, present: Bools) -> Bools:
 def _resampled(s: Sample, e: _Points, progress: Progress | None) -> Iterator[Bools]:
     for at in blocks(s.spec.bootstrap, MEMORY // len(e.y)):
         drawn = counts(int(e.curve.max()) + 1, s.spec.seed, at.start, at.stop)
-        yield on_envelope(e.y, drawn[:, e.curve] > 0)
+        yield _trimmed(e, on_envelope(e.y, drawn[:, e.curve] > 0))[0]
         if progress:
-            progress(at.stop / s.spec.bootstrap)
+            progress(0.3 * at.stop / s.spec.bootstrap)
 
 
-def _laws(s: Sample, spec: FitSpec, at: Ints, on: Bools) -> tuple[Floats, float]:
-    """Parameters (r, p) of the laws through the points ``at`` that are ``on`` each envelope, and the first's objective.
+def _laws(s: Sample, spec: FitSpec, e: _Points, places: Ints, progress: Progress | None) -> tuple[Floats, float]:
+    """Parameters (r, p) of the laws through the points at ``places`` (r, b), and the objective of the first.
 
     NaN where an envelope has fewer than three points or one model size.
     """
-    C, fixed = s.columns["C"][at], spec.fixed
-    N, D = (np.where(on, s.columns[role][at], np.nan) for role in ("N", "D"))
+    on, fixed = places >= 0, spec.fixed
+    C = e.C[places.max(axis=0)]
+    N, D = (np.where(on, x[places], np.nan) for x in (e.N, e.D))
     size = power_through(C, N, scale=fixed.get("k"), exponent=fixed.get("a"))
     data = power_through(C, D, scale=fixed.get("k_D"), exponent=fixed.get("b"))
-    loss, objective = _along(s, spec, at, on)
-    sound = _fit_for_laws(s.columns["N"][at], on)
+    y = np.where(on, e.y[places], e.y[places.max(axis=0)])
+    loss, objective = _along(s, spec, C, y, on, progress)
+    sound = _fit_for_laws(e.N[places], on)
     return np.where(sound[:, None], np.concatenate([size, data, loss], axis=1), np.nan), objective
 
 
-def _along(s: Sample, spec: FitSpec, at: Ints, on: Bools) -> tuple[Floats, float]:
-    """E, C_L and gamma (r, 3) of the loss along each envelope, and the objective of the first."""
-    p = problem(s.law, spec, {"C": s.columns["C"][at]}, s.y[at], np.ones(len(at)))
+def _along(
+    s: Sample, spec: FitSpec, C: Floats, y: Floats, on: Bools, progress: Progress | None
+) -> tuple[Floats, float]:
+    """E, C_L and gamma (r, 3) of the loss ``y`` (r, b) along each envelope, and the objective of the first."""
+    p = problem(s.law, spec, {"C": C}, y, np.ones(len(C)))
     if (p.low == p.high).all():
         held = [spec.fixed[name] for name in ("E", "C_L", "gamma")]
         return np.repeat([held], len(on), axis=0), 0.0
-    best = best_fit(replace(p, weight=on[0].astype(float)))
-    found = refits(p, best, lambda i, j: on[i + 1 : j + 1].astype(float), len(on) - 1, None)
-    return p.external(np.concatenate([best.theta[None], found])), best.value
+    weight = on.astype(float)
+    best = best_fit(replace(p, y=y[:1], weight=weight[0]))
+    theta = best.theta[None]
+    if len(y) > 1:
+        others = replace(p, y=y[1:])
+        found = refits(others, best, lambda i, j: weight[i + 1 : j + 1], len(y) - 1, progress)
+        theta = np.concatenate([theta, found])
+    return p.external(theta), best.value
 
 
-def _enough(s: Sample, at: Ints) -> None:
-    sizes = len(np.unique(s.columns["N"][at]))
-    if len(at) < FEWEST or sizes < 2:
+def _enough(e: _Points, on: Bools) -> None:
+    points, sizes = int(on.sum()), len(np.unique(e.N[on]))
+    if points < FEWEST or sizes < 2:
         raise PlannerError(
-            f"The envelope of {len(s)} points has {len(at)} of them, of {sizes} model size{'s' * (sizes != 1)}: "
+            f"The envelope of {len(on)} points has {points} of them, of {sizes} model size{'s' * (sizes != 1)}: "
             f"it needs {FEWEST} and two sizes that are best at different compute; add larger or smaller models."
         )
 
 
-def _notes(s: Sample, at: Ints, trimmed: bool, floor: bool) -> Iterator[FitWarning]:
+def _notes(e: _Points, on: Bools, trimmed: bool, floor: bool) -> Iterator[FitWarning]:
     if trimmed:
-        low, high = (power10(float(x), 2) for x in (s.columns["C"][at].min(), s.columns["C"][at].max()))
+        low, high = (power10(float(x), 2) for x in (e.C[on].min(), e.C[on].max()))
         yield FitWarning(
             "envelope-ends",
             f"Below {low} and above {high} FLOPs the smallest or the largest model of the envelope is best, which "
@@ -178,6 +194,6 @@ def _notes(s: Sample, at: Ints, trimmed: bool, floor: bool) -> Iterator[FitWarni
     if not floor:
         yield FitWarning(
             "floor-fixed",
-            f"With {len(at)} points on the envelope the floor of the loss cannot be fitted and is taken as zero: "
+            f"With {int(on.sum())} points on the envelope the floor of the loss cannot be fitted and is taken as zero: "
             f"do not trust losses beyond the data; {FREE_FLOOR} points or more settle it.",
         )

@@ -16,8 +16,8 @@ from engine.fitting.spec import FitSpec
 from engine.fitting.training import down, end_of, left_out, measured, sign, smoothed, steady
 from engine.schema import Curves, Floats, Ints, Metric, Runs
 
-BUDGETS = 1500
-"""Budgets, evenly spaced in log C, at which curves are compared (Hoffmann et al. 2022, sec. 3.1)."""
+BUDGETS = 500
+"""Budgets, evenly spaced in log C, at which curves are compared (Hoffmann et al. 2022, sec. 3.1, take 1,500)."""
 RIVALS = 30
 """Curves that are kept at each of them; a worse one counts only where a resample misses all of these."""
 
@@ -40,7 +40,7 @@ def shaped(spec: FitSpec, runs: Runs, curves: Curves | None) -> Runs:
 
 
 def whole(spec: FitSpec, curves: Curves) -> Runs:
-    """The smoothed curves at 1,500 common budgets, linear in log C between their points; the 30 best at each budget."""
+    """The smoothed curves at 500 common budgets, linear in log C between their points; the 30 best at each budget."""
     curves = steady(curves, spec.y)
     _need(curves, ("N", "D", "C"), spec)
     loss = smoothed(down(curves, spec.y), curves.starts, spec.smoothing)
