@@ -22,9 +22,8 @@ from engine.laws.expression import FormulaLaw
 from engine.laws.law import Floats
 
 Ints = NDArray[np.int64]
-UNIT = 0.1
-FAR = 25.0
-"""The largest |u|: a parameter moves by at most nine decades in one descent."""
+UNIT, FAR = 0.1, 25.0
+"""The size s over the parameter at its start, and the largest |u|: it moves by at most nine decades in one descent."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,10 +76,14 @@ def expression(s: Sample, law: FormulaLaw) -> Expression:
     return Expression(law.formula.tree, law.names, s.columns, y, s.weight, low, high, objective(s.spec, y))
 
 
-def refine(e: Expression, theta: Floats, weight: Floats, owner: Ints, loss: Loss) -> tuple[Floats, Floats]:
+def refine(
+    e: Expression, theta: Floats, weight: Floats, owner: Ints, loss: Loss, short: float = 0.0
+) -> tuple[Floats, Floats]:
     """Local minima from starts ``theta`` (b, p): parameters (b, p) and objective (b), inf where there is none.
 
     ``weight`` (r, n) are the weights of the resamples, ``owner`` (b) the resample that each start belongs to.
+    ``short`` damps each parameter by that much of its own curvature: small steps where a valley is flat, which a start
+    from far away needs and which only delay one that is close.
     """
     theta = np.clip(theta, e.low, e.high)
     scale = UNIT * np.where(theta == 0, 1.0, np.abs(theta))
@@ -97,7 +100,9 @@ def refine(e: Expression, theta: Floats, weight: Floats, owner: Ints, loss: Loss
         hessian = found.hessian * both
         every = np.arange(len(e.names))
         hessian[:, every, every] += found.gradient * at
-        return Local(found.value, found.gradient * slope, hessian, found.gauss * both)
+        gauss = found.gauss * both
+        gauss[:, every, every] *= 1.0 + short
+        return Local(found.value, found.gradient * slope, hessian, gauss)
 
     nothing = float(loss.value(np.array([1e-15]))[0]) * e.n
     with np.errstate(all="ignore"):

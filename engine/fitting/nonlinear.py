@@ -30,7 +30,7 @@ SAME = 1e-6
 """Two objectives closer than this (relative) are the same optimum."""
 NEAR, KEPT = 1.25, 2
 """Refits start from the best optimum and from at most ``KEPT`` others, not worse than ``NEAR`` times the best."""
-LEADING, AGAIN = 16, 3
+LEADING, AGAIN = 16, 4
 """The best starts go on this many times more, for in a narrow valley the steps of one descent may not be enough."""
 MEMORY = 1_000_000
 """Elements (resamples x runs) of weights held at once."""
@@ -91,7 +91,7 @@ def best_of(e: Expression, seed: int) -> Spread:
     weight, owner = e.weight[None], np.zeros(len(theta), np.int64)
     ladder = e.objective.loss.softer(_residual(e, theta[0]))
     for loss in (*ladder, e.objective.loss):
-        theta, value = refine(e, theta, weight, owner, loss)
+        theta, value = refine(e, theta, weight, owner, loss, short=1.0)
     for _ in range(AGAIN):
         first = np.argsort(value, kind="stable")[:LEADING]
         theta[first], value[first] = refine(e, theta[first], weight, owner[first], e.objective.loss)
