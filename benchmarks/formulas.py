@@ -57,8 +57,8 @@ def run() -> Report:
         f"The best of 64 starts and {REFITS:,} refits in numpy, checks, warnings and intervals included. Goal: "
         f"{REFITS:,} refits of five parameters in 3 s on two idle cores. Refits of the surface that end more than 1e-6 "
         f"(relative) above the optimum of the law chinchilla for the same resample: {missed} of {REFITS:,}. Nine "
-        f"parameters, none linear, on 411 simulated runs, for which no global optimum is claimed: the best of 64 starts has "
-        f"{nine:.2f} times the objective of the truth.",
+        "parameters, none linear, on 411 simulated runs, for which no global optimum is claimed: the best of 64 starts "
+        f"has {nine:.2f} times the objective of the truth.",
         ("what", "64 starts, wall", f"with {REFITS:,} refits, wall", "processor"),
         (*rows, ("scipy least_squares, five parameters, one start", f"{wall * 1e3:.0f} ms", "", f"{took} evaluations")),
     )
