@@ -28,6 +28,8 @@ $(VENV)/run.stamp: requirements.lock pyproject.toml | $(BIN)/python
 	@echo "Setting up $(VENV) from requirements.lock: a minute or two, once"
 	@$(PIP) install --quiet -r requirements.lock
 	@$(PIP) install --quiet --no-deps --no-build-isolation -e .
+	@echo "Compiling the fitting kernels"
+	-@$(BIN)/python -m engine.fitting.kernels
 	@touch $@
 
 $(VENV)/dev.stamp: requirements-dev.lock $(VENV)/run.stamp

@@ -1,9 +1,9 @@
 """One solver for every law whose terms are linear in an amplitude and nonlinear in an exponent.
 
 Cold grid over the exponents, best cells, damped Newton within bounds. Every resample starts from its own best cell,
-from the best fit, and from the two optima among the first resamples that lie farthest apart; where the four do not end
-in the same optimum it starts from more cells. So each refit reaches its own global optimum: on the Epoch table all but
-about one in several thousand do, where starts from the best fit alone miss it in one of a hundred to a thousand.
+from the best fit, and where the objective has kinks from the two optima among the first resamples that lie farthest
+apart; where these do not end in the same optimum it starts from more cells. So each refit reaches its own global
+optimum: on the Epoch table all but one in several thousand, where starts from the best fit alone miss one in 250.
 """
 
 from __future__ import annotations
@@ -76,13 +76,14 @@ def refits(
         weight = p.weight * draw(at.start, at.stop)
         out[at] = _refit(engine, p.of(at), best, near, cells, weight)
 
-    pilots = slice(0, min(PILOTS, total) if p.n < MANY else 0)
-    block(np.empty((0, len(p.low))), PILOT_STARTS, pilots)
+    kinked = np.isfinite(p.objective.loss.delta) and p.n < MANY
+    pilots = slice(0, min(PILOTS, total) if kinked else 0)
+    if kinked:
+        block(np.empty((0, len(p.low))), PILOT_STARTS, pilots)
     if progress:
         progress(pilots.stop / total)
     rest = blocks(total, min(MEMORY // p.n, engine.at_once), pilots.stop)
-    near = _far_apart(out[pilots])
-    over_blocks(partial(block, near, 1), rest, total, progress)
+    over_blocks(partial(block, _far_apart(out[pilots]), 1), rest, total, progress)
     return out
 
 

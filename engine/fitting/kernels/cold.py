@@ -95,6 +95,17 @@ def rank(c: Floats, phi: Floats, row: Ints, at: Floats, n: int, logs: bool, delt
 
 
 @inner
+def quadratic(c: Floats, row: Ints, gram: Floats, right: Floats) -> float:
+    """The sum of squares of a cell with amplitudes ``c`` (k), without the sum of y^2 that all cells share."""
+    total = 0.0
+    for a in range(len(c)):
+        total -= 2.0 * c[a] * right[row[a]]
+        for b in range(len(c)):
+            total += c[a] * gram[a, b] * c[b]
+    return total
+
+
+@inner
 def apart(value: Floats, place: Floats, lead: int) -> int:
     """The best cell more than a quarter of the grid away from ``lead``; -1 where there is none."""
     best, least = -1, np.inf
@@ -136,6 +147,7 @@ def starts(
     gram, toward, part, work = np.empty((k, k)), np.empty(k), np.empty(k), np.empty((k + 2, k))
     c, value, hold = np.empty((cells, k)), np.empty(cells), np.empty(k, np.bool_)
     fixed, free = low[:k] == high[:k], np.isinf(low[:k])
+    squares = not logs and delta == np.inf and skew == 1.0  # the moments then hold the objective itself
     for r in range(len(weight)):
         used = gather(weight[r], shapes, z, y[r if len(y) > 1 else 0], exponent, term, phi, at)
         moments(phi, at, used, logs, first, second, sums, right)
@@ -148,7 +160,10 @@ def starts(
                     if fixed[b]:
                         toward[a] -= gram[a, b] * low[b]
             nonnegative(gram, toward, free, fixed, c[cell], part, hold, work)
-            value[cell] = rank(c[cell], phi, row[cell], at, used, logs, delta, skew)
+            if squares:
+                value[cell] = quadratic(c[cell], row[cell], gram, right)
+            else:
+                value[cell] = rank(c[cell], phi, row[cell], at, used, logs, delta, skew)
         lead = int(np.argmin(value))
         for s in range(out.shape[1]):
             best = apart(value, place, lead) if s == 1 else np.argmin(value)
