@@ -9,8 +9,8 @@
 - ``profile``: parameters drawn from the likelihood around the best fit, so that the percentiles of an exponent are its
   profile likelihood (F-test) interval. Needs no refits.
 
-``auto`` takes ``residual`` below ``FEW`` runs a free parameter and ``bc`` above; docs/coverage.md shows what each
-covers.
+``auto`` takes ``residual`` below ``FEW`` runs a free parameter and ``bc`` above: from there on ``bc`` covers without an
+assumption on the noise, and rather too much than too little. docs/coverage.md shows what each covers.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from engine.fitting.spec import IntervalName
 Floats = NDArray[np.float64]
 Method = Literal["bc", "percentile", "residual", "profile"]
 
-FEW = 8
+FEW = 4
 """Runs a free parameter below which runs are too few to be resampled."""
 
 

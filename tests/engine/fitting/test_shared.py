@@ -117,7 +117,8 @@ def test_a_surface_shares_all_but_its_floor() -> None:
 def test_few_runs_get_the_t_intervals_of_a_linear_law() -> None:
     noisy = EXACT + 0.01 * np.random.default_rng(4).normal(size=36)
     runs = make_runs({"D": np.tile(X, 4), "loss": noisy}, groups=NAMES)
-    spec = SHARED.model_copy(update={"objective": "ols", "fixed": {"alpha": 0.42}, "share": ("K",), "bootstrap": 2000})
+    how = {"objective": "ols", "fixed": {"alpha": 0.42}, "share": ("K",), "bootstrap": 2000, "interval": "residual"}
+    spec = SHARED.model_copy(update=how)
     found = fit_groups(spec, runs)
     x = np.zeros((36, 5))  # K, and the amplitude X_c^0.42 of each group
     x[:, 0] = 1
