@@ -16,8 +16,8 @@ from tests.engine.fitting.tables import make_runs, sweep
 
 @pytest.mark.parametrize("case", list(CASES))
 def test_the_right_verdict_comes_for_simulated_sweeps(case: str) -> None:
-    found = said(case, "starvation", refits=12, total=7)
-    assert sum(place == CASES[case][1] for place in found) >= 6
+    found = said(case, "starvation", refits=12, total=5)
+    assert sum(place == CASES[case][1] for place in found) >= 4
 
 
 def test_shares_decide() -> None:
