@@ -16,6 +16,10 @@ MARGIN = 0.03
 """How far a coverage may lie from nominal, after three standard errors."""
 
 
+SCALES = ("k", "C_L", "X_c")
+"""Parameters whose widths are those of their logarithms, as are those of what a target costs."""
+
+
 @dataclass(frozen=True)
 class Cell:
     """One number of one design under one noise, by one method: at 68 % and 95 %, its coverage over ``tables``.
@@ -69,13 +73,13 @@ def codes(design: Design, noise: str, method: str, refits: int) -> list[set[str]
 
 def _cell(design: Design, noise: str, method: str, name: str, truth: float, found: Floats) -> Cell:
     one_sided = design.floorless and name == floor_name(design)
-    tiny = 1e-9 * abs(truth)
+    tiny, scale = 1e-9 * abs(truth), np.log if name in SCALES or name.endswith("at a target") else np.positive
     coverage, width = [], []
     for level, low, high in zip(LEVELS, found[:, [1, 3]].T, found[:, [2, 4]].T, strict=True):
         coverage.append(float(np.mean((low <= truth + tiny) & (truth - tiny <= high))))
         tail = (1 - level) / 2
         ends = (0.0, level) if one_sided else (tail, 1 - tail)
-        oracle = float(np.ptp(np.quantile(found[:, 0], ends)))
-        with np.errstate(invalid="ignore"):
-            width.append(float(np.nanmedian(high - low)) / oracle if oracle > 0 else math.nan)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            oracle = float(np.ptp(np.quantile(scale(found[:, 0]), ends)))
+            width.append(float(np.nanmedian(scale(high) - scale(low))) / oracle if oracle > 0 else math.nan)
     return Cell(design, noise, method, name, len(found), (coverage[0], coverage[1]), (width[0], width[1]), one_sided)

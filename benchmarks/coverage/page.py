@@ -15,12 +15,13 @@ HEAD = """# Coverage of the intervals
 Simulated tables with known truth, each fitted by `huber-log` (delta 1e-3) with {refits} refits; written by
 `python -m benchmarks.coverage`. An entry is the share of tables whose interval holds the truth, in percent, at
 68 % / 95 %, and behind it the median width over that of an oracle, who gives the central 68 % (95 %) of the estimates
-themselves.
+themselves (of logarithms for k, C_L, X_c and what a target costs).
 
 A cell passes where both coverages lie within 3 points of nominal after three binomial standard errors. With seven runs
 an interval may cover too much but not too little. A floor that is zero in truth is checked as an upper limit. Cells
-that fail are bold. L is the loss at 10 and 100 times the largest run (on the frontier: its compute); the target is the
-true loss at 10 times.
+that fail are bold. A whole run is 4,000 tables a cell for the default and 1,000 for the others, with 1,000 refits
+each; how many were run stands above each table. L is the loss at 10 and 100 times the largest run (on the frontier: its
+compute); the target is the true loss at 10 times.
 
 - Noise: log-normal with the standard deviation of the design; with 2 % of the runs ten times as noisy; and unequal, the
   smallest run three times as noisy as the largest.
@@ -28,9 +29,9 @@ true loss at 10 times.
 """
 TITLES = {
     "auto": "The default (`auto`)",
-    "bc": "`bc`: runs resampled, percentiles corrected for bias",
+    "bc": "`bc`: runs resampled, percentiles corrected for bias and expanded (where it is not the default)",
     "percentile": "`percentile`: runs resampled, plain percentiles",
-    "residual": "`residual`: noise drawn from the residuals, Student's correction",
+    "residual": "`residual`: noise drawn from the residuals, Student's correction (where it is not the default)",
     "profile": "`profile`: drawn from the likelihood",
 }
 
@@ -58,7 +59,7 @@ def _verdict(found: list[Cell], refits: int) -> str:
             f" The lowest that fails is {worst.name} of {worst.design.name} under {worst.noise} noise, {_entry(worst)}."
         )
     if found[0].method == "auto":
-        text += " " + _warned(refits)
+        text += "\n\n" + _warned(refits)
     return text
 
 
