@@ -97,7 +97,7 @@ def _show(fitted: Fit, runs: Runs, as_json: bool) -> None:
         return
     note(w.text for w in fitted.warnings)
     about = (FitWarning(ABOUT_RUNS, text) for text in runs.notes)
-    bias = {"parabola_bias": biased[0]} if biased else {}
+    bias = {"parabola_bias": biased[0], "minima": placed} if biased else {}
     say_json(to_json(replace(fitted, warnings=(*about, *fitted.warnings))) | bias)
 
 

@@ -16,6 +16,7 @@ from engine.fitting.covariance import Covariance, covariance_of, drawn
 from engine.fitting.resampling import Method, Resampling
 from engine.fitting.result import Fit, FitData, FitWarning, Interval, Parameter, empty_resamples
 from engine.fitting.spec import FitSpec
+from engine.fitting.verdict import verdict
 from engine.laws.law import Floats
 
 if TYPE_CHECKING:
@@ -123,6 +124,8 @@ def to_json(fit: Fit, *, resamples: bool = True, covariance: bool = False) -> Js
     """
     whole = {**_shared_json(fit), "data": _data_json(fit.data), "compute": fit.compute.to_json()}
     whole["resampling"] = asdict(fit.resampling)
+    if (said := verdict(fit)) is not None:
+        whole["optimum"] = said.to_json()
     around = covariance_of(fit) if covariance else None
     return whole | ({} if resamples else {"resamples": []}) | ({"covariance": around.to_json()} if around else {})
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -41,6 +41,11 @@ class Verdict:
     high: float
     shares: tuple[float, ...]
     flat: bool = False
+
+    def to_json(self) -> dict[str, Any]:
+        """The verdict for JSON; ``shares`` are empty without resamples."""
+        named = dict(zip(PLACES, self.shares, strict=False))
+        return {"place": self.place, "low": self.low, "high": self.high, "shares": named, "flat": self.flat}
 
     @property
     def short(self) -> str:

@@ -77,6 +77,9 @@ def test_the_verdict_is_in_text_and_survives_json() -> None:
     assert "The best x is right of the sweep from 0.005 to 0.5 (resamples: " in as_text(made)
     assert any(w.code == "optimum" and "add runs at larger x" in w.text for w in made.warnings)
     assert verdict(read_fit(to_json(made))) == verdict(made)
+    optimum = to_json(made)["optimum"]
+    assert (optimum["place"], optimum["low"], optimum["high"]) == ("outside right", 0.005, 0.5)
+    assert sum(optimum["shares"].values()) == pytest.approx(1)
     flat = fit(
         FitSpec(law="starvation", axis="x", objective="ols", bootstrap=0), next(simulated("flat within the noise", 1))
     )
