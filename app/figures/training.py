@@ -12,7 +12,7 @@ from app.figures.axes import extent, log_axis, title, value_axis
 from app.figures.drawing import Drawing
 from app.figures.palette import COMPUTE, GREY, scale
 from app.figures.theme import WEB, Part, Theme, compose
-from app.figures.words import nice_ticks, tick_text
+from app.figures.words import literal, nice_ticks, tick_text
 from engine.fitting.envelope import Envelope
 from engine.fitting.result import Fit
 from engine.schema import Curves, Ints
@@ -49,7 +49,7 @@ def envelope(found: Envelope, fit: Fit, curves: Curves | None = None, theme: The
         "type": "scatter", "mode": "markers", "name": "envelope", "x": found.C, "y": found.y,
         "marker": {"size": theme.marker(6), "symbol": np.where(found.used, "circle", "circle-open"), **colours},
         "customdata": np.stack([found.N, found.D], axis=1),
-        "hovertemplate": f"C %{{x:.3~e}}<br>{y} %{{y:.4~g}}<br>N* %{{customdata[0]:.3~s}}"
+        "hovertemplate": f"C %{{x:.3~e}}<br>{literal(y)} %{{y:.4~g}}<br>N* %{{customdata[0]:.3~s}}"
         "<br>D* %{customdata[1]:.3~s}<extra></extra>",
     }  # fmt: skip
     behind = _curves(theme, curves, "C", y) if curves is not None else []
