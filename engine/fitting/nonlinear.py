@@ -118,7 +118,7 @@ def refits(
         else:
             weight *= counts(how.runs, s.spec.seed, at.start, at.stop)[:, member]
         theta, owner = np.tile(roots, (len(weight), 1)), np.repeat(np.arange(len(weight)), len(roots))
-        for loss in (*found.ladder, e.objective.loss):
+        for loss in (*found.ladder[-1:], e.objective.loss):  # from near the optimum one softer loss is enough
             theta, value = refine(part, theta, weight, owner, loss)
             kept = _distinct(value, owner)
             theta, value, owner = theta[kept], value[kept], owner[kept]
