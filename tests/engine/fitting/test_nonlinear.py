@@ -246,3 +246,22 @@ def test_the_known_law_of_a_table_has_its_residuals(shared: Path) -> None:
     known |= {"Q": -1.544209554, "A": -1.665630816, "a": 0.0458999999999619, "E": 3.133347198805445}
     predicted = law.predict([known[name] for name in law.names], {a: table[a].to_numpy() for a in ("N", "D")})
     assert float(np.sum((predicted - table["loss"].to_numpy()) ** 2)) == pytest.approx(0.0017373, abs=5e-8)
+
+
+@settings(max_examples=2)
+@given(st.integers(0, 2**31), st.sampled_from([1e-6, 1e3]))
+@pytest.mark.parametrize(("name", "scale"), [("kaplan", "D_c"), ("broken", "d1")])
+def test_laws_that_are_formulas_keep_their_exponents(name: str, scale: str, seed: int, unit: float) -> None:
+    truth = KAPLAN if name == "kaplan" else BROKEN
+    spec = FitSpec(law=name, axis="D" if name == "broken" else None, objective="ols-log", bootstrap=0)
+    law, columns = spec.find_law(), _columns(name)
+    loss = law.predict([truth[n] for n in law.names], columns)
+    loss = loss * np.exp(0.003 * np.random.default_rng(7).normal(size=loss.size))
+    order = np.random.default_rng(seed).permutation(loss.size)
+    other = {axis: x[order] * (unit if axis == "D" else 1.0) for axis, x in columns.items()}
+    one, two = fit(spec, make_runs({**columns, "loss": loss})), fit(spec, make_runs({**other, "loss": loss[order]}))
+    assert one.objective == pytest.approx(two.objective, rel=1e-9)
+    for parameter in one.parameters:
+        if parameter.name not in ("b", scale):
+            assert parameter.value == pytest.approx(float(two.values[parameter.name]), rel=1e-4)
+    assert float(two.values[scale]) == pytest.approx(unit * float(one.values[scale]), rel=1e-4)
