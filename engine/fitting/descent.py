@@ -22,6 +22,8 @@ Bools = NDArray[np.bool_]
 STEPS = 120
 TOLERANCE = 1e-10
 """Stop when a step promises less than this share of the objective; the step is still taken."""
+ROUNDING = 1e-13
+"""By how much (relative) the last step may seem to raise the objective: it is right where the sum is all rounding."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,8 +61,8 @@ def descend(
         step, promised = _step(theta[going], low[going], high[going], here, going, damping[going])
         trial = np.clip(theta[going] + step, low[going], high[going])
         there = local(trial, going)
-        good = there.value < here.value[going]
         done = (promised * (1 + damping[going]) <= TOLERANCE * here.value[going]) | (damping[going] > 1e12)
+        good = there.value < here.value[going] * np.where(done, 1 + ROUNDING, 1.0)
         theta[going[good]] = trial[good]
         here.put(going, there, good)
         damping[going] = np.where(good, damping[going] * 0.1, np.maximum(damping[going] * 5, 1e-2))

@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from engine.fitting.descent import ROUNDING
 from engine.fitting.kernels.algebra import solve_definite
 from engine.fitting.kernels.elementary import exp, log
 from engine.fitting.kernels.jit import inner, kernel
@@ -317,8 +318,8 @@ def refine(
             for a in range(q):
                 trial[a] = min(max(here[a] + step[a], low[a]), high[a])
             there = objective(trial, powers, basis, at, rows, used, logs, delta, scale, skew)
-            fresh = there < best
             done = promised * (1.0 + damping) <= tolerance * best or damping > 1e12
+            fresh = there < (best * (1.0 + ROUNDING) if done else best)
             if fresh:
                 best = there
                 for a in range(q):
