@@ -14,6 +14,7 @@ from starlette.routing import Route
 from app.components.scripts import script
 
 PAGES = ("", "data", "fit", "explore", "plan")
+FIGURES = ("fit", "explore", "plan")
 STATIC = Path(__file__).parent / "static"
 ICON, LOGO = STATIC / "icon.svg", STATIC / "logo.svg"
 
@@ -32,7 +33,7 @@ HEAD = """
 NOSCRIPT = "<noscript><p>Isoplan needs JavaScript to draw its pages.</p></noscript>"
 
 
-# Explore's figure needs a library of 4.5 MB: it comes while the browser waits for the server anyway.
+# Figures need a library of 4.5 MB: on pages that open with one it comes while the browser waits for the server anyway.
 EARLY = f"""
     <script>
       (() => {{
@@ -49,7 +50,7 @@ def html(page: str = "") -> str:
     text = re.sub(r'<link\s+rel="(?:shortcut )?icon"[^>]*>', "", text)
     text = re.sub(r"<title>.*?</title>", "<title>Isoplan</title>", text, flags=re.DOTALL)
     text = re.sub(r"<noscript>.*?</noscript>", NOSCRIPT, text, flags=re.DOTALL)
-    return text.replace("<head>", "<head>" + HEAD + (EARLY if page == "explore" else ""), 1)
+    return text.replace("<head>", "<head>" + HEAD + (EARLY if page in FIGURES else ""), 1)
 
 
 async def _page(request: Request) -> Response:

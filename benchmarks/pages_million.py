@@ -88,7 +88,7 @@ def _load(page: Page, url: str) -> Load:
     seconds = time.perf_counter() - start
     page.remove_listener("websocket", listen)
     points = page.evaluate(
-        "() => [...document.querySelectorAll('.js-plotly-plot')].map(g => Math.max(...g._fullData"
+        "() => [...document.querySelectorAll('.js-plotly-plot')].map(g => Math.max(0, ...g._fullData"
         ".filter(t => t.type.startsWith('scatter')).map(t => t._length || 0))).reduce((a, b) => a + b, 0)"
     )
     return Load(seconds, sum(received), int(points))

@@ -90,6 +90,7 @@ def axis(theme: Theme, text: str, **extra: Any) -> Part:
         "linecolor": theme.ink,
         "linewidth": theme.line(1),
         "tickangle": 0,
+        "ticklabeloverflow": "allow",  # else every label is measured against the edge, which takes as long as a trace
         "automargin": True,
         "fixedrange": False,
         **extra,

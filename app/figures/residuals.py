@@ -21,7 +21,7 @@ MOST_DOTS = 300
 """Runs from which on panels show how densely the runs lie and not each of them: dots take too long to draw."""
 MOST_RINGED = 40
 """Outliers ringed, the largest first."""
-CELLS = (60, 40)
+CELLS = (45, 27)
 """Cells of a density along x and y."""
 MOST_NAMES = 8
 BINS = 60

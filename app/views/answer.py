@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 
 import streamlit as st
 
@@ -20,13 +21,15 @@ from engine.store import results
 from engine.store.database import Database
 
 MOST_PLANS = 20
+_UNIT = re.compile(r"(?<=\d) (?=%|[kMBT]\b)")
+"""The space between a number and its unit, where no line may break."""
 COLUMNS = ("Quantity", "Value", "68 %", "95 %", "Note")
 
 
 def show(db: Database, fit: Fit, plan: Plan) -> None:
     """The answer, most important first."""
     with st.container(border=True):
-        sentence = plain(plan.sentence).replace(" %", "\u00a0%")
+        sentence = _UNIT.sub("\u00a0", plain(plan.sentence))
         st.header(sentence, anchor=False)
         if plan.p_reach == 1.0:
             st.markdown(f"Every refit of the law allows this {plain(plan.y)}.")

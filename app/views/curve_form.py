@@ -6,7 +6,7 @@ import streamlit as st
 
 from app.views.cached import curves_of
 from app.views.parts import plain, plural
-from app.views.state import keep_possible
+from app.views.state import choose_y, keep_possible
 from engine.fitting.shapes import SHAPES
 from engine.fitting.spec import FitSpec
 from engine.laws import CATALOGUE, Law
@@ -44,8 +44,7 @@ def choose_curve_spec(curves: Curves) -> FitSpec | None:
         return None
     grid = st.grid(3, min_column_width=200)
     with grid.cell():
-        keep_possible("y", measures)
-        y = st.selectbox("Read off", measures, key="y", bind="query-params", help="The loss or a metric of the curves.")
+        y = choose_y("Read off", measures, "The loss or a metric of the curves.")
         st.caption(plural(int((curves.marks == "").sum()), "sound curve"))
     with grid.cell():
         law = _law(curves)

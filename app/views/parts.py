@@ -10,6 +10,7 @@ from typing import Any
 
 import streamlit as st
 
+from app.components.chart import moving_chart
 from app.components.download import figure_downloads
 from app.figures.drawing import Drawing
 from app.figures.theme import WEB, Theme
@@ -110,17 +111,24 @@ def progress_bar(text: str) -> Iterator[Callable[[float], None]]:
 CONFIG = {"displaylogo": False, "modeBarButtonsToRemove": ["autoScale2d"], "scrollZoom": False}
 
 
-def draw(redraw: Callable[[Theme], Drawing], key: str, select: bool = False, drawing: Drawing | None = None) -> Any:
-    """A figure with its alternative text and its downloads; returns the selection where runs can be chosen.
+def draw(redraw: Callable[[Theme], Drawing], key: str, drawing: Drawing | None = None) -> None:
+    """A figure with its alternative text and its downloads.
 
     ``drawing`` is what ``redraw`` gives for the page, where that is kept already.
     """
+    drawing = drawing or redraw(WEB)
+    moving_chart(drawing, key)
+    figure_downloads(drawing, redraw, key)
+
+
+def draw_selectable(redraw: Callable[[Theme], Drawing], key: str, drawing: Drawing | None = None) -> Any:
+    """The same of a figure in which runs can be clicked or boxed; returns what was selected."""
     drawing = drawing or redraw(WEB)
     event = st.plotly_chart(
         drawing.figure,
         key=key,
         alt=drawing.alt,
-        on_select="rerun" if select else "ignore",
+        on_select="rerun",
         selection_mode=("points", "box"),
         config=CONFIG,
     )

@@ -7,14 +7,12 @@ from collections.abc import Callable
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from app.components.chart import moving_chart
-from app.components.download import figure_downloads
 from app.figures import frontier, isoflop, one_axis, surface
 from app.figures import plan as plan_figure
 from app.figures.drawing import Drawing
-from app.figures.theme import WEB, Theme
+from app.figures.theme import Theme
 from app.views.cached import curves, parabolas_of, runs_behind
-from app.views.parts import plain, sentences
+from app.views.parts import draw, plain, sentences
 from app.views.readouts import readouts
 from app.views.sliders import compute_steps, slide, target_steps
 from app.views.state import choose_fit, keep_possible
@@ -67,9 +65,7 @@ def _show(db: Database, fit: Fit, bar: DeltaGenerator) -> None:
     with sentences():
         runs = runs_behind(db, fit)
         redraw = DRAWN[str(view)](fit, runs, plan, str(db.folder))
-        drawing = redraw(WEB)
-        moving_chart(drawing, key=f"picture_{view}")
-        figure_downloads(drawing, redraw, key=f"picture_{view}")
+        draw(redraw, key=f"picture_{view}")
 
 
 def available(fit: Fit) -> list[str]:

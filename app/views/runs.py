@@ -6,7 +6,7 @@ import streamlit as st
 
 from app.figures import runs as picture
 from app.views.cached import drawn_runs, runs_of
-from app.views.parts import chosen_rows, draw, plain, plural, sentences
+from app.views.parts import chosen_rows, draw_selectable, plain, plural, sentences
 from engine.store import tables
 from engine.store.database import Database
 from engine.store.tables import TableInfo
@@ -20,10 +20,9 @@ def show(db: Database, table: TableInfo, where: str) -> None:
     st.caption(f"{plural(len(found), 'run')} of {plural(table.rows, 'row')} as the mapping and the filter leave them.")
     for note in found.notes:
         st.info(plain(note), icon=":material/info:")
-    event = draw(
+    event = draw_selectable(
         lambda theme: picture.draw(found, theme=theme),
         key=f"overview_{table.id}_{snapshot}",
-        select=True,
         drawing=drawn_runs(snapshot, str(db.folder), found),
     )
     if not table.read_only:

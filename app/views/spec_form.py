@@ -8,7 +8,7 @@ from app.commands.reading import read_error
 from app.views.law_choice import TYPED, choose_law
 from app.views.parameters import choose_parameters
 from app.views.parts import plain, plural
-from app.views.state import keep_possible
+from app.views.state import choose_y
 from engine.fitting.spec import FitSpec
 from engine.laws import Law
 from engine.laws.expression import FormulaLaw
@@ -39,8 +39,7 @@ def choose_spec(runs: Runs, table: TableInfo) -> FitSpec | None:
         return None
     grid = st.grid(3, min_column_width=200)
     with grid.cell():
-        keep_possible("y", targets)
-        y = st.selectbox("Describe", targets, key="y", bind="query-params", help="The loss, or a metric of the table.")
+        y = choose_y("Describe", targets, "The loss, or a metric of the table.")
         st.caption(
             f"{plural(len(runs), 'run')}; {'smaller' if runs.roles.direction(y) == 'min' else 'larger'} is better."
         )

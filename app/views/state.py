@@ -5,7 +5,7 @@ The link is kept in step, so that it can be copied at any moment.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 
 import streamlit as st
 
@@ -38,6 +38,26 @@ def keep_possible(key: str, options: Collection[str], start: str = "") -> None:
     """
     if key in st.session_state and st.session_state[key] not in options:
         st.session_state[key] = start or next(iter(options))
+
+
+def choose_y(label: str, options: Sequence[str], text: str) -> str:
+    """What a law is to describe, the first of ``options`` where neither link nor session names one of them.
+
+    The select is not bound to the link by Streamlit: it loses its place there when another table changes its options.
+    """
+    asked = recall("y")
+    if asked and asked not in options:
+        st.info(f"{plain(asked)} is none of {plain(', '.join(options))}.", icon=":material/info:")
+    st.session_state["y_choice"] = asked if asked in options else options[0]
+    return str(
+        st.selectbox(
+            label,
+            options,
+            key="y_choice",
+            help=text,
+            on_change=lambda: remember("y", st.session_state["y_choice"]),
+        )
+    )
 
 
 def choose_table(db: Database) -> TableInfo | None:
@@ -87,7 +107,7 @@ def open_table(table_id: str) -> None:
 def _follow_opened() -> None:
     """Bring the link in step with a table that was opened."""
     if st.session_state.pop("table_opened", False):
-        for name in ("fit", "where"):
+        for name in ("fit", "where", "y"):
             remember(name, "")
         remember("table", st.session_state["open_table"])
 

@@ -56,7 +56,10 @@ def threshold(s: Sample, progress: Progress | None = None) -> Estimate:
 
 def is_label(runs: Runs, y: str) -> bool:
     """Does the column ``y`` hold 0 and 1 alone, both of them, so that it can say which runs overfit?"""
-    return y in runs and set(np.unique(runs[y]).tolist()) == {0.0, 1.0}
+    if y not in runs:
+        return False
+    one, zero = runs[y] == 1, runs[y] == 0
+    return bool(np.all(one | zero) and one.any() and zero.any())
 
 
 def logistic(x: Floats, over: Floats, weight: Floats) -> Floats:
