@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -32,7 +33,7 @@ class Report:
 def quantile(values: Sequence[float], q: float) -> float:
     """The value below which a share ``q`` of ``values`` lies (nearest rank)."""
     ordered = sorted(values)
-    return ordered[min(len(ordered) - 1, max(0, round(q * len(ordered) + 0.5) - 1))]
+    return ordered[max(0, math.ceil(q * len(ordered) - 1e-9) - 1)]
 
 
 def ms(seconds: float) -> str:
