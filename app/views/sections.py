@@ -20,18 +20,20 @@ from engine.quantities import power10
 from engine.schema import Runs
 from engine.store.database import Database
 
+Part = Callable[[Database, Fit], None]
+PartOfRuns = Callable[[Database, Fit, Runs], None]
 NO_RUNS = "The runs of this fit are not in this workspace: load its table and fit it there."
 
 
 def show(db: Database, fit: Fit) -> None:
     """The tabs of ``fit``."""
     name, look = _first(fit)
-    parts: dict[str, Callable[[Database, Fit], None]] = {name: look, "Law": _law, "Correlations": _correlations}
+    parts: dict[str, Part] = {name: _of_runs(look), "Law": _law, "Correlations": _correlations}
     if not fit.data.curves:  # what was read off curves has no largest runs to leave out
-        parts |= {"Validation": validating.validation, "Compare laws": validating.comparison}
+        parts |= {"Validation": _of_runs(validating.validation), "Compare laws": _of_runs(validating.comparison)}
     parts |= {"Another fit": beside.show}
     if fit.law in OF_CELLS:  # a line between cells predicts no loss
-        parts = {name: look, "Correlations": _correlations}
+        parts = {name: _of_runs(look), "Correlations": _correlations}
     keep_possible("part", parts)
     for tab, part in zip(st.tabs(list(parts), key="part", bind="query-params"), parts.values(), strict=True):
         if tab.open:
@@ -39,11 +41,24 @@ def show(db: Database, fit: Fit) -> None:
                 part(db, fit)
 
 
-def _first(fit: Fit) -> tuple[str, Callable[[Database, Fit], None]]:
+def _of_runs(part: PartOfRuns) -> Part:
+    """A part that draws the runs of the fit; says so where they are not in this workspace."""
+
+    def shown(db: Database, fit: Fit) -> None:
+        runs = runs_behind(db, fit)
+        if runs is None:
+            st.caption(NO_RUNS)
+        else:
+            part(db, fit, runs)
+
+    return shown
+
+
+def _first(fit: Fit) -> tuple[str, PartOfRuns]:
     """How the runs lie about the law: the name of the look and what draws it."""
     if fit.data.curves and fit.law.every_run:
         return "Updates", of_curves.updates
-    looks = {
+    looks: dict[str, tuple[str, PartOfRuns]] = {
         "parabola": ("Parabolas", _parabolas),
         "envelope": ("Envelope", of_curves.envelope),
         "threshold": ("Cells", of_curves.threshold),
@@ -51,21 +66,13 @@ def _first(fit: Fit) -> tuple[str, Callable[[Database, Fit], None]]:
     return looks.get(fit.law.estimator, ("Residuals", _residuals))
 
 
-def _residuals(db: Database, fit: Fit) -> None:
-    runs = runs_behind(db, fit)
-    if runs is None:
-        st.caption(NO_RUNS)
-        return
+def _residuals(db: Database, fit: Fit, runs: Runs) -> None:
     left, drawing = drawn_residuals(fit.hash, str(db.folder), fit, runs)
     st.caption(f"Scatter (rms) {left.rms:.3g}{' of log loss' if left.log else ''}; R² {left.r2:.4f}.")
     draw(lambda theme: residual_picture.draw(left, runs, fit.spec.y, theme), key="residuals", drawing=drawing)
 
 
-def _parabolas(db: Database, fit: Fit) -> None:
-    runs = runs_behind(db, fit)
-    if runs is None:
-        st.caption(NO_RUNS)
-        return
+def _parabolas(db: Database, fit: Fit, runs: Runs) -> None:
     found = parabolas_of(fit, runs)
     draw(lambda theme: isoflop.draw((), runs, fit.spec.y, parabolas=found, theme=theme), key="parabolas")
     st.table(

@@ -7,26 +7,21 @@ from dataclasses import replace
 import streamlit as st
 
 from app.figures import validation as picture
-from app.views.cached import runs_behind
 from app.views.kept import asked
 from app.views.parts import draw, plain
 from engine.fitting.baselines import BASELINES
 from engine.fitting.comparison import Comparison, compare
 from engine.fitting.result import Fit
 from engine.fitting.validation import Targets, Validation, validate
+from engine.schema import Runs
 from engine.store.database import Database
 
 MOST_DRAWN = 5
 """Laws in the figure of a comparison: more cannot be told apart."""
-NO_RUNS = "The runs of this fit are not in this workspace, so nothing can be left out."
 
 
-def validation(db: Database, fit: Fit) -> None:
+def validation(db: Database, fit: Fit, runs: Runs) -> None:
     """Leave out the largest budgets and predict them by the law of ``fit``."""
-    runs = runs_behind(db, fit)
-    if runs is None:
-        st.caption(NO_RUNS)
-        return
     st.caption(
         "The largest budgets are left out in turn, the law is fitted to the rest and predicts them. "
         "A law that does no better than its baselines has learned nothing that carries beyond the data."
@@ -45,12 +40,8 @@ def validation(db: Database, fit: Fit) -> None:
         draw(lambda theme: picture.draw(found, targets, theme), key="validation")
 
 
-def comparison(db: Database, fit: Fit) -> None:
+def comparison(db: Database, fit: Fit, runs: Runs) -> None:
     """Rank every law that the runs of ``fit`` allow."""
-    runs = runs_behind(db, fit)
-    if runs is None:
-        st.caption(NO_RUNS)
-        return
     st.caption(
         "Every law that these runs allow, under the options of this fit, ranked by its error on the largest runs and "
         "then by AIC."

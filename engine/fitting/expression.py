@@ -133,13 +133,8 @@ def _add(
         found = jet(e.tree, held, {name: x for name, x in values.items() if name in free})
         f = np.broadcast_to(found.value, weight.shape)
         r = np.where(weight > 0, e.residual(f, rows, owner), 0.0)
-        slope, curve, irls = loss.slopes(r)
+        slope, curve, irls = e.objective.slopes(loss, r, f, weight)
         out.value[at] += np.sum(weight * loss.value(r), axis=-1)
-        if e.objective.log:
-            per = weight / f
-            curve, irls, slope = (curve - slope) * (per / f), irls * (per / f), slope * per
-        else:
-            curve, irls, slope = curve * weight, irls * weight, slope * weight
         first = np.zeros((len(theta), len(e.names), weight.shape[1]))
         for name, x in found.first.items():
             first[:, place[name]] = x

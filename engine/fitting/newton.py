@@ -44,13 +44,8 @@ def _add(out: Local, at: slice, p: Problem, rows: slice, theta: Floats, y: Float
         basis[:, k:] = z * basis[:, p.powers, :]
         f = np.matmul(theta[:, None, :k], basis[:, :k])[:, 0]
         r = p.residual(f, y)
-        slope, curve, irls = loss.slopes(r)
+        slope, curve, irls = p.objective.slopes(loss, r, f, weight)
         out.value[at] += np.sum(weight * loss.value(r), axis=-1)
-        if p.objective.log:
-            per = weight / f
-            curve, irls, slope = (curve - slope) * (per / f), irls * (per / f), slope * per
-        else:
-            curve, irls, slope = curve * weight, irls * weight, slope * weight
         turned = basis.transpose(0, 2, 1)
         out.gradient[at] += np.matmul(basis, slope[..., None])[..., 0]
         out.hessian[at] += np.matmul(basis * curve[:, None], turned)

@@ -81,6 +81,17 @@ class Objective:
     loss: Loss
     log: bool
 
+    def slopes(self, loss: Loss, r: Floats, f: Floats, weight: Floats) -> tuple[Floats, Floats, Floats]:
+        """``Loss.slopes`` by the prediction ``f`` in place of its residual ``r``, times ``weight``.
+
+        ``loss`` is this one or a softer one, on the same scale.
+        """
+        slope, curve, irls = loss.slopes(r)
+        if not self.log:
+            return slope * weight, curve * weight, irls * weight
+        per = weight / f
+        return slope * per, (curve - slope) * (per / f), irls * (per / f)
+
 
 def objective(spec: FitSpec, y: Floats) -> Objective:
     """The objective that ``spec`` names, for targets ``y`` of any shape."""
