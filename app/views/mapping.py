@@ -204,20 +204,21 @@ def _compute(db: Database, table: TableInfo, roles: Roles) -> None:
     place = st.container(horizontal=True, gap="large")
     rule_key, n_p_key, formula_key = (f"{k}_{table.id}" for k in ("rule", "n_p", "formula"))
     chosen = st.session_state.get(rule_key, roles.compute.rule)
+    names = RULES if roles.compute.rule in RULES else {**RULES, roles.compute.rule: plain(roles.compute.text)}
     st.session_state[n_p_key] = float(roles.compute.n_p)
 
     def save() -> None:
         rule, formula = st.session_state[rule_key], st.session_state.get(formula_key, "")
-        if rule == "formula" and not formula.strip():
+        if rule not in RULES or (rule == "formula" and not formula.strip()):
             return
         n_p = st.session_state.get(n_p_key) or 1.0
         _save(db, table, compute={"rule": rule, "n_p": n_p, "formula": formula if rule == "formula" else ""})
 
     place.segmented_control(
         "Compute rule",
-        list(RULES),
+        list(names),
         default=roles.compute.rule,
-        format_func=RULES.__getitem__,
+        format_func=names.__getitem__,
         key=rule_key,
         required=True,
         help="How C follows from N and D where no column holds it, and how a plan splits a budget. "

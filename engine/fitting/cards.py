@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from engine.costs import compute_rule
+from engine.costs import read_rule
 from engine.errors import PlannerError
 from engine.fitting.covariance import Covariance, covariance_of, drawn
 from engine.fitting.resampling import Method, Resampling
@@ -56,12 +56,6 @@ class _Data(_Shape):
     curves: str = ""
 
 
-class _Compute(_Shape):
-    rule: str = "6ND"
-    n_p: float = 1.0
-    formula: str = ""
-
-
 class _Covariance(_Shape):
     names: tuple[str, ...]
     logs: tuple[str, ...] = ()
@@ -101,7 +95,7 @@ class _Card(_Shape):
     covariance: _Covariance | None = None
     resampling: _Resampling = Field(default_factory=_Resampling)
     data: _Data = Field(default_factory=_Data)
-    compute: _Compute = Field(default_factory=_Compute)
+    compute: dict[str, Any] = Field(default_factory=dict)
     warnings: list[_Warning] = Field(default_factory=list)
     spec: dict[str, Any] = Field(default_factory=dict)
     groups: dict[str, _Group] = Field(default_factory=dict)
@@ -276,7 +270,7 @@ def read_fit(raw: Mapping[str, Any], group: str = "") -> Fit:
         resamples=resamples,
         parameters=parameters,
         data=FitData(**card.data.model_dump()),
-        compute=compute_rule(card.compute.rule, card.compute.n_p, card.compute.formula),
+        compute=read_rule(card.compute),
         warnings=tuple(FitWarning(w.code, w.text) for w in card.warnings),
         resampling=how if card.resamples else replace(how, floorless=0),
     )

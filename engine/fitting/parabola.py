@@ -163,9 +163,11 @@ def budgets(s: Sample) -> list[Budget]:
 
 
 def _samples(s: Sample, index: Ints, u: Floats, log_c: float, centre: float, half: float) -> tuple[float, float, float]:
-    """ln D along the budget: by the compute rule, or the quadratic through measured D where C was measured."""
-    if s.runs.roles.column(Role.C) is None or s.runs.roles.column(Role.D) is None:
-        return log_c - float(np.log(s.runs.roles.compute.per_pair)) - centre, -half, 0.0
+    """ln D along the budget: by a compute rule that is a constant times N D, else the quadratic through the runs' D."""
+    rule = s.runs.roles.compute
+    derived = s.runs.roles.column(Role.C) is None or s.runs.roles.column(Role.D) is None
+    if derived and rule.proportional:
+        return log_c - float(np.log(rule.per_pair)) - centre, -half, 0.0
     d2, d1, d0 = np.polyfit(u, np.log(s.columns["D"][index]), 2)
     return float(d0), float(d1), float(d2)
 

@@ -1,6 +1,6 @@
 """The compute-optimal frontier of any law under any compute rule.
 
-Where C is proportional to N D the laws know it in closed form. Under a typed formula the optimum is where one more
+Where C is proportional to N D the laws know it in closed form. Under any other rule the optimum is where one more
 FLOP buys as much through N as through D: with N's term a N^-alpha, D's term b D^-beta and
 sigma = (dlnC/dlnN) / (dlnC/dlnD), alpha a N^-alpha = sigma beta b D^-beta. That is one root in one variable.
 """
@@ -71,7 +71,7 @@ def _terms(law: Law, values: Values) -> tuple[tuple[Floats, Floats], tuple[Float
         if term.axis is not None:
             found[term.axis].append(term)
     if any(len(terms) != 1 for terms in found.values()):
-        raise PlannerError(f"The law {law.name} has no frontier under a formula: use the rule 6ND or 6npND.")
+        raise PlannerError(f"The law {law.name} has no frontier under such a rule: use the rule 6ND or 6npND.")
     (n,), (d,) = found["N"], found["D"]
     return (n.linear(values), values[str(n.exponent)]), (d.linear(values), values[str(d.exponent)])
 

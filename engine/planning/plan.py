@@ -9,7 +9,7 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from engine.costs import ComputeRule, compute_rule
+from engine.costs import ComputeRule, read_rule
 from engine.errors import PlannerError
 from engine.fitting.result import Fit, FitWarning, Interval
 from engine.laws import Point
@@ -169,13 +169,13 @@ def read_plan(raw: Mapping[str, Any]) -> Plan:
         ((kind, value),) = raw["question"].items()
         if kind not in get_args(Kind):
             raise PlannerError(f"The plan asks for {kind!r}: this version knows {' and '.join(get_args(Kind))}.")
-        rule, flat = raw["compute"], raw.get("flat")
+        flat = raw.get("flat")
         return Plan(
             Question(kind, float(value)),
             str(raw["fit"]),
             str(raw["law"]),
             str(raw["y"]),
-            compute_rule(rule["rule"], float(rule["n_p"]), rule.get("formula", "")),
+            read_rule(raw["compute"]),
             {name: quantity.from_json(raw["allocation"][name]) for name in ("N", "D", "C", "loss")},
             {name: quantity.from_json(q) for name, q in raw.get("derived", {}).items()},
             raw["p_reach"],

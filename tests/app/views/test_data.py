@@ -7,6 +7,7 @@ import io
 import pandas as pd
 import pytest
 
+from engine.costs import ComputeRule, TwoPart
 from engine.store import tables
 from engine.store.database import Database
 from tests.app.views.conftest import Open, grid, said, told
@@ -94,6 +95,17 @@ def test_the_compute_rule_is_saved(db: Database, open_page: Open) -> None:
     at.text_input(key=f"formula_{table.id}").set_value("8*N*D").run()
     assert told(at) == ""
     assert tables.roles(db, table.id).compute.formula == "8*N*D"
+
+
+def test_a_compute_rule_that_the_page_does_not_offer_is_shown_and_can_be_left(db: Database, open_page: Open) -> None:
+    table = tables.add(db, grid(), "grid.csv")
+    step = ComputeRule(rule="step", parts=TwoPart(s=0.02, h=100, B=256))
+    tables.set_roles(db, table.id, tables.roles(db, table.id).model_copy(update={"compute": step}))
+    at = open_page("data", table=table.id)
+    assert tables.roles(db, table.id).compute == step
+    at.button_group(key=f"rule_{table.id}").set_value("6ND").run()
+    assert told(at) == ""
+    assert tables.roles(db, table.id).compute == ComputeRule()
 
 
 def test_a_table_is_renamed_deleted_and_restored(db: Database, open_page: Open) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 
+from engine.costs import ComputeRule, TwoPart
 from engine.errors import PlannerError
 from engine.fitting import FitSpec, fit, parabolas, power_through, residuals
 from engine.schema import Metric
@@ -101,6 +103,14 @@ def test_measured_compute_takes_d_from_the_sweep() -> None:
     found = parabolas(make_runs(values), FitSpec(law="isoflop", objective="ols"))
     for p in found:
         assert p.D_star == pytest.approx(p.C / (8 * p.N_star**0.95), rel=1e-8)
+
+
+def test_a_rule_that_is_no_product_takes_d_from_the_runs() -> None:
+    runs = make_runs(sweep(BUDGETS))
+    step = ComputeRule(rule="step", parts=TwoPart(s=0.02, h=100, B=256))
+    runs = replace(runs, roles=runs.roles.model_copy(update={"compute": step}))
+    for p in parabolas(runs, FitSpec(law="isoflop", objective="ols")):
+        assert p.D_star == pytest.approx(p.C / (6 * p.N_star), rel=1e-8)
 
 
 @settings(deadline=None, max_examples=10)

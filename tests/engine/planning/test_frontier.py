@@ -8,7 +8,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize_scalar
 
-from engine.costs import ComputeRule, compute_rule
+from engine.costs import ComputeRule, TwoPart, compute_rule
 from engine.errors import PlannerError
 from engine.laws import get_law, typed_law
 from engine.laws.law import Values
@@ -17,7 +17,11 @@ from tests.engine.planning.conftest import EPOCH, JETS
 
 CHINCHILLA = get_law("chinchilla")
 RULES = [ComputeRule(), compute_rule("6npND", 40), compute_rule("formula", formula="6*N*D")]
-CURVED = compute_rule("formula", formula="6*N*D + 1e9*D + 2e4*N")
+CURVED = [
+    compute_rule("formula", formula="6*N*D + 1e9*D + 2e4*N"),
+    ComputeRule(rule="step", parts=TwoPart(s=0.02, h=188, B=256)),
+    ComputeRule(rule="powers", zeta=20.0, a=0.9, b=1.05),
+]
 
 
 def values(theta: tuple[float, ...]) -> Values:
@@ -38,7 +42,7 @@ def numerical(theta: tuple[float, ...], C: float, rule: ComputeRule) -> tuple[fl
     return float(np.exp(found.x)), float(found.fun)
 
 
-@pytest.mark.parametrize("rule", [*RULES, CURVED], ids=lambda r: r.text)
+@pytest.mark.parametrize("rule", [*RULES, *CURVED], ids=lambda r: r.text)
 @pytest.mark.parametrize("theta", [JETS, EPOCH])
 @pytest.mark.parametrize("C", [1e16, 1e20, 5.76e23])
 def test_the_allocation_is_the_numerical_optimum(theta: tuple[float, ...], C: float, rule: ComputeRule) -> None:
@@ -65,7 +69,7 @@ def test_no_step_along_the_budget_is_better(theta: tuple[float, ...], log_c: flo
 @given(
     st.tuples(st.floats(0, 3), st.floats(1, 1e4), st.floats(1, 1e4), st.floats(0.05, 1), st.floats(0.05, 1)),
     st.floats(1.001, 3),
-    st.sampled_from([*RULES, CURVED]),
+    st.sampled_from([*RULES, *CURVED]),
 )
 def test_the_target_is_the_inverse_of_the_budget(theta: tuple[float, ...], ratio: float, rule: ComputeRule) -> None:
     C = np.logspace(18, 21, 4) * ratio
@@ -78,7 +82,7 @@ def test_the_target_is_the_inverse_of_the_budget(theta: tuple[float, ...], ratio
 
 
 @settings(max_examples=40)
-@given(st.floats(12, 24), st.floats(1e-6, 2), st.sampled_from([*RULES, CURVED]))
+@given(st.floats(12, 24), st.floats(1e-6, 2), st.sampled_from([*RULES, *CURVED]))
 def test_more_budget_is_never_worse(log_c: float, more: float, rule: ComputeRule) -> None:
     C = 10.0 ** np.array([log_c, log_c + more])
     loss = frontier(CHINCHILLA, values(EPOCH), C, rule).loss
@@ -110,14 +114,14 @@ def test_jets_table_1_gives_its_published_exponents() -> None:
 def test_draws_and_budgets_broadcast() -> None:
     theta = np.array([EPOCH, JETS, EPOCH])
     draws = CHINCHILLA.values(theta[:, None, :])
-    for rule in (*RULES, CURVED):
+    for rule in (*RULES, *CURVED):
         at = frontier(CHINCHILLA, draws, np.logspace(18, 22, 5), rule)
         assert at.N.shape == at.D.shape == at.C.shape == at.loss.shape == (3, 5)
         alone = frontier(CHINCHILLA, values(JETS), np.array(1e20), rule)
         assert at.N[1, 2] == pytest.approx(float(alone.N), rel=1e-9)
 
 
-@pytest.mark.parametrize("rule", [ComputeRule(), CURVED], ids=lambda r: r.text)
+@pytest.mark.parametrize("rule", [ComputeRule(), *CURVED], ids=lambda r: r.text)
 def test_at_and_below_the_floor_nothing_reaches(rule: ComputeRule) -> None:
     at = least_compute(CHINCHILLA, values(EPOCH), np.array([EPOCH[0], 1.0, 2.0]), rule)
     assert np.isinf(at.C[:2]).all()
@@ -141,7 +145,7 @@ def test_a_law_on_one_size_knows_no_budget() -> None:
 def test_the_compute_rule_does_not_move_laws_on_compute() -> None:
     law = get_law("isoflop")
     v = law.values([3.33e-4, 0.6175, 499.0, 0.3825, 1.0, 1e12, 0.1])
-    at = frontier(law, v, np.array(1e18), CURVED)
+    at = frontier(law, v, np.array(1e18), CURVED[0])
     assert at.N == pytest.approx(3.33e-4 * 1e18**0.6175)
     assert at.D == pytest.approx(499 * 1e18**0.3825)
 

@@ -1,0 +1,265 @@
+"""Training compute C from model size N and samples D, and back.
+
+Unit of C is FLOPs, of N parameters, of D samples (tokens, jets, events).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_serializer, model_validator
+
+from engine.costs.forms import Floats, Form, Powers, increasing_root
+from engine.costs.two_part import TwoPart
+from engine.errors import PlannerError
+from engine.formula import Formula, Ints, parse_formula
+
+RuleName = Literal["6ND", "6npND", "zetaND", "per-epoch", "powers", "step", "stage2", "formula"]
+READS: dict[str, tuple[str, ...]] = {
+    "6ND": (),
+    "6npND": (),
+    "zetaND": ("zeta",),
+    "per-epoch": ("zeta", "epochs"),
+    "powers": ("zeta", "a", "b"),
+    "step": ("parts",),
+    "stage2": ("parts",),
+    "formula": ("formula",),
+}
+"""What each rule reads besides n_p."""
+NAMED = ("6ND", "6npND", "formula")
+"""The rules that a name, n_p and a formula are enough for."""
+FEWEST_SAMPLES, MOST_SAMPLES = 1e-9, 1e40
+"""Where D is looked for when a formula is solved for it."""
+LEAST_ZETA, MOST_ZETA = 1e-3, 1e9
+"""FLOPs for one parameter and one sample that a training run can cost: less or more is a unit gone wrong."""
+
+
+class ComputeRule(BaseModel):
+    """How C follows from N and D.
+
+    ``6ND``        C = 6 N D (Kaplan et al. 2020, sec. 2.1), with D in tokens.
+    ``6npND``      C = 6 n_p N D, with D in samples of ``n_p`` tokens each (jets, eq. 2).
+    ``zetaND``     C = zeta N D, zeta in FLOPs for one parameter and one sample (amplitudes, eq. 7).
+    ``per-epoch``  C = zeta n_p N U times ``epochs``: D counts unique samples U, each seen ``epochs`` times.
+    ``powers``     C = zeta N^a D^b, as ``engine.costs.measured`` fits it to measured C.
+    ``step``       C = 6 D (t p_e + p + 3 B L h): the step formula of a two-part model ``parts`` (behavioural, eq. 1).
+    ``stage2``     C = 6 D (p + 3 (B L + K) h): the same for a cached embedder and K extra negatives; ours, by analogy.
+    ``formula``    C = ``formula``, of N, D, n_p and, for runs, any other column; it must grow with D.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    rule: RuleName = "6ND"
+    n_p: float = Field(default=1.0, gt=0, allow_inf_nan=False)
+    formula: str = ""
+    zeta: float = 6.0
+    a: float = 1.0
+    b: float = 1.0
+    epochs: float = 1.0
+    parts: TwoPart | None = None
+
+    @model_validator(mode="after")
+    def _readable(self) -> ComputeRule:
+        for name in ("formula", "zeta", "a", "b", "epochs", "parts"):
+            if name not in READS[self.rule] and getattr(self, name) != type(self).model_fields[name].default:
+                takes = next((rule for rule, names in READS.items() if name in names), "")
+                raise PlannerError(
+                    f"Compute rule {self.rule} takes no {name}: name the rule {takes!r} or leave it out."
+                )
+        if self.rule == "formula":
+            _ = self.parsed
+        if self.rule in ("step", "stage2"):
+            _ = self._two_part
+        if self.rule == "step" and self._two_part.K:
+            raise PlannerError(
+                f"K = {self._two_part.K:g} extra negatives are of stage 2: name the rule 'stage2' or leave K out."
+            )
+        self._check_numbers()
+        return self
+
+    def _check_numbers(self) -> None:
+        if self.rule in ("zetaND", "per-epoch"):
+            check_zeta(self.zeta)
+        for name, what in (("zeta", "FLOPs"), ("a", "exponent of N"), ("b", "exponent of D"), ("epochs", "passes")):
+            x = getattr(self, name)
+            if not (math.isfinite(x) and x > 0):
+                raise PlannerError(
+                    f"Compute rule {self.rule} cannot have {name} = {x:g} ({what}): give a positive number."
+                )
+
+    @property
+    def parsed(self) -> Formula:
+        """The formula of a rule that is one; raises PlannerError where it cannot be read or reads no column."""
+        formula = parse_formula(self.formula)
+        if not formula.names - {"n_p"}:
+            raise PlannerError(f"The formula {self.formula!r} uses no column: C must depend on N or D, as in 6*N*D.")
+        return formula
+
+    @property
+    def _two_part(self) -> TwoPart:
+        if self.parts is None:
+            raise PlannerError(f"Compute rule {self.rule} needs the two parts of the model: give s, h, B, L and t.")
+        return self.parts
+
+    @property
+    def proportional(self) -> bool:
+        """Whether C is a constant times N D, for which the laws have closed forms."""
+        return self.rule in ("6ND", "6npND", "zetaND", "per-epoch")
+
+    @property
+    def per_pair(self) -> float:
+        """FLOPs for one parameter and one sample: C = per_pair * N * D. Raises PlannerError where none are fixed."""
+        if not self.proportional:
+            raise PlannerError(f"{self.text} is no fixed number of FLOPs for a parameter and a sample.")
+        tokens = self.n_p if self.rule in ("6npND", "per-epoch") else 1.0
+        return self.zeta * tokens * self.epochs
+
+    @property
+    def _form(self) -> Form | None:
+        """The closed form; None for a typed formula."""
+        match self.rule:
+            case "formula":
+                return None
+            case "powers":
+                return Powers(self.zeta, self.a, self.b)
+            case "step":
+                return self._two_part.stage1
+            case "stage2":
+                return self._two_part.stage2
+            case _:
+                return Powers(self.per_pair)
+
+    def flops(
+        self, N: ArrayLike, D: ArrayLike, columns: Mapping[str, ArrayLike] | None = None, ids: Ints | None = None
+    ) -> Floats:
+        """C in FLOPs, broadcast over ``N`` and ``D``; ``columns`` are what else a formula may read, by name.
+
+        ``ids`` (n,) name the rows in errors.
+
+        Where ``columns`` has no epochs and U the formula sees one pass: epochs = 1, U = D.
+        """
+        N, D = np.asarray(N, float), np.asarray(D, float)
+        if (form := self._form) is not None:
+            return form.flops(N, D)
+        return (
+            np.broadcast_to(self.parsed(self._columns(N, D, columns), ids), np.broadcast_shapes(N.shape, D.shape)) + 0.0
+        )
+
+    def flops_anywhere(self, N: ArrayLike, D: ArrayLike) -> Floats:
+        """``flops`` of one pass, with NaN or infinity where a formula overflows or leaves a function's domain."""
+        N, D = np.asarray(N, float), np.asarray(D, float)
+        if (form := self._form) is not None:
+            return form.flops(N, D)
+        return self.parsed.unchecked(self._columns(N, D))
+
+    def _columns(self, N: Floats, D: Floats, others: Mapping[str, ArrayLike] | None = None) -> dict[str, ArrayLike]:
+        return {"epochs": 1.0, "U": D, **(others or {}), "N": N, "D": D, "n_p": self.n_p}
+
+    def samples(self, C: ArrayLike, N: ArrayLike, columns: Mapping[str, ArrayLike] | None = None) -> Floats:
+        """D that spends exactly ``C`` FLOPs on a model of ``N`` parameters; ``columns`` as for ``flops``.
+
+        A formula is solved for D; NaN where no D between 1e-9 and 1e40 spends ``C``.
+        """
+        C, N = np.asarray(C, float), np.asarray(N, float)
+        if (form := self._form) is not None:
+            return form.samples(C, N)
+        formula = self.parsed
+        others = {k: v for k, v in (columns or {}).items() if k in formula.names - {"N", "D", "n_p"}}
+
+        def excess(x: Floats, C: Floats, N: Floats, *given: Floats) -> Floats:
+            named = dict(zip(others, given, strict=True))
+            return np.log(formula.unchecked(self._columns(N, np.exp(x), named)) / C)
+
+        low, high = np.log(FEWEST_SAMPLES), np.log(MOST_SAMPLES)
+        return np.exp(increasing_root(excess, low, high, C, N, *others.values()))
+
+    @property
+    def text(self) -> str:
+        """The rule as it stands beside a number: ``C = 6 N D``."""
+        match self.rule:
+            case "6ND":
+                return "C = 6 N D"
+            case "6npND":
+                return f"C = 6 n_p N D with n_p = {self.n_p:g}"
+            case "zetaND":
+                return f"C = {self.zeta:.3g} N D"
+            case "per-epoch":
+                tokens = f" n_p N U x epochs with n_p = {self.n_p:g}," if self.n_p != 1 else " N U x epochs with"
+                return f"C = {self.zeta:.3g}{tokens} epochs = {self.epochs:g}, D counting unique samples U"
+            case "powers":
+                return f"C = {self.zeta:.3g} N^{self.a:.3g} D^{self.b:.3g}"
+            case "formula":
+                n_p = f" with n_p = {self.n_p:g}" if "n_p" in self.parsed.names else ""
+                return f"C = {self.formula.strip()}{n_p}"
+        parts = self._two_part
+        given = f"p_e = {100 * parts.s:.3g} % of N"
+        batch = f"B = {parts.B:g}, L = {parts.L:g}, h = {parts.h:.4g}"
+        if self.rule == "step":
+            return f"C = 6 D (t p_e + p + 3 B L h) with {given}, t = {parts.t:g}, {batch}"
+        return (
+            f"C = 6 D (p + 3 (B L + K) h) with {given}, {batch}, K = {parts.K:g} (our analogy to eq. 1, not published)"
+        )
+
+    @model_serializer
+    def _stored(self) -> dict[str, Any]:
+        """What mappings keep: ``formula`` always, so that the hashes of mappings do not change with new rules."""
+        return {"rule": self.rule, "n_p": self.n_p, "formula": self.formula} | self._read
+
+    def to_json(self) -> dict[str, Any]:
+        """The rule in the JSON of fits and plans, with what the rule reads; ``read_rule`` is its inverse."""
+        return {"rule": self.rule, "n_p": self.n_p} | self._read
+
+    @property
+    def _read(self) -> dict[str, Any]:
+        values = {name: getattr(self, name) for name in READS[self.rule]}
+        return {name: x.model_dump() if isinstance(x, TwoPart) else x for name, x in values.items()}
+
+
+def compute_rule(name: str, n_p: float = 1.0, formula: str = "") -> ComputeRule:
+    """The rule called ``name``; raises PlannerError for an unknown name, a bad ``n_p`` or a bad formula."""
+    if name not in NAMED:
+        raise PlannerError(f"Compute rule {name!r} is unknown: use {', '.join(NAMED[:-1])} or {NAMED[-1]}.")
+    if not (np.isfinite(n_p) and n_p > 0):
+        raise PlannerError(f"n_p = {n_p:g} is not a number of tokens per sample: use a positive number.")
+    return ComputeRule(rule=name, n_p=n_p, formula=formula)  # type: ignore[arg-type]
+
+
+def read_rule(raw: Mapping[str, Any]) -> ComputeRule:
+    """The rule in the JSON of a fit or a plan. Raises PlannerError that says what is wrong with it."""
+    name, n_p = raw.get("rule", "6ND"), raw.get("n_p", 1.0)
+    if name not in READS:
+        raise PlannerError(f"Compute rule {name!r} is unknown: use {', '.join(list(READS)[:-1])} or formula.")
+    if not (isinstance(n_p, int | float) and math.isfinite(n_p) and n_p > 0):
+        raise PlannerError(f"n_p = {n_p} is not a number of tokens per sample: use a positive number.")
+    known = {key: raw[key] for key in ("rule", "n_p", *READS[name]) if raw.get(key) is not None}
+    try:
+        return ComputeRule.model_validate(known)
+    except ValidationError as error:
+        where = ".".join(str(part) for part in error.errors()[0]["loc"])
+        raise PlannerError(f"Compute rule {name} cannot be read: {where} is missing or no number.") from None
+
+
+def per_epoch(rule: ComputeRule, N: ArrayLike, U: ArrayLike, epochs: ArrayLike) -> Floats:
+    """C in FLOPs of ``epochs`` passes over U unique samples: the cost of one pass times their number; broadcasts.
+
+    Raises PlannerError unless every number of epochs is positive.
+    """
+    passes = np.asarray(epochs, float)
+    if not np.all(passes > 0):
+        raise PlannerError(
+            f"epochs = {float(np.min(passes)):g} are no passes over the samples: give a positive number."
+        )
+    return passes * rule.flops(N, U)
+
+
+def check_zeta(zeta: float) -> None:
+    """Raise PlannerError unless ``zeta`` is a number of FLOPs that a parameter and a sample can cost."""
+    if not LEAST_ZETA <= zeta <= MOST_ZETA:
+        raise PlannerError(
+            f"zeta = {zeta:.3g} FLOPs for one parameter and one sample is out of range (a dense model costs about 6 a "
+            "token): give C in FLOPs, N in parameters and D in samples."
+        )

@@ -1,0 +1,92 @@
+"""The step formula of two-part models against the accounting that the behavioural paper prints."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from data import files
+from engine.costs import ComputeRule, TwoPart
+from engine.costs.two_part import joint_width
+from engine.errors import PlannerError
+
+TABLE8 = [
+    {name: float(x) for name, x in row.items()}
+    for row in files.records("papers/behavior/table08_isoflop_accounting.csv")
+]
+SHARE = 0.06
+PARTS = TwoPart(s=0.02, h=188, B=256)
+
+
+def spent(row: dict[str, float], h: float) -> float:
+    """FLOPs of a row of Table 8 with its own steps, over its nominal budget."""
+    parts = TwoPart(s=SHARE, h=h, B=row["batch_size"])
+    return float(row["steps"] * parts.step_flops(row["N"]) / row["budget_flops"])
+
+
+@pytest.mark.parametrize("row", TABLE8, ids=lambda r: f"{r['budget_flops']:.0e}")
+def test_table_8_costs_its_budget_with_the_joint_embedding_width(row: dict[str, float]) -> None:
+    assert spent(row, row["h_emb"]) == pytest.approx(1, abs=0.05)
+    assert abs(spent(row, row["h_ctx"]) - 1) > 0.25  # the contextualizer's width is the wrong h
+
+
+def test_table_8_costs_1_to_4_per_cent_over_because_n_is_rounded() -> None:
+    assert [round(spent(row, row["h_emb"]), 3) for row in TABLE8] == [1.042, 1.043, 1.031, 1.013]
+
+
+@pytest.mark.parametrize("row", TABLE8, ids=lambda r: f"{r['budget_flops']:.0e}")
+def test_the_events_of_a_budget_are_those_of_its_steps(row: dict[str, float]) -> None:
+    rule = ComputeRule(rule="step", parts=TwoPart(s=SHARE, h=row["h_emb"], B=row["batch_size"]))
+    assert rule.samples(row["budget_flops"], row["N"]) == pytest.approx(row["D"], rel=0.05)
+
+
+def test_effective_parameters_count_the_embedder_t_times() -> None:
+    N = 1e6
+    assert PARTS.effective(N) == pytest.approx(0.98e6 + 24 * 0.02e6)
+    assert PARTS.step_flops(N) == pytest.approx(6 * 256 * 256 * (PARTS.effective(N) + 3 * 256 * 256 * 188))
+
+
+def test_stage_2_drops_the_embedder_and_scores_more_candidates() -> None:
+    parts = PARTS.model_copy(update={"K": 1e5})
+    rule = ComputeRule(rule="stage2", parts=parts)
+    assert rule.flops(1e6, 1e9) == pytest.approx(6e9 * (0.98e6 + 3 * (256 * 256 + 1e5) * 188))
+
+
+@given(st.floats(0, 0.5), st.integers(0, 5_000_000), st.floats(4, 9), st.floats(6, 11))
+def test_negatives_spend_exactly_the_budget(s: float, K: int, log_n: float, log_d: float) -> None:
+    parts = TwoPart(s=s, h=100, B=256, K=K)
+    N, D = 10.0**log_n, 10.0**log_d
+    C = ComputeRule(rule="stage2", parts=parts).flops(N, D) * (1 + 1e-9)
+    assert parts.negatives(C, N, D) == pytest.approx(K, abs=1e-6 * (K + N + 1e5))
+
+
+def test_a_budget_that_does_not_pay_the_batch_buys_no_negatives() -> None:
+    assert np.isnan(PARTS.negatives(1e12, 1e6, 1e9))
+
+
+def test_the_joint_width_follows_a_power_of_the_embedder() -> None:
+    known = [SHARE * row["N"] for row in TABLE8], [row["h_emb"] for row in TABLE8]
+    assert joint_width(1.0, *known) == pytest.approx(0.355, rel=2e-3)
+    assert np.log(joint_width(np.e, *known) / joint_width(1.0, *known)) == pytest.approx(0.421, rel=1e-3)
+    np.testing.assert_allclose(joint_width(known[0], *known), known[1], rtol=0.13)
+    with pytest.raises(PlannerError, match="two known ones of different size"):
+        joint_width(1e4, [1e5, 1e5], [40, 44])
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "why"),
+    [
+        ("s", 6.0, "embedder share s = 6 is no fraction .* write 0.02 for 2 %"),
+        ("s", float("nan"), "embedder share s = nan"),
+        ("h", 0.0, "joint embedding width h = 0"),
+        ("B", 0.5, "batch size B = 0.5 is no count: give a whole number of sequences, as in 256"),
+        ("L", float("inf"), "sequence length L = inf is no count: give a whole number of events"),
+        ("t", 0.0, "context of the embedder t = 0"),
+        ("K", -1.0, "K = -1 is no number of extra negatives"),
+    ],
+)
+def test_a_field_with_a_wrong_unit_is_named(field: str, value: float, why: str) -> None:
+    with pytest.raises(PlannerError, match=why):
+        TwoPart(**{**PARTS.model_dump(), field: value})
