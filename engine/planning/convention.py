@@ -1,0 +1,71 @@
+"""One plan, one compute convention: N* from the frontier, D from the rule in use, and what another rule says of both.
+
+The behavioural paper publishes N* and D* under C = 6 N D but sized its runs with the step formula (eq. 1), by which the
+published optima cost 1.9 to 2.9 times their budget. So a plan never mixes the two: ``spend`` gives the D that the rule
+in use pays for, ``recost`` states the same plan by another rule.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from engine.costs import ComputeRule
+from engine.errors import PlannerError
+from engine.laws import Point
+from engine.laws.law import Floats
+from engine.quantities import count, flops
+
+
+@dataclass(frozen=True)
+class Recost:
+    """The same N and D by two rules; arrays of one shape, FLOPs and samples.
+
+    ``C`` is the cost by ``rule``, ``other_C`` that by ``other``; ``other_D`` is what ``other`` pays for with ``C`` at
+    the same N (NaN where it pays for none).
+    """
+
+    rule: ComputeRule
+    other: ComputeRule
+    D: Floats
+    C: Floats
+    other_C: Floats
+    other_D: Floats
+
+    @property
+    def factor(self) -> Floats:
+        """How many times the cost by ``rule`` the plan costs by ``other``."""
+        return self.other_C / self.C
+
+    @property
+    def sentence(self) -> str:
+        """The comparison in words, for a single plan."""
+        paid = float(self.other_D)
+        instead = f"{flops(float(self.C))} then pay for {count(paid)} samples, not {count(float(self.D))}"
+        ending = instead if np.isfinite(paid) else f"{flops(float(self.C))} then pay for no sample"
+        return f"By {self.other.text} the same plan costs {float(self.factor):.2f} times as much; {ending}."
+
+
+def spend(at: Point, rule: ComputeRule) -> Point:
+    """The points of a frontier with D = what ``rule`` pays for at N* and C; N, C and loss as they are.
+
+    For laws whose N* and D* were fitted apart (isoflop), so that a plan costs its budget by the rule named beside it.
+    The loss stays that of the frontier: the law knows no other. NaN where ``rule`` pays for no sample.
+    """
+    return Point(at.N, rule.samples(at.C, at.N), at.C, at.loss)
+
+
+def recost(N: ArrayLike, D: ArrayLike, rule: ComputeRule, other: ComputeRule) -> Recost:
+    """What ``N`` parameters on ``D`` samples cost by ``rule`` and by ``other``; arrays broadcast, so resamples pass.
+
+    Raises PlannerError for a size that is not positive.
+    """
+    sizes = np.asarray(N, float), np.asarray(D, float)
+    for name, x in zip("ND", sizes, strict=True):
+        if np.any(x <= 0):
+            raise PlannerError(f"{name} = {float(np.nanmin(x)):g} cannot be costed: give a positive {name}.")
+    n, d = np.broadcast_arrays(*sizes)
+    C = rule.flops_anywhere(n, d)
+    return Recost(rule, other, d, C, other.flops_anywhere(n, d), other.samples(C, n))

@@ -1,0 +1,97 @@
+"""The published allocation of the behavioural paper by both of its compute conventions."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from data import files
+from engine.costs import ComputeRule, TwoPart, compute_rule
+from engine.costs.two_part import joint_width
+from engine.errors import PlannerError
+from engine.laws import get_law
+from engine.planning.convention import recost, spend
+from engine.planning.frontier import frontier
+
+SIX = ComputeRule()
+BUDGETS = np.logspace(15, 19, 5)
+BATCH = (64, 128, 256, 512, 512)
+"""Sequences a step of the allocation grid (behavioural, Sec. 5)."""
+SHARE = 0.02
+SHARE8 = 0.06
+"""Embedder share of the allocation grid, and of Table 8."""
+PARABOLAS = [row for row in files.records("papers/behavior/table04_allocation.csv") if row["estimate"] == "parabola"]
+TABLE8 = files.records("papers/behavior/table08_isoflop_accounting.csv")
+EQUATIONS = {(r["equation"], r["parameter"]): float(r["value"]) for r in files.records("papers/behavior/equations.csv")}
+
+
+def step_rule(N: float, B: float) -> ComputeRule:
+    """Eq. 1 for a model of the grid, its width by the power law through the embedders of Table 8."""
+    known = [SHARE8 * float(r["N"]) for r in TABLE8], [float(r["h_emb"]) for r in TABLE8]
+    return ComputeRule(rule="step", parts=TwoPart(s=SHARE, h=float(joint_width(SHARE * N, *known)), B=B))
+
+
+def factors(N: np.ndarray, D: np.ndarray) -> list[float]:
+    """How many times its budget each allocation costs by eq. 1."""
+    return [float(recost(n, d, SIX, step_rule(n, b)).factor) for n, d, b in zip(N, D, BATCH, strict=True)]
+
+
+def test_the_parabolas_of_table_4_see_345_to_36_events_a_parameter_under_6nd() -> None:
+    N = np.array([float(row["N"]) for row in PARABOLAS])
+    D = SIX.samples(BUDGETS, N)
+    assert [round(x) for x in D / N] == [345, 265, 222, 110, 36]
+    np.testing.assert_allclose(D, [float(row["D"]) for row in PARABOLAS], rtol=5e-3)
+
+
+def test_the_frontier_of_eqs_4_and_5_sees_458_to_53() -> None:
+    N = EQUATIONS["4", "k"] * BUDGETS ** EQUATIONS["4", "b"]
+    D = EQUATIONS["5", "k"] * BUDGETS ** EQUATIONS["5", "b"]
+    assert [round(x) for x in D / N] == [458, 267, 156, 91, 53]
+
+
+def test_by_the_step_formula_the_parabolas_exceed_their_budgets_1_9_to_2_9_times() -> None:
+    """The paper prints no h for the grid: the widths of Table 8 are carried on to its 2 % share (h = 20 to 220)."""
+    N = np.array([float(row["N"]) for row in PARABOLAS])
+    found = factors(N, SIX.samples(BUDGETS, N))
+    assert [round(x, 2) for x in found] == [2.85, 2.78, 2.75, 2.54, 1.86]
+    along = EQUATIONS["4", "k"] * BUDGETS ** EQUATIONS["4", "b"]
+    assert [round(x, 2) for x in factors(along, SIX.samples(BUDGETS, along))] == [2.97, 2.79, 2.63, 2.48, 1.91]
+
+
+def test_a_plan_spends_its_budget_by_the_rule_in_use() -> None:
+    law = get_law("isoflop")
+    values = law.values(np.array([3.33e-4, 0.6175, 499.0, 0.3825, 2.4, 1e16, 0.2]))
+    published = frontier(law, values, BUDGETS, SIX)
+    rule = step_rule(1e7, 256)
+    at = spend(published, rule)
+    np.testing.assert_array_equal(at.N, published.N)
+    np.testing.assert_allclose(rule.flops(at.N, at.D), BUDGETS)
+    assert (at.D < published.D).all()
+
+
+@given(st.floats(4, 10), st.floats(5, 12), st.floats(1, 500))
+def test_the_other_way_round_the_factor_is_its_inverse(log_n: float, log_d: float, n_p: float) -> None:
+    N, D, other = 10.0**log_n, 10.0**log_d, compute_rule("6npND", n_p)
+    there, back = recost(N, D, SIX, other), recost(N, D, other, SIX)
+    assert there.factor * back.factor == pytest.approx(1)
+    assert there.factor == pytest.approx(n_p)
+    assert there.other_D == pytest.approx(D / n_p)
+
+
+def test_resamples_pass_and_a_plan_is_compared_in_words() -> None:
+    N = np.array([1e6, 2e6])
+    assert recost(N[:, None], np.array([1e8, 1e9, 1e10]), SIX, step_rule(1e6, 256)).factor.shape == (2, 3)
+    said = recost(1e6, 1e8, SIX, compute_rule("6npND", 4)).sentence
+    assert said == (
+        "By C = 6 n_p N D with n_p = 4 the same plan costs 4.00 times as much; 6.00 × 10¹⁴ FLOPs then pay for 25 M "
+        "samples, not 100 M."
+    )
+    never = recost(1e6, 10.0, SIX, compute_rule("formula", formula="6*N*D + 1e15*N")).sentence
+    assert never.endswith("6.00 × 10⁷ FLOPs then pay for no sample.")
+
+
+def test_a_size_that_is_not_positive_is_refused() -> None:
+    with pytest.raises(PlannerError, match="D = 0 cannot be costed: give a positive D"):
+        recost(1e6, 0.0, SIX, SIX)
