@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from engine.errors import PlannerError
-from engine.hardware import ACCELERATORS, PEAKS_OF, UTILISATION, accelerator
+from engine.hardware import CHECKED, DEVICES, UTILISATION, device
 
 SUFFIXES = {
     **{"k": 1e3, "thousand": 1e3},
@@ -114,11 +114,11 @@ def _read_flop(value: float, found: re.Match[str], text: str, what: str) -> Read
 
 
 def _read_hours(value: float, found: re.Match[str], text: str, what: str) -> Reading:
-    seconds, device = _seconds(found["unit"]), accelerator(found["device"])
+    seconds, used = _seconds(found["unit"]), device(found["device"])
     if seconds is None:
         raise _unreadable(text, what, FLOP_EXAMPLES)
-    if device is None:
-        known = ", ".join(a.name for a in ACCELERATORS)
+    if used is None:
+        known = ", ".join(d.name for d in DEVICES)
         raise PlannerError(f"The {what} {text!r} names a device that is not in the table: use one of {known}.")
     share = float(found["share"]) / 100 if found["share"] else UTILISATION
     if not 0 < share <= 1:
@@ -126,8 +126,8 @@ def _read_hours(value: float, found: re.Match[str], text: str, what: str) -> Rea
     devices = value * SUFFIXES.get(found["suffix"] or "", 1.0)
     assumed = "" if found["share"] else ", assumed"
     return Reading(
-        devices * float(found["time"] or 1.0) * seconds * device.peak * share,
-        f"{si(device.peak)}FLOP/s dense {device.precision} peak of {device.name} ({device.source}, {PEAKS_OF}) "
+        devices * float(found["time"] or 1.0) * seconds * used.peak * share,
+        f"{si(used.peak)}FLOP/s dense {used.training} peak of {used.name} ({used.sheet}, {CHECKED}) "
         f"at {100 * share:.3g} % utilisation{assumed}",
     )
 

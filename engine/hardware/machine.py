@@ -1,0 +1,110 @@
+"""A machine: so many devices of one kind, how well they are used, and what an hour of one costs."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from engine.errors import PlannerError
+from engine.hardware.catalogue import Device, Precision
+
+Floats = NDArray[np.float64]
+UTILISATION = 0.40
+"""Share of the peak that a well-run training job reaches; what is assumed where nobody says otherwise."""
+HOUR = 3600.0
+
+
+@dataclass(frozen=True)
+class Machine:
+    """``devices`` of one kind at ``utilisation`` (a share) of their peak at ``precision``.
+
+    ``precision`` and ``power`` (W a device) are the device's own where None. ``price`` is money for one device hour,
+    None where it is not known. Raises PlannerError that names a field which makes no sense.
+    """
+
+    device: Device
+    devices: int = 1
+    utilisation: float = UTILISATION
+    price: float | None = None
+    precision: Precision | None = None
+    power: float | None = None
+
+    def __post_init__(self) -> None:
+        if not (self.devices >= 1 and self.devices == int(self.devices)):
+            raise PlannerError(f"{self.devices:g} devices are no machine: give a whole number of {self.device.name}.")
+        if not 0 < self.utilisation <= 1:
+            raise PlannerError(
+                f"The utilisation {self.utilisation:g} is no share of the peak: write 0.4 for 40 %, at most 1."
+            )
+        if self.price is not None:
+            positive(self.price, f"price of one hour of {self.device.name}", "leave it out to count hours alone")
+        if self.power is not None:
+            positive(self.power, f"power of one {self.device.name} in W", "leave it out to take the data sheet's")
+        _ = self.peak
+
+    @property
+    def peak(self) -> float:
+        """Dense peak of one device in FLOP/s."""
+        return self.device.peak_at(self.precision or self.device.training)
+
+    @property
+    def watts(self) -> float | None:
+        """Power of one device in W; None where neither the vendor nor the user says."""
+        return self.power if self.power is not None else self.device.power
+
+    def device_hours(self, C: ArrayLike) -> Floats:
+        """Hours of one device that ``C`` FLOPs take, whatever their number."""
+        return np.asarray(C, float) / (self.peak * self.utilisation * HOUR)
+
+    def hours(self, C: ArrayLike) -> Floats:
+        """Hours on the clock that ``C`` FLOPs take on all devices."""
+        return self.device_hours(C) / self.devices
+
+    def flops(self, hours: ArrayLike) -> Floats:
+        """FLOPs that all devices do in so many ``hours`` on the clock: the inverse of ``hours``."""
+        return np.asarray(hours, float) * HOUR * self.peak * self.utilisation * self.devices
+
+    def money(self, C: ArrayLike) -> Floats:
+        """What ``C`` FLOPs cost, in the currency of ``price``; raises PlannerError without a price."""
+        if self.price is None:
+            raise PlannerError(f"An hour of {self.device.name} has no price: give one to state money.")
+        return self.device_hours(C) * self.price
+
+    def kwh(self, C: ArrayLike, pue: float = 1.0) -> Floats:
+        """Energy in kWh of ``C`` FLOPs at full power, times the power usage effectiveness ``pue`` of the site.
+
+        Raises PlannerError where the power is not known and for a ``pue`` below 1.
+        """
+        if self.watts is None:
+            raise PlannerError(f"The vendor states no power for {self.device.name}: give the power of one device in W.")
+        if not (math.isfinite(pue) and pue >= 1):
+            raise PlannerError(f"The power usage effectiveness {pue:g} is below 1: give 1 for the devices alone.")
+        return self.device_hours(C) * self.watts / 1e3 * pue
+
+    @property
+    def text(self) -> str:
+        """The machine as it stands beside a number: ``8 x H100 at 40 % of 989 TFLOP/s bf16``."""
+        precision = self.precision or self.device.training
+        share = f"{100 * self.utilisation:.3g} % of {self.peak / 1e12:.4g} TFLOP/s {precision}"
+        return f"{self.devices} x {self.device.name} at {share}"
+
+
+def co2(kwh: ArrayLike, grid: float) -> Floats:
+    """CO2 in kg of so many ``kwh`` from a grid of ``grid`` g CO2 per kWh (0 where nothing is emitted).
+
+    Raises PlannerError for a negative intensity.
+    """
+    if not (math.isfinite(grid) and grid >= 0):
+        raise PlannerError(
+            f"A grid intensity of {grid:g} g/kWh makes no sense: give grams of CO2 per kWh, such as 300."
+        )
+    return np.asarray(kwh, float) * grid / 1e3
+
+
+def positive(value: float, what: str, otherwise: str) -> None:
+    """Raise PlannerError unless ``value`` is a positive number: "The price ... is 0: give a positive one, or ..."."""
+    if not (math.isfinite(value) and value > 0):
+        raise PlannerError(f"The {what} is {value:g}: give a positive number, or {otherwise}.")
