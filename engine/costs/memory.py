@@ -1,0 +1,137 @@
+"""Memory of training in bytes: the model's own, and the candidate logits of a recommender's second stage.
+
+Activations of the network itself are not counted: they depend on the code, and recomputing them trades them for time.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from engine.costs.forms import Floats
+from engine.errors import PlannerError
+
+ADAM_BYTES = 16.0
+"""Bytes a parameter under Adam in mixed precision: 2 + 2 for weights and gradients, 4 + 4 + 4 for master weights and
+both moments (Rajbhandari et al. 2020, arXiv:1910.02054, sec. 3.1). In fp32 alone it is 16 as well: four times 4."""
+BYTES = {"fp32": 4, "tf32": 4, "bf16": 2, "fp16": 2, "fp8": 1}
+"""Bytes of one number by precision; tf32 is kept in 32 bits."""
+RUNNING = 8
+"""Bytes a position of the running maximum and sum (fp32) of a softmax over chunks."""
+
+
+def training_memory(N: ArrayLike, devices: int = 1, bytes_per_parameter: float = ADAM_BYTES) -> Floats:
+    """Bytes on each device for parameters, gradients and optimizer state of N parameters, sharded over ``devices``.
+
+    Full sharding (ZeRO stage 3, FSDP); arrays in and out. Raises PlannerError for fewer than one device or byte.
+    """
+    _at_least_one(devices, "number of devices")
+    _at_least_one(bytes_per_parameter, "bytes per parameter")
+    return np.asarray(N, float) * bytes_per_parameter / devices
+
+
+def largest_model(memory: ArrayLike, devices: int = 1, bytes_per_parameter: float = ADAM_BYTES) -> Floats:
+    """The N whose training state fills ``memory`` bytes on each of ``devices``: the inverse of ``training_memory``."""
+    return np.asarray(memory, float) / training_memory(1.0, devices, bytes_per_parameter)
+
+
+@dataclass(frozen=True)
+class Candidates:
+    """What one device holds to score its positions against in-batch candidates and K extra negatives.
+
+    ``batch`` sequences of ``length`` events are on the device, all events of the ``global_batch`` (None: the same) are
+    candidates; ``width`` is h of the cached embeddings. With ``chunk`` so many candidates are scored at a time, and
+    again for the gradient, so that their logits need not be kept. Raises PlannerError that names the field.
+    """
+
+    batch: int
+    length: int
+    width: int
+    precision: str = "bf16"
+    global_batch: int | None = None
+    chunk: int | None = None
+
+    def __post_init__(self) -> None:
+        for name, what in (("batch", "batch"), ("length", "sequence length"), ("width", "embedding width")):
+            _at_least_one(getattr(self, name), what)
+        if self.precision not in BYTES:
+            raise PlannerError(f"Precision {self.precision!r} of the logits is unknown: use {', '.join(BYTES)}.")
+        if self.global_batch is not None and not self.global_batch >= self.batch:
+            raise PlannerError(
+                f"The global batch {self.global_batch:g} is smaller than the batch {self.batch:g} of one device: "
+                "give the sequences of all devices."
+            )
+        if self.chunk is not None:
+            _at_least_one(self.chunk, "chunk of candidates")
+
+    @property
+    def positions(self) -> int:
+        """Events that are scored on the device."""
+        return self.batch * self.length
+
+    @property
+    def in_batch(self) -> int:
+        """Candidates that the batch itself brings, at most: B L of behavioural Sec. 2."""
+        return (self.global_batch or self.batch) * self.length
+
+    @property
+    def logits(self) -> int:
+        """Bytes of one candidate's logits and their gradients at all positions."""
+        return 2 * self.positions * BYTES[self.precision]
+
+    @property
+    def row(self) -> int:
+        """Bytes of one candidate row: logits, their gradients, and the cached embedding."""
+        return self.logits + self.width * BYTES[self.precision]
+
+    def memory(self, K: ArrayLike) -> Floats:
+        """Bytes for ``K`` extra negatives: batch x length x candidates x bytes, twice, and the embeddings.
+
+        With chunks the logits are those of one chunk. Arrays in and out.
+        """
+        candidates = np.asarray(K, float) + self.in_batch
+        kept = candidates if self.chunk is None else np.minimum(candidates, self.chunk)
+        return kept * self.logits + candidates * (self.row - self.logits) + self._running
+
+    def largest(self, room: float) -> int:
+        """The most extra negatives K that ``room`` bytes hold.
+
+        Raises PlannerError where not even one candidate row fits, and where the in-batch candidates do not.
+        """
+        free = room - self._running
+        if not free >= self.row:
+            row = f"{_bytes(self.row + self._running)} for {self.positions:,} positions"
+            raise PlannerError(
+                f"A memory of {_bytes(room)} is smaller than one candidate row ({row}): give more memory, or a "
+                "smaller batch on each device."
+            )
+        candidates = free / self.row
+        if self.chunk is not None and candidates > self.chunk:
+            candidates = (free - self.chunk * self.logits) / (self.row - self.logits)
+        K = math.floor(candidates) - self.in_batch
+        if K < 0:
+            raise PlannerError(
+                f"A memory of {_bytes(room)} does not hold the {self.in_batch:,} in-batch candidates, which need "
+                f"{_bytes(float(self.memory(0)))}: give more memory, a smaller batch or chunks of candidates."
+            )
+        return K
+
+    @property
+    def _running(self) -> int:
+        return 0 if self.chunk is None else RUNNING * self.positions
+
+
+def _at_least_one(value: float, what: str) -> None:
+    if not (math.isfinite(value) and value >= 1):
+        raise PlannerError(f"The {what} is {value:g}: give at least 1.")
+
+
+def _bytes(x: float) -> str:
+    """Bytes for people: 16.4 kB, 141 GB."""
+    for scale, unit in ((1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "kB")):
+        if x >= scale:
+            return f"{x / scale:.3g} {unit}"
+    return f"{x:.3g} B"
