@@ -6,7 +6,7 @@ Unit of C is FLOPs, of N parameters, of D samples (tokens, jets, events).
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, Literal
 
 import numpy as np
@@ -208,6 +208,10 @@ class ComputeRule(BaseModel):
     def _stored(self) -> dict[str, Any]:
         """What mappings keep: ``formula`` always, so that the hashes of mappings do not change with new rules."""
         return {"rule": self.rule, "n_p": self.n_p, "formula": self.formula} | self._read
+
+    def __repr_args__(self) -> Iterable[tuple[str, Any]]:
+        """What mappings keep: the hash of a published law is made of this text."""
+        return self._stored().items()
 
     def to_json(self) -> dict[str, Any]:
         """The rule in the JSON of fits and plans, with what the rule reads; ``read_rule`` is its inverse."""

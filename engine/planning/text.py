@@ -39,7 +39,7 @@ class Row:
 
 def rows(plan: Plan) -> tuple[Row, ...]:
     """The table of a plan: allocation first, then what is derived from it."""
-    return tuple(_row(LABELS.get(name, plan.y), q) for name, q in {**plan.allocation, **plan.derived}.items())
+    return tuple(as_row(LABELS.get(name, plan.y), q) for name, q in {**plan.allocation, **plan.derived}.items())
 
 
 def as_text(plan: Plan) -> str:
@@ -131,7 +131,8 @@ def _percent(p: float | None) -> str:
     return "above 99.9 %" if p > 0.999 else f"{100 * p:.3g} %"
 
 
-def _row(label: str, q: Quantity) -> Row:
+def as_row(label: str, q: Quantity) -> Row:
+    """A quantity as a line of a table."""
     missing = "-" if q.ci68 is None else UNREACHABLE
     return Row(
         label,

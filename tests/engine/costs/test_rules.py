@@ -112,6 +112,7 @@ def test_rules_survive_json(rule: ComputeRule) -> None:
 
 def test_what_mappings_keep_of_the_first_rules_has_not_changed() -> None:
     assert ComputeRule().model_dump_json() == '{"rule":"6ND","n_p":1.0,"formula":""}'
+    assert str(compute_rule("6npND", 40)) == "rule='6npND' n_p=40.0 formula=''"
     assert compute_rule("6npND", 40).to_json() == {"rule": "6npND", "n_p": 40.0}
 
 

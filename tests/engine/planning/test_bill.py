@@ -1,0 +1,122 @@
+"""What a plan costs, with the intervals of the fit."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from engine.costs import compute_rule
+from engine.errors import PlannerError
+from engine.fitting.result import Fit
+from engine.hardware import Machine, find_device
+from engine.planning import Quantity, Question, plan_budget, plan_target
+from engine.planning.bill import CostLine, bill
+from engine.planning.prices import Inference, Prices, Simulation
+from tests.engine.planning.conftest import EPOCH, JETS, RANGES, make_fit, scattered
+
+H200 = Machine(find_device("H200"), 64, price=3.0)
+PRICES = Prices(H200, Simulation(price=1e-6), Inference(queries=1e9, tokens=100), grid=300)
+
+
+def amounts(lines: tuple[CostLine, ...]) -> dict[str, Quantity]:
+    return {f"{line.part} {line.what}": line.amount for line in lines}
+
+
+def value(q: Quantity) -> float:
+    assert q.value is not None
+    return q.value
+
+
+def test_a_target_carries_its_intervals_into_money(epoch: Fit) -> None:
+    plan, found = plan_target(epoch, 2.0), amounts(bill(epoch, Question("target", 2.0), PRICES))
+    C = plan.allocation["C"]
+    for name in ("training money", "training energy", "training CO2", "simulation money", "inference money"):
+        q = found[name]
+        assert q.ci68 is not None
+        assert q.ci95 is not None
+        assert q.ci95[0] < q.ci68[0] < value(q) < q.ci68[1] < q.ci95[1]
+    assert value(found["training money"]) == pytest.approx(float(H200.money(value(C))))
+    assert C.ci95 is not None
+    assert found["training money"].ci95 == pytest.approx([float(H200.money(x)) for x in C.ci95])
+    assert value(found["simulation money"]) == pytest.approx(1e-6 * value(plan.allocation["D"]))
+
+
+def test_the_total_has_the_interval_of_the_sum_not_the_sum_of_intervals(epoch: Fit) -> None:
+    found = amounts(bill(epoch, Question("budget", 1e22), PRICES))
+    parts = [found[f"{part} money"] for part in ("training", "simulation", "inference")]
+    total = found["total money"]
+    assert value(total) == pytest.approx(sum(value(q) for q in parts))
+    assert total.ci68 is not None
+    ends = [q.ci68 for q in parts]
+    assert total.ci68[1] < sum(x[1] for x in ends if x)  # N* up is D* down: their costs move against each other
+
+
+def test_a_budget_is_exact_and_its_samples_are_not(epoch: Fit) -> None:
+    found = amounts(bill(epoch, Question("budget", 1e22), PRICES))
+    assert found["training money"].note == "given"
+    assert value(found["training device hours"]) == pytest.approx(float(H200.device_hours(1e22)))
+    D = plan_budget(epoch, 1e22).allocation["D"]
+    assert D.ci68 is not None
+    assert found["simulation money"].ci68 == pytest.approx([1e-6 * x for x in D.ci68])
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.floats(0.01, 100))
+def test_money_is_linear_in_prices_with_its_intervals(times: float) -> None:
+    fit = make_fit(EPOCH, scattered(EPOCH, 100), ranges=RANGES)
+    dearer = replace(PRICES, machine=replace(H200, price=3.0 * times), simulation=Simulation(price=1e-6 * times))
+    before, after = (amounts(bill(fit, Question("target", 2.2), p))["total money"] for p in (PRICES, dearer))
+    assert value(after) == pytest.approx(times * value(before))
+    assert before.ci95 is not None
+    assert after.ci95 == pytest.approx([times * x for x in before.ci95])
+
+
+def test_repeated_samples_are_simulated_once(epoch: Fit) -> None:
+    every, capped = (
+        amounts(bill(epoch, Question("budget", 1e22), PRICES, unique=unique))["simulation money"]
+        for unique in (math.inf, 1e9)
+    )
+    assert value(capped) == pytest.approx(1e3)
+    assert capped.ci95 == pytest.approx((1e3, 1e3))
+    assert value(every) > 1e4
+    with pytest.raises(PlannerError, match="At most 0 unique samples leave nothing"):
+        bill(epoch, Question("budget", 1e22), PRICES, unique=0)
+
+
+def test_what_resamples_cannot_reach_costs_infinity() -> None:
+    resamples = np.tile(EPOCH, (100, 1))
+    resamples[:, 0] = np.linspace(1.7, 2.1, 100)
+    fit = make_fit(EPOCH, resamples, ranges=RANGES)
+    money = amounts(bill(fit, Question("target", 2.0), PRICES))["total money"]
+    assert money.ci95 is not None
+    assert math.isinf(money.ci95[1])
+    assert math.isfinite(money.ci95[0])
+
+
+def test_a_law_without_n_has_no_price_of_inference_and_says_so() -> None:
+    fit = make_fit((0.1, 1e6, 0.4), law="power", axis="C")
+    found = {f"{line.part} {line.what}": line for line in bill(fit, Question("target", 0.2), PRICES)}
+    assert found["inference money"].amount.value is None
+    assert found["inference money"].row.note == "the law on C says nothing of N"
+    assert found["simulation money"].amount.note == "the law on C says nothing of D"
+    assert found["training money"].amount.value is not None
+
+
+def test_a_line_is_ready_to_show(epoch: Fit) -> None:
+    line = next(x for x in bill(epoch, Question("target", 2.0), PRICES) if x.what == "money")
+    assert (line.row.quantity, line.row.unit) == ("Training, money", "EUR")
+    assert " to " in line.row.ci68
+
+
+def test_the_rule_in_use_prices_the_plan() -> None:
+    fit = make_fit(JETS)
+    plain, tokens = (
+        value(amounts(bill(fit, Question("target", 0.5), PRICES, rule))["training money"])
+        for rule in (None, compute_rule("6npND", 40))
+    )
+    assert tokens == pytest.approx(40 * plain)
