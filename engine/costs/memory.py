@@ -101,6 +101,8 @@ class Candidates:
 
         Raises PlannerError where not even one candidate row fits, and where the in-batch candidates do not.
         """
+        if math.isinf(room):
+            raise PlannerError("A memory without bound holds any number of candidates: give the memory of one device.")
         free = room - self._running
         if not free >= self.row:
             row = f"{_bytes(self.row + self._running)} for {self.positions:,} positions"

@@ -78,6 +78,8 @@ def test_a_memory_that_is_too_small_is_named() -> None:
         PAPER.largest(1e9)
     with pytest.raises(PlannerError, match="memory of nan B"):
         PAPER.largest(float("nan"))
+    with pytest.raises(PlannerError, match="memory without bound"):
+        PAPER.largest(float("inf"))
 
 
 @pytest.mark.parametrize(

@@ -18,6 +18,25 @@ SPARSE: dict[str, dict[str, float]] = {
 }
 """TFLOP/s that the data sheets print with sparsity."""
 
+CLOCKED: list[tuple[str, str, int, int, float]] = [
+    ("B200", "bf16", 148, 8192, 1.855),
+    ("H100", "bf16", 132, 4096, 1.830),
+    ("H100", "fp8", 132, 8192, 1.830),
+    ("A100", "bf16", 108, 2048, 1.410),
+    ("A100", "tf32", 108, 1024, 1.410),
+    ("A100", "fp32", 108, 128, 1.410),
+    ("RTX4090", "bf16", 128, 512, 2.520),
+    ("RTX4090", "fp32", 128, 256, 2.520),
+    ("V100", "fp16", 80, 1024, 1.530),
+    ("V100", "fp32", 80, 128, 1.530),
+    ("V100", "fp64", 80, 64, 1.530),
+    ("MI300X", "fp64", 304, 256, 2.100),
+    ("MI300X", "tf32", 304, 1024, 2.100),
+    ("MI300X", "bf16", 304, 2048, 2.100),
+    ("MI300X", "fp8", 304, 4096, 2.100),
+]
+"""Multiprocessors or compute units, dense FLOPs of one in a cycle, and the boost clock in GHz."""
+
 
 def test_what_people_rent_is_there() -> None:
     assert [d.name for d in DEVICES] == [
@@ -40,6 +59,11 @@ def test_a_sheet_is_complete_and_of_a_plausible_size(d: Device) -> None:
 def test_peaks_are_half_of_what_sheets_print_with_sparsity(name: str) -> None:
     for precision, sparse in SPARSE[name].items():
         assert find_device(name).peak_at(precision) == pytest.approx(sparse * 1e12 / 2, rel=2e-2)
+
+
+@pytest.mark.parametrize(("name", "precision", "units", "per_cycle", "clock"), CLOCKED)
+def test_peaks_are_units_times_clock(name: str, precision: str, units: int, per_cycle: int, clock: float) -> None:
+    assert find_device(name).peak_at(precision) == pytest.approx(units * per_cycle * clock * 1e9, rel=5e-3)
 
 
 def test_the_cpu_node_is_cores_times_clock_times_vector_width() -> None:
