@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from html import escape
 from typing import Any
@@ -13,7 +14,7 @@ from app.figures import dots, marks
 from app.figures.axes import axis, extent, log_axis, title, value_axis
 from app.figures.palette import PLAN
 from app.figures.theme import Part, Theme
-from app.figures.words import hover_format, literal, tick_text
+from app.figures.words import hover_format, literal, span_text, tick_text
 from engine.planning.curves import AxisCurve, Band, Best, Frontier, Mask
 from engine.planning.quantity import Quantity
 from engine.quantities import power10
@@ -101,7 +102,7 @@ def _runs(theme: Theme, law: Along, runs: Runs | None, marker: Part) -> list[Par
     at = margin if law.realised is None else law.realised
     parts = [dots.dots(runs, np.where(zero, at, x), y, marker=marker)]
     if law.realised is None:
-        word = f"{escape(law.axis)} = 0"
+        word = f"\u2002{escape(law.axis)} = 0, not fitted"
         parts.append(marks.labels(theme, [(margin, float(v), word) for v in y[zero][:3]], "middle right"))
     return parts
 
@@ -111,14 +112,30 @@ def _best(theme: Theme, law: Along) -> tuple[list[Part], list[Part], list[Part]]
     best = law.best
     if best is None:
         return [], [], []
-    notes = [marks.note(theme, f"best {escape(law.axis)}: {best.verdict.short}")]
     ends = float(law.x[0]), float(law.x[-1])
     if best.x.value is None or not ends[0] <= best.x.value <= ends[1]:
-        return [], [], notes
+        left = best.verdict.place != "outside left"
+        side: Part = {} if left else {"x": 1, "xanchor": "right", "xshift": -6, "align": "right"}
+        away = marks.note(theme, f"best {escape(law.axis)}: {best.verdict.short}", yshift=8, **side)
+        return [], [], [away]
+    notes = [_where(theme, law, best)]
     pairs = ((best.x.ci95, marks.TINT95), (best.x.ci68, marks.TINT68))
     tints = [marks.upright(*marks.cut(span, *ends), PLAN, tint) for span, tint in pairs if span is not None]
     hover = f"<b>Best {literal(law.axis)}</b>  {tick_text(best.x.value)}<br>{literal(law.y)}  {best.loss:.4g}"
     return [marks.star(theme, best.x.value, best.loss, hover, name="optimum")], tints, notes
+
+
+def _where(theme: Theme, law: Along, best: Best) -> Part:
+    """The best place in words: value, interval and verdict, on the side of the star that the curve leaves free."""
+    value = best.x.value or 0.0
+    sure = f" (68 %: {span_text(best.x.ci68)})" if best.x.ci68 is not None else ""
+    words = f"best {escape(law.axis)} {tick_text(value, 2)}{sure}<br>{best.verdict.short}"
+    share = marks.position(value, (float(law.x[0]), float(law.x[-1])))
+    anchor = "left" if share < 0.2 else "right" if share > 0.8 else "center"
+    above = best.loss < np.nanmax(law.loss[[0, -1]])
+    place: Part = {"xanchor": anchor, "align": anchor, "xshift": 0}
+    place |= {"y": 1, "yanchor": "top", "yshift": -3} if above else {}
+    return marks.note(theme, words, xref="x", x=math.log10(value) if law.log else value, **place)
 
 
 def table(law: Along) -> pd.DataFrame:

@@ -20,7 +20,6 @@ TITLES = {
     "loss": "Loss <i>L</i>",
     "epochs": "Epochs",
     "budget": "Budget [FLOPs]",
-    "predicted": "Predicted loss",
 }
 
 
@@ -30,14 +29,20 @@ def title(role: str) -> str:
 
 
 def log_axis(theme: Theme, text: str, low: float, high: float, **extra: Any) -> Part:
-    """A log axis from ``low`` to ``high`` with a power of ten at each decade and minor ticks between."""
+    """A log axis from ``low`` to ``high`` with a power of ten at each decade and minor ticks between.
+
+    Over less than two decades of numbers that are read at a glance these stand in full: 200 and not 2 x 10^2.
+    """
     ends = [math.log10(low), math.log10(high)]
+    plain = {"tickformat": ",.4~r"} if ends[1] - ends[0] < 2 and _glance(low, high) else {}
     return axis(theme, text) | {
         "type": "log",
         "range": ends,
         "nticks": _ticks(ends[1] - ends[0]),
+        "minorloglabels": "complete",  # 2 x 10^7 and not a small 2 beside 10^7
         "minor": {"ticks": "outside", "ticklen": theme.line(3), "showgrid": False, "tickcolor": theme.muted or GREY},
-        "tickfont": {"size": theme.small - 1},
+        "tickfont": {"size": theme.small - (0 if plain else 1)},
+        **plain,
         **extra,
     }
 
@@ -54,7 +59,13 @@ def value_axis(theme: Theme, y: str, low: float, high: float, **extra: Any) -> P
     if low > 0:
         plain = {"tickformat": ".4~g", "tickfont": {"size": theme.small}} if 1e-3 <= low and high < 1e4 else {}
         return log_axis(theme, title(y), low, high, **plain | extra)
-    return axis(theme, title(y)) | {"range": [low, high], **extra}
+    plain = {"tickformat": ",.5~g"} if _glance(max(-low, high) / 100, max(-low, high)) else {}
+    return axis(theme, title(y)) | {"range": [low, high], **plain, **extra}
+
+
+def _glance(low: float, high: float) -> bool:
+    """Whether numbers from ``low`` to ``high`` are read faster in full than as powers of ten."""
+    return low >= 1e-3 and high < 1e5
 
 
 def extent(*values: Floats, positive: bool = False, room: float = 0.06) -> tuple[float, float]:

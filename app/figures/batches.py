@@ -2,62 +2,86 @@
 
 from __future__ import annotations
 
+import math
+from html import escape
+
 import numpy as np
 import pandas as pd
 
-from app.figures import marks
-from app.figures.axes import extent, log_axis, padded
+from app.figures import dots, marks
+from app.figures.axes import extent, log_axis, value_axis
 from app.figures.drawing import Drawing
+from app.figures.marks import Span
 from app.figures.palette import ACCENT, FLOOR, GREY
 from app.figures.theme import WEB, Part, Theme, compose
-from app.figures.words import literal
-from engine.fitting import derived
-from engine.fitting.result import Fit
-from engine.quantities import count
+from app.figures.words import literal, span_text, tick_text
+from engine.planning.updates import Updates
 from engine.schema import Runs
 
-HEIGHT = 440
+HEIGHT = 460
+TITLE = "Updates to the target <i>S</i>"
 
 
-def draw(fit: Fit, rows: Runs, theme: Theme = WEB) -> Drawing:
-    """S = S_min (1 + B_crit / B) through the updates of each run, with its two asymptotes and B_crit."""
-    axis = str(fit.law.axis)
-    B, S = rows[axis], rows[fit.spec.y]
-    plateau = float(fit.values["S_min"])
-    knee = next(p.value for p in derived(fit) if p.name == "B_crit")
-    there = plateau > 0 and np.isfinite(knee)
-    window = padded(*extent(B, np.array([knee] if there else []), positive=True, room=0), 0.15)
-    values = extent(S, np.array([plateau] if there else []), positive=True)
-    x = np.geomspace(*window, 120)
-    traces: list[Part] = [
-        marks.line(theme, x, fit.predict({axis: x}), ACCENT, 2.2),
-        {
-            "type": "scatter", "mode": "markers", "name": "runs", "x": B, "y": S,
-            "marker": {"color": ACCENT, "size": theme.marker(8)},
-            "text": rows.labels.get("run"),
-            "hovertemplate": f"<b>%{{text}}</b><br>{literal(axis)} %{{x:.4~g}}<br>updates %{{y:.4~g}}<extra></extra>",
-        },
-    ]  # fmt: skip
-    shapes, notes = [], []
-    if there:
-        traces.append(marks.line(theme, x, plateau * knee / x, GREY, 1.2, "dot"))
-        shapes = [marks.level(theme, plateau, FLOOR, "dot"), _upright(theme, knee)]
-        notes = [
-            marks.level_note(theme, f"least updates {count(plateau)}", plateau, values),
-            marks.corner(theme, f"critical {literal(axis)} {count(knee, 3)}"),
-        ]
+def draw(found: Updates, rows: Runs | None = None, y: str = "updates", theme: Theme = WEB) -> Drawing:
+    """S = S_min (1 + B_crit / B) through the updates ``y`` of each run, with its asymptotes and B_crit."""
+    curve, there = found.curve, found.levels_off
+    window = float(curve.x[0]), float(curve.x[-1])
+    runs = None if rows is None else dots.drawn(rows, dots.MOST_DOTS)
+    shown = dots.runs_over(runs, curve.axis, y, dots.filled(theme))
+    values = extent(*(trace["y"] for trace in shown), curve.loss, np.array([found.least.value] if there else []))
+    hover = f"{literal(curve.axis)}  %{{x:.4~g}}<br>updates  %{{y:.4~g}}<extra>law</extra>"
+    traces = [
+        *marks.bands(curve.x, curve.band, ACCENT, values),
+        *([marks.line(theme, curve.x, found.slope, GREY, 1.2, "dot")] if there else []),
+        *marks.law(theme, curve.x, curve.loss, curve.inside, ACCENT, 2.4, hovertemplate=hover),
+        *shown,
+    ]
+    shades, remarks = marks.beyond(theme, curve.x, curve.inside)
+    shapes, notes = _plateau(theme, found, window, values) if there else ([], [_without(theme)])
     figure = compose(
-        theme, HEIGHT, "critical-batch", traces, shapes, notes,
-        xaxis=log_axis(theme, literal(axis), *window), yaxis=log_axis(theme, "Updates to the target <i>S</i>", *values),
+        theme, HEIGHT, "critical-batch", traces, [*shades, *shapes], [*remarks, *notes],
+        xaxis=log_axis(theme, escape(curve.axis), *window),
+        yaxis=value_axis(theme, "", *values) | {"title": {"text": TITLE, "standoff": 10, "font": {"size": theme.size}}},
     )  # fmt: skip
-    says = f"a plateau of {plateau:.4g} updates and a critical {axis} of {knee:.4g}" if there else "no plateau"
-    return Drawing(
-        figure, f"Updates to the target of {len(S)} runs against {axis}: {says}.", "critical-batch",
-        lambda: pd.DataFrame({**rows.labels, axis: B, "updates": S}),
-    )  # fmt: skip
+    return Drawing(figure, _alt(found, rows), "critical-batch", lambda: _table(found, rows, y))
 
 
-def _upright(theme: Theme, x: float) -> Part:
-    """A dotted line at ``x``, as high as the plot."""
-    line = {"color": FLOOR, "width": theme.line(1.2), "dash": "dot"}
-    return {"type": "line", "x0": x, "x1": x, "y0": 0, "y1": 1, "yref": "y domain", "line": line, "layer": "below"}
+def _plateau(theme: Theme, found: Updates, window: Span, values: Span) -> tuple[list[Part], list[Part]]:
+    """The plateau, and the critical batch with its intervals as tints: shapes and notes."""
+    critical, least = found.critical, found.least
+    pairs = ((critical.ci95, marks.TINT95), (critical.ci68, marks.TINT68))
+    tints = [marks.upright(*marks.cut(ends, *window), FLOOR, tint) for ends, tint in pairs if ends is not None]
+    line = {"color": FLOOR, "width": theme.line(1.5), "dash": "dot"}
+    at = {"x0": critical.value, "x1": critical.value, "y0": 0, "y1": 1, "yref": "y domain"}
+    sure = f"<br>68 %: {span_text(critical.ci68, 3)}" if critical.ci68 is not None else ""
+    words = f"critical {escape(found.curve.axis)} {tick_text(critical.value)}{sure}"
+    right = math.log(critical.value / window[0]) > 0.75 * math.log(window[1] / window[0])
+    side: Part = {"xanchor": "right", "align": "right", "xshift": -6} if right else {"xanchor": "left", "xshift": 6}
+    notes = [
+        marks.level_note(theme, f"least updates {tick_text(least.value)}", least.value, values),
+        marks.note(theme, words, xref="x", x=math.log10(critical.value), y=0.9, yanchor="top", **side),
+    ]
+    return [
+        *tints,
+        {"type": "line", "line": line, "layer": "below", **at},
+        marks.level(theme, least.value, FLOOR, "dot"),
+    ], notes
+
+
+def _without(theme: Theme) -> Part:
+    return marks.note(theme, "no plateau: a larger batch keeps saving updates, so there is no critical batch here")
+
+
+def _alt(found: Updates, rows: Runs | None) -> str:
+    axis, seen = found.curve.axis, "" if rows is None else f" of {len(rows):,} runs"
+    says = "no plateau"
+    if found.levels_off:
+        says = f"a plateau of {found.least.value:.4g} updates and a critical {axis} of {found.critical.value:.4g}"
+    return f"Updates to the target{seen} against {axis}: {says}."
+
+
+def _table(found: Updates, rows: Runs | None, y: str) -> pd.DataFrame:
+    """One row a run; the law where the runs are not known."""
+    if rows is None:
+        return pd.DataFrame({found.curve.axis: found.curve.x, "updates": found.curve.loss})
+    return pd.DataFrame({**rows.labels, found.curve.axis: rows[found.curve.axis], "updates": rows[y]})

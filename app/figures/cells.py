@@ -9,12 +9,13 @@ from app.figures import marks
 from app.figures.axes import extent, log_axis, title
 from app.figures.drawing import Drawing
 from app.figures.palette import ACCENT, CATEGORIES, GREY, PLAN
-from app.figures.theme import WEB, Part, Theme, compose
+from app.figures.theme import WEB, Part, Theme, compose, legend
+from app.figures.words import span_text
 from engine.fitting.result import Fit
 from engine.planning.curves import Band
 from engine.schema import Floats, Runs
 
-HEIGHT = 460
+HEIGHT = 480
 THRESHOLD = CATEGORIES[2]
 
 
@@ -25,24 +26,32 @@ def draw(fit: Fit, cells: Runs, theme: Theme = WEB) -> Drawing:
     window, values = extent(D, positive=True), extent(N, positive=True)
     x = np.geomspace(*window, 60)
     ends = _band(fit, x)
+    tints = marks.bands(x, ends, THRESHOLD, values) if ends is not None else []
+    line = marks.line(theme, x, fit.predict({"D": x}), THRESHOLD, 2.2, name=_formula(fit))
     traces = [
-        *(marks.bands(x, ends, THRESHOLD, values) if ends is not None else []),
-        marks.line(theme, x, fit.predict({"D": x}), THRESHOLD, 2.2),
+        *({**tint, "showlegend": False} for tint in tints),
         _side(theme, "underfits", D[~over], N[~over], ACCENT, "circle"),
         _side(theme, "overfits", D[over], N[over], PLAN, "x"),
+        line,
     ]
-    exponent = float(fit.values["lambda"])
-    words = marks.corner(theme, f"<i>N</i> ∝ <i>D</i><sup>{exponent:.2f}</sup>; × overfits, • underfits", top=False)
     figure = compose(
-        theme, HEIGHT, "threshold", traces, notes=[words],
+        theme, HEIGHT, "threshold", traces, **legend(theme),
         xaxis=log_axis(theme, "Unique samples <i>D</i> [samples]", *window), yaxis=log_axis(theme, title("N"), *values),
     )  # fmt: skip
+    exponent = float(fit.values["lambda"])
     alt = (
         f"{int((~over).sum())} cells that underfit and {int(over.sum())} that overfit over samples and model size, "
         f"parted by N = {float(fit.values['c']):.3g} D^{exponent:.3g}."
     )
     table = pd.DataFrame({**cells.labels, "N": N, "D": D, "overfits": over})
     return Drawing(figure, alt, "overfitting-threshold", lambda: table)
+
+
+def _formula(fit: Fit) -> str:
+    """The threshold in words, its exponent with its interval."""
+    exponent = next(p for p in fit.parameters if p.name == "lambda")
+    sure = f", 95 %: {span_text(exponent.ci95)}" if exponent.ci95 is not None else ""
+    return f"threshold <i>N</i> ∝ <i>D</i><sup> {exponent.value:.2f}</sup>{sure}"
 
 
 def _band(fit: Fit, x: Floats) -> Band | None:

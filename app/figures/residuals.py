@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
+from html import escape
 from typing import Any
 
 import numpy as np
@@ -16,7 +19,7 @@ from app.figures.words import literal
 from engine.fitting.residuals import Residuals
 from engine.schema import Floats, Ints, Runs
 
-HEIGHT = 560
+HEIGHT, ONE_ROW = 560, 320
 MOST_DOTS = 300
 """Runs from which on panels show how densely the runs lie and not each of them: dots take too long to draw."""
 MOST_RINGED = 40
@@ -24,21 +27,33 @@ MOST_RINGED = 40
 CELLS = (45, 27)
 """Cells of a density along x and y."""
 MOST_NAMES = 8
-BINS = 60
+MOST_BINS, FEWEST_BINS = 60, 9
+MOST_AXES = 4
+"""Columns against which residuals are drawn, besides the law's own value."""
+PREDICTED = "predicted"
 COLUMNS = ((0.0, 0.295), (0.3525, 0.6475), (0.705, 1.0))
-ROWS = ((0.58, 1.0), (0.0, 0.42))
+ROWS = (((0.0, 1.0),), ((0.58, 1.0), (0.0, 0.42)))
+"""Where the rows of panels stand, of figures with one row and with two."""
+Ends = tuple[float, float]
 SHORT = {"N": "<i>N</i> [parameters]", "D": "<i>D</i> [samples]", "C": "<i>C</i> [FLOPs]"}
 
 
-def draw(found: Residuals, runs: Runs, y: str = "loss", theme: Theme = WEB) -> Drawing:
-    """Residuals of ``runs`` against N, D, C and the law's own value, outliers ringed, and how they are distributed."""
-    against = {role: runs[role] for role in ("N", "D", "C") if role in runs} | {"predicted": found.predicted}
+def draw(
+    found: Residuals, runs: Runs, y: str = "loss", theme: Theme = WEB, axes: Sequence[str] = ("N", "D", "C")
+) -> Drawing:
+    """Residuals of ``runs`` against the ``axes`` of the law, N, D, C and the law's own value, outliers ringed.
+
+    Beside them how they are distributed.
+    """
+    roles = [role for role in dict.fromkeys((*axes, "N", "D", "C")) if role in runs][:MOST_AXES]
+    against = {role: runs[role] for role in roles} | {PREDICTED: found.predicted}
     odd = _ringed_rows(found)
     top = _top(found)
     traces: list[Part] = []
     layout: dict[str, Part] = {}
+    rows = ROWS[len(against) // 3]
     for i, (role, x) in enumerate(against.items()):
-        layout |= _panel(theme, i, role, x, top, found.log)
+        layout |= _panel(theme, i, (role, y), x, top, found.log, rows)
         traces.append(_bulk(theme, runs, x, found, i, (-top, top)))
         if odd.size:
             traces.append(_dots(runs, odd, x, found, i, _ringed(theme)))
@@ -46,11 +61,16 @@ def draw(found: Residuals, runs: Runs, y: str = "loss", theme: Theme = WEB) -> D
         traces.append(_names(theme, runs, odd, found, next(iter(against.values())), top))
     last = len(against)
     traces.append(_histogram(found, last))
-    layout |= _histogram_axes(theme, last, found, top)
-    look: dict[str, Any] = {"bargap": 0.04, "clickmode": "event+select", **layout}
-    height = HEIGHT * min(theme.crowding, 1.5)
+    layout |= _histogram_axes(theme, last, found, top, rows)
+    look: dict[str, Any] = {
+        "bargap": 0.04,
+        "margin": {"t": 28 if theme.width is None else 18},
+        "clickmode": "event+select",
+        **layout,
+    }
+    height = (HEIGHT if len(rows) > 1 else ONE_ROW) * min(theme.crowding, 1.5)
     figure = compose(theme, height, "residuals", traces, notes=[_summary(theme, last, found)], **look)
-    return Drawing(figure, _alt(found, runs, y, list(against)), "residuals", lambda: _table(found, runs))
+    return Drawing(figure, _alt(found, runs, y, list(against)), "residuals", lambda: _table(found, runs, roles))
 
 
 def _ringed_rows(found: Residuals) -> Ints:
@@ -69,17 +89,21 @@ def _number(i: int) -> str:
     return "" if i == 0 else str(i + 1)
 
 
-def _panel(theme: Theme, i: int, role: str, x: Floats, top: float, log: bool) -> dict[str, Part]:
-    """The axes of panel ``i``; every y axis follows the first one."""
-    row, column = divmod(i, 3)
-    low, high = extent(x, positive=role != "predicted")
+def _panel(
+    theme: Theme, i: int, names: tuple[str, str], x: Floats, top: float, log: bool, rows: Sequence[Ends]
+) -> dict[str, Part]:
+    """The axes of panel ``i`` of ``names``, a column and y; every y axis follows the first one."""
+    (row, column), (role, y) = divmod(i, 3), names
+    low, high = extent(x, positive=role in SHORT)
     # Margins that fit the labels need no second layout: with nine axes it takes longer than the drawing.
     place = {"domain": COLUMNS[column], "anchor": f"y{_number(i)}", "automargin": False}
-    text = SHORT.get(role, title(role))
+    text = f"Predicted {'loss' if y == 'loss' else escape(y)}" if role == PREDICTED else SHORT.get(role, title(role))
     across = log_axis(theme, text, low, high, **place) if low > 0 else axis(theme, text, range=[low, high], **place)
+    if 4 < high / low < 100 and low > 0:  # Plotly's own ticks crowd at the right of a narrow panel
+        across["dtick"] = "D2"
     across["nticks"] = min(across.get("nticks", 6), max(2, round(5 / theme.crowding)))
     up = axis(
-        theme, _unit(log) if column == 0 else "", range=[-top, top], domain=ROWS[row], anchor=f"x{_number(i)}",
+        theme, _unit(log) if column == 0 else "", range=[-top, top], domain=rows[row], anchor=f"x{_number(i)}",
         zeroline=True, zerolinecolor=GREY, zerolinewidth=1, showticklabels=column == 0, nticks=6, automargin=False,
     )  # fmt: skip
     return {f"xaxis{_number(i)}": across, f"yaxis{_number(i)}": up | ({"matches": "y"} if i else {})}
@@ -127,7 +151,8 @@ def _names(theme: Theme, runs: Runs, odd: Ints, found: Residuals, x: Floats, top
 
 def _histogram(found: Residuals, i: int) -> Part:
     """Counted here: the residuals of a million runs are too much to send."""
-    counts, edges = np.histogram(found.residual[np.isfinite(found.residual)], BINS)
+    known = found.residual[np.isfinite(found.residual)]
+    counts, edges = np.histogram(known, min(max(FEWEST_BINS, 3 * math.isqrt(known.size)), MOST_BINS))
     return {
         "type": "histogram",
         "x": (edges[:-1] + edges[1:]) / 2,
@@ -141,24 +166,25 @@ def _histogram(found: Residuals, i: int) -> Part:
     }
 
 
-def _histogram_axes(theme: Theme, i: int, found: Residuals, top: float) -> dict[str, Part]:
+def _histogram_axes(theme: Theme, i: int, found: Residuals, top: float, rows: Sequence[Ends]) -> dict[str, Part]:
     """The rest of the last row belongs to the distribution."""
     row, column = divmod(i, 3)
-    text = f"{_unit(found.log)} of {len(found.residual):,} runs"
+    text = f"{_unit(found.log)} of {int(np.isfinite(found.residual).sum()):,} runs"
     place = {"domain": (COLUMNS[column][0], COLUMNS[-1][1]), "anchor": f"y{_number(i)}", "automargin": False}
     across = axis(theme, text, range=[-top, top], nticks=7, **place)
-    up = axis(theme, "", domain=ROWS[row], anchor=f"x{_number(i)}", showticklabels=False, ticks="", automargin=False)
+    up = axis(theme, "", domain=rows[row], anchor=f"x{_number(i)}", showticklabels=False, ticks="", automargin=False)
     return {f"xaxis{_number(i)}": across, f"yaxis{_number(i)}": up}
 
 
 def _summary(theme: Theme, i: int, found: Residuals) -> Part:
     outliers = int(found.outlier.sum())
-    text = f"rms {found.rms:.3g}<br>R² {found.r2:.4f}<br>{outliers} outlier{'' if outliers == 1 else 's'}"
-    return marks.corner(theme, text, xref=f"x{_number(i)} domain", yref=f"y{_number(i)} domain")
+    text = f"rms {found.rms:.3g}, R² {found.r2:.4f}, {outliers} outlier{'' if outliers == 1 else 's'}"
+    place: Part = {"xref": f"x{_number(i)} domain", "yref": f"y{_number(i)} domain", "yanchor": "bottom", "yshift": 1}
+    return marks.corner(theme, text, **place)
 
 
-def _table(found: Residuals, runs: Runs) -> pd.DataFrame:
-    roles = {role: runs[role] for role in ("N", "D", "C") if role in runs}
+def _table(found: Residuals, runs: Runs, axes: Sequence[str]) -> pd.DataFrame:
+    roles = {role: runs[role] for role in axes}
     numbers = {name: getattr(found, name) for name in ("predicted", "residual", "z", "outlier")}
     return pd.DataFrame({"row": runs.ids, **runs.labels, **roles, **numbers})
 

@@ -88,6 +88,12 @@ def paper(width_mm: float, points: float = 8) -> Theme:
     return replace(PAPER, width=width_mm * PIXELS_PER_MM, size=points * PIXELS_PER_POINT, scale=lines)
 
 
+def legend(theme: Theme) -> Part:
+    """Layout of a legend in one line above the plot area."""
+    place = {"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 0, "font": {"size": theme.small}}
+    return {"showlegend": True, "legend": place, "margin": {"t": 44 if theme.width is None else 32}}
+
+
 def compose(
     theme: Theme,
     height: float,

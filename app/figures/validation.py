@@ -11,7 +11,7 @@ from app.figures import marks
 from app.figures.axes import axis, extent, log_axis, title, value_axis
 from app.figures.drawing import Drawing
 from app.figures.palette import GREY, category
-from app.figures.theme import WEB, Part, Theme, compose
+from app.figures.theme import WEB, Part, Theme, compose, legend
 from app.figures.words import literal
 from engine.fitting.baselines import BASELINES
 from engine.fitting.validation import Cut, Targets, Validation
@@ -43,9 +43,7 @@ def draw(found: Validation, targets: Targets = "runs", theme: Theme = WEB) -> Dr
         | {"title": _words(theme, f"Predicted {_name(found.y)}")},
         "xaxis2": axis(theme, "Decades beyond the fitted runs", range=[0, 1.06 * far], domain=PANELS[1], anchor="y2"),
         "yaxis2": log_axis(theme, "Mean relative error", *errors, anchor="x2", tickformat=".2~%"),
-        "showlegend": True,
-        "legend": {"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 0, "font": {"size": theme.small}},
-        "margin": {"t": 44},
+        **legend(theme),
     }
     figure = compose(theme, HEIGHT, "validation", [*traces, *lines], **layout)
     return Drawing(figure, _alt(found, laws, targets), "validation", lambda: table(found))

@@ -34,7 +34,7 @@ def _multiples(low: float, high: float, unit: float) -> list[float]:
 def tick_text(value: float, significant: int = 3) -> str:
     """A number on a figure: plain from 0.001 to 10,000, else a power of ten."""
     if value == 0 or 1e-3 <= abs(value) < 1e4:
-        return f"{value:.{significant}g}"
+        return f"{float(f'{value:.{significant}g}'):.12g}"
     mantissa, _, exponent = f"{value:.{significant - 1}e}".partition("e")
     lead = "" if float(mantissa) == 1 else f"{float(mantissa):g}×"
     return f"{lead}10<sup>{int(exponent)}</sup>"
@@ -43,3 +43,15 @@ def tick_text(value: float, significant: int = 3) -> str:
 def literal(text: str) -> str:
     """``text`` of a user's inside a hover template: no HTML, no placeholder."""
     return escape(text).replace("%{", "% {")
+
+
+def span_text(ends: tuple[float, float], significant: int = 2) -> str:
+    """An interval on a figure: ``0.31 to 0.58``, ``above 12`` where it is open."""
+    low, high = ends
+    if math.isinf(high):
+        return f"above {tick_text(low, significant)}" if math.isfinite(low) else "unbounded"
+    return (
+        f"{tick_text(low, significant)} to {tick_text(high, significant)}"
+        if math.isfinite(low)
+        else (f"below {tick_text(high, significant)}")
+    )

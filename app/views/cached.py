@@ -177,4 +177,4 @@ def drawn_runs(snapshot: str, folder: str, _runs: Runs) -> Drawing:
 def drawn_residuals(fit_hash: str, folder: str, _fit: Fit, _runs: Runs) -> tuple[Residuals, Drawing]:
     """The residuals of the runs behind a fit, and their picture."""
     found = residuals(_fit, _runs)
-    return found, residual_picture.draw(found, _runs, _fit.spec.y)
+    return found, residual_picture.draw(found, _runs, _fit.spec.y, axes=_fit.law.axes)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from app.figures import batches, cells, training
+from app.figures import batches, cells
+from app.figures import envelope as envelope_picture
 from app.views.cached import curves_behind, envelope_of
 from app.views.parts import draw
 from engine.fitting.result import Fit
+from engine.planning.curves import envelope_curve
+from engine.planning.updates import updates as updates_of
 from engine.schema import Runs
 from engine.store.database import Database
 
@@ -13,7 +16,8 @@ from engine.store.database import Database
 def envelope(db: Database, fit: Fit, runs: Runs) -> None:
     """The envelope over the curves, or over the runs where there are none."""
     found, curves = envelope_of(fit, runs), curves_behind(db, fit)
-    draw(lambda theme: training.envelope(found, fit, curves, theme), key="envelope")
+    path = envelope_curve(fit, found)
+    draw(lambda theme: envelope_picture.draw(found, path, fit, curves or runs, theme), key="envelope")
 
 
 def threshold(db: Database, fit: Fit, runs: Runs) -> None:
@@ -23,4 +27,5 @@ def threshold(db: Database, fit: Fit, runs: Runs) -> None:
 
 def updates(db: Database, fit: Fit, runs: Runs) -> None:
     """Updates against batch size."""
-    draw(lambda theme: batches.draw(fit, runs, theme), key="updates")
+    found = updates_of(fit)
+    draw(lambda theme: batches.draw(found, runs, fit.spec.y, theme), key="updates")

@@ -7,11 +7,11 @@ from collections.abc import Callable
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from app.figures import frontier, isoflop, one_axis, surface
+from app.figures import batches, frontier, isoflop, one_axis, surface
 from app.figures import plan as plan_figure
 from app.figures.drawing import Drawing
 from app.figures.theme import Theme
-from app.views.cached import curves, parabolas_of, runs_behind
+from app.views.cached import curves, envelope_of, parabolas_of, runs_behind
 from app.views.parts import draw, plain, sentences
 from app.views.readouts import readouts
 from app.views.sliders import compute_steps, slide, target_steps
@@ -19,6 +19,7 @@ from app.views.state import choose_fit, keep_possible
 from engine.fitting.result import Fit
 from engine.planning import Plan, floor_of, plan_budget, plan_target
 from engine.planning.curves import Picture, isoflop_curves
+from engine.planning.updates import updates
 from engine.quantities import power10
 from engine.schema import Runs
 from engine.store.database import Database
@@ -125,12 +126,17 @@ def _isoflop(fit: Fit, runs: Runs | None, plan: Plan | None, folder: str) -> Red
 
 def _frontier(fit: Fit, runs: Runs | None, plan: Plan | None, folder: str) -> Redraw:
     path = curves("frontier", fit.hash, folder, fit)
+    if fit.law.estimator == "envelope" and runs is not None:
+        runs = envelope_of(fit, runs).runs(fit.spec.y)
     if plan is None:
         return lambda theme: frontier.draw(path, runs, fit.spec.y, floor_of(fit), theme)
     return lambda theme: plan_figure.draw(plan, Picture(path, None, None), runs, floor_of(fit), theme)
 
 
 def _axis(fit: Fit, runs: Runs | None, plan: Plan | None, folder: str) -> Redraw:
+    if fit.law.name == "critical-batch" and fit.law.axis in fit.data.ranges:
+        counted = updates(fit)
+        return lambda theme: batches.draw(counted, runs, fit.spec.y, theme)
     curve = curves("axis", fit.hash, folder, fit)
     if plan is None:
         return lambda theme: one_axis.draw(curve, runs, fit.spec.y, theme)

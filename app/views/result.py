@@ -78,7 +78,8 @@ def _about(fit: Fit) -> None:
     refits = f"{plural(len(fit.resamples), 'refit')}, seed {fit.spec.seed}" if len(fit.resamples) else "no refits"
     where = f" where {plain(fit.data.where)}" if fit.data.where else ""
     made = f"{plural(fit.n, 'run')} of {plain(fit.data.source)}{where}; {refits}."
-    st.caption(f"{made} {text.intervals_of(fit)}{objective} {fit.compute.text}.")
+    compute = _whole(f"{fit.compute.text}.") if {"N", "D", "C"} & {*fit.law.axes, *fit.law.reads} else ""
+    st.caption(f"{made} {text.intervals_of(fit)}{objective} {compute}")
 
 
 def _go_on(fit: Fit, fit_hash: str) -> None:

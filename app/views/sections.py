@@ -6,11 +6,11 @@ from collections.abc import Callable
 
 import streamlit as st
 
-from app.figures import correlations, isoflop, resamples, slices
+from app.figures import correlations, isoflop, one_axis, resamples, slices
 from app.figures import residuals as residual_picture
 from app.figures.drawing import Drawing
 from app.views import beside, of_curves, validating
-from app.views.cached import bias_of, drawn_residuals, minima_of, parabolas_of, runs_behind, slices_of
+from app.views.cached import bias_of, curves, drawn_residuals, minima_of, parabolas_of, runs_behind, slices_of
 from app.views.parts import draw, plain, plural, powers, sentences
 from app.views.state import keep_possible
 from engine.errors import PlannerError
@@ -27,13 +27,12 @@ NO_RUNS = "The runs of this fit are not in this workspace: load its table and fi
 
 def show(db: Database, fit: Fit) -> None:
     """The tabs of ``fit``."""
-    name, look = _first(fit)
-    parts: dict[str, Part] = {name: _of_runs(look), "Law": _law, "Correlations": _correlations}
+    parts = _looks(fit) | {"Correlations": _correlations}
     if not fit.data.curves:  # what was read off curves has no largest runs to leave out
         parts |= {"Validation": _of_runs(validating.validation), "Compare laws": _of_runs(validating.comparison)}
     parts |= {"Another fit": beside.show}
     if fit.law in OF_CELLS:  # a line between cells predicts no loss
-        parts = {name: _of_runs(look), "Correlations": _correlations}
+        parts = _looks(fit) | {"Correlations": _correlations}
     keep_possible("part", parts)
     for tab, part in zip(st.tabs(list(parts), key="part", bind="query-params"), parts.values(), strict=True):
         if tab.open:
@@ -54,22 +53,30 @@ def _of_runs(part: PartOfRuns) -> Part:
     return shown
 
 
-def _first(fit: Fit) -> tuple[str, PartOfRuns]:
-    """How the runs lie about the law: the name of the look and what draws it."""
-    if fit.data.curves and fit.law.every_run:
-        return "Updates", of_curves.updates
-    looks: dict[str, tuple[str, PartOfRuns]] = {
-        "parabola": ("Parabolas", _parabolas),
-        "envelope": ("Envelope", of_curves.envelope),
-        "threshold": ("Cells", of_curves.threshold),
+def _looks(fit: Fit) -> dict[str, Part]:
+    """How the runs lie about the law, the look that says most of it first."""
+    if fit.law.name == "critical-batch":
+        return {"Updates": _of_runs(of_curves.updates), "Residuals": _of_runs(_residuals)}
+    looks: dict[str, dict[str, Part]] = {
+        "parabola": {"Parabolas": _of_runs(_parabolas), "Law": _law},
+        "envelope": {"Envelope": _of_runs(of_curves.envelope)},
+        "threshold": {"Cells": _of_runs(of_curves.threshold)},
     }
-    return looks.get(fit.law.estimator, ("Residuals", _residuals))
+    if fit.law.estimator in looks:
+        return looks[fit.law.estimator]
+    if fit.law.axis:
+        return {"Law": _law, "Residuals": _of_runs(_residuals)}
+    return {"Residuals": _of_runs(_residuals), "Law": _law}
 
 
 def _residuals(db: Database, fit: Fit, runs: Runs) -> None:
     left, drawing = drawn_residuals(fit.hash, str(db.folder), fit, runs)
     st.caption(f"Scatter (rms) {left.rms:.3g}{' of log loss' if left.log else ''}; R² {left.r2:.4f}.")
-    draw(lambda theme: residual_picture.draw(left, runs, fit.spec.y, theme), key="residuals", drawing=drawing)
+    draw(
+        lambda theme: residual_picture.draw(left, runs, fit.spec.y, theme, fit.law.axes),
+        key="residuals",
+        drawing=drawing,
+    )
 
 
 def _parabolas(db: Database, fit: Fit, runs: Runs) -> None:
@@ -115,6 +122,10 @@ def _bias(db: Database, fit: Fit, runs: Runs) -> None:
 
 
 def _law(db: Database, fit: Fit) -> None:
+    if fit.law.axis:
+        curve, runs = curves("axis", fit.hash, str(db.folder), fit), runs_behind(db, fit)
+        draw(lambda theme: one_axis.draw(curve, runs, fit.spec.y, theme), key="law_curve")
+        return
     found = slices_of(fit.hash, str(db.folder), fit, runs_behind(db, fit))
     bands = "The best fit with 68 % and 95 % bands of its refits."
     moved = "Dots are the runs, moved along the law to the values of the other axes that each panel names."

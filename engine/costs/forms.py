@@ -59,7 +59,7 @@ class PerSample:
         return C / (6.0 * (self.u * N + self.v))
 
 
-def increasing_root(f: Callable[..., Floats], low: float, high: float, *args: ArrayLike) -> Floats:
+def increasing_root(f: Callable[..., Floats], low: ArrayLike, high: ArrayLike, *args: ArrayLike) -> Floats:
     """Where an increasing ``f(x, *args)`` crosses zero in [low, high], element by element over ``args``; NaN where not.
 
     Where ``f`` is NaN counts as below zero (a logarithm left of its domain). Chandrupatla's method, scipy's.

@@ -27,7 +27,7 @@ from engine.fitting.solver import best_fit, refits
 from engine.fitting.spec import FitSpec
 from engine.laws.law import Floats
 from engine.quantities import power10
-from engine.schema import Curves, Runs
+from engine.schema import Curves, Roles, Runs
 
 Bools = NDArray[np.bool_]
 FEWEST = 3
@@ -65,6 +65,12 @@ class Envelope:
     D: Floats
     y: Floats
     used: Bools
+
+    def runs(self, y: str, most: int = 60) -> Runs:
+        """The points, at most about ``most`` of them, as runs with their loss under the name ``y``."""
+        values = {"N": self.N, "D": self.D, "C": self.C, y: self.y}
+        some = slice(None, None, -(-len(self.C) // most))
+        return Runs(np.arange(len(self.C[some])), {name: x[some] for name, x in values.items()}, Roles(), {})
 
 
 def lower_envelope(spec: FitSpec, runs: Runs, curves: Curves | None = None) -> Envelope:

@@ -17,6 +17,8 @@ GRID = 64
 GOLDEN = (np.sqrt(5.0) - 1) / 2
 NARROWED = 45
 """Golden sections: the bracket shrinks by 4e-10."""
+CROSSINGS = 400
+"""Points between ``LEAST`` and ``MOST`` at which a first crossing is looked for: a quarter of a power of e each."""
 LEAST, MOST = 1.0, 1e40
 """Between which N, D or C for a loss are looked for."""
 
@@ -62,13 +64,21 @@ def least_compute(loss: Loss, v: Values, target: Floats, rule: ComputeRule) -> P
 
 
 def inverse(curve: Callable[[Values, Floats], Floats], v: Values, target: Floats) -> Floats:
-    """The X at which a falling ``curve(v, X)`` reaches ``target``; inf where no X up to 1e40 does."""
+    """The first X at which a falling ``curve(v, X)`` reaches ``target``; inf where no X up to 1e40 does.
+
+    A curve that rises again beyond the runs still has its first crossing: it is looked for on a grid in ln X.
+    """
 
     def better(x: Floats, target: Floats, *some: Floats) -> Floats:
         return target - curve(dict(zip(v, some, strict=True)), np.exp(x))
 
-    x = np.exp(increasing_root(better, np.log(LEAST), np.log(MOST), target, *v.values()))
-    return np.where(np.isnan(x), np.inf, x)
+    target, *given = np.broadcast_arrays(np.asarray(target, float), *v.values())
+    steps = np.linspace(np.log(LEAST), np.log(MOST), CROSSINGS)
+    with np.errstate(all="ignore"):
+        reached = better(steps.reshape(-1, *(1,) * target.ndim), target, *given) >= 0
+    first = np.argmax(reached, axis=0)
+    x = np.exp(increasing_root(better, steps[np.maximum(first - 1, 0)], steps[first], target, *given))
+    return np.where(np.isnan(x) | ~reached.any(axis=0), np.inf, x)
 
 
 def one_axis(axis: str, curve: Callable[[Values, Floats], Floats]) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from engine.costs import ComputeRule
 from engine.errors import PlannerError
+from engine.fitting.envelope import Envelope
 from engine.fitting.result import Fit, Interval
 from engine.fitting.verdict import Verdict, verdict
 from engine.laws import Point
@@ -223,6 +224,11 @@ def frontier_curve(fit: Fit, C: Floats | None = None, *, rule: ComputeRule | Non
     )
 
 
+def envelope_curve(fit: Fit, found: Envelope) -> Frontier:
+    """The laws through an envelope over the compute of its points."""
+    return frontier_curve(fit, np.geomspace(found.C.min(), found.C.max(), 2 * POINTS))
+
+
 def one_axis_curve(fit: Fit, x: Floats | None = None, *, n: int = POINTS) -> AxisCurve:
     """Loss against the axis of a one-axis law at ``x``: by default the runs' range and what lies around it.
 
@@ -234,7 +240,7 @@ def one_axis_curve(fit: Fit, x: Floats | None = None, *, n: int = POINTS) -> Axi
     if x is None:
         x = _grid(known or _around(fit), n, 0.3 if fit.law.optimum else 1.0) if log else _linear(known or (0.0, 1.0), n)
     loss = fit.predict({axis: x})
-    limited = any(isinstance(term, Const) for term in fit.law.terms)
+    limited = fit.law.optimum is None and any(isinstance(term, Const) for term in fit.law.terms)
     return AxisCurve(
         axis,
         x,

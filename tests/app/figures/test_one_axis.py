@@ -41,7 +41,10 @@ def test_the_optimum_is_a_star_with_its_interval() -> None:
     assert ends is not None
     tinted = [(s.x0, s.x1) for s in drawing.figure.layout.shapes if s.type == "rect" and s.x0 is not None]
     assert any(t == pytest.approx(ends) for t in tinted)
-    assert any("best share: inside the sweep" in str(n.text) for n in drawing.figure.layout.annotations)
+    (said,) = [str(n.text) for n in drawing.figure.layout.annotations if "best share" in str(n.text)]
+    assert said.startswith(f"best share {star.x[0]:.2g} (68 %: ")
+    assert said.endswith("<br>inside the sweep")
+    assert not any("limit" in str(n.text) for n in drawing.figure.layout.annotations)
     assert drawing.figure.layout.xaxis.type == "log"
     assert "best share is inside the sweep" in drawing.alt
 
@@ -51,7 +54,7 @@ def test_runs_at_zero_stand_at_the_margin_with_a_label_or_where_they_are_fitted(
     drawing = one_axis.draw(curve, runs)
     at = float(trace(drawing, "runs").x[0])
     assert curve.x[0] < at < SHARE[1]
-    assert any(t.mode == "text" and list(t.text) == ["share = 0"] for t in drawing.figure.data)
+    assert any(t.mode == "text" and "share = 0, not fitted" in t.text[0] for t in drawing.figure.data)
     curve, runs = starved(0.0, realised=0.005)
     drawing = one_axis.draw(curve, runs)
     assert float(trace(drawing, "runs").x[0]) == pytest.approx(0.005)

@@ -7,11 +7,14 @@ import pytest
 
 from app.figures import agreement as agreement_picture
 from app.figures import batches, cells, training
+from app.figures import envelope as envelope_picture
 from app.figures.theme import DARK, PAPER, WEB, Theme
 from engine.agreement import agreement
 from engine.fitting import FitSpec, fit
 from engine.fitting.envelope import lower_envelope
 from engine.fitting.shapes import shaped
+from engine.planning.curves import frontier_curve
+from engine.planning.updates import updates
 from engine.schema import Metric, Roles, Runs
 from tests.app.figures.conftest import texts, traces
 from tests.engine.fitting.test_threshold import cells as grid_cells
@@ -27,12 +30,15 @@ ENVELOPE = FitSpec(law="envelope", bootstrap=0, smoothing=0)
 def test_the_envelope_lies_on_the_curves_and_its_points_know_their_size(theme: Theme) -> None:
     curves = surface_curves(12, 40)
     found = lower_envelope(ENVELOPE, NOBODY, curves)
-    drawing = training.envelope(found, fit(ENVELOPE, NOBODY, curves=curves), curves, theme)
-    (best,) = traces(drawing, name="envelope")
-    assert np.asarray(best.x) == pytest.approx(found.C)
+    made = fit(ENVELOPE.model_copy(update={"bootstrap": 40}), NOBODY, curves=curves)
+    drawing = envelope_picture.draw(found, frontier_curve(made, found.C), made, curves, theme)
+    above, below = traces(drawing, name="envelope")
+    assert np.asarray(above.x) == pytest.approx(found.C[found.used])
+    assert np.asarray(below.y) == pytest.approx(found.N[found.used])
     assert (np.diff(found.y) < 0).all()
-    assert set(np.asarray(best.marker.symbol)) == {"circle", "circle-open"}
-    assert "left out of the law" in texts(drawing)
+    assert len(traces(drawing, name="envelope, left out of the laws")) == 2
+    assert "<i>N</i>* ∝ <i>C</i><sup> 0.5" in texts(drawing)
+    assert "(95 %: 0." in texts(drawing)
     assert "N* grows as C^0.5" in drawing.alt
     assert list(drawing.data.columns) == ["C", "N", "D", "loss", "used"]
 
@@ -54,19 +60,23 @@ def test_the_threshold_parts_dots_from_crosses() -> None:
     assert len(over.x) == int(table["over"].sum())
     assert len(under.x) + len(over.x) == len(table)
     assert (under.marker.symbol, over.marker.symbol) == ("circle", "x")
-    assert "<i>N</i> ∝ <i>D</i><sup>0.52" in texts(drawing)
+    line = next(t.name for t in drawing.figure.data if str(t.name).startswith("threshold"))
+    assert "<i>D</i><sup> 0.52</sup>, 95 %: 0." in line
 
 
 def test_the_critical_batch_has_its_asymptotes_and_says_where_there_is_none() -> None:
     curves = batch_curves()
-    found = fit(BATCHES, NOBODY, curves=curves)
-    drawing = batches.draw(found, shaped(BATCHES, NOBODY, curves))
-    assert "least updates 1.2 k" in texts(drawing)
-    assert "critical B 550" in texts(drawing)
+    found = fit(BATCHES.model_copy(update={"bootstrap": 40}), NOBODY, curves=curves)
+    drawing = batches.draw(updates(found), shaped(BATCHES, NOBODY, curves), "loss")
+    assert "least updates 1200" in texts(drawing)
+    assert "critical B 550<br>68 %: 550 to 550" in texts(drawing)
+    assert "Updates" in drawing.figure.layout.yaxis.title.text
     assert drawing.data["updates"].iloc[0] == pytest.approx(1200 * (1 + 550 / 64))
     rows = Runs(np.arange(3), {"B": np.array([64.0, 128, 256]), "loss": np.array([7650.0, 2100, 850])}, Roles(), {})
     none = fit(BATCHES, rows)
-    assert "no plateau" in batches.draw(none, rows).alt
+    drawing = batches.draw(updates(none), rows, "loss")
+    assert "no plateau" in drawing.alt
+    assert "no plateau" in texts(drawing)
 
 
 def test_agreement_has_a_panel_a_budget_and_frames_around_flips() -> None:

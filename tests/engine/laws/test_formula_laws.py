@@ -150,3 +150,12 @@ def test_a_typed_surface_plans_as_the_surface_law_does() -> None:
     np.testing.assert_allclose(SURFACE.least_compute(values, known.loss, RULE).C, C, rtol=1e-7)  # type: ignore[misc]
     draws = {name: np.repeat(value, 3)[:, None] for name, value in values.items()}
     assert SURFACE.frontier(draws, C, RULE).N.shape == (3, 4)  # type: ignore[misc]
+
+
+def test_a_curve_that_rises_again_beyond_the_runs_still_reaches_its_target() -> None:
+    law = get_law("broken", "D")
+    values = arrays({"a": 1.0, "b": 50.0, "c0": 0.2, "c1": -0.3, "d1": 1e12, "f1": 0.5})
+    assert law.inverse is not None
+    target = at(law, {name: float(x) for name, x in values.items()}, D=1e9)
+    assert float(law.inverse(values, np.array(target))) == pytest.approx(1e9, rel=1e-9)
+    assert np.isinf(law.inverse(values, np.array(0.9)))
