@@ -104,6 +104,19 @@ def jets() -> Json:
     return card("chinchilla", published, f"{JETS_PAPER}, Table 1", ranges, compute=compute)
 
 
+def jets_repeated(inputs: str) -> Json:
+    """jets, Table 2: one input configuration; D counts unique jets, each repeated to the early stop."""
+    rows = {r["parameter"]: r for r in records("papers/jets/table2_repetition.csv") if r["inputs"] == inputs}
+    values = {
+        name: parameter(*(float(rows[name][k]) for k in ("value", "ci68_lo", "ci68_hi")))
+        for name in ("L_inf", "B_rep", "beta_rep")
+    }
+    constants = {r["name"]: float(r["value"]) for r in records("papers/jets/jets_constants.csv")}
+    ranges = {"D": [constants["dataset_min"], constants["train_jets"]]}
+    compute = {"rule": JETS.rule, "n_p": JETS.n_p}
+    return card("repetition", values, f"{JETS_PAPER}, Table 2", ranges, axis="D", compute=compute)
+
+
 def allocation(table: str, rows: list[dict[str, str]], loss: Json) -> Json:
     """Power laws through the N and D of ``rows``; ``loss`` holds E, C_L and gamma."""
     C, N, D = (np.array([float(r[k]) for r in rows]) for k in ("budget_flops", "N", "D"))
@@ -181,8 +194,14 @@ def amplitude_name(row: dict[str, str]) -> tuple[str, str]:
 def cards() -> dict[str, tuple[str, Json]]:
     """File name -> shown name and card."""
     fits = sorted(records("papers/amplitudes/tables02_15_fits.csv"), key=lambda r: "DCN".index(r["x"]))
+    inputs = {r["inputs"]: f"{r['features']}x{r['particles']}" for r in records("papers/jets/table2_repetition.csv")}
+    repeated = {
+        f"jets_table2_{stem}.json": (f"Jet tagging: repeated jets, {name} (jets, Table 2)", jets_repeated(name))
+        for name, stem in inputs.items()
+    }
     out = {
         "jets_table1.json": ("Jet tagging: loss over N and D (jets, Table 1)", jets()),
+        **repeated,
         "behavior_table4.json": (
             "Recommender: allocation by validation loss (behavioural, Table 4)",
             validation_allocation(),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -44,12 +45,22 @@ def rows(plan: Plan) -> tuple[Row, ...]:
 
 def as_text(plan: Plan) -> str:
     """The plan for a terminal: sentence, table, and what must be known beside them."""
-    head = ("", "value", "68 %", "95 %", "beyond the runs", "")
-    body = [(r.quantity, f"{r.value} {r.unit}".strip(), r.ci68, r.ci95, r.beyond, r.note) for r in rows(plan)]
-    width = [max(len(line[i]) for line in (head, *body)) for i in range(len(head))]
-    lines = ["  ".join(cell.ljust(w) for cell, w in zip(line, width, strict=True)).rstrip() for line in (head, *body)]
     notes = [f"\nWarning: {w.text}" for w in plan.warnings]
-    return "\n".join([plan.sentence, "", *lines, "", *flatness(plan), f"Compute rule: {plan.compute.text}.", *notes])
+    rule = f"Compute rule: {plan.compute.text}."
+    return "\n".join([plan.sentence, "", *table(rows(plan)), "", *flatness(plan), rule, *notes])
+
+
+def table(body: Iterable[Row]) -> list[str]:
+    """Rows as the lines of a table for a terminal."""
+    head = ("", "value", "68 %", "95 %", "beyond the runs", "")
+    cells = [head, *((r.quantity, f"{r.value} {r.unit}".strip(), r.ci68, r.ci95, r.beyond, r.note) for r in body)]
+    return aligned(cells)
+
+
+def aligned(lines: Sequence[Sequence[str]]) -> list[str]:
+    """Lines of cells, each column as wide as its widest cell."""
+    width = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    return ["  ".join(cell.ljust(w) for cell, w in zip(line, width, strict=True)).rstrip() for line in lines]
 
 
 def flatness(plan: Plan) -> list[str]:

@@ -25,8 +25,8 @@ def test_the_script_writes_the_committed_bytes() -> None:
 
 
 def test_the_catalogue_lists_every_card_once() -> None:
-    assert len(CARDS) == 85
-    assert len({c.name for c in CARDS}) == len({c.file for c in CARDS}) == 85
+    assert len(CARDS) == 89
+    assert len({c.name for c in CARDS}) == len({c.file for c in CARDS}) == 89
     assert sum("amplitudes" in c.file for c in CARDS) == 81
 
 
@@ -61,6 +61,14 @@ def test_jets_table_1_card() -> None:
     }
     assert card["compute"] == {"rule": "6npND", "n_p": 40.0}
     assert card["data"]["ranges"] == {"N": [1126, 12627466], "D": [1e3, 1e8]}
+
+
+def test_jets_table_2_cards_hold_the_four_input_configurations() -> None:
+    values = {"3x40": (0.74, 5.62, 0.21), "21x10": (0.59, 8.69, 0.26), "21x40": (0.33, 7.08, 0.23)}
+    for stem, published in (values | {"21x128": (0.32, 5.79, 0.22)}).items():
+        fit = read_fit(body(f"jets_table2_{stem}.json"))
+        assert (fit.law.key, tuple(fit.theta)) == ("repetition-D", published)
+    assert body("jets_table2_21x128.json")["parameters"]["B_rep"]["ci68"] == [5.06, 6.27]
 
 
 def test_allocation_cards_have_the_published_exponents_and_errors() -> None:

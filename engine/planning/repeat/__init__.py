@@ -1,0 +1,28 @@
+"""Simulate or repeat: the same loss by one pass over many samples, or by few samples repeated to the early stop."""
+
+from engine.planning.repeat.answer import Regime, SimulateOrRepeat, simulate_or_repeat
+from engine.planning.repeat.between import Between, between
+from engine.planning.repeat.costs import SampleCosts, costs_of
+from engine.planning.repeat.factor import Factor, fit_factor, stated
+from engine.planning.repeat.picture import Picture
+from engine.planning.repeat.text import as_text, rows, to_json
+from engine.planning.repeat.worth import Worth, worth_of
+
+__all__ = [
+    "Between",
+    "Factor",
+    "Picture",
+    "Regime",
+    "SampleCosts",
+    "SimulateOrRepeat",
+    "Worth",
+    "as_text",
+    "between",
+    "costs_of",
+    "fit_factor",
+    "rows",
+    "simulate_or_repeat",
+    "stated",
+    "to_json",
+    "worth_of",
+]

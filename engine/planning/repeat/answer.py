@@ -1,0 +1,260 @@
+"""Question 4, simulate or repeat: two regimes priced at one target loss (jets, Sec. 3.2, eqs. 1, 3 to 5).
+
+One pass: D = ((1 + beta/alpha) B / (L - L_inf))^(1/beta) samples, with N and C of the compute-optimal frontier.
+Repeat to the early stop: U = (B_rep / (L - L_inf))^(1/beta_rep) samples, a model N = c U^lambda at the overfitting
+threshold, kappa times the compute of the single pass.
+
+omega compares both laws at infinite N: U repeated samples are worth omega U seen once by an unlimited model. Against
+the compute-optimal single pass, whose model is finite, the saving D / U is larger: omega (1 + beta/alpha)^(1/beta).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from engine.costs import ComputeRule
+from engine.errors import PlannerError
+from engine.fitting.result import Fit, FitWarning
+from engine.laws.chinchilla import CHINCHILLA
+from engine.laws.law import Floats
+from engine.planning import plan as plans
+from engine.planning.frontier import least_compute
+from engine.planning.plan import UNCERTAIN_FLOOR
+from engine.planning.quantity import NOT_ALWAYS_REACHED, Quantity, measure
+from engine.planning.repeat import picture
+from engine.planning.repeat.costs import SampleCosts
+from engine.planning.repeat.factor import Factor
+from engine.planning.repeat.floors import Laws, together
+from engine.planning.repeat.picture import Picture
+from engine.quantities import rounded
+
+FLOORS_APART, NO_THRESHOLD, NO_SAVING = "floors-apart", "no-threshold", "no-saving"
+WITHHELD = "withheld: the overfitting threshold N = c U^lambda is not known"
+
+
+@dataclass(frozen=True)
+class Regime:
+    """One way to reach the target: model size, unique samples, passes over them, FLOPs, and money."""
+
+    name: str
+    N: Quantity
+    unique: Quantity
+    epochs: Quantity
+    C: Quantity
+    simulation: Quantity
+    training: Quantity
+    total: Quantity
+
+
+@dataclass(frozen=True, eq=False)
+class SimulateOrRepeat:
+    """The answer. ``shared`` says whether both laws have one floor (else omega holds at this target only).
+
+    ``omega`` compares the laws at infinite N, ``saving`` is D / U against the compute-optimal single pass.
+    ``break_even`` is the price of a sample above which repeating is cheaper, ``break_even_passes`` the same in units of
+    the one-pass training cost of a sample. ``repeat_cheaper`` is the share of resamples for which repeating costs less,
+    ``p_reach`` the share that can reach the target by both; None without resamples.
+    """
+
+    target: float
+    y: str
+    compute: ComputeRule
+    costs: SampleCosts
+    kappa: Quantity
+    one_pass: Regime
+    repeat: Regime
+    omega: Quantity
+    saving: Quantity
+    break_even: Quantity
+    break_even_passes: Quantity
+    shared: bool
+    repeat_cheaper: float | None
+    p_reach: float | None
+    picture: Picture
+    warnings: tuple[FitWarning, ...] = ()
+
+    @property
+    def cheaper(self) -> Regime:
+        """The regime that costs less by the best fits."""
+        one, other = (x.total.value if x.total.value is not None else math.inf for x in (self.one_pass, self.repeat))
+        return self.one_pass if one <= other else self.repeat
+
+
+def simulate_or_repeat(
+    one_pass: Fit,
+    repeated: Fit,
+    target: float,
+    costs: SampleCosts,
+    kappa: Factor,
+    threshold: Fit | None = None,
+    rule: ComputeRule | None = None,
+) -> SimulateOrRepeat:
+    """Both regimes at the loss ``target``, under the compute rule of ``one_pass`` or ``rule``.
+
+    ``one_pass`` is a chinchilla fit of runs that see every sample once, ``repeated`` a fit of repetition to runs at
+    their early stop, ``threshold`` the overfitting threshold; without it N and the epochs of repeated training are
+    withheld. Raises PlannerError for fits of other laws and for a target that one of them cannot reach.
+    """
+    laws = together(one_pass, repeated)
+    if threshold is not None and threshold.law.name != "threshold":
+        raise PlannerError(
+            f"The overfitting threshold is a fit of the law threshold and this one is of {threshold.law.key}."
+        )
+    rule = rule or one_pass.compute
+    _reachable(laws, target)
+    best = _solve(laws.best, np.asarray(kappa.value), _at(threshold, None), target, costs, rule)
+    r = laws.resamples
+    for drawn in ([kappa.draws] if kappa.n else []) + ([threshold.resamples] if threshold is not None else []):
+        r = min(r, len(drawn))
+    each = {name: x[:r] for name, x in laws.draws.items()}
+    factors = kappa.draws[:r] if kappa.n else np.full(r, kappa.value)
+    draws = _solve(each, factors, _at(threshold, r), target, costs, rule)
+    carrier = replace(one_pass, resamples=one_pass.resamples[:r], resampling=laws.how)
+    return _answer(laws, carrier, repeated, kappa, threshold, best, draws, target, costs, rule)
+
+
+Solved = Mapping[str, Floats]
+
+
+def _at(threshold: Fit | None, r: int | None) -> tuple[Floats, Floats]:
+    """c and lambda of the best fit, or of ``r`` resamples; NaN without a threshold."""
+    if threshold is None:
+        return np.asarray(np.nan), np.asarray(np.nan)
+    v = threshold.values if r is None else {name: x[:r] for name, x in threshold.draws.items()}
+    return v["c"], v["lambda"]
+
+
+def _solve(
+    v: Mapping[str, Floats],
+    kappa: Floats,
+    line: tuple[Floats, Floats],
+    target: float,
+    costs: SampleCosts,
+    rule: ComputeRule,
+) -> Solved:
+    """Everything that the answer states, for the best fit (shape ()) or for resamples (r,); inf where out of reach."""
+    goal = np.asarray(float(target))
+    first = least_compute(CHINCHILLA, v, goal, rule)
+    N, D, C = (np.where(np.isnan(first.loss), np.nan, x) for x in (first.N, first.D, first.C))
+    with np.errstate(all="ignore"):
+        U = np.exp((np.log(v["B_rep"]) - np.log(goal - v["L_inf"])) / v["beta_rep"])
+        U = np.where(goal <= v["L_inf"], np.inf, U)
+        unlimited = np.exp((np.log(v["B"]) - np.log(goal - v["E"])) / v["beta"])
+        model = line[0] * U ** line[1]
+        C_rep = np.where(np.isinf(U), np.inf, kappa * C)
+        break_even = costs.break_even(D, C, U, C_rep)
+        both = np.isfinite(D) & np.isfinite(U)
+        found = {
+            "N": N,
+            "D": D,
+            "C": C,
+            "one_sim": costs.simulation(D),
+            "one_train": costs.training(C),
+            "N_rep": model,
+            "U": U,
+            "C_rep": C_rep,
+            "epochs": C_rep / rule.flops_anywhere(model, U),
+            "rep_sim": costs.simulation(U),
+            "rep_train": costs.training(C_rep),
+            "omega": np.where(both, unlimited / U, np.nan),
+            "saving": np.where(both, D / U, np.nan),
+            "break_even": np.where(both, break_even, np.nan),
+            "passes": np.where(both, break_even / (costs.flop * C / D), np.nan),
+        }
+    found["one_total"] = found["one_sim"] + found["one_train"]
+    found["rep_total"] = found["rep_sim"] + found["rep_train"]
+    return found
+
+
+def _reachable(laws: Laws, target: float) -> None:
+    """Raise PlannerError unless the best fit or some resample of both laws reaches the target."""
+    if not math.isfinite(target):
+        raise PlannerError(f"A target of {target:g} is no number: give one such as 0.5.")
+    for name, what in (("E", "one-pass law"), ("L_inf", "law of repeated samples")):
+        floor = float(laws.best[name])
+        if target <= floor and not np.any(laws.draws[name] < target):
+            raise PlannerError(
+                f"A target loss of {target:g} is below the floor {rounded(floor)} of the {what}: ask for a higher one."
+            )
+
+
+def _answer(
+    laws: Laws,
+    carrier: Fit,
+    repeated: Fit,
+    kappa: Factor,
+    threshold: Fit | None,
+    best: Solved,
+    draws: Solved,
+    target: float,
+    costs: SampleCosts,
+    rule: ComputeRule,
+) -> SimulateOrRepeat:
+    spans, unit, money = plans.spans(carrier), plans.sample_unit(carrier), costs.currency
+    span_u = repeated.data.ranges.get(repeated.law.axis or "")
+
+    def q(name: str, unit: str, span: tuple[float, float] | None = None) -> Quantity:
+        """The number called ``name``; NaN draws (out of reach) leave it without an interval."""
+        found = measure(carrier, float(best[name]), draws[name], unit, span)
+        if name in ("omega", "saving", "break_even", "passes") and found.ci68 and np.isnan(draws[name]).any():
+            return replace(found, ci68=None, ci95=None, note=NOT_ALWAYS_REACHED)
+        return found
+
+    def total(prefix: str) -> tuple[Quantity, Quantity, Quantity]:
+        return q(f"{prefix}_sim", money), q(f"{prefix}_train", money), q(f"{prefix}_total", money)
+
+    withheld = (Quantity(None, note=WITHHELD, unit="parameters"), Quantity(None, note=WITHHELD, unit="passes"))
+    model = withheld if threshold is None else (q("N_rep", "parameters"), q("epochs", "passes"))
+    ends = (1.0, 1.0) if len(carrier.resamples) else None
+    once = Quantity(1.0, ends, ends, "passes", note="given")
+    first = Regime("one pass", q("N", "parameters", spans.get("N")), q("D", unit, spans.get("D")), once,
+                   q("C", "FLOPs", spans.get("C")), *total("one"))  # fmt: skip
+    second = Regime("repeat", model[0], q("U", unit, span_u), model[1], q("C_rep", "FLOPs"), *total("rep"))
+    some = len(draws["D"]) > 0
+    reach = float(np.mean(np.isfinite(draws["D"]) & np.isfinite(draws["U"]))) if some else None
+    factor = measure(carrier, kappa.value, kappa.draws[: len(carrier.resamples)], "times") if kappa.n else None
+    break_even = q("break_even", money)
+    return SimulateOrRepeat(
+        float(target), carrier.spec.y, rule, costs, factor or Quantity(kappa.value, unit="times", note="given"),
+        first, second, q("omega", "times"), q("saving", "times"), break_even,
+        q("passes", "one-pass training costs of a sample"),
+        laws.shared,
+        float(np.mean(draws["rep_total"] < draws["one_total"])) if some else None,
+        reach,
+        picture.draw(costs, best, draws, laws.how),
+        (*_notes(laws, best, target, reach, threshold),
+         *plans.warnings(carrier, {"N": first.N, "D": first.unique, "U": second.unique})),
+    )  # fmt: skip
+
+
+def _notes(laws: Laws, best: Solved, target: float, reach: float | None, threshold: Fit | None) -> list[FitWarning]:
+    found = []
+    if not laws.shared:
+        floors = f"{rounded(float(laws.best['E']))} and {rounded(float(laws.best['L_inf']))}"
+        why = (
+            "and their resamples reject a common one" if laws.resamples else "and nothing says how they are correlated"
+        )
+        text = (
+            f"The floors of the two laws differ ({floors}) {why}: omega is solved from both laws at this target and "
+            "holds for it alone."
+        )
+        found.append(FitWarning(FLOORS_APART, text))
+    if threshold is None:
+        text = (
+            "The model size and the epochs of repeated training are withheld: they need the overfitting threshold "
+            "N = c U^lambda, which the jet paper prints without c. Fit the law threshold to training curves."
+        )
+        found.append(FitWarning(NO_THRESHOLD, text))
+    if math.isfinite(float(best["U"])) and float(best["saving"]) <= 1:
+        text = "At this target repeating needs as many samples as one pass, so it saves nothing at any price."
+        found.append(FitWarning(NO_SAVING, text))
+    if reach is not None and reach < 1:
+        text = (
+            f"{100 * reach:.3g} % of the resamples reach {target:g} in both regimes; the others count as infinite cost."
+        )
+        found.append(FitWarning(UNCERTAIN_FLOOR, text))
+    return found

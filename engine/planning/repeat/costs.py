@@ -1,0 +1,67 @@
+"""What a simulated sample and a FLOP cost, and the price of a sample at which two regimes cost the same."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from engine.errors import PlannerError
+from engine.hardware.machine import positive
+from engine.laws.law import Floats
+from engine.planning.prices import Prices
+
+
+@dataclass(frozen=True)
+class SampleCosts:
+    """``sample`` is money for one simulated sample, ``flop`` for one FLOP of training, both in ``currency``.
+
+    ``have`` samples exist already and cost nothing more. Raises PlannerError for a price that is not positive (a price
+    of zero makes the other regime endlessly dearer) and for a negative stock.
+    """
+
+    sample: float
+    flop: float
+    currency: str = "EUR"
+    have: float = 0.0
+
+    def __post_init__(self) -> None:
+        positive(self.sample, "price of one simulated sample", "ask for a plan, which needs no price")
+        positive(self.flop, "price of one FLOP", "ask for a plan, which needs no price")
+        if not (math.isfinite(self.have) and self.have >= 0):
+            raise PlannerError(f"{self.have:g} samples cannot be at hand: give zero or a positive number.")
+
+    def simulation(self, unique: Floats) -> Floats:
+        """Money for ``unique`` samples in all, those at hand free; any shape."""
+        return self.sample * self.to_simulate(unique)
+
+    def to_simulate(self, unique: Floats) -> Floats:
+        """How many of ``unique`` samples are still to be simulated; any shape."""
+        return np.maximum(np.asarray(unique, float) - self.have, 0.0)
+
+    def training(self, C: Floats) -> Floats:
+        """Money for ``C`` FLOPs; any shape."""
+        return self.flop * np.asarray(C, float)
+
+    def break_even(self, D: Floats, C: Floats, U: Floats, C_rep: Floats) -> Floats:
+        """The price of a sample at which ``D`` samples for ``C`` FLOPs cost what ``U`` for ``C_rep`` FLOPs do.
+
+        (C_rep - C) / (D - U) x price per FLOP: with C_rep = kappa C that is (kappa - 1) / (1 - U/D) x C/D x price per
+        FLOP, where C/D = 6 n_p N is the one-pass training compute of a sample. Above it repeating is cheaper. Infinite
+        where repeating saves no simulation, zero where it costs no compute; any shape.
+        """
+        saved = self.to_simulate(D) - self.to_simulate(U)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            price = self.flop * np.maximum(np.asarray(C_rep, float) - C, 0.0) / saved
+        return np.where(saved > 0, price, np.where(np.isnan(saved), np.nan, np.inf))
+
+
+def costs_of(prices: Prices, have: float = 0.0) -> SampleCosts:
+    """The two prices in the ``prices`` of a plan: money a sample, and money an hour over FLOPs an hour.
+
+    Raises PlannerError where the machine or the simulation has no price.
+    """
+    if prices.simulation is None or prices.simulation.price is None:
+        raise PlannerError("A simulated sample has no price: give one to weigh simulating against repeating.")
+    return SampleCosts(prices.simulation.price, float(prices.machine.money(1.0)), prices.currency, have)

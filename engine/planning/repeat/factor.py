@@ -1,0 +1,101 @@
+"""kappa: how many times the compute of the compute-optimal single pass a repeated training takes to the same loss.
+
+jets, Sec. 3.2 and Fig. 2b: about 10 along the overfitting threshold, at every loss. Where there are training curves it
+is read off them: of every data set the smallest model that overfits is taken at its early stop, and its compute there
+is divided by what the one-pass law asks for the loss that it reached.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+import numpy as np
+
+from engine.costs import ComputeRule
+from engine.errors import PlannerError
+from engine.fitting.bootstrap import counts
+from engine.fitting.result import Fit
+from engine.fitting.training import down, end_of, measured, smoothed
+from engine.laws.law import Floats
+from engine.planning.frontier import least_compute
+from engine.schema import Curves
+
+FEWEST_SETS = 2
+SMOOTHING = 0.6
+"""Weight of the past in the running mean of a curve before its least loss is read, as in ``FitSpec``."""
+
+
+@dataclass(frozen=True, eq=False)
+class Factor:
+    """kappa and, where it was fitted, its resamples ``draws`` (r,), NaN where one does not exist; ``n`` data sets."""
+
+    value: float
+    draws: Floats = field(default_factory=lambda: np.empty(0))
+    n: int = 0
+
+    @property
+    def note(self) -> str:
+        """Where the number comes from."""
+        return f"from the curves of {self.n} data sets" if self.n else "given"
+
+
+def stated(kappa: float) -> Factor:
+    """A kappa that somebody gives, without uncertainty. Raises PlannerError below one: the single pass is optimal."""
+    if not (math.isfinite(kappa) and kappa >= 1):
+        raise PlannerError(
+            f"kappa = {kappa:g} would need less compute than the best single pass: give a factor of at least 1, "
+            "such as 10."
+        )
+    return Factor(float(kappa))
+
+
+def fit_factor(
+    one_pass: Fit, curves: Curves, rule: ComputeRule | None = None, *, smoothing: float = SMOOTHING, seed: int = 0
+) -> Factor:
+    """kappa from training curves of the loss that repeat their unique samples: the geometric mean over data sets.
+
+    Resample i takes resample i of ``one_pass`` and draws the data sets with replacement from (``seed``, i). Raises
+    PlannerError where the curves lack N, U or C and where fewer than two data sets have a model that overfits.
+    """
+    kept = measured(curves, "loss")
+    for role in ("N", "U", "C"):
+        if role not in kept or not np.isfinite(kept[role]).all():
+            raise PlannerError(f"kappa needs {role} along the training curves: map a column to it.")
+    stops = _early_stops(kept, smoothing)
+    if len(stops) < FEWEST_SETS:
+        raise PlannerError(
+            f"Models overfit on {len(stops)} data sets and kappa needs {FEWEST_SETS}: train longer, or give kappa."
+        )
+    spent, loss = (np.array(x) for x in zip(*stops, strict=True))
+    rule = rule or one_pass.compute
+
+    def log_ratio(values: dict[str, Floats]) -> Floats:
+        """ln of compute over one-pass compute, (..., k); -inf where the law cannot reach the loss."""
+        each = {name: np.asarray(x)[..., None] for name, x in values.items()}
+        with np.errstate(divide="ignore"):
+            return np.log(spent / least_compute(one_pass.law, each, loss, rule).C)
+
+    best = log_ratio(one_pass.values)
+    if not np.isfinite(best).all():
+        raise PlannerError(
+            f"The one-pass law cannot reach the loss {loss[~np.isfinite(best)][0]:.4g} that repeated training reached: "
+            "check that both tables hold the same loss."
+        )
+    ratios, weight = log_ratio(one_pass.draws), counts(len(spent), seed, 0, len(one_pass.resamples))
+    draws = np.exp(np.sum(weight * ratios, axis=1) / np.sum(weight, axis=1)) if len(ratios) else np.empty(0)
+    return Factor(float(np.exp(best.mean())), np.where(draws > 0, draws, np.nan), len(spent))
+
+
+def _early_stops(curves: Curves, smoothing: float) -> list[tuple[float, float]]:
+    """(C, loss) at the early stop of the smallest overfitting model of every number of unique samples, rising."""
+    raw = down(curves, "loss")
+    loss = smoothed(raw, curves.starts, smoothing)
+    smallest: dict[float, tuple[float, float, float]] = {}
+    for a, b in pairwise(curves.starts.tolist()):
+        if not end_of(raw[a:b]).overfits:
+            continue
+        U, N, stop = float(curves["U"][a]), float(curves["N"][a]), a + int(np.argmin(loss[a:b]))
+        smallest[U] = min(smallest.get(U, (math.inf, 0.0, 0.0)), (N, float(curves["C"][stop]), float(loss[stop])))
+    return [smallest[U][1:] for U in sorted(smallest)]

@@ -1,0 +1,61 @@
+"""The picture of the regimes: what each costs against the price of a sample, where they cross, and the user's point."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from engine.fitting.resampling import Resampling
+from engine.laws.law import Floats
+from engine.planning.repeat.costs import SampleCosts
+
+POINTS = 61
+DECADES = 2.5
+"""On either side of the user's price and of the break-even price."""
+
+
+@dataclass(frozen=True, eq=False)
+class Picture:
+    """Money against the price of a sample.
+
+    ``price`` (k,) rises through the user's own price and the break-even price. ``one_pass`` and ``repeat`` (k,) are the
+    totals by the best fit, ``*_band`` (2, k) their 68 % interval, NaN without resamples. ``point`` is the user's price
+    and what both regimes cost there; ``break_even`` is NaN where the lines do not cross.
+    """
+
+    price: Floats
+    one_pass: Floats
+    repeat: Floats
+    one_pass_band: Floats
+    repeat_band: Floats
+    point: tuple[float, float, float]
+    break_even: float
+
+
+def draw(costs: SampleCosts, best: Mapping[str, Floats], draws: Mapping[str, Floats], how: Resampling) -> Picture:
+    """The picture of numbers that are solved: ``best`` of shape (), ``draws`` (r,), by name (D, U, one_train, ...)."""
+    crossing = float(best["break_even"])
+    crosses = np.isfinite(crossing) and crossing > 0
+    ends = [costs.sample, *([crossing] if crosses else [])]
+    price = np.geomspace(min(ends) / 10**DECADES, max(ends) * 10**DECADES, POINTS)
+    lines = [_line(costs, best, draws, price, how, *names) for names in (("D", "one_train"), ("U", "rep_train"))]
+    (one, one_band), (rep, rep_band) = lines
+    at = (costs.sample, float(best["one_total"]), float(best["rep_total"]))
+    return Picture(price, one, rep, one_band, rep_band, at, crossing if crosses else float("nan"))
+
+
+def _line(
+    costs: SampleCosts,
+    best: Mapping[str, Floats],
+    draws: Mapping[str, Floats],
+    price: Floats,
+    how: Resampling,
+    samples: str,
+    training: str,
+) -> tuple[Floats, Floats]:
+    """One regime's total (k,) and its 68 % band (2, k)."""
+    central = price * costs.to_simulate(best[samples]) + best[training]
+    each = price * costs.to_simulate(draws[samples])[:, None] + draws[training][:, None]
+    return central, np.stack(how.band(central, each, 0.68))

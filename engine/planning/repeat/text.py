@@ -1,0 +1,118 @@
+"""Simulate or repeat in words, as rows for tables, and as JSON."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+from engine.laws.law import Floats
+from engine.planning import quantity
+from engine.planning.quantity import Quantity
+from engine.planning.text import Row, as_row, between, number, table
+
+if TYPE_CHECKING:
+    from engine.planning.repeat.answer import Regime, SimulateOrRepeat
+
+LABELS = {
+    "N": "Model size N",
+    "unique": "Unique samples",
+    "epochs": "Passes over them",
+    "C": "Compute C",
+    "simulation": "Simulation, money",
+    "training": "Training, money",
+    "total": "Total, money",
+}
+COMPARED = {
+    "omega": "omega: repeated samples against samples seen once, infinite N",
+    "saving": "D / U: saving against the compute-optimal single pass",
+    "break_even": "Break-even price of a sample",
+    "break_even_passes": "Break-even price in one-pass training costs of a sample",
+    "kappa": "kappa: compute against the single pass",
+}
+SCHEMA = 1
+
+
+def rows(answer: SimulateOrRepeat) -> tuple[Row, ...]:
+    """The table: both regimes line by line, then what compares them."""
+    found = [
+        as_row(f"{regime.name.capitalize()}: {label}", getattr(regime, name))
+        for regime in (answer.one_pass, answer.repeat)
+        for name, label in LABELS.items()
+    ]
+    return (*found, *(as_row(label, getattr(answer, name)) for name, label in COMPARED.items()))
+
+
+def sentence(answer: SimulateOrRepeat) -> str:
+    """The answer in one sentence that a manager can read."""
+    best = answer.cheaper
+    other = answer.repeat if best is answer.one_pass else answer.one_pass
+    unit = best.unique.unit
+    if best.total.value is None:
+        return f"The best fits do not reach {answer.y} {answer.target:g} in either regime."
+    price = f"{answer.costs.sample:.3g} {answer.costs.currency} a sample"
+    costs = f"{_money(best.total)} against {_money(other.total)}" if other.total.value else _money(best.total)
+    verb = "repeat" if best is answer.repeat else "simulate"
+    chance = answer.repeat_cheaper if best is answer.repeat else _other(answer.repeat_cheaper)
+    sure = "" if chance is None else f" ({100 * chance:.0f} % of the resamples agree)"
+    return (
+        f"To reach {answer.y} {answer.target:g} at {price} it is cheaper to {verb}{sure}: {costs}, with "
+        f"{number(answer.one_pass.unique)} {unit} seen once or {number(answer.repeat.unique)} {unit} repeated"
+        f"{_crossing(answer)}."
+    )
+
+
+def as_text(answer: SimulateOrRepeat) -> str:
+    """The answer for a terminal."""
+    notes = [f"\nWarning: {w.text}" for w in answer.warnings]
+    return "\n".join([sentence(answer), "", *table(rows(answer)), "", f"Compute rule: {answer.compute.text}.", *notes])
+
+
+def to_json(answer: SimulateOrRepeat) -> dict[str, Any]:
+    """The object that ``isoplan repeat --json`` prints; null where a number does not exist or is unbounded."""
+    return {
+        "schema": SCHEMA,
+        "question": {"target": answer.target, "sample_price": answer.costs.sample, "flop_price": answer.costs.flop,
+                     "currency": answer.costs.currency, "have": answer.costs.have},
+        "y": answer.y,
+        "compute": answer.compute.to_json(),
+        "regimes": {r.name: _regime(r) for r in (answer.one_pass, answer.repeat)},
+        **{name: quantity.to_json(getattr(answer, name)) for name in COMPARED},
+        "shared_floor": answer.shared,
+        "cheaper": answer.cheaper.name,
+        "repeat_cheaper": answer.repeat_cheaper,
+        "p_reach": answer.p_reach,
+        "picture": {
+            "price": finite(answer.picture.price),
+            "one_pass": finite(answer.picture.one_pass),
+            "repeat": finite(answer.picture.repeat),
+            "one_pass_band": [finite(x) for x in answer.picture.one_pass_band],
+            "repeat_band": [finite(x) for x in answer.picture.repeat_band],
+        },
+        "sentence": sentence(answer),
+        "warnings": [{"code": w.code, "text": w.text} for w in answer.warnings],
+    }  # fmt: skip
+
+
+def finite(x: Floats) -> list[float | None]:
+    """An array (k,) for JSON: null for what is not finite."""
+    return [value if math.isfinite(value) else None for value in x.tolist()]
+
+
+def _regime(regime: Regime) -> dict[str, Any]:
+    return {name: quantity.to_json(getattr(regime, name)) for name in LABELS}
+
+
+def _money(q: Quantity) -> str:
+    spread = f" (68 %: {between(q, q.ci68)})" if q.ci68 else ""
+    return f"{number(q)} {q.unit}{spread}"
+
+
+def _other(share: float | None) -> float | None:
+    return None if share is None else 1 - share
+
+
+def _crossing(answer: SimulateOrRepeat) -> str:
+    price = answer.break_even
+    if price.value is None:
+        return ""
+    return f"; simulating is cheaper below {number(price)} {price.unit} a sample"

@@ -1,0 +1,54 @@
+"""What so many samples at hand are worth: the loss they reach when seen once and when repeated to the early stop."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from engine.errors import PlannerError
+from engine.fitting.result import Fit
+from engine.planning import plan as plans
+from engine.planning.quantity import Quantity, measure
+from engine.planning.repeat.floors import together
+
+
+@dataclass(frozen=True)
+class Worth:
+    """``once`` is the loss of the compute-optimal single pass over ``U`` samples, ``repeated`` that of repeating them.
+
+    ``equivalent`` are the samples that one compute-optimal pass needs for the loss of repeating.
+    """
+
+    U: float
+    once: Quantity
+    repeated: Quantity
+    equivalent: Quantity
+
+
+def worth_of(one_pass: Fit, repeated: Fit, U: float) -> Worth:
+    """The losses that ``U`` unique samples reach in both regimes (jets, eqs. 1, 3, 4).
+
+    On the frontier L - E = (1 + beta/alpha) B D^-beta. Raises PlannerError for U that is not positive.
+    """
+    if not (math.isfinite(U) and U > 0):
+        raise PlannerError(f"{U:g} samples are worth nothing: give a positive number, such as 2M.")
+    laws = together(one_pass, repeated)
+    carrier = replace(one_pass, resamples=one_pass.resamples[: laws.resamples], resampling=laws.how)
+    spans, numbers = plans.spans(one_pass), []
+    for v in (laws.best, laws.draws):
+        with np.errstate(all="ignore"):
+            scale = (1 + v["beta"] / v["alpha"]) * v["B"]
+            repeat = v["L_inf"] + v["B_rep"] * U ** -v["beta_rep"]
+            same = np.exp((np.log(scale) - np.log(repeat - v["E"])) / v["beta"])
+            numbers.append((v["E"] + scale * U ** -v["beta"], repeat, np.where(repeat > v["E"], same, np.inf)))
+    best, draws = numbers
+    y, unit = one_pass.spec.y, plans.sample_unit(one_pass)
+    once, repeat_, same_ = (
+        measure(carrier, float(b), d, u, span)
+        for b, d, u, span in zip(
+            best, draws, (y, y, unit), (spans.get("loss"), spans.get("loss"), spans.get("D")), strict=True
+        )
+    )
+    return Worth(float(U), once, repeat_, same_)

@@ -1,0 +1,49 @@
+"""Epochs in between, by the law that cannot overfit."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+import pytest
+
+from engine.errors import PlannerError
+from engine.laws.chinchilla import CHINCHILLA
+from engine.planning.frontier import least_compute
+from engine.planning.repeat import SampleCosts, between
+from tests.engine.planning.conftest import EPOCH, JETS, make_fit
+
+SURFACE = make_fit((*EPOCH, 15.0, 5.0), law="data-constrained")
+
+
+def test_fewer_samples_cost_more_compute_and_their_price_decides() -> None:
+    cheap = between(SURFACE, 2.2, SampleCosts(1e-12, 1e-20))
+    assert np.all(np.diff(cheap.unique) > 0)
+    assert np.all(np.diff(cheap.C) <= 1e-9 * cheap.C[1:])
+    once = least_compute(CHINCHILLA, make_fit(EPOCH).values, np.asarray(2.2), SURFACE.compute)
+    assert cheap.C[-1] == pytest.approx(float(once.C), rel=1e-4)
+    assert cheap.epochs[-1] == pytest.approx(1, rel=1e-3)
+    assert cheap.best == len(cheap.unique) - 1
+    dear = between(SURFACE, 2.2, SampleCosts(1e-3, 1e-20))
+    assert dear.best < cheap.best
+    assert dear.epochs[dear.best] > 3
+    assert "cannot overfit" in dear.note
+
+
+def test_what_no_number_of_passes_reaches_is_left_out() -> None:
+    found = between(SURFACE, 2.2, SampleCosts(1e-3, 1e-20))
+    assert len(found.unique) < 41
+    assert np.isfinite(found.money).all()
+
+
+def test_other_laws_and_floors_are_refused() -> None:
+    with pytest.raises(PlannerError, match="by the law data-constrained alone and this fit is chinchilla"):
+        between(make_fit(JETS), 0.5, SampleCosts(1, 1e-18))
+    with pytest.raises(PlannerError, match=r"A target loss of 1.8 is not above the floor 1.817"):
+        between(SURFACE, 1.8, SampleCosts(1, 1e-18))
+
+
+def test_it_takes_no_time() -> None:
+    start = time.process_time()
+    between(SURFACE, 2.2, SampleCosts(1e-3, 1e-20))
+    assert time.process_time() - start < 0.3

@@ -1,0 +1,90 @@
+"""kappa from training curves, and both regimes from simulated tables whose truth is known."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from data.files import records
+from engine.costs import compute_rule
+from engine.errors import PlannerError
+from engine.fitting import FitSpec, fit
+from engine.laws.chinchilla import CHINCHILLA
+from engine.planning.frontier import least_compute
+from engine.planning.repeat import SampleCosts, fit_factor, simulate_or_repeat, stated
+from engine.schema import Curves
+from tests.engine.fitting.tables import make_runs
+from tests.engine.fitting.training import named
+from tests.engine.planning.conftest import JETS, make_fit, scattered
+
+RULE = compute_rule("6npND", 40)
+KAPPA = 8.0
+SETS = np.array([1e4, 1e5, 1e6])
+
+
+def curves(noise: float = 0.0, points: int = 400) -> Curves:
+    """Three models a data set: the smallest levels off, two overfit, of which the smaller stops at kappa times C*."""
+    rows: list[NDArray[np.float64]] = []
+    of: list[int] = []
+    rng = np.random.default_rng(0)
+    law = make_fit(JETS)
+    for U in SETS:
+        least = 0.32 + 5.79 * U**-0.22
+        stop = KAPPA * float(least_compute(CHINCHILLA, law.values, np.asarray(least), RULE).C)
+        for place, N in enumerate(0.1 * 200 * U**0.47 * np.array([1.0, 10, 30])):
+            C = np.linspace(stop / 100, 3 * stop, points) * (3.0 if place == 2 else 1.0)
+            x = C / (stop * (3.0 if place == 2 else 1.0))
+            bowl = least * (1 + 0.2 * (x - 1) ** 2 * (x < 1) + (0.1 * (x - 1) ** 2 * (x > 1) if place else 0))
+            of += [len(rows)] * points
+            rows.append(np.stack([np.full(points, N), np.full(points, U), C, bowl + noise * rng.normal(size=points)]))
+    N, U, C, loss = np.concatenate(rows, axis=1)
+    return named({"N": N, "U": U, "C": C, "loss": loss}, np.array(of))
+
+
+def test_kappa_comes_back_from_the_early_stops_of_the_smallest_overfitting_models() -> None:
+    one = make_fit(JETS, scattered(JETS, 200, 0.01), rule=RULE)
+    found = fit_factor(one, curves(), smoothing=0.0)
+    assert found.value == pytest.approx(KAPPA, rel=0.03)
+    assert found.n == 3
+    assert found.draws.shape == (200,)
+    assert 0.05 < np.std(np.log(found.draws)) < 1
+    noisy = fit_factor(one, curves(noise=0.003))
+    assert noisy.value == pytest.approx(KAPPA, rel=0.25)
+
+
+def test_a_fitted_kappa_carries_its_resamples_into_the_answer() -> None:
+    one = make_fit(JETS, scattered(JETS, 200, 0.01), rule=RULE)
+    rep = make_fit((0.32, 5.79, 0.22), scattered((0.32, 5.79, 0.22), 200, 0.01, 1), law="repetition", axis="D")
+    found = simulate_or_repeat(one, rep, 0.5, SampleCosts(1e-3, 2e-18), fit_factor(one, curves()))
+    assert found.kappa.ci68 is not None
+    assert found.kappa.ci68[0] < KAPPA < found.kappa.ci68[1]
+    assert found.break_even_passes.ci68 is not None
+
+
+def test_kappa_needs_curves_that_overfit() -> None:
+    one = make_fit(JETS, rule=RULE)
+    flat = curves()
+    small = flat.take(np.arange(len(flat)) % 3 == 0)
+    with pytest.raises(PlannerError, match="Models overfit on 0 data sets and kappa needs 2: train longer, or give"):
+        fit_factor(one, small)
+    bare = named({k: v for k, v in flat.values.items() if k != "U"}, flat.of)
+    with pytest.raises(PlannerError, match="kappa needs U along the training curves"):
+        fit_factor(one, bare)
+    with pytest.raises(PlannerError, match=r"cannot reach the loss .* check that both tables hold the same loss"):
+        fit_factor(make_fit((2.0, *JETS[1:]), rule=RULE), flat)
+
+
+def test_the_simulated_tables_cover_the_ratios_that_they_were_drawn_from() -> None:
+    """Demo grid and demo repetition, 21 features and 128 particles: omega 2.73 and D/U 17.2 in their 95 % intervals."""
+    grid, rows = records("demo/jets_grid.csv"), records("demo/jets_repetition.csv")
+    one = fit(FitSpec(), make_runs({k: [float(r[k]) for r in grid] for k in ("N", "D", "loss")}, n_p=40))
+    own = [r for r in rows if (r["features"], r["particles"]) == ("21", "128")]
+    columns = {"D": [float(r["unique_jets"]) for r in own], "loss": [float(r["loss"]) for r in own]}
+    rep = fit(FitSpec(law="repetition", axis="D", objective="ols-log"), make_runs(columns))
+    found = simulate_or_repeat(one, rep, 0.5, SampleCosts(1e-3, 2e-18), stated(10))
+    assert found.shared
+    for q, truth in ((found.omega, 2.73), (found.saving, 17.2), (found.break_even_passes, 9.55)):
+        assert q.ci95 is not None
+        assert q.ci95[0] < truth < q.ci95[1]
+        assert q.ci95[1] / q.ci95[0] < 10

@@ -1,0 +1,252 @@
+"""Simulate or repeat: the published numbers, invariances, and what is refused."""
+
+from __future__ import annotations
+
+import json
+import math
+import time
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from data.files import path
+from engine.costs import compute_rule
+from engine.errors import PlannerError
+from engine.fitting import read_fit
+from engine.fitting.result import Fit
+from engine.hardware import Machine, find_device
+from engine.planning import Quantity
+from engine.planning.prices import Prices, Simulation
+from engine.planning.repeat import SampleCosts, as_text, costs_of, rows, simulate_or_repeat, stated, to_json, worth_of
+from engine.planning.repeat.answer import FLOORS_APART, NO_SAVING, NO_THRESHOLD, Regime
+from tests.app.terminal.asking import object_in
+from tests.engine.planning.conftest import JETS, make_fit, scattered
+
+REPEATED = (0.32, 5.79, 0.22)
+COSTS = SampleCosts(1e-3, 2e-18)
+TEN = stated(10)
+LIFTED = np.array([0.2, 0, 0])
+
+
+def card(name: str) -> Fit:
+    return read_fit(json.loads(path(f"cards/{name}.json").read_text("utf-8")))
+
+
+TABLE_1, TABLE_2 = card("jets_table1"), card("jets_table2_21x128")
+
+
+def fits(r: int = 300, floor: float = 0.32, spread: float = 0.01) -> tuple[Fit, Fit]:
+    """Both laws with resamples: chinchilla of Table 1, repetition of Table 2."""
+    repeated = (floor, *REPEATED[1:])
+    return (
+        make_fit(JETS, scattered(JETS, r, spread), rule=compute_rule("6npND", 40)),
+        make_fit(repeated, scattered(repeated, r, spread, seed=1), law="repetition", axis="D"),
+    )
+
+
+def of(q: Quantity) -> float:
+    assert q.value is not None
+    return q.value
+
+
+def total(regime: Regime) -> float:
+    return of(regime.total)
+
+
+@given(st.floats(0.34, 3.0), st.floats(1e-9, 1e3))
+def test_jets_tables_1_and_2_at_any_target_and_price(target: float, price: float) -> None:
+    """128 particles, kappa = 10: omega 2.73, D/U 17.2, break-even at 9.55 one-pass training costs of a sample."""
+    found = simulate_or_repeat(TABLE_1, TABLE_2, target, SampleCosts(price, 2e-18), TEN)
+    assert found.omega.value == pytest.approx(2.73, abs=0.005)
+    assert found.saving.value == pytest.approx(17.2, abs=0.05)
+    assert found.break_even_passes.value == pytest.approx(9.55, abs=0.005)
+    assert found.saving.value == pytest.approx(of(found.omega) * (1 + 0.22 / 0.44) ** (1 / 0.22))
+    assert found.shared
+    assert found.omega.ci68 is None
+    N, D = of(found.one_pass.N), of(found.one_pass.unique)
+    assert D == pytest.approx(((1 + 0.22 / 0.44) * 7.22 / (target - 0.32)) ** (1 / 0.22))
+    assert found.break_even.value == pytest.approx(9 / (1 - 1 / of(found.saving)) * 6 * 40 * N * 2e-18)
+
+
+def test_without_a_threshold_only_costs_are_shown() -> None:
+    found = simulate_or_repeat(TABLE_1, TABLE_2, 0.5, COSTS, TEN)
+    assert (found.repeat.N.value, found.repeat.epochs.value) == (None, None)
+    assert "withheld" in found.repeat.N.note
+    assert NO_THRESHOLD in [w.code for w in found.warnings]
+    assert total(found.repeat) == pytest.approx(1e-3 * of(found.repeat.unique) + 10 * of(found.one_pass.training))
+
+
+def test_with_a_threshold_the_model_and_its_passes_follow() -> None:
+    line = make_fit((40.0, 0.47), law="threshold")
+    found = simulate_or_repeat(TABLE_1, TABLE_2, 0.5, COSTS, TEN, line)
+    U, N, epochs = (of(q) for q in (found.repeat.unique, found.repeat.N, found.repeat.epochs))
+    assert N == pytest.approx(40 * U**0.47)
+    assert epochs == pytest.approx(of(found.repeat.C) / (6 * 40 * of(found.repeat.N) * U))
+    assert NO_THRESHOLD not in [w.code for w in found.warnings]
+
+
+@given(st.floats(0.4, 2.0), st.floats(1e-6, 1e6))
+@settings(max_examples=30)
+def test_prices_scale_money_and_move_no_sample(target: float, times: float) -> None:
+    before = simulate_or_repeat(*fits(50), target, COSTS, TEN)
+    after = simulate_or_repeat(*fits(50), target, SampleCosts(1e-3 * times, 2e-18 * times), TEN)
+    for one, other in ((before.one_pass, after.one_pass), (before.repeat, after.repeat)):
+        assert other.unique == one.unique
+        assert total(other) == pytest.approx(times * total(one))
+        assert other.total.ci95 == pytest.approx([times * x for x in one.total.ci95 or ()])
+    assert after.break_even.value == pytest.approx(times * of(before.break_even))
+    assert after.repeat_cheaper == before.repeat_cheaper
+
+
+@given(st.floats(1e-3, 1e3))
+@settings(max_examples=20)
+def test_the_unit_of_samples_changes_no_answer(unit: float) -> None:
+    """D counted in units of ``unit`` jets: B, B_rep, n_p and the price of a sample change, the money does not."""
+    one, rep = fits(50)
+    scale = np.array([1, 1, unit**-0.22, 1, 1]), np.array([1, unit**-0.22, 1])
+    moved = (
+        replace(make_fit(tuple(np.array(JETS) * scale[0])), compute=compute_rule("6npND", 40 * unit)),
+        make_fit(tuple(np.array(REPEATED) * scale[1]), law="repetition", axis="D"),
+    )
+    before = simulate_or_repeat(one, rep, 0.5, COSTS, TEN)
+    after = simulate_or_repeat(*moved, 0.5, SampleCosts(1e-3 * unit, 2e-18), TEN)
+    assert total(after.one_pass) == pytest.approx(total(before.one_pass))
+    assert total(after.repeat) == pytest.approx(total(before.repeat))
+    assert after.omega.value == pytest.approx(of(before.omega))
+    assert after.one_pass.unique.value == pytest.approx(of(before.one_pass.unique) / unit)
+
+
+def test_at_the_break_even_price_both_regimes_cost_the_same() -> None:
+    price = simulate_or_repeat(*fits(), 0.5, COSTS, TEN).break_even.value
+    assert price is not None
+    even = simulate_or_repeat(*fits(), 0.5, SampleCosts(price, 2e-18), TEN)
+    assert total(even.repeat) == pytest.approx(total(even.one_pass))
+    for factor, cheaper in ((0.9, "one pass"), (1.1, "repeat")):
+        found = simulate_or_repeat(*fits(), 0.5, SampleCosts(price * factor, 2e-18), TEN)
+        assert found.cheaper.name == cheaper
+    assert found.repeat_cheaper is not None
+    assert 0.5 < found.repeat_cheaper < 1
+
+
+def test_samples_at_hand_cost_nothing_more() -> None:
+    plain = simulate_or_repeat(*fits(), 0.5, COSTS, TEN)
+    U, D = (of(x.unique) for x in (plain.repeat, plain.one_pass))
+    have = simulate_or_repeat(*fits(), 0.5, replace(COSTS, have=U), TEN)
+    assert have.repeat.simulation.value == pytest.approx(0)
+    assert have.one_pass.simulation.value == pytest.approx(1e-3 * (D - U))
+    enough = simulate_or_repeat(*fits(), 0.5, replace(COSTS, have=2 * D), TEN)
+    assert enough.break_even.value is None
+    assert enough.cheaper.name == "one pass"
+
+
+def test_one_floor_is_conditioned_and_narrows_omega() -> None:
+    one, rep = fits(1000, floor=0.324)
+    found = simulate_or_repeat(one, rep, 0.5, COSTS, TEN)
+    assert found.shared
+    assert found.omega.ci68 is not None
+    apart = simulate_or_repeat(one, replace(rep, resamples=rep.resamples + LIFTED, theta=rep.theta + LIFTED),
+                               0.6, COSTS, TEN)  # fmt: skip
+    assert not apart.shared
+    assert "resamples reject a common one" in next(w.text for w in apart.warnings if w.code == FLOORS_APART)
+    D = (7.22 / (0.6 - 0.32)) ** (1 / 0.22)
+    U = (5.79 / (0.6 - 0.524)) ** (1 / 0.22)
+    assert apart.omega.value == pytest.approx(D / U)
+    assert NO_SAVING in [w.code for w in apart.warnings]
+
+
+def test_other_inputs_have_another_floor_and_say_so() -> None:
+    found = simulate_or_repeat(TABLE_1, card("jets_table2_3x40"), 0.9, COSTS, TEN)
+    assert not found.shared
+    text = next(w.text for w in found.warnings if w.code == FLOORS_APART)
+    assert text.startswith("The floors of the two laws differ (0.320 and 0.740) and nothing says how they are")
+
+
+def test_resamples_that_cannot_reach_the_target_cost_infinity() -> None:
+    one, rep = fits(400, spread=0.05)
+    found = simulate_or_repeat(one, rep, 0.335, COSTS, TEN)
+    assert found.p_reach is not None
+    assert 0.5 < found.p_reach < 1
+    assert found.one_pass.total.ci95 is not None
+    assert math.isinf(found.one_pass.total.ci95[1])
+    assert found.omega.ci68 is None
+    assert "uncertain-floor" in [w.code for w in found.warnings]
+
+
+def test_the_picture_holds_both_lines_and_the_point() -> None:
+    found = simulate_or_repeat(*fits(), 0.5, COSTS, TEN)
+    picture = found.picture
+    assert picture.point == pytest.approx((1e-3, total(found.one_pass), total(found.repeat)))
+    assert picture.break_even == pytest.approx(found.break_even.value)
+    one, rep = (np.interp(picture.break_even, picture.price, y) for y in (picture.one_pass, picture.repeat))
+    assert one == pytest.approx(rep, rel=0.02)
+    assert np.all(picture.one_pass_band[0] < picture.one_pass)
+    assert np.all(picture.repeat < picture.repeat_band[1])
+
+
+def test_prices_of_a_plan_give_both_prices() -> None:
+    machine = Machine(find_device("H100"), price=3.0)
+    costs = costs_of(Prices(machine, Simulation(price=0.01), currency="USD"), have=5)
+    assert (costs.sample, costs.currency, costs.have) == (0.01, "USD", 5)
+    assert costs.flop == pytest.approx(3.0 / (989e12 * 0.4 * 3600))
+    with pytest.raises(PlannerError, match="A simulated sample has no price"):
+        costs_of(Prices(machine))
+
+
+def test_two_million_jets_are_worth_more_repeated() -> None:
+    found = worth_of(*fits(), U=2e6)
+    assert found.once.value == pytest.approx(0.32 + 1.5 * 7.22 * 2e6**-0.22)
+    assert found.repeated.value == pytest.approx(0.32 + 5.79 * 2e6**-0.22)
+    assert found.equivalent.value == pytest.approx(17.2 * 2e6, rel=0.01)
+    assert found.equivalent.ci68 is not None
+    with pytest.raises(PlannerError, match="0 samples are worth nothing"):
+        worth_of(*fits(), U=0)
+
+
+def test_text_and_json_say_the_same() -> None:
+    found = simulate_or_repeat(*fits(), 0.5, COSTS, TEN)
+    raw = object_in(json.dumps(to_json(found), allow_nan=False))
+    assert raw["regimes"]["repeat"]["total"]["value"] == total(found.repeat)
+    assert raw["sentence"] in as_text(found)
+    assert raw["sentence"].startswith("To reach loss 0.5 at 0.001 EUR a sample it is cheaper to repeat (100 % of the")
+    assert len(raw["picture"]["price"]) == len(found.picture.price)
+    assert {r.quantity for r in rows(found)} > {"One pass: Total, money", "Repeat: Total, money"}
+
+
+def test_a_power_law_of_unique_samples_is_the_same_law() -> None:
+    power = make_fit((0.32, 5.79 ** (1 / 0.22), 0.22), law="power", axis="D")
+    same = simulate_or_repeat(TABLE_1, power, 0.5, COSTS, TEN)
+    assert same.omega.value == pytest.approx(2.73, abs=0.005)
+
+
+@pytest.mark.parametrize(
+    ("ask", "why"),
+    [
+        (lambda: SampleCosts(0.0, 1e-18), "The price of one simulated sample is 0: give a positive number"),
+        (lambda: SampleCosts(1e-3, 0.0), "The price of one FLOP is 0: give a positive number"),
+        (lambda: SampleCosts(1e-3, 1e-18, have=-1), "-1 samples cannot be at hand"),
+        (lambda: stated(0.5), "kappa = 0.5 would need less compute than the best single pass"),
+        (lambda: simulate_or_repeat(TABLE_1, TABLE_2, 0.3, COSTS, TEN), "loss of 0.3 is below the floor 0.320 of the"),
+        (lambda: simulate_or_repeat(TABLE_1, TABLE_2, math.nan, COSTS, TEN), "A target of nan is no number"),
+        (lambda: simulate_or_repeat(TABLE_2, TABLE_2, 0.5, COSTS, TEN), "one-pass law must be a surface over N and D"),
+        (lambda: simulate_or_repeat(TABLE_1, TABLE_1, 0.5, COSTS, TEN), "repetition over unique samples and this fit"),
+        (
+            lambda: simulate_or_repeat(TABLE_1, TABLE_2, 0.5, COSTS, TEN, TABLE_1),
+            "The overfitting threshold is a fit of the law threshold",
+        ),
+    ],
+)  # fmt: skip
+def test_bad_input_is_one_sentence(ask: object, why: str) -> None:
+    with pytest.raises(PlannerError) as error:
+        ask()  # type: ignore[operator]
+    assert why in str(error.value)
+
+
+def test_a_thousand_resamples_take_no_time() -> None:
+    one, rep = fits(1000)
+    simulate_or_repeat(one, rep, 0.5, COSTS, TEN)
+    start = time.process_time()
+    simulate_or_repeat(one, rep, 0.5, COSTS, TEN)
+    assert time.process_time() - start < 0.15
