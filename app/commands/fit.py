@@ -50,11 +50,14 @@ def fit(
     smoothing: options.Smoothing = "0.6",
     target: options.Target = "",
     as_json: options.AsJson = False,
+    card: options.Card = "refits",
 ) -> None:
     """Fit a law to a table of runs."""
     from engine.fitting import fit as fit_runs
     from engine.fitting import fit_groups
 
+    if card != "refits" and not as_json:
+        raise PlannerError("Option --card says what the JSON keeps: add --json, or leave it out.")
     column, direction = reading.read_metric(metric)
     error = reading.read_error(relative_error)
     spec = reading.read_spec(
@@ -76,16 +79,16 @@ def fit(
         offered=tuple(sorted(parse_formula(formula).names)) if formula else (),
     )  # fmt: skip
     if spec.share:
-        _show_groups(fit_groups(spec, runs, where=where), runs, as_json)
+        _show_groups(fit_groups(spec, runs, where=where), runs, as_json, card)
         return
     training = None
     if curves is not None:
         roles = reading.read_map(map_curves or [], column)
         training = reading.read_training(curves, runs, roles, (column, direction), extra)
-    _show(fit_runs(spec, runs, curves=training, where=where), runs, as_json)
+    _show(fit_runs(spec, runs, curves=training, where=where), runs, as_json, card)
 
 
-def _show(fitted: Fit, runs: Runs, as_json: bool) -> None:
+def _show(fitted: Fit, runs: Runs, as_json: bool, card: options.Kept) -> None:
     """Print the fit, with the notes on how its runs were read and the bias of its parabolas beside it."""
     from engine.fitting import FitWarning, as_text, to_json
     from engine.planning.plan import ABOUT_RUNS
@@ -98,14 +101,17 @@ def _show(fitted: Fit, runs: Runs, as_json: bool) -> None:
     note(w.text for w in fitted.warnings)
     about = (FitWarning(ABOUT_RUNS, text) for text in runs.notes)
     bias = {"parabola_bias": biased[0], "minima": placed} if biased else {}
-    say_json(to_json(replace(fitted, warnings=(*about, *fitted.warnings))) | bias)
+    made = replace(fitted, warnings=(*about, *fitted.warnings))
+    say_json(to_json(made, resamples=card == "refits", covariance=card == "covariance") | bias)
 
 
-def _show_groups(found: GroupedFit, runs: Runs, as_json: bool) -> None:
+def _show_groups(found: GroupedFit, runs: Runs, as_json: bool, card: options.Kept) -> None:
     """Print the fits of all groups, with the notes on how their runs were read beside them."""
     from engine.fitting import FitWarning, groups_to_json
     from engine.planning.plan import ABOUT_RUNS
 
+    if card == "covariance":
+        raise PlannerError("Groups have no covariance card: use --card refits or --card values.")
     note(runs.notes)
     if not as_json:
         say(repr(found))
@@ -113,7 +119,8 @@ def _show_groups(found: GroupedFit, runs: Runs, as_json: bool) -> None:
     note(w.text for w in found.warnings)
     about = tuple(FitWarning(ABOUT_RUNS, text) for text in runs.notes)
     fits = {g: replace(f, warnings=(*about, *f.warnings)) for g, f in found.fits.items()}
-    say_json(groups_to_json(replace(found, fits=fits)))
+    kept: dict[str, object] = {} if card == "refits" else {"resamples": []}
+    say_json(groups_to_json(replace(found, fits=fits)) | kept)
 
 
 def _minima(fitted: Fit, runs: Runs) -> Iterator[str]:

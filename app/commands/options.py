@@ -10,6 +10,7 @@ import typer
 from engine.fitting.spec import IntervalName, ObjectiveName
 
 Repeats = Literal["all", "mean"]
+Kept = Literal["refits", "covariance", "values"]
 
 Table = Annotated[Path, typer.Argument(help="CSV, TSV, JSON lines, Parquet, Excel or DuckDB file.")]
 LawName = Annotated[str, typer.Option(help="A name that `isoplan laws` lists.")]
@@ -81,3 +82,10 @@ CurveMap = Annotated[
 Smoothing = Annotated[str, typer.Option(help="Weight of the past in the running mean of a curve; 0 for none.")]
 Target = Annotated[str, typer.Option(help="Value to which updates are counted; the hardest that every run reaches.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object, which `isoplan plan` reads.")]
+Card = Annotated[
+    Kept,
+    typer.Option(
+        help="What --json keeps of the uncertainty: every refit; their covariance, from which `isoplan plan` draws; "
+        "or values and intervals alone, with which it plans at the best fit."
+    ),
+]

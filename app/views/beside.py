@@ -7,7 +7,7 @@ import streamlit as st
 from app.figures import overlay
 from app.figures.along import Along, of_axis, of_frontier
 from app.views.cached import curves, published, runs_behind
-from app.views.parts import draw, plain
+from app.views.parts import distinct, draw, plain
 from app.views.state import fit_of
 from engine.errors import PlannerError
 from engine.fitting.result import Fit
@@ -21,6 +21,7 @@ def show(db: Database, fit: Fit) -> None:
         key: f"{name} (published)" for key, (name, _) in published().items()
     }
     own = names.pop(fit.hash, fit.law.title)
+    names = distinct(names)
     chosen = st.selectbox(
         "Beside it",
         list(names),

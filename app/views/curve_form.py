@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from app.views.cached import curves_of
-from app.views.parts import plain, plural
+from app.views.parts import distinct, plain, plural
 from app.views.state import choose_y, keep_possible
 from engine.fitting.shapes import SHAPES
 from engine.fitting.spec import FitSpec
@@ -32,7 +32,8 @@ def choose_curves(db: Database, table: TableInfo, snapshot: str, runs: Runs) -> 
     if read == READ[0]:
         return None
     keep_possible("curves", known)
-    chosen = right.selectbox("Curve table", list(known), format_func=lambda i: known[i].name, key="curves")
+    names = distinct({i: one.name for i, one in known.items()})
+    chosen = right.selectbox("Curve table", list(known), format_func=names.__getitem__, key="curves")
     return curves_of(db, known[chosen], snapshot, runs)
 
 

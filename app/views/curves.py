@@ -7,7 +7,7 @@ import streamlit as st
 from app.figures import training
 from app.views.cached import curves_of, runs_of
 from app.views.mapping import edit_mapping
-from app.views.parts import draw, plain, plural, sentences
+from app.views.parts import distinct, draw, plain, plural, sentences
 from app.views.shelf import manage
 from app.views.upload import add_curves
 from engine.schema import Curves
@@ -32,7 +32,8 @@ def show(db: Database, table: TableInfo, where: str) -> None:
         )
         return
     left, right = st.columns([4, 1], vertical_alignment="bottom")
-    chosen = known[left.selectbox("Curve table", list(known), format_func=lambda i: known[i].name, key="curve_table")]
+    names = distinct({i: one.name for i, one in known.items()})
+    chosen = known[left.selectbox("Curve table", list(known), format_func=names.__getitem__, key="curve_table")]
     with right.container(horizontal=True, horizontal_alignment="right"):
         rename = lambda name: tables.rename(db, chosen.id, name)  # noqa: E731
         manage(chosen.id, chosen.name, rename, lambda: tables.delete(db, chosen.id))

@@ -11,12 +11,15 @@ from app.views.curve_form import choose_curve_spec, choose_curves
 from app.views.filters import filter_note
 from app.views.fitting import make_fit
 from app.views.parts import heading, progress_bar, sentences
+from app.views.refill import fill
 from app.views.spec_form import choose_spec
 from app.views.state import choose_table, recall, remember
 from app.views.upload import add_table
 
 db = workspace.current()
 heading("Fit", "A scaling law through the runs, with intervals from refits of resampled runs.")
+with sentences():
+    fill(db)
 table = choose_table(db)
 if table is None:
     add_table(db, "fit")

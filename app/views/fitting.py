@@ -65,4 +65,5 @@ def columns_for(law: Law, runs: Runs, y: str) -> list[str]:
     roles = runs.roles
     by_role = {"hyperparameter": list(roles.hyper), "metric": [m.column for m in roles.metrics]}
     found = [name for role in law.over for name in by_role.get(role, [role])]
-    return [name for name in dict.fromkeys(found) if name in runs and name != y]
+    own = {other.axis for other in LAWS if other.name == law.name}  # power-N, power-D, power-C stand in the list
+    return [name for name in dict.fromkeys(found) if name in runs and name != y and name not in own]

@@ -6,7 +6,8 @@ import json
 
 import streamlit as st
 
-from app.views.parts import sentences
+from app.views.parts import distinct, sentences
+from app.views.refill import OPENED
 from app.views.shelf import deleted, manage
 from app.views.state import recall, remember
 from engine.errors import PlannerError
@@ -42,16 +43,27 @@ def _choose(fits: dict[str, results.SavedFit], shown: list[str]) -> str:
     """A select over the saved fits that opens what is chosen; the hash of the one that is open, empty for none."""
     opened = recall("fit") if recall("fit") in shown else None
     st.session_state["history"] = opened
+    names = distinct({h: f"{fits[h].name}, {fits[h].created:%d %b %Y %H:%M}" for h in shown})
     st.selectbox(
         "Open a saved fit",
         shown,
         index=None,
-        format_func=lambda h: f"{fits[h].name}, {fits[h].created:%d %b %Y %H:%M}",
+        format_func=names.__getitem__,
         key="history",
         placeholder=f"{len(shown)} to choose from" if shown else "None of this table",
-        on_change=lambda: remember("fit", st.session_state["history"] or ""),
+        help="Opens its table too, and fills the form above with how it was made.",
+        on_change=_open,
     )
     return opened or ""
+
+
+def _open() -> None:
+    """The page follows in its own run, before it draws the form."""
+    chosen = st.session_state["history"] or ""
+    if chosen:
+        st.session_state[OPENED] = chosen
+    else:
+        remember("fit", "")
 
 
 def _list(fits: dict[str, results.SavedFit], shown: list[str]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -50,6 +51,12 @@ def powers(text: str) -> str:
 def plural(count: int, noun: str) -> str:
     """``1 run``, ``245 runs``."""
     return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
+
+
+def distinct(names: Mapping[str, str]) -> dict[str, str]:
+    """The names by key, those that are not unique with the first signs of their key: a select knows options by name."""
+    seen = Counter(names.values())
+    return {key: name if seen[name] == 1 else f"{name} ({key[:6]})" for key, name in names.items()}
 
 
 def plain(text: str) -> str:

@@ -10,7 +10,7 @@ from collections.abc import Collection, Sequence
 import streamlit as st
 
 from app.views.cached import published, saved_fit
-from app.views.parts import plain
+from app.views.parts import distinct, plain
 from engine.fitting.result import Fit
 from engine.store import results, tables
 from engine.store.database import Database
@@ -75,11 +75,12 @@ def choose_table(db: Database) -> TableInfo | None:
         return None
     opened = wanted if wanted in known else None if wanted else _usual(db, known)
     st.session_state["table_choice"] = opened
+    names = distinct({i: table.name for i, table in known.items()})
     st.selectbox(
         "Run table",
         list(known),
         index=None if opened is None else 0,
-        format_func=lambda i: known[i].name,
+        format_func=names.__getitem__,
         key="table_choice",
         placeholder="Choose a table",
         on_change=lambda: open_table(st.session_state["table_choice"]),
@@ -115,7 +116,7 @@ def _follow_opened() -> None:
 def choose_fit(db: Database) -> Fit | None:
     """The fit that is open, with a select over saved fits and published laws; None where there is none to open."""
     names = {f.hash: f.name for f in results.fits(db)}
-    names |= {key: f"{name} (published)" for key, (name, _) in published().items()}
+    names = distinct(names | {key: f"{name} (published)" for key, (name, _) in published().items()})
     wanted = recall("fit")
     if wanted and wanted not in names:
         st.error(

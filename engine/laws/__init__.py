@@ -30,11 +30,12 @@ LAWS: tuple[Law, ...] = (
 )
 """The laws that N, D, C and the budget decide."""
 ONE_AXIS: tuple[Law, ...] = (
-    repetition("D"),
+    power_law("x"),
     starvation("x"),
     log_parabola("x"),
     critical_batch("B"),
     metric_map("loss"),
+    repetition("D"),
     dimension_bound("D"),
     broken_power_law("D", 1),
     broken_power_law("D", 2),

@@ -292,3 +292,22 @@ def test_what_options_say() -> None:
     assert read_names(["alpha,beta", "alpha"]) == ("alpha", "beta")
     assert [read_error(text) for text in ("", "0.1", "10%", "err")] == [None, 0.1, pytest.approx(0.1), "err"]
     assert read_map(["N=a"], weight="w", group="") == {"N": "a", "weight": "w"}
+
+
+def test_a_small_card_still_plans(run: Run, table: Path, tmp_path: Path) -> None:
+    plans, sizes = {}, {}
+    for kept in ("refits", "covariance", "values"):
+        made = run("fit", table, *LAW, *MAP, "--bootstrap", 100, "--json", "--card", kept)
+        assert made.code == 0, made.err
+        (tmp_path / "card.json").write_text(made.out)
+        sizes[kept] = len(made.out)
+        plans[kept] = object_in(run("plan", tmp_path / "card.json", "--budget", "1e22", "--json").out)["allocation"][
+            "N"
+        ]
+    assert sizes["values"] < sizes["covariance"] < sizes["refits"] / 3
+    for kept in ("covariance", "values"):
+        assert plans[kept]["value"] == pytest.approx(plans["refits"]["value"], rel=1e-12)
+    assert plans["covariance"]["ci68"] == pytest.approx(plans["refits"]["ci68"], rel=0.2)
+    assert plans["values"]["ci68"] is None
+    refused = run("fit", table, *LAW, *MAP, "--card", "values")
+    assert (refused.code, "add --json" in refused.err) == (2, True)
