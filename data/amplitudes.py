@@ -1,0 +1,69 @@
+"""The published amplitude laws with their processes, for plans before training (amplitudes, Tables 2 to 15)."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from typing import cast
+
+from data.cards.make import amplitude_name
+from data.files import path, records
+from engine.errors import PlannerError
+from engine.fitting import read_fit
+from engine.planning.amplitude import PublishedLaw
+from engine.planning.amplitude.anchors import Axis
+
+RAW = ("2", "3", "4")
+"""The tables of ttH, whose networks were trained on raw amplitudes."""
+PLAIN = "MLP-I, MSE"
+"""The network that every process was trained with."""
+
+
+@cache
+def published_laws() -> tuple[PublishedLaw, ...]:
+    """All 81 fits, in the order of the tables."""
+    particles = {row["process"]: int(row["n_f"]) for row in records("papers/amplitudes/processes.csv")}
+    return tuple(
+        PublishedLaw(
+            row["process"],
+            particles[row["process"]],
+            cast(Axis, row["x"]),
+            f"{row['fixed']} = {row['fixed_value']}",
+            f"{row['architecture']}, {row['training_loss']}",
+            row["table"] in RAW,
+            read_fit(json.loads(path(f"cards/{amplitude_name(row)[0]}").read_text("utf-8"))),
+        )
+        for row in records("papers/amplitudes/tables02_15_fits.csv")
+    )
+
+
+@cache
+def best_laws() -> tuple[PublishedLaw, ...]:
+    """One law of the MLP a process and axis: that with the most of what was held; raw targets left out."""
+    rows = records("papers/amplitudes/tables02_15_fits.csv")
+    found: dict[tuple[str, str], tuple[float, PublishedLaw]] = {}
+    for row, law in zip(rows, published_laws(), strict=True):
+        held = float(row["fixed_value"])
+        key = (law.process, law.axis)
+        if law.network == PLAIN and not law.raw and held > found.get(key, (0.0, law))[0]:
+            found[key] = held, law
+    return tuple(law for _, law in found.values())
+
+
+def published_law(process: str, axis: str = "D", held: str = "", network: str = PLAIN) -> PublishedLaw:
+    """The law of ``process`` along ``axis`` at ``held``, as in "N = 1e6"; where that is empty, with the most held.
+
+    ``network`` is an architecture and its loss, "MLP-I, heteroscedastic" or "LLoCa-Transformer, MSE" for some. Raises
+    PlannerError that lists the processes, or what was held.
+    """
+    named = [law for law in published_laws() if law.process == process]
+    if not named:
+        known = ", ".join(dict.fromkeys(law.process for law in published_laws()))
+        raise PlannerError(f"No amplitude law of {process!r} is published: choose one of {known}.")
+    own = [law for law in named if (law.axis, law.network) == (axis, network)]
+    if not own:
+        raise PlannerError(f"No law of {process} against {axis} with {network} is published: choose another axis.")
+    chosen = [law for law in own if law.held == held] if held else own[-1:]
+    if not chosen:
+        raise PlannerError(f"{process} was not measured at {held}: choose {', '.join(law.held for law in own)}.")
+    return chosen[0]

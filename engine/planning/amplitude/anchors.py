@@ -1,0 +1,82 @@
+"""Anchors: cheap trainings on the axis that limits them, from which a scaling law is extrapolated."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from engine.errors import PlannerError
+
+Axis = Literal["D", "N", "C"]
+ONSET = {"D": 1e3, "C": 1e12}
+"""Where the published power laws have set in (amplitudes, Secs. 4.1 and 5); below, losses fall more slowly."""
+LIMITED = 0.10
+"""Relative change of the loss, when the other axes are doubled, below which an axis limits the run."""
+LOSS_ERROR = 0.10
+"""Relative error of a test loss that the published fits assume (amplitudes, App. C)."""
+UNITS = {"D": "phase-space points", "N": "parameters", "C": "FLOPs"}
+
+
+@dataclass(frozen=True)
+class Anchor:
+    """A run limited by ``axis``: ``loss`` (MSE of the standardised log amplitude) at ``x`` points, parameters or FLOPs.
+
+    ``doubled`` is the relative change of the loss when the other axes were doubled, None where nobody tried. A data
+    anchor carries ``N``, its ``epochs``, and ``flops_per_sample`` (training FLOPs for one point once; None: 6 N).
+    Raises PlannerError for an anchor that is not limited by its axis, or lies before the onset of the power law.
+    """
+
+    axis: Axis
+    x: float
+    loss: float
+    N: float | None = None
+    epochs: float | None = None
+    flops_per_sample: float | None = None
+    doubled: float | None = None
+
+    def __post_init__(self) -> None:
+        given = {"x": self.x, "loss": self.loss, "N": self.N, "epochs": self.epochs}
+        for name, value in (given | {"FLOPs per sample": self.flops_per_sample}).items():
+            if value is not None and not (math.isfinite(value) and value > 0):
+                raise PlannerError(f"The anchor's {name} is {value:g}: give a positive number.")
+        onset = ONSET.get(self.axis, 0.0)
+        if self.x < onset:
+            raise PlannerError(
+                f"The anchor at {self.axis} = {self.x:g} lies before the onset of the power law: train one with "
+                f"{self.axis} of at least {onset:g} {UNITS[self.axis]}."
+            )
+        if self.doubled is not None and abs(self.doubled) >= LIMITED:
+            others = " and ".join(name for name in "DNC" if name != self.axis)
+            raise PlannerError(
+                f"The anchor at {self.axis} = {self.x:g} is not limited by {self.axis}: doubling {others} changed its "
+                f"loss by {100 * abs(self.doubled):.3g} %; raise them until that is below 10 %."
+            )
+
+
+def along(anchors: Sequence[Anchor], axis: Axis) -> tuple[Anchor, ...]:
+    """The anchors on ``axis``, by rising x."""
+    return tuple(sorted((a for a in anchors if a.axis == axis), key=lambda a: a.x))
+
+
+def fitted_exponent(anchors: Sequence[Anchor], floor: float) -> tuple[float, float] | None:
+    """Exponent of loss - ``floor`` through anchors of one axis by least squares of logs, and its standard error.
+
+    The error is that of losses known to 10 %. None for anchors at fewer than two places. Raises PlannerError where the
+    loss does not fall along the axis.
+    """
+    x = np.log([a.x for a in anchors])
+    if len(np.unique(x)) < 2:
+        return None
+    y = np.log([a.loss - floor for a in anchors])
+    centred = x - x.mean()
+    slope = -float(centred @ y / (centred @ centred))
+    if slope <= 0:
+        raise PlannerError(
+            f"The loss of the anchors does not fall with {anchors[0].axis}, so they are not limited by it: "
+            "raise the other axes, or give other anchors."
+        )
+    return slope, LOSS_ERROR / float(np.sqrt(centred @ centred))

@@ -1,0 +1,121 @@
+"""What a target needs of one axis: a range, from a conservative exponent to a fitted or published one."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from engine.errors import PlannerError
+from engine.laws.law import Floats
+from engine.planning.amplitude.anchors import LOSS_ERROR, UNITS, Anchor, Axis, along, fitted_exponent
+from engine.planning.amplitude.exponents import Exponent
+from engine.planning.amplitude.published import PublishedLaw
+
+POINTS = 41
+
+
+@dataclass(frozen=True, eq=False)
+class Need:
+    """``most`` by the conservative exponent ``slow``, ``least`` by ``fast``; ``least`` is None where no other is known.
+
+    ``start`` is the place and loss that it is extrapolated from, ``floor`` what the loss levels off to; ``x`` (k,) with
+    ``slow_loss`` and ``fast_loss`` (k,) are the curves to draw (``fast_loss`` empty without ``fast``).
+    """
+
+    axis: Axis
+    most: float
+    least: float | None
+    slow: Exponent
+    fast: Exponent | None
+    start: tuple[float, float]
+    floor: float
+    x: Floats
+    slow_loss: Floats
+    fast_loss: Floats
+
+    @property
+    def unit(self) -> str:
+        return UNITS[self.axis]
+
+    @property
+    def decades(self) -> float:
+        """How many decades the range spans; 0 where only one end is known."""
+        return math.log10(self.most / self.least) if self.least else 0.0
+
+    @property
+    def beyond(self) -> float:
+        """Decades from the start to the conservative end."""
+        return max(math.log10(self.most / self.start[0]), 0.0)
+
+
+def from_anchors(
+    anchors: Sequence[Anchor], axis: Axis, mse: float, slow: Exponent, others: Sequence[PublishedLaw], floor: float
+) -> Need | None:
+    """What ``mse`` needs of ``axis`` by the anchors on it; None without any.
+
+    The fast exponent is fitted through anchors at two places, else the median of the published ``others`` on that axis.
+    """
+    own = along(anchors, axis)
+    if not own:
+        return None
+    for anchor in own:
+        if anchor.loss <= floor:
+            raise PlannerError(
+                f"The anchor's loss {anchor.loss:g} is not above the floor {floor:g}: give a lower floor."
+            )
+    fast = _fitted(own, floor) or _median([p for p in others if p.axis == axis])
+    if fast is not None and fast.value < slow.value:
+        slow, fast = Exponent(fast.value, f"{fast.source}, slower than {slow.source}"), slow
+    return _need(axis, mse, slow, fast, (own[-1].x, own[-1].loss), floor)
+
+
+def from_law(law: PublishedLaw, mse: float, slow: Exponent) -> Need:
+    """What ``mse`` needs of the axis of a published ``law``.
+
+    Within the measured range the law itself answers; beyond, its last measured point is the start, and the range runs
+    from the conservative exponent to its own. Raises PlannerError for a target at or below its floor.
+    """
+    own = Exponent(law.alpha, f"published for {law.process}, {law.held} ({law.fit.data.source.split(', ')[-1]})")
+    if mse <= law.floor:
+        raise PlannerError(
+            f"A target MSE of {mse:g} is below the floor {law.floor:.3g} that {law.process} reaches at {law.held}: ask "
+            "for a higher one, or choose a law with more of what is held."
+        )
+    end = law.measured[1]
+    slow, fast = (slow, own) if own.value >= slow.value else (own, own)
+    inside = float(np.asarray(law.fit.values["X_c"])) * (mse - law.floor) ** (-1 / own.value)
+    start = min(end, inside)
+    return _need(law.axis, mse, slow, fast, (start, float(law.fit.predict({law.axis: start}))), law.floor)
+
+
+def _need(
+    axis: Axis, mse: float, slow: Exponent, fast: Exponent | None, start: tuple[float, float], floor: float
+) -> Need:
+    """The range from ``start`` on; where the start reaches the target already both ends are the start."""
+    ratio = max((start[1] - floor) / (mse - floor), 1.0)
+    with np.errstate(over="ignore"):
+        most, least = (float(np.exp(np.log(start[0]) + np.log(ratio) / e.value)) for e in (slow, fast or slow))
+    x = np.geomspace(start[0], max(most, 10 * start[0]), POINTS) if math.isfinite(most) else np.empty(0)
+    lines = [floor + (start[1] - floor) * (start[0] / x) ** e.value for e in (slow, fast or slow)]
+    return Need(axis, most, least if fast else None, slow, fast, start, floor, x, lines[0],
+                lines[1] if fast else np.empty(0))  # fmt: skip
+
+
+def _fitted(own: Sequence[Anchor], floor: float) -> Exponent | None:
+    found = fitted_exponent(own, floor)
+    if found is None:
+        return None
+    error = f"+- {found[1]:.2g} for losses known to {100 * LOSS_ERROR:.0f} %"
+    return Exponent(found[0], f"fitted to {len(own)} anchors ({error})")
+
+
+def _median(published: Sequence[PublishedLaw]) -> Exponent | None:
+    """The median of published exponents; None without any."""
+    if not published:
+        return None
+    values = [law.alpha for law in published]
+    names = ", ".join(f"{law.process} {law.alpha:.3g}" for law in published)
+    return Exponent(float(np.median(values)), f"the median of published ones with as many particles ({names})")

@@ -1,0 +1,44 @@
+"""A published amplitude law: one of the 81 fits of amplitudes, Tables 2 to 15, as a bundled card."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from engine.fitting.result import Fit, Interval
+from engine.planning.amplitude.anchors import Axis
+
+RAW_TARGETS = (
+    "This law was trained on raw amplitudes, not on standardised logs (amplitudes, Tables 2 to 4), so its MSE is no "
+    "relative error and does not compare with that of other processes."
+)
+
+
+@dataclass(frozen=True)
+class PublishedLaw:
+    """``fit`` is the law power of the MSE against ``axis``; ``held`` says what was held, as in ``N = 1e6``.
+
+    ``network`` is its architecture and training loss; ``raw`` marks networks trained on raw amplitudes.
+    """
+
+    process: str
+    n_f: int
+    axis: Axis
+    held: str
+    network: str
+    raw: bool
+    fit: Fit
+
+    @property
+    def alpha(self) -> float:
+        """The published exponent."""
+        return float(self.fit.values["alpha"])
+
+    @property
+    def floor(self) -> float:
+        """K: what the loss levels off to at what was held."""
+        return float(self.fit.values["K"])
+
+    @property
+    def measured(self) -> Interval:
+        """The range of the axis behind the fit."""
+        return self.fit.data.ranges[self.axis]

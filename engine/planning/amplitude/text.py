@@ -1,0 +1,106 @@
+"""An amplitude plan in words, as rows for tables, and as JSON."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+from engine.planning.text import aligned
+from engine.quantities import count, power10
+
+if TYPE_CHECKING:
+    from engine.planning.amplitude.answer import AmplitudePlan, Size
+    from engine.planning.amplitude.needs import Need
+    from engine.planning.amplitude.target import Precision
+
+SCHEMA = 1
+LABELS = {"D": "Training points D", "N": "Model size N", "C": "Compute C"}
+
+
+def rows(plan: AmplitudePlan) -> tuple[tuple[str, str, str, str], ...]:
+    """(what, range, unit, where it comes from) of target, exponents and sizes, ready to show."""
+    found = [
+        ("Target MSE of the standardised log amplitude", f"{plan.target.mse:.3g}", "", ""),
+        ("Typical relative error", _relative(plan.target), "", _why_relative(plan.target)),
+        ("Dimension d of the phase space", f"{plan.dimension}", "", f"n_f = {plan.n_f}, bound 4/d = {plan.bound:.3g}"),
+        ("Conservative exponent", f"{plan.exponent.value:.3g}", "", plan.exponent.source),
+    ]
+    for need in plan.needs:
+        if need.fast is not None:
+            found.append((f"Other exponent of {need.axis}", f"{need.fast.value:.3g}", "", need.fast.source))
+    found += [(label, span(getattr(plan, name)), getattr(plan, name).unit, getattr(plan, name).note)
+              for name, label in LABELS.items()]  # fmt: skip
+    return tuple(found)
+
+
+def sentence(plan: AmplitudePlan) -> str:
+    """The answer in one sentence."""
+    error = "" if plan.target.relative is None else f" (typically {_relative(plan.target)} a point)"
+    known = [f"{span(size)} {size.unit}" for size in (plan.D, plan.N, plan.C) if size.most is not None]
+    first, *others = known
+    rest = f", with {' and '.join(others)}" if others else ""
+    return f"An MSE of {plan.target.mse:.3g}{error} for {plan.n_f} final-state particles needs {first}{rest}."
+
+
+def as_text(plan: AmplitudePlan) -> str:
+    """The plan for a terminal."""
+    notes = [f"\nWarning: {w.text}" for w in plan.warnings]
+    return "\n".join([sentence(plan), "", *aligned(rows(plan)), *notes])
+
+
+def to_json(plan: AmplitudePlan) -> dict[str, Any]:
+    """The object that ``isoplan amplitude --json`` prints; null where a number is not known or unbounded."""
+    return {
+        "schema": SCHEMA,
+        "question": {"n_f": plan.n_f, "mse": plan.target.mse, "sigma": plan.target.sigma},
+        "relative_error": plan.target.relative,
+        "dimension": plan.dimension,
+        "bound": plan.bound,
+        "exponent": {"value": plan.exponent.value, "halved": plan.exponent.halved, "source": plan.exponent.source},
+        "allocation": {name: _size(getattr(plan, name)) for name in LABELS},
+        "laws": [_need(need) for need in plan.needs],
+        "sentence": sentence(plan),
+        "warnings": [{"code": w.code, "text": w.text} for w in plan.warnings],
+    }
+
+
+def span(size: Size) -> str:
+    """A range ready to show: "2.1 M to 340 M", "10 k", "at most 340 M", "-"."""
+    if size.most is None:
+        return "-"
+    if size.least is None:
+        return f"at most {_number(size.most, size.unit)}"
+    ends = [_number(x, size.unit) for x in (size.least, size.most)]
+    return ends[0] if ends[0] == ends[1] else f"{ends[0]} to {ends[1]}"
+
+
+def _number(x: float, unit: str) -> str:
+    return power10(x, 2) if unit == "FLOPs" else count(x)
+
+
+def _relative(target: Precision) -> str:
+    return "-" if target.relative is None else f"{100 * target.relative:.2g} %"
+
+
+def _why_relative(target: Precision) -> str:
+    if target.relative is None:
+        return "needs sigma(log A), and targets that are logs"
+    return f"sigma(log A) sqrt(MSE) with sigma(log A) = {target.sigma:g}; it falls with half the exponents"
+
+
+def _size(size: Size) -> dict[str, Any]:
+    ends = (size.least, size.most)
+    low, high = (x if x is not None and math.isfinite(x) else None for x in ends)
+    return {"least": low, "most": high, "unit": size.unit, "note": size.note}
+
+
+def _need(need: Need) -> dict[str, Any]:
+    exponents = {"slow": need.slow, "fast": need.fast}
+    return {
+        "axis": need.axis,
+        "start": list(need.start),
+        "floor": need.floor,
+        "decades": need.decades if math.isfinite(need.decades) else None,
+        **{name: e and {"value": e.value, "halved": e.halved, "source": e.source} for name, e in exponents.items()},
+        "curve": {"x": need.x.tolist(), "slow": need.slow_loss.tolist(), "fast": need.fast_loss.tolist()},
+    }

@@ -1,0 +1,214 @@
+"""Amplitude precision before training: against every published process, and what is refused."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from data.amplitudes import best_laws, published_law, published_laws
+from engine.errors import PlannerError
+from engine.planning.amplitude import (
+    AmplitudePlan,
+    Anchor,
+    PublishedLaw,
+    as_text,
+    conservative,
+    of_error,
+    of_mse,
+    plan_amplitude,
+    rows,
+    to_json,
+)
+from tests.app.terminal.asking import object_in
+
+CHEAP = Anchor("D", 1e4, 1e-3, N=1e5, epochs=1e3, doubled=0.03)
+
+
+def codes(plan: AmplitudePlan) -> list[str]:
+    return [w.code for w in plan.warnings]
+
+
+def size(x: float | None) -> float:
+    assert x is not None
+    return x
+
+
+@pytest.mark.parametrize(
+    ("n_f", "d", "value"), [(2, 2, 1.5), (3, 5, 0.8), (4, 8, 0.5), (5, 11, 4 / 11)], ids=lambda x: f"{x:g}"
+)
+def test_the_exponent_to_count_on(n_f: int, d: int, value: float) -> None:
+    plan = plan_amplitude(n_f, of_mse(1e-4), [CHEAP])
+    assert plan.dimension == d
+    assert plan.bound == pytest.approx(4 / d)
+    assert plan.exponent.value == pytest.approx(value)
+    assert plan.exponent.halved == pytest.approx(value / 2)
+    assert ("bound-fails" in codes(plan)) == (n_f == 2)
+    assert conservative(n_f, fixed_energy=True).value == pytest.approx(1.5 if n_f == 2 else 4 / (d - 1))
+
+
+def test_two_particles_are_below_every_published_exponent_and_say_why() -> None:
+    two = [law.alpha for law in published_laws() if law.n_f == 2]
+    assert min(two) == 1.565
+    assert conservative(2).value < min(two) < 4 / 2
+    assert "forward and backward singularities" in conservative(2).source
+
+
+@pytest.mark.parametrize("law", [x for x in best_laws() if x.axis == "D"], ids=lambda x: f"{x.process}")
+def test_every_process_needs_no_more_data_than_planned_from_a_cheap_anchor(law: PublishedLaw) -> None:
+    """amplitudes, Tables 5 to 15: an anchor at D = 1e4 on the published curve, a target that it reaches at D = 1e6."""
+    start, target = (float(law.fit.predict({"D": D})) for D in (1e4, 1e6))
+    others = [p for p in best_laws() if p.process != law.process]
+    plan = plan_amplitude(law.n_f, of_mse(target), [replace(CHEAP, loss=start)], published=others)
+    assert size(plan.D.most) >= 1e6
+    if plan.D.least is None:
+        assert law.process == "Zgggg"
+        assert "one-end" in codes(plan)
+    else:
+        assert 0.15 < plan.D.least / 1e6 < 3  # exponents of one n_f are alike, not equal; Zgg nears its plateau
+        assert plan.D.least <= size(plan.D.most)
+
+
+def test_multiplicities_two_to_five_are_all_there() -> None:
+    assert {law.n_f for law in best_laws()} == {2, 3, 4, 5}
+    assert len(published_laws()) == 81
+    assert {law.process for law in published_laws() if law.raw} == {"ttH"}
+
+
+def test_data_anchor_alone_gives_n_and_compute() -> None:
+    plan = plan_amplitude(4, of_mse(1e-5), [CHEAP], published=best_laws())
+    most = 1e4 * 100 ** (1 / 0.5)
+    assert plan.D.most == pytest.approx(most)
+    assert (plan.N.least, plan.N.most) == (1e5, 1e5)
+    assert plan.C.most == pytest.approx(6 * 1e5 * most * 1e3)
+    median = 0.967  # of Zggg 0.997, WZgg 0.932, yygg 0.967
+    assert plan.D.least == pytest.approx(1e4 * 100 ** (1 / median))
+    small = plan_amplitude(4, of_mse(1e-5), [replace(CHEAP, N=1e3, flops_per_sample=9e3)])
+    assert small.N.most == 1e4
+    assert "raised from the anchor's to 10000" in small.N.note
+    assert small.C.most == pytest.approx(9e3 / 1e3 * 1e4 * most * 1e3)
+    bare = plan_amplitude(4, of_mse(1e-5), [replace(CHEAP, epochs=None)])
+    assert bare.C.most is None
+    assert bare.C.note == "withheld: give N and the epochs of the anchor"
+
+
+def test_compute_and_size_get_laws_of_their_own() -> None:
+    anchors = [CHEAP, Anchor("C", 1e14, 1e-3, doubled=0.0), Anchor("N", 1e4, 1e-3, doubled=0.05)]
+    plan = plan_amplitude(3, of_mse(1e-5), anchors, published=best_laws())
+    assert plan.C.most == pytest.approx(1e14 * 100 ** (1 / 0.8))
+    assert plan.N.most == pytest.approx(1e4 * 100 ** (1 / 0.8))
+    assert [need.axis for need in plan.needs] == ["D", "N", "C"]
+    assert plan.N.least is None
+
+
+def test_two_anchors_fit_the_exponent_and_narrow_the_range() -> None:
+    second = Anchor("D", 1e5, 1e-3 * 10**-0.75, N=1e5, epochs=1e3, doubled=0.02)
+    plan = plan_amplitude(5, of_mse(1e-5), [CHEAP, second])
+    (need,) = plan.needs
+    assert need.fast is not None
+    assert need.fast.value == pytest.approx(0.75)
+    assert need.start == (1e5, second.loss)
+    assert plan.D.least == pytest.approx(1e5 * (second.loss / 1e-5) ** (1 / 0.75))
+    flat = Anchor("D", 1e5, 1e-3 * 10**-0.2, doubled=0.02)
+    slower = plan_amplitude(5, of_mse(1e-4), [CHEAP, flat]).needs[0]
+    assert slower.slow.value == pytest.approx(0.2)
+    assert "slower than the bound 4/d" in slower.slow.source
+
+
+def test_a_wide_range_asks_for_a_second_anchor() -> None:
+    wide = plan_amplitude(5, of_mse(1e-6), [CHEAP], published=best_laws())
+    assert wide.needs[0].decades > 2
+    text = next(w.text for w in wide.warnings if w.code == "wide-range")
+    assert text.endswith("decades: train a second anchor at D = 1e+05 phase-space points and ask again.")
+    near = plan_amplitude(3, of_mse(1e-4), [CHEAP], published=best_laws())
+    assert near.needs[0].decades < 2
+    assert "wide-range" not in codes(near)
+
+
+def test_an_anchor_that_reaches_the_target_is_the_answer() -> None:
+    plan = plan_amplitude(4, of_mse(1e-2), [CHEAP], published=best_laws())
+    assert plan.D.least == pytest.approx(1e4)
+    assert plan.D.most == pytest.approx(1e4)
+
+
+def test_a_published_law_answers_within_its_range_and_is_extrapolated_beyond() -> None:
+    law = published_law("Zggg", held="N = 1e6")
+    inside = plan_amplitude(4, of_mse(1e-4), law=law)
+    assert inside.D.least == pytest.approx(12.68 * 1e-4 ** (-1 / 0.997))
+    assert inside.D.most == pytest.approx(size(inside.D.least))
+    beyond = plan_amplitude(4, of_mse(1e-8), law=law)
+    assert beyond.D.least == pytest.approx(12.68 * 1e-8 ** (-1 / 0.997))
+    assert beyond.D.most == pytest.approx(1e6 * ((12.68 / 1e6) ** 0.997 / 1e-8) ** (1 / 0.5))
+
+
+def test_laws_of_raw_amplitudes_carry_a_flag_and_no_relative_error() -> None:
+    plan = plan_amplitude(3, of_mse(1e-6, sigma=1.0), law=published_law("ttH"))
+    assert "raw-targets" in codes(plan)
+    assert plan.target.relative is None
+
+
+@given(st.floats(1e-9, 1.0), st.floats(0.1, 10))
+def test_both_ways_to_state_a_target_agree(mse: float, sigma: float) -> None:
+    target = of_mse(mse, sigma)
+    assert target.relative == pytest.approx(sigma * math.sqrt(mse))
+    assert of_error(size(target.relative), sigma).mse == pytest.approx(mse)
+
+
+@given(st.floats(1e-6, 1e-3), st.integers(2, 6))
+def test_halving_the_error_costs_the_halved_exponent(error: float, n_f: int) -> None:
+    one, other = (
+        size(plan_amplitude(n_f, of_error(e, 1.0), [Anchor("D", 1e4, 1.0)]).D.most) for e in (error, error / 2)
+    )
+    assert other / one == pytest.approx(2 ** (1 / conservative(n_f).halved))
+
+
+def test_one_permille_of_five_particles_reads_well() -> None:
+    plan = plan_amplitude(5, of_error(1e-3, 1.0), [replace(CHEAP, doubled=None)], published=best_laws())
+    text = as_text(plan)
+    assert text.startswith("An MSE of 1e-06 (typically 0.1 % a point) for 5 final-state particles needs ")
+    assert "unchecked-anchor" in codes(plan)
+    raw = object_in(json.dumps(to_json(plan), allow_nan=False))
+    assert raw["allocation"]["D"]["most"] == plan.D.most
+    assert raw["laws"][0]["fast"]["value"] == 0.765
+    assert ("Typical relative error", "0.1 %") in [r[:2] for r in rows(plan)]
+
+
+@pytest.mark.parametrize(
+    ("ask", "why"),
+    [
+        (
+            lambda: Anchor("D", 500, 1e-3),
+            "D = 500 lies before the onset of the power law: train one with D of at least",
+        ),
+        (lambda: Anchor("C", 1e11, 1e-3), "C = 1e+11 lies before the onset of the power law"),
+        (lambda: Anchor("D", 1e4, 1e-3, doubled=0.2), "is not limited by D: doubling N and C changed its loss by 20 %"),
+        (lambda: Anchor("D", 1e4, -1.0), "The anchor's loss is -1: give a positive number"),
+        (lambda: of_mse(0.0), "The target MSE is 0: give a positive number, such as 1e-6"),
+        (lambda: of_error(1e-3, None), "A relative error needs the spread of the amplitudes"),
+        (lambda: plan_amplitude(3, of_mse(1e-6)), "The scale of the law is not known: give one anchor"),
+        (lambda: plan_amplitude(3, of_mse(1e-6), [CHEAP], floor=1e-5), "target MSE of 1e-06 is below the floor 1e-05"),
+        (lambda: plan_amplitude(3, of_mse(1e-2), [CHEAP], floor=5e-3), "loss 0.001 is not above the floor 0.005"),
+        (lambda: plan_amplitude(1, of_mse(1e-6), [CHEAP]), "1 final-state particles has no phase space"),
+        (
+            lambda: plan_amplitude(3, of_mse(1e-6), law=published_law("Zgg", held="N = 1e6")),
+            "A target MSE of 1e-06 is below the floor 2.5e-06 that Zgg reaches at N = 1e6",
+        ),
+        (lambda: plan_amplitude(4, of_mse(1e-3), law=published_law("Zgg")), "Zgg has 3 final-state particles and the"),
+        (lambda: plan_amplitude(3, of_mse(1e-3), [CHEAP], published_law("Zgg")), "each fix the scale: give one of the"),
+        (
+            lambda: plan_amplitude(3, of_mse(1e-6), [CHEAP, Anchor("D", 1e5, 2e-3)]),
+            "The loss of the anchors does not fall with D",
+        ),
+        (lambda: published_law("Zbb"), "No amplitude law of 'Zbb' is published: choose one of ttH, Zg,"),
+        (lambda: published_law("Zg", "N"), "No law of Zg against N with MLP-I, MSE is published"),
+        (lambda: published_law("Zg", held="N = 7"), "Zg was not measured at N = 7: choose N = 1e4, N = 1e5, N = 1e6."),
+    ],
+)
+def test_bad_input_is_one_sentence(ask: object, why: str) -> None:
+    with pytest.raises(PlannerError) as error:
+        ask()  # type: ignore[operator]
+    assert why in str(error.value)
