@@ -93,6 +93,40 @@ def flips(found: Sequence[Agreement]) -> tuple[Flip, ...]:
     return tuple(sorted(out, key=lambda flip: not flip.clear))
 
 
+@dataclass(frozen=True)
+class Across:
+    """How one metric in two regimes (batch-local ``local``, full catalogue ``full``) ranks the same runs.
+
+    ``rho`` holds Spearman's correlation in each of the ``parts``, NaN where it is not defined.
+    """
+
+    local: str
+    full: str
+    parts: tuple[str, ...]
+    rho: tuple[float, ...]
+
+    @property
+    def flips(self) -> bool:
+        """Whether the two agree in some parts and disagree in others."""
+        return any(x > 0 for x in self.rho) and any(x < 0 for x in self.rho)
+
+
+def across(found: Sequence[Agreement], pairs: Sequence[tuple[str, str]]) -> tuple[Across, ...]:
+    """Each pair (batch-local, full-catalogue) of columns through the parts of ``agreement``; behavioural, Sec. 7 (d).
+
+    Raises PlannerError for a column that is not among the metrics.
+    """
+    metrics = found[0].metrics if found else ()
+    for name in (name for pair in pairs for name in pair):
+        if name not in metrics:
+            raise PlannerError(f"There is no metric {name!r} to compare: choose among {', '.join(metrics) or 'none'}.")
+    parts = tuple(a.name for a in found)
+    at = {name: i for i, name in enumerate(metrics)}
+    return tuple(
+        Across(local, full, parts, tuple(float(a.rho[at[local], at[full]]) for a in found)) for local, full in pairs
+    )
+
+
 def _clear(a: Agreement, i: int, j: int) -> bool:
     return bool(abs(a.rho[i, j]) > 1 / np.sqrt(a.counts[i, j] - 1))
 

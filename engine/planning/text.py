@@ -14,7 +14,7 @@ from engine.quantities import count, digits, power10, rounded
 if TYPE_CHECKING:
     from engine.planning.plan import Plan
 
-COUNTED = ("parameters", "tokens", "jets", "events", "points", "samples")
+COUNTED = ("parameters", "tokens", "jets", "events", "points", "samples", "negatives", "sequences")
 UNREACHABLE = "not reachable"
 LABELS = {
     "N": "Model size N",

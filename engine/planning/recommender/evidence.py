@@ -1,0 +1,59 @@
+"""What a recipe is read from: sweeps of s and K, critical batches, frontiers, each by metric."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from engine.errors import PlannerError
+from engine.fitting.result import Fit
+from engine.planning.recommender.choice import Knob
+from engine.planning.recommender.sweep import Optimum
+
+
+@dataclass(frozen=True, eq=False)
+class Evidence:
+    """The curves of a recommender, all optional.
+
+    ``share`` and ``negatives`` are the optima of their sweeps (s a fraction, K candidates); ``batch`` are fits of
+    critical-batch, ``allocation`` fits that have a frontier, by metric. ``missing`` names for a knob the table that a
+    paper does not print, ``quoted`` what it says of it.
+    """
+
+    share: tuple[Optimum, ...] = ()
+    batch: Mapping[str, Fit] = field(default_factory=dict)
+    allocation: Mapping[str, Fit] = field(default_factory=dict)
+    negatives: tuple[Optimum, ...] = ()
+    missing: Mapping[Knob, str] = field(default_factory=dict)
+    quoted: Mapping[Knob, str] = field(default_factory=dict)
+
+    @property
+    def metrics(self) -> tuple[str, ...]:
+        """Every metric that something is known of."""
+        swept = [one.metric for one in (*self.share, *self.negatives)]
+        return tuple(dict.fromkeys([*self.allocation, *swept, *self.batch]))
+
+    def known(self, metric: str) -> str:
+        """``metric`` itself; raises PlannerError for one that no run measured."""
+        if metric not in self.metrics:
+            listed = ", ".join(self.metrics) or "none"
+            raise PlannerError(
+                f"No run measures the metric {metric!r}: choose one of {listed}, or add runs that measure it."
+            )
+        return metric
+
+
+def with_fallback(own: Evidence, other: Evidence) -> Evidence:
+    """The user's ``own`` evidence, and that of ``other`` for what it says nothing of, metric by metric."""
+
+    def swept(mine: tuple[Optimum, ...], theirs: tuple[Optimum, ...]) -> tuple[Optimum, ...]:
+        return (*mine, *(one for one in theirs if one.metric not in {m.metric for m in mine}))
+
+    return Evidence(
+        swept(own.share, other.share),
+        {**other.batch, **own.batch},
+        {**other.allocation, **own.allocation},
+        swept(own.negatives, other.negatives),
+        {**other.missing, **own.missing},
+        {**other.quoted, **own.quoted},
+    )

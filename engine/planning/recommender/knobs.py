@@ -1,0 +1,143 @@
+"""Share, batch and learning rate of the recipe (behavioural, Secs. 3.1, 4 and Table 7)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import stdtrit
+
+from engine.errors import PlannerError
+from engine.fitting.verdict import SAID, Place
+from engine.laws.critical_batch import critical
+from engine.laws.law import Floats, Values
+from engine.planning.quantity import Quantity, measure
+from engine.planning.recommender.choice import Choice, Otherwise
+from engine.planning.recommender.evidence import Evidence
+from engine.planning.recommender.sweep import Optimum, at_budget, name_of
+
+NO_PLATEAU = "no plateau: updates fall all the way through the swept batches, so no critical batch is located"
+
+
+@dataclass(frozen=True)
+class LearningRate:
+    """lr = ``rate`` sqrt(B / ``batch``); behavioural, Table 7, prints about 2e-3 sqrt(B / 512)."""
+
+    rate: float = 2e-3
+    batch: float = 512.0
+
+    def __post_init__(self) -> None:
+        for value, what in ((self.rate, "learning rate"), (self.batch, "reference batch")):
+            if not (math.isfinite(value) and value > 0):
+                raise PlannerError(f"The {what} is {value:g}: give a positive number, such as 2e-3 at a batch of 512.")
+
+
+def share(evidence: Evidence, metric: str, C: float, others: Sequence[float]) -> Choice:
+    """s*: the geometric mean of the optima inside their sweeps, because it does not move with the budget (Table 2).
+
+    Its interval is that of the resamples, else Student's over the budgets. ``others`` are shares (fractions) whose cost
+    the curve at the nearest budget says.
+    """
+    own = [one for one in evidence.share if one.metric == metric]
+    if any(one.high > 1 for one in own):
+        raise PlannerError("The embedder share is a fraction of the parameters: divide percentages by 100.")
+    inside = [one for one in own if one.inside and one.x.value is not None]
+    quoted = evidence.quoted.get("s", "")
+    if not inside:
+        said = "; ".join(dict.fromkeys(one.why or f"{SAID[one.place]} {name_of(one)}" for one in own))
+        lacking = missing(evidence, "s", metric, "a sweep of the embedder share")
+        why = f"no optimum inside its sweep ({said})" if own else lacking
+        return Choice("s", Quantity(None, note=why), own[0].place if own else None, why, quoted=quoted)
+    values = [float(one.x.value) for one in inside if one.x.value is not None]
+    out = len(own) - len(inside)
+    note = f"mean of {_count(len(inside), 'sweep')}" + (f", {_count(out, 'sweep')} outside" if out else "")
+    nearest = at_budget(tuple(own), metric, C)
+    return Choice("s", _pooled(inside, values), "inside", note, (min(values), max(values)), quoted,
+                  cost_otherwise(nearest, others))  # fmt: skip
+
+
+def batch(evidence: Evidence, metric: str, others: Sequence[float]) -> Choice:
+    """B_crit of the metric, in sequences; beside other batches the updates and samples they take against B_crit.
+
+    At B the target takes S_min (1 + B_crit/B) updates and E_min (1 + B/B_crit) samples (eq. 3).
+    """
+    quoted = evidence.quoted.get("B", "")
+    found = evidence.batch.get(metric)
+    if found is None:
+        why = missing(evidence, "B", metric, "updates to a target at several batch sizes")
+        return Choice("B", Quantity(None, note=why), None, why, quoted=quoted)
+    if found.law.name != "critical-batch":
+        raise PlannerError(f"The batch size comes from a fit of critical-batch and this one is of {found.law.key}.")
+    at, draws = float(critical(found.values)), critical(found.draws)
+    if not math.isfinite(at):
+        return Choice("B", Quantity(None, unit="sequences", note=NO_PLATEAU), "not located", NO_PLATEAU, quoted=quoted)
+    span = found.data.ranges.get(found.law.axis or "")
+    with np.errstate(divide="ignore"):
+        more = tuple(
+            Otherwise(B, measure(found, (1 + B / at) / 2, (1 + B / draws) / 2, "times the samples")) for B in others
+        )
+    place: Place = "inside"
+    if span is not None and not span[0] <= at <= span[1]:
+        place = "outside left" if at < span[0] else "outside right"
+    return Choice("B", measure(found, at, draws, "sequences", span), place, "critical batch", None, quoted, more)
+
+
+def rate(batch_choice: Choice, scaling: LearningRate) -> Choice:
+    """lr = rate sqrt(B / batch) at the chosen B, its interval that of B."""
+    B = batch_choice.value
+    if B.value is None:
+        return Choice("lr", Quantity(None, note="follows from B, which is not known"), None, "follows from B")
+
+    def of(x: float) -> float:
+        return scaling.rate * math.sqrt(x / scaling.batch)
+
+    ends = [None if ci is None else (of(max(ci[0], 0.0)), of(ci[1])) for ci in (B.ci68, B.ci95)]
+    note = f"{scaling.rate:g} sqrt(B / {scaling.batch:g})"
+    return Choice("lr", Quantity(of(B.value), ends[0], ends[1], "", 0.0, B.note), None, note)
+
+
+def cost_otherwise(at: Optimum | None, others: Sequence[float]) -> tuple[Otherwise, ...]:
+    """What each of ``others`` costs against the optimum ``at``, in the unit of its metric; empty without a curve."""
+    if at is None or at.fit is None or at.fit.law.optimum is None or at.x.value is None:
+        return ()
+    fitted, law = at.fit, at.fit.law
+
+    def lost(v: Values, x: float) -> Floats:
+        """How much worse x is than the best place within the sweep, for values of shape () or (r,)."""
+        star = np.clip(law.optimum(v), at.low, at.high) if law.optimum is not None else np.asarray(x)
+        places = np.asarray(x), np.asarray(star)
+        chosen, best = (sum((t.value(v, place) for t in law.terms), start=np.zeros(())) for place in places)
+        return np.asarray(chosen - best)
+
+    return tuple(
+        Otherwise(x, measure(fitted, float(lost(fitted.values, x)), lost(fitted.draws, x), at.metric)) for x in others
+    )
+
+
+def missing(evidence: Evidence, knob: str, metric: str, what: str) -> str:
+    """Why a knob has no value: what the paper does not print, and what to give instead."""
+    printed = evidence.missing.get(knob, "")  # type: ignore[call-overload]
+    return f"{printed or f'No curve says it for {metric}.'} Give {what} that measures {metric}."
+
+
+def _pooled(inside: Sequence[Optimum], values: Sequence[float]) -> Quantity:
+    """The geometric mean of optima with the interval of their resamples, or of their spread over budgets."""
+    mean = float(np.exp(np.mean(np.log(values))))
+    fits = [one.fit for one in inside if one.fit is not None and len(one.fit.resamples)]
+    if len(fits) == len(inside):
+        r = min(len(f.resamples) for f in fits)
+        with np.errstate(divide="ignore"):
+            logs = np.array([np.log(f.law.optimum(f.draws)[:r]) for f in fits if f.law.optimum is not None])
+        return measure(fits[0], mean, np.exp(logs.mean(axis=0)), "of N")
+    if len(values) < 2:
+        return Quantity(mean, unit="of N", note=inside[0].x.note)
+    half = float(np.std(np.log(values), ddof=1)) / math.sqrt(len(values))
+    ends = [half * float(stdtrit(len(values) - 1, (1 + level) / 2)) for level in (0.68, 0.95)]
+    low, high = ((mean * math.exp(-h), mean * math.exp(h)) for h in ends)
+    return Quantity(mean, low, high, "of N", 0.0, f"interval from the spread over {len(values)} budgets")
+
+
+def _count(n: int, what: str) -> str:
+    return f"{n} {what}" if n == 1 else f"{n} {what}s"

@@ -1,0 +1,99 @@
+"""K of stage 2: the optimum of its sweep, capped by the memory of the devices (behavioural, Sec. 6)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from engine.costs.memory import Candidates, training_memory
+from engine.errors import PlannerError
+from engine.fitting.verdict import Place
+from engine.hardware import Device
+from engine.planning.quantity import Quantity
+from engine.planning.recommender.choice import Choice
+from engine.planning.recommender.evidence import Evidence
+from engine.planning.recommender.knobs import cost_otherwise, missing
+from engine.planning.recommender.sweep import Optimum, at_budget, name_of
+from engine.quantities import count
+
+Binds = Literal["FLOPs", "memory", "unknown"]
+
+
+@dataclass(frozen=True)
+class Stage2:
+    """What trains stage 2: ``devices`` of one kind, sequences of ``length`` events, embeddings of ``width`` h.
+
+    Logits are kept in ``precision``; with ``chunk`` so many candidates are scored at a time. Raises PlannerError where
+    a field makes no sense.
+    """
+
+    device: Device
+    width: int
+    devices: int = 1
+    length: int = 256
+    precision: str = "bf16"
+    chunk: int | None = None
+
+    def candidates(self, B: float) -> Candidates:
+        """What one device holds of a batch of ``B`` sequences, shared out evenly."""
+        if not self.devices >= 1:
+            raise PlannerError(f"{self.devices:g} devices train nothing: give at least 1.")
+        each = max(math.ceil(B / self.devices), 1)
+        return Candidates(each, self.length, self.width, self.precision, max(round(B), each), self.chunk)
+
+    def largest(self, B: float, trained: float) -> int:
+        """The most extra negatives beside ``trained`` parameters under Adam, sharded over all devices.
+
+        Raises PlannerError where a memory is smaller than the model, one candidate row, or the candidates of the batch.
+        """
+        room = self.device.memory - float(training_memory(trained, self.devices))
+        if room <= 0:
+            raise PlannerError(
+                f"The training state of {count(trained)} parameters fills the memory of {self.devices} "
+                f"{self.device.name}: use more devices."
+            )
+        return self.candidates(B).largest(room)
+
+
+def negatives(
+    evidence: Evidence, metric: str, C: float, cap: int | None, others: Sequence[float]
+) -> tuple[Choice, Binds]:
+    """K for ``metric`` from the sweep at the budget nearest to ``C``, at most ``cap``, and what binds it.
+
+    FLOPs bind where the sweep brackets an optimum below the cap: more negatives starve the training of steps (eq. 6).
+    Memory binds where the optimum lies beyond the cap, or beyond the sweep: every K that fits still helps.
+    """
+    quoted = evidence.quoted.get("K", "")
+    at = at_budget(evidence.negatives, metric, C)
+    if at is None:
+        why = missing(evidence, "K", metric, "a sweep of the extra negatives")
+        return Choice("K", Quantity(None, note=why), None, why, quoted=quoted), "unknown"
+    inside = [one.x.value for one in evidence.negatives if one.metric == metric and one.inside]
+    known = [x for x in inside if x is not None]
+    band = (min(known), max(known)) if known else None
+    value, place, note, binds = _capped(at, cap)
+    return Choice("K", value, place, note, band, quoted, cost_otherwise(at, others)), binds
+
+
+def _capped(at: Optimum, cap: int | None) -> tuple[Quantity, Place, str, Binds]:
+    """The value, its place, why, and what binds."""
+    where = name_of(at)
+    if at.inside and at.x.value is not None:
+        star = Quantity(at.x.value, at.x.ci68, at.x.ci95, "negatives", at.x.beyond, at.x.note)
+        if cap is None or at.x.value <= cap:
+            return star, at.place, f"optimum of {where}", "FLOPs"
+        note = f"optimum {count(at.x.value)} of {where}, capped by memory"
+        return Quantity(float(cap), unit="negatives", note=note), at.place, note, "memory"
+    if at.place == "outside left":
+        note = f"outside {where}: fewer than its least {count(at.low)} may do better, so sweep smaller K"
+        return Quantity(None, unit="negatives", note=note), at.place, note, "unknown"
+    if at.place != "outside right":
+        note = at.why or f"not located by {where}: its curve is flat, so any K of it will do"
+        return Quantity(None, unit="negatives", note=note), at.place, note, "unknown"
+    if cap is None:
+        note = f"outside {where}: at least its largest {count(at.high)}; say what the devices hold"
+        return Quantity(None, unit="negatives", note=note), at.place, note, "unknown"
+    note = f"outside {where}, which ends at {count(at.high)}: as many as the memory holds"
+    return Quantity(float(cap), unit="negatives", note=note), at.place, note, "memory"

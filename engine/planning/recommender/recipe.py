@@ -1,0 +1,191 @@
+"""Question 6, the recommender recipe: every knob for a budget and the served metric, and the same for the others.
+
+behavioural, Sec. 9: choose the metric that is served; then a small embedder (s*), the batch by its critical size, N and
+D by the metric's own frontier, and last the negatives of stage 2, under the memory of the devices.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from engine.costs import ComputeRule, TwoPart
+from engine.errors import PlannerError
+from engine.fitting.result import FitWarning
+from engine.planning.budget import plan_budget
+from engine.planning.convention import Recost, recost
+from engine.planning.plan import Plan
+from engine.planning.quantity import Quantity
+from engine.planning.recommender.choice import KNOBS, Choice, Knob
+from engine.planning.recommender.evidence import Evidence
+from engine.planning.recommender.knobs import LearningRate, batch, missing, rate, share
+from engine.planning.recommender.negatives import Binds, Stage2, negatives
+
+OUTSIDE, NO_CURVE, NO_MEMORY = "outside-sweep", "no-curve", "memory-not-known"
+OTHERWISE: Mapping[Knob, tuple[float, ...]] = {"s": (0.06,), "B": (2048.0,), "K": ()}
+"""What is costed beside each optimum: 6 % where the loss starts to rise (Sec. 3.1), the batch of Table 7."""
+
+
+@dataclass(frozen=True, eq=False)
+class Recipe:
+    """The knobs for one metric. ``plan`` is the allocation behind N and D.
+
+    ``binds`` says what limits K, ``cap`` how many negatives the devices hold (None where that is not known).
+
+    ``step`` is the same N and D by the step formula of eq. 1, where the width of the embedding is known.
+    """
+
+    metric: str
+    choices: Mapping[Knob, Choice]
+    binds: Binds
+    cap: int | None = None
+    plan: Plan | None = None
+    step: Recost | None = None
+    warnings: tuple[FitWarning, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class Recommendation:
+    """The answer: the recipe of the metric that is ``served``, and of every metric in ``recipes``."""
+
+    budget: float
+    served: str
+    recipes: Mapping[str, Recipe]
+
+    @property
+    def recipe(self) -> Recipe:
+        """The recipe of the served metric."""
+        return self.recipes[self.served]
+
+    @property
+    def changes(self) -> dict[Knob, dict[str, float]]:
+        """Knob -> value of every other metric over that of the served one, where both are known."""
+        own = {knob: self.recipe.choices[knob].value.value for knob in KNOBS}
+        return {
+            knob: {
+                metric: each.choices[knob].value.value / mine  # type: ignore[operator]
+                for metric, each in self.recipes.items()
+                if metric != self.served and each.choices[knob].value.value is not None
+            }
+            for knob, mine in own.items()
+            if mine
+        }
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What is given beside the evidence: the learning rate's scaling, the devices, a batch that replaces B_crit.
+
+    ``otherwise`` are the other values of s (fractions), B and K whose cost is shown.
+    """
+
+    scaling: LearningRate = field(default_factory=LearningRate)
+    stage2: Stage2 | None = None
+    batch: float | None = None
+    otherwise: Mapping[Knob, Sequence[float]] = field(default_factory=lambda: OTHERWISE)
+    t: float = 24.0
+
+    def __post_init__(self) -> None:
+        if self.batch is not None and not (math.isfinite(self.batch) and self.batch >= 1):
+            raise PlannerError(f"A batch of {self.batch:g} sequences is none: give at least 1.")
+
+
+def recommend(
+    evidence: Evidence, C: float, served: str, settings: Settings | None = None, rule: ComputeRule | None = None
+) -> Recommendation:
+    """The recipe at ``C`` FLOPs for the metric ``served``, and beside it for every other metric of the evidence.
+
+    N and D come from each metric's frontier under its fit's compute rule, or ``rule``. Raises PlannerError for a budget
+    that is no positive number, a metric that no run measures, and devices that do not hold what must be held.
+    """
+    if not (math.isfinite(C) and C > 0):
+        raise PlannerError(f"A budget of {C:g} FLOPs trains nothing: give a positive number, such as 1e18.")
+    evidence.known(served)
+    settings = settings or Settings()
+    names = (served, *(metric for metric in evidence.metrics if metric != served))
+    return Recommendation(float(C), served, {m: _recipe(evidence, C, m, settings, rule) for m in names})
+
+
+def _recipe(evidence: Evidence, C: float, metric: str, settings: Settings, rule: ComputeRule | None) -> Recipe:
+    also = {**OTHERWISE, **settings.otherwise}
+    s = share(evidence, metric, C, also["s"])
+    B = batch(evidence, metric, also["B"])
+    if settings.batch is not None:
+        B = replace(B, value=Quantity(settings.batch, unit="sequences", note="given"), note="given")
+    plan = plan_budget(evidence.allocation[metric], C, rule) if metric in evidence.allocation else None
+    N, D = _allocation(evidence, metric, plan)
+    stand_in = plan or next((plan_budget(f, C, rule) for f in evidence.allocation.values()), None)
+    cap = _cap(settings, s, B, stand_in)
+    K, binds = negatives(evidence, metric, C, cap, also["K"])
+    choices: dict[Knob, Choice] = {"s": s, "B": B, "N": N, "D": D, "K": K, "lr": rate(B, settings.scaling)}
+    notes = [*_notes(choices, settings, cap), *_uncosted(evidence, choices, also), *(plan.warnings if plan else ())]
+    return Recipe(metric, choices, binds, cap, plan, _step(settings, plan, s, B), tuple(notes))
+
+
+def _allocation(evidence: Evidence, metric: str, plan: Plan | None) -> tuple[Choice, Choice]:
+    quoted = evidence.quoted.get("N", "")
+    if plan is None:
+        why = missing(evidence, "N", metric, "an iso-FLOP sweep")
+        lost = Quantity(None, note=why)
+        return Choice("N", lost, None, why, quoted=quoted), Choice("D", lost, None, why)
+    note = f"frontier of {metric}, {plan.compute.text}"
+    return Choice("N", plan.allocation["N"], None, note, quoted=quoted), Choice("D", plan.allocation["D"], None, note)
+
+
+def _cap(settings: Settings, s: Choice, B: Choice, plan: Plan | None) -> int | None:
+    """The most negatives that the devices hold beside the model of ``plan``; None where something is not known.
+
+    A metric without a frontier of its own takes the model of another: what it fills beside the logits is little.
+    """
+    N = None if plan is None else plan.allocation["N"].value
+    if settings.stage2 is None or B.value.value is None or N is None:
+        return None
+    trained = (1 - (s.value.value or 0.0)) * N  # the embedder is frozen and cached
+    return settings.stage2.largest(_whole(B.value.value), trained)
+
+
+def _step(settings: Settings, plan: Plan | None, s: Choice, B: Choice) -> Recost | None:
+    """The plan's N and D by the step formula; None where something of it is not known."""
+    if plan is None or settings.stage2 is None or s.value.value is None or B.value.value is None:
+        return None
+    N, D = (plan.allocation[name].value for name in ("N", "D"))
+    if N is None or D is None:
+        return None
+    parts = TwoPart(s=s.value.value, h=settings.stage2.width, B=_whole(B.value.value), L=settings.stage2.length,
+                    t=settings.t)  # fmt: skip
+    return recost(N, D, plan.compute, ComputeRule(rule="step", parts=parts))
+
+
+def _whole(B: float) -> float:
+    """A batch that can be trained: whole sequences."""
+    return float(max(round(B), 1))
+
+
+def _notes(choices: Mapping[Knob, Choice], settings: Settings, cap: int | None) -> list[FitWarning]:
+    notes = []
+    for knob, choice in choices.items():
+        if choice.place in ("outside left", "outside right"):
+            notes.append(FitWarning(OUTSIDE, f"{knob}: {choice.note or 'outside the sweep'}."))
+        elif choice.value.value is None and knob not in ("lr", "D"):
+            notes.append(FitWarning(NO_CURVE, f"{knob}: {choice.note.rstrip('.')}."))
+    if settings.stage2 is None:
+        text = "Nothing says what the devices hold, so K is not capped: give a device and the embedding width."
+        notes.append(FitWarning(NO_MEMORY, text))
+    elif cap is None:
+        text = "K is not capped by memory, because the batch or the model size is not known."
+        notes.append(FitWarning(NO_MEMORY, text))
+    return notes
+
+
+def _uncosted(
+    evidence: Evidence, choices: Mapping[Knob, Choice], others: Mapping[Knob, Sequence[float]]
+) -> list[FitWarning]:
+    """What is said where another value of a knob was asked for and no curve says what it costs."""
+    knobs: tuple[Knob, ...] = ("s", "K")
+    asked = [knob for knob in knobs if others[knob] and choices[knob].value.value and not choices[knob].otherwise]
+    why = [evidence.missing.get(knob, "Its curve is not known.") for knob in asked]
+    return [
+        FitWarning(NO_CURVE, f"What another {knob} costs is not known. {text} Give a sweep of {knob}.")
+        for knob, text in zip(asked, why, strict=True)
+    ]

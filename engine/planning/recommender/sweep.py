@@ -1,0 +1,107 @@
+"""The optimum of a knob that was swept at several budgets: where it is for each metric, and if inside the sweep."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from engine.errors import PlannerError
+from engine.fitting import FitSpec, fit
+from engine.fitting.result import Fit
+from engine.fitting.verdict import SAID, Place, verdict
+from engine.planning.quantity import Quantity, measure
+from engine.quantities import power10
+from engine.schema import Runs
+
+
+@dataclass(frozen=True, eq=False)
+class Optimum:
+    """The best value ``x`` of a knob for ``metric`` at ``budget`` FLOPs (NaN: one sweep for all budgets).
+
+    ``place`` says where it lies against the sweep ``low`` to ``high``; x has no value where it was published without
+    one. ``fit`` is the curve behind it, None where the paper prints the optimum alone. ``why`` says why it is missing.
+    """
+
+    budget: float
+    metric: str
+    x: Quantity
+    place: Place
+    low: float
+    high: float
+    fit: Fit | None = None
+    why: str = ""
+
+    @property
+    def inside(self) -> bool:
+        """Whether the sweep brackets it."""
+        return self.place == "inside"
+
+
+def sweep(runs: Runs, spec: FitSpec) -> tuple[Optimum, ...]:
+    """One optimum a budget and metric, by the law of ``spec`` over its axis (starvation: behavioural, eqs. 2, 6).
+
+    The loss and every metric of ``runs`` are fitted, each budget apart; without budgets all runs together. A curve that
+    cannot be fitted is an optimum that is not located, with the reason; raises PlannerError where none can, as for a
+    sweep of two points.
+    """
+    names = (*(["loss"] if "loss" in runs else []), *(m.column for m in runs.roles.metrics if m.column in runs))
+    if not names:
+        raise PlannerError(f"The sweep over {spec.axis} has neither a loss nor a metric: map a column to one.")
+    found, first = [], None
+    for budget in _budgets(runs):
+        part = runs if np.isnan(budget) else runs.take(runs["budget"] == budget)
+        for metric in names:
+            try:
+                found.append(from_fit(fit(spec.model_copy(update={"y": metric}), part), budget))
+            except PlannerError as error:
+                first = first or error
+                found.append(_missing(part, spec, budget, metric, str(error)))
+    if first is not None and all(one.fit is None for one in found):
+        raise first
+    return tuple(found)
+
+
+def from_fit(fitted: Fit, budget: float = float("nan")) -> Optimum:
+    """The optimum of one fitted sweep. Raises PlannerError for a law without an optimum."""
+    said = verdict(fitted)
+    if said is None or fitted.law.optimum is None:
+        raise PlannerError(
+            f"The law {fitted.law.key} has no optimum to read a knob from: fit starvation or log-parabola."
+        )
+    at = measure(fitted, float(fitted.law.optimum(fitted.values)), fitted.law.optimum(fitted.draws), "",
+                 (said.low, said.high))  # fmt: skip
+    return Optimum(budget, fitted.spec.y, at, said.place, said.low, said.high, fitted)
+
+
+def published_optimum(
+    budget: float, metric: str, x: float | None, place: Place, low: float, high: float, source: str
+) -> Optimum:
+    """An optimum that a paper prints without its curve; ``x`` is None where it says no more than its ``place``."""
+    if x is None:
+        note = f"{source}: {SAID[place]} the sweep from {low:g} to {high:g}"
+        return Optimum(budget, metric, Quantity(None, note=note), place, low, high)
+    return Optimum(budget, metric, Quantity(x, note=f"{source}, no interval printed"), "inside", low, high)
+
+
+def at_budget(optima: tuple[Optimum, ...], metric: str, C: float) -> Optimum | None:
+    """The optimum for ``metric`` at the swept budget nearest to ``C`` in logs; None where the metric was not swept."""
+    own = [one for one in optima if one.metric == metric]
+    return min(own, key=lambda one: 0.0 if np.isnan(one.budget) else abs(np.log(one.budget / C)), default=None)
+
+
+def name_of(optimum: Optimum) -> str:
+    """``the sweep at 10¹⁸ FLOPs``."""
+    return "the sweep" if np.isnan(optimum.budget) else f"the sweep at {power10(optimum.budget)} FLOPs"
+
+
+def _budgets(runs: Runs) -> list[float]:
+    nominal = runs["budget"] if "budget" in runs else np.empty(0)
+    found = np.unique(nominal[np.isfinite(nominal)])
+    return found.tolist() or [float("nan")]
+
+
+def _missing(part: Runs, spec: FitSpec, budget: float, metric: str, why: str) -> Optimum:
+    axis = part[str(spec.axis)] if str(spec.axis) in part else np.array([np.nan])
+    return Optimum(budget, metric, Quantity(None, note=why), "not located", float(np.min(axis)), float(np.max(axis)),
+                   why=why)  # fmt: skip

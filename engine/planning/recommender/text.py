@@ -1,0 +1,120 @@
+"""The recipe in words, as rows for tables, and as JSON."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from engine.planning import quantity
+from engine.planning.quantity import Quantity
+from engine.planning.recommender.choice import KNOBS, Choice, Knob
+from engine.planning.text import Row, aligned, as_row, number, table
+from engine.quantities import count, power10
+
+if TYPE_CHECKING:
+    from engine.planning.recommender.recipe import Recipe, Recommendation
+
+SCHEMA = 1
+SAID_FIRST: tuple[Knob, ...] = ("N", "D", "s", "B", "K", "lr")
+LABELS: dict[Knob, str] = {
+    "s": "Embedder share s",
+    "B": "Batch size B",
+    "N": "Model size N",
+    "D": "Training events D",
+    "K": "Extra negatives K",
+    "lr": "Learning rate",
+}
+
+
+def rows(recipe: Recipe) -> tuple[Row, ...]:
+    """The recipe of one metric, a row a knob, and a row for each other choice that is costed."""
+    found = []
+    for knob in KNOBS:
+        choice = recipe.choices[knob]
+        row = as_row(LABELS[knob], shown(choice))
+        found.append(replace(row, note=choice.note or row.note))
+        for other in choice.otherwise:
+            at = f"{100 * other.x:g} %" if knob == "s" else f"{other.x:g}"
+            found.append(as_row(f"  with {at} instead, cost", other.amount))
+    return tuple(found)
+
+
+def side_by_side(answer: Recommendation) -> tuple[tuple[str, ...], ...]:
+    """A head of metrics, then a line a knob with its value for each metric; the served one first."""
+    metrics = tuple(answer.recipes)
+    lines = [tuple(_cell(answer.recipes[m].choices[knob]) for m in metrics) for knob in KNOBS]
+    binds = ("K is bound by", *(answer.recipes[m].binds for m in metrics))
+    return (("", *metrics), *((LABELS[k], *line) for k, line in zip(KNOBS, lines, strict=True)), binds)
+
+
+def sentence(answer: Recommendation) -> str:
+    """The recipe in one sentence."""
+    choices = answer.recipe.choices
+    parts = [f"{k} = {_cell(choices[k])}" for k in SAID_FIRST if choices[k].value.value is not None]
+    found = ", ".join(parts) or "nothing that the evidence says"
+    return f"At {power10(answer.budget)} FLOPs serve {answer.served} with {found}."
+
+
+def as_text(answer: Recommendation) -> str:
+    """The answer for a terminal."""
+    quoted = [f"The paper: {c.quoted}" for c in answer.recipe.choices.values() if c.quoted]
+    notes = [f"\nWarning: {w.text}" for w in answer.recipe.warnings]
+    bound = [binding(answer.recipe)] if answer.recipe.binds != "unknown" else []
+    step = [answer.recipe.step.sentence] if answer.recipe.step else []
+    tables = [*table(rows(answer.recipe)), "", *aligned(side_by_side(answer))]
+    return "\n".join([sentence(answer), "", *tables, "", *bound, *quoted, *step, *notes])
+
+
+def binding(recipe: Recipe) -> str:
+    """What limits K, as a sentence; empty where nothing is known to."""
+    room = "" if recipe.cap is None else f" The devices hold {count(float(recipe.cap), 3)} negatives."
+    if recipe.binds == "memory":
+        return f"Memory binds K.{room}"
+    return f"FLOPs bind K: more negatives take steps away.{room}" if recipe.binds == "FLOPs" else ""
+
+
+def to_json(answer: Recommendation) -> dict[str, Any]:
+    """The object that ``isoplan recipe --json`` prints."""
+    return {
+        "schema": SCHEMA,
+        "question": {"budget": answer.budget, "metric": answer.served},
+        "recipes": {metric: _recipe(recipe) for metric, recipe in answer.recipes.items()},
+        "changes": answer.changes,
+        "sentence": sentence(answer),
+    }
+
+
+def shown(choice: Choice) -> Quantity:
+    """The value as people say it: shares in per cent."""
+    q = choice.value
+    if choice.knob != "s" or q.value is None:
+        return q
+    ends = [None if ci is None else (100 * ci[0], 100 * ci[1]) for ci in (q.ci68, q.ci95)]
+    return Quantity(100 * q.value, ends[0], ends[1], "% of N", q.beyond, q.note)
+
+
+def _cell(choice: Choice) -> str:
+    q = shown(choice)
+    if q.value is None:
+        return choice.place if choice.place and choice.place != "inside" else "-"
+    return f"{number(q)} {q.unit}".strip()
+
+
+def _recipe(recipe: Recipe) -> dict[str, Any]:
+    return {
+        "choices": {
+            knob: {
+                **quantity.to_json(choice.value),
+                "place": choice.place,
+                "why": choice.note,
+                "band": choice.band and list(choice.band),
+                "quoted": choice.quoted,
+                "otherwise": [{"x": o.x, **quantity.to_json(o.amount)} for o in choice.otherwise],
+            }
+            for knob, choice in recipe.choices.items()
+        },
+        "binds": recipe.binds,
+        "cap": recipe.cap,
+        "step": recipe.step and {"rule": recipe.step.other.to_json(), "factor": float(recipe.step.factor)},
+        "warnings": [{"code": w.code, "text": w.text} for w in recipe.warnings],
+    }

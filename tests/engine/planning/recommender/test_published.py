@@ -1,0 +1,131 @@
+"""The recipe from what the behavioural paper prints, with its numbers."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from data.recommender import critical_batch, published_agreement, published_evidence
+from engine.agreement import across, flips
+from engine.errors import PlannerError
+from engine.hardware import find_device
+from engine.planning.recommender import LearningRate, Settings, Stage2, as_text, recommend
+
+EVIDENCE = published_evidence()
+
+
+def test_the_share_is_about_two_per_cent_for_loss_and_ranking() -> None:
+    """Table 2: s* about 2 % for every metric, between 1.1 and 3.7 % at the budgets."""
+    answer = recommend(EVIDENCE, 1e18, "val_loss")
+    for metric in ("val_loss", "recall@10", "NDCG@10", "coverage@10"):
+        s = answer.recipes[metric].choices["s"]
+        assert s.value.value == pytest.approx(0.02, abs=0.0025)
+        assert s.place == "inside"
+        assert s.value.ci68 is not None
+        assert s.value.ci68[0] < 0.02 < s.value.ci68[1]
+    own = answer.recipe.choices["s"]
+    assert own.band == pytest.approx((0.011, 0.037))
+    assert "2 % of the parameters" in own.quoted
+    assert answer.recipes["NDCG@10"].choices["s"].note == "mean of 3 sweeps, 1 sweep outside"
+
+
+@pytest.mark.parametrize(
+    ("metric", "critical"), [("val_loss", 574), ("recall@10", 544), ("NDCG@10", 274), ("MRR@10", 201)]
+)
+def test_critical_batches_of_table_3(metric: str, critical: float) -> None:
+    B = recommend(EVIDENCE, 1e17, metric).recipe.choices["B"]
+    assert B.value.value == pytest.approx(critical, abs=0.5)
+    assert B.value.ci68 is not None
+    (other,) = B.otherwise
+    assert other.x == 2048
+    assert other.amount.value == pytest.approx((1 + 2048 / critical) / 2, rel=2e-3)
+
+
+def test_entropy_has_no_plateau_and_gets_no_number() -> None:
+    assert float(critical_batch("val_entropy").values["S_min"]) < 0
+    recipe = recommend(EVIDENCE, 1e17, "val_entropy").recipe
+    assert recipe.choices["B"].value.value is None
+    assert recipe.choices["B"].note.startswith("no plateau")
+    assert recipe.choices["lr"].value.value is None
+
+
+def test_interior_negatives_of_table_6() -> None:
+    """12 of the 20 cells lie inside the sweep, between 1.25e5 and 6.32e5; the other 8 are flagged."""
+    inside = [one for one in EVIDENCE.negatives if one.inside]
+    assert (len(EVIDENCE.negatives), len(inside)) == (20, 12)
+    values = [one.x.value for one in inside if one.x.value is not None]
+    assert (min(values), max(values)) == (1.25e5, 6.32e5)
+    flagged = [one for one in EVIDENCE.negatives if not one.inside]
+    assert [one.place for one in flagged].count("outside right") == 7
+    assert next(one for one in flagged if one.place == "outside left").metric == "recall@10"
+    for one in flagged:
+        recipe = recommend(EVIDENCE, one.budget, one.metric).recipe
+        assert recipe.choices["K"].value.value is None
+        assert "outside-sweep" in [w.code for w in recipe.warnings]
+    quoted = recommend(EVIDENCE, 1e18, "recall@10").recipe.choices["K"]
+    assert quoted.value.value == 632e3
+    assert quoted.band == (2.49e5, 6.32e5)
+    assert quoted.quoted.startswith("125k to 870k for ranking metrics, 2.5e5 to 9e5 as guidance, about 1e6 at most")
+
+
+def test_memory_binds_at_the_largest_budget() -> None:
+    """Sec. 6: at 1e19 every metric still improves at K = 2M, so memory decides."""
+    devices = Stage2(find_device("H100"), width=188, devices=8)
+    for metric in ("val_loss", "recall@10", "NDCG@10", "MRR@10"):
+        recipe = recommend(EVIDENCE, 1e19, metric, Settings(stage2=devices)).recipe
+        assert recipe.binds == "memory"
+        assert recipe.choices["K"].value.value == recipe.cap
+    at_17 = recommend(EVIDENCE, 1e17, "recall@10", Settings(stage2=devices)).recipe
+    assert (at_17.binds, at_17.choices["K"].value.value) == ("FLOPs", 249e3)
+
+
+def test_the_frontier_is_that_of_validation_loss_and_the_others_name_what_is_missing() -> None:
+    recipes = recommend(EVIDENCE, 1e18, "val_loss").recipes
+    N, D = (recipes["val_loss"].choices[k].value.value for k in ("N", "D"))
+    assert N is not None
+    assert N == pytest.approx(3.33e-4 * 1e18**0.6175, rel=0.01)
+    assert D == pytest.approx(1e18 / 6 / N, rel=0.01)
+    other = recipes["recall@10"].choices["N"]
+    assert other.value.value is None
+    assert "(Table 5) but no prefactor" in other.note
+    assert other.note.endswith("Give an iso-FLOP sweep that measures recall@10.")
+    texts = [w.text for w in recipes["val_loss"].warnings]
+    assert any(text.startswith("What another s costs is not known. The paper shows the loss") for text in texts)
+
+
+def test_the_learning_rate_follows_the_batch() -> None:
+    choices = recommend(EVIDENCE, 1e18, "val_loss").recipe.choices
+    B, lr = choices["B"].value, choices["lr"].value
+    assert B.value is not None
+    assert lr.value == pytest.approx(2e-3 * math.sqrt(B.value / 512))
+    assert lr.ci68 is not None
+    assert B.ci68 is not None
+    assert lr.ci68[1] == pytest.approx(2e-3 * math.sqrt(B.ci68[1] / 512))
+    given = recommend(EVIDENCE, 1e18, "val_loss", Settings(LearningRate(1e-3, 256), batch=1024)).recipe.choices
+    assert given["lr"].value.value == pytest.approx(2e-3)
+    assert given["B"].value.note == "given"
+
+
+def test_the_step_formula_states_the_same_plan_beside_it() -> None:
+    answer = recommend(EVIDENCE, 1e18, "val_loss", Settings(stage2=Stage2(find_device("H200"), 188, 8)))
+    step = answer.recipe.step
+    assert step is not None
+    assert 1.5 < float(step.factor) < 5
+    assert step.sentence in as_text(answer)
+
+
+def test_stages_disagree_where_tables_16_and_17_say_so() -> None:
+    found = {(f.one, f.other): f for f in flips(published_agreement())}
+    recall, coverage = found["loss", "recall@10"], found["loss", "coverage@10"]
+    assert recall.clear
+    assert "full catalogue 10¹⁵" in recall.disagree
+    assert "full catalogue 10¹⁸" in recall.agree
+    assert len(coverage.disagree) == 5
+    assert ("loss", "entropy") not in found
+    (pair,) = across(published_agreement(), [("loss", "recall@10")])
+    assert pair.flips
+    assert pair.rho[4] == -0.93
+    assert not across(published_agreement(), [("loss", "entropy")])[0].flips
+    with pytest.raises(PlannerError, match="There is no metric 'auc' to compare: choose among loss, recall@10"):
+        across(published_agreement(), [("loss", "auc")])
