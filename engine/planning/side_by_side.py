@@ -1,0 +1,216 @@
+"""Question 8, compare: saved plans side by side, all priced by one scenario.
+
+A saved plan keeps its numbers and their intervals, not its resamples. Each line of a bill is a constant times C, N or
+the unique samples, so it has the interval of that number; a total of several lines has none, because how its parts
+move together is not kept.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from engine.errors import PlannerError
+from engine.fitting.result import Interval
+from engine.planning import quantity
+from engine.planning.plan import Plan
+from engine.planning.prices import Line, Prices
+from engine.planning.quantity import Quantity
+from engine.planning.text import UNREACHABLE, aligned, as_row, decades
+
+SCHEMA = 1
+SIZES = ("N", "D", "C", "loss")
+OF = {"training": "C", "inference": "N", "simulation": "D"}
+"""The number that a part of the bill is proportional to."""
+NO_TOTAL = "no interval: a saved plan does not keep how its parts move together"
+
+
+@dataclass(frozen=True)
+class Saved:
+    """A plan under the name that it was saved as; at most ``unique`` samples are simulated, the rest are repeats."""
+
+    name: str
+    plan: Plan
+    unique: float = math.inf
+
+
+@dataclass(frozen=True)
+class Risk:
+    """What may go wrong: ``p_reach`` of a target (None: a budget, or no resamples), decades ``beyond`` the runs.
+
+    ``spread`` is the upper end of the 68 % interval of C over its lower one (None without; inf where some resamples
+    cannot reach the target), ``warnings`` are the plan's own sentences.
+    """
+
+    p_reach: float | None
+    beyond: float
+    spread: float | None
+    warnings: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Side:
+    """One plan of the comparison: its allocation, its bill by the scenario, its risk."""
+
+    name: str
+    plan: Plan
+    allocation: Mapping[str, Quantity]
+    bill: Mapping[str, Quantity]
+    risk: Risk
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Plans in the order in which they were given, under one scenario of prices (None: nothing is priced)."""
+
+    sides: tuple[Side, ...]
+    prices: Prices | None = None
+
+
+def side_by_side(saved: Sequence[Saved], prices: Prices | None = None) -> Comparison:
+    """Allocation, bill by ``prices`` and risk of every plan. Raises PlannerError for no plans and for a name twice."""
+    if not saved:
+        raise PlannerError("There is no plan to compare: save one first.")
+    names = [one.name for one in saved]
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        raise PlannerError(f"Two plans are called {twice!r}: give each a name of its own.")
+    return Comparison(tuple(_side(one, prices) for one in saved), prices)
+
+
+def scenario(
+    prices: Prices, *, hour: float | None = None, utilisation: float | None = None, speed: float = 1.0
+) -> Prices:
+    """``prices`` with another price of a device ``hour``, ``utilisation`` (a share), or faster simulation.
+
+    ``speed`` divides CPU time and price of a sample. Raises PlannerError for what is not positive.
+    """
+    if not (math.isfinite(speed) and speed > 0):
+        raise PlannerError(f"A simulation {speed:g} times as fast makes no sense: give a positive factor.")
+    machine = replace(
+        prices.machine,
+        price=prices.machine.price if hour is None else hour,
+        utilisation=prices.machine.utilisation if utilisation is None else utilisation,
+    )
+    sample = prices.simulation
+    if sample is not None:
+        price, seconds = (None if x is None else x / speed for x in (sample.price, sample.cpu_seconds))
+        sample = replace(sample, price=price, cpu_seconds=seconds)
+    return replace(prices, machine=machine, simulation=sample)
+
+
+def table(found: Comparison) -> tuple[tuple[str, ...], ...]:
+    """A head of names, then a line a number, ready to show: allocation, bill, risk."""
+    sides = found.sides
+    lines: list[tuple[str, ...]] = [("", *(side.name for side in sides))]
+    lines.append(("Question", *(_question(side.plan) for side in sides)))
+    for size in SIZES:
+        lines.append((size, *(_cell(side.allocation[size]) for side in sides)))
+    for label in dict.fromkeys(label for side in sides for label in side.bill):
+        lines.append((label, *(_cell(side.bill[label]) if label in side.bill else "-" for side in sides)))
+    lines.append(("Probability to reach it", *(_chance(side.risk) for side in sides)))
+    lines.append(("Beyond the runs", *(decades(s.risk.beyond) if s.risk.beyond > 0.005 else "inside" for s in sides)))
+    lines.append(("Warnings", *(str(len(side.risk.warnings)) for side in sides)))
+    return tuple(lines)
+
+
+def as_text(found: Comparison) -> str:
+    """The comparison for a terminal."""
+    machine = [] if found.prices is None else ["", f"All priced on {found.prices.machine.text}."]
+    notes = [f"\n{side.name}: {text}" for side in found.sides for text in side.risk.warnings]
+    return "\n".join([*aligned(table(found)), *machine, *notes])
+
+
+def to_json(found: Comparison) -> dict[str, Any]:
+    """The object that ``isoplan plans --json`` prints; null where a number does not exist or is unbounded."""
+    return {
+        "schema": SCHEMA,
+        "plans": [
+            {
+                "name": side.name,
+                "question": {side.plan.question.kind: side.plan.question.value},
+                "fit": side.plan.fit,
+                "law": side.plan.law,
+                "allocation": {name: quantity.to_json(q) for name, q in side.allocation.items()},
+                "bill": {label: quantity.to_json(q) for label, q in side.bill.items()},
+                "risk": {
+                    "p_reach": side.risk.p_reach,
+                    "beyond": side.risk.beyond,
+                    "spread": side.risk.spread if side.risk.spread and math.isfinite(side.risk.spread) else None,
+                    "warnings": list(side.risk.warnings),
+                },
+            }
+            for side in found.sides
+        ],
+    }
+
+
+def _side(one: Saved, prices: Prices | None) -> Side:
+    allocation = {name: one.plan.allocation[name] for name in SIZES}
+    far = max((q.beyond for q in allocation.values()), default=0.0)
+    texts = tuple(w.text for w in one.plan.warnings)
+    risk = Risk(one.plan.p_reach, far, _spread(allocation["C"].ci68), texts)
+    return Side(one.name, one.plan, allocation, _bill(one, prices) if prices is not None else {}, risk)
+
+
+def _bill(one: Saved, prices: Prices) -> dict[str, Quantity]:
+    """Label -> amount of every line of the bill; a line whose size the plan does not say has no value."""
+    sizes = {"C": one.plan.allocation["C"], "N": one.plan.allocation["N"], "D": _capped(one)}
+
+    def lines(pick: Callable[[Quantity], float | None]) -> tuple[Line, ...]:
+        at = [math.nan if x is None else x for x in map(pick, sizes.values())]
+        return prices.lines(*at)
+
+    best = lines(lambda q: q.value)
+    ends68 = [lines(lambda q, i=i: q.ci68 and q.ci68[i]) for i in (0, 1)]  # type: ignore[misc]
+    ends95 = [lines(lambda q, i=i: q.ci95 and q.ci95[i]) for i in (0, 1)]  # type: ignore[misc]
+    priced = {line.part for line in best if line.what == "money" and line.part != "total"}
+    found = {}
+    for place, line in enumerate(best):
+        parts = priced if line.part == "total" else {line.part}
+        own = sizes[OF[next(iter(parts))]] if len(parts) == 1 else Quantity(None, note=NO_TOTAL)
+        value = float(line.amount)
+        found[f"{line.part.capitalize()}, {line.what}"] = Quantity(
+            value if math.isfinite(value) else None,
+            own.ci68 and _ends(ends68, place),
+            own.ci95 and _ends(ends95, place),
+            line.unit,
+            note=own.note,
+        )
+    return found
+
+
+def _ends(ends: Sequence[tuple[Line, ...]], place: int) -> Interval:
+    """The interval of one line from the lines at both ends of its size."""
+    return float(ends[0][place].amount), float(ends[1][place].amount)
+
+
+def _capped(one: Saved) -> Quantity:
+    """The samples that must be simulated: D, at most the unique ones."""
+    D = one.plan.allocation["D"]
+    most = one.unique
+    ends = [ci and (min(ci[0], most), min(ci[1], most)) for ci in (D.ci68, D.ci95)]
+    return replace(D, value=None if D.value is None else min(D.value, most), ci68=ends[0], ci95=ends[1])
+
+
+def _spread(ci: Interval | None) -> float | None:
+    return None if ci is None or not 0 < ci[0] < math.inf else ci[1] / ci[0]
+
+
+def _question(plan: Plan) -> str:
+    asked = plan.question
+    unit = "FLOPs" if asked.kind == "budget" else plan.y
+    return f"{asked.kind} {asked.value:.4g} {unit}"
+
+
+def _chance(risk: Risk) -> str:
+    return "-" if risk.p_reach is None else f"{100 * risk.p_reach:.3g} %"
+
+
+def _cell(q: Quantity) -> str:
+    """A value with its 68 % interval."""
+    row = as_row("", q)
+    spread = f" ({row.ci68})" if row.ci68 and row.ci68 != UNREACHABLE else ""
+    return f"{row.value} {row.unit}".strip() + spread

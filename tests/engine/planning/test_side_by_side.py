@@ -1,0 +1,126 @@
+"""Saved plans side by side under one scenario of prices."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from engine.errors import PlannerError
+from engine.fitting.result import Fit
+from engine.hardware import Machine, find_device
+from engine.planning import Plan, Quantity, plan_budget, plan_target, read_plan
+from engine.planning import to_json as plan_json
+from engine.planning.prices import Inference, Prices, Simulation
+from engine.planning.side_by_side import NO_TOTAL, Saved, as_text, scenario, side_by_side, table, to_json
+from tests.app.terminal.asking import object_in
+from tests.engine.planning.conftest import EPOCH, RANGES, make_fit, scattered
+
+H200 = Machine(find_device("H200"), 64, price=3.0)
+TRAINING = Prices(H200)
+ALL = Prices(H200, Simulation(price=1e-6, cpu_seconds=2.0), Inference(queries=1e9, tokens=100), grid=300)
+
+
+def of(q: Quantity) -> float:
+    assert q.value is not None
+    return q.value
+
+
+@pytest.fixture
+def saved(epoch: Fit) -> tuple[Saved, ...]:
+    """A budget and two targets, read back from their JSON."""
+    plans = {"frugal": plan_target(epoch, 2.2), "keen": plan_target(epoch, 2.0), "spent": plan_budget(epoch, 1e22)}
+    return tuple(Saved(name, read_plan(plan_json(plan))) for name, plan in plans.items())
+
+
+def test_lines_have_the_intervals_of_their_sizes(saved: tuple[Saved, ...]) -> None:
+    found = side_by_side(saved, ALL)
+    frugal, _, spent = found.sides
+    C, D = (frugal.plan.allocation[name] for name in "CD")
+    money, samples = frugal.bill["Training, money"], frugal.bill["Simulation, money"]
+    assert of(money) == pytest.approx(float(H200.money(of(C))))
+    assert C.ci68 is not None
+    assert D.ci95 is not None
+    assert money.ci68 == pytest.approx([float(H200.money(x)) for x in C.ci68])
+    assert samples.ci95 == pytest.approx([1e-6 * x for x in D.ci95])
+    total = frugal.bill["Total, money"]
+    assert of(total) == pytest.approx(
+        sum(of(frugal.bill[f"{p}, money"]) for p in ("Training", "Simulation", "Inference"))
+    )
+    assert (total.ci68, total.note) == (None, NO_TOTAL)
+    assert spent.bill["Training, money"].note == "given"
+
+
+def test_a_total_of_one_part_has_its_interval(saved: tuple[Saved, ...]) -> None:
+    keen = side_by_side(saved, TRAINING).sides[1]
+    assert keen.bill["Total, money"].ci95 == keen.bill["Training, money"].ci95
+    assert keen.bill["Total, money"].ci95 is not None
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.floats(0.1, 10), st.floats(0.1, 1.0), st.floats(0.1, 100))
+def test_a_scenario_moves_every_plan_at_once(hour: float, share: float, speed: float) -> None:
+    fit = make_fit(EPOCH, scattered(EPOCH, 100), ranges=RANGES)
+    saved = [Saved("one", plan_target(fit, 2.2)), Saved("other", plan_budget(fit, 1e22))]
+    before = side_by_side(saved, ALL)
+    after = side_by_side(saved, scenario(ALL, hour=hour, utilisation=share, speed=speed))
+    for one, other in zip(before.sides, after.sides, strict=True):
+        assert other.allocation == one.allocation
+        ratio = hour / 3.0 * 0.4 / share
+        assert of(other.bill["Training, money"]) == pytest.approx(ratio * of(one.bill["Training, money"]))
+        assert of(other.bill["Training, time"]) == pytest.approx(0.4 / share * of(one.bill["Training, time"]))
+        assert of(other.bill["Simulation, CPU time"]) == pytest.approx(of(one.bill["Simulation, CPU time"]) / speed)
+
+
+def test_risk_stands_beside_the_price() -> None:
+    resamples = scattered(EPOCH, 200)
+    resamples[:60, 0] = 2.1
+    risky = plan_target(make_fit(EPOCH, resamples, ranges=RANGES), 2.0)
+    (side,) = side_by_side([Saved("risky", risky)], TRAINING).sides
+    assert side.risk.p_reach == pytest.approx(0.7, abs=0.02)
+    assert side.risk.spread == math.inf
+    assert side.risk.warnings
+    far = plan_budget(make_fit(EPOCH, scattered(EPOCH, 100), ranges=RANGES), 1e25)
+    assert side_by_side([Saved("far", far)]).sides[0].risk.beyond == pytest.approx(2.2, abs=0.1)
+
+
+def test_repeated_samples_are_simulated_once(epoch: Fit) -> None:
+    plan = plan_budget(epoch, 1e22)
+    (side,) = side_by_side([Saved("capped", plan, unique=1e9)], ALL).sides
+    assert of(side.bill["Simulation, money"]) == pytest.approx(1e3)
+    assert side.bill["Simulation, money"].ci95 == pytest.approx((1e3, 1e3))
+
+
+def test_sizes_that_a_law_does_not_say_have_no_price() -> None:
+    plan = plan_target(make_fit((0.1, 1e6, 0.4), law="power", axis="C"), 0.2)
+    (side,) = side_by_side([Saved("compute alone", plan)], ALL).sides
+    assert side.bill["Inference, money"].value is None
+    assert side.bill["Inference, money"].note == "the law on C says nothing of N"
+    assert of(side.bill["Training, money"]) > 0
+
+
+def test_table_text_and_json(saved: tuple[Saved, ...]) -> None:
+    found = side_by_side(saved, ALL)
+    lines = {line[0]: line[1:] for line in table(found)}
+    assert lines[""] == ("frugal", "keen", "spent")
+    assert lines["Question"] == ("target 2.2 loss", "target 2 loss", "budget 1e+22 FLOPs")
+    assert lines["Probability to reach it"] == ("100 %", "100 %", "-")
+    assert "All priced on 64 x H200 at 40 % of 989 TFLOP/s bf16." in as_text(found)
+    raw = object_in(json.dumps(to_json(found), allow_nan=False))
+    assert raw["plans"][1]["bill"]["Training, money"]["value"] == of(found.sides[1].bill["Training, money"])
+    assert "Total, money" not in {line[0] for line in table(side_by_side(saved))}
+
+
+def test_bad_input_is_one_sentence(epoch: Fit) -> None:
+    plan: Plan = plan_budget(epoch, 1e22)
+    with pytest.raises(PlannerError, match="There is no plan to compare: save one first"):
+        side_by_side([])
+    with pytest.raises(PlannerError, match="Two plans are called 'a': give each a name of its own"):
+        side_by_side([Saved("a", plan), Saved("a", plan)])
+    with pytest.raises(PlannerError, match="A simulation 0 times as fast makes no sense"):
+        scenario(ALL, speed=0)
+    with pytest.raises(PlannerError, match="The price of one hour of H200 is 0: give a positive number"):
+        scenario(ALL, hour=0)
