@@ -1,4 +1,4 @@
-"""The same questions from a terminal: ``isoplan app | laws | fit | compare | plan``.
+"""The same questions from a terminal: ``isoplan app``, ``fit``, ``plan`` and the other ``COMMANDS``.
 
 Each command lives in a module of its own that is imported when it is called, so none waits for what another needs.
 """
@@ -22,6 +22,10 @@ COMMANDS = {
     "fit": "app.commands.fit",
     "compare": "app.commands.compare",
     "plan": "app.commands.plan",
+    "repeat": "app.commands.repeat",
+    "amplitude": "app.commands.amplitude",
+    "recipe": "app.commands.recipe",
+    "plans": "app.commands.plans",
 }
 
 

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import json
-import sys
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from app.commands.files import read_fit_file
 from app.commands.output import note, say, say_json
 from engine.errors import PlannerError
-from engine.fitting.cards import read_fit
-from engine.fitting.result import Fit
 from engine.quantities import parse_flops, parse_number
 
 
@@ -45,25 +41,3 @@ def plan(
         say_json(to_json(answer))
     else:
         say(as_text(answer))
-
-
-def read_fit_file(name: str, group: str = "") -> Fit:
-    """The fit in the file ``name``, or on standard input for ``-``; of one ``group`` where it holds several.
-
-    Raises PlannerError where there is none.
-    """
-    shown = "Standard input" if name == "-" else name
-    try:
-        text = sys.stdin.read() if name == "-" else Path(name).read_text("utf-8")
-        raw = json.loads(text)
-    except FileNotFoundError:
-        raise PlannerError(f"There is no file {name}: check the path.") from None
-    except IsADirectoryError:
-        raise PlannerError(f"{name} is a folder: name the file that `isoplan fit --json` wrote.") from None
-    except OSError as error:
-        raise PlannerError(f"{name} cannot be read: {error.strerror or error}.") from None
-    except (ValueError, RecursionError):
-        raise PlannerError(f"{shown} is not JSON: give what `isoplan fit --json` printed.") from None
-    if not isinstance(raw, dict):
-        raise PlannerError(f"{shown} holds no JSON object: give what `isoplan fit --json` printed.")
-    return read_fit(raw, group)

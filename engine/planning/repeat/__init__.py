@@ -5,7 +5,7 @@ from engine.planning.repeat.between import Between, between
 from engine.planning.repeat.costs import SampleCosts, costs_of
 from engine.planning.repeat.factor import Factor, fit_factor, stated
 from engine.planning.repeat.picture import Picture
-from engine.planning.repeat.text import as_text, rows, to_json
+from engine.planning.repeat.text import as_text, between_json, between_text, rows, to_json
 from engine.planning.repeat.worth import Worth, worth_of
 
 __all__ = [
@@ -18,6 +18,8 @@ __all__ = [
     "Worth",
     "as_text",
     "between",
+    "between_json",
+    "between_text",
     "costs_of",
     "fit_factor",
     "rows",

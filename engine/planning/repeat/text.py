@@ -9,9 +9,11 @@ from engine.laws.law import Floats
 from engine.planning import quantity
 from engine.planning.quantity import Quantity
 from engine.planning.text import Row, as_row, between, number, table
+from engine.quantities import count, rounded
 
 if TYPE_CHECKING:
     from engine.planning.repeat.answer import Regime, SimulateOrRepeat
+    from engine.planning.repeat.between import Between
 
 LABELS = {
     "N": "Model size N",
@@ -91,6 +93,21 @@ def to_json(answer: SimulateOrRepeat) -> dict[str, Any]:
         "sentence": sentence(answer),
         "warnings": [{"code": w.code, "text": w.text} for w in answer.warnings],
     }  # fmt: skip
+
+
+def between_text(few: Between, currency: str) -> str:
+    """The cheapest way in between, for a terminal."""
+    i = few.best
+    return (
+        f"In between, the data-constrained law finds {count(float(few.unique[i]))} samples seen "
+        f"{float(few.epochs[i]):.3g} times cheapest, at {rounded(float(few.money[i]))} {currency}. {few.note}"
+    )
+
+
+def between_json(few: Between) -> dict[str, Any]:
+    """The ways in between for JSON: arrays by unique samples, and the place of the cheapest."""
+    arrays = {"unique": few.unique, "epochs": few.epochs, "N": few.N, "C": few.C, "money": few.money}
+    return {name: finite(x) for name, x in arrays.items()} | {"best": few.best, "note": few.note}
 
 
 def finite(x: Floats) -> list[float | None]:

@@ -1,0 +1,90 @@
+"""`isoplan amplitude`: what an amplitude surrogate of a stated precision takes, before anything big is trained."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from app.commands.options import AsJson
+from app.commands.output import note, say, say_json
+from data.amplitudes import best_laws, published_law
+from engine.errors import PlannerError
+from engine.planning.amplitude import Anchor, Precision, as_text, of_error, of_mse, plan_amplitude, to_json
+from engine.planning.amplitude.anchors import Axis
+from engine.quantities import parse_number
+
+AXES: tuple[Axis, ...] = ("D", "N", "C")
+FIELDS = ("D", "N", "C", "loss", "epochs", "flops", "doubled")
+
+
+def amplitude(
+    particles: Annotated[int, typer.Option(help="Final-state particles n_f.")],
+    target_mse: Annotated[str, typer.Option(help="MSE of the standardised log amplitude to reach.")] = "",
+    target_error: Annotated[str, typer.Option(help="Or the typical relative error: 0.001; it needs --sigma.")] = "",
+    sigma: Annotated[str, typer.Option(help="Standard deviation of log A over the points.")] = "",
+    anchor: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="D=1e4,loss=1e-3,...",
+            help="A run limited by D (or by C, or N: name it first). Also N, epochs, flops (FLOPs a point) and "
+            "doubled: how much of its loss changed when the other axes were doubled. May be repeated.",
+        ),
+    ] = None,
+    process: Annotated[str, typer.Option(help="Or a published process: ttH, Zg, ..., Zgggg, WZ, WWZ, yyg, yygg.")] = "",
+    axis: Annotated[str, typer.Option(help="The axis of the published law: D, C or N.")] = "D",
+    held: Annotated[str, typer.Option(help='What was held in the published law, "N = 1e6".')] = "",
+    floor: Annotated[str, typer.Option(help="MSE of the noise in the amplitudes themselves.")] = "0",
+    fixed_energy: Annotated[
+        bool, typer.Option("--fixed-energy", help="At one collision energy: d is one less.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """D, N and C for an amplitude surrogate, from one cheap anchor or a published law."""
+    answer = plan_amplitude(
+        particles,
+        _target(target_mse, target_error, sigma),
+        [_anchor(text) for text in anchor or []],
+        published_law(process, axis, held) if process else None,
+        best_laws(),
+        floor=parse_number(floor, "option --floor"),
+        fixed_energy=fixed_energy,
+    )
+    if as_json:
+        note(w.text for w in answer.warnings)
+        say_json(to_json(answer))
+    else:
+        say(as_text(answer))
+
+
+def _target(mse: str, error: str, sigma: str) -> Precision:
+    spread = parse_number(sigma, "option --sigma") if sigma else None
+    if bool(mse) == bool(error):
+        raise PlannerError("Ask one question: give either --target-mse or --target-error.")
+    if mse:
+        return of_mse(parse_number(mse, "option --target-mse"), spread)
+    return of_error(parse_number(error, "option --target-error"), spread)
+
+
+def _anchor(text: str) -> Anchor:
+    """An anchor from ``D=1e4,loss=1e-3,N=1e5``: the axis that limits it comes first."""
+    given: dict[str, float] = {}
+    for entry in text.split(","):
+        name, equals, value = (part.strip() for part in entry.partition("="))
+        if not equals or name not in FIELDS:
+            raise PlannerError(f"--anchor cannot read {entry!r}: write NAME=VALUE with one of {', '.join(FIELDS)}.")
+        if name in given:
+            raise PlannerError(f"--anchor names {name} twice: keep one.")
+        given[name] = parse_number(value, f"{name} of --anchor")
+    axis = next((a for a in AXES if a == next(iter(given))), None)
+    if axis is None or "loss" not in given:
+        raise PlannerError(f"--anchor {text!r} needs the axis that limits it first, and its loss: D=1e4,loss=1e-3.")
+    return Anchor(
+        axis,
+        given[axis],
+        given["loss"],
+        N=given.get("N"),
+        epochs=given.get("epochs"),
+        flops_per_sample=given.get("flops"),
+        doubled=given.get("doubled"),
+    )

@@ -1,0 +1,125 @@
+"""`isoplan recipe`: every knob of a recommender for a budget and the metric that is served."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from app.commands import reading
+from app.commands.files import read_fit_file
+from app.commands.options import AsJson, Seed
+from app.commands.output import note, say, say_json
+from engine.costs import ComputeRule
+from engine.errors import PlannerError
+from engine.fitting.result import Fit
+from engine.hardware import find_device
+from engine.planning.recommender import (
+    Evidence,
+    Optimum,
+    Settings,
+    Stage2,
+    as_text,
+    recommend,
+    sweep,
+    to_json,
+    with_fallback,
+)
+from engine.planning.recommender.choice import Knob
+from engine.planning.recommender.recipe import OTHERWISE
+from engine.quantities import parse_flops, parse_number
+
+Fits = Annotated[list[str] | None, typer.Option(metavar="[METRIC=]FIT.json", help="One a metric; may be repeated.")]
+
+
+def recipe(
+    budget: Annotated[str, typer.Option(help="FLOPs to spend: 1e18, 3 EFLOP, 200 H200 hours.")],
+    metric: Annotated[str, typer.Option(help="The metric that is served.")],
+    allocation: Fits = None,
+    batch: Fits = None,
+    share: Annotated[Path | None, typer.Option(help="A table of the share sweep: a row a run.")] = None,
+    share_column: Annotated[str, typer.Option(help="Its column of shares, as fractions.")] = "s",
+    negatives: Annotated[Path | None, typer.Option(help="A table of the sweep of extra negatives.")] = None,
+    negatives_column: Annotated[str, typer.Option(help="Its column of negatives.")] = "K",
+    device: Annotated[str, typer.Option(help="What trains stage 2: its memory caps K.")] = "",
+    devices: Annotated[int, typer.Option(help="How many of them.")] = 1,
+    width: Annotated[int, typer.Option(help="Joint embedding width h.")] = 0,
+    length: Annotated[int, typer.Option(help="Events in a sequence.")] = 256,
+    chunk: Annotated[int, typer.Option(help="Candidates that are scored at a time; 0 for all.")] = 0,
+    batch_size: Annotated[str, typer.Option(help="A batch in sequences, in place of the critical one.")] = "",
+    instead: Annotated[str, typer.Option(metavar="s=0.06,B=2048,K=1e6", help="Other values to cost.")] = "",
+    published: Annotated[bool, typer.Option(help="Fall back on what the paper prints.")] = True,
+    bootstrap: Annotated[int, typer.Option(help="Refits of each sweep; 0 for none.")] = 200,
+    seed: Seed = 0,
+    as_json: AsJson = False,
+) -> None:
+    """Embedder share, batch, model, events, negatives and learning rate for a budget and a metric."""
+    own = Evidence(
+        _sweep(share, share_column, bootstrap, seed),
+        _fits(batch, "batch"),
+        _fits(allocation, "allocation"),
+        _sweep(negatives, negatives_column, bootstrap, seed),
+    )
+    if published:
+        from data.recommender import published_evidence
+
+        own = with_fallback(own, published_evidence())
+    spent = parse_flops(budget, "option --budget")
+    note([f"{budget} is read as {spent.value:.4g} FLOPs: {spent.note}."] if spent.note else [])
+    settings = Settings(
+        stage2=_stage2(device, devices, width, length, chunk),
+        batch=parse_number(batch_size, "option --batch-size") if batch_size else None,
+        otherwise=_others(instead),
+    )
+    answer = recommend(own, spent.value, metric, settings)
+    if as_json:
+        note(w.text for w in answer.recipe.warnings)
+        say_json(to_json(answer))
+    else:
+        say(as_text(answer))
+
+
+def _sweep(table: Path | None, column: str, bootstrap: int, seed: int) -> tuple[Optimum, ...]:
+    """The optima of a swept table; nothing without one."""
+    if table is None:
+        return ()
+    spec = reading.read_spec(law="starvation", axis=column, objective="ols", bootstrap=bootstrap, seed=seed)
+    runs = reading.read_table(
+        table, {}, ("", ""), "", ComputeRule(), repeats="all", convert=None, sheet=None, inner=None, extra=(column,)
+    )  # fmt: skip
+    note(runs.notes)
+    return sweep(runs, spec)
+
+
+def _fits(options: list[str] | None, what: str) -> dict[str, Fit]:
+    """Fits by metric: what each describes, or as the option names it."""
+    found: dict[str, Fit] = {}
+    for option in options or []:
+        name, equals, file = option.rpartition("=")
+        fitted = read_fit_file(file if equals else option)
+        metric = name or fitted.spec.y
+        if metric in found:
+            raise PlannerError(f"--{what} gives two fits for {metric}: keep one.")
+        found[metric] = fitted
+    return found
+
+
+def _stage2(device: str, devices: int, width: int, length: int, chunk: int) -> Stage2 | None:
+    if not device:
+        return None
+    if width < 1:
+        raise PlannerError("--device caps K by its memory, for which the embedding width counts: add --width.")
+    return Stage2(find_device(device), width, devices, length, chunk=chunk or None)
+
+
+def _others(text: str) -> dict[Knob, tuple[float, ...]]:
+    """Other values by knob, from ``s=0.06,K=1e6``; those of the recipe itself where nothing is given."""
+    found: dict[Knob, tuple[float, ...]] = {}
+    for entry in (e for e in text.split(",") if e.strip()):
+        name, equals, value = (part.strip() for part in entry.partition("="))
+        knob = next((k for k in OTHERWISE if k == name), None)
+        if not equals or knob is None:
+            raise PlannerError(f"--instead cannot read {entry!r}: write s, B or K and a value, as in s=0.06.")
+        found[knob] = (*found.get(knob, ()), parse_number(value, f"{knob} of --instead"))
+    return found

@@ -1,0 +1,172 @@
+"""``isoplan repeat``, ``amplitude``, ``recipe`` and ``plans``: answers for people and as JSON, and bad input."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from data.files import path
+from data.recommender import critical_batch
+from engine.fitting import to_json
+from engine.planning.repeat import SampleCosts, simulate_or_repeat, stated
+from tests.app.terminal.asking import Run, object_in, one_sentence
+from tests.engine.planning.conftest import make_fit
+from tests.engine.planning.repeat.test_factor import curves
+from tests.engine.planning.repeat.test_repeat import TABLE_1, TABLE_2
+
+ONE, TWO = (str(path(f"cards/{name}.json")) for name in ("jets_table1", "jets_table2_21x128"))
+REPEAT = ("repeat", ONE, TWO, "--target-loss", 0.5, "--sample-price", 1e-3)
+AMPLITUDE = ("amplitude", "--particles", 4, "--target-mse", 1e-5)
+CHEAP = "D=1e4,loss=1e-3,N=1e5,epochs=1e3,doubled=0.03"
+
+
+def test_repeat_prices_both_regimes(run: Run) -> None:
+    answer = run(*REPEAT, "--flop-price", 2e-18, "--kappa", 10, "--json")
+    assert answer.code == 0, answer.err
+    raw = object_in(answer.out)
+    expected = simulate_or_repeat(TABLE_1, TABLE_2, 0.5, SampleCosts(1e-3, 2e-18), stated(10))
+    assert raw["break_even"]["value"] == expected.break_even.value
+    assert raw["omega"]["value"] == pytest.approx(2.73, abs=0.005)
+    assert raw["regimes"]["repeat"]["N"]["value"] is None
+    assert "withheld" in answer.err
+    shown = run(*REPEAT, "--device", "H100", "--hour-price", 3, "--utilisation", "40%", "--kappa", 10)
+    assert shown.out.startswith("To reach loss 0.5 at 0.001 EUR a sample it is cheaper to repeat")
+
+
+def test_repeat_reads_kappa_and_threshold_and_few_epochs_from_files(run: Run, tmp_path: Path) -> None:
+    made = curves()
+    names = made.names[made.of]
+    rows = [
+        f"{n},{u:.9g},{c:.9g},{y:.9g}" for n, u, c, y in zip(names, made["U"], made["C"], made["loss"], strict=True)
+    ]
+    (tmp_path / "curves.csv").write_text("\n".join(["name,uniq,flops,val_loss", *rows]))
+    sizes = [f"{name},{made['N'][made.of == i][0]:.9g}" for i, name in enumerate(made.names)]
+    (tmp_path / "runs.csv").write_text("\n".join(["name,N", *sizes]))
+    files = {"line": make_fit((40.0, 0.47), law="threshold"), "few": make_fit(
+        (0.32, 11.27, 7.22, 0.44, 0.22, 15.0, 5.0), law="data-constrained")}  # fmt: skip
+    for name, fitted in files.items():
+        (tmp_path / f"{name}.json").write_text(json.dumps(to_json(fitted)))
+    answer = run(*REPEAT, "--flop-price", 2e-18, "--curves", tmp_path / "curves.csv", "--runs", tmp_path / "runs.csv",
+                 "--map-curves", "run=name,U=uniq,C=flops,loss=val_loss", "--threshold", tmp_path / "line.json",
+                 "--surface", tmp_path / "few.json", "--json")  # fmt: skip
+    assert answer.code == 0, answer.err
+    raw = object_in(answer.out)
+    assert raw["kappa"]["value"] == pytest.approx(8, rel=0.05)
+    assert raw["regimes"]["repeat"]["N"]["value"] == pytest.approx(
+        40 * raw["regimes"]["repeat"]["unique"]["value"] ** 0.47
+    )
+    assert "cannot overfit" in raw["between"]["note"]
+
+
+@pytest.mark.parametrize(
+    ("options", "why"),
+    [
+        (("--kappa", 10), "give either --flop-price, or --device and --hour-price"),
+        (("--flop-price", 2e-18), "kappa is not known: give either --kappa"),
+        (("--flop-price", 0, "--kappa", 10), "The price of one FLOP is 0: give a positive number"),
+        (("--device", "H100", "--kappa", 10), "--device needs the price of an hour of it: add --hour-price"),
+        (("--flop-price", 2e-18, "--curves", "x.csv"), "--curves needs the run table that names the same runs"),
+        (("--flop-price", 2e-18, "--kappa", 10, "--target-loss", 0.3), "is below the floor 0.320 of the one-pass law"),
+    ],
+)
+def test_repeat_refuses_in_one_sentence(run: Run, options: tuple[object, ...], why: str) -> None:
+    one_sentence(run(*REPEAT, *options), why)
+
+
+def test_amplitude_plans_from_an_anchor_or_a_published_law(run: Run) -> None:
+    raw = object_in(run(*AMPLITUDE, "--anchor", CHEAP, "--json").out)
+    assert raw["allocation"]["D"]["most"] == pytest.approx(1e8)
+    assert raw["allocation"]["N"]["most"] == 1e5
+    shown = run("amplitude", "--particles", 4, "--target-error", 0.01, "--sigma", 1, "--process", "Zggg")
+    assert "(typically 1 % a point) for 4 final-state particles needs" in shown.out
+
+
+@pytest.mark.parametrize(
+    ("options", "why"),
+    [
+        (("--anchor", "D=500,loss=1e-3"), "lies before the onset of the power law"),
+        (("--anchor", "loss=1e-3,D=1e4"), "needs the axis that limits it first, and its loss"),
+        (("--anchor", "D=1e4;loss=1"), "cannot be read as a number"),
+        (("--anchor", "X=3"), "--anchor cannot read 'X=3': write NAME=VALUE with one of D, N, C"),
+        (("--anchor", "D=1e4,D=2e4"), "--anchor names D twice"),
+        (("--target-error", 0.1), "give either --target-mse or --target-error"),
+        ((), "The scale of the law is not known"),
+        (("--process", "Zggg", "--target-mse", 0), "The target MSE is 0"),
+    ],
+)
+def test_amplitude_refuses_in_one_sentence(run: Run, options: tuple[object, ...], why: str) -> None:
+    one_sentence(run(*AMPLITUDE, *options), why)
+
+
+def test_recipe_from_what_the_paper_prints(run: Run) -> None:
+    answer = run("recipe", "--budget", "1e18", "--metric", "val_loss", "--device", "H100", "--devices", 8,
+                 "--width", 188, "--instead", "B=1024", "--json")  # fmt: skip
+    assert answer.code == 0, answer.err
+    raw = object_in(answer.out)["recipes"]["val_loss"]
+    assert raw["choices"]["s"]["value"] == pytest.approx(0.021, abs=1e-3)
+    assert raw["choices"]["B"]["otherwise"][0]["x"] == 1024
+    assert raw["binds"] == "memory"
+    assert raw["choices"]["K"]["value"] == raw["cap"]
+    shown = run("recipe", "--budget", "200 H100 hours", "--metric", "recall@10")
+    assert "is read as" in shown.err
+    assert "serve recall@10 with" in shown.out
+
+
+def test_recipe_reads_own_sweeps_and_fits(run: Run, tmp_path: Path) -> None:
+    s = np.geomspace(0.005, 0.5, 12)
+    loss = 2 + 1.5 * s**0.8 + 1e-3 / s
+    rows = [f"{x:.6g},{y:.9g}" for x, y in zip(s, loss, strict=True)]
+    (tmp_path / "share.csv").write_text("\n".join(["share,loss", *rows]))
+    (tmp_path / "few.csv").write_text("\n".join(["share,loss", *rows[:2]]))
+    (tmp_path / "batch.json").write_text(json.dumps(to_json(critical_batch("val_loss"))))
+    ask = (
+        "recipe",
+        "--budget",
+        1e18,
+        "--metric",
+        "loss",
+        "--bootstrap",
+        20,
+        "--share-column",
+        "share",
+        "--no-published",
+    )
+    raw = object_in(
+        run(*ask, "--share", tmp_path / "share.csv", "--batch", f"loss={tmp_path}/batch.json", "--json").out
+    )
+    choices = raw["recipes"]["loss"]["choices"]
+    assert choices["s"]["value"] == pytest.approx((1e-3 / 1.2) ** (1 / 1.8), rel=0.05)
+    assert choices["B"]["value"] == pytest.approx(574, abs=1)
+    one_sentence(run(*ask, "--share", tmp_path / "few.csv"), "select at least 6 runs")
+
+
+@pytest.mark.parametrize(
+    ("options", "why"),
+    [
+        (("--metric", "auc"), "No run measures the metric 'auc'"),
+        (("--metric", "val_loss", "--device", "H100"), "add --width"),
+        (("--metric", "val_loss", "--instead", "q=3"), "--instead cannot read 'q=3'"),
+        (("--metric", "val_loss", "--device", "L40S", "--width", 188, "--batch-size", 1e9), "one candidate row"),
+    ],
+)
+def test_recipe_refuses_in_one_sentence(run: Run, options: tuple[object, ...], why: str) -> None:
+    one_sentence(run("recipe", "--budget", "1e18", *options), why)
+
+
+def test_plans_side_by_side(run: Run, fitted: Path, tmp_path: Path) -> None:
+    for name, question in (("small", ("--budget", 1e20)), ("large", ("--budget", 1e22))):
+        (tmp_path / f"{name}.json").write_text(run("plan", fitted, *question, "--json").out)
+    files = (tmp_path / "small.json", tmp_path / "large.json")
+    prices = ("--device", "H100", "--hour-price", 3, "--sample-price", 1e-9)
+    raw = object_in(run("plans", *files, *prices, "--json").out)
+    money = [one["bill"]["Training, money"]["value"] for one in raw["plans"]]
+    assert money[1] == pytest.approx(100 * money[0])
+    assert [one["name"] for one in raw["plans"]] == ["small", "large"]
+    assert "Training, money" in run("plans", *files, *prices).out
+    assert run("plans", *files).code == 0
+    one_sentence(run("plans", files[0], files[0]), "Two plans are called 'small'")
+    one_sentence(run("plans", *files, "--hour-price", 3), "Prices need what trains: add --device")
+    one_sentence(run("plans", fitted), "This is not a plan that Isoplan wrote")
