@@ -149,10 +149,14 @@ def test_the_frontier_of_each_metric_gives_its_n_and_d(story: Recommendation) ->
         plan = plan_budget(allocation(metric), 1e18)
         choices = story.recipes[metric].choices
         assert choices["N"].value == plan.allocation["N"]
-        assert choices["D"].value == plan.allocation["D"]
+        N, D = choices["N"].value, choices["D"].value
+        assert N.value is not None
+        assert D.value == pytest.approx(1e18 / (6 * N.value))
+        assert D.ci68 is not None
+        assert D.ci68 == pytest.approx([1e18 / (6 * x) for x in reversed(N.ci68 or ())], rel=0.02)
         assert choices["N"].value.ci68 is not None
-    N = {m: story.recipes[m].choices["N"].value.value for m in ("recall@10", "NDCG@10")}
-    assert story.changes["N"]["NDCG@10"] == pytest.approx(N["NDCG@10"] / N["recall@10"])  # type: ignore[operator]
+    sizes = {m: story.recipes[m].choices["N"].value.value or 0.0 for m in ("recall@10", "NDCG@10")}
+    assert story.changes["N"]["NDCG@10"] == pytest.approx(sizes["NDCG@10"] / sizes["recall@10"])
     assert story.changes["N"]["NDCG@10"] < 1
 
 
