@@ -5,7 +5,7 @@
   nothing of the noise, but needs many runs: a draw of few repeats some and lacks others.
 - ``percentile``: the same draws, plain percentiles; often too wide.
 - ``residual``: each refit keeps the runs and draws their noise from the residuals, with Student's correction for the
-  parameters that were fitted. Right for few runs, where it must be assumed that all runs scatter alike.
+  parameters that were fitted, and wider than equal scatter asks for: few runs cannot show that theirs is unequal.
 - ``profile``: parameters drawn from the likelihood around the best fit, so that the percentiles of an exponent are its
   profile likelihood (F-test) interval. Needs no refits.
 
