@@ -53,7 +53,7 @@ class Design:
     def covered_elsewhere(self) -> tuple[str, ...]:
         """Methods that are the default of this design, and those that its law does not have."""
         if self.law == "isoflop":
-            return "bc", "residual", "profile"
+            return "residual", "profile"
         return (choose("auto", len(self.loss), len(self.truth)),)
 
     def runs(self, noise: str, seed: int) -> Runs:

@@ -14,6 +14,7 @@ from scipy.special import chdtri, ndtri
 from engine.fitting import kernels
 from engine.fitting.engine import NUMPY
 from engine.fitting.philox import words
+from engine.fitting.spec import FitSpec
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -41,6 +42,11 @@ def counts(n: int, seed: int, start: int, stop: int, strata: Ints | None = None)
     size, first = np.repeat(sizes, sizes), np.repeat(np.cumsum(sizes) - sizes, sizes)
     engine = kernels.compiled(0) or NUMPY
     return engine.draw(seed, start, stop, size, first, np.argsort(group, kind="stable"))
+
+
+def expected_scatter(spec: FitSpec, weight: Floats) -> Floats:
+    """How far runs of ``weight`` (n,) scatter beside one of weight one: 1/sqrt(w), for absolute deviations 1/w."""
+    return np.asarray(weight ** (-1.0 if spec.objective in ("lad", "asymmetric") else -0.5), float)
 
 
 @dataclass(frozen=True, eq=False)

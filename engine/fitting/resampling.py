@@ -6,11 +6,13 @@
 - ``percentile``: the same draws, plain percentiles; often too wide.
 - ``residual``: each refit keeps the runs and draws their noise from the residuals, with Student's correction for the
   parameters that were fitted, and wider than equal scatter asks for: few runs cannot show that theirs is unequal.
+  Bias-corrected percentiles.
 - ``profile``: parameters drawn from the likelihood around the best fit, so that the percentiles of an exponent are its
   profile likelihood (F-test) interval. Needs no refits.
 
 ``auto`` takes ``residual`` below ``FEW`` runs a free parameter and ``bc`` above: from there on ``bc`` covers without an
-assumption on the noise, and rather too much than too little. docs/coverage.md shows what each covers.
+assumption on the noise, and rather too much than too little. Law isoflop always takes ``residual``, around its curves
+(``curve_noise``). docs/coverage.md shows what each covers.
 """
 
 from __future__ import annotations
@@ -66,8 +68,8 @@ class Resampling:
         """Lower and upper ends for ``central`` (s) and ``draws`` (r, s), r the resamples of the fit: two arrays (s)."""
         at = np.asarray(draws, float)
         if not self.floorless:
-            if self.method == "bc":
-                return band(central, at, level, "bc", self._expand(level))
+            if self.method in ("bc", "residual"):
+                return band(central, at, level, "bc", self._expand(level) if self.method == "bc" else 1.0)
             return band(central, at, level, "percentile")
         cut = len(at) - self.floorless
         one, other = (band(central, part, level, "percentile") for part in (at[:cut], at[cut:]))

@@ -181,7 +181,7 @@ def test_seven_runs_are_covered(floor: float) -> None:
 
 
 def test_what_a_method_cannot_do_is_refused() -> None:
-    with pytest.raises(PlannerError, match="isoflop has no interval profile: choose bc or percentile"):
+    with pytest.raises(PlannerError, match="isoflop has no interval profile: choose auto, residual, bc or percentile"):
         fit(FitSpec(law="isoflop", interval="profile"), make_runs(sweep([1e18, 1e19, 1e20, 1e21])))
     with pytest.raises(PlannerError, match="asymmetric has no likelihood to profile"):
         fit(FitSpec(objective="asymmetric", interval="profile"), make_runs(surface(30, 0.01)))
