@@ -6,7 +6,7 @@
 - ``percentile``: the same draws, plain percentiles; often too wide.
 - ``residual``: each refit keeps the runs and draws their noise from the residuals, with Student's correction for the
   parameters that were fitted, and wider than equal scatter asks for: few runs cannot show that theirs is unequal.
-  Bias-corrected percentiles.
+  Percentiles are corrected for bias where runs are many; few do not show the bias.
 - ``profile``: parameters drawn from the likelihood around the best fit, so that the percentiles of an exponent are its
   profile likelihood (F-test) interval. Needs no refits.
 
@@ -68,9 +68,10 @@ class Resampling:
         """Lower and upper ends for ``central`` (s) and ``draws`` (r, s), r the resamples of the fit: two arrays (s)."""
         at = np.asarray(draws, float)
         if not self.floorless:
-            if self.method in ("bc", "residual"):
-                return band(central, at, level, "bc", self._expand(level) if self.method == "bc" else 1.0)
-            return band(central, at, level, "percentile")
+            if self.method == "bc":
+                return band(central, at, level, "bc", self._expand(level))
+            many = self.method == "residual" and self.runs >= FEW * self.parameters
+            return band(central, at, level, "bc" if many else "percentile")
         cut = len(at) - self.floorless
         one, other = (band(central, part, level, "percentile") for part in (at[:cut], at[cut:]))
         return np.fmin(one[0], other[0]), np.fmax(one[1], other[1])
