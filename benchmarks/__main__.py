@@ -12,17 +12,7 @@ from pathlib import Path
 
 from benchmarks.report import Report
 
-NAMES = (
-    "import_million",
-    "pages_million",
-    "slider",
-    "fitting",
-    "formulas",
-    "extrapolation",
-    "parabolas",
-    "verdicts",
-    "envelope",
-)
+NAMES = ("import_million", "pages_million", "slider", "fitting", "formulas", "extrapolation", "parabolas", "verdicts")
 PAGE = Path(__file__).parents[1] / "docs" / "benchmarks.md"
 HEAD = """# Benchmarks
 

@@ -40,6 +40,13 @@ def least_compute(v: Values, loss: Floats, rule: ComputeRule) -> Point:
         return Point(N, D, rule.flops(N, D), np.zeros_like(excess) + loss)
 
 
+def samples(v: Values, N: Floats, loss: Floats) -> Floats:
+    """D that brings ``N`` parameters to ``loss``: (B / (L - E - A N^-alpha))^(1/beta), inf where no D does."""
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        left = loss - v["E"] - v["A"] * N ** -v["alpha"]
+        return np.where(left > 0, np.exp(np.log(v["B"] / left) / v["beta"]), np.inf)
+
+
 CHINCHILLA = Law(
     name="chinchilla",
     title="Loss surface over N and D",
@@ -57,6 +64,7 @@ CHINCHILLA = Law(
     needs="N, D and loss, with N and D varied against each other: at least six runs, three values of each.",
     frontier=frontier,
     least_compute=least_compute,
+    samples=samples,
     derived=(
         Derived(
             "a",

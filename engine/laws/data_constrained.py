@@ -7,6 +7,8 @@ unique samples, and N' alike from U_N = min(N, N_opt(U)), the model that U sampl
 
 from __future__ import annotations
 
+import numpy as np
+
 from engine.costs import ComputeRule
 from engine.formula import parse_formula, value
 from engine.laws import chinchilla, numeric
@@ -26,6 +28,10 @@ def _worth(x: str, unique: str, scale: str) -> str:
 FORMULA = parse_formula(f"E + A/({_worth('N', ENOUGH, 'R_N')})^alpha + B/({_worth('D', UNIQUE, 'R_D')})^beta")
 
 
+ENDLESS = np.asarray(np.inf)
+"""Unique samples without end: D counts as new throughout, and no model is too large for them."""
+
+
 def frontier(v: Values, C: Floats, rule: ComputeRule) -> Point:
     """The least loss at ``C`` FLOPs with ``v["U"]`` unique samples, by search; without U every sample is new."""
     if "U" not in v and rule.proportional:
@@ -40,8 +46,26 @@ def least_compute(v: Values, loss: Floats, rule: ComputeRule) -> Point:
     return numeric.least_compute(_loss, v, loss, rule)
 
 
+def samples(v: Values, N: Floats, loss: Floats) -> Floats:
+    """D that brings ``N`` parameters to ``loss`` with ``v["U"]`` unique samples; inf where no number of epochs does.
+
+    Without U every sample is new. Else D' of one pass is turned back: D = U (1 - R_D ln(1 - (D'/U - 1)/R_D)) beyond U.
+    """
+    if "U" not in v:
+        return chinchilla.samples(v, N, loss)
+    U, scale = v["U"], v["R_D"]
+    with np.errstate(all="ignore"):
+        needed = (v["alpha"] * v["A"] / (v["beta"] * v["B"])) ** (1 / v["alpha"]) * U ** (v["beta"] / v["alpha"])
+        enough = np.minimum(N, needed)
+        worth = enough * (1 + v["R_N"] * (1 - np.exp((1 - N / enough) / v["R_N"])))
+        once = chinchilla.samples(v, worth, loss)
+        left = 1 - (once / U - 1) / scale
+        repeated = np.where(left > 0, U * (1 - scale * np.log(left)), np.inf)
+    return np.where(once <= U, once, repeated)
+
+
 def _loss(v: Values, N: Floats, D: Floats) -> Floats:
-    return value(FORMULA.tree, {"U": D, **v, "N": N, "D": D})
+    return value(FORMULA.tree, {"U": ENDLESS, **v, "N": N, "D": D})
 
 
 DATA_CONSTRAINED = FormulaLaw(
@@ -65,4 +89,5 @@ DATA_CONSTRAINED = FormulaLaw(
     r"N' \text{ alike with } U_N = \min(N, N_\mathrm{opt}(U))",
     frontier=frontier,
     least_compute=least_compute,
+    samples=samples,
 )

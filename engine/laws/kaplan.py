@@ -46,6 +46,13 @@ def least_compute(v: Values, loss: Floats, rule: ComputeRule) -> Point:
         return Point(N, D, rule.flops(N, D), np.zeros_like(N) + loss)
 
 
+def samples(v: Values, N: Floats, loss: Floats) -> Floats:
+    """D that brings ``N`` parameters to ``loss``: D_c / (L^(1/alpha_D) - (N_c/N)^p), inf where no D does."""
+    with np.errstate(all="ignore"):
+        left = np.asarray(loss, float) ** (1 / v["alpha_D"]) - (v["N_c"] / N) ** (v["alpha_N"] / v["alpha_D"])
+        return np.where(left > 0, v["D_c"] / left, np.inf)
+
+
 def _loss(v: Values, N: Floats, D: Floats) -> Floats:
     return value(FORMULA.tree, {**v, "N": N, "D": D})
 
@@ -68,6 +75,7 @@ KAPLAN = FormulaLaw(
     formula=FORMULA,
     frontier=frontier,
     least_compute=least_compute,
+    samples=samples,
     derived=(
         Derived(
             "a",

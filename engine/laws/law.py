@@ -65,7 +65,8 @@ class Law:
     every run, "parabola" fits a parabola in log N per budget and joins the minima, "envelope" joins the best points of
     training curves, "threshold" parts two kinds of cells. ``frontier(values, C, rule)`` is the least loss at C FLOPs,
     ``least_compute(values, loss, rule)`` the least C that reaches a loss (inf below the floor); None where the law has
-    no such closed form.
+    no such closed form. ``samples(values, N, loss)`` is the D that brings a model of N to a loss (inf where none does);
+    None where that takes a search.
 
     A law on one axis names it in ``axis``. Where that may be any column, ``over`` names the roles that such a column
     has, ``along(column)`` is the same law over it, and the catalogue holds the law over a stand-in. ``inverse(values,
@@ -85,6 +86,7 @@ class Law:
     reads: tuple[str, ...] = ()
     frontier: Callable[[Values, Floats, ComputeRule], Point] | None = None
     least_compute: Callable[[Values, Floats, ComputeRule], Point] | None = None
+    samples: Callable[[Values, Floats, Floats], Floats] | None = None
     axis: str | None = None
     derived: tuple[Derived, ...] = ()
     symbol: str = "L"

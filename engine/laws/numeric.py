@@ -19,6 +19,8 @@ NARROWED = 45
 """Golden sections: the bracket shrinks by 4e-10."""
 CROSSINGS = 400
 """Points between ``LEAST`` and ``MOST`` at which a first crossing is looked for: a quarter of a power of e each."""
+Curve = Callable[[Floats], Floats]
+"""Something of one variable, element by element."""
 LEAST, MOST = 1.0, 1e40
 """Between which N, D or C for a loss are looked for."""
 
@@ -41,14 +43,26 @@ def frontier(loss: Loss, v: Values, C: Floats, rule: ComputeRule) -> Point:
     values = at(np.arange(GRID).reshape(-1, *(1,) * C.ndim) * step)
     best = np.argmin(values, axis=0)
     inside = (best > 0) & (best < GRID - 1) & np.isfinite(np.min(values, axis=0))
-    low, high = (best - 1) * step, (best + 1) * step
-    for _ in range(NARROWED):
-        left, right = high - GOLDEN * (high - low), low + GOLDEN * (high - low)
-        down = at(left) < at(right)
-        low, high = np.where(down, low, left), np.where(down, right, high)
-    x = np.where(inside, (low + high) / 2, np.nan)
+    x = np.where(inside, least(at, (best - 1) * step, (best + 1) * step), np.nan)
     N = np.exp(x)
     return Point(N, rule.samples(C, N), C + 0.0, np.where(inside, at(x), np.nan))
+
+
+def least(f: Curve, low: Floats, high: Floats, sections: int = NARROWED) -> Floats:
+    """Where ``f``, which falls and then rises, is least between ``low`` and ``high``: arrays of one shape.
+
+    Golden sections (Kiefer 1953): each shrinks the bracket by 0.618 and asks ``f`` once.
+    """
+    left, right = high - GOLDEN * (high - low), low + GOLDEN * (high - low)
+    at_left, at_right = f(left), f(right)
+    for _ in range(sections):
+        down = at_left < at_right
+        low, high = np.where(down, low, left), np.where(down, right, high)
+        x = np.where(down, high - GOLDEN * (high - low), low + GOLDEN * (high - low))
+        at_x = f(x)
+        left, right = np.where(down, x, right), np.where(down, left, x)
+        at_left, at_right = np.where(down, at_x, at_right), np.where(down, at_left, at_x)
+    return (low + high) / 2
 
 
 def least_compute(loss: Loss, v: Values, target: Floats, rule: ComputeRule) -> Point:
@@ -88,9 +102,9 @@ def one_axis(axis: str, curve: Callable[[Values, Floats], Floats]) -> dict[str, 
         loss = np.asarray(curve(v, np.asarray(C, float)))
         return Point(np.full_like(loss, np.nan), np.full_like(loss, np.nan), np.zeros_like(loss) + C, loss)
 
-    def least(v: Values, loss: Floats, rule: ComputeRule) -> Point:
+    def cheapest(v: Values, loss: Floats, rule: ComputeRule) -> Point:
         x = inverse(curve, v, np.asarray(loss, float))
         at = {name: x if name == axis else np.full_like(x, np.nan) for name in ("N", "D", "C")}
         return Point(at["N"], at["D"], at["C"], np.zeros_like(x) + loss)
 
-    return {"frontier": along if axis == "C" else None, "least_compute": least}
+    return {"frontier": along if axis == "C" else None, "least_compute": cheapest}

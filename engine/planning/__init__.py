@@ -3,7 +3,8 @@
 from engine.planning.budget import plan_budget
 from engine.planning.plan import Flat, Plan, Question, read_plan, to_json
 from engine.planning.quantity import Quantity, beyond
-from engine.planning.target import floor_of, plan_target
+from engine.planning.reach import floor_of
+from engine.planning.target import plan_target
 from engine.planning.text import Row, as_text, flatness, rows
 
 __all__ = [

@@ -1,4 +1,4 @@
-"""Question 1: a budget -> N*, D*, the loss to expect, and how flat the optimum is."""
+"""Question 1: a budget -> N*, D*, the loss to expect, how flat the optimum is, and what limits make of it."""
 
 from __future__ import annotations
 
@@ -6,51 +6,77 @@ import math
 
 import numpy as np
 
-from engine.costs import ComputeRule, increasing_root
+from engine.costs import ComputeRule
 from engine.errors import PlannerError
 from engine.fitting.result import Fit
 from engine.laws import Point
-from engine.laws.law import Floats
 from engine.planning import plan as plans
-from engine.planning.frontier import frontier
-from engine.planning.plan import Flat, Plan, Question
+from engine.planning.extras import beside
+from engine.planning.flat import flat
+from engine.planning.limits import NO_LIMITS, WORDS, Limits
+from engine.planning.metric import Through
+from engine.planning.plan import Plan, Question
+from engine.planning.prices import Prices
 from engine.planning.quantity import Quantity, given, measure, unsaid
-
-TOLERANCE = 0.01
-WIDEST = 20.0
-"""Decades on either side of N* within which the ends of the flat stretch are looked for."""
+from engine.planning.solve import Task
 
 
-def plan_budget(fit: Fit, C: float, rule: ComputeRule | None = None) -> Plan:
-    """The best use of ``C`` FLOPs by the law of ``fit``, under its compute rule or ``rule``.
+def plan_budget(
+    fit: Fit,
+    C: float,
+    rule: ComputeRule | None = None,
+    *,
+    limits: Limits = NO_LIMITS,
+    prices: Prices | None = None,
+    other: ComputeRule | None = None,
+    maps: tuple[Through, ...] = (),
+) -> Plan:
+    """The best use of ``C`` FLOPs by the law of ``fit``, under its compute rule or ``rule``, within ``limits``.
 
-    Raises PlannerError for a budget that is no positive number, and for a law that knows no frontier.
+    ``prices`` add the bill, ``other`` the cost by a second compute rule, ``maps`` (made of this fit by ``through``) the
+    metrics to expect. Raises PlannerError for a budget that is no positive number, for a law that knows no frontier,
+    and for limits that it cannot keep.
     """
     if not (math.isfinite(C) and C > 0):
         raise PlannerError(f"A budget of {C:g} FLOPs buys nothing: give a positive number, such as 1e20.")
     rule = rule or fit.compute
-    budget = np.asarray(float(C))
-    best, draws = frontier(fit.law, fit.values, budget, rule), frontier(fit.law, fit.draws, budget, rule)
+    task = Task(rule, {"budget": float(C), **limits.given}, prices=prices)
+    best, draws = task.best(fit), task.draws(fit)
     if not np.isfinite(best.loss):
-        raise PlannerError(no_optimum(fit) if rule.proportional else f"Under {rule.text} nothing spends {C:.3g} FLOPs.")
-    quantities = allocation(fit, best, draws) | {"C": given(fit, C, "FLOPs", plans.spans(fit).get("C"))}
-    extra = derived(fit, best, draws)
+        raise PlannerError(_nothing(fit, task, C))
+    spent = not limits.given
+    quantities = allocation(fit, best, draws)
+    if spent:
+        quantities |= {"C": given(fit, C, "FLOPs", plans.spans(fit).get("C"))}
+    extra = derived(fit, best, draws, limits)
+    for m in maps:
+        extra[m.map.spec.y] = m.metric(best.loss, draws.loss[m.kept])
     lost = int(np.sum(np.isnan(draws.loss)))
     return Plan(
-        Question("budget", float(C)),
+        Question("budget", float(C), limits),
         fit.hash,
         fit.law.name,
         fit.spec.y,
         rule,
         {name: quantities[name] for name in ("N", "D", "C", "loss")},
         extra,
-        flat=_flat(fit, best, rule),
+        flat=flat(fit, task, best, draws),
         warnings=(
             *plans.apart(fit, best, rule),
+            *plans.uncredited(fit, limits),
             *plans.repeats(fit, extra.get("epochs")),
             *plans.warnings(fit, quantities, lost),
         ),
+        **beside(fit, task, best, draws, other, spent=spent),
     )
+
+
+def _nothing(fit: Fit, task: Task, C: float) -> str:
+    """Why a budget has no answer."""
+    if set(task.limits) - {"budget"}:
+        named = " and ".join(WORDS[name] for name in task.limits)
+        return f"The limits on {named} leave no model and no samples to train: loosen one of them."
+    return no_optimum(fit) if task.rule.proportional else f"Under {task.rule.text} nothing spends {C:.3g} FLOPs."
 
 
 def no_optimum(fit: Fit) -> str:
@@ -78,37 +104,17 @@ def allocation(fit: Fit, best: Point, draws: Point) -> dict[str, Quantity]:
     return found | {"loss": loss}
 
 
-def derived(fit: Fit, best: Point, draws: Point) -> dict[str, Quantity]:
-    """D/N, and passes over the most unique samples that the runs had, where the law and the runs say them."""
+def derived(fit: Fit, best: Point, draws: Point, limits: Limits = NO_LIMITS) -> dict[str, Quantity]:
+    """D/N, and passes over the unique samples: those of the limits, else the most that the runs had where they say."""
     if np.isnan(best.N) or np.isnan(best.D):
         return {}
     unit = plans.sample_unit(fit)
     with np.errstate(invalid="ignore"):
         found = {"D/N": measure(fit, float(best.D / best.N), draws.D / draws.N, f"{unit} per parameter")}
+    if limits.unique is not None:
+        found["passes"] = measure(fit, float(best.D / limits.unique), draws.D / limits.unique, "passes")
+        return found
     unique = plans.spans(fit).get("U")
     if unique:
         found["epochs"] = measure(fit, float(best.D / unique[1]), draws.D / unique[1], "passes")
     return found
-
-
-def _flat(fit: Fit, best: Point, rule: ComputeRule) -> Flat | None:
-    """Where the iso-FLOP curve of the best fit leaves the 1 % band; None for a law that is no surface over N and D."""
-    if set(fit.law.axes) != {"N", "D"} or not np.isfinite(best.N):
-        return None
-    limit = best.loss + TOLERANCE * abs(best.loss)
-    centre = math.log(float(best.N))
-
-    sides = np.array([-1.0, 1.0])
-
-    def excess(x: Floats, side: Floats) -> Floats:
-        """Loss over the limit at ln N = centre + side x."""
-        N = np.exp(centre + side * x)
-        D = rule.samples(best.C, N)
-        loss = fit.law.predict(fit.theta, {"N": N, "D": np.where(np.isnan(D), 1.0, D)})
-        return np.where(np.isnan(D), np.inf, loss - limit)
-
-    x = increasing_root(excess, 0.0, WIDEST * math.log(10), sides)
-    x = np.where(np.isnan(x), np.inf, x)
-    N = np.exp(centre + sides * x)
-    D = np.where(N == 0, np.inf, np.where(np.isinf(N), 0.0, rule.samples(best.C, np.where(np.isinf(x), best.N, N))))
-    return Flat(TOLERANCE, (float(N[0]), float(N[1])), (float(D[0]), float(D[1])))

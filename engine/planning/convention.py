@@ -14,8 +14,12 @@ from numpy.typing import ArrayLike
 
 from engine.costs import ComputeRule
 from engine.errors import PlannerError
+from engine.fitting.result import Fit
 from engine.laws import Point
 from engine.laws.law import Floats
+from engine.planning import plan as plans
+from engine.planning.parts import Restated
+from engine.planning.quantity import measure
 from engine.quantities import count, flops
 
 
@@ -46,6 +50,30 @@ class Recost:
         instead = f"{flops(float(self.C))} then pay for {count(paid)} samples, not {count(float(self.D))}"
         ending = instead if np.isfinite(paid) else f"{flops(float(self.C))} then pay for no sample"
         return f"By {self.other.text} the same plan costs {float(self.factor):.2f} times as much; {ending}."
+
+
+def restate(fit: Fit, best: Point, draws: Point, rule: ComputeRule, other: ComputeRule) -> Restated:
+    """An answer by ``other``: ``best`` of the best fit, shape (), ``draws`` of its resamples, (r,).
+
+    Raises PlannerError where the law says nothing of N or D, or the best fit has no answer.
+    """
+    if not (np.isfinite(best.N) and np.isfinite(best.D)):
+        raise PlannerError(
+            f"The answer has no N and D that {other.text} could cost: ask for a law over N and D, or leave the second "
+            "rule out."
+        )
+    one = recost(best.N, best.D, rule, other)
+    there = np.isfinite(draws.N) & np.isfinite(draws.D)
+    many = recost(np.where(there, draws.N, 1.0), np.where(there, draws.D, 1.0), rule, other)
+    C, D, factor = (
+        measure(fit, float(a), np.where(there, b, np.where(np.isinf(draws.C), np.inf, np.nan)), unit)
+        for a, b, unit in (
+            (one.other_C, many.other_C, "FLOPs"),
+            (one.other_D, many.other_D, plans.sample_unit(fit)),
+            (one.factor, many.factor, "times"),
+        )
+    )
+    return Restated(other, C, D, factor, one.sentence)
 
 
 def spend(at: Point, rule: ComputeRule) -> Point:

@@ -9,7 +9,7 @@ rises).
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,11 +24,11 @@ from engine.laws.law import Floats
 from engine.laws.terms import Const
 from engine.planning.frontier import frontier
 from engine.planning.plan import Plan, spans
-from engine.planning.quantity import Quantity, measure
-from engine.planning.target import floor_of
+from engine.planning.quantity import BAND_DRAWS, Quantity, measure, thin
+from engine.planning.reach import floor_of
 from engine.planning.ticks import contour_levels, nice_budgets
 
-BAND_DRAWS, FORMULA_DRAWS = 400, 100
+FORMULA_DRAWS = 100
 POINTS = 60
 UNKNOWN_C: Interval = (1e15, 1e21)
 """Budgets that are drawn for a law whose runs are not known."""
@@ -143,16 +143,6 @@ class Picture:
     frontier: Frontier | None
     isoflop: Curve | None
     axis: AxisCurve | None
-
-
-def thin(fit: Fit, most: int = BAND_DRAWS) -> Fit:
-    """The fit with at most ``most`` of its resamples, evenly spaced."""
-    r, how = len(fit.resamples), fit.resampling
-    if r <= most:
-        return fit
-    kept = np.linspace(0, r - 1, most).round().astype(int)
-    how = replace(how, floorless=int(np.sum(kept >= r - how.floorless)))
-    return replace(fit, resamples=fit.resamples[kept], resampling=how)
 
 
 def surface(

@@ -13,11 +13,17 @@ from engine.costs import ComputeRule, read_rule
 from engine.errors import PlannerError
 from engine.fitting.result import Fit, FitWarning, Interval
 from engine.laws import Point
-from engine.planning import quantity, text
+from engine.planning import level, quantity, text
+from engine.planning.limits import NO_LIMITS, Limits, read_limits
+from engine.planning.parts import CostLine, Restated, Worth, read_line, read_restated, read_worth
+from engine.planning.price_json import prices_json, read_prices
+from engine.planning.prices import Prices
 from engine.planning.quantity import Quantity
+from engine.quantities import count
 
 SCHEMA = 1
 Kind = Literal["budget", "target"]
+KINDS: tuple[Kind, ...] = get_args(Kind)
 EXTRAPOLATED, FAR, UNCERTAIN_FLOOR, BEST_FIT_FAILS, NO_INTERVAL, NO_RANGE, REPEATS, DEGENERATE, APART = (
     "extrapolated",
     "far-extrapolated",
@@ -29,6 +35,8 @@ EXTRAPOLATED, FAR, UNCERTAIN_FLOOR, BEST_FIT_FAILS, NO_INTERVAL, NO_RANGE, REPEA
     "degenerate-resamples",
     "cost-mismatch",
 )
+UNCREDITED = "epochs-not-credited"
+
 COSTS_APART = 0.05
 """Relative difference between the budget and what N* and D* cost beyond which a plan says so."""
 
@@ -41,30 +49,45 @@ PUBLISHED = "published"
 
 @dataclass(frozen=True)
 class Question:
-    """What was asked: a ``budget`` in FLOPs, or a ``target`` of what the law describes."""
+    """What was asked: a ``budget`` in FLOPs, or a ``target``, within ``limits``.
+
+    A target is one of what the law describes, or of the ``metric`` that a map makes of it.
+    """
 
     kind: Kind
     value: float
+    limits: Limits = NO_LIMITS
+    metric: str = ""
+
+    def to_json(self) -> dict[str, Any]:
+        """The question for JSON; what was not asked is left out."""
+        limits = self.limits.to_json()
+        more: dict[str, Any] = {"limits": limits} if limits else {}
+        return {self.kind: self.value} | more | ({"metric": self.metric} if self.metric else {})
 
 
 @dataclass(frozen=True)
 class Flat:
     """How flat the iso-FLOP curve is: N and D between which the loss is within ``tolerance`` of the best.
 
-    ``D[0]`` belongs to ``N[0]``. An end that the curve never reaches is 0 or infinite.
+    ``D[0]`` belongs to ``N[0]``. An end that the curve never reaches is 0 or infinite. ``low`` and ``high`` are the
+    68 % intervals of the two ends of N, None without resamples and where such an interval is unbounded.
     """
 
     tolerance: float
     N: Interval
     D: Interval
+    low: Interval | None = None
+    high: Interval | None = None
 
 
 @dataclass(frozen=True)
 class Plan:
     """An answer. ``allocation`` holds N, D, C and loss; ``derived`` D/N and, where the runs say U, epochs.
 
-    ``fit`` is the hash of the fit, ``y`` what the law describes, ``p_reach`` the share of resamples whose floor allows
-    a target (None for a budget and without resamples).
+    ``fit`` is the hash of the fit, ``y`` what the law describes, ``p_reach`` the share of resamples that reach a target
+    within the limits (None for a budget and without resamples). ``bill`` is what it costs by ``prices``, ``worth`` what
+    its limits are worth, ``restated`` its cost by a second compute rule; each is empty where nobody asked for it.
     """
 
     question: Question
@@ -77,6 +100,10 @@ class Plan:
     p_reach: float | None = None
     flat: Flat | None = None
     warnings: tuple[FitWarning, ...] = ()
+    prices: Prices | None = None
+    bill: tuple[CostLine, ...] = ()
+    worth: tuple[Worth, ...] = ()
+    restated: Restated | None = None
 
     @property
     def sentence(self) -> str:
@@ -143,11 +170,29 @@ def repeats(fit: Fit, epochs: Quantity | None) -> tuple[FitWarning, ...]:
     return (FitWarning(REPEATS, sees),)
 
 
+def uncredited(fit: Fit, limits: Limits) -> tuple[FitWarning, ...]:
+    """A warning where unique samples are limited and the law says nothing of repeated ones."""
+    if limits.unique is None or level.repeats(fit.law):
+        return ()
+    unit = sample_unit(fit)
+    text = (
+        f"The law {fit.law.name} says nothing of repeated {unit}, so epochs after the first are not credited: the plan "
+        f"uses each of the {count(limits.unique)} unique {unit} once; fit data-constrained to plan with more epochs."
+    )
+    return (FitWarning(UNCREDITED, text),)
+
+
 def to_json(plan: Plan) -> dict[str, Any]:
-    """The object that ``plan --json`` prints."""
+    """The object that ``plan --json`` prints. What was not asked is left out, so that hashes of plans do not change."""
+    asked = {
+        "prices": prices_json(plan.prices) if plan.prices else None,
+        "bill": [line.to_json() for line in plan.bill],
+        "worth": [worth.to_json() for worth in plan.worth],
+        "restated": plan.restated.to_json() if plan.restated else None,
+    }
     return {
         "schema": SCHEMA,
-        "question": {plan.question.kind: plan.question.value},
+        "question": plan.question.to_json(),
         "fit": plan.fit,
         "law": plan.law,
         "y": plan.y,
@@ -158,7 +203,7 @@ def to_json(plan: Plan) -> dict[str, Any]:
         "flat": _flat_json(plan.flat),
         "sentence": plan.sentence,
         "warnings": [{"code": w.code, "text": w.text} for w in plan.warnings],
-    }
+    } | {name: value for name, value in asked.items() if value}
 
 
 def read_plan(raw: Mapping[str, Any]) -> Plan:
@@ -166,12 +211,9 @@ def read_plan(raw: Mapping[str, Any]) -> Plan:
     try:
         if raw["schema"] != SCHEMA:
             raise PlannerError(f"The plan has schema {raw['schema']}, this version reads schema {SCHEMA}.")
-        ((kind, value),) = raw["question"].items()
-        if kind not in get_args(Kind):
-            raise PlannerError(f"The plan asks for {kind!r}: this version knows {' and '.join(get_args(Kind))}.")
-        flat = raw.get("flat")
+        flat, prices, restated = (raw.get(name) for name in ("flat", "prices", "restated"))
         return Plan(
-            Question(kind, float(value)),
+            _question(raw["question"]),
             str(raw["fit"]),
             str(raw["law"]),
             str(raw["y"]),
@@ -179,18 +221,41 @@ def read_plan(raw: Mapping[str, Any]) -> Plan:
             {name: quantity.from_json(raw["allocation"][name]) for name in ("N", "D", "C", "loss")},
             {name: quantity.from_json(q) for name, q in raw.get("derived", {}).items()},
             raw["p_reach"],
-            flat and Flat(flat["tolerance"], _span(flat["N"], True), _span(flat["D"], False)),
+            _read_flat(flat) if flat else None,
             tuple(FitWarning(w["code"], w["text"]) for w in raw["warnings"]),
+            read_prices(prices) if prices else None,
+            tuple(read_line(line) for line in raw.get("bill", ())),
+            tuple(read_worth(worth) for worth in raw.get("worth", ())),
+            read_restated(restated) if restated else None,
         )
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise PlannerError(f"This is not a plan that Isoplan wrote: {error!r} while reading it.") from error
 
 
+def _question(raw: Mapping[str, Any]) -> Question:
+    asked = dict(raw)
+    limits, metric = read_limits(asked.pop("limits", {})), str(asked.pop("metric", ""))
+    ((kind, value),) = asked.items()
+    known = next((name for name in KINDS if name == kind), None)
+    if known is None:
+        raise PlannerError(f"The plan asks for {kind!r}: this version knows {' and '.join(KINDS)}.")
+    return Question(known, float(value), limits, metric)
+
+
 def _flat_json(flat: Flat | None) -> dict[str, Any] | None:
     if flat is None:
         return None
-    ends = {name: [x if 0 < x < float("inf") else None for x in span] for name, span in (("N", flat.N), ("D", flat.D))}
-    return {"tolerance": flat.tolerance, **ends}
+    ends = {name: _ends(span) for name, span in (("N", flat.N), ("D", flat.D), ("low", flat.low), ("high", flat.high))}
+    return {"tolerance": flat.tolerance} | {name: span for name, span in ends.items() if span is not None}
+
+
+def _ends(span: Interval | None) -> list[float | None] | None:
+    return None if span is None else [x if 0 < x < float("inf") else None for x in span]
+
+
+def _read_flat(raw: Mapping[str, Any]) -> Flat:
+    low, high = (_span(raw[name], True) if raw.get(name) else None for name in ("low", "high"))
+    return Flat(raw["tolerance"], _span(raw["N"], True), _span(raw["D"], False), low, high)
 
 
 def _span(raw: list[float | None], rising: bool) -> Interval:

@@ -89,6 +89,16 @@ class Line:
 
 
 @dataclass(frozen=True)
+class Rates:
+    """Money as a sum: ``flop`` for one FLOP of training, ``sample`` for a unique one, ``parameter``, and ``fixed``."""
+
+    flop: float
+    sample: float = 0.0
+    parameter: float = 0.0
+    fixed: float = 0.0
+
+
+@dataclass(frozen=True)
 class Prices:
     """All that turns FLOPs, samples and queries into hours, money, energy and CO2.
 
@@ -128,6 +138,17 @@ class Prices:
         if money:
             found.append(Line("total", "money", self.currency, np.sum(money, axis=0)))
         return tuple(found)
+
+    @property
+    def rates(self) -> Rates:
+        """The total of all money as rates. Raises PlannerError where an hour of the training machine has no price."""
+        flop = float(self.machine.money(1.0))
+        sample = (self.simulation.price or 0.0) if self.simulation is not None else 0.0
+        served, machine = self.inference, (self.inference and self.inference.machine) or self.machine
+        if served is None or machine.price is None:
+            return Rates(flop, sample)
+        money = float(machine.money(served.compute(1.0)))
+        return Rates(flop, sample, money) if served.flops is None else Rates(flop, sample, 0.0, money)
 
     def _of_machine(self, part: Part, machine: Machine, C: Floats) -> list[Line]:
         found = [

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from engine.errors import PlannerError
 from engine.fitting.intervals import FEWEST
@@ -15,6 +16,9 @@ from engine.fitting.resampling import Resampling
 from engine.fitting.result import Fit, Interval
 from engine.laws.law import Floats
 
+Ints = NDArray[np.int64]
+BAND_DRAWS = 400
+"""Resamples that bands are drawn from, so that a slider answers at once; numbers of a plan use every resample."""
 UNPUBLISHED = "no interval: correlations unpublished"
 NOT_ALWAYS_REACHED = "no interval: not every resample reaches the target"
 FEW_RESAMPLES = f"no interval: the fit has fewer than {FEWEST} resamples"
@@ -37,6 +41,21 @@ class Quantity:
     unit: str = ""
     beyond: float = 0.0
     note: str = ""
+
+
+def kept(r: int, most: int) -> Ints:
+    """Which of ``r`` resamples stay when at most ``most`` of them do: evenly spaced, all where there are no more."""
+    return np.arange(r) if r <= most else np.linspace(0, r - 1, most).round().astype(np.int64)
+
+
+def thin(fit: Fit, most: int = BAND_DRAWS) -> Fit:
+    """The fit with at most ``most`` of its resamples, evenly spaced."""
+    r, how = len(fit.resamples), fit.resampling
+    if r <= most:
+        return fit
+    left = kept(r, most)
+    how = replace(how, floorless=int(np.sum(left >= r - how.floorless)))
+    return replace(fit, resamples=fit.resamples[left], resampling=how)
 
 
 def beyond(value: float | None, span: Interval | None) -> float:

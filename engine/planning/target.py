@@ -10,40 +10,58 @@ import numpy as np
 from engine.costs import ComputeRule
 from engine.errors import PlannerError
 from engine.fitting.result import Fit, FitWarning
+from engine.laws import Point
 from engine.planning import plan as plans
 from engine.planning.budget import allocation, derived, no_optimum
-from engine.planning.frontier import floor, least_compute
+from engine.planning.extras import beside
+from engine.planning.frontier import floor
+from engine.planning.limits import NO_LIMITS, Limits
+from engine.planning.metric import Through
 from engine.planning.plan import Plan, Question
+from engine.planning.prices import Prices
 from engine.planning.quantity import NOT_ALWAYS_REACHED, Quantity, given, measure
-from engine.planning.text import between
-from engine.quantities import rounded
+from engine.planning.reach import bound, met, unreachable
+from engine.planning.solve import Goal, Task
 
 
-def plan_target(fit: Fit, target: float, rule: ComputeRule | None = None) -> Plan:
+def plan_target(
+    fit: Fit,
+    target: float,
+    rule: ComputeRule | None = None,
+    *,
+    limits: Limits = NO_LIMITS,
+    prices: Prices | None = None,
+    other: ComputeRule | None = None,
+    map: Through | None = None,
+) -> Plan:
     """The least compute that brings what the law describes to ``target``, under the fit's compute rule or ``rule``.
 
-    Resamples whose floor lies at or above the target count as infinite cost. Raises PlannerError for a target that is
-    no number, that the quantity cannot take, or that neither the best fit nor any resample reaches.
+    With a ``map`` (made of this fit by ``through``) ``target`` is one of its metric, and the plan has as many resamples
+    as the map has. Resamples that cannot reach it within ``limits`` count as infinite cost. ``prices`` add the bill,
+    ``other`` the cost by a second compute rule. Raises PlannerError for a target that is no number, that the quantity
+    cannot take, that every loss meets, or that neither the best fit nor any resample reaches.
     """
-    _check(fit, target)
-    rule = rule or fit.compute
-    goal = np.asarray(fit.sign * target)
-    p_reach = float(np.mean(floor(fit.law, fit.draws) < goal)) if len(fit.resamples) else None
-    reached = bool(floor(fit.law, fit.values) < goal)
+    _check(fit, target, map)
+    known, rule = fit.hash, rule or fit.compute
+    fit = map.law if map else fit
+    goal = map.goal(target) if map else Goal(*(np.asarray(fit.sign * target),) * 2)
+    if map is not None and np.isnan(goal.best):
+        raise PlannerError(met(map, target))
+    task = Task(rule, limits.given, goal, prices)
+    best, draws = task.best(fit), task.draws(fit)
+    reached, p_reach = _reach(fit, task, goal, best, draws)
     if not reached and not p_reach:
-        raise PlannerError(_unreachable(fit, target))
-    best, draws = least_compute(fit.law, fit.values, goal, rule), least_compute(fit.law, fit.draws, goal, rule)
+        raise PlannerError(unreachable(fit, task, goal, target, map))
     if np.isnan(best.loss):
         raise PlannerError(no_optimum(fit))
-    quantities = allocation(fit, best, draws) | {"loss": given(fit, target, fit.spec.y, plans.spans(fit).get("loss"))}
-    extra = derived(fit, best, draws) if reached else {}
-    if "D/N" in extra and p_reach is not None and p_reach < 1:  # where it costs infinity, D/N does not exist
-        extra["D/N"] = replace(extra["D/N"], ci68=None, ci95=None, note=NOT_ALWAYS_REACHED)
-    axis = fit.law.axis or "C"
-    lost = int(np.sum(np.isnan(getattr(draws, axis))))
+    quantities = allocation(fit, best, draws) | {"loss": _asked(fit, goal, target, map)}
+    extra = derived(fit, best, draws, limits) if reached else {}
+    if p_reach is not None and p_reach < 1:  # where it costs infinity, ratios do not exist
+        extra |= {k: replace(q, ci68=None, ci95=None, note=NOT_ALWAYS_REACHED) for k, q in extra.items() if k == "D/N"}
+    lost = int(np.sum(np.isnan(getattr(draws, fit.law.axis or "C"))))
     return Plan(
-        Question("target", float(target)),
-        fit.hash,
+        Question("target", float(target), limits, map.map.spec.y if map else ""),
+        known,
         fit.law.name,
         fit.spec.y,
         rule,
@@ -51,27 +69,38 @@ def plan_target(fit: Fit, target: float, rule: ComputeRule | None = None) -> Pla
         extra,
         p_reach,
         warnings=(
-            *_risk(fit, target, p_reach, reached),
+            *_risk(fit, target, p_reach, reached, bool(limits.given)),
             *plans.apart(fit, best, rule),
+            *plans.uncredited(fit, limits),
             *plans.repeats(fit, extra.get("epochs")),
             *plans.warnings(fit, quantities, lost),
         ),
+        **beside(fit, task, best, draws, other if reached else None),
     )
 
 
-def floor_of(fit: Fit) -> Quantity:
-    """The floor (where larger is better, the ceiling) with its intervals, one-sided where it is not resolved."""
-    value, draws = floor(fit.law, fit.values), np.broadcast_to(floor(fit.law, fit.draws), len(fit.resamples))
-    found = measure(fit, fit.sign * float(value), fit.sign * draws, fit.spec.y)
-    if not fit.resampling.floorless:
-        return found
-    ci68, ci95 = (fit.resampling.limit(float(value), draws, level) for level in (0.68, 0.95))
-    return replace(found, ci68=ci68, ci95=ci95)
+def _reach(fit: Fit, task: Task, goal: Goal, best: Point, draws: Point) -> tuple[bool, float | None]:
+    """Whether the best fit reaches the goal, and the share of resamples that do (None without resamples)."""
+    if task.limits:
+        able, many = np.isfinite(best.C), np.isfinite(draws.C)
+    else:
+        able, many = floor(fit.law, fit.values) < goal.best, floor(fit.law, fit.draws) < goal.draws
+    return bool(able), float(np.mean(many)) if len(fit.resamples) else None
 
 
-def _check(fit: Fit, target: float) -> None:
+def _asked(fit: Fit, goal: Goal, target: float, map: Through | None) -> Quantity:
+    """The loss of the plan: the target itself, or what the map asks for."""
+    span = plans.spans(fit).get("loss")
+    if map is None:
+        return given(fit, target, fit.spec.y, span)
+    return measure(fit, float(fit.sign * goal.best), fit.sign * goal.draws, fit.spec.y, span)
+
+
+def _check(fit: Fit, target: float, map: Through | None) -> None:
     if not math.isfinite(target):
         raise PlannerError(f"A target of {target:g} is no number: give one such as 2.0.")
+    if map is not None:
+        return
     seen = plans.spans(fit).get("loss")
     positive = fit.sign > 0 and (seen is None or seen[0] > 0)
     if positive and target <= 0:
@@ -80,30 +109,17 @@ def _check(fit: Fit, target: float) -> None:
         )
 
 
-def _bound(fit: Fit) -> str:
-    return "floor" if fit.sign > 0 else "ceiling"
-
-
-def _unreachable(fit: Fit, target: float) -> str:
-    limit = floor_of(fit)
-    value = limit.value if limit.value is not None else math.nan
-    spread = f" (95 %: {between(limit, limit.ci95)})" if limit.ci95 else ""
-    whose = "no resample of this fit reaches it" if len(fit.resamples) else "this law never reaches it"
-    easier = "higher" if fit.sign > 0 else "lower"
-    return (
-        f"A target {fit.spec.y} of {target:g} is out of reach: {whose}, because the {_bound(fit)} is "
-        f"{rounded(value, limit.ci95)}{spread}; ask for a {easier} one."
-    )
-
-
-def _risk(fit: Fit, target: float, p_reach: float | None, reached: bool) -> tuple[FitWarning, ...]:
+def _risk(fit: Fit, target: float, p_reach: float | None, reached: bool, limited: bool) -> tuple[FitWarning, ...]:
     """What the resamples say about reaching the target at all."""
     if p_reach is None or p_reach == 1.0:
         return ()
     n = len(fit.resamples)
     share = f"{round(p_reach * n):,} of {n:,} resamples"
+    if limited:
+        text = f"The best fit {'reaches' if reached else 'does not reach'} {target:g} within the limits; {share} do."
+        return (FitWarning(plans.UNCERTAIN_FLOOR if reached else plans.BEST_FIT_FAILS, text),)
     if not reached:
-        text = f"The best fit cannot reach {target:g}: its {_bound(fit)} forbids it; {share} can."
+        text = f"The best fit cannot reach {target:g}: its {bound(fit)} forbids it; {share} can."
         return (FitWarning(plans.BEST_FIT_FAILS, text),)
-    text = f"Only {share} have a {_bound(fit)} that allows {target:g}; the others count as infinite cost."
+    text = f"Only {share} have a {bound(fit)} that allows {target:g}; the others count as infinite cost."
     return (FitWarning(plans.UNCERTAIN_FLOOR, text),)

@@ -8,10 +8,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from engine.fitting.result import Interval
+from engine.planning.limits import named
 from engine.planning.quantity import Quantity
 from engine.quantities import count, digits, power10, rounded
 
 if TYPE_CHECKING:
+    from engine.planning.parts import Worth
     from engine.planning.plan import Plan
 
 COUNTED = ("parameters", "tokens", "jets", "events", "points", "samples", "negatives", "sequences")
@@ -22,6 +24,7 @@ LABELS = {
     "C": "Compute C",
     "D/N": "Samples per parameter D/N",
     "epochs": "Passes over the largest U of the runs",
+    "passes": "Epochs over the unique samples",
 }
 
 
@@ -40,14 +43,20 @@ class Row:
 
 def rows(plan: Plan) -> tuple[Row, ...]:
     """The table of a plan: allocation first, then what is derived from it."""
-    return tuple(as_row(LABELS.get(name, plan.y), q) for name, q in {**plan.allocation, **plan.derived}.items())
+    names = {**LABELS, "loss": plan.y}
+    return tuple(as_row(names.get(name, name), q) for name, q in {**plan.allocation, **plan.derived}.items())
+
+
+def bill_rows(plan: Plan) -> tuple[Row, ...]:
+    """The table of what a plan costs; empty without prices."""
+    return tuple(line.row for line in plan.bill)
 
 
 def as_text(plan: Plan) -> str:
     """The plan for a terminal: sentence, table, and what must be known beside them."""
     notes = [f"\nWarning: {w.text}" for w in plan.warnings]
-    rule = f"Compute rule: {plan.compute.text}."
-    return "\n".join([plan.sentence, "", *table(rows(plan)), "", *flatness(plan), rule, *notes])
+    body = table((*rows(plan), *bill_rows(plan)))
+    return "\n".join([plan.sentence, "", *body, "", *flatness(plan), *beside(plan), *notes])
 
 
 def table(body: Iterable[Row]) -> list[str]:
@@ -63,12 +72,39 @@ def aligned(lines: Sequence[Sequence[str]]) -> list[str]:
     return ["  ".join(cell.ljust(w) for cell, w in zip(line, width, strict=True)).rstrip() for line in lines]
 
 
+def beside(plan: Plan) -> list[str]:
+    """What stands below the table: the limits, the machine, the compute rule, and the plan by a second rule."""
+    machine = [f"Machine: {plan.prices.machine.text}."] if plan.prices is not None else []
+    other = [plan.restated.sentence] if plan.restated is not None else []
+    return [*(worth_sentence(plan, w) for w in plan.worth), *machine, f"Compute rule: {plan.compute.text}.", *other]
+
+
+def worth_sentence(plan: Plan, worth: Worth) -> str:
+    """One limit in words: whether it binds, and what ten per cent more of it buys."""
+    limit = named(worth.limit, worth.most, plan.prices)
+    if not worth.binds:
+        return f"The limit of {limit} is slack: the plan uses {100 * worth.used / worth.most:.2g} % of it."
+    if not worth.ten.value:
+        return f"The limit of {limit} binds, but more of it alone buys nothing: another limit binds with it."
+    spread = f" (68 %: {between(worth.ten, worth.ten.ci68)})" if worth.ten.ci68 else ""
+    if plan.question.kind == "target":
+        gain = f"saves {number(worth.ten)} {worth.ten.unit}{spread}"
+    else:
+        gain = f"improves {plan.y} by {number(worth.ten)}{spread}"
+    kink = "; another limit begins to bind right there, so less of it costs at another rate" if worth.one_sided else ""
+    return f"The limit of {limit} binds: ten per cent more {gain}{kink}."
+
+
 def flatness(plan: Plan) -> list[str]:
     """How far N may leave the optimum, as a sentence; empty where the plan does not say or the curve never ends."""
     if plan.flat is None or not all(0 < x < math.inf for x in (*plan.flat.N, *plan.flat.D)):
         return []
     N, D, flat = plan.allocation["N"], plan.allocation["D"], plan.flat
-    ends = [f"N = {number(N, n, 2)} on {number(D, d, 2)} {D.unit}" for n, d in zip(flat.N, flat.D, strict=True)]
+    spread = (f" (68 %: {between(N, ends)})" if ends else "" for ends in (flat.low, flat.high))
+    ends = [
+        f"N = {number(N, n, 2)}{around} on {number(D, d, 2)} {D.unit}"
+        for n, d, around in zip(flat.N, flat.D, spread, strict=True)
+    ]
     return [f"Within {100 * flat.tolerance:g} % of the best {plan.y} from {ends[0]} to {ends[1]}."]
 
 
@@ -124,8 +160,11 @@ def _budget_sentence(plan: Plan) -> str:
 
 
 def _target_sentence(plan: Plan) -> str:
-    target = f"{plan.y} {plan.question.value:g}"
-    chance = "" if plan.p_reach in (None, 1.0) else f" The floor allows it with probability {_percent(plan.p_reach)}."
+    asked, loss = plan.question, plan.allocation["loss"]
+    needs = f" ({plan.y} {number(loss)})" if asked.metric and loss.value is not None else ""
+    target = f"{asked.metric or plan.y} {asked.value:g}{needs}"
+    able = "It is reached within the limits" if asked.limits.given else "The floor allows it"
+    chance = "" if plan.p_reach in (None, 1.0) else f" {able} with probability {_percent(plan.p_reach)}."
     sizes = [plan.allocation[name] for name in ("N", "D") if plan.allocation[name].value is not None]
     C = plan.allocation["C"]
     if C.value is not None:
@@ -133,7 +172,8 @@ def _target_sentence(plan: Plan) -> str:
         return f"To reach {target} spend {with_interval(C)}{use}.{chance}"
     if sizes:
         return f"To reach {target} use {with_interval(sizes[0])}.{chance}"
-    return f"The best fit does not reach {target} at any cost.{chance}"
+    how = "within the limits" if asked.limits.given else "at any cost"
+    return f"The best fit does not reach {target} {how}.{chance}"
 
 
 def _percent(p: float | None) -> str:

@@ -43,8 +43,8 @@ from engine.planning.curves import (
     plan_curve,
 )
 from engine.planning.curves import surface as surface_of
+from engine.planning.reach import floor_of
 from engine.planning.slices import slices as slices_of
-from engine.planning.target import floor_of
 from engine.schema import Roles, Runs
 from tests.app.figures.conftest import POWER, MakeFit, texts, traces
 

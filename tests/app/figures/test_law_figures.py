@@ -17,7 +17,7 @@ from engine.planning.curves import (
 )
 from engine.planning.curves import surface as surface_of
 from engine.planning.quantity import Quantity
-from engine.planning.target import floor_of
+from engine.planning.reach import floor_of
 from engine.schema import Runs
 from tests.app.figures.conftest import POWER, MakeFit, texts, traces
 

@@ -11,11 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engine.costs import compute_rule
-from engine.errors import PlannerError
 from engine.fitting.result import Fit
 from engine.hardware import Machine, find_device
-from engine.planning import Quantity, Question, plan_budget, plan_target
-from engine.planning.bill import CostLine, bill
+from engine.planning import Quantity, plan_budget, plan_target
+from engine.planning.limits import Limits
+from engine.planning.parts import CostLine
 from engine.planning.prices import Inference, Prices, Simulation
 from tests.engine.planning.conftest import EPOCH, JETS, RANGES, make_fit, scattered
 
@@ -33,7 +33,7 @@ def value(q: Quantity) -> float:
 
 
 def test_a_target_carries_its_intervals_into_money(epoch: Fit) -> None:
-    plan, found = plan_target(epoch, 2.0), amounts(bill(epoch, Question("target", 2.0), PRICES))
+    plan, found = plan_target(epoch, 2.0), amounts(plan_target(epoch, 2.0, prices=PRICES).bill)
     C = plan.allocation["C"]
     for name in ("training money", "training energy", "training CO2", "simulation money", "inference money"):
         q = found[name]
@@ -47,7 +47,7 @@ def test_a_target_carries_its_intervals_into_money(epoch: Fit) -> None:
 
 
 def test_the_total_has_the_interval_of_the_sum_not_the_sum_of_intervals(epoch: Fit) -> None:
-    found = amounts(bill(epoch, Question("budget", 1e22), PRICES))
+    found = amounts(plan_budget(epoch, 1e22, prices=PRICES).bill)
     parts = [found[f"{part} money"] for part in ("training", "simulation", "inference")]
     total = found["total money"]
     assert value(total) == pytest.approx(sum(value(q) for q in parts))
@@ -57,7 +57,7 @@ def test_the_total_has_the_interval_of_the_sum_not_the_sum_of_intervals(epoch: F
 
 
 def test_a_budget_is_exact_and_its_samples_are_not(epoch: Fit) -> None:
-    found = amounts(bill(epoch, Question("budget", 1e22), PRICES))
+    found = amounts(plan_budget(epoch, 1e22, prices=PRICES).bill)
     assert found["training money"].note == "given"
     assert value(found["training device hours"]) == pytest.approx(float(H200.device_hours(1e22)))
     D = plan_budget(epoch, 1e22).allocation["D"]
@@ -70,29 +70,29 @@ def test_a_budget_is_exact_and_its_samples_are_not(epoch: Fit) -> None:
 def test_money_is_linear_in_prices_with_its_intervals(times: float) -> None:
     fit = make_fit(EPOCH, scattered(EPOCH, 100), ranges=RANGES)
     dearer = replace(PRICES, machine=replace(H200, price=3.0 * times), simulation=Simulation(price=1e-6 * times))
-    before, after = (amounts(bill(fit, Question("target", 2.2), p))["total money"] for p in (PRICES, dearer))
+    before, after = (amounts(plan_target(fit, 2.2, prices=p).bill)["total money"] for p in (PRICES, dearer))
     assert value(after) == pytest.approx(times * value(before))
     assert before.ci95 is not None
     assert after.ci95 == pytest.approx([times * x for x in before.ci95])
 
 
-def test_repeated_samples_are_simulated_once(epoch: Fit) -> None:
+def test_repeated_samples_are_simulated_once() -> None:
+    theta = (*EPOCH, 15.4, 5.3)
+    fit = make_fit(theta, scattered(theta, 60), law="data-constrained", ranges=RANGES)
     every, capped = (
-        amounts(bill(epoch, Question("budget", 1e22), PRICES, unique=unique))["simulation money"]
-        for unique in (math.inf, 1e9)
+        amounts(plan_budget(fit, 1e22, prices=PRICES, limits=limits).bill)["simulation money"]
+        for limits in (Limits(), Limits(unique=1e9))
     )
     assert value(capped) == pytest.approx(1e3)
     assert capped.ci95 == pytest.approx((1e3, 1e3))
     assert value(every) > 1e4
-    with pytest.raises(PlannerError, match="At most 0 unique samples leave nothing"):
-        bill(epoch, Question("budget", 1e22), PRICES, unique=0)
 
 
 def test_what_resamples_cannot_reach_costs_infinity() -> None:
     resamples = np.tile(EPOCH, (100, 1))
     resamples[:, 0] = np.linspace(1.7, 2.1, 100)
     fit = make_fit(EPOCH, resamples, ranges=RANGES)
-    money = amounts(bill(fit, Question("target", 2.0), PRICES))["total money"]
+    money = amounts(plan_target(fit, 2.0, prices=PRICES).bill)["total money"]
     assert money.ci95 is not None
     assert math.isinf(money.ci95[1])
     assert math.isfinite(money.ci95[0])
@@ -100,7 +100,7 @@ def test_what_resamples_cannot_reach_costs_infinity() -> None:
 
 def test_a_law_without_n_has_no_price_of_inference_and_says_so() -> None:
     fit = make_fit((0.1, 1e6, 0.4), law="power", axis="C")
-    found = {f"{line.part} {line.what}": line for line in bill(fit, Question("target", 0.2), PRICES)}
+    found = {f"{line.part} {line.what}": line for line in plan_target(fit, 0.2, prices=PRICES).bill}
     assert found["inference money"].amount.value is None
     assert found["inference money"].row.note == "the law on C says nothing of N"
     assert found["simulation money"].amount.note == "the law on C says nothing of D"
@@ -108,7 +108,7 @@ def test_a_law_without_n_has_no_price_of_inference_and_says_so() -> None:
 
 
 def test_a_line_is_ready_to_show(epoch: Fit) -> None:
-    line = next(x for x in bill(epoch, Question("target", 2.0), PRICES) if x.what == "money")
+    line = next(x for x in plan_target(epoch, 2.0, prices=PRICES).bill if x.what == "money")
     assert (line.row.quantity, line.row.unit) == ("Training, money", "EUR")
     assert " to " in line.row.ci68
 
@@ -116,7 +116,7 @@ def test_a_line_is_ready_to_show(epoch: Fit) -> None:
 def test_the_rule_in_use_prices_the_plan() -> None:
     fit = make_fit(JETS)
     plain, tokens = (
-        value(amounts(bill(fit, Question("target", 0.5), PRICES, rule))["training money"])
+        value(amounts(plan_target(fit, 0.5, rule, prices=PRICES).bill)["training money"])
         for rule in (None, compute_rule("6npND", 40))
     )
     assert tokens == pytest.approx(40 * plain)

@@ -1,0 +1,66 @@
+"""How flat the optimum is: how far N may leave it before the loss is 1 % worse, at the same cost and limits."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from engine.costs import increasing_root
+from engine.fitting.result import Fit, Interval
+from engine.laws import Point
+from engine.laws.law import Floats, Values
+from engine.planning.level import is_surface, loss_at, repeats
+from engine.planning.limits import room
+from engine.planning.plan import Flat
+from engine.planning.quantity import measure
+from engine.planning.solve import Task
+from engine.planning.within import most_samples
+
+TOLERANCE = 0.01
+WIDEST = 20.0
+"""Decades on either side of N* within which the ends of the flat stretch are looked for."""
+SIDES = np.array([[-1.0], [1.0]])
+
+
+def flat(fit: Fit, task: Task, best: Point, draws: Point) -> Flat | None:
+    """Where the loss leaves the 1 % band around ``best`` () and ``draws`` (r,); None for a law that is no surface.
+
+    D follows N: as much as the budget and the limits of ``task`` allow.
+    """
+    if not is_surface(fit.law) or not np.isfinite(best.N):
+        return None
+    N, D = _ends(fit, task, fit.values, best)
+    spread = _ends(fit, task, fit.draws, draws)[0] if len(fit.resamples) else np.empty((2, 0))
+    low, high = (_interval(fit, float(N[i, 0]), spread[i]) for i in (0, 1))
+    return Flat(TOLERANCE, (float(N[0, 0]), float(N[1, 0])), (float(D[0, 0]), float(D[1, 0])), low, high)
+
+
+def _interval(fit: Fit, end: float, draws: Floats) -> Interval | None:
+    ends = measure(fit, end, draws, "").ci68
+    return ends if ends is not None and 0 < ends[0] <= ends[1] < math.inf else None
+
+
+def _ends(fit: Fit, task: Task, v: Values, best: Point) -> tuple[Floats, Floats]:
+    """N and D at both ends: (2, r), lower first; 0 and inf where the band is never left."""
+    left = room(fit.law, task.limits, task.prices)
+    rates = task.prices.rates if task.prices is not None and "money" in task.limits else None
+    v = {name: np.atleast_1d(x) for name, x in v.items()}
+    v |= {"U": left.U} if repeats(fit.law) and "unique" in task.limits else {}
+    at, loss = np.atleast_1d(best.N), np.atleast_1d(best.loss)
+    centre, limit = np.log(at), loss + TOLERANCE * np.abs(loss)
+
+    def excess(x: Floats, side: Floats, centre: Floats, limit: Floats, *some: Floats) -> Floats:
+        """Loss over the limit at ln N = centre + side x."""
+        N = np.exp(centre + side * x)
+        D = most_samples(N, left, task.rule, rates)
+        found = loss_at(fit.law, dict(zip(v, some, strict=True)), N, np.where(D > 0, D, 1.0))
+        return np.where(D > 0, found - limit, np.inf)
+
+    x = increasing_root(excess, 0.0, WIDEST * math.log(10), SIDES, centre, limit, *v.values())
+    x = np.where(np.isnan(x), np.inf, x)
+    N = np.minimum(np.exp(centre + SIDES * x), left.N)
+    N = np.where(np.isnan(centre), np.nan, N)
+    inside = (N > 0) & np.isfinite(N)
+    D = most_samples(np.where(inside, N, at), left, task.rule, rates)
+    return N, np.where(inside, D, np.where(N == 0, np.inf, 0.0))

@@ -1,0 +1,90 @@
+"""A question and its answer as points: for the best fit and for every resample, with limits and without."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from engine.costs import ComputeRule
+from engine.fitting.result import Fit
+from engine.laws import Law, Point
+from engine.laws.law import Floats, Values
+from engine.planning.frontier import frontier, least_compute
+from engine.planning.level import is_surface
+from engine.planning.limits import LimitName, room
+from engine.planning.prices import Prices
+from engine.planning.within import best_loss, least_compute_within
+
+
+@dataclass(frozen=True, eq=False)
+class Goal:
+    """What the law must reach in its own sign (less is better): ``best`` () for the best fit, ``draws`` for resamples.
+
+    ``draws`` is () where all have the same goal, (r,) where each has its own.
+    """
+
+    best: Floats
+    draws: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """What is asked of a law: the least loss of a budget, or the least C that reaches a ``goal``; within ``limits``.
+
+    Without a goal it is a budget, which is the limit "budget" in FLOPs.
+    """
+
+    rule: ComputeRule
+    limits: Mapping[LimitName, float]
+    goal: Goal | None = None
+    prices: Prices | None = None
+
+    @property
+    def per_flop(self) -> float:
+        """What a FLOP of training costs: money where it has a price, else one FLOP."""
+        if self.prices is None or self.prices.machine.price is None:
+            return 1.0
+        return float(self.prices.machine.money(1.0))
+
+    @property
+    def saved(self) -> str:
+        """The unit of what training costs: the currency, or FLOPs without a price."""
+        priced = self.prices is not None and self.prices.machine.price is not None
+        return self.prices.currency if priced and self.prices is not None else "FLOPs"
+
+    def best(self, fit: Fit) -> Point:
+        """The answer of the best fit: shape ()."""
+        return solve(fit.law, fit.values, self, self.limits, self.goal.best if self.goal else None)
+
+    def draws(self, fit: Fit) -> Point:
+        """The answer of every resample: shape (r,)."""
+        return solve(fit.law, fit.draws, self, self.limits, self.goal.draws if self.goal else None)
+
+
+def solve(law: Law, v: Values, task: Task, limits: Mapping[LimitName, ArrayLike], goal: Floats | None) -> Point:
+    """The answer to ``task`` under ``limits`` (arrays of one shape, which broadcasts with ``v``).
+
+    Raises PlannerError for a limit that the law or the prices cannot keep.
+    """
+    bare = not set(limits) - {"budget"}
+    if bare or not is_surface(law):
+        return _along(law, v, task, limits, goal)
+    rates = task.prices.rates if task.prices is not None and "money" in limits else None
+    left = room(law, limits, task.prices)
+    if goal is None:
+        return best_loss(law, v, left, task.rule, rates)
+    return least_compute_within(law, v, goal, left, task.rule, rates)
+
+
+def _along(law: Law, v: Values, task: Task, limits: Mapping[LimitName, ArrayLike], goal: Floats | None) -> Point:
+    """On the frontier, in closed form where the law has one; a limit on C alone ends it."""
+    C: Floats = room(law, limits, task.prices).C if limits else np.asarray(np.inf)
+    if goal is None:
+        return frontier(law, v, C, task.rule)
+    at = least_compute(law, v, goal, task.rule)
+    out = at.C > C
+    N, D, C = (np.where(out, np.inf, x) for x in (at.N, at.D, at.C))
+    return Point(N, D, C, at.loss)

@@ -1,0 +1,154 @@
+"""The best that a law allows within limits, by search over N: any surface, any compute rule, every resample at once.
+
+For each N the best D is known: as many samples as budget, money and limits allow, or as few as reach the target. Along
+N the loss of the former and the compute of the latter fall and then rise, so golden sections find where they are least.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.costs import FEWEST_SAMPLES, MOST_SAMPLES, ComputeRule, increasing_root
+from engine.laws import Law, Point
+from engine.laws.law import Floats, Values
+from engine.laws.numeric import least
+from engine.planning.level import loss_at, reducible, repeats, samples_for, size_for
+from engine.planning.limits import Room
+from engine.planning.prices import Rates
+
+Mask = NDArray[np.bool_]
+WIDTH = 40.0
+"""How far in ln N on either side of sqrt(C) the best N is looked for."""
+SECTIONS = 58
+"""Golden sections: a bracket of 80 shrinks below 1e-10."""
+NEAR = 1e-7
+"""Distance in ln N from an end of the search that counts as being there."""
+ROUNDING = 1e-9
+"""Relative difference from a limit on C that is rounding."""
+FAR = 1e250
+"""What a point without any samples counts as, so that a search leaves it."""
+
+
+def best_loss(law: Law, v: Values, room: Room, rule: ComputeRule, rates: Rates | None = None) -> Point:
+    """The least loss within ``room``, whose C is finite; shape of ``v`` and ``room`` broadcast.
+
+    ``rates`` say what the money of ``room`` pays for. NaN where the loss falls on beyond every N in reach (a vanished
+    term) and where nothing can be paid for.
+    """
+    v = {**v, "U": room.U} if repeats(law) else v
+    C, top, *_ = np.broadcast_arrays(room.C, np.log(room.N), *v.values())
+    centre = 0.5 * np.log(np.maximum(C, 1e-300) / rule.flops_anywhere(1.0, 1.0))
+    low, high = centre - WIDTH, np.minimum(top, centre + WIDTH)
+    low = np.minimum(low, high - 1.0)
+
+    above = reducible(law, v)
+
+    def at(x: Floats) -> Floats:
+        N = np.exp(x)
+        D = most_samples(N, room, rule, rates)
+        return np.where(D > 0, loss_at(law, above, N, np.maximum(D, FEWEST_SAMPLES)), FAR * (1 + x - low))
+
+    x = least(at, low, high, SECTIONS)
+    N = np.where(top - x < NEAR, room.N, np.exp(x))
+    D = most_samples(N, room, rule, rates)
+    lost = (x - low < NEAR) | ((high - x < NEAR) & (high < top)) | ~(D > 0)
+    loss = loss_at(law, v, N, np.where(D > 0, D, 1.0))
+    spent = rule.flops_anywhere(N, D)
+    return _known(~lost, N, D, np.where(np.abs(spent - C) <= ROUNDING * C, C, spent), loss)
+
+
+def least_compute_within(
+    law: Law, v: Values, loss: Floats, room: Room, rule: ComputeRule, rates: Rates | None = None
+) -> Point:
+    """The least C that reaches ``loss`` within ``room``; inf where nothing in it does. Shapes as for ``best_loss``.
+
+    Where the cheapest compute costs more money than there is, the point that costs just as much: it trades compute for
+    samples or for a smaller model.
+    """
+    v = {**v, "U": room.U} if repeats(law) else v
+    goal, top, *_ = np.broadcast_arrays(np.asarray(loss, float), np.log(room.N), *v.values())
+    first = np.log(size_for(law, v, room.D, goal))
+    possible = np.isfinite(first) & (first <= top + 1e-12)
+    low = np.where(possible, first, 0.0)
+    high = np.maximum(np.minimum(top, low + 2 * WIDTH), low)
+
+    def samples(x: Floats) -> Floats:
+        return np.minimum(samples_for(law, v, np.exp(x), goal), room.D)
+
+    def compute(x: Floats) -> Floats:
+        found = rule.flops_anywhere(np.exp(x), samples(x))
+        return np.where(np.isfinite(found), found, FAR * (1 + high - x))
+
+    x = least(compute, low, high, SECTIONS)
+    lost = (high - x < NEAR) & (high < top)
+    if rates is not None:
+        x, paid = _affordable(x, low, high, room.money, lambda x: money(np.exp(x), samples(x), compute(x), room, rates))
+        possible &= paid
+    N = np.where(top - x < NEAR, room.N, np.exp(np.where(x - low < NEAR, low, x)))
+    D = np.minimum(samples_for(law, v, N, goal), room.D)
+    C = rule.flops_anywhere(N, D)
+    possible &= (C <= room.C * (1 + ROUNDING)) & ~lost
+    N, D, C = (np.where(possible, x, np.inf) for x in (N, D, C))
+    return _known(~lost, N, D, C, goal)
+
+
+def money(N: Floats, D: Floats, C: Floats, room: Room, rates: Rates) -> Floats:
+    """What N parameters on D samples cost in all; D beyond the unique samples are repeated and simulated once."""
+    return rates.flop * C + rates.sample * np.minimum(D, room.U) + rates.parameter * N + rates.fixed
+
+
+def most_samples(N: Floats, room: Room, rule: ComputeRule, rates: Rates | None = None) -> Floats:
+    """The most D that C, money and samples in ``room`` allow ``N`` parameters; zero or less where there is none."""
+    D = np.minimum(_spending(rule, room.C, N), room.D)
+    if rates is None:
+        return D
+    left = room.money - rates.parameter * N - rates.fixed
+    return np.where(left > 0, np.minimum(D, _paid(N, np.maximum(left, 1e-300), room.U, rule, rates)), 0.0)
+
+
+def _spending(rule: ComputeRule, C: Floats, N: Floats) -> Floats:
+    """D that spends C: no sample where N alone costs more, endless where no D costs as much."""
+    D = rule.samples(C, N)
+    too_large = rule.flops_anywhere(N, np.full(np.shape(N), FEWEST_SAMPLES)) > C
+    return np.where(np.isnan(D), np.where(too_large, 0.0, MOST_SAMPLES), D)
+
+
+def _paid(N: Floats, left: Floats, U: Floats, rule: ComputeRule, rates: Rates) -> Floats:
+    """D that costs ``left`` in training and simulation: first samples that are new, then repeated ones."""
+    if not rates.sample:
+        return _spending(rule, left / rates.flop, N)
+    if rule.rule in ("powers", "formula"):
+
+        def excess(x: Floats, left: Floats, N: Floats) -> Floats:
+            return rates.flop * rule.flops_anywhere(N, np.exp(x)) + rates.sample * np.exp(x) - left
+
+        fresh = np.exp(increasing_root(excess, np.log(FEWEST_SAMPLES), np.log(MOST_SAMPLES), left, N))
+    else:
+        fresh = left / (rates.flop * rule.flops_anywhere(N, 1.0) + rates.sample)
+    over = np.maximum(left - rates.sample * np.where(np.isinf(U), 0.0, U), 1e-300)
+    return np.where(fresh <= U, fresh, _spending(rule, over / rates.flop, N))
+
+
+def _affordable(
+    x: Floats, low: Floats, high: Floats, most: Floats, price: Callable[[Floats], Floats]
+) -> tuple[Floats, Mask]:
+    """``x``, or where it is dearer than ``most`` the place nearest to it that is not, and where there is one."""
+    dear = price(x) > most
+    if not dear.any():
+        return x, ~dear
+    paid = least(price, low, high, SECTIONS)
+    possible = price(paid) <= most
+    beyond = x
+    for _ in range(SECTIONS):
+        middle = (paid + beyond) / 2
+        cheap = price(middle) <= most
+        paid, beyond = np.where(cheap, middle, paid), np.where(cheap, beyond, middle)
+    return np.where(dear, paid, x), ~dear | possible
+
+
+def _known(there: Mask, N: Floats, D: Floats, C: Floats, loss: Floats) -> Point:
+    """The point, NaN where it is not ``there``."""
+    return Point(*(np.where(there, x, np.nan) for x in (N, D, C, loss)))

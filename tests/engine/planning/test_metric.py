@@ -1,0 +1,136 @@
+"""Targets in a metric: through a map whose resamples go with the law's."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from engine.errors import PlannerError
+from engine.fitting import FitSpec, fit
+from engine.fitting.result import Fit, FitData
+from engine.planning import plan_budget, plan_target
+from engine.planning.metric import through
+from engine.planning.plan import read_plan, to_json
+from engine.schema import Metric
+from tests.engine.fitting.tables import make_runs, surface
+from tests.engine.planning.conftest import EPOCH, RANGES, make_fit, scattered
+
+MAP = (4e4, -4.0, 20.0)
+"""R(L) = A e^(B L) + C: rejection from 20 upwards as the loss falls."""
+
+
+def rejection(theta: tuple[float, ...] = MAP, r: int = 500, spread: float = 0.01, **changes: Any) -> Fit:
+    made = make_fit(theta, scattered(theta, r, spread, seed=1), law="metric-map", axis="loss", direction="max")
+    data = FitData("runs.csv", "ab" * 32, {}, {"loss": (2.0, 4.0), "R": (20.0, 40.0)}, direction="max")
+    return replace(made, spec=made.spec.model_copy(update={"y": "R"}), data=replace(data, **changes))
+
+
+@pytest.fixture(scope="module")
+def fits() -> tuple[Fit, Fit]:
+    """Law and map of one table, with the same seed."""
+    values = surface(60, 0.003)
+    R = (4e4 * np.exp(-4 * values["loss"]) + 20) * np.exp(np.random.default_rng(5).normal(0, 0.02, 60))
+    runs = make_runs(values | {"R": R}, metrics=(Metric(column="R", direction="max"),))
+    law = fit(FitSpec(bootstrap=200), runs)
+    return law, fit(FitSpec(law="metric-map", axis="loss", y="R", bootstrap=200), runs)
+
+
+def test_a_metric_costs_what_the_loss_behind_it_costs(epoch: Fit) -> None:
+    R = MAP[0] * np.exp(MAP[1] * 2.3) + MAP[2]
+    plan = plan_target(epoch, float(R), map=through(epoch, rejection(), "R"))
+    direct = plan_target(epoch, 2.3)
+    assert plan.allocation["loss"].value == pytest.approx(2.3)
+    assert plan.allocation["C"].value == pytest.approx(direct.allocation["C"].value)
+    assert plan.question.metric == "R"
+    assert plan.sentence.startswith(f"To reach R {R:g} (loss 2.30")
+    one, other = plan.allocation["C"].ci68, direct.allocation["C"].ci68
+    assert one is not None
+    assert other is not None
+    assert one[1] / one[0] > other[1] / other[0]  # the map is uncertain too
+    assert read_plan(to_json(plan)) == plan
+
+
+def test_law_and_map_of_one_table_go_together(fits: tuple[Fit, Fit]) -> None:
+    """Resample i of both drew the same runs; of another table the rows are shuffled."""
+    law, map = fits
+    assert through(law, map).map.resamples == pytest.approx(map.resamples)
+    elsewhere = replace(law, data=replace(law.data, where="N > 1e8"))
+    shuffled = through(elsewhere, map).map.resamples
+    assert not np.array_equal(shuffled, map.resamples)
+    assert np.sort(shuffled, axis=0) == pytest.approx(np.sort(map.resamples, axis=0))
+    target = float(map.predict({"loss": 2.2}))
+    plan = plan_target(law, target, map=through(law, map))
+    assert plan.allocation["C"].ci95 is not None
+    assert plan.allocation["loss"].ci68 is not None
+    assert plan.p_reach is not None
+
+
+def test_a_budget_says_which_metric_to_expect(epoch: Fit) -> None:
+    plan = plan_budget(epoch, 1e21, maps=(through(epoch, rejection()),))
+    loss = plan.allocation["loss"].value or 0.0
+    found = plan.derived["R"]
+    assert found.value == pytest.approx(MAP[0] * np.exp(MAP[1] * loss) + MAP[2])
+    assert found.ci68 is not None
+    assert found.value is not None
+    assert found.ci68[0] < found.value < found.ci68[1]
+    fewer = plan_budget(epoch, 1e21, maps=(through(epoch, rejection(r=100)),))
+    assert fewer.derived["R"].ci68 is not None
+
+
+def test_metrics_that_some_resamples_cannot_reach_are_not_numbers(epoch: Fit) -> None:
+    """B > 0: the metric levels off at C as the loss falls, and C is uncertain."""
+    map = rejection((-0.01, 1.0, 0.95), 500, 0.01)
+    plan = plan_target(epoch, 0.95 - 0.01 * np.exp(1.85), map=through(epoch, map))
+    assert plan.p_reach is not None
+    assert 0.1 < plan.p_reach < 0.9
+    assert plan.allocation["C"].ci95 is not None
+    assert plan.allocation["C"].ci95[1] == np.inf
+    with pytest.raises(
+        PlannerError, match=r"R of 2 is out of reach: by its map no loss gives it; ask for an easier one"
+    ):
+        plan_target(epoch, 2.0, map=through(epoch, map))
+    with pytest.raises(
+        PlannerError, match=r"R of 100 is out of reach: .* floor is 1.8.* it needs a loss of 1.55.*easier"
+    ):
+        plan_target(epoch, 100.0, map=through(epoch, rejection()))
+    with pytest.raises(PlannerError, match="By its map every loss gives a R better than 5: ask for a harder one"):
+        plan_target(epoch, 5.0, map=through(epoch, rejection()))
+
+
+def test_a_map_that_turns_within_its_runs_is_refused(epoch: Fit) -> None:
+    spec = FitSpec(law="formula", formula="a + b*(loss - c)^2", columns=("loss",), y="R", turned=True)
+    theta = (20.0, 5.0, 3.0)
+    turning = replace(rejection(), spec=spec, theta=np.array(theta), resamples=scattered(theta))
+    with pytest.raises(
+        PlannerError, match=r"map from loss to R is not monotone: it turns at loss = 3.*fit a metric-map"
+    ):
+        through(epoch, turning)
+    inside = replace(turning.data, ranges={"loss": (2.0, 2.9), "R": (20.0, 25.0)})
+    found = through(epoch, replace(turning, data=inside)).goal(20 + 5 * 0.7**2)
+    assert found.best == pytest.approx(2.3)
+
+
+@pytest.mark.parametrize(
+    ("map", "name", "why"),
+    [
+        (rejection(), "recall", "The map describes R, not recall: fit one of recall, or ask for R"),
+        (rejection(ranges={}), "", "The metric R has no runs behind its map"),
+        (replace(rejection(), n=0), "", "The metric R has no runs behind its map"),
+        (rejection(direction="min"), "", "By this map R gets worse as loss gets better"),
+        (make_fit(EPOCH), "", "The map of loss reads N and D, but the law describes loss: fit a metric-map on loss"),
+    ],
+)
+def test_maps_that_do_not_fit_the_question_are_refused(epoch: Fit, map: Fit, name: str, why: str) -> None:
+    with pytest.raises(PlannerError, match=why):
+        through(epoch, map, name)
+
+
+def test_central_values_where_one_of_the_two_has_no_resamples() -> None:
+    law = make_fit(EPOCH, ranges=RANGES)
+    plan = plan_target(law, 25.0, map=through(law, rejection()))
+    assert plan.p_reach is None
+    assert plan.allocation["C"].value is not None
+    assert plan.allocation["C"].ci68 is None
