@@ -132,7 +132,7 @@ def _direction(law: Fit) -> float:
 
 
 def _inverse(law: Law, v: Values, y: Floats, span: Interval) -> Floats:
-    """Where a one-axis ``law`` takes the value ``y``, without a closed form within ``span`` alone; NaN where nowhere."""
+    """Where a one-axis ``law`` takes the value ``y``, by search within ``span`` alone; NaN where nowhere."""
     if law.inverse is not None:
         return law.inverse(v, y)
     low, high = span

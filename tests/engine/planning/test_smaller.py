@@ -1,0 +1,109 @@
+"""Smaller for longer: the loss-equivalent curve and the size that is cheapest over a model's life."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from engine.costs import compute_rule
+from engine.errors import PlannerError
+from engine.fitting.result import Fit
+from engine.hardware import Machine, find_device
+from engine.planning.plan import Question
+from engine.planning.prices import Inference, Prices
+from engine.planning.smaller import lifetime, same_loss
+from tests.engine.planning.conftest import EPOCH, RANGES, make_fit, scattered
+
+HOFFMANN = (1.69, 406.4, 410.7, 0.336, 0.283)
+"""E, A, B, alpha, beta as Sardana et al. 2024 and de Vries 2023 use them (Hoffmann et al. 2022, sec. D.3)."""
+
+
+def overhead_at(fit: Fit, fraction: float) -> float:
+    curve = same_loss(fit, Question("budget", 1e22))
+    return float(np.interp(fraction, curve.fraction, curve.overhead))
+
+
+def test_the_curve_of_de_vries_comes_out() -> None:
+    """About 30 % of the best size costs 100 % more compute, half of it about 20 % (de Vries 2023)."""
+    fit = make_fit(HOFFMANN)
+    assert overhead_at(fit, 0.3) == pytest.approx(1.0, abs=0.08)
+    assert overhead_at(fit, 0.5) == pytest.approx(0.2, abs=0.02)
+    assert overhead_at(fit, 1.0) == pytest.approx(0.0, abs=1e-9)
+
+
+@settings(max_examples=20)
+@given(st.floats(0.2, 0.8), st.floats(0.2, 0.8), st.floats(18, 24))
+def test_the_curve_is_the_closed_form_at_any_budget(alpha: float, beta: float, log_c: float) -> None:
+    fit = make_fit((1.7, 400.0, 900.0, alpha, beta))
+    curve = same_loss(fit, Question("budget", 10**log_c))
+    k = curve.fraction
+    more = (1 - (k**-alpha - 1) * beta / alpha) ** (-1 / beta)
+    assert curve.more == pytest.approx(more, rel=1e-6)
+    assert curve.overhead == pytest.approx(k * more - 1, rel=1e-6, abs=1e-6)
+    assert curve.smallest.value == pytest.approx((1 + alpha / beta) ** (-1 / alpha), rel=1e-4)
+    assert fit.predict({"N": curve.N, "D": curve.D}) == pytest.approx(np.full(len(k), float(curve.best.loss)), rel=1e-9)
+
+
+def test_the_saving_of_sardana_comes_out() -> None:
+    """A 13B model's loss and 2e12 tokens of inference: 7B saves 1.7e22 FLOPs, 17 % (arXiv:2401.00448, Fig. 1)."""
+    fit = make_fit(HOFFMANN)
+    E, A, _, alpha, beta = HOFFMANN
+    loss = E + A * 13e9**-alpha * (1 + alpha / beta)
+    found = lifetime(fit, Question("target", loss), Inference(queries=2e12))
+    assert found.saved.value == pytest.approx(0.17, abs=0.015)
+    assert found.N.value == pytest.approx(7e9, rel=0.1)
+    assert (found.training_alone.value or 0) - (found.total.value or 0) == pytest.approx(1.7e22, rel=0.1)
+
+
+def test_the_cheapest_size_is_a_minimum_and_falls_with_use(epoch: Fit) -> None:
+    sizes = []
+    for queries in (1e9, 1e11, 1e13):
+        asked = Inference(queries=queries)
+        found = lifetime(epoch, Question("budget", 1e21), asked)
+        N = (found.N.value or 0) * np.array([0.97, 1.03])
+        loss = float(same_loss(epoch, Question("budget", 1e21)).best.loss)
+        E, A, B, alpha, beta = EPOCH
+        D = (B / (loss - E - A * N**-alpha)) ** (1 / beta)
+        assert (6 * N * D + 2 * N * queries > (found.total.value or np.inf)).all()
+        assert found.fraction.ci68 is not None
+        sizes.append(found.N.value or 0)
+    assert sizes[0] > sizes[1] > sizes[2]
+
+
+def test_money_counts_the_machine_of_each(epoch: Fit) -> None:
+    """Dear inference makes the model smaller than cheap inference does; one price for both is as if in FLOPs."""
+    train, serve = (Machine(find_device("H200"), price=price) for price in (3.0, 30.0))
+    prices, asked = Prices(train), Question("target", 2.2)
+    plain = lifetime(epoch, asked, Inference(queries=1e11))
+    same = lifetime(epoch, asked, Inference(queries=1e11), prices=prices)
+    dear = lifetime(epoch, asked, Inference(queries=1e11, machine=serve), prices=prices)
+    assert same.N.value == pytest.approx(plain.N.value, rel=1e-6)
+    assert same.total.unit == "EUR"
+    assert (dear.N.value or 0) < (same.N.value or 0)
+
+
+def test_any_rule_and_the_band_holds_the_line(epoch: Fit) -> None:
+    curve = same_loss(epoch, Question("target", 2.2), compute_rule("formula", formula="6*N*D + 1e9*D"))
+    at = np.searchsorted(curve.fraction, 0.5)
+    assert curve.low68[at] < curve.overhead[at] < curve.high68[at]
+    assert curve.smallest.ci68 is not None
+
+
+def test_resamples_answer_at_once() -> None:
+    fit = make_fit(EPOCH, scattered(EPOCH, 1000), ranges=RANGES)
+    before = time.process_time()
+    same_loss(fit, Question("budget", 1e21))
+    lifetime(fit, Question("budget", 1e21), Inference(queries=1e11))
+    assert time.process_time() - before < 0.5
+
+
+def test_laws_of_the_frontier_alone_are_refused() -> None:
+    fit = make_fit((3.33e-4, 0.6175, 499.0, 0.3825, 1.0, 1e12, 0.1), law="isoflop")
+    with pytest.raises(PlannerError, match="The law isoflop does not say what another model of the same loss costs"):
+        same_loss(fit, Question("budget", 1e20))
+    with pytest.raises(PlannerError, match="fit a surface over N and D"):
+        lifetime(fit, Question("budget", 1e20), Inference(queries=1e9))
