@@ -24,9 +24,10 @@ PANELS = ((0.0, 0.44), (0.58, 1.0))
 DASHES = ("solid", "dot", "dash", "dashdot", "longdash", "longdashdot")
 
 
-def draw(found: Validation, targets: Targets = "runs", theme: Theme = WEB) -> Drawing:
+def draw(found: Validation, targets: Targets = "runs", theme: Theme = WEB, called: str = "") -> Drawing:
     """Left the laws' predictions of every run that was left out; right the mean error of each method on each cut.
 
+    What is predicted may be ``called`` by another name than its column: updates are counted under that of a loss.
     A law is a colour, a baseline grey with a dash of its own; the mean error is drawn at the largest distance of a cut.
     """
     laws = [m for m in found.laws if not np.isnan(found.cut_error(found.cuts[0], m, targets))]
@@ -38,9 +39,10 @@ def draw(found: Validation, targets: Targets = "runs", theme: Theme = WEB) -> Dr
     far = found.furthest
     place: dict[str, Any] = {"domain": PANELS[0], "anchor": "y"}
     layout: dict[str, Any] = {
-        "xaxis": value_axis(theme, found.y, *seen, **place) | {"title": _words(theme, f"Observed {_name(found.y)}")},
+        "xaxis": value_axis(theme, found.y, *seen, **place)
+        | {"title": _words(theme, f"Observed {called or _name(found.y)}")},
         "yaxis": value_axis(theme, found.y, *seen, anchor="x")
-        | {"title": _words(theme, f"Predicted {_name(found.y)}")},
+        | {"title": _words(theme, f"Predicted {called or _name(found.y)}")},
         "xaxis2": axis(theme, "Decades beyond the fitted runs", range=[0, 1.06 * far], domain=PANELS[1], anchor="y2"),
         "yaxis2": log_axis(theme, "Mean relative error", *errors, anchor="x2", tickformat=".2~%"),
         **legend(theme),

@@ -14,6 +14,7 @@ from app.views.cached import bias_of, curves, drawn_residuals, minima_of, parabo
 from app.views.parts import draw, plain, plural, powers, sentences
 from app.views.state import keep_possible
 from engine.errors import PlannerError
+from engine.fitting.reach import NOT_OF_CELLS
 from engine.fitting.result import Fit
 from engine.laws import OF_CELLS
 from engine.quantities import power10
@@ -28,16 +29,22 @@ NO_RUNS = "The runs of this fit are not in this workspace: load its table and fi
 def show(db: Database, fit: Fit) -> None:
     """The tabs of ``fit``."""
     parts = _looks(fit) | {"Correlations": _correlations}
-    if not fit.data.curves:  # what was read off curves has no largest runs to leave out
-        parts |= {"Validation": _of_runs(validating.validation), "Compare laws": _of_runs(validating.comparison)}
-    parts |= {"Another fit": beside.show}
-    if fit.law in OF_CELLS:  # a line between cells predicts no loss
-        parts = _looks(fit) | {"Correlations": _correlations}
+    if fit.law in OF_CELLS:
+        parts |= {"Validation": _nothing_to_predict}
+    else:
+        parts |= {"Validation": _of_runs(validating.validation)}
+        if not fit.data.curves:  # what was read off curves is no table of runs for other laws
+            parts |= {"Compare laws": _of_runs(validating.comparison)}
+        parts |= {"Another fit": beside.show}
     keep_possible("part", parts)
     for tab, part in zip(st.tabs(list(parts), key="part", bind="query-params"), parts.values(), strict=True):
         if tab.open:
             with tab, sentences():
                 part(db, fit)
+
+
+def _nothing_to_predict(db: Database, fit: Fit) -> None:
+    st.caption(NOT_OF_CELLS)
 
 
 def _of_runs(part: PartOfRuns) -> Part:

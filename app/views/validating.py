@@ -11,33 +11,44 @@ from app.views.kept import asked
 from app.views.parts import draw, plain
 from engine.fitting.baselines import BASELINES
 from engine.fitting.comparison import Comparison, compare
+from engine.fitting.reach import validate_read_off
 from engine.fitting.result import Fit
-from engine.fitting.validation import Targets, Validation, validate
+from engine.fitting.validation import Targets, Validation
 from engine.schema import Runs
 from engine.store.database import Database
 
 MOST_DRAWN = 5
 """Laws in the figure of a comparison: more cannot be told apart."""
 
+LEFT_OUT = {
+    "": "The largest budgets are left out in turn, the law is fitted to the rest and predicts them.",
+    "envelope": "The part of every curve with the largest compute is left out in turn, the envelope of the rest "
+    "predicts the least loss there. The surface law is asked the same.",
+    "critical-batch": "The runs with the largest batches are left out in turn, the law is fitted to the rest and "
+    "predicts their updates. It says nothing of other targets, so none is left out.",
+}
+"""What is left out and predicted, by law."""
+
 
 def validation(db: Database, fit: Fit, runs: Runs) -> None:
     """Leave out the largest budgets and predict them by the law of ``fit``."""
     st.caption(
-        "The largest budgets are left out in turn, the law is fitted to the rest and predicts them. "
+        f"{LEFT_OUT.get(fit.law.name, LEFT_OUT[''])} "
         "A law that does no better than its baselines has learned nothing that carries beyond the data."
     )
     found = asked(
         ("validation", fit.hash, str(db.folder)),
         "Validate",
         "Leaving out the largest runs",
-        lambda progress: validate(fit.spec, runs, progress),
+        lambda progress: validate_read_off(fit.spec, runs, progress),
         Validation,
     )
     if found is not None:
         st.markdown(plain(found.sentence))
         _errors(found)
         targets = found.targets(found.laws[:1])
-        draw(lambda theme: picture.draw(found, targets, theme), key="validation")
+        called = "updates to the target" if fit.law.name == "critical-batch" else ""
+        draw(lambda theme: picture.draw(found, targets, theme, called), key="validation")
 
 
 def comparison(db: Database, fit: Fit, runs: Runs) -> None:

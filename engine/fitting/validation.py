@@ -172,7 +172,7 @@ def leave_out(specs: Sequence[FitSpec], runs: Runs, progress: Progress | None = 
         beyond = np.log10(size[held] / np.max(size[size <= limit]))
         cuts.append(Cut(float(limit), held, beyond, best[held], predicted))
     keys = tuple(spec.find_law().key for spec in specs)
-    return Validation(y, role, kept, keys, tuple(cuts), _relative_to(kept[y]), missing)
+    return Validation(y, role, kept, keys, tuple(cuts), relative_to(kept[y]), missing)
 
 
 def _predict(made: Fit, runs: Runs, best: NDArray[np.bool_]) -> Floats:
@@ -226,7 +226,7 @@ def _best(runs: Runs, y: str) -> NDArray[np.bool_]:
     return (value == least[of]) & ~np.isnan(budget)
 
 
-def _relative_to(y: Floats) -> Floats:
-    """|y|, or the range of y where it takes both signs or is zero somewhere."""
+def relative_to(y: Floats) -> Floats:
+    """What errors of ``y`` (n,) are relative to: |y|, or its range where it takes both signs or is zero somewhere."""
     one_sign = bool(np.all(y > 0) or np.all(y < 0))
     return np.abs(y) if one_sign else np.full(len(y), np.ptp(y) or 1.0)
