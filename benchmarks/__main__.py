@@ -12,7 +12,17 @@ from pathlib import Path
 
 from benchmarks.report import Report
 
-NAMES = ("import_million", "pages_million", "slider", "fitting", "formulas", "extrapolation", "parabolas", "verdicts")
+NAMES = (
+    "import_million",
+    "pages_million",
+    "slider",
+    "fitting",
+    "formulas",
+    "extrapolation",
+    "parabolas",
+    "verdicts",
+    "envelope",
+)
 PAGE = Path(__file__).parents[1] / "docs" / "benchmarks.md"
 HEAD = """# Benchmarks
 

@@ -3,7 +3,8 @@
 A point is on the envelope where no point of less or equal compute has a smaller or equal loss. Hoffmann et al. 2022,
 arXiv:2203.15556, sec. 3.1. Where the runs have whole curves, the stretches along which the first or the last model size
 of the envelope is best say where the sweep ends and not what is optimal (they would pull the exponent of N* down by a
-tenth), so the power laws leave them out. Resamples draw whole curves: the points of a curve stay together.
+tenth), so the power laws leave them out. Where whole curves lie on a smooth surface, the laws and their intervals are
+corrected for luck (engine/fitting/luck.py). Elsewhere resamples draw whole curves, which repeats the luck and is said.
 """
 
 from __future__ import annotations
@@ -12,15 +13,16 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from engine.errors import PlannerError
 from engine.fitting.bootstrap import counts
 from engine.fitting.checks import Sample, sample
 from engine.fitting.estimate import Estimate, Progress
+from engine.fitting.luck import Luck, luck
 from engine.fitting.parabola import FREE_FLOOR, MEMORY, power_through
-from engine.fitting.problem import Ints, blocks, problem
-from engine.fitting.resampling import Resampling, pairs_only
+from engine.fitting.problem import blocks, problem
+from engine.fitting.records import Bools, Points, Records, fit_for_laws, stacked
+from engine.fitting.resampling import Method, Resampling, pairs_only
 from engine.fitting.result import FitWarning
 from engine.fitting.shapes import shaped
 from engine.fitting.solver import best_fit, refits
@@ -29,28 +31,40 @@ from engine.laws.law import Floats
 from engine.quantities import power10
 from engine.schema import Curves, Roles, Runs
 
-Bools = NDArray[np.bool_]
 FEWEST = 3
 """Points of the envelope below which no power law goes through it."""
+CHANCES = 200
+"""Envelopes drawn to find the mean of luck, always the same ones, whatever the number of refits."""
+NARROW = (
+    "At each compute the luckiest run wins, so that N* is likely to grow faster than it says here, and resampled runs "
+    "repeat that luck: these intervals are too narrow. Compare the law chinchilla, or repeat the best runs."
+)
 
 
 def envelope(s: Sample, progress: Progress | None = None) -> Estimate:
-    """Parameters of the power laws through the envelope and one refit a resample, drawn over curves."""
-    e = _Points.of(s)
-    on, trimmed = _trimmed(e, on_envelope(e.y, np.ones((1, len(e.y)), bool)))
-    _enough(e, on[0])
-    places = np.concatenate([e.places(on), *(e.places(part) for part in _resampled(s, e, progress))])
-    places = places[:, (places >= 0).any(axis=0)]
-    points = int(on.sum())
-    floor = "E" in s.spec.fixed or points >= FREE_FLOOR
+    """Parameters of the power laws through the envelope, and one refit a resample."""
+    e = Points.of(s)
+    first = e.records(e.y[None])
+    _enough(e, first)
+    floor = "E" in s.spec.fixed or int(first.on.sum()) >= FREE_FLOOR
     spec = s.spec if floor else s.spec.model_copy(update={"fixed": {**s.spec.fixed, "E": 0.0}})
-    theta, objective = _laws(s, spec, e, places, progress and (lambda share: progress(0.3 + 0.7 * share)))
-    notes = tuple(_notes(e, on[0], bool(trimmed[0]), floor))
-    # The best curves are missing from most resamples, so that the best fit lies at their edge: a correction for bias
-    # would take all of that for bias.
-    method = "percentile" if s.spec.interval == "auto" else pairs_only(s.spec.interval, "Law envelope")
+    ask = s.spec.interval
+    chance = luck(e) if ask in ("auto", "residual") else None
+    late = progress and (lambda share: progress(0.3 + 0.7 * share))
+    notes = list(_notes(first, floor))
+    if chance is None:
+        # The best curves are missing from most resamples, so that the best fit lies at their edge: a correction for
+        # bias would take all of that for bias.
+        method: Method = "percentile" if ask == "auto" else pairs_only(ask, "Law envelope")
+        every = stacked([first, *_resampled(s, e, progress)])
+        theta, objective = _laws(s, spec, every, _powers(spec, every), late)
+        notes.append(FitWarning("envelope-narrow", NARROW))
+    else:
+        method = "residual"
+        theta, objective = _corrected(s, spec, e, chance, first, late)
+        notes.append(_about(chance, float(theta[0, 1]), float(_powers(spec, first)[0, 1])))
     held = () if floor else ("E",)
-    return Estimate(theta[0], objective, theta[1:], notes, held=held, resampling=Resampling(method))
+    return Estimate(theta[0], objective, theta[1:], tuple(notes), held=held, resampling=Resampling(method))
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,101 +90,83 @@ class Envelope:
 def lower_envelope(spec: FitSpec, runs: Runs, curves: Curves | None = None) -> Envelope:
     """The envelope that the law of ``spec`` goes through; raises PlannerError as ``fit`` does."""
     s = sample(spec, shaped(spec, runs, curves))
-    e = _Points.of(s)
-    on = on_envelope(e.y, np.ones((1, len(e.y)), bool))
-    used, at = _trimmed(e, on)[0][0][on[0]], e.order[on[0]]
-    C, N, D = (s.columns[role][at] for role in ("C", "N", "D"))
-    return Envelope(C, N, D, s.sign * s.y[at], used)
+    e = Points.of(s)
+    found = e.records(e.y[None])
+    at = found.at[0][found.all[0]]
+    return Envelope(e.C[at], e.N[at], e.D[at], s.sign * e.y[at], found.on[0][found.all[0]])
 
 
-@dataclass(frozen=True, eq=False)
-class _Points:
-    """The points of a sample in the order of compute: loss, model size, curve; ``whole`` where runs have curves."""
-
-    order: Ints
-    y: Floats
-    C: Floats
-    N: Floats
-    D: Floats
-    curve: Ints
-    whole: bool
-
-    @staticmethod
-    def of(s: Sample) -> _Points:
-        order = np.lexsort((s.y, s.columns["C"]))
-        named = s.runs.labels.get("run", np.arange(len(s)).astype(np.str_))
-        curve = np.unique(named, return_inverse=True)[1].astype(np.int64)
-        C, N, D = (s.columns[role][order] for role in ("C", "N", "D"))
-        return _Points(order, s.y[order], C, N, D, curve[order], int(curve.max()) + 1 < len(s))
-
-    def places(self, on: Bools) -> Ints:
-        """The point that is ``on`` each envelope (r, n) at each of the b different computes: (r, b), -1 for none."""
-        starts = np.flatnonzero(np.r_[True, self.C[1:] != self.C[:-1]])
-        return np.add.reduceat(np.where(on, np.arange(1, len(self.y) + 1), 0), starts, axis=1) - 1
-
-
-def _trimmed(e: _Points, on: Bools) -> tuple[Bools, Bools]:
-    """Envelopes (r, n) without their first and last model size, and which (r,) lost them.
-
-    An envelope stays whole where the runs have no curves, or where less than three points or two sizes would remain.
-    """
-    if not e.whole:
-        return on, np.zeros(len(on), bool)
-    last = on.shape[1] - 1
-    first_size, last_size = e.N[on.argmax(axis=1)], e.N[last - on[:, ::-1].argmax(axis=1)]
-    inner = on & (e.N != first_size[:, None]) & (e.N != last_size[:, None])
-    enough = _fit_for_laws(e.N, inner)
-    return np.where(enough[:, None], inner, on), enough
-
-
-def _fit_for_laws(N: Floats, on: Bools) -> Bools:
-    """Has each envelope (r, n) three points and two model sizes?"""
-    high = np.where(on, N, -np.inf).max(axis=1)
-    low = np.where(on, N, np.inf).min(axis=1)
-    return np.asarray((on.sum(axis=1) >= FEWEST) & (high > low))
-
-
-def on_envelope(y: Floats, present: Bools) -> Bools:
-    """Which points are on the envelope: ``y`` (n,) in the order of compute, ``present`` (r, n) -> (r, n)."""
-    seen = np.where(present, y, np.inf)
-    least = np.minimum.accumulate(seen, axis=1)
-    before = np.concatenate([np.full((len(seen), 1), np.inf), least[:, :-1]], axis=1)
-    return np.asarray(seen < before)
-
-
-def _resampled(s: Sample, e: _Points, progress: Progress | None) -> Iterator[Bools]:
+def _resampled(s: Sample, e: Points, progress: Progress | None) -> Iterator[Records]:
+    """The envelopes of resampled curves: the points of a curve stay together."""
     for at in blocks(s.spec.bootstrap, MEMORY // len(e.y)):
         drawn = counts(int(e.curve.max()) + 1, s.spec.seed, at.start, at.stop)
-        yield _trimmed(e, on_envelope(e.y, drawn[:, e.curve] > 0))[0]
+        yield e.records(e.y[None], drawn[:, e.curve] > 0)
         if progress:
             progress(0.3 * at.stop / s.spec.bootstrap)
 
 
-def _laws(s: Sample, spec: FitSpec, e: _Points, places: Ints, progress: Progress | None) -> tuple[Floats, float]:
-    """Parameters (r, p) of the laws through the points at ``places`` (r, b), and the objective of the first.
-
-    NaN where an envelope has fewer than three points or one model size.
-    """
-    on, fixed = places >= 0, spec.fixed
-    C = e.C[places.max(axis=0)]
-    N, D = (np.where(on, x[places], np.nan) for x in (e.N, e.D))
-    size = power_through(C, N, scale=fixed.get("k"), exponent=fixed.get("a"))
-    data = power_through(C, D, scale=fixed.get("k_D"), exponent=fixed.get("b"))
-    y = np.where(on, e.y[places], e.y[places.max(axis=0)])
-    loss, objective = _along(s, spec, C, y, on, progress)
-    sound = _fit_for_laws(e.N[places], on)
-    return np.where(sound[:, None], np.concatenate([size, data, loss], axis=1), np.nan), objective
+def _lucky(e: Points, chance: Luck, seed: int, count: int) -> Records:
+    """The envelopes of ``count`` draws of curves with luck of their own."""
+    parts = [e.records(chance.draw(seed, at.start, at.stop)) for at in blocks(count, MEMORY // len(e.y))]
+    return stacked(parts or [e.records(chance.smooth[None]).take(slice(0, 0))])
 
 
-def _along(
-    s: Sample, spec: FitSpec, C: Floats, y: Floats, on: Bools, progress: Progress | None
+def _corrected(
+    s: Sample, spec: FitSpec, e: Points, chance: Luck, first: Records, progress: Progress | None
 ) -> tuple[Floats, float]:
-    """E, C_L and gamma (r, 3) of the loss ``y`` (r, b) along each envelope, and the objective of the first."""
-    p = problem(s.law, spec, {"C": C}, y, np.ones(len(C)))
+    """The laws (1 + r, p) less what luck did to them, on average and in each of r draws; and the objective.
+
+    k, k_D and the loss are corrected by factors where the luck is one, a and b by differences. The loss is corrected
+    point by point, so that the law through it stays one of the family.
+    """
+    still, mean = chance.without(e, first), _lucky(e, chance, 0, CHANCES)
+    drawn = _lucky(e, chance, s.spec.seed, spec.bootstrap)
+    straight = [_straight(_powers(spec, one)) for one in (first, still, mean, drawn)]
+    base = straight[0] + straight[1]
+    powers = np.concatenate([base - np.nanmean(straight[2], axis=0), base - straight[3]])
+    powers[:, [0, 2]] = np.exp(powers[:, [0, 2]])
+    seen = [np.where(one.on, np.log(one.y) if chance.log else one.y, np.nan) for one in (first, still, mean, drawn)]
+    level = seen[0] + seen[1]
+    often = mean.on.sum(axis=0) > CHANCES / 2
+    usual = np.where(often, np.nansum(seen[2], axis=0) / np.maximum(mean.on.sum(axis=0), 1), np.nan)
+    moved = np.concatenate([level - usual, level - seen[3]])
+    y = np.exp(moved) if chance.log else moved
+    on = np.isfinite(y)
+    filled = np.where(on, y, first.y)
+    return _laws(s, spec, replace(stacked([first, drawn]), y=filled, on=on), powers, progress)
+
+
+def _straight(powers: Floats) -> Floats:
+    """ln k, a, ln k_D, b (r, 4): what least squares of logs are linear in."""
+    return np.stack([np.log(powers[:, 0]), powers[:, 1], np.log(powers[:, 2]), powers[:, 3]], axis=1)
+
+
+def _powers(spec: FitSpec, rows: Records) -> Floats:
+    """k, a, k_D, b (r, 4) of the power laws through each envelope; NaN where it has too few points or one size."""
+    N, D = (np.where(rows.on, x, np.nan) for x in (rows.N, rows.D))
+    size = power_through(rows.C, N, scale=spec.fixed.get("k"), exponent=spec.fixed.get("a"))
+    data = power_through(rows.C, D, scale=spec.fixed.get("k_D"), exponent=spec.fixed.get("b"))
+    sound = fit_for_laws(rows.N, rows.on, FEWEST)
+    return np.where(sound[:, None], np.concatenate([size, data], axis=1), np.nan)
+
+
+def _laws(s: Sample, spec: FitSpec, rows: Records, powers: Floats, progress: Progress | None) -> tuple[Floats, float]:
+    """All parameters (r, p), those of the loss from the points of each envelope, and the objective of the first."""
+    kept = np.asarray(rows.on.any(axis=0))
+    rows, few = rows.at_compute(kept), rows.on.sum(axis=1) < FEWEST
+    loss, objective = _along(s, spec, rows, progress)
+    loss = np.where((few | np.isnan(powers).any(axis=1))[:, None], np.nan, loss)
+    return np.concatenate([powers, loss], axis=1), objective
+
+
+def _along(s: Sample, spec: FitSpec, rows: Records, progress: Progress | None) -> tuple[Floats, float]:
+    """E, C_L and gamma (r, 3) of the loss along each envelope, and the objective of the first."""
+    y = np.where(rows.on, rows.y, np.nanmax(np.where(rows.on, rows.y, np.nan), axis=0))
+    p = problem(s.law, spec, {"C": rows.C}, y, np.ones(len(rows.C)))
     if (p.low == p.high).all():
         held = [spec.fixed[name] for name in ("E", "C_L", "gamma")]
-        return np.repeat([held], len(on), axis=0), 0.0
-    weight = on.astype(float)
+        return np.repeat([held], len(y), axis=0), 0.0
+    weight = rows.on.astype(float)
     best = best_fit(replace(p, y=y[:1], weight=weight[0]))
     theta = best.theta[None]
     if len(y) > 1:
@@ -180,18 +176,28 @@ def _along(
     return p.external(theta), best.value
 
 
-def _enough(e: _Points, on: Bools) -> None:
-    points, sizes = int(on.sum()), len(np.unique(e.N[on]))
+def _enough(e: Points, found: Records) -> None:
+    points, sizes = int(found.on.sum()), len(np.unique(found.N[found.on]))
     if points < FEWEST or sizes < 2:
         raise PlannerError(
-            f"The envelope of {len(on)} points has {points} of them, of {sizes} model size{'s' * (sizes != 1)}: "
+            f"The envelope of {len(e.y)} points has {points} of them, of {sizes} model size{'s' * (sizes != 1)}: "
             f"it needs {FEWEST} and two sizes that are best at different compute; add larger or smaller models."
         )
 
 
-def _notes(e: _Points, on: Bools, trimmed: bool, floor: bool) -> Iterator[FitWarning]:
-    if trimmed:
-        low, high = (power10(float(x), 2) for x in (e.C[on].min(), e.C[on].max()))
+def _about(chance: Luck, corrected: float, read: float) -> FitWarning:
+    size = f"{chance.size:.2%}" if chance.log else f"{chance.size:.2g}"
+    return FitWarning(
+        "envelope-luck",
+        f"At each compute the luckiest curve wins. The curves scatter by {size} about a smooth surface; what that does "
+        f"to an envelope was simulated and taken off: the exponent of N* is {corrected:.4g}, read off as it stands it "
+        f"would be {read:.4g}.",
+    )
+
+
+def _notes(found: Records, floor: bool) -> Iterator[FitWarning]:
+    if found.trimmed[0]:
+        low, high = (power10(float(x), 2) for x in (found.C[found.on[0]].min(), found.C[found.on[0]].max()))
         yield FitWarning(
             "envelope-ends",
             f"Below {low} and above {high} FLOPs the smallest or the largest model of the envelope is best, which "
@@ -200,6 +206,6 @@ def _notes(e: _Points, on: Bools, trimmed: bool, floor: bool) -> Iterator[FitWar
     if not floor:
         yield FitWarning(
             "floor-fixed",
-            f"With {int(on.sum())} points on the envelope the floor of the loss cannot be fitted and is taken as zero: "
-            f"do not trust losses beyond the data; {FREE_FLOOR} points or more settle it.",
+            f"With {int(found.on.sum())} points on the envelope the floor of the loss cannot be fitted and is taken as "
+            f"zero: do not trust losses beyond the data; {FREE_FLOOR} points or more settle it.",
         )

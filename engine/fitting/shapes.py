@@ -40,19 +40,27 @@ def shaped(spec: FitSpec, runs: Runs, curves: Curves | None) -> Runs:
 
 
 def whole(spec: FitSpec, curves: Curves) -> Runs:
-    """The smoothed curves at 500 common budgets, linear in log C between their points; the 30 best at each budget."""
+    """The smoothed curves at 500 common budgets, linear in log C between their points; the 30 best at each budget.
+
+    log C and log D are smoothed as the loss is: a mean of past losses belongs to the mean of their places, and put at
+    the last of them it would lag behind.
+    """
     curves = steady(curves, spec.y)
     _need(curves, ("N", "D", "C"), spec)
-    loss = smoothed(down(curves, spec.y), curves.starts, spec.smoothing)
     used = (curves["C"] > 0) & (curves["D"] > 0)
+    loss = down(curves, spec.y)
     budgets = np.geomspace(curves["C"][used].min(), curves["C"][used].max(), BUDGETS) if used.any() else np.empty(0)
     y, D = np.full((2, len(curves), len(budgets)), np.inf)
     for i, (a, b) in enumerate(pairwise(curves.starts.tolist())):
         part = np.flatnonzero(used[a:b]) + a
         if len(part) > 1:
-            at = np.log(curves["C"][part])
-            y[i] = np.interp(np.log(budgets), at, loss[part], left=np.inf, right=np.inf)
-            D[i] = np.exp(np.interp(np.log(budgets), at, np.log(curves["D"][part])))
+            own = np.array([0, len(part)])
+            at, seen, low = (
+                smoothed(x, own, spec.smoothing)
+                for x in (np.log(curves["C"][part]), np.log(curves["D"][part]), loss[part])
+            )
+            y[i] = np.interp(np.log(budgets), at, low, left=np.inf, right=np.inf)
+            D[i] = np.exp(np.interp(np.log(budgets), at, seen))
     y[np.argsort(np.argsort(y, axis=0), axis=0) >= RIVALS] = np.inf
     of, place = np.nonzero(np.isfinite(y))
     if not len(of):

@@ -11,7 +11,8 @@ ENVELOPE = replace(
     name="envelope",
     title="Lower envelope of training curves",
     summary="The least loss that any run had reached at each compute, and power laws through the runs that reached it. "
-    "Assumes no surface; reads training curves, or the end of each run where there are none.",
+    "Reads training curves, or the end of each run where there are none. The luckiest run wins at each compute: with "
+    "whole curves that is simulated and taken off, else intervals are too narrow.",
     reference="Hoffmann et al. 2022, arXiv:2203.15556, sec. 3.1",
     needs="N, D, C and loss, best along training curves: several model sizes that overtake one another.",
     estimator="envelope",
