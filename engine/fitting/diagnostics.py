@@ -13,7 +13,7 @@ from engine.fitting.problem import LOG_LIMIT, RATE_LIMIT
 from engine.fitting.residuals import FAR, compare
 from engine.fitting.result import FitWarning
 from engine.fitting.uniqueness import directions
-from engine.fitting.verdict import FLAT, LEVEL, differs, judge
+from engine.fitting.verdict import EDGE, FLAT, LEVEL, best_end, differs, judge
 from engine.laws.law import Floats, Param, Values
 from engine.laws.terms import Const
 
@@ -191,8 +191,17 @@ def _optimum(s: Sample, found: Estimate) -> Iterator[FitWarning]:
         return
     at, x = law.optimum(law.values(found.resamples)), s.columns[law.axis]
     best = float(law.optimum(law.values(found.theta)))
+    end = best_end(x, s.y)
     said = judge(best, at[~np.isnan(found.resamples).any(axis=1)], float(x.min()), float(x.max()))
-    if said.place != "inside":
+    if said.place == "inside" and end is not None:
+        side = "larger" if end == x.max() else "smaller"
+        yield FitWarning(
+            EDGE,
+            f"The runs get better all the way to {law.axis} = {end:.4g}, an end of the sweep: the turn at {best:.4g} "
+            f"is the law's and not theirs. Add runs at {side} {law.axis}, or fit a law that falls throughout, such as "
+            "power.",
+        )
+    elif said.place != "inside":
         todo = {
             "outside left": f"lies to the left of the sweep: add runs at smaller {law.axis}",
             "outside right": f"lies to the right of the sweep: add runs at larger {law.axis}",

@@ -22,6 +22,10 @@ SAID: dict[Place, str] = {
 }
 FLAT = "flat"
 """The code of the warning that a curve does not differ from a constant."""
+EDGE = "edge"
+"""The code of the warning that the runs get better all the way to an end of the sweep."""
+MONOTONE = 0.9
+"""Rank correlation of the runs with the axis from which on they count as falling (or rising) throughout."""
 LEVEL = 0.05
 """Probability below which noise alone does not explain that the runs differ."""
 SURE = 0.9
@@ -33,7 +37,8 @@ class Verdict:
     """``place`` of an optimum against the sweep [low, high]; ``shares`` of the resamples in the order of PLACES.
 
     Without resamples the best fit alone decides and ``shares`` is empty. ``flat``: the runs do not differ from a
-    constant by more than their scatter, so no optimum is located whatever the resamples say.
+    constant by more than their scatter, so no optimum is located whatever the resamples say. ``edge``: the runs get
+    better all the way to an end of the sweep, so an optimum inside it is the law's and not the runs'.
     """
 
     place: Place
@@ -41,11 +46,13 @@ class Verdict:
     high: float
     shares: tuple[float, ...]
     flat: bool = False
+    edge: bool = False
 
     def to_json(self) -> dict[str, Any]:
         """The verdict for JSON; ``shares`` are empty without resamples."""
         named = dict(zip(PLACES, self.shares, strict=False))
-        return {"place": self.place, "low": self.low, "high": self.high, "shares": named, "flat": self.flat}
+        doubts = {"flat": self.flat, "edge": self.edge}
+        return {"place": self.place, "low": self.low, "high": self.high, "shares": named, **doubts}
 
     @property
     def short(self) -> str:
@@ -57,6 +64,7 @@ class Verdict:
         """``inside the sweep from 0.005 to 0.5 (resamples: 97 % inside, 3 % outside right)``."""
         votes = [f"{_percent(share)} {name}" for name, share in zip(PLACES, self.shares, strict=False) if share > 0]
         why = "the runs do not differ from a constant by more than their scatter; " if self.flat else ""
+        why += "the runs get better all the way to an end; " if self.edge and self.place == "not located" else ""
         how = f"resamples: {', '.join(votes)}" if votes else "by the best fit alone"
         return f"{self.short} from {self.low:.4g} to {self.high:.4g} ({why}{how})"
 
@@ -70,11 +78,11 @@ def verdict(fit: Fit) -> Verdict | None:
     law, span = fit.law, fit.data.ranges.get(fit.law.axis or "")
     if law.optimum is None or span is None:
         return None
-    flat = any(w.code == FLAT for w in fit.warnings)
-    return judge(float(law.optimum(fit.values)), law.optimum(fit.draws), *span, flat=flat)
+    flat, edge = (any(w.code == code for w in fit.warnings) for code in (FLAT, EDGE))
+    return judge(float(law.optimum(fit.values)), law.optimum(fit.draws), *span, flat=flat, edge=edge)
 
 
-def judge(best: float, draws: ArrayLike, low: float, high: float, *, flat: bool = False) -> Verdict:
+def judge(best: float, draws: ArrayLike, low: float, high: float, *, flat: bool = False, edge: bool = False) -> Verdict:
     """The verdict on an optimum at ``best`` with resamples ``draws`` (r,), NaN where there is none, for a sweep.
 
     Inside where at least 90 % of the resamples are; outside on the side where more than half of them are.
@@ -87,7 +95,24 @@ def judge(best: float, draws: ArrayLike, low: float, high: float, *, flat: bool 
     if not flat:
         sure = (SURE, 0.5, 0.5)
         place = next((p for p, s, least in zip(PLACES, shares, sure, strict=False) if s >= least), place)
-    return Verdict(place, low, high, shares if np.size(draws) else (), flat)
+    if edge and place == "inside":
+        place = "not located"
+    return Verdict(place, low, high, shares if np.size(draws) else (), flat, edge)
+
+
+def best_end(x: Floats, y: Floats) -> float | None:
+    """The end of the sweep ``x`` (n,) to which the losses ``y`` (n,) fall all the way; None where they turn.
+
+    By the means at the different x, of which there must be four: the best is the last, and their rank correlation with
+    x is at least 0.9, so that noise in one of them does not count as a turn.
+    """
+    levels, of = np.unique(x, return_inverse=True)
+    mean = np.bincount(of, y) / np.bincount(of)
+    if len(levels) < 4 or int(np.argmin(mean)) not in (0, len(levels) - 1):
+        return None
+    ranks = np.argsort(np.argsort(mean)).astype(float)
+    rising = float(np.corrcoef(np.arange(len(levels)), ranks)[0, 1])
+    return float(levels[np.argmin(mean)]) if abs(rising) >= MONOTONE else None
 
 
 def differs(y: Floats, residual: Floats, weight: Floats, parameters: int) -> float:

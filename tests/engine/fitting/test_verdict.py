@@ -9,7 +9,7 @@ from benchmarks.verdicts import CASES, said, simulated
 from engine.fitting import FitSpec, fit, minima, parabolas
 from engine.fitting.cards import read_fit, to_json
 from engine.fitting.text import as_text
-from engine.fitting.verdict import differs, judge, verdict
+from engine.fitting.verdict import best_end, differs, judge, verdict
 from engine.schema import Metric
 from tests.engine.fitting.tables import make_runs, sweep
 
@@ -41,6 +41,52 @@ def test_shares_decide() -> None:
     assert judge(inside, [inside] * 19 + [left], 0.005, 0.5).text == (
         "inside the sweep from 0.005 to 0.5 (resamples: 95 % inside, 5 % outside left)"
     )
+
+
+@pytest.mark.parametrize("law", ["log-parabola", "starvation"])
+@pytest.mark.parametrize("shape", ["1/x", "power", "saturating", "rising"])
+def test_runs_that_fall_throughout_have_no_optimum_inside(law: str, shape: str) -> None:
+    x = np.geomspace(1, 100, 9)
+    y = {"1/x": 1 + 1 / x, "power": 1 + x**-0.4, "saturating": 2 - x / (x + 2), "rising": 3 + 1e-3 * x}[shape]
+    found = fit(FitSpec(law=law, axis="x", objective="ols", bootstrap=30), make_runs({"x": x, "loss": y}))
+    place = verdict(found)
+    assert place is not None
+    assert place.place != "inside"
+    assert (place.place != "not located") or any(w.code in ("edge", "optimum") for w in found.warnings)
+
+
+def test_a_parabola_through_a_monotone_sweep_says_whose_turn_it_is() -> None:
+    x = np.geomspace(1, 100, 9)
+    runs = make_runs({"x": x, "loss": 1 + 1 / x})
+    found = fit(FitSpec(law="log-parabola", axis="x", objective="ols", bootstrap=40), runs)
+    place = verdict(found)
+    assert place is not None
+    assert (place.place, place.edge) == ("not located", True)
+    assert "the runs get better all the way to an end" in place.text
+    (said,) = [w.text for w in found.warnings if w.code == "edge"]
+    assert said.startswith("The runs get better all the way to x = 100, an end of the sweep: the turn at ")
+    assert verdict(read_fit(to_json(found))) == place
+
+
+def test_the_end_to_which_runs_fall_is_found_in_noise_and_a_turn_is_none() -> None:
+    x = np.repeat(np.arange(1.0, 9), 2)
+    noise = 0.02 * np.random.default_rng(0).normal(size=16)
+    assert best_end(x, 1 / x + noise) == 8.0
+    assert best_end(x, x + noise) == 1.0
+    assert best_end(x, (x - 6) ** 2 + noise) is None
+    assert best_end(np.arange(3.0), np.arange(3.0)) is None
+
+
+def test_a_parabola_with_its_optimum_in_the_sweep_is_inside() -> None:
+    inside = 0
+    for seed in range(40):
+        x = np.geomspace(0.005, 0.5, 9)
+        y = 2 + 0.1 * np.log(x / 0.05) ** 2
+        y = y + 0.005 * np.ptp(y) * np.random.default_rng(seed).normal(size=9)
+        runs = make_runs({"x": x, "loss": y})
+        place = verdict(fit(FitSpec(law="log-parabola", axis="x", objective="ols", bootstrap=20, seed=seed), runs))
+        inside += place is not None and place.place == "inside"
+    assert inside >= 36
 
 
 def test_a_constant_is_told_from_a_curve() -> None:
