@@ -265,3 +265,45 @@ def test_laws_that_are_formulas_keep_their_exponents(name: str, scale: str, seed
         if parameter.name not in ("b", scale):
             assert parameter.value == pytest.approx(float(two.values[parameter.name]), rel=1e-4)
     assert float(two.values[scale]) == pytest.approx(unit * float(one.values[scale]), rel=1e-4)
+
+
+FORMULAS = {"kaplan": KAPLAN, "data-constrained": CONSTRAINED, "broken": BROKEN, "broken-2": BROKEN}
+
+
+def _drawn(name: str, unit: float = 1.0, seed: int | None = None) -> tuple[FitSpec, dict[str, Floats]]:
+    """A specification and runs with 0.3 % noise; D and U in another ``unit``, the rows mixed by ``seed``."""
+    spec = FitSpec(law=name, axis="D" if name.startswith("broken") else None, objective="ols-log", bootstrap=0)
+    law, columns = spec.find_law(), _columns(name)
+    loss = law.predict([FORMULAS[name][n] for n in law.names], columns)
+    loss = loss * np.exp(0.003 * np.random.default_rng(7).normal(size=loss.size))
+    order = np.arange(loss.size) if seed is None else np.random.default_rng(seed).permutation(loss.size)
+    scaled = {axis: x[order] * (unit if axis in ("D", "U") else 1.0) for axis, x in columns.items()}
+    return spec, {**scaled, "loss": loss[order]}
+
+
+@settings(max_examples=1)
+@given(st.integers(0, 2**31), st.sampled_from([1e-3, 1e3]))
+@pytest.mark.parametrize("name", ["data-constrained", "broken-2"])
+def test_order_and_unit_leave_repeated_data_and_two_breaks_alone(name: str, seed: int, unit: float) -> None:
+    spec, values = _drawn(name)
+    _, other = _drawn(name, unit, seed)
+    one, two = fit(spec, make_runs(values)), fit(spec, make_runs(other))
+    assert two.objective == pytest.approx(one.objective, rel=1e-7)
+    for parameter in one.parameters:
+        if parameter.name not in ("b", "B"):  # whose unit goes with an exponent
+            moved = parameter.value * (unit if parameter.name == "d1" else 1.0)
+            assert float(two.values[parameter.name]) == pytest.approx(moved, rel=1e-3), parameter.name
+
+
+@pytest.mark.parametrize("name", list(FORMULAS))
+def test_larger_is_better_is_the_mirror_image_of_a_loss(name: str) -> None:
+    spec, every = _drawn(name)
+    values = {column: x[::3] for column, x in every.items()}
+    spec = spec.model_copy(update={"objective": "ols"})
+    mirrored = {**{k: x for k, x in values.items() if k != "loss"}, "score": -values["loss"]}
+    loss = fit(spec, make_runs(values))
+    score = fit(spec.model_copy(update={"y": "score"}), make_runs(mirrored, metrics=(Metric(column="score"),)))
+    assert score.objective == pytest.approx(loss.objective, rel=1e-9)
+    np.testing.assert_allclose(score.theta, loss.theta, rtol=1e-6)
+    columns = {axis: values[axis] for axis in loss.law.axes}
+    np.testing.assert_allclose(score.predict(columns), -loss.predict(columns), rtol=1e-8)

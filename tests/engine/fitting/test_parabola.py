@@ -66,6 +66,27 @@ def test_noisy_parabolas_cover_the_truth() -> None:
     assert np.array_equal(again.resamples, found.resamples)
 
 
+def test_noisy_parabolas_give_an_open_floor_within_four_errors() -> None:
+    """Eight budgets: E, C_L and gamma are free, and the losses along the minima settle them."""
+    values = sweep(np.geomspace(1e17, 1e22, 8), noise=0.001, seed=2)
+    found = fit(FitSpec(law="isoflop", objective="ols", bootstrap=100), make_runs(values))
+    truth = {"k": 0.1, "a": 0.5, "k_D": 1 / 0.6, "b": 0.5, "E": 1.5, "C_L": 1e18, "gamma": 0.12}
+    for p in found.parameters:
+        assert not p.fixed
+        assert p.se is not None
+        assert abs(p.value - truth[p.name]) < 4 * p.se, p
+
+
+@pytest.mark.parametrize("name", ["E", "gamma", "C_L"])
+def test_a_metric_with_an_open_ceiling_is_the_mirror_image_of_its_loss(name: str) -> None:
+    values = sweep(BUDGETS, noise=0.001, seed=4)
+    spec = FitSpec(law="isoflop", objective="ols", bootstrap=0)
+    loss = fit(spec, make_runs(values))
+    mirrored = {**{k: x for k, x in values.items() if k != "loss"}, "auc": -values["loss"]}
+    auc = fit(spec.model_copy(update={"y": "auc"}), make_runs(mirrored, metrics=(Metric(column="auc"),)))
+    assert float(auc.values[name]) == pytest.approx(float(loss.values[name]), rel=1e-6)
+
+
 def test_the_parabolas_are_those_of_polyfit_and_of_scipys_huber() -> None:
     values = sweep(BUDGETS, noise=0.01, seed=2)
     runs = make_runs(values)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -81,6 +82,13 @@ def test_neither_the_order_of_rows_nor_the_unit_matters(seed: int, unit: float) 
     mixed = fit(SPEC, scaled.take(np.random.default_rng(seed).permutation(len(scaled)))).values
     assert mixed["lambda"] == pytest.approx(float(base["lambda"]), rel=1e-6)
     assert mixed["c"] == pytest.approx(float(base["c"]) * unit ** (float(base["lambda"]) - 1), rel=1e-5)
+
+
+def test_the_direction_of_the_label_does_not_matter() -> None:
+    """A column of labels is guessed to be a metric of which more is better: its values mean the same."""
+    down = cells(0.4)
+    up = replace(down, roles=Roles(metrics=(Metric(column="over", direction="max"),)))
+    assert fit(SPEC, up).theta.tolist() == fit(SPEC, down).theta.tolist()
 
 
 def curve(rise: float, noise: float, seed: int, points: int = 400) -> np.ndarray:
