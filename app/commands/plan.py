@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
+from app.commands import pricing
 from app.commands.files import read_fit_file
+from app.commands.options import AsJson, TokensPerSample
 from app.commands.output import note, say, say_json
+from app.commands.reading import read_rule
+from engine.costs import ComputeRule
 from engine.errors import PlannerError
+from engine.planning.plan import Plan
 from engine.quantities import parse_flops, parse_number
+
+Format = Literal["text", "json", "csv", "markdown", "latex", "python"]
 
 
 def plan(
@@ -20,24 +27,104 @@ def plan(
         str | None, typer.Option(help="FLOPs to spend: 1e20, 10^20, 3 ZFLOP, 5 PFLOP/s-days, 200 H200 hours.")
     ] = None,
     target_loss: Annotated[str | None, typer.Option(help="What the law describes must reach this.")] = None,
+    target_metric: Annotated[
+        str | None, typer.Option(metavar="NAME=VALUE", help="A metric must reach this, through --metric-map.")
+    ] = None,
+    metric_map: Annotated[
+        list[str] | None,
+        typer.Option(metavar="MAP.json", help="A fit of a metric on what the law describes; repeat it for a budget."),
+    ] = None,
     group: Annotated[str, typer.Option(help="The group to plan for, where the fit holds several.")] = "",
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    rule: Annotated[
+        str, typer.Option(metavar="6ND|6npND|FORMULA", help="Compute rule in place of that of the runs.")
+    ] = "",
+    n_p: TokensPerSample = "",
+    second_rule: Annotated[str, typer.Option(metavar="6ND|FORMULA", help="What the plan costs by this rule too.")] = "",
+    max_unique: pricing.MaxUnique = "",
+    max_params: pricing.MaxParams = "",
+    max_epochs: pricing.MaxEpochs = "",
+    max_hours: pricing.MaxHours = "",
+    max_memory: pricing.MaxMemory = "",
+    max_money: pricing.MaxMoney = "",
+    device: pricing.DeviceName = "",
+    devices: pricing.Devices = 1,
+    hour_price: pricing.HourPrice = "",
+    utilisation: pricing.Utilisation = "",
+    precision: pricing.PrecisionName = "",
+    currency: pricing.CurrencyName = "",
+    grid: pricing.Grid = "",
+    pue: pricing.Pue = "",
+    sample_price: pricing.SamplePrice = "",
+    sample_seconds: pricing.SampleSeconds = "",
+    cpu_price: pricing.CpuPrice = "",
+    sample_bytes: pricing.SampleBytes = "",
+    queries: pricing.Queries = "",
+    query_tokens: pricing.QueryTokens = "",
+    query_flops: pricing.QueryFlops = "",
+    form: Annotated[Format, typer.Option("--format", help="How to print the plan; python is what makes it.")] = "text",
+    as_json: AsJson = False,
 ) -> None:
     """Answer a question from a fit: what a budget buys, or what a target costs."""
-    from engine.planning import as_text, plan_budget, plan_target, to_json
+    from engine.planning import plan_budget, plan_target
+    from engine.planning.metric import through
 
-    if (budget is None) == (target_loss is None):
-        raise PlannerError("Ask one question: give either --budget or --target-loss.")
+    if sum(x is not None for x in (budget, target_loss, target_metric)) != 1:
+        raise PlannerError("Ask one question: give either --budget or --target-loss or --target-metric.")
     fitted = read_fit_file(fit, group)
+    name, goal = read_target(target_loss, target_metric)
+    maps = tuple(through(fitted, read_fit_file(path), name) for path in metric_map or ())
+    if bool(name) != (budget is None and bool(maps)) or (name and len(maps) != 1):
+        raise PlannerError("A target in a metric needs --target-metric NAME=VALUE and one --metric-map.")
+    used = read_rule(rule, n_p) if rule or n_p else None
+    other = _second(second_rule, used or fitted.compute) if second_rule else None
+    limits = pricing.read_limits(
+        unique=max_unique, parameters=max_params, epochs=max_epochs, hours=max_hours, memory=max_memory, money=max_money
+    )
+    prices = pricing.read_prices(
+        device, devices, hour_price, utilisation, precision, currency, grid, pue,
+        pricing.read_simulation(sample_price, sample_seconds, cpu_price, sample_bytes),
+        pricing.read_inference(queries, query_tokens, query_flops),
+    )  # fmt: skip
     if budget is not None:
         reading = parse_flops(budget, "option --budget")
-        answer = plan_budget(fitted, reading.value)
-        notes = [f"{budget} is read as {reading.value:.4g} FLOPs: {reading.note}."] if reading.note else []
+        note([f"{budget} is read as {reading.value:.4g} FLOPs: {reading.note}."] if reading.note else [])
+        answer = plan_budget(fitted, reading.value, used, limits=limits, prices=prices, other=other, maps=maps)
     else:
-        answer, notes = plan_target(fitted, parse_number(str(target_loss), "option --target-loss")), []
-    note(notes)
-    if as_json:
-        note(w.text for w in answer.warnings)
-        say_json(to_json(answer))
-    else:
+        one = maps[0] if maps else None
+        answer = plan_target(fitted, goal, used, limits=limits, prices=prices, other=other, map=one)
+    _show(answer, "json" if as_json else form, fit, group, tuple(metric_map or ()))
+
+
+def read_target(loss: str | None, metric: str | None) -> tuple[str, float]:
+    """The metric ("" for what the law describes) and the value that a target option names; nan without one."""
+    if loss is not None:
+        return "", parse_number(loss, "option --target-loss")
+    if metric is None:
+        return "", float("nan")
+    name, equals, value = metric.rpartition("=")
+    if not equals or not name.strip():
+        raise PlannerError(f"--target-metric cannot read {metric!r}: write NAME=VALUE, as in --target-metric R=5000.")
+    return name.strip(), parse_number(value, "option --target-metric")
+
+
+def _second(text: str, used: ComputeRule) -> ComputeRule:
+    """The second rule; its tokens per sample are those of the first."""
+    return read_rule(text, f"{used.n_p:g}" if text != "6ND" else "")
+
+
+def _show(answer: Plan, form: Format, fit: str, group: str, maps: tuple[str, ...]) -> None:
+    from engine.planning import as_text, export, to_json
+    from engine.planning.script import to_python
+
+    if form == "text":
         say(as_text(answer))
+        return
+    note(w.text for w in answer.warnings)
+    if form == "json":
+        say_json(to_json(answer))
+        return
+    if form == "python":
+        say(to_python(answer, fit, group=group, maps=maps).rstrip("\n"))
+        return
+    made = {"csv": export.to_csv, "markdown": export.to_markdown, "latex": export.to_latex}[form]
+    say(made(answer).rstrip("\n"))

@@ -1,0 +1,115 @@
+"""`isoplan plan` with prices, limits, metrics and other forms of its answer."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from engine.planning import read_plan, to_json
+from tests.app.terminal.asking import Run, object_in, one_sentence
+from tests.engine.planning.test_metric import rejection
+
+MACHINE = ("--device", "H200", "--devices", 8, "--hour-price", 3)
+
+
+@pytest.fixture
+def mapped(tmp_path: Path) -> Path:
+    from engine.fitting import to_json as fit_to_json
+
+    path = tmp_path / "map.json"
+    path.write_text(json.dumps(fit_to_json(rejection(r=200))))
+    return path
+
+
+def by_limit(raw: dict) -> dict:  # type: ignore[type-arg]
+    return {w["limit"]: w for w in raw["worth"]}
+
+
+def test_every_price_and_limit_is_an_option(run: Run, fitted: Path) -> None:
+    made = run(
+        "plan", fitted, "--budget", "1e22", *MACHINE, "--utilisation", "35%", "--precision", "fp8", "--currency", "USD",
+        "--grid", 300, "--pue", 1.2, "--sample-price", "1e-7", "--sample-bytes", "1k", "--queries", "1e8",
+        "--query-tokens", 100, "--max-unique", "6e9", "--max-params", "1e12", "--max-epochs", 4, "--max-hours", "1e6",
+        "--max-memory", "1k", "--max-money", "1e9", "--second-rule", "6*N*D + 1e9*D", "--json",
+    )  # fmt: skip
+    raw = object_in(made.out)
+    plan = read_plan(raw)
+    assert json.loads(json.dumps(to_json(plan))) == raw
+    assert plan.prices is not None
+    assert plan.prices.machine.text == "8 x H200 at 35 % of 1979 TFLOP/s fp8"
+    assert set(by_limit(raw)) == {"budget", "unique", "parameters", "epochs", "hours", "memory", "money"}
+    assert {name for name, w in by_limit(raw).items() if w["binds"]} == {"budget", "unique"}
+    assert plan.question.limits.memory == 1e12
+    assert {line.part for line in plan.bill} == {"training", "simulation", "inference", "total"}
+    assert plan.restated is not None
+    assert (plan.restated.factor.value or 0) > 1
+
+
+def test_a_plan_for_people_says_what_binds(run: Run, fitted: Path) -> None:
+    shown = run("plan", fitted, "--target-loss", 2.55, *MACHINE, "--max-unique", "6e9").out
+    assert "The limit of 6.00 B unique samples binds: ten per cent more saves " in shown
+    assert "Training, money" in shown
+    assert "Machine: 8 x H200 at 40 % of 989 TFLOP/s bf16." in shown
+
+
+def test_a_metric_is_a_target_and_a_forecast(run: Run, fitted: Path, mapped: Path) -> None:
+    raw = object_in(run("plan", fitted, "--target-metric", "R=24", "--metric-map", mapped, "--json").out)
+    assert raw["question"] == {"target": 24.0, "metric": "R"}
+    C = raw["allocation"]["C"]["value"]
+    back = object_in(run("plan", fitted, "--budget", repr(C), "--metric-map", mapped, "--json").out)
+    assert back["derived"]["R"]["value"] == pytest.approx(24.0, rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("form", "first"), [("csv", "quantity,value"), ("markdown", "With 10²⁰"), ("latex", r"\begin{tabular}")]
+)
+def test_other_forms(run: Run, fitted: Path, form: str, first: str) -> None:
+    assert run("plan", fitted, "--budget", "1e20", "--format", form).out.startswith(first)
+
+
+def test_the_python_of_a_plan_runs(run: Run, fitted: Path) -> None:
+    ask = ("plan", fitted, "--budget", "1e22", *MACHINE, "--max-hours", 10)
+    code = run(*ask, "--format", "python").out
+    made = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert made.returncode == 0, made.stderr
+    assert made.stdout == run(*ask).out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "why"),
+    [
+        (("--budget", "1e20", "--max-hours", "10"), "A limit on hours needs a machine: name the device that trains"),
+        (("--budget", "1e20", "--hour-price", "3"), "Prices need what trains: add --device"),
+        (("--budget", "1e20", "--device", "abacus"), "The device 'abacus' is not in the catalogue"),
+        (("--budget", "1e20", "--device", "H200", "--hour-price", "0"), "The price of one hour of H200 is 0"),
+        (("--budget", "1e20", "--device", "H200", "--sample-price", "0"), "The price of one sample is 0"),
+        (("--budget", "1e20", "--device", "V100", "--precision", "bf16"), "V100 has no peak at precision 'bf16'"),
+        (("--budget", "1e20", "--device", "H200", "--currency", "FF"), "The currency 'FF' is unknown"),
+        (("--budget", "1e20", "--device", "H200", "--utilisation", "140%"), "The utilisation 1.4 is no share"),
+        (("--budget", "1e20", "--query-tokens", "5"), "--query-tokens and --query-flops say nothing without --queries"),
+        (("--budget", "1e20", "--cpu-price", "5"), "--cpu-price needs --sample-seconds"),
+        (("--budget", "1e20", "--max-epochs", "4"), "A limit on epochs needs the number of unique samples"),
+        (("--budget", "1e20", "--max-unique", "none"), "The option --max-unique 'none' cannot be read"),
+        (("--budget", "1e20", "--max-params", "0"), "A limit of 0 parameters leaves nothing to plan with"),
+        (
+            ("--target-loss", "2.0", "--max-unique", "1e6"),
+            "contradicts the limits: at most 1.00 M unique samples allow",
+        ),
+        (("--target-metric", "R=5"), "A target in a metric needs --target-metric NAME=VALUE and one --metric-map"),
+        (("--target-loss", "2", "--metric-map", "MAP"), "A target in a metric needs --target-metric NAME=VALUE"),
+        (("--target-metric", "R", "--metric-map", "MAP"), "--target-metric cannot read 'R': write NAME=VALUE"),
+        (("--target-metric", "auc=5", "--metric-map", "MAP"), "The map describes R, not auc"),
+        (("--target-metric", "R=5", "--metric-map", "FIT"), "The map describes loss, not R"),
+        (("--budget", "1e20", "--format", "pdf"), "Invalid value for '--format'"),
+        (("--budget", "1e20", "--second-rule", "6*N*"), "The formula '6*N*' cannot be read"),
+    ],
+)
+def test_a_bad_option_is_one_sentence(
+    run: Run, fitted: Path, mapped: Path, arguments: tuple[str, ...], why: str
+) -> None:
+    places = {"MAP": mapped, "FIT": fitted}
+    one_sentence(run("plan", fitted, *(places.get(a, a) for a in arguments)), why)
