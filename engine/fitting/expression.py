@@ -104,9 +104,8 @@ def refine(
         gauss[:, every, every] *= 1.0 + short
         return Local(found.value, found.gradient * slope, hessian, gauss)
 
-    nothing = float(loss.value(np.array([1e-15]))[0]) * e.n
     with np.errstate(all="ignore"):
-        u, lowest = descend(here, np.arcsinh(theta / scale), low, high, nothing)
+        u, lowest = descend(here, np.arcsinh(theta / scale), low, high, loss, e.n)
     return outer(u, np.arange(len(u))), lowest
 
 

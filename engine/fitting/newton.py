@@ -4,19 +4,29 @@ from __future__ import annotations
 
 import numpy as np
 
-from engine.fitting.descent import Local, descend
+from engine.fitting.descent import Known, Local, descend
 from engine.fitting.objectives import Loss
 from engine.fitting.problem import BLOCK, Ints, Problem, blocks
 from engine.laws.law import Floats
 
 
-def refine(p: Problem, theta: Floats, weight: Floats, owner: Ints, loss: Loss) -> tuple[Floats, Floats]:
+def refine(
+    p: Problem, theta: Floats, weight: Floats, owner: Ints, loss: Loss, known: Known | None = None
+) -> tuple[Floats, Floats]:
     """Local minima from starts ``theta`` (b, q): parameters (b, q) and objective (b).
 
-    ``weight`` (r, n) are the weights of the resamples, ``owner`` (b) the resample that each start belongs to.
+    ``weight`` (r, n) are the weights of the resamples, ``owner`` (b) the resample that each start belongs to,
+    ``known`` an optimum of each resample.
     """
-    nothing = float(loss.value(np.array([1e-15]))[0]) * p.n
-    return descend(lambda at, index: local(p, at, weight, owner[index], loss), theta, p.low, p.high, nothing)
+    return descend(
+        lambda at, index: local(p, at, weight, owner[index], loss),
+        theta,
+        p.low,
+        p.high,
+        loss,
+        p.n,
+        known and known.of(owner),
+    )
 
 
 def local(p: Problem, theta: Floats, weight: Floats, owner: Ints, loss: Loss) -> Local:

@@ -40,6 +40,11 @@ class Loss:
     scale: float = 1.0
     skew: float = 1.0
 
+    @property
+    def kinked(self) -> bool:
+        """Whether rho is a straight line beyond delta, so that its slope has kinks."""
+        return bool(np.isfinite(self.delta))
+
     def value(self, r: Floats) -> Floats:
         """rho(r)."""
         size = np.asarray(np.abs(r))

@@ -128,7 +128,7 @@ def _amplitudes(p: Problem, best: Optimum, exponents: Floats, start: Floats, per
 
 def _down(p: Problem, loss: Loss, theta: Floats, low: Floats, high: Floats) -> tuple[Floats, Floats]:
     owner, weight = np.zeros(len(theta), np.int64), p.weight[None]
-    return descend(lambda at, index: local(p, at, weight, owner[index], loss), theta, low, high, 0.0)
+    return descend(lambda at, index: local(p, at, weight, owner[index], loss), theta, low, high, loss, p.n)
 
 
 def _scatter(p: Problem, exponents: Floats, c: Floats, t: Floats, variance: float) -> Floats:

@@ -167,5 +167,5 @@ def _from(j: Joint, u: Floats, weight: list[Floats], ladder: tuple[Loss, ...]) -
         def here(at: Floats, index: Ints, loss: Loss = loss) -> Local:
             return j.local(at, weight, owner[index], loss)
 
-        flat, value = descend(here, flat, low, high, float(loss.value(np.array(1e-15))) * j.n)
+        flat, value = descend(here, flat, low, high, loss, j.n)
     return flat.reshape(r, s, size), np.where(np.isfinite(value), value, np.inf).reshape(r, s)

@@ -1,9 +1,10 @@
 """One solver for every law whose terms are linear in an amplitude and nonlinear in an exponent.
 
-Cold grid over the exponents, best cells, damped Newton within bounds. Every resample starts from its own best cell,
-from the best fit, and where the objective has kinks from the two optima among the first resamples that lie farthest
-apart; where these do not end in the same optimum it starts from more cells. So each refit reaches its own global
-optimum: on the Epoch table all but one in several thousand, where starts from the best fit alone miss one in 250.
+Cold grid over the exponents, best cells, damped Newton within bounds. Every resample starts from the best fit, then
+from its own best cell or, where the objective has kinks, from points around the optimum that it found, along the axes
+in which the first resamples spread; where these do not end in the same optimum it starts from more cells. So each refit
+reaches its own global optimum: on the Epoch table all but one in five thousand, where starts from the best fit alone
+miss one in 130.
 """
 
 from __future__ import annotations
@@ -11,10 +12,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from itertools import product
 
 import numpy as np
 
 from engine.fitting import cold, kernels
+from engine.fitting.descent import Known
 from engine.fitting.engine import NUMPY, Engine
 from engine.fitting.estimate import Progress
 from engine.fitting.objectives import Loss
@@ -25,6 +28,8 @@ from engine.laws.law import Floats
 CENTRAL_STARTS, CENTRAL_FEWER = 12, 4
 PILOTS, PILOT_STARTS, MORE_STARTS = 16, 8, 8
 """The first resamples start from more cells; their optima show how far those of the others may lie."""
+AXES, REACH = 2, 2.5
+"""Refits step to the corners of a box along so many principal axes of those optima, so many standard deviations off."""
 MANY = 2_000
 """Runs from which on fits start from fewer cells: with that many the optimum is rarely in doubt."""
 SKIPPED = 2
@@ -72,30 +77,31 @@ def refits(
     engine = _engine(p, total)
     out = np.full((total, len(p.low)), np.nan)
 
-    def block(near: Floats, cells: int, at: slice) -> None:
+    def block(steps: Floats, cells: int, at: slice) -> None:
         weight = p.weight * draw(at.start, at.stop)
-        out[at] = _refit(engine, p.of(at), best, near, cells, weight)
+        out[at] = _refit(engine, p.of(at), best, steps, weight, cells)
 
-    kinked = np.isfinite(p.objective.loss.delta) and p.n < MANY
+    kinked = p.objective.loss.kinked and p.n < MANY
     pilots = slice(0, min(PILOTS, total) if kinked else 0)
     if kinked:
         block(np.empty((0, len(p.low))), PILOT_STARTS, pilots)
     if progress:
         progress(pilots.stop / total)
     rest = blocks(total, min(MEMORY // p.n, engine.at_once), pilots.stop)
-    over_blocks(partial(block, _far_apart(out[pilots]), 1), rest, total, progress)
+    over_blocks(partial(block, _steps(out[pilots]), 1), rest, total, progress)
     return out
 
 
-def _far_apart(theta: Floats) -> Floats:
-    """The two (2, q) of several optima (b, q) that lie farthest apart in units of their spread; none of one."""
+def _steps(theta: Floats) -> Floats:
+    """To the corners of a box along the longest axes of a cloud of optima (b, q): (s, q), none without a cloud."""
     sound = theta[np.isfinite(theta).all(axis=1)]
     if len(sound) < 2:
         return sound[:0]
     spread = np.std(sound, axis=0)
-    unit = sound / np.where(spread > 0, spread, np.inf)
-    away = np.sum((unit[:, None] - unit) ** 2, axis=-1)
-    return sound[list(np.unravel_index(np.argmax(away), away.shape))]
+    cloud = (sound - np.mean(sound, axis=0)) / np.where(spread > 0, spread, np.inf)
+    _, size, axis = np.linalg.svd(cloud, full_matrices=False)
+    along = REACH / np.sqrt(len(sound)) * size[:AXES, None] * axis[:AXES] * spread
+    return np.array(list(product((1.0, -1.0), repeat=len(along)))) @ along
 
 
 def _engine(p: Problem, resamples: int = 0) -> Engine:
@@ -109,23 +115,25 @@ def _cells(engine: Engine, p: Problem, weight: Floats, best: int) -> Floats:
     return engine.starts(cold.grid(p.rows(thin)), weight[:, thin], best)
 
 
-def _refit(engine: Engine, p: Problem, best: Optimum, near: Floats, first: int, weight: Floats) -> Floats:
-    """The optimum (r, q) of each resample of a block, from the best fit, points ``near`` it and ``first`` cells."""
+def _refit(engine: Engine, p: Problem, best: Optimum, steps: Floats, weight: Floats, first: int) -> Floats:
+    """The optimum (r, q) of each resample of a block: from the best fit and from ``steps`` (s, q) off what that gave.
+
+    Where there are no steps ``first`` cells take their place; where the optima differ more cells follow.
+    """
     direct = best.ladder[SKIPPED:]
-    cells = _cells(engine, p, weight, first + MORE_STARTS)
-    warm = np.broadcast_to(best.theta, (len(cells), 1, cells.shape[2]))
-    others = np.broadcast_to(near, (len(cells), *near.shape))
-    theta, value = _joined(
-        _from(engine, p, warm, weight, best.ladder),
-        _from(engine, p, np.concatenate([others, cells[:, :first]], axis=1), weight, direct),
-    )
+    theta, value = _from(engine, p, np.tile(best.theta, (len(weight), 1, 1)), weight, best.ladder)
+    if len(steps):
+        others = _from(engine, p, theta + steps, weight, direct, Known(theta[:, 0], value[:, 0]))
+    else:
+        others = _from(engine, p, _cells(engine, p, weight, first), weight, direct)
+    theta, value = _joined((theta, value), others)
     found, low = _lowest(theta, value)
     split = np.flatnonzero(value.max(axis=1) > low * (1 + SAME) + p.objective.loss.value(np.array(1e-12)) * p.n)
-    if split.size and cells.shape[1] > first:
-        own = p.of(split)
-        other, lower = _lowest(*_from(engine, own, cells[split, first:], weight[split], direct))
-        better = lower < low[split]
-        found[split[better]], low[split[better]] = other[better], lower[better]
+    if split.size:
+        own, done = p.of(split), 0 if len(steps) else first
+        cells = _cells(engine, own, weight[split], done + MORE_STARTS)[:, done:]
+        theta, value = _joined((found[split, None], low[split, None]), _from(engine, own, cells, weight[split], direct))
+        found[split], low[split] = _lowest(theta, value)
     return np.where(np.isfinite(low)[:, None], found, np.nan)
 
 
@@ -139,14 +147,16 @@ def _joined(one: tuple[Floats, Floats], other: tuple[Floats, Floats]) -> tuple[F
     return np.concatenate([one[0], other[0]], axis=1), np.concatenate([one[1], other[1]], axis=1)
 
 
-def _from(engine: Engine, p: Problem, theta: Floats, weight: Floats, ladder: tuple[Loss, ...]) -> tuple[Floats, Floats]:
+def _from(
+    engine: Engine, p: Problem, theta: Floats, weight: Floats, ladder: tuple[Loss, ...], known: Known | None = None
+) -> tuple[Floats, Floats]:
     """Local minima (r, s, q) and objectives (r, s) from s starts of each of r resamples."""
     r, s, q = theta.shape
     owner = np.repeat(np.arange(r), s)
     flat = theta.reshape(r * s, q)
     for loss in ladder:
         flat, _ = engine.refine(p, flat, weight, owner, loss)
-    flat, value = engine.refine(p, flat, weight, owner, p.objective.loss)
+    flat, value = engine.refine(p, flat, weight, owner, p.objective.loss, known)
     return flat.reshape(r, s, q), np.where(np.isfinite(value), value, np.inf).reshape(r, s)
 
 

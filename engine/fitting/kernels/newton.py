@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.fitting.descent import ROUNDING
+from engine.fitting.descent import CLOSE, DAMPING, ROUNDING, UNDAMPED
 from engine.fitting.kernels.algebra import solve_definite
 from engine.fitting.kernels.elementary import exp, log
 from engine.fitting.kernels.jit import inner, kernel
@@ -269,6 +269,18 @@ def bounded_step(
     return abs(promised)
 
 
+@inner
+def close(here: Floats, known: Floats, gauss: Floats, best: float) -> bool:
+    """Whether ``here`` is in the basin of the optimum ``known``. See ``descent.Known``."""
+    apart = 0.0
+    for a in range(len(here)):
+        away = here[a] - known[a]
+        apart += gauss[a, a] * away * away
+        for b in range(a):
+            apart += 2.0 * gauss[a, b] * away * (here[b] - known[b])
+    return apart <= CLOSE * best
+
+
 @kernel
 def refine(
     shapes: Floats,
@@ -282,14 +294,21 @@ def refine(
     owner: Ints,
     theta: Floats,
     value: Floats,
+    known: Floats,
+    lowest: Floats,
     logs: bool,
     delta: float,
     scale: float,
     skew: float,
+    ease: float,
+    perfect: float,
     steps: int,
     tolerance: float,
 ) -> None:
-    """Local minima from starts ``theta`` (b, q), in place; objectives to ``value`` (b). See ``newton.refine``."""
+    """Local minima from starts ``theta`` (b, q), in place; objectives to ``value`` (b). See ``newton.refine``.
+
+    ``known`` (r, q) and ``lowest`` (r) are known optima; with none of them r is zero.
+    """
     q, n = theta.shape[1], weight.shape[1]
     room = n + LANES
     basis, at, rows = np.empty((q, room)), np.empty((len(z) + 2, room)), np.empty((6, room))
@@ -307,13 +326,16 @@ def refine(
         if not best < np.inf:
             value[s] = np.inf
             continue
-        nothing = scale * 0.5e-30 * n
-        damping, fresh = 1.0, True
+        damping, fresh = DAMPING, True
         for _ in range(steps):
-            if best <= nothing:
+            if best <= perfect:
                 break
             if fresh:
                 derivatives(here, powers, basis, at, rows, used, logs, delta, scale, skew, gradient, hessian, gauss)
+                if len(known) > 0 and best >= lowest[before] and close(here, known[before], gauss, best):
+                    here[:] = known[before]
+                    best = lowest[before]
+                    break
             promised = bounded_step(here, low, high, hessian, gauss, damping, gradient, hold, step, work)
             for a in range(q):
                 trial[a] = min(max(here[a] + step[a], low[a]), high[a])
@@ -324,10 +346,10 @@ def refine(
                 best = there
                 for a in range(q):
                     here[a] = trial[a]
-                damping *= 0.1
+                damping *= ease
             else:
                 damping = max(damping * 5.0, 1e-2)
-            if damping < 1e-6:
+            if damping < UNDAMPED:
                 damping = 0.0
             if done:
                 break

@@ -17,6 +17,8 @@ from importlib.metadata import version
 from pathlib import Path
 
 DONE = "complete"
+CONSTANTS = ("descent", "linear", "philox")
+"""Modules of the numpy path whose constants are compiled into the kernels."""
 
 
 @cache
@@ -75,9 +77,11 @@ def _writable(where: Path) -> bool:
 
 @cache
 def _version() -> str:
-    sources = b"".join(p.read_bytes() for p in sorted(Path(__file__).parent.glob("*.py")))
+    here = Path(__file__).parent
+    read = [*here.glob("*.py"), *(here.parent / f"{name}.py" for name in CONSTANTS)]
+    sources = b"".join(p.read_bytes() for p in sorted(read))
     cpu = Path("/proc/cpuinfo")
     lines = cpu.read_text().splitlines() if cpu.exists() else [platform.processor()]
-    about = [str(Path(__file__).parent), version("numba"), version("llvmlite"), sys.version, platform.machine()]
+    about = [str(here), version("numba"), version("llvmlite"), sys.version, platform.machine()]
     about += sorted({line for line in lines if line.startswith(("model name", "flags", "Features"))})
     return hashlib.sha256(sources + "|".join(about).encode()).hexdigest()[:12]

@@ -11,7 +11,7 @@ from numba import boolean, float64, int64, uint64, void
 from numpy.typing import NDArray
 
 from engine.fitting.cold import Grid
-from engine.fitting.descent import STEPS, TOLERANCE
+from engine.fitting.descent import STEPS, TOLERANCE, Known, easing, perfect
 from engine.fitting.engine import Engine
 from engine.fitting.kernels import cold, draws, newton, storage
 from engine.fitting.objectives import Loss
@@ -19,12 +19,12 @@ from engine.fitting.problem import Ints, Problem
 
 Floats = NDArray[np.float64]
 
-_F, _FF, _I, _II, _III = float64[::1], float64[:, ::1], int64[::1], int64[:, ::1], int64[:, :, ::1]
+_D, _F, _FF, _I, _II, _III = float64, float64[::1], float64[:, ::1], int64[::1], int64[:, ::1], int64[:, :, ::1]
 _DRAW = void(uint64, int64, _I, _I, _I, _FF)
 _STARTS = void(
     _FF, _FF, _F, _I, _II, _FF, _FF, _I, _I, _III, _FF, _F, _F, _FF, boolean, float64, float64, _FF.copy(ndim=3)
 )
-_REFINE = void(_FF, _FF, _FF, _I, _I, _F, _F, _FF, _I, _FF, _F, boolean, float64, float64, float64, int64, float64)
+_REFINE = void(_FF, _FF, _FF, _I, _I, _F, _F, _FF, _I, _FF, _F, _FF, _F, boolean, _D, _D, _D, _D, _D, int64, _D)
 
 
 def engine(where: Path | None) -> Engine:
@@ -71,18 +71,24 @@ def starts(g: Grid, weight: Floats, best: int) -> Floats:
     return out
 
 
-def refine(p: Problem, theta: Floats, weight: Floats, owner: Ints, loss: Loss) -> tuple[Floats, Floats]:
+def refine(
+    p: Problem, theta: Floats, weight: Floats, owner: Ints, loss: Loss, known: Known | None = None
+) -> tuple[Floats, Floats]:
     """``newton.refine`` compiled."""
     theta, value = np.array(theta, order="C"), np.empty(len(theta))
+    there = known or Known(np.empty((0, len(p.low))), np.empty(0))
     powers, plain = np.array(p.powers, np.int64), np.array(p.plain, np.int64)
     newton.refine(
         *_plain(p.shapes, p.z, p.y, powers, plain, p.low, p.high, weight, owner),
         theta,
         value,
+        *_plain(there.theta, there.value),
         p.objective.log,
         loss.delta,
         loss.scale,
         loss.skew,
+        easing(loss),
+        perfect(loss, p.n),
         STEPS,
         TOLERANCE,
     )

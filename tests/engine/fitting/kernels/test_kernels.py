@@ -16,6 +16,7 @@ from engine.fitting import FitSpec, fit, kernels, philox, solver, threads
 from engine.fitting.bootstrap import counts
 from engine.fitting.checks import sample
 from engine.fitting.cold import grid
+from engine.fitting.descent import Known
 from engine.fitting.engine import NUMPY, Engine
 from engine.fitting.problem import Problem, problem
 from engine.schema import Runs
@@ -126,6 +127,24 @@ def test_starts_and_minima_agree_with_numpy(name: str, compiled: Engine) -> None
         minima = [e.refine(p, starts[0].reshape(72, -1), weight, owner, loss) for e in (NUMPY, compiled)]
         best = [value.reshape(12, 6).min(axis=1) for _, value in minima]
         assert best[1] == pytest.approx(best[0], rel=1e-9)
+
+
+@pytest.mark.parametrize("warm", [True, False])
+def test_a_start_ends_at_a_known_optimum_that_it_comes_close_to(warm: bool, compiled: Engine) -> None:
+    p = problem_of(*CASES["huber-log"])
+    refine = (compiled if warm else NUMPY).refine
+    weight, own = p.weight * counts(p.n, 3, 0, 5), np.arange(5)
+    optimum = refine(p, np.tile(solver.best_fit(p).theta, (5, 1)), weight, own, p.objective.loss)
+    known = Known(optimum[0] * (1 + 1e-9), optimum[1] * (1 - 1e-9))  # told apart from the optimum by its digits
+    theta, value = refine(p, optimum[0] * 1.01, weight, own, p.objective.loss, known)
+    assert np.array_equal(theta, known.theta)
+    assert np.array_equal(value, known.value)
+    above = Known(optimum[0], optimum[1] * 1.01)  # no optimum: a start that is lower goes on
+    _, value = refine(p, optimum[0] * 1.01, weight, own, p.objective.loss, above)
+    assert value == pytest.approx(optimum[1], rel=1e-8)
+    far = Known(optimum[0] * 1.5, optimum[1] / 2)
+    _, value = refine(p, optimum[0] * 1.01, weight, own, p.objective.loss, far)
+    assert value == pytest.approx(optimum[1], rel=1e-8)
 
 
 @pytest.mark.parametrize("name", CASES)
