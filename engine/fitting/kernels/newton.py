@@ -104,20 +104,19 @@ def objective(
 
 
 @inner
-def slopes(basis: Floats, rows: Floats, n: int, gradient: Floats) -> None:
-    """The gradient by the basis functions, two at once."""
-    q = len(gradient)
-    for a in range(0, q - 1, 2):
+def slopes(basis: Floats, rows: Floats, n: int, k: int, gradient: Floats) -> None:
+    """The gradient by the first ``k`` basis functions, two at once."""
+    for a in range(0, k - 1, 2):
         one, other = 0.0, 0.0
         for i in range(n):
             one += rows[SLOPE, i] * basis[a, i]
             other += rows[SLOPE, i] * basis[a + 1, i]
         gradient[a], gradient[a + 1] = one, other
-    if q % 2:
+    if k % 2:
         one = 0.0
         for i in range(n):
-            one += rows[SLOPE, i] * basis[q - 1, i]
-        gradient[q - 1] = one
+            one += rows[SLOPE, i] * basis[k - 1, i]
+        gradient[k - 1] = one
 
 
 @inner
@@ -169,17 +168,17 @@ def derivatives(
     gradient: Floats,
     hessian: Floats,
     gauss: Floats,
+    bend: Floats,
 ) -> None:
     """Gradient (q), and below the diagonal the Hessian and the reweighted Gauss-Newton matrix (q, q).
 
-    Reads what ``objective`` left at the same ``theta``.
+    Reads what ``objective`` left at the same ``theta``; ``bend`` (m) is room to work in.
     """
     m, q = len(powers), len(theta)
     k = q - m
     for i in range(n):
-        rows[PER, i] = 1.0 / rows[F, i] if logs else 1.0
-    for i in range(n):
-        r, per = rows[R, i], rows[PER, i]
+        r, per = rows[R, i], 1.0 / rows[F, i] if logs else 1.0
+        rows[PER, i] = per
         size = abs(r)
         side = at[WEIGHT, i] * scale * (skew if r > 0.0 else 1.0) * per
         pull = side * (size if size <= delta else delta)
@@ -190,24 +189,27 @@ def derivatives(
         size, per = abs(rows[R, i]), rows[PER, i]
         side = at[WEIGHT, i] * scale * (skew if rows[R, i] > 0.0 else 1.0)
         rows[IRLS, i] = per * per * side * (1.0 if size <= delta else delta / size)
+    slopes(basis, rows, n, k, gradient)
     for j in range(m):
+        a, one, other = powers[j], 0.0, 0.0
         for i in range(n):
-            basis[k + j, i] = basis[powers[j], i] * at[Z + j, i]
-    slopes(basis, rows, n, gradient)
+            bent = basis[a, i] * at[Z + j, i]
+            basis[k + j, i] = bent
+            one += rows[SLOPE, i] * bent
+            other += rows[SLOPE, i] * bent * at[Z + j, i]
+        gradient[k + j], bend[j] = one, other
     for a in range(q):
         sums(basis, a, rows, n, hessian, gauss)
     # from the basis to theta: d/de = -c z exp(-e z), the mixed second derivative -z exp(-e z)
     for j in range(m):
-        a, c, bend = k + j, -theta[powers[j]], 0.0
-        for i in range(n):
-            bend += rows[SLOPE, i] * basis[a, i] * at[Z + j, i]
+        a, c = k + j, -theta[powers[j]]
         for b in range(a):
             hessian[a, b] *= c
             gauss[a, b] *= c
         for b in range(a, q):
             hessian[b, a] *= c
             gauss[b, a] *= c
-        hessian[a, a] = hessian[a, a] * c - c * bend
+        hessian[a, a] = hessian[a, a] * c - c * bend[j]
         gauss[a, a] *= c
         hessian[a, powers[j]] -= gradient[a]
         gradient[a] *= c
@@ -314,6 +316,7 @@ def refine(
     basis, at, rows = np.empty((q, room)), np.empty((len(z) + 2, room)), np.empty((6, room))
     hessian, gauss, work = np.empty((q, q)), np.empty((q, q)), np.empty((2 * q + 3, q))
     gradient, step, trial, hold = np.empty(q), np.empty(q), np.empty(q), np.empty(q, np.bool_)
+    bend = np.empty(len(powers))
     used, before = 0, -1
     for s in range(len(theta)):
         if owner[s] != before:
@@ -331,7 +334,9 @@ def refine(
             if best <= perfect:
                 break
             if fresh:
-                derivatives(here, powers, basis, at, rows, used, logs, delta, scale, skew, gradient, hessian, gauss)
+                derivatives(
+                    here, powers, basis, at, rows, used, logs, delta, scale, skew, gradient, hessian, gauss, bend
+                )
                 if len(known) > 0 and best >= lowest[before] and close(here, known[before], gauss, best):
                     here[:] = known[before]
                     best = lowest[before]
