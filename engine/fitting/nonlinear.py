@@ -18,6 +18,7 @@ from engine.fitting.draws import targets
 from engine.fitting.estimate import Estimate, Progress
 from engine.fitting.expression import Expression, Ints, expression, local, refine
 from engine.fitting.objectives import Loss
+from engine.fitting.penalty import DIRECT, Forms
 from engine.fitting.priors import moved, noise, normals, penalty
 from engine.fitting.problem import blocks
 from engine.fitting.resampling import Resampling, choose
@@ -82,7 +83,9 @@ def _informed(s: Sample, e: Expression) -> Expression:
     if not s.spec.prior:
         return e
     per = noise(s.spec, e.objective.loss, lambda: float(best_of(e, s.spec.seed).value[0]) / (e.n - len(s.free)))
-    return replace(e, penalty=penalty(e.names, s.spec.prior, per, lambda theta: theta))
+    places = [e.names.index(name) for name in s.spec.prior]
+    forms = Forms.of((DIRECT, i, i, 1.0, 0.0) for i in places)
+    return replace(e, penalty=penalty(forms, s.spec.prior, per))
 
 
 def best_of(e: Expression, seed: int) -> Spread:

@@ -20,7 +20,7 @@ import numpy as np
 from engine.fitting.checks import Sample
 from engine.fitting.noise import scale
 from engine.fitting.objectives import Loss
-from engine.fitting.penalty import Penalty
+from engine.fitting.penalty import Forms, Penalty
 from engine.fitting.problem import Problem
 from engine.fitting.solver import best_fit
 from engine.fitting.spec import FitSpec
@@ -39,7 +39,7 @@ def informed(s: Sample, p: Problem) -> Problem:
 
 def posed(p: Problem, prior: Priors, noise: float) -> Problem:
     """``p`` with Gaussian priors, in a noise of scale ``noise``."""
-    return replace(p, penalty=penalty(p.law.names, prior, noise, p.external))
+    return replace(p, penalty=penalty(p.forms(prior), prior, noise))
 
 
 def redrawn(p: Problem, prior: Priors, normal: Floats) -> Problem:
@@ -47,11 +47,10 @@ def redrawn(p: Problem, prior: Priors, normal: Floats) -> Problem:
     return replace(p, penalty=p.penalty and moved(p.penalty, prior, normal))
 
 
-def penalty(names: tuple[str, ...], prior: Priors, noise: float, external: Callable[[Floats], Floats]) -> Penalty:
-    """The priors on the parameters ``names``, which ``external`` gives from the solver's own, as a penalty."""
+def penalty(forms: Forms, prior: Priors, noise: float) -> Penalty:
+    """The priors as a penalty; ``forms`` gives their parameters from the solver's own."""
     mean, sd = np.array(list(prior.values()), float).reshape(-1, 2).T
-    place = np.array([names.index(name) for name in prior], np.int64)
-    return Penalty(place, mean[None], noise / (2 * sd**2), external)
+    return Penalty(forms, mean[None], noise / (2 * sd**2))
 
 
 def moved(one: Penalty, prior: Priors, normal: Floats) -> Penalty:

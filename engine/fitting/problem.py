@@ -8,18 +8,18 @@ is that constant, so fixing is a bound like any other.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from engine.fitting.objectives import Objective, objective
-from engine.fitting.penalty import Penalty
+from engine.fitting.penalty import AMPLITUDE, DIRECT, INVERSE, SCALE, Form, Forms, Penalty
 from engine.fitting.spec import FitSpec
 from engine.laws import Law
 from engine.laws.law import Floats
-from engine.laws.terms import Const, Curve, Ratio
+from engine.laws.terms import Const, Curve, Ratio, Smooth
 
 Ints = NDArray[np.int64]
 Bounds = tuple[float, float]
@@ -95,6 +95,21 @@ class Problem:
             with np.errstate(over="ignore"):
                 out |= term.from_linear(c * np.exp(e * self.centre[i]), e)
         return np.stack([out[name] for name in self.law.names if name in out], axis=-1)
+
+    def forms(self, names: Iterable[str]) -> Forms:
+        """Some parameters of the law as functions of theta, as in ``external``."""
+        return Forms.of(self._form(name) for name in names)
+
+    def _form(self, name: str) -> Form:
+        j, term = next((j, term) for j, term in enumerate(self.law.terms) if name in term.params())
+        if term.exponent is None:
+            return DIRECT, j, j, 1.0, 0.0
+        i = self.powers.index(j)
+        e, unit, middle = self.k + i, float(1 / self.spread[i]), float(self.centre[i])
+        if name == term.amplitude:
+            return (SCALE, j, e, unit, middle) if isinstance(term, Ratio) else (AMPLITUDE, j, e, 0.0, middle * unit)
+        kind, a = (INVERSE, float(term.rate(1.0)) / unit) if isinstance(term, Smooth) else (DIRECT, unit)
+        return kind, e, e, a, 0.0
 
 
 def problem(law: Law, spec: FitSpec, columns: dict[str, Floats], y: Floats, weight: Floats) -> Problem:

@@ -105,8 +105,8 @@ def _steps(theta: Floats) -> Floats:
 
 
 def _engine(p: Problem, resamples: int = 0) -> Engine:
-    """What does the work: the kernels if they are there; they know no priors."""
-    return (kernels.compiled(p.n * resamples) if p.penalty is None else None) or NUMPY
+    """What does the work: the kernels if they are there."""
+    return kernels.compiled(p.n * resamples) or NUMPY
 
 
 def _cells(engine: Engine, p: Problem, weight: Floats, best: int) -> Floats:

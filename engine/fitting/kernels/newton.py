@@ -13,6 +13,7 @@ from engine.fitting.descent import CLOSE, DAMPING, ROUNDING, UNDAMPED
 from engine.fitting.kernels.algebra import solve_definite
 from engine.fitting.kernels.elementary import exp, log
 from engine.fitting.kernels.jit import inner, kernel
+from engine.fitting.kernels.penalty import add, penalty
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
@@ -298,6 +299,9 @@ def refine(
     value: Floats,
     known: Floats,
     lowest: Floats,
+    form: Ints,
+    constant: Floats,
+    mean: Floats,
     logs: bool,
     delta: float,
     scale: float,
@@ -309,7 +313,8 @@ def refine(
 ) -> None:
     """Local minima from starts ``theta`` (b, q), in place; objectives to ``value`` (b). See ``newton.refine``.
 
-    ``known`` (r, q) and ``lowest`` (r) are known optima; with none of them r is zero.
+    ``known`` (r, q) and ``lowest`` (r) are known optima; with none of them r is zero. ``form`` (k, 3), ``constant``
+    (k, 3) and ``mean`` (1 or r, k) are priors.
     """
     q, n = theta.shape[1], weight.shape[1]
     room = n + LANES
@@ -325,7 +330,9 @@ def refine(
         here = theta[s]
         for a in range(q):
             here[a] = min(max(here[a], low[a]), high[a])
+        prior = mean[before if len(mean) > 1 else 0]
         best = objective(here, powers, basis, at, rows, used, logs, delta, scale, skew)
+        best += penalty(here, form, constant, prior)
         if not best < np.inf:
             value[s] = np.inf
             continue
@@ -337,6 +344,7 @@ def refine(
                 derivatives(
                     here, powers, basis, at, rows, used, logs, delta, scale, skew, gradient, hessian, gauss, bend
                 )
+                add(here, form, constant, prior, gradient, hessian, gauss)
                 if len(known) > 0 and best >= lowest[before] and close(here, known[before], gauss, best):
                     here[:] = known[before]
                     best = lowest[before]
@@ -345,6 +353,7 @@ def refine(
             for a in range(q):
                 trial[a] = min(max(here[a] + step[a], low[a]), high[a])
             there = objective(trial, powers, basis, at, rows, used, logs, delta, scale, skew)
+            there += penalty(trial, form, constant, prior)
             done = promised * (1.0 + damping) <= tolerance * best or damping > 1e12
             fresh = there < (best * (1.0 + ROUNDING) if done else best)
             if fresh:

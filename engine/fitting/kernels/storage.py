@@ -17,7 +17,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 DONE = "complete"
-CONSTANTS = ("descent", "linear", "philox")
+CONSTANTS = ("descent", "linear", "penalty", "philox")
 """Modules of the numpy path whose constants are compiled into the kernels."""
 
 

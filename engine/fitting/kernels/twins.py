@@ -24,7 +24,10 @@ _DRAW = void(uint64, int64, _I, _I, _I, _FF)
 _STARTS = void(
     _FF, _FF, _F, _I, _II, _FF, _FF, _I, _I, _III, _FF, _F, _F, _FF, boolean, float64, float64, _FF.copy(ndim=3)
 )
-_REFINE = void(_FF, _FF, _FF, _I, _I, _F, _F, _FF, _I, _FF, _F, _FF, _F, boolean, _D, _D, _D, _D, _D, int64, _D)
+_REFINE = void(
+    *(_FF, _FF, _FF, _I, _I, _F, _F, _FF, _I, _FF, _F),  # the problem, the starts and their objectives
+    *(_FF, _F, _II, _FF, _FF, boolean, _D, _D, _D, _D, _D, int64, _D),  # known optima, priors, loss, descent
+)
 
 
 def engine(where: Path | None) -> Engine:
@@ -82,7 +85,7 @@ def refine(
         *_plain(p.shapes, p.z, p.y, powers, plain, p.low, p.high, weight, owner),
         theta,
         value,
-        *_plain(there.theta, there.value),
+        *_plain(there.theta, there.value, *_priors(p)),
         p.objective.log,
         loss.delta,
         loss.scale,
@@ -93,6 +96,14 @@ def refine(
         TOLERANCE,
     )
     return theta, value
+
+
+def _priors(p: Problem) -> tuple[Ints, Floats, Floats]:
+    """Forms (k, 3), constants (k, 3) and means (1 or r, k) of the priors, as ``kernels.penalty`` reads them."""
+    if p.penalty is None:
+        return np.empty((0, 3), np.int64), np.empty((0, 3)), np.empty((1, 0))
+    f = p.penalty.forms
+    return np.stack([f.kind, f.first, f.second], 1), np.stack([f.a, f.b, p.penalty.weight], 1), p.penalty.mean
 
 
 def _plain(*arrays: NDArray[Any]) -> list[NDArray[Any]]:

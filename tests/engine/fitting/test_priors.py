@@ -9,10 +9,12 @@ import pytest
 from scipy.optimize import minimize
 
 from engine.fitting import FitSpec, fit
+from engine.fitting.checks import sample
 from engine.fitting.noise import scale
 from engine.fitting.objectives import SQUARE, Loss
 from engine.fitting.objectives import objective as bent
 from engine.fitting.priors import normals
+from engine.fitting.problem import problem
 from tests.engine.fitting.tables import TRUTH, make_runs, surface
 
 EXPONENTS = {"alpha": 0.35, "beta": 0.37}
@@ -182,3 +184,22 @@ def test_no_step_of_scipy_improves_on_a_robust_fit_with_priors(objective: Any) -
     for start in (found.theta, free.theta):
         near = minimize(total, start, method="Nelder-Mead", options={"xatol": 1e-10, "maxiter": 3000})
         assert near.fun >= best * (1 - 1e-7)
+
+
+@pytest.mark.parametrize(
+    ("spec", "columns"),
+    [
+        (FitSpec(), surface(30, 0.01)),
+        (FitSpec(law="power", axis="D"), surface(30, 0.01)),
+        (FitSpec(law="dimension-bound", axis="D"), surface(30, 0.01)),
+    ],
+)
+def test_priors_see_the_parameters_of_the_law_and_their_slopes(spec: FitSpec, columns: dict[str, Any]) -> None:
+    s = sample(spec, make_runs(columns))
+    p = problem(s.law, s.spec, s.columns, s.y, s.weight)
+    forms, q = p.forms(p.law.names), len(p.low)
+    theta = np.random.default_rng(0).uniform(0.2, 2.0, (7, q))
+    assert forms.values(theta) == pytest.approx(p.external(theta), rel=1e-12)
+    step = 1e-6 * np.eye(q)
+    central = [(p.external(theta + h) - p.external(theta - h)) / 2e-6 for h in step]
+    assert forms.slopes(theta) == pytest.approx(np.stack(central, axis=-1), rel=1e-6, abs=1e-9)

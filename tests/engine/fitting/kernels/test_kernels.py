@@ -18,6 +18,8 @@ from engine.fitting.checks import sample
 from engine.fitting.cold import grid
 from engine.fitting.descent import Known
 from engine.fitting.engine import NUMPY, Engine
+from engine.fitting.newton import local
+from engine.fitting.priors import informed
 from engine.fitting.problem import Problem, problem
 from engine.schema import Runs
 from tests.engine.fitting.tables import make_runs, surface
@@ -42,7 +44,7 @@ def numpy_alone(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 def problem_of(spec: FitSpec, runs: Runs) -> Problem:
     s = sample(spec, runs)
-    return problem(s.law, s.spec, s.columns, s.y, s.weight)
+    return informed(s, problem(s.law, s.spec, s.columns, s.y, s.weight))
 
 
 def one_axis(n: int, seed: int = 0) -> Runs:
@@ -112,6 +114,14 @@ CASES = {
     ),
     "one axis": (FitSpec(law="power", axis="D"), one_axis(12)),
     "weights": (FitSpec(), make_runs({**surface(40, 0.02), "weight": np.linspace(0.5, 2, 40)})),
+    "priors": (
+        FitSpec(prior={"E": (1.7, 0.05), "A": (480.0, 30.0), "alpha": (0.36, 0.01)}),
+        make_runs(surface(60, 0.02)),
+    ),
+    "priors of a scale": (
+        FitSpec(law="power", axis="D", prior={"X_c": (2.2e5, 3e4), "alpha": (0.5, 0.05)}, relative_error=0.01),
+        one_axis(12),
+    ),
     "signed": (FitSpec(objective="ols"), make_runs({k: v - 2.2 * (k == "loss") for k, v in surface(60, 0.02).items()})),
 }
 
@@ -157,8 +167,7 @@ def test_every_refit_reaches_the_objective_that_numpy_reaches(
     for engine in (None, compiled):
         monkeypatch.setattr(kernels, "compiled", lambda work, engine=engine: engine)
         theta = solver.refits(p, solver.best_fit(p), lambda i, j: drawn[i:j], 40)
-        r = p.residual(solver.predict(p, theta), p.y)
-        found.append((p.weight * drawn * p.objective.loss.value(r)).sum(axis=1))
+        found.append(local(p, theta, p.weight * drawn, np.arange(40), p.objective.loss).value)
     assert found[1] == pytest.approx(found[0], rel=1e-9)
 
 
