@@ -22,6 +22,7 @@ COMMANDS = {
     "fit": "app.commands.fit",
     "compare": "app.commands.compare",
     "plan": "app.commands.plan",
+    "smaller": "app.commands.smaller",
     "repeat": "app.commands.repeat",
     "amplitude": "app.commands.amplitude",
     "recipe": "app.commands.recipe",

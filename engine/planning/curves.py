@@ -9,7 +9,7 @@ rises).
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -268,7 +268,11 @@ def plan_curve(plan: Plan, fit: Fit, *, n: int = POINTS) -> Picture:
     path = frontier_curve(fit, _budgets(fit, _stretch(region["C"], C), n, plan.compute), rule=plan.compute)
     if C is None or set(fit.law.axes) != {"N", "D"}:
         return Picture(path, None, one_axis_curve(fit, path.C) if fit.law.axis else None)
-    return Picture(path, _curve(fit, C, region, plan.compute, n), None)
+    curve = _curve(fit, C, region, plan.compute, n)
+    if plan.question.limits.given:  # the answer lies on the curve, but not at its minimum
+        N, D, loss = (plan.allocation[name].value or np.nan for name in ("N", "D", "loss"))
+        curve = replace(curve, N_best=N, D_best=D, loss_best=loss)
+    return Picture(path, curve, None)
 
 
 def _needs_plane(fit: Fit) -> None:

@@ -13,13 +13,15 @@ from engine.laws.law import Floats, Values
 from engine.planning.level import is_surface, loss_at, repeats
 from engine.planning.limits import room
 from engine.planning.plan import Flat
-from engine.planning.quantity import measure
+from engine.planning.quantity import kept, measure, thin
 from engine.planning.solve import Task
 from engine.planning.within import most_samples
 
 TOLERANCE = 0.01
 WIDEST = 20.0
 """Decades on either side of N* within which the ends of the flat stretch are looked for."""
+DRAWS = 200
+"""Resamples that the intervals of the ends come from."""
 SIDES = np.array([[-1.0], [1.0]])
 
 
@@ -30,9 +32,11 @@ def flat(fit: Fit, task: Task, best: Point, draws: Point) -> Flat | None:
     """
     if not is_surface(fit.law) or not np.isfinite(best.N):
         return None
-    N, D = _ends(fit, task, fit.values, best)
-    spread = _ends(fit, task, fit.draws, draws)[0] if len(fit.resamples) else np.empty((2, 0))
-    low, high = (_interval(fit, float(N[i, 0]), spread[i]) for i in (0, 1))
+    N, D = _ends(fit, task, fit.values, best.N, best.loss)
+    few, rows = thin(fit, DRAWS), kept(len(fit.resamples), DRAWS)
+    N_draws, loss_draws = (np.broadcast_to(x, len(fit.resamples))[rows] for x in (draws.N, draws.loss))
+    spread = _ends(few, task, few.draws, N_draws, loss_draws)[0] if len(rows) else np.empty((2, 0))
+    low, high = (_interval(few, float(N[i, 0]), spread[i]) for i in (0, 1))
     return Flat(TOLERANCE, (float(N[0, 0]), float(N[1, 0])), (float(D[0, 0]), float(D[1, 0])), low, high)
 
 
@@ -41,13 +45,13 @@ def _interval(fit: Fit, end: float, draws: Floats) -> Interval | None:
     return ends if ends is not None and 0 < ends[0] <= ends[1] < math.inf else None
 
 
-def _ends(fit: Fit, task: Task, v: Values, best: Point) -> tuple[Floats, Floats]:
-    """N and D at both ends: (2, r), lower first; 0 and inf where the band is never left."""
+def _ends(fit: Fit, task: Task, v: Values, at: Floats, loss: Floats) -> tuple[Floats, Floats]:
+    """N and D at both ends around N = ``at`` with its ``loss`` (r,): (2, r), lower first; 0, inf where never left."""
     left = room(fit.law, task.limits, task.prices)
     rates = task.prices.rates if task.prices is not None and "money" in task.limits else None
     v = {name: np.atleast_1d(x) for name, x in v.items()}
     v |= {"U": left.U} if repeats(fit.law) and "unique" in task.limits else {}
-    at, loss = np.atleast_1d(best.N), np.atleast_1d(best.loss)
+    at, loss = np.atleast_1d(at), np.atleast_1d(loss)
     centre, limit = np.log(at), loss + TOLERANCE * np.abs(loss)
 
     def excess(x: Floats, side: Floats, centre: Floats, limit: Floats, *some: Floats) -> Floats:

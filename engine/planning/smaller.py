@@ -25,7 +25,9 @@ from engine.planning.level import is_surface, samples_for, size_for
 from engine.planning.plan import Question
 from engine.planning.prices import Inference, Prices
 from engine.planning.quantity import Quantity, measure, thin
+from engine.planning.reach import bound, floor_of
 from engine.planning.within import FAR, SECTIONS, WIDTH
+from engine.quantities import rounded
 
 POINTS = 80
 LARGEST = 3.0
@@ -75,11 +77,10 @@ def same_loss(fit: Fit, question: Question, rule: ComputeRule | None = None, *, 
 
     Raises PlannerError for a law that is no surface over N and D, and where the best fit has no answer.
     """
-    _surface(fit)
+    _check(fit, question)
     rule, few = rule or fit.compute, thin(fit)
     best, draws = _answer(fit, fit.values, question, rule), _answer(few, few.draws, question, rule)
-    if not np.isfinite(best.N):
-        raise PlannerError(no_optimum(fit))
+    _known(fit, question, best)
     floors = [
         size_for(fit.law, v, np.asarray(np.inf), at.loss) / at.N for v, at in ((fit.values, best), (few.draws, draws))
     ]
@@ -106,14 +107,13 @@ def lifetime(
     money where ``prices`` give an hour of the machine a price (that of ``inference`` its own where it has one). Raises
     PlannerError for a law that is no surface over N and D, and where the best fit has no answer.
     """
-    _surface(fit)
+    _check(fit, question)
     rule = rule or fit.compute
     (best, first), (draws, firsts) = (
         (_longer(fit, v, at, inference, rule, prices), at)
         for v, at in ((v, _answer(fit, v, question, rule)) for v in (fit.values, fit.draws))
     )
-    if not np.isfinite(best.N):
-        raise PlannerError(no_optimum(fit))
+    _known(fit, question, first)
     priced = prices is not None and prices.machine.price is not None
     unit = prices.currency if prices is not None and priced else "FLOPs"
     totals = [_total(at, inference, prices) for at in (best, draws, first, firsts)]
@@ -133,12 +133,30 @@ def lifetime(
         )
 
 
-def _surface(fit: Fit) -> None:
+def _check(fit: Fit, question: Question) -> None:
+    if question.kind == "budget" and not (np.isfinite(question.value) and question.value > 0):
+        raise PlannerError(
+            f"A budget of {question.value:g} FLOPs reaches no loss: give a positive number, such as 1e20."
+        )
+    if question.metric:
+        raise PlannerError(f"A target {question.metric} does not say which loss: ask for the {fit.spec.y} behind it.")
     if not is_surface(fit.law):
         raise PlannerError(
             f"The law {fit.law.name} does not say what another model of the same loss costs: fit a surface over N "
             "and D, such as chinchilla."
         )
+
+
+def _known(fit: Fit, question: Question, best: Point) -> None:
+    """Raise PlannerError where the best fit has no answer."""
+    if np.isinf(best.N):
+        limit = floor_of(fit).value or 0.0
+        raise PlannerError(
+            f"A target {fit.spec.y} of {question.value:g} is out of reach, because the {bound(fit)} of the best fit is "
+            f"{rounded(limit)}: ask for an easier one."
+        )
+    if np.isnan(best.N):
+        raise PlannerError(no_optimum(fit))
 
 
 def _answer(fit: Fit, v: Values, question: Question, rule: ComputeRule) -> Point:

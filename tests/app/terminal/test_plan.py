@@ -113,3 +113,30 @@ def test_a_bad_option_is_one_sentence(
 ) -> None:
     places = {"MAP": mapped, "FIT": fitted}
     one_sentence(run("plan", fitted, *(places.get(a, a) for a in arguments)), why)
+
+
+def test_smaller_models_of_the_same_loss(run: Run, fitted: Path) -> None:
+    shown = run("smaller", fitted, "--budget", "1e21", "--queries", "1e11").out
+    assert shown.startswith("Models that reach the same loss 2.")
+    assert "of the best size no number of samples reaches this loss." in shown
+    assert "With its inference, train " in shown
+    raw = object_in(run("smaller", fitted, "--target-loss", 2.2, "--queries", "1e11", *MACHINE, "--json").out)
+    assert raw["lifetime"]["total"]["unit"] == "EUR"
+    assert 0 < raw["lifetime"]["fraction"]["value"] < 1
+    assert raw["overhead"][raw["fraction"].index(1.0)] == pytest.approx(0.0, abs=1e-9)
+    assert object_in(run("smaller", fitted, "--target-loss", 2.2, "--json").out)["lifetime"] is None
+
+
+@pytest.mark.parametrize(
+    ("arguments", "why"),
+    [
+        ((), "Ask for one loss: give either --budget or --target-loss"),
+        (("--budget", "0"), "A budget of 0 FLOPs reaches no loss"),
+        (("--target-loss", "1.0"), "A target loss of 1 is out of reach"),
+        (("--budget", "1e20", "--query-flops", "5"), "say nothing without --queries"),
+    ],
+)
+def test_a_bad_question_about_smaller_models_is_one_sentence(
+    run: Run, fitted: Path, arguments: tuple[str, ...], why: str
+) -> None:
+    one_sentence(run("smaller", fitted, *arguments), why)

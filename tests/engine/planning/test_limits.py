@@ -17,6 +17,7 @@ from engine.fitting.result import Fit
 from engine.hardware import Machine, find_device
 from engine.laws import get_law
 from engine.planning import plan_budget, plan_target, read_plan, to_json
+from engine.planning.curves import plan_curve
 from engine.planning.frontier import frontier, least_compute
 from engine.planning.limits import Limits, read_limits, room
 from engine.planning.parts import Worth
@@ -393,3 +394,12 @@ def test_limited_plans_survive_json_and_speak(epoch: Fit) -> None:
     bare = to_json(plan_budget(epoch, 1e22))
     assert not {"prices", "bill", "worth", "restated"} & set(bare)
     assert bare["question"] == {"budget": 1e22}
+
+
+def test_the_picture_of_a_limited_plan_shows_its_answer(epoch: Fit) -> None:
+    plan = plan_budget(epoch, 1e22, limits=Limits(unique=1e10))
+    curve = plan_curve(plan, epoch).isoflop
+    assert curve is not None
+    assert (curve.N_best, curve.D_best) == (known(plan, "N"), 1e10)
+    assert np.interp(np.log(curve.N_best), np.log(curve.N), curve.loss) == pytest.approx(curve.loss_best, rel=1e-3)
+    assert plan_curve(plan_target(epoch, 2.6, limits=Limits(unique=6e9)), epoch).isoflop is not None

@@ -107,3 +107,5 @@ def test_laws_of_the_frontier_alone_are_refused() -> None:
         same_loss(fit, Question("budget", 1e20))
     with pytest.raises(PlannerError, match="fit a surface over N and D"):
         lifetime(fit, Question("budget", 1e20), Inference(queries=1e9))
+    with pytest.raises(PlannerError, match="A target R does not say which loss: ask for the loss behind it"):
+        same_loss(make_fit(EPOCH), Question("target", 20.0, metric="R"))

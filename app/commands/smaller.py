@@ -1,0 +1,60 @@
+"""`isoplan smaller`: models of other sizes that reach the same loss, and the one that is cheapest over its life."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from app.commands import pricing
+from app.commands.files import read_fit_file
+from app.commands.options import AsJson, TokensPerSample
+from app.commands.output import note, say, say_json
+from app.commands.reading import read_rule
+from engine.errors import PlannerError
+from engine.planning.plan import Question
+from engine.planning.smaller import lifetime, same_loss
+from engine.planning.smaller_text import lifetime_text, same_loss_text, to_json
+from engine.quantities import parse_flops, parse_number
+
+
+def smaller(
+    fit: Annotated[str, typer.Argument(metavar="FIT.json", help="A fit of a surface over N and D; - reads a pipe.")],
+    budget: Annotated[str, typer.Option(help="The loss that so many FLOPs reach at best: 1e20, 3 ZFLOP, ...")] = "",
+    target_loss: Annotated[str, typer.Option(help="Or this loss.")] = "",
+    queries: pricing.Queries = "",
+    query_tokens: pricing.QueryTokens = "",
+    query_flops: pricing.QueryFlops = "",
+    device: pricing.DeviceName = "",
+    devices: pricing.Devices = 1,
+    hour_price: pricing.HourPrice = "",
+    utilisation: pricing.Utilisation = "",
+    precision: pricing.PrecisionName = "",
+    currency: pricing.CurrencyName = "",
+    group: Annotated[str, typer.Option(help="The group to plan for, where the fit holds several.")] = "",
+    rule: Annotated[
+        str, typer.Option(metavar="6ND|6npND|FORMULA", help="Compute rule in place of that of the runs.")
+    ] = "",
+    n_p: TokensPerSample = "",
+    as_json: AsJson = False,
+) -> None:
+    """What a smaller model of the same loss costs to train, and the size that trains and serves at least cost."""
+    if bool(budget) == bool(target_loss):
+        raise PlannerError("Ask for one loss: give either --budget or --target-loss.")
+    fitted, used = read_fit_file(fit, group), read_rule(rule, n_p) if rule or n_p else None
+    if budget:
+        spent = parse_flops(budget, "option --budget")
+        note([f"{budget} is read as {spent.value:.4g} FLOPs: {spent.note}."] if spent.note else [])
+        question = Question("budget", spent.value)
+    else:
+        question = Question("target", parse_number(target_loss, "option --target-loss"))
+    served = pricing.read_inference(queries, query_tokens, query_flops)
+    prices = pricing.read_prices(
+        device, devices, hour_price, utilisation, precision, currency, "", "", None, None
+    )  # fmt: skip
+    curve = same_loss(fitted, question, used)
+    found = lifetime(fitted, question, served, used, prices) if served else None
+    if as_json:
+        say_json(to_json(curve, found))
+    else:
+        say("\n\n".join([same_loss_text(curve), *([lifetime_text(found)] if found else [])]))
