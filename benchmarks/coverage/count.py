@@ -16,7 +16,7 @@ MARGIN = 0.03
 """How far a coverage may lie from nominal, after three standard errors."""
 
 
-SCALES = ("k", "C_L", "X_c")
+SCALES = ("A", "B", "k", "k_D", "C_L", "X_c")
 """Parameters whose widths are those of their logarithms, as are those of what a target costs."""
 
 

@@ -53,7 +53,7 @@ class Design:
     def covered_elsewhere(self) -> tuple[str, ...]:
         """Methods that are the default of this design, and those that its law does not have."""
         if self.law == "isoflop":
-            return "bc", "residual", "profile"
+            return "residual", "profile"
         return (choose("auto", len(self.loss), len(self.truth)),)
 
     def runs(self, noise: str, seed: int) -> Runs:
@@ -74,8 +74,7 @@ class Design:
         """What is covered or not: name -> true value and the value for parameters of shape (...)."""
         law = self.find_law()
         true = {name: np.asarray(value) for name, value in self.truth.items()}
-        asked = [name for name in law.names if name not in ("A", "B", "k_D", "b")]
-        found: dict[str, Quantity] = {name: itemgetter(name) for name in asked}
+        found: dict[str, Quantity] = {name: itemgetter(name) for name in law.names}
         axis = self.axis or "C"
         along = partial(_one_axis if self.axis else _frontier, law)
         top = float(np.max(self.columns[axis] if self.axis else RULE.flops(self.columns["N"], self.columns["D"])))

@@ -48,7 +48,9 @@ def _keep(out: Path, numbers: Floats, codes: NDArray[np.str_]) -> None:
 
 
 def table(design: Design, noise: str, method: str, refits: int, seed: int) -> tuple[list[Floats], str]:
-    """Value, low 68, high 68, low 95, high 95 of every quantity (q, 5), NaN where there is none, and warning codes.
+    """Value, low 68, high 68, low 95, high 95 and the share of draws below the value of every quantity (q, 6).
+
+    NaN where there is no interval; and the codes of the warnings.
 
     The numbers are a list: by the method, and by plain percentiles where runs were resampled.
     """
@@ -69,7 +71,8 @@ def _numbers(design: Design, made: Fit) -> Floats:
         else:
             q = measure(made, central, draws, "")
             ends = [q.ci68, q.ci95]
-        rows.append([central, *(x for e in ends for x in (e or (np.nan, np.nan)))])
+        below = np.mean(draws < central) + 0.5 * np.mean(draws == central)
+        rows.append([central, *(x for e in ends for x in (e or (np.nan, np.nan))), below])
     return np.array(rows)
 
 

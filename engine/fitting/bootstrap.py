@@ -14,6 +14,7 @@ from scipy.special import chdtri, ndtri
 from engine.fitting import kernels
 from engine.fitting.engine import NUMPY
 from engine.fitting.philox import words
+from engine.fitting.spec import FitSpec
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -43,15 +44,21 @@ def counts(n: int, seed: int, start: int, stop: int, strata: Ints | None = None)
     return engine.draw(seed, start, stop, size, first, np.argsort(group, kind="stable"))
 
 
+def expected_scatter(spec: FitSpec, weight: Floats) -> Floats:
+    """How far runs of ``weight`` (n,) scatter beside one of weight one: 1/sqrt(w), for absolute deviations 1/w."""
+    return np.asarray(weight ** (-1.0 if spec.objective in ("lad", "asymmetric") else -0.5), float)
+
+
 @dataclass(frozen=True, eq=False)
 class Noise:
     """The noise around a fit, as its residuals show it: what the residual bootstrap draws from.
 
     A draw gives each cluster the mean residual of some cluster and each run the remainder of some run. The means are
     smoothed by a normal kernel of Silverman's width and shrunk back to their own spread (Silverman & Young 1987), so
-    that the zeros of a fit by absolute deviations do not come back as zeros, and raised by sqrt(G / (G - p)) for the
-    p parameters that G clusters had to fit. Every draw is then divided by sqrt(chi2 / (G - p)), which makes Student's
-    t out of the normal: percentiles of a linear law are its t intervals.
+    that the zeros of a fit by absolute deviations do not come back as zeros, and raised by G / (G - p) for the p
+    parameters that G clusters had to fit: by twice as much (in logs) as runs of equal scatter need, because few runs
+    cannot show that theirs is unequal (MacKinnon & White 1985, J. Econometrics 29, 305, HC3 with its mean leverage).
+    Every draw is then divided by sqrt(chi2 / (G - p)), which makes Student's t out of the normal.
     """
 
     mean: Floats  # (G,) of the clusters
@@ -69,7 +76,7 @@ class Noise:
         g, n = len(self.mean), len(self.within)
         rms = float(np.sqrt(np.mean(self.mean**2)))
         width = 1.06 * g**-0.2 * rms
-        size = np.sqrt(g / self.freedom) * (rms / np.hypot(rms, width) if rms > 0 else 0.0)
+        size = g / self.freedom * (rms / np.hypot(rms, width) if rms > 0 else 0.0)
         u = uniforms(seed, start, stop, 2 * g + 1 + (n if n > g else 0))
         means = size * (self.mean[np.int64(u[:, :g] * g)] + width * ndtri(u[:, g : 2 * g]))
         out = means[:, self.member]

@@ -8,6 +8,7 @@ import numpy as np
 
 from engine.fitting.checks import Sample, column, direction, row
 from engine.fitting.estimate import Estimate
+from engine.fitting.folds import folds
 from engine.fitting.intervals import FEWEST
 from engine.fitting.problem import LOG_LIMIT, RATE_LIMIT
 from engine.fitting.residuals import FAR, compare
@@ -36,7 +37,7 @@ def diagnose(s: Sample, found: Estimate) -> tuple[FitWarning, ...]:
     """Every soft problem of a fit, the estimator's own first."""
     values = s.law.values(found.theta)
     out = [*found.warnings, *_left_out(s), *_unplaced(s), *_few(s), *_repeats(s), *_failed(found)]
-    out += [*_few_refits(found), *_floor(s, found)]
+    out += [*_few_refits(found), *_floor(s, found), *folds(s.law, found.resamples)]
     if s.law.every_run:
         out += [*_collinear(s), *_terms(s, values), *_rows(s, found.theta)]
         out += [*_optimum(s, found), *_absent(s, values), *_rounded(s)]

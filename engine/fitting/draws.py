@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from engine.errors import PlannerError
-from engine.fitting.bootstrap import counts, noise
+from engine.fitting.bootstrap import counts, expected_scatter, noise
 from engine.fitting.checks import Sample
 from engine.fitting.clusters import clusters
 from engine.fitting.estimate import Progress
@@ -77,10 +77,9 @@ def _draw(
 def targets(spec: FitSpec, y: Floats, weight: Floats, fitted: Floats, member: Ints, free: int, which: slice) -> Floats:
     """Losses (r, n) of the residual bootstrap: the fit (n,) of ``free`` parameters and noise drawn from its residuals.
 
-    ``member`` (n,) are the clusters of the runs. A run of weight w scatters as 1/sqrt(w), for absolute deviations as
-    1/w.
+    ``member`` (n,) are the clusters of the runs.
     """
-    scale = weight ** (-1.0 if spec.objective in ("lad", "asymmetric") else -0.5)
+    scale = expected_scatter(spec, weight)
     residual = (np.log(y / fitted) if spec.logs else y - fitted) / scale
     drawn = scale * noise(residual, member, free).draw(spec.seed, which.start, which.stop)
     return fitted * np.exp(np.minimum(drawn, 300.0)) if spec.logs else fitted + drawn

@@ -22,11 +22,11 @@ def minima(runs: Runs, spec: FitSpec) -> tuple[Verdict, ...]:
     """
     s = sample(spec, runs)
     groups, how = budgets(s), objective(spec, s.y)
-    central = vertices(groups, how, s.weight[None])
+    central = vertices(groups, s.weight[None], how)
     drawn, within = np.empty((spec.bootstrap, len(groups))), strata(len(s), groups)
     for at in blocks(spec.bootstrap, MEMORY // len(s)):
         weight = s.weight * counts(len(s), spec.seed, at.start, at.stop, within)
-        drawn[at] = vertices(groups, how, weight).u
+        drawn[at] = vertices(groups, weight, how).u
     out = []
     for i, b in enumerate(groups):
         chance = differs(b.y, central.coefficients[0, i] @ b.basis - b.y, s.weight[b.index], 3)

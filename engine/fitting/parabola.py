@@ -6,20 +6,21 @@ opens the right way and its vertex lies at most one width outside the sweep and 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from engine.errors import PlannerError
-from engine.fitting.bootstrap import counts
+from engine.fitting.bootstrap import counts, expected_scatter
 from engine.fitting.checks import Sample, sample
+from engine.fitting.curve_noise import curve_noise
 from engine.fitting.estimate import Estimate, Progress
 from engine.fitting.linear import solve_definite
 from engine.fitting.objectives import Objective, objective
 from engine.fitting.problem import Ints, blocks, problem
-from engine.fitting.resampling import Resampling, pairs_only
+from engine.fitting.resampling import Method, Resampling
 from engine.fitting.result import FitWarning
 from engine.fitting.solver import best_fit, refits
 from engine.fitting.spec import FitSpec
@@ -27,6 +28,8 @@ from engine.laws.law import Floats
 from engine.schema import Role, Runs
 
 Bools = NDArray[np.bool_]
+Draw = Callable[[slice], "tuple[list[Budget], Floats]"]
+"""The budgets and the weights (r, n) of the runs in some resamples."""
 REWEIGHTINGS = 100
 MEMORY = 1_000_000
 """Elements (resamples x runs) of weights held at once."""
@@ -73,7 +76,7 @@ class Budget:
     centre: float
     half: float  # half the width of the sweep in ln N
     u: Floats  # (ln N - centre) / half
-    y: Floats  # y or log y
+    y: Floats  # y or log y: (n_b,), or (r, n_b) where every resample has its own
     log_c: float
     log_d: tuple[float, float, float]  # ln D = d0 + d1 u + d2 u^2
 
@@ -97,25 +100,26 @@ def parabolas(runs: Runs, spec: FitSpec) -> tuple[Parabola, ...]:
     """The parabola of every budget of ``runs``, lowest budget first; raises PlannerError as ``fit`` does."""
     s = sample(spec, runs)
     groups = budgets(s)
-    found = vertices(groups, objective(spec, s.y), s.weight[None])
+    found = vertices(groups, s.weight[None], objective(spec, s.y))
     return tuple(_parabola(s, b, found, i) for i, b in enumerate(groups))
 
 
 def parabola(s: Sample, progress: Progress | None = None) -> Estimate:
-    """Parameters of the iso-FLOP law and one refit a resample, drawn within budgets."""
+    """Parameters of the iso-FLOP law and one refit a resample: noise around the curves, or runs within budgets."""
     groups, how = budgets(s), objective(s.spec, s.y)
-    centre = vertices(groups, how, s.weight[None])
+    centre = vertices(groups, s.weight[None], how)
     _enough(s, groups, centre)
     floor = "E" in s.spec.fixed or int(centre.located.sum()) >= FREE_FLOOR
     spec = s.spec if floor else s.spec.model_copy(update={"fixed": {**s.spec.fixed, "E": 0.0}})
-    theta = _laws(s, spec, groups, centre)[0]
+    drawn = Resampling(_method(s.spec), runs=len(s), parameters=len(s.free))
+    draw = _noise_drawn(s, groups, centre) if drawn.method == "residual" else _runs_drawn(s, groups)
     return Estimate(
-        theta,
+        _laws(s, spec, groups, centre)[0],
         _objective(groups, how, s.weight, centre),
-        _resamples(s, spec, groups, progress),
+        _resamples(s, spec, groups, draw, progress),
         tuple(_notes(s, groups, centre, floor)),
         held=() if floor else ("E",),
-        resampling=Resampling(pairs_only(s.spec.interval, "Law isoflop"), runs=len(s), parameters=len(s.free)),
+        resampling=drawn,
     )
 
 
@@ -172,14 +176,14 @@ def _samples(s: Sample, index: Ints, u: Floats, log_c: float, centre: float, hal
     return float(d0), float(d1), float(d2)
 
 
-def vertices(groups: list[Budget], how: Objective, weight: Floats) -> Minima:
-    """Vertices under ``weight`` (r, n)."""
+def vertices(groups: list[Budget], weight: Floats, how: Objective) -> Minima:
+    """Vertices of r resamples under ``weight`` (r, n)."""
     c = np.stack([_coefficients(b, how, weight[:, b.index]) for b in groups], axis=1)
     opens = c[..., 2] > 1e-9 * np.abs(c).max(axis=-1)
     with np.errstate(all="ignore"):
         u = np.where(opens, -c[..., 1] / (2 * c[..., 2]), np.nan)
         y = c[..., 0] + u * (c[..., 1] + u * c[..., 2])
-        lowest = np.array([b.y.min() - 2 * np.ptp(b.y) for b in groups])
+        lowest = np.array([b.y.min(axis=-1) - 2 * np.ptp(b.y, axis=-1) for b in groups]).T
         near = opens & (np.abs(u) <= 3.0) & (y >= lowest)
         y = np.where(near, np.exp(y), np.nan) if how.log else y
     return Minima(u, y, c, opens, near)
@@ -240,15 +244,41 @@ def strata(n: int, groups: list[Budget]) -> Ints:
     return out
 
 
-def _resamples(s: Sample, spec: FitSpec, groups: list[Budget], progress: Progress | None) -> Floats:
-    within = strata(len(s), groups)
-    out = np.full((spec.bootstrap, len(s.law.params)), np.nan)
+def _method(spec: FitSpec) -> Method:
+    if spec.interval == "profile":
+        raise PlannerError("Law isoflop has no interval profile: choose auto, residual, bc or percentile.")
+    return "residual" if spec.interval == "auto" else spec.interval
+
+
+def _resamples(s: Sample, spec: FitSpec, groups: list[Budget], draw: Draw, progress: Progress | None) -> Floats:
+    how, out = objective(spec, s.y), np.full((spec.bootstrap, len(s.law.params)), np.nan)
     for at in blocks(spec.bootstrap, MEMORY // len(s)):
-        weight = s.weight * counts(len(s), spec.seed, at.start, at.stop, within)
-        out[at] = _laws(s, spec, groups, vertices(groups, objective(spec, s.y), weight))
+        out[at] = _laws(s, spec, groups, vertices(*draw(at), how))
         if progress:
             progress(at.stop / spec.bootstrap)
     return out
+
+
+def _runs_drawn(s: Sample, groups: list[Budget]) -> Draw:
+    """As many runs drawn of every budget as it has."""
+    within = strata(len(s), groups)
+    return lambda at: (groups, s.weight * counts(len(s), s.spec.seed, at.start, at.stop, within))
+
+
+def _noise_drawn(s: Sample, groups: list[Budget], found: Minima) -> Draw:
+    """The runs of every budget with other noise around its parabola."""
+    fitted = [found.coefficients[0, i] @ b.basis for i, b in enumerate(groups)]
+    scatter = [expected_scatter(s.spec, s.weight[b.index]) for b in groups]
+    noise = curve_noise([(b.y - f) / x for b, f, x in zip(groups, fitted, scatter, strict=True)])
+    sizes = [len(b.index) for b in groups]
+    curve, ends = np.repeat(np.arange(len(groups)), sizes), np.cumsum(sizes)[:-1]
+
+    def draw(at: slice) -> tuple[list[Budget], Floats]:
+        parts = np.split(noise.draw(s.spec.seed, at.start, at.stop, curve), ends, axis=1)
+        moved = [replace(b, y=f + x * d) for b, f, x, d in zip(groups, fitted, scatter, parts, strict=True)]
+        return moved, np.repeat(s.weight[None], at.stop - at.start, axis=0)
+
+    return draw
 
 
 def _enough(s: Sample, groups: list[Budget], found: Minima) -> None:

@@ -5,12 +5,14 @@
   nothing of the noise, but needs many runs: a draw of few repeats some and lacks others.
 - ``percentile``: the same draws, plain percentiles; often too wide.
 - ``residual``: each refit keeps the runs and draws their noise from the residuals, with Student's correction for the
-  parameters that were fitted. Right for few runs, where it must be assumed that all runs scatter alike.
+  parameters that were fitted, and wider than equal scatter asks for: few runs cannot show that theirs is unequal.
+  Percentiles are corrected for bias where runs are many; few do not show the bias.
 - ``profile``: parameters drawn from the likelihood around the best fit, so that the percentiles of an exponent are its
   profile likelihood (F-test) interval. Needs no refits.
 
 ``auto`` takes ``residual`` below ``FEW`` runs a free parameter and ``bc`` above: from there on ``bc`` covers without an
-assumption on the noise, and rather too much than too little. docs/coverage.md shows what each covers.
+assumption on the noise, and rather too much than too little. Law isoflop always takes ``residual``, around its curves
+(``curve_noise``). docs/coverage.md shows what each covers.
 """
 
 from __future__ import annotations
@@ -68,7 +70,8 @@ class Resampling:
         if not self.floorless:
             if self.method == "bc":
                 return band(central, at, level, "bc", self._expand(level))
-            return band(central, at, level, "percentile")
+            many = self.method == "residual" and self.runs >= FEW * self.parameters
+            return band(central, at, level, "bc" if many else "percentile")
         cut = len(at) - self.floorless
         one, other = (band(central, part, level, "percentile") for part in (at[:cut], at[cut:]))
         return np.fmin(one[0], other[0]), np.fmax(one[1], other[1])

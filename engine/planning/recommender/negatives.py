@@ -90,7 +90,7 @@ def _capped(at: Optimum, cap: int | None) -> tuple[Quantity, Place, str, Binds]:
         note = f"outside {where}: fewer than its least {count(at.low)} may do better, so sweep smaller K"
         return Quantity(None, unit="negatives", note=note), at.place, note, "unknown"
     if at.place != "outside right":
-        note = at.why or f"not located by {where}: its curve is flat, so any K of it will do"
+        note = at.why or f"not located by {where}"
         return Quantity(None, unit="negatives", note=note), at.place, note, "unknown"
     if cap is None:
         note = f"outside {where}: at least its largest {count(at.high)}; say what the devices hold"

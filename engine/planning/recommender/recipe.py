@@ -10,13 +10,16 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+import numpy as np
+
 from engine.costs import ComputeRule, TwoPart
 from engine.errors import PlannerError
-from engine.fitting.result import FitWarning
+from engine.fitting.result import Fit, FitWarning
 from engine.planning.budget import plan_budget
-from engine.planning.convention import Recost, recost
-from engine.planning.plan import Plan
-from engine.planning.quantity import Quantity
+from engine.planning.convention import Recost, recost, spend
+from engine.planning.frontier import frontier
+from engine.planning.plan import APART, Plan
+from engine.planning.quantity import Quantity, measure
 from engine.planning.recommender.choice import KNOBS, Choice, Knob
 from engine.planning.recommender.evidence import Evidence
 from engine.planning.recommender.knobs import LearningRate, batch, missing, rate, share
@@ -25,6 +28,10 @@ from engine.planning.recommender.negatives import Binds, Stage2, negatives
 OUTSIDE, NO_CURVE, NO_MEMORY = "outside-sweep", "no-curve", "memory-not-known"
 OTHERWISE: Mapping[Knob, tuple[float, ...]] = {"s": (0.06,), "B": (2048.0,), "K": ()}
 """What is costed beside each optimum: 6 % where the loss starts to rise (Sec. 3.1), the batch of Table 7."""
+
+
+STEP: tuple[Knob, ...] = ("N", "D", "s", "B")
+"""What the step formula reads."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,24 +120,34 @@ def _recipe(evidence: Evidence, C: float, metric: str, settings: Settings, rule:
     B = batch(evidence, metric, also["B"])
     if settings.batch is not None:
         B = replace(B, value=Quantity(settings.batch, unit="sequences", note="given"), note="given")
-    plan = plan_budget(evidence.allocation[metric], C, rule) if metric in evidence.allocation else None
-    N, D = _allocation(evidence, metric, plan)
+    own = evidence.allocation.get(metric)
+    plan = plan_budget(own, C, rule) if own is not None else None
+    N, D = _allocation(evidence, metric, own, plan)
     stand_in = plan or next((plan_budget(f, C, rule) for f in evidence.allocation.values()), None)
     cap = _cap(settings, s, B, stand_in)
     K, binds = negatives(evidence, metric, C, cap, also["K"])
     choices: dict[Knob, Choice] = {"s": s, "B": B, "N": N, "D": D, "K": K, "lr": rate(B, settings.scaling)}
-    notes = [*_notes(choices, settings, cap), *_uncosted(evidence, choices, also), *(plan.warnings if plan else ())]
-    return Recipe(metric, choices, binds, cap, plan, _step(settings, plan, s, B), tuple(notes))
+    notes = [
+        *_notes(choices, settings, cap),
+        *_uncosted(evidence, choices, also),
+        *(w for w in (plan.warnings if plan else ()) if w.code != APART),
+    ]
+    return Recipe(metric, choices, binds, cap, plan, _step(settings, plan, choices), tuple(notes))
 
 
-def _allocation(evidence: Evidence, metric: str, plan: Plan | None) -> tuple[Choice, Choice]:
+def _allocation(evidence: Evidence, metric: str, own: Fit | None, plan: Plan | None) -> tuple[Choice, Choice]:
+    """N* of the frontier, and the D that the rule in use pays for: where both were fitted apart, D follows from N*."""
     quoted = evidence.quoted.get("N", "")
-    if plan is None:
+    if plan is None or own is None:
         why = missing(evidence, "N", metric, "an iso-FLOP sweep")
         lost = Quantity(None, note=why)
         return Choice("N", lost, None, why, quoted=quoted), Choice("D", lost, None, why)
-    note = f"frontier of {metric}, {plan.compute.text}"
-    return Choice("N", plan.allocation["N"], None, note, quoted=quoted), Choice("D", plan.allocation["D"], None, note)
+    note, D = f"frontier of {metric}, {plan.compute.text}", plan.allocation["D"]
+    if not own.law.every_run and D.value is not None:
+        budget = np.asarray(plan.question.value)
+        best, draws = (spend(frontier(own.law, v, budget, plan.compute), plan.compute) for v in (own.values, own.draws))
+        D = measure(own, float(best.D), draws.D, D.unit, own.data.ranges.get("D"))
+    return Choice("N", plan.allocation["N"], None, note, quoted=quoted), Choice("D", D, None, note)
 
 
 def _cap(settings: Settings, s: Choice, B: Choice, plan: Plan | None) -> int | None:
@@ -145,15 +162,12 @@ def _cap(settings: Settings, s: Choice, B: Choice, plan: Plan | None) -> int | N
     return settings.stage2.largest(_whole(B.value.value), trained)
 
 
-def _step(settings: Settings, plan: Plan | None, s: Choice, B: Choice) -> Recost | None:
-    """The plan's N and D by the step formula; None where something of it is not known."""
-    if plan is None or settings.stage2 is None or s.value.value is None or B.value.value is None:
+def _step(settings: Settings, plan: Plan | None, choices: Mapping[Knob, Choice]) -> Recost | None:
+    """N and D by the step formula; None where something of it is not known."""
+    N, D, s, B = (choices[knob].value.value for knob in STEP)
+    if plan is None or settings.stage2 is None or N is None or D is None or s is None or B is None:
         return None
-    N, D = (plan.allocation[name].value for name in ("N", "D"))
-    if N is None or D is None:
-        return None
-    parts = TwoPart(s=s.value.value, h=settings.stage2.width, B=_whole(B.value.value), L=settings.stage2.length,
-                    t=settings.t)  # fmt: skip
+    parts = TwoPart(s=s, h=settings.stage2.width, B=_whole(B), L=settings.stage2.length, t=settings.t)  # fmt: skip
     return recost(N, D, plan.compute, ComputeRule(rule="step", parts=parts))
 
 

@@ -69,9 +69,15 @@ def from_fit(fitted: Fit, budget: float = float("nan")) -> Optimum:
         raise PlannerError(
             f"The law {fitted.law.key} has no optimum to read a knob from: fit starvation or log-parabola."
         )
-    at = measure(fitted, float(fitted.law.optimum(fitted.values)), fitted.law.optimum(fitted.draws), "",
-                 (said.low, said.high))  # fmt: skip
-    return Optimum(budget, fitted.spec.y, at, said.place, said.low, said.high, fitted)
+    span = (said.low, said.high)
+    if said.edge and said.place == "not located":  # the runs still get better at an end: beyond it they may be better
+        low, high = (float(fitted.law.predict(fitted.theta, {str(fitted.law.axis): x})) for x in span)
+        place: Place = "outside right" if high < low else "outside left"
+        x = Quantity(None, note=f"the runs get better all the way to {said.high if high < low else said.low:.4g}")
+        return Optimum(budget, fitted.spec.y, x, place, *span, fitted)
+    at = measure(fitted, float(fitted.law.optimum(fitted.values)), fitted.law.optimum(fitted.draws), "", span)
+    why = said.text if said.place == "not located" else ""
+    return Optimum(budget, fitted.spec.y, at, said.place, *span, fitted, why)
 
 
 def published_optimum(

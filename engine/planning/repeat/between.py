@@ -2,6 +2,7 @@
 
 Muennighoff et al. 2023 (arXiv:2305.16264, eqs. 5, 6) let repeated samples lose value, never harm: the law cannot
 overfit, so it says nothing of the early stop (jets, Sec. 3.2) and is too hopeful where models are large or passes many.
+For U unique samples and N parameters the passes that reach a loss follow in closed form, which leaves a search over N.
 """
 
 from __future__ import annotations
@@ -14,13 +15,19 @@ import numpy as np
 from engine.costs import ComputeRule
 from engine.errors import PlannerError
 from engine.fitting.result import Fit
-from engine.laws.law import Floats
+from engine.laws.law import Floats, Values
 from engine.planning.frontier import floor, least_compute
 from engine.planning.repeat.costs import SampleCosts
 
 POINTS = 41
 FEWEST = 1e-3
 """The least share of the one-pass samples that is looked at."""
+SIZES = 97
+SMALLEST, LARGEST = 1e-2, 1e4
+"""Model sizes that are tried, in units of that of the single pass."""
+GOLDEN = (math.sqrt(5.0) - 1) / 2
+NARROWED = 40
+"""Golden sections: the bracket around the best size shrinks by 4e-9."""
 NOTE = "The data-constrained law cannot overfit: where models are large or passes are many it is too hopeful."
 
 
@@ -63,9 +70,45 @@ def between(surface: Fit, target: float, costs: SampleCosts, rule: ComputeRule |
     if not math.isfinite(float(once.D)):
         raise PlannerError("This fit of data-constrained has no compute-optimal point there: ask for another target.")
     unique = float(once.D) * np.geomspace(FEWEST, 1.0, POINTS)
-    values = {name: np.asarray(x) for name, x in surface.values.items()} | {"U": unique}
-    at = least_compute(surface.law, values, np.asarray(float(target)), rule)
-    kept = np.isfinite(at.C)
-    unique, N, D, C = (x[kept] for x in (unique, at.N, np.maximum(at.D, unique), at.C))
+    N, D, C = _cheapest(surface.values, unique, target, float(once.N), rule)
+    kept = np.isfinite(C)
+    unique, N, D, C = (x[kept] for x in (unique, N, np.maximum(D, unique), C))
     money = costs.simulation(unique) + costs.training(C)
     return Between(unique, N, D, C, money, int(np.argmin(money)))
+
+
+def _cheapest(v: Values, U: Floats, target: float, scale: float, rule: ComputeRule) -> tuple[Floats, Floats, Floats]:
+    """N, D and C (k,) of the least compute for ``target`` with ``U`` (k,) samples; inf where no model reaches it."""
+
+    def cost(x: Floats) -> Floats:
+        N = np.exp(x)
+        D = _samples(v, N, U, target)
+        return np.where(np.isfinite(D), rule.flops_anywhere(N, np.where(np.isfinite(D), D, 1.0)), np.inf)
+
+    grid = np.log(scale) + np.linspace(np.log(SMALLEST), np.log(LARGEST), SIZES)
+    step = grid[1] - grid[0]
+    centre = grid[np.argmin(cost(grid[:, None]), axis=0)]
+    low, high = centre - step, centre + step
+    for _ in range(NARROWED):
+        left, right = high - GOLDEN * (high - low), low + GOLDEN * (high - low)
+        down = cost(left) < cost(right)
+        low, high = np.where(down, low, left), np.where(down, right, high)
+    x = (low + high) / 2
+    return np.exp(x), _samples(v, np.exp(x), U, target), cost(x)
+
+
+def _samples(v: Values, N: Floats, U: Floats, target: float) -> Floats:
+    """D, repeats counted, at which N parameters and ``U`` unique samples reach ``target``; inf where none does.
+
+    The data term must be B / D'^beta = target - E - A / N'^alpha, and D' = U + U R_D (1 - e^(-(D/U - 1)/R_D)) is solved
+    for D; shapes broadcast.
+    """
+    with np.errstate(all="ignore"):
+        enough = (v["alpha"] * v["A"] / (v["beta"] * v["B"])) ** (1 / v["alpha"]) * U ** (v["beta"] / v["alpha"])
+        used = np.minimum(N, enough)
+        size = used * (1 + v["R_N"] * -np.expm1((1 - N / used) / v["R_N"]))
+        left = target - v["E"] - v["A"] * size ** -v["alpha"]
+        worth = np.exp((np.log(v["B"]) - np.log(left)) / v["beta"])
+        again = U * (1 - v["R_D"] * np.log1p(-(worth / U - 1) / v["R_D"]))
+        D = np.where(worth <= U, worth, again)
+    return np.where((left > 0) & np.isfinite(D), D, np.inf)

@@ -32,16 +32,19 @@ def power(**options: object) -> FitSpec:
     return FitSpec.model_validate({"law": "power", "axis": "D", "objective": "ols-log", **options})
 
 
-@pytest.mark.parametrize("method", ["residual", "profile"])
-def test_a_linear_law_has_students_interval(method: str) -> None:
-    """With exponents fixed the chinchilla law is a linear regression on (1, N^-alpha, D^-beta)."""
+@pytest.mark.parametrize(("method", "raised"), [("residual", np.sqrt(9 / 6)), ("profile", 1.0)])
+def test_a_linear_law_has_students_interval(method: str, raised: float) -> None:
+    """With exponents fixed the chinchilla law is a linear regression on (1, N^-alpha, D^-beta).
+
+    Residuals are raised by n / (n - p) where equal scatter would ask for the square root of it.
+    """
     values = surface(9, seed=2)
     values["loss"] += 0.01 * np.random.default_rng(5).normal(size=9)
     spec = FitSpec(objective="ols", fixed={"alpha": 0.35, "beta": 0.37}, interval=method, bootstrap=10_000)  # type: ignore[arg-type]
     found = fit(spec, make_runs(values))
     x = np.column_stack([np.ones(9), values["N"] ** -0.35, values["D"] ** -0.37])
     theta, rss, *_ = np.linalg.lstsq(x, values["loss"])
-    se = np.sqrt(rss[0] / 6 * np.diag(np.linalg.inv(x.T @ x)))
+    se = raised * np.sqrt(rss[0] / 6 * np.diag(np.linalg.inv(x.T @ x)))
     for i, level, ends in [(i, a, e) for i in range(3) for a, e in ((0.68, "ci68"), (0.95, "ci95"))]:
         made = getattr(found.parameters[i], ends)
         assert made == pytest.approx(stats.t.interval(level, 6, theta[i], se[i]), abs=0.12 * se[i])
@@ -103,7 +106,7 @@ def test_deviance_scale_is_the_integral_over_normal_noise() -> None:
 def test_noise_has_the_spread_of_the_residuals_and_students_tails() -> None:
     residual = np.random.default_rng(0).normal(size=40)
     drawn = noise(residual, np.arange(40), 5).draw(0, 0, 4000)
-    expected = np.sqrt(np.mean(residual**2) * 40 / 35 * 35 / 33)  # t with 35 degrees of freedom has variance 35 / 33
+    expected = 40 / 35 * np.sqrt(np.mean(residual**2) * 35 / 33)  # t with 35 degrees of freedom has variance 35 / 33
     assert np.std(drawn) == pytest.approx(expected, rel=0.03)
     assert noise(residual, np.arange(40), 5).draw(0, 7, 9) == pytest.approx(drawn[7:9])
     assert (noise(np.zeros(5), np.arange(5), 2).draw(0, 0, 10) == 0).all()
@@ -178,7 +181,7 @@ def test_seven_runs_are_covered(floor: float) -> None:
 
 
 def test_what_a_method_cannot_do_is_refused() -> None:
-    with pytest.raises(PlannerError, match="isoflop has no interval profile: choose bc or percentile"):
+    with pytest.raises(PlannerError, match="isoflop has no interval profile: choose auto, residual, bc or percentile"):
         fit(FitSpec(law="isoflop", interval="profile"), make_runs(sweep([1e18, 1e19, 1e20, 1e21])))
     with pytest.raises(PlannerError, match="asymmetric has no likelihood to profile"):
         fit(FitSpec(objective="asymmetric", interval="profile"), make_runs(surface(30, 0.01)))

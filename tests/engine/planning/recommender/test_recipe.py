@@ -125,6 +125,31 @@ def test_negatives_take_the_sweep_of_the_nearest_budget_and_memory_caps_them() -
     assert recommend(whole, 1e18, "loss", chunked).recipe.binds == "FLOPs"
 
 
+def test_runs_that_improve_to_the_largest_k_leave_it_to_the_memory() -> None:
+    """behavioural, Table 6 at 1e19 FLOPs: every metric still improves at K = 2M."""
+    rng = np.random.default_rng(0)
+    K = np.geomspace(16e3, 2e6, 12)
+    loss = 2 + 30 * K**-0.5 + 1e-4 * rng.normal(size=12)
+    runs = Runs(np.arange(12), {"K": K, "loss": loss}, Roles(loss="loss", hyper=("K",)), {})
+    found = sweep(runs, SPEC.model_copy(update={"axis": "K"}))
+    assert [one.place for one in found] == ["outside right"]
+    whole = with_fallback(Evidence(negatives=found), Evidence(allocation={"loss": allocation()}))
+    recipe = recommend(whole, 1e18, "loss", Settings(stage2=H100, batch=256)).recipe
+    assert recipe.binds == "memory"
+    assert recipe.choices["K"].value.value == recipe.cap
+    assert recommend(whole, 1e18, "loss").recipe.choices["K"].value.value is None
+
+
+def test_a_flat_sweep_locates_nothing_and_says_why() -> None:
+    rng = np.random.default_rng(1)
+    K = np.tile(np.geomspace(16e3, 2e6, 8), 3)
+    runs = Runs(np.arange(24), {"K": K, "loss": 2 + 0.01 * rng.normal(size=24)}, Roles(loss="loss", hyper=("K",)), {})
+    evidence = Evidence(negatives=sweep(runs, SPEC.model_copy(update={"axis": "K"})))
+    choice = recommend(evidence, 1e18, "loss").recipe.choices["K"]
+    assert (choice.value.value, choice.place) == (None, "not located")
+    assert "do not differ from a constant by more than their scatter" in choice.note
+
+
 def allocation(metric: str = "loss") -> Fit:
     """An iso-FLOP fit of the simulated recommender sweep."""
     table = records("demo/recommender_isoflop.csv")
@@ -149,10 +174,14 @@ def test_the_frontier_of_each_metric_gives_its_n_and_d(story: Recommendation) ->
         plan = plan_budget(allocation(metric), 1e18)
         choices = story.recipes[metric].choices
         assert choices["N"].value == plan.allocation["N"]
-        assert choices["D"].value == plan.allocation["D"]
+        N, D = choices["N"].value, choices["D"].value
+        assert N.value is not None
+        assert D.value == pytest.approx(1e18 / (6 * N.value))
+        assert D.ci68 is not None
+        assert D.ci68 == pytest.approx([1e18 / (6 * x) for x in reversed(N.ci68 or ())], rel=0.02)
         assert choices["N"].value.ci68 is not None
-    N = {m: story.recipes[m].choices["N"].value.value for m in ("recall@10", "NDCG@10")}
-    assert story.changes["N"]["NDCG@10"] == pytest.approx(N["NDCG@10"] / N["recall@10"])  # type: ignore[operator]
+    sizes = {m: story.recipes[m].choices["N"].value.value or 0.0 for m in ("recall@10", "NDCG@10")}
+    assert story.changes["N"]["NDCG@10"] == pytest.approx(sizes["NDCG@10"] / sizes["recall@10"])
     assert story.changes["N"]["NDCG@10"] < 1
 
 
