@@ -64,13 +64,23 @@ def _verdict(found: list[Cell], refits: int) -> str:
 
 
 def _warned(refits: int) -> str:
-    """How often a floor is said to be open, by design."""
+    """How often a floor is said to be open and a scale to turn back, by design."""
+    return "\n".join(
+        (
+            f"- Tables whose fit says that a floor is not resolved: {_said(refits, 'floor-zero', 'floor-weak')}.",
+            "- Tables whose fit says that a scale turns back, so that its own interval covers too little: "
+            f"{_said(refits, 'fold')}.",
+        )
+    )
+
+
+def _said(refits: int, *code: str) -> str:
     parts = []
     for d in DESIGNS.values():
-        said = [bool(c & {"floor-zero", "floor-weak"}) for noise in NOISES for c in codes(d, noise, "auto", refits)]
+        said = [bool(c & {*code}) for noise in NOISES for c in codes(d, noise, "auto", refits)]
         if said:
             parts.append(f"{d.name} {100 * sum(said) / len(said):.1f} %")
-    return f"Tables whose fit says that a floor is not resolved: {', '.join(parts)}."
+    return ", ".join(parts)
 
 
 def _tables(found: list[Cell]) -> Iterator[str]:
