@@ -27,7 +27,7 @@ SECTIONS = 58
 NEAR = 1e-7
 """Distance in ln N from an end of the search that counts as being there."""
 ROUNDING = 1e-9
-"""Relative difference from a limit on C that is rounding."""
+"""Relative difference from a limit on C or D that is rounding."""
 FAR = 1e250
 """What a point without any samples counts as, so that a search leaves it."""
 
@@ -54,6 +54,7 @@ def best_loss(law: Law, v: Values, room: Room, rule: ComputeRule, rates: Rates |
     x = least(at, low, high, SECTIONS)
     N = np.where(top - x < NEAR, room.N, np.exp(x))
     D = most_samples(N, room, rule, rates)
+    D = np.where(np.abs(D - room.D) <= ROUNDING * D, room.D, D)
     lost = (x - low < NEAR) | ((high - x < NEAR) & (high < top)) | ~(D > 0)
     loss = loss_at(law, v, N, np.where(D > 0, D, 1.0))
     spent = rule.flops_anywhere(N, D)
