@@ -268,11 +268,12 @@ def plan_curve(plan: Plan, fit: Fit, *, n: int = POINTS) -> Picture:
     path = frontier_curve(fit, _budgets(fit, _stretch(region["C"], C), n, plan.compute), rule=plan.compute)
     if C is None or set(fit.law.axes) != {"N", "D"}:
         return Picture(path, None, one_axis_curve(fit, path.C) if fit.law.axis else None)
-    curve = _curve(fit, C, region, plan.compute, n)
-    if plan.question.limits.given:  # the answer lies on the curve, but not at its minimum
-        N, D, loss = (plan.allocation[name].value or np.nan for name in ("N", "D", "loss"))
-        curve = replace(curve, N_best=N, D_best=D, loss_best=loss)
-    return Picture(path, curve, None)
+    if not plan.question.limits.given:
+        return Picture(path, _curve(fit, C, region, plan.compute, n), None)
+    N, D, loss = (plan.allocation[name].value or np.nan for name in ("N", "D", "loss"))
+    curve = _curve(fit, C, {**region, "N": _stretch(region["N"], N)}, plan.compute, n)
+    inside = curve.inside & _within(curve.N, region["N"])
+    return Picture(path, replace(curve, inside=inside, N_best=N, D_best=D, loss_best=loss), None)
 
 
 def _needs_plane(fit: Fit) -> None:
