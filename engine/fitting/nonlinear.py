@@ -24,6 +24,7 @@ from engine.fitting.problem import blocks
 from engine.fitting.resampling import Resampling, choose
 from engine.fitting.result import FitWarning, empty_resamples
 from engine.fitting.starts import starts
+from engine.fitting.threads import over_blocks
 from engine.laws.expression import FormulaLaw
 from engine.laws.law import Floats
 
@@ -34,7 +35,9 @@ NEAR, KEPT = 1.25, 2
 LEADING, AGAIN = 16, 4
 """The best starts go on this many times more, for in a narrow valley the steps of one descent may not be enough."""
 MEMORY = 1_000_000
-"""Elements (resamples x runs) of weights held at once."""
+"""Elements (resamples x runs) of weights that a block holds."""
+AT_ONCE = 250
+"""Resamples in a block: fewer, and the last steps of a few slow starts cost as much as those of all together."""
 FLAT = 1e-9
 """A direction along which the objective curves less than this, relative to its parameters' own, is not constrained."""
 
@@ -113,7 +116,8 @@ def refits(
     total, roots, fitted = s.spec.bootstrap, found.roots, e.predict(found.theta[0])
     normal = normals(s.spec.seed, total, len(s.spec.prior))
     out = np.full((total, len(e.names)), np.nan)
-    for at in blocks(total, min(max(MEMORY // e.n, 1), max(total // 4, 1))):
+
+    def block(at: slice) -> None:
         part = replace(e, penalty=e.penalty and moved(e.penalty, s.spec.prior, normal[at]))
         weight = np.tile(e.weight, (at.stop - at.start, 1))
         if how.method == "residual":
@@ -127,8 +131,8 @@ def refits(
             theta, value, owner = theta[kept], value[kept], owner[kept]
         best = np.searchsorted(owner, np.arange(len(weight)))
         out[at] = np.where(np.isfinite(value[best])[:, None], theta[best], np.nan)
-        if progress:
-            progress(at.stop / total)
+
+    over_blocks(block, blocks(total, min(MEMORY // e.n, AT_ONCE)), total, progress)
     return out
 
 

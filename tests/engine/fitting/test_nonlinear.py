@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +16,7 @@ from scipy.optimize import least_squares
 from scipy.special import huber
 
 from engine.errors import PlannerError
-from engine.fitting import fit
+from engine.fitting import fit, nonlinear, threads
 from engine.fitting.cards import read_fit, to_json
 from engine.fitting.residuals import residuals
 from engine.fitting.spec import FitSpec
@@ -102,6 +103,17 @@ def test_the_spread_of_optima_is_said() -> None:
     found = fit(typed(), make_runs(surface(60, noise=0.01)))
     (said,) = [w.text for w in found.warnings if w.code == "starts"]
     assert "of 64 starts" in said or "All 64 starts" in said
+
+
+def test_the_number_of_threads_changes_no_digit(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(nonlinear, "AT_ONCE", 8)
+    runs, found = make_runs(surface(40, 0.02)), []
+    for workers in (1, 2, 16):
+        with ThreadPoolExecutor(workers) as pool:
+            monkeypatch.setattr(threads, "pool", lambda pool=pool: pool)
+            found.append(fit(typed(bootstrap=40), runs).resamples)
+    assert np.array_equal(found[0], found[1])
+    assert np.array_equal(found[0], found[2])
 
 
 def test_the_same_specification_gives_the_same_digits_and_progress_ends_at_one() -> None:
