@@ -25,6 +25,8 @@ DAMPING = 0.3
 """lambda of the first step."""
 EASE, KINKED_EASE = 0.1, 0.5
 """What a good step multiplies lambda by; where rho has kinks few runs have curvature, so undamped steps overshoot."""
+FINAL = 3.0
+"""lambda is at most this times the root of what the last step promised, as a share of the objective."""
 UNDAMPED = 1e-3
 """lambda below which it is zero, for the last steps to be Newton's own."""
 TOLERANCE = 1e-10
@@ -100,11 +102,13 @@ def descend(
         step, promised = _step(theta[going], low[going], high[going], here, going, damping[going])
         trial = np.clip(theta[going] + step, low[going], high[going])
         tried = local(trial, going)
-        done = (promised * (1 + damping[going]) <= TOLERANCE * here.value[going]) | (damping[going] > 1e12)
+        share = promised / here.value[going]
+        done = (share * (1 + damping[going]) <= TOLERANCE) | (damping[going] > 1e12)
         good = tried.value < here.value[going] * np.where(done, 1 + ROUNDING, 1.0)
         theta[going[good]] = trial[good]
         here.put(going, tried, good)
-        damping[going] = np.where(good, damping[going] * ease, np.maximum(damping[going] * 5, 1e-2))
+        eased = np.minimum(damping[going] * ease, FINAL * np.sqrt(share))
+        damping[going] = np.where(good, eased, np.maximum(damping[going] * 5, 1e-2))
         damping[damping < UNDAMPED] = 0.0
         going = going[~done & (here.value[going] > nothing)]
     return theta, here.value

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.fitting.descent import CLOSE, DAMPING, ROUNDING, UNDAMPED
+from engine.fitting.descent import CLOSE, DAMPING, FINAL, ROUNDING, UNDAMPED
 from engine.fitting.kernels.algebra import solve_definite
 from engine.fitting.kernels.elementary import exp, log
 from engine.fitting.kernels.jit import inner, kernel
@@ -354,13 +354,14 @@ def refine(
                 trial[a] = min(max(here[a] + step[a], low[a]), high[a])
             there = objective(trial, powers, basis, at, rows, used, logs, delta, scale, skew)
             there += penalty(trial, form, constant, prior)
-            done = promised * (1.0 + damping) <= tolerance * best or damping > 1e12
+            share = promised / best
+            done = share * (1.0 + damping) <= tolerance or damping > 1e12
             fresh = there < (best * (1.0 + ROUNDING) if done else best)
             if fresh:
                 best = there
                 for a in range(q):
                     here[a] = trial[a]
-                damping *= ease
+                damping = min(damping * ease, FINAL * np.sqrt(share))
             else:
                 damping = max(damping * 5.0, 1e-2)
             if damping < UNDAMPED:
