@@ -14,6 +14,7 @@ PAGES = [
     st.Page("views/fit.py", title="Fit", icon=":material/show_chart:", url_path="fit"),
     st.Page("views/explore.py", title="Explore", icon=":material/landscape:", url_path="explore"),
     st.Page("views/plan.py", title="Plan", icon=":material/flag:", url_path="plan"),
+    st.Page("views/recommender.py", title="Recommender", icon=":material/recommend:", url_path="recommender"),
 ]
 
 # Before the navigation: a page's icon would otherwise become the tab's, and be fetched from another server.

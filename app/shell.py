@@ -13,8 +13,8 @@ from starlette.routing import Route
 
 from app.components.scripts import script
 
-PAGES = ("", "data", "fit", "explore", "plan")
-FIGURES = ("fit", "explore", "plan")
+PAGES = ("", "data", "fit", "explore", "plan", "recommender")
+FIGURES = ("fit", "explore", "plan", "recommender")
 STATIC = Path(__file__).parent / "static"
 ICON, LOGO = STATIC / "icon.svg", STATIC / "logo.svg"
 

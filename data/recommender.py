@@ -56,11 +56,21 @@ def published_evidence() -> Evidence:
 
 def critical_batch(metric: str) -> Fit:
     """The fit of eq. 3 to the updates of Table 3, by linear least squares as published."""
+    return fit(FitSpec(law="critical-batch", axis="batch_size", y="updates", objective="ols"), batch_runs(metric))
+
+
+def batch_runs(metric: str) -> Runs:
+    """Table 3 for ``metric``: the ``updates`` to its target at each ``batch_size``."""
     rows = [r for r in records("papers/behavior/table03_updates_to_target.csv") if r["metric"] == metric]
     columns = {name: np.array([float(r[name]) for r in rows]) for name in ("batch_size", "updates")}
     roles = Roles(metrics=(Metric(column="updates", direction="min"),), hyper=("batch_size",))
-    runs = Runs(np.arange(len(rows)), columns, roles, {}, "behavioural, Table 3")
-    return fit(FitSpec(law="critical-batch", axis="batch_size", y="updates", objective="ols"), runs)
+    return Runs(np.arange(len(rows)), columns, roles, {}, "behavioural, Table 3")
+
+
+def minima() -> tuple[tuple[float, float, float], ...]:
+    """(C, N*, D*) of the minimum of each iso-FLOP parabola by validation loss (Table 4)."""
+    rows = [r for r in records("papers/behavior/table04_allocation.csv") if r["estimate"] == "parabola"]
+    return tuple((float(r["budget_flops"]), float(r["N"]), float(r["D"])) for r in rows)
 
 
 @cache

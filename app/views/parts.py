@@ -76,6 +76,11 @@ CSS = """<style>
 [data-testid="stBaseButton-primary"], [data-testid="stBaseButton-primary"] * {
   color: light-dark(#ffffff, #0f171c) !important;
 }
+@media (min-width: 1201px) {
+  .st-key-recipe_table td:first-child * { white-space: nowrap; }
+  .st-key-recipe_table [data-testid="stTable"] td:nth-child(6) * { white-space: normal; }
+  .st-key-recipe_table td:last-child { min-width: 9rem; }
+}
 .st-key-explore_bar > :first-child { min-width: 14rem; }
 .katex-display { padding-top: 0.4em; }
 [data-testid="stTable"] td { font-variant-numeric: tabular-nums; }

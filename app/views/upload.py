@@ -21,7 +21,7 @@ def add_table(db: Database, key: str) -> None:
     st.session_state.setdefault("uploads", 0)
     file, paste, template = st.tabs(["A file", "Paste from a spreadsheet", "Template"])
     with file:
-        _file(
+        file_box(
             f"{key}_{st.session_state['uploads']}",
             "A file with one row a training run",
             lambda sent, name, part=None: _import(db, lambda: tables.add(db, sent, name, sheet=part, inner=part)),
@@ -47,10 +47,10 @@ def add_curves(db: Database, table: tables.TableInfo) -> None:
         st.session_state["uploads"] += 1
         st.rerun()
 
-    _file(f"curves_{table.id}_{st.session_state['uploads']}", "A file with one row a point of a curve", take)
+    file_box(f"curves_{table.id}_{st.session_state['uploads']}", "A file with one row a point of a curve", take)
 
 
-def _file(key: str, label: str, take: Callable[..., None]) -> None:
+def file_box(key: str, label: str, take: Callable[..., None]) -> None:
     """A box for a file; ``take(bytes, name, part)`` gets it once, with the part of it that was chosen."""
     limit = MAX_UPLOAD_BYTES // 1024**2
     sent = st.file_uploader(

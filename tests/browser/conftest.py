@@ -25,7 +25,7 @@ FLAGS = (
     "--disable-component-update",
     "--disable-sync",
 )
-PAGES = {"": "Home", "data": "Data", "fit": "Fit", "explore": "Explore", "plan": "Plan"}
+PAGES = {"": "Home", "data": "Data", "fit": "Fit", "explore": "Explore", "plan": "Plan", "recommender": "Recommender"}
 
 
 @pytest.fixture(scope="session")

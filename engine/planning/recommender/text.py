@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from engine.planning.recommender.recipe import Recipe, Recommendation
 
 SCHEMA = 1
-SAID_FIRST: tuple[Knob, ...] = ("N", "D", "s", "B", "K", "lr")
 LABELS: dict[Knob, str] = {
     "s": "Embedder share s",
     "B": "Batch size B",
@@ -49,10 +48,22 @@ def side_by_side(answer: Recommendation) -> tuple[tuple[str, ...], ...]:
 
 def sentence(answer: Recommendation) -> str:
     """The recipe in one sentence."""
-    choices = answer.recipe.choices
-    parts = [f"{k} = {_cell(choices[k])}" for k in SAID_FIRST if choices[k].value.value is not None]
-    found = ", ".join(parts) or "nothing that the evidence says"
-    return f"At {power10(answer.budget)} FLOPs serve {answer.served} with {found}."
+    recipe = answer.recipe
+    said = {knob: _cell(choice) for knob, choice in recipe.choices.items() if choice.value.value is not None}
+    rate = f" at a learning rate of {said['lr']}" if "lr" in said else ""
+    most = ", all that memory holds" if recipe.binds == "memory" else ""
+    parts = {
+        "N": f"train {said.get('N')} on {said.get('D')}",
+        "s": f"put {said.get('s')} into the embedder",
+        "B": f"take batches of {said.get('B')}{rate}",
+        "K": f"score {said.get('K')} beside the batch{most}",
+    }
+    found = [words for knob, words in parts.items() if knob in said] or ["nothing is known"]
+    lost = [knob for knob in ("s", "B", "N", "D", "K") if knob not in said]
+    *first, last = found
+    what = f"{', '.join(first)} and {last}" if first else last
+    unknown = f" Not known for {answer.served}: {', '.join(lost)}." if lost and said else ""
+    return f"With {power10(answer.budget)} FLOPs, for {answer.served}: {what}.{unknown}"
 
 
 def as_text(answer: Recommendation) -> str:
@@ -96,7 +107,7 @@ def shown(choice: Choice) -> Quantity:
 def _cell(choice: Choice) -> str:
     q = shown(choice)
     if q.value is None:
-        return choice.place if choice.place and choice.place != "inside" else "-"
+        return choice.place if choice.place and choice.place != "inside" else "not known"
     return f"{number(q)} {q.unit}".strip()
 
 

@@ -112,7 +112,7 @@ def test_recipe_from_what_the_paper_prints(run: Run) -> None:
     assert raw["choices"]["K"]["value"] == raw["cap"]
     shown = run("recipe", "--budget", "200 H100 hours", "--metric", "recall@10")
     assert "is read as" in shown.err
-    assert "serve recall@10 with" in shown.out
+    assert "FLOPs, for recall@10: put 2.00 % of N into the embedder and take batches of 540 " in shown.out
 
 
 def test_recipe_reads_own_sweeps_and_fits(run: Run, tmp_path: Path) -> None:

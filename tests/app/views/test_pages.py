@@ -13,7 +13,7 @@ from engine.store import results, snapshots, tables
 from engine.store.database import Database
 from tests.app.views.conftest import Open, grid, said, told
 
-PAGES = ("home", "data", "fit", "explore", "plan")
+PAGES = ("home", "data", "fit", "explore", "plan", "recommender")
 TITLES = {"home": "Isoplan"}
 
 

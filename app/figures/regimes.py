@@ -1,0 +1,118 @@
+"""Does a metric rank the runs alike in two regimes: a row a metric, a column a budget, sign flips framed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from html import escape
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from app.figures.agreement import AGREE
+from app.figures.axes import axis
+from app.figures.drawing import Drawing
+from app.figures.theme import WEB, Part, Theme, compose
+from engine.agreement import Across, Agreement
+from engine.schema import Floats
+
+ROW = 34
+GAP = 0.04
+
+
+@dataclass(frozen=True, eq=False)
+class Panel:
+    """Rank correlations ``rho`` (rows, columns), NaN where there is none; ``flips`` (rows, columns) are framed."""
+
+    name: str
+    rows: tuple[str, ...]
+    columns: tuple[str, ...]
+    rho: Floats
+
+
+def of_regimes(parts: Sequence[tuple[str, Sequence[Agreement]]], to: str) -> list[Panel]:
+    """How each metric agrees with ``to``, a panel a regime; names of agreements start with that of their regime."""
+    panels = []
+    for name, found in parts:
+        metrics = [m for m in found[0].metrics if m != to]
+        at = [found[0].metrics.index(m) for m in metrics]
+        rho = np.array([a.rho[a.metrics.index(to), at] for a in found]).T
+        columns = tuple(a.name.removeprefix(name).strip() for a in found)
+        panels.append(Panel(f"{name}, against {to}", tuple(metrics), columns, rho))
+    return panels
+
+
+def of_across(found: Sequence[Across]) -> list[Panel]:
+    """Each metric batch-local against full catalogue."""
+    rows = tuple(f"{a.local}, {a.full}" for a in found)
+    return [Panel("batch-local against full catalogue", rows, found[0].parts, np.array([a.rho for a in found]))]
+
+
+def draw(panels: Sequence[Panel], theme: Theme = WEB) -> Drawing:
+    """The panels side by side; a frame marks what has the other sign elsewhere in its row."""
+    wide = np.array([len(p.columns) for p in panels], float)
+    edges = np.r_[0, np.cumsum(wide / wide.sum())]
+    signs = {row: _signs(panels, row) for panel in panels for row in panel.rows}
+    traces: list[Part] = []
+    layout: dict[str, Any] = {}
+    notes: list[Part] = []
+    for i, panel in enumerate(panels):
+        n = "" if i == 0 else str(i + 1)
+        plain: Part = {"showgrid": False, "ticks": "", "type": "category", "showline": False}
+        right = edges[i + 1] - (GAP if i < len(panels) - 1 else 0)
+        layout[f"xaxis{n}"] = axis(theme, "Budget [FLOPs]") | plain | {
+            "domain": [edges[i], right], "anchor": f"y{n}", "range": [-0.5, len(panel.columns) - 0.5]}  # fmt: skip
+        layout[f"yaxis{n}"] = axis(theme, "") | plain | {
+            "range": [len(panel.rows) - 0.5, -0.5], "showticklabels": i == 0, "anchor": f"x{n}"}  # fmt: skip
+        traces += _panel(theme, panel, n, {row for row, both in signs.items() if both})
+        notes.append({"text": escape(panel.name), "showarrow": False, "x": 0, "y": 1, "xref": f"x{n} domain",
+                      "yref": f"y{n} domain", "xanchor": "left", "yanchor": "bottom",
+                      "font": {"size": theme.small}})  # fmt: skip
+    rows = max(len(p.rows) for p in panels)
+    figure = compose(theme, ROW * rows + 100, "regimes", traces, notes=notes, margin={"l": 110, "t": 34}, **layout)
+    return Drawing(figure, _alt(panels, signs), "metric-regimes", lambda: _table(panels))
+
+
+def _signs(panels: Sequence[Panel], row: str) -> bool:
+    """Whether the correlations of a row have both signs."""
+    found = np.concatenate([p.rho[p.rows.index(row)] for p in panels if row in p.rows])
+    return bool(np.any(found > 0) and np.any(found < 0))
+
+
+def _panel(theme: Theme, panel: Panel, n: str, flipped: set[str]) -> list[Part]:
+    names, axes = [escape(row) for row in panel.rows], {"xaxis": f"x{n}", "yaxis": f"y{n}"}
+    heat = {
+        "type": "heatmap", "x": list(panel.columns), "y": names, "z": panel.rho, "zmin": -1, "zmax": 1, "xgap": 2,
+        "ygap": 2, "colorscale": list(AGREE), "showscale": False, "hoverongaps": False,
+        "hovertemplate": "%{y} at %{x}: %{z:.2f}<extra></extra>",
+    }  # fmt: skip
+    cells = [(i, j) for i, j in zip(*np.nonzero(np.isfinite(panel.rho)), strict=True)]
+    words = {
+        "type": "scatter", "mode": "text", "hoverinfo": "skip", "textfont": {"size": theme.small - 1},
+        "x": [panel.columns[j] for _, j in cells], "y": [names[i] for i, _ in cells],
+        "text": [f"{panel.rho[i, j]:.2f}".replace("-", "−") for i, j in cells],
+    }  # fmt: skip
+    marked = [(i, j) for i, j in cells if panel.rho[i, j] < 0 and panel.rows[i] in flipped]
+    frame = {"symbol": "square-open", "size": theme.marker(26), "color": theme.text, "line": {"width": theme.line(1.6)}}
+    frames = {
+        "type": "scatter", "mode": "markers", "hoverinfo": "skip", "name": "sign flip", "marker": frame,
+        "x": [panel.columns[j] for _, j in marked], "y": [names[i] for i, _ in marked],
+    }  # fmt: skip
+    return [heat | axes, words | axes, *([frames | axes] if marked else [])]
+
+
+def _table(panels: Sequence[Panel]) -> pd.DataFrame:
+    rows = [
+        {"regime": p.name, "metric": row, "budget": column, "rank correlation": p.rho[i, j]}
+        for p in panels
+        for i, row in enumerate(p.rows)
+        for j, column in enumerate(p.columns)
+    ]
+    return pd.DataFrame(rows)
+
+
+def _alt(panels: Sequence[Panel], signs: dict[str, bool]) -> str:
+    both = [row for row, flips in signs.items() if flips]
+    said = f"The sign changes for {', '.join(both)}." if both else "No sign changes."
+    return f"Rank correlations of {', '.join(signs)} at each budget, {' and '.join(p.name for p in panels)}. {said}"

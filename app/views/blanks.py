@@ -1,0 +1,47 @@
+"""A question as a sentence with blanks: words and small widgets in one line that wraps."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+import streamlit as st
+
+from app.views.parts import plain
+from app.views.state import recall, remember
+
+
+@contextmanager
+def blanks(key: str) -> Iterator[None]:
+    """The line that the words and blanks stand in."""
+    with st.container(horizontal=True, vertical_alignment="center", gap="small", key=f"blanks_{key}"):
+        yield
+
+
+def words(text: str) -> None:
+    """The words between two blanks."""
+    st.markdown(text, width="content")
+
+
+def blank(label: str, start: str, key: str, width: int = 130, text: str = "") -> str:
+    """A blank to type in; ``label`` is what it is called where it cannot be seen."""
+    typed = st.text_input(
+        label, start, key=key, bind="query-params", max_chars=100, width=width, help=text or None,
+        label_visibility="collapsed",
+    )  # fmt: skip
+    return typed or ""
+
+
+def named_blank(label: str, options: Sequence[str], name: str, width: int = 180) -> str:
+    """A blank to choose in whose options may change with the evidence; the link holds the choice as ``name``."""
+    asked = recall(name)
+    if asked and asked not in options:
+        st.info(f"{plain(asked)} is none of {plain(', '.join(options))}.", icon=":material/info:")
+    key = f"{name}_choice"
+    st.session_state[key] = asked if asked in options else options[0]
+    return str(
+        st.selectbox(
+            label, options, key=key, width=width, label_visibility="collapsed",
+            on_change=lambda: remember(name, st.session_state[key]),
+        )
+    )  # fmt: skip

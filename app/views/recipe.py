@@ -1,0 +1,97 @@
+"""A recipe on the page: the sentence, the table, what changes under the other metrics, and the files."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from app.views.exports import exports
+from app.views.parts import doubts, number, plain
+from engine.planning.recommender import Recommendation, side_by_side, to_json
+from engine.planning.recommender.choice import KNOBS, Choice, Otherwise
+from engine.planning.recommender.text import LABELS, binding, sentence, shown
+from engine.planning.text import between
+from engine.planning.text import number as of
+
+MISSING = "not known, see below"
+
+
+def show(answer: Recommendation) -> None:
+    """The answer, most important first."""
+    with st.container(border=True):
+        st.header(plain(whole(sentence(answer))), anchor=False)
+    recipe = answer.recipe
+    rows = [row(choice) for choice in (recipe.choices[knob] for knob in KNOBS)]
+    with st.container(key="recipe_table"):
+        st.table(_plain(rows), border="horizontal", hide_index=True, alt="The recipe in numbers.")
+    said = [binding(recipe), recipe.step.sentence if recipe.step else ""]
+    if any(said):
+        st.caption(plain(" ".join(text for text in said if text)))
+    doubts(recipe.warnings)
+    exports("recipe", to_json(answer), rows)
+    _others(answer)
+
+
+def row(choice: Choice) -> dict[str, str]:
+    """A knob as a line: value, intervals, where it lies against its sweep, what other values cost, where it is from."""
+    q = shown(choice)
+    known = q.value is not None
+    return {
+        "Knob": LABELS[choice.knob],
+        "Value": whole(f"{of(q)} {q.unit}".strip()) if known else MISSING if choice.place is None else "none",
+        "68 %": whole(between(q, q.ci68)),
+        "95 %": whole(between(q, q.ci95)),
+        "Sweep": _place(choice),
+        "Otherwise": "; ".join(_cost(choice, other) for other in choice.otherwise),
+        "From": choice.note if known or choice.place is not None else "",
+    }
+
+
+def whole(text: str) -> str:
+    """Numbers and their units on one line."""
+    for unit in ("k", "M", "B", "%", "FLOPs"):
+        text = text.replace(f" {unit} ", f"\u00a0{unit} ").replace(f" {unit},", f"\u00a0{unit},")
+        text = text.removesuffix(f" {unit}") + (f"\u00a0{unit}" if text.endswith(f" {unit}") else "")
+    return text
+
+
+def _place(choice: Choice) -> str:
+    if choice.place is None:
+        return ""
+    return f"outside, {choice.place.split()[1]}" if choice.place.startswith("outside") else choice.place
+
+
+def _cost(choice: Choice, other: Otherwise) -> str:
+    at = f"{100 * other.x:g} %" if choice.knob == "s" else number(other.x)
+    amount = other.amount
+    sure = f" ({between(amount, amount.ci68)})" if amount.ci68 else ""
+    if amount.unit.startswith("times"):
+        return whole(f"{at}: {of(amount)}{sure} {amount.unit}")
+    return whole(f"{at}: {amount.unit} worse by {of(amount)}{sure}")
+
+
+def _others(answer: Recommendation) -> None:
+    """What the other metrics ask for, side by side, with how far each is from the served one."""
+    head, *lines = side_by_side(answer)
+    st.header("Under the other metrics", anchor=False)
+    table = [dict(zip(("Knob", *head[1:]), map(whole, line), strict=True)) for line in lines]
+    st.table(_plain(table), border="horizontal", hide_index=True, alt="The recipe of every metric, side by side.")
+    st.caption(_changes(answer))
+
+
+def _changes(answer: Recommendation) -> str:
+    """The knob that moves most under another metric, in words."""
+    found = [
+        (max(x, 1 / x), x, knob, metric)
+        for knob, others in answer.changes.items()
+        for metric, x in others.items()
+        if x > 0 and knob != "lr"
+    ]
+    if not found:
+        return "No other metric says the same knobs."
+    _, x, knob, metric = max(found)
+    times = f"{number(x, 2)} times" if x >= 1 else f"{x:.2g} of"
+    return plain(f"Most changes in {knob}: {metric} asks for {times} what {answer.served} does.")
+
+
+def _plain(rows: list[dict[str, str]]) -> list[dict[str, str]]:
+    return [{plain(key): plain(cell) for key, cell in line.items()} for line in rows]

@@ -1,0 +1,100 @@
+"""Recommender: every knob for a budget and the metric that is served, the sweeps behind them, and metric agreement."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from app import workspace
+from app.views import own_runs, recipe, regimes, sweeps
+from app.views.blanks import blank, blanks, named_blank, words
+from app.views.parts import heading, plain, sentences
+from app.views.state import recall
+from data.recommender import published_evidence
+from engine.hardware import DEVICES, find_device
+from engine.planning.recommender import (
+    Evidence,
+    LearningRate,
+    Recommendation,
+    Settings,
+    Stage2,
+    recommend,
+    with_fallback,
+)
+from engine.planning.recommender.choice import Knob
+from engine.planning.recommender.recipe import OTHERWISE
+from engine.quantities import parse_flops, parse_number, power10
+
+START = "recall@10"
+WIDTH = 188
+"""Joint embedding width of the behavioural paper at 1e18 FLOPs (Table 8)."""
+
+
+def ask(evidence: Evidence) -> Recommendation | None:
+    """The question, as a sentence with blanks, and its answer; None while the budget is empty."""
+    metrics = sorted(evidence.metrics, key=lambda metric: metric != START)
+    with blanks("recommender"):
+        words("I serve")
+        metric = named_blank("Metric that is served", metrics, "metric")
+        words("and can spend")
+        budget = blank("Budget in FLOPs", "1e18", "flops")
+        words("FLOPs, stage 2 on")
+        devices = st.number_input("Number of devices", 1, 100_000, 1, key="devices", bind="query-params", width=120,
+                                  label_visibility="collapsed")  # fmt: skip
+        names = [device.name for device in DEVICES]
+        device = st.selectbox("Device", names, names.index("H200"), key="device", bind="query-params", width=150,
+                              label_visibility="collapsed")  # fmt: skip
+    given = settings(str(device), int(devices))
+    if not budget:
+        return None
+    reading = parse_flops(budget)
+    if reading.note:
+        st.caption(f"Read as {power10(reading.value)} FLOPs: {plain(reading.note)}.")
+    return recommend(evidence, reading.value, metric, given)
+
+
+def settings(device: str, devices: int) -> Settings:
+    """What stage 2 keeps in memory, how the learning rate scales, and which other choices are costed."""
+    with st.expander("Memory of stage 2, learning rate, other choices", icon=":material/tune:"):
+        grid = st.grid(4, min_column_width=180)
+        width = grid.number_input("Embedding width h", 1, 1_000_000, WIDTH, key="width", bind="query-params",
+                                  help="188 in the behavioural paper at 10¹⁸ FLOPs.")  # fmt: skip
+        length = grid.number_input("Events in a sequence", 1, 1_000_000, 256, key="length", bind="query-params")
+        precision = grid.selectbox("Precision of the logits", ["bf16", "fp32", "fp16", "fp8"], key="precision",
+                                   bind="query-params")  # fmt: skip
+        chunk = grid.number_input("Candidates at a time", 0, 100_000_000, 0, key="chunk", bind="query-params",
+                                  help="Logits of so many candidates are held at a time; 0 holds all.")  # fmt: skip
+        rate = grid.text_input("Learning rate", "2e-3", key="rate", bind="query-params", max_chars=100)
+        at = grid.text_input("at a batch of", "512", key="rate_batch", bind="query-params", max_chars=100,
+                             help="It scales with the square root of the batch.")  # fmt: skip
+        batch = grid.text_input("Batch size B", "", key="batch", bind="query-params", max_chars=100,
+                                placeholder="the critical one")  # fmt: skip
+        others = _others([
+            grid.text_input(f"Cost of another {knob}", start, key=f"other_{knob}", bind="query-params", max_chars=100)
+            for knob, start in (("s", "0.06"), ("B", "2048"), ("K", ""))
+        ])  # fmt: skip
+    scaling = LearningRate(parse_number(rate or "", "learning rate"), parse_number(at or "", "batch of the rate"))
+    stage2 = Stage2(find_device(device), int(width), devices, int(length), str(precision), int(chunk) or None)
+    return Settings(scaling, stage2, parse_number(batch, "batch size") if batch else None, others)
+
+
+def _others(typed: list[str | None]) -> dict[Knob, tuple[float, ...]]:
+    """The other values of s, B and K, each a list with commas."""
+    return {
+        knob: tuple(parse_number(part, f"other {knob}") for part in (text or "").split(",") if part.strip())
+        for knob, text in zip(OTHERWISE, typed, strict=True)
+    }
+
+
+db = workspace.current()
+heading("Recommender", "Every knob of a recommender for a budget and the metric that is served.")
+own = own_runs.read(db, recall("metric") or START)
+for said in own.errors.values():
+    st.error(plain(said), icon=":material/error:")
+evidence = with_fallback(own.evidence, published_evidence())
+answer = None
+with sentences():
+    answer = ask(evidence)
+    if answer is not None:
+        recipe.show(answer)
+sweeps.show(db, evidence, own, answer)
+regimes.show(db)

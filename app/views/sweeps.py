@@ -1,0 +1,102 @@
+"""The sweeps behind a recipe, a tab a knob: the picture, what the paper says, what is missing, the user's own runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import streamlit as st
+
+from app.figures import allocation, batches
+from app.figures import sweep as sweep_figure
+from app.views import own_runs
+from app.views.own_runs import Own
+from app.views.parts import draw, plain, sentences
+from data.recommender import batch_runs, minima
+from engine.fitting.parabola import parabolas
+from engine.fitting.result import Fit
+from engine.planning.curves import frontier_curve
+from engine.planning.recommender import Evidence, Recommendation
+from engine.planning.recommender.choice import Knob
+from engine.planning.updates import updates
+from engine.schema import Runs
+from engine.store.database import Database
+
+TABS: dict[Knob, str] = {"s": "Share", "B": "Batch", "N": "Model and events", "K": "Negatives"}
+Part = Callable[[Evidence, Own, Recommendation], None]
+
+
+def show(db: Database, evidence: Evidence, own: Own, answer: Recommendation | None) -> None:
+    """The tabs; only the open one is drawn."""
+    st.header("What it is read from", anchor=False)
+    for tab, knob in zip(st.tabs(list(TABS.values()), key="sweep", bind="query-params"), TABS, strict=True):
+        if tab.open:
+            with tab:
+                if answer is not None:
+                    with sentences():
+                        _picture(knob, evidence, own, answer)
+                own_runs.choose(db, knob)
+
+
+def _picture(knob: Knob, evidence: Evidence, own: Own, answer: Recommendation) -> None:
+    choice = answer.recipe.choices[knob]
+    if choice.value.value is None and choice.place is None:
+        st.info(plain(choice.note), icon=":material/search:")
+    DRAWN[knob](evidence, own, answer)
+    if choice.quoted and knob not in own.runs:
+        st.caption(plain(f"The paper: {choice.quoted}"))
+
+
+def _swept(evidence: Evidence, own: Own, answer: Recommendation, knob: Knob) -> None:
+    optima = evidence.share if knob == "s" else evidence.negatives
+    found = tuple(one for one in optima if one.metric == answer.served)
+    if not found:
+        return
+    choice, cap = answer.recipe.choices[knob], answer.recipe.cap if knob == "K" else None
+    mine = any(one.metric == answer.served for one in (own.evidence.share if knob == "s" else own.evidence.negatives))
+    runs = own.runs.get(knob) if mine else None
+    draw(lambda theme: sweep_figure.draw(found, choice, answer.budget, cap, runs, theme), key=f"sweep_{knob}")
+
+
+def _batch(evidence: Evidence, own: Own, answer: Recommendation) -> None:
+    found = evidence.batch.get(answer.served)
+    if found is None:
+        return
+    counted, runs, y = updates(found), _behind(own, "B", found, answer.served), found.spec.y
+    draw(lambda theme: batches.draw(counted, runs, y, theme), key="batch_law")
+
+
+def _behind(own: Own, knob: Knob, fitted: Fit, metric: str) -> Runs | None:
+    """The runs of a batch law: the user's where they are its own, else those that the paper prints."""
+    if metric not in own.evidence.batch:
+        return batch_runs(metric)
+    runs = own.runs.get(knob)
+    if runs is None or "group" not in runs.labels:
+        return runs
+    return runs.take(runs.labels["group"] == metric)
+
+
+def _frontier(evidence: Evidence, own: Own, answer: Recommendation) -> None:
+    served = answer.served if answer.served in evidence.allocation else next(iter(evidence.allocation), None)
+    if served is None:
+        return
+    if served != answer.served:
+        st.caption(plain(f"The frontier of {served}, which may ask for another model than {answer.served} does."))
+    fitted = evidence.allocation[served]
+    path, choices = frontier_curve(fitted), answer.recipes[served].choices
+    N, D = choices["N"].value.value, choices["D"].value.value
+    chosen = None if N is None or D is None else (answer.budget, N, D)
+    runs = own.runs.get("N")
+    if served not in own.evidence.allocation:
+        found = minima()
+    else:
+        made = parabolas(runs, fitted.spec) if runs is not None and fitted.law.estimator == "parabola" else ()
+        found = tuple((p.C, p.N_star, p.D_star) for p in made if p.located)
+    draw(lambda theme: allocation.draw(path, chosen, served, found, theme), key="allocation")
+
+
+DRAWN: dict[Knob, Part] = {
+    "s": lambda evidence, own, answer: _swept(evidence, own, answer, "s"),
+    "B": _batch,
+    "N": _frontier,
+    "K": lambda evidence, own, answer: _swept(evidence, own, answer, "K"),
+}

@@ -1,0 +1,186 @@
+"""The Recommender page: what it shows is what the Python API says, from what the paper prints and from own runs."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from app.views.exports import as_csv, as_markdown
+from data.files import path
+from data.recommender import published_evidence
+from engine.fitting import FitSpec, fit
+from engine.hardware import find_device
+from engine.planning.recommender import Evidence, Settings, Stage2, recommend, sweep, with_fallback
+from engine.planning.recommender.text import sentence
+from engine.planning.text import number
+from engine.schema import Roles
+from engine.store import results, snapshots, tables
+from engine.store.database import Database
+from engine.store.tables import TableInfo
+from tests.app.views.conftest import Open, said, told
+
+H200 = Stage2(find_device("H200"), 188)
+ISO_FLOP = "Recommender, iso-FLOP sweep (simulated)"
+
+
+def shown(text: object) -> str:
+    """Text of the page as it is read."""
+    return str(text).replace("\\", "").replace("\xa0", " ")
+
+
+def answer(at: AppTest) -> str:
+    return shown(at.header[0].value)
+
+
+def lines(at: AppTest, which: int = 0) -> list[list[str]]:
+    return [[shown(cell) for cell in row] for row in at.table[which].value.to_numpy().tolist()]
+
+
+def test_the_page_opens_with_the_recipe_that_python_gives(demo: Database, open_page: Open) -> None:
+    at = open_page("recommender")
+    assert told(at) == ""
+    expected = recommend(published_evidence(), 1e18, "recall@10", Settings(stage2=H200))
+    assert answer(at) == sentence(expected)
+    found = {row[0]: row[1:] for row in lines(at)}
+    assert found["Batch size B"][0] == f"{number(expected.recipe.choices['B'].value)} sequences"
+    assert "times the samples" in found["Batch size B"][4]
+    assert found["Embedder share s"][3] == "inside"
+    assert found["Model size N"][0] == "not known, see below"
+    assert "no prefactor" in said(at)
+    assert "K = " not in answer(at)
+    assert f"score {number(expected.recipe.choices['K'].value)} negatives" in answer(at)
+
+
+def test_another_metric_and_budget_change_the_recipe_and_the_link(demo: Database, open_page: Open) -> None:
+    at = open_page("recommender", metric="val_loss", flops="3e18", device="L40S", devices="4")
+    assert told(at) == ""
+    settings = Settings(stage2=Stage2(find_device("L40S"), 188, 4))
+    assert answer(at) == sentence(recommend(published_evidence(), 3e18, "val_loss", settings))
+    at.selectbox(key="metric_choice").select("NDCG@10").run()
+    assert at.query_params["metric"] == "NDCG@10"
+    assert answer(at) == sentence(recommend(published_evidence(), 3e18, "NDCG@10", settings))
+
+
+def test_own_iso_flop_runs_say_n_and_d(demo: Database, open_page: Open) -> None:
+    table = tables.by_name(demo, ISO_FLOP)
+    at = open_page("recommender", metric="NDCG@10", sweep="Model and events")
+    assert "Give an iso-FLOP sweep that measures NDCG@10" in said(at)
+    at.selectbox(key="N_choice").select(ISO_FLOP).run()
+    assert told(at) == ""
+    assert at.query_params["N_runs"] == table.id
+    runs = snapshots.runs(demo, snapshots.take(demo, table.id))
+    names = {"val_loss": "loss", "recall@10": "recall@10", "NDCG@10": "NDCG@10"}
+    fits = {name: fit(FitSpec(law="isoflop", y=y, objective="ols", bootstrap=200), runs) for name, y in names.items()}
+    expected = recommend(
+        with_fallback(Evidence(allocation=fits), published_evidence()), 1e18, "NDCG@10", Settings(stage2=H200)
+    )
+    assert answer(at) == sentence(expected)
+    found = {row[0]: row[1:] for row in lines(at)}
+    assert found["Model size N"][0] == f"{number(expected.recipe.choices['N'].value)} parameters"
+
+
+@pytest.fixture
+def share(demo: Database) -> TableInfo:
+    """A share sweep at two budgets whose best share is known."""
+    rng, rows = np.random.default_rng(0), ["budget,share,val_loss,recall@10"]
+    for C, floor in ((1e17, 3.0), (1e18, 2.8)):
+        for s in np.geomspace(0.003, 0.5, 12):
+            loss = floor + 1.2 * s**0.8 + 4e-3 * s**-0.5 + 0.002 * rng.normal()
+            rows.append(f"{C:g},{s:.6g},{loss:.6f},{1.2 - loss / 5:.6f}")
+    return tables.add(demo, "\n".join(rows).encode(), "share.csv")
+
+
+def test_own_share_sweep_says_what_another_share_costs(demo: Database, share: TableInfo, open_page: Open) -> None:
+    at = open_page("recommender", s_runs=share.id, other_s="0.06,0.2")
+    assert told(at) == ""
+    assert at.selectbox(key="s_over_choice").value == "share"
+    roles = Roles(loss="val_loss", budget="budget", hyper=("share",), metrics=tables.roles(demo, share.id).metrics)
+    runs = snapshots.runs(demo, snapshots.take(demo, share.id, roles))
+    optima = sweep(runs, FitSpec(law="starvation", axis="share", objective="ols", bootstrap=200))
+    expected = recommend(Evidence(share=optima), 1e18, "recall@10", Settings(otherwise={"s": (0.06, 0.2)}))
+    line = next(row for row in lines(at) if row[0] == "Embedder share s")
+    value = 100 * (expected.recipe.choices["s"].value.value or 0)
+    assert float(line[1].split()[0]) == pytest.approx(value, rel=0.01)
+    costs = [other.amount for other in expected.recipe.choices["s"].otherwise]
+    assert f"6 %: recall@10 worse by {number(costs[0])}" in line[5]
+    assert f"20 %: recall@10 worse by {number(costs[1])}" in line[5]
+
+
+def test_own_updates_say_the_batch_of_each_metric(demo: Database, open_page: Open) -> None:
+    table = tables.add(demo, path("papers/behavior/table03_updates_to_target.csv").read_bytes(), "updates.csv")
+    at = open_page("recommender", B_runs=table.id, sweep="Batch")
+    assert told(at) == ""
+    expected = recommend(published_evidence(), 1e18, "recall@10", Settings(stage2=H200))
+    line = next(row for row in lines(at) if row[0] == "Batch size B")
+    assert line[1].split()[0] == number(expected.recipe.choices["B"].value)
+
+
+@pytest.mark.parametrize(
+    ("query", "why"),
+    [
+        ({"flops": "much"}, "The budget 'much' cannot be read as a number"),
+        ({"flops": "-1"}, "A budget of -1 FLOPs trains nothing"),
+        ({"device": "L40S", "batch": "1e9"}, "is smaller than one candidate row"),
+        ({"device": "L40S", "batch": "2000"}, "does not hold the 512,000 in-batch candidates"),
+        ({"other_s": "x"}, "The other s 'x' cannot be read as a number"),
+        ({"rate": "0"}, "The learning rate is 0: give a positive number"),
+        ({"N_runs": "0123456789ab"}, "of N in this link are not in this workspace"),
+    ],
+)
+def test_bad_input_is_one_sentence(demo: Database, open_page: Open, query: dict[str, str], why: str) -> None:
+    assert why in told(open_page("recommender", **query))
+
+
+def test_a_sweep_that_cannot_be_read_says_so_and_leaves_the_page(demo: Database, open_page: Open) -> None:
+    two = tables.add(demo, b"K,val_loss\n1e4,3.0\n1e5,2.9\n", "two.csv")
+    at = open_page("recommender", K_runs=two.id, sweep="Negatives")
+    assert "6 runs" in told(at)
+    assert "FLOPs, for recall@10" in answer(at)
+    rows = ["share,val_loss", *(f"{share},{3 + (share - 9) ** 2 / 99}" for share in range(1, 20))]
+    percent = tables.add(demo, "\n".join(rows).encode(), "percent.csv")
+    at = open_page("recommender", s_runs=percent.id, metric="val_loss")
+    assert "divide percentages by 100" in told(at)
+    assert at.selectbox(key="s_choice").value == percent.id
+
+
+def test_a_metric_of_the_link_that_nobody_measures_is_named(demo: Database, open_page: Open) -> None:
+    at = open_page("recommender", metric="auc")
+    assert told(at) == ""
+    assert "auc is none of recall@10" in shown(said(at))
+
+
+@pytest.mark.parametrize("knob", ["Share", "Batch", "Model and events", "Negatives"])
+@pytest.mark.parametrize("metric", ["coverage@10", "val_entropy", "MRR@10"])
+def test_every_tab_of_every_metric_is_drawn_or_says_what_is_missing(
+    demo: Database, open_page: Open, knob: str, metric: str
+) -> None:
+    assert told(open_page("recommender", sweep=knob, metric=metric)) == ""
+
+
+def test_own_runs_show_their_matrices_and_a_pair_across_regimes(demo: Database, open_page: Open) -> None:
+    table = tables.by_name(demo, ISO_FLOP)
+    at = open_page("recommender", agree_runs=table.id)
+    assert told(at) == ""
+    at.selectbox(key="local").select("recall@10")
+    at.selectbox(key="full").select("NDCG@10").run()
+    assert told(at) == ""
+
+
+def test_a_saved_fit_gives_the_frontier_of_its_metric(demo: Database, open_page: Open) -> None:
+    table = tables.by_name(demo, ISO_FLOP)
+    snapshot = snapshots.take(demo, table.id)
+    made = fit(
+        FitSpec(law="isoflop", y="recall@10", objective="ols", bootstrap=50), snapshots.runs(demo, snapshot),
+        snapshot=snapshot.hash,
+    )  # fmt: skip
+    saved = results.save_fit(demo, made, name="Mine", table_id=table.id)
+    at = open_page("recommender", N_runs=saved, sweep="Model and events")
+    assert told(at) == ""
+    assert "train" in answer(at)
+
+
+def test_files_hold_the_table() -> None:
+    rows = [{"Knob": "s", "Value": "2 %"}, {"Knob": "a|b", "Value": "1, 2"}]
+    assert as_csv(rows).splitlines() == ["Knob,Value", "s,2 %", 'a|b,"1, 2"']
+    assert as_markdown(rows) == "| Knob | Value |\n| --- | --- |\n| s | 2 % |\n| a\\|b | 1, 2 |\n"

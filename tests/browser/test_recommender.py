@@ -1,0 +1,64 @@
+"""The recommender's story: a recipe for what is served, another metric that lacks a curve, and the user's own runs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from playwright.sync_api import Page, expect
+
+from data.files import path
+from data.recommender import published_evidence
+from engine.fitting import FitSpec, fit
+from engine.hardware import find_device
+from engine.planning.recommender import Evidence, Recommendation, Settings, Stage2, recommend, with_fallback
+from engine.planning.recommender.choice import Knob
+from engine.planning.recommender.text import sentence
+from engine.planning.text import number
+from engine.store.files import read_runs
+from tests.browser.conftest import visit
+from tests.browser.steps import assert_sound, select, settle
+from tests.server import Server
+
+SETTINGS = Settings(stage2=Stage2(find_device("H200"), 188))
+RUNS = Path(str(path("demo/recommender_isoflop.csv")))
+ROLES = {"N": "N", "D": "D", "C": "C", "loss": "val_loss", "budget": "budget", "metric": "recall@10+NDCG@10"}
+KNOBS: dict[str, Knob] = {"Model size N": "N", "Training events D": "D", "Extra negatives K": "K"}
+OWN = "Runs that say N and D"
+
+
+def assert_recipe(page: Page, expected: Recommendation) -> None:
+    """The sentence and the table are those of the Python API."""
+    heading = page.get_by_role("heading", level=2).first
+    expect(heading).to_have_text(sentence(expected))
+    rows = page.get_by_test_id("stTable").first.locator("tbody tr").all()
+    cells = [[cell.strip().replace("\xa0", " ") for cell in row.locator("td").all_inner_texts()] for row in rows]
+    found = {line[0]: line[1] for line in cells}
+    for label, knob in KNOBS.items():
+        q = expected.recipe.choices[knob].value
+        assert found[label] == (f"{number(q)} {q.unit}" if q.value is not None else "not known, see below")
+
+
+def test_the_recipe_for_what_is_served(server: Server, page: Page) -> None:
+    printed = published_evidence()
+    visit(page, server, "recommender?sweep=Model+and+events")
+    assert_sound(page, figures=2)
+    assert_recipe(page, recommend(printed, 1e18, "recall@10", SETTINGS))
+
+    select(page, "Metric that is served", "NDCG@10")
+    assert_recipe(page, recommend(printed, 1e18, "NDCG@10", SETTINGS))
+    expect(page.get_by_text("Give an iso-FLOP sweep that measures NDCG@10").first).to_be_visible()
+
+    page.get_by_text("Bring a table of your own").click()
+    sent = {"name": "mine.csv", "mimeType": "text/csv", "buffer": RUNS.read_bytes() + b"\n"}
+    page.locator("input[type=file]").first.set_input_files(sent)  # type: ignore[arg-type]
+    expect(page.get_by_role("combobox", name=OWN)).to_have_value("mine.csv")
+    settle(page)
+    assert_sound(page, figures=2)
+    own = fit(FitSpec(law="isoflop", y="NDCG@10", objective="ols", bootstrap=200), read_runs(RUNS, ROLES))
+    evidence = with_fallback(Evidence(allocation={"NDCG@10": own}), printed)
+    assert_recipe(page, recommend(evidence, 1e18, "NDCG@10", SETTINGS))
+
+    page.reload()
+    settle(page)
+    assert page.get_by_role("combobox", name=OWN).input_value() == "mine.csv"
+    assert_recipe(page, recommend(evidence, 1e18, "NDCG@10", SETTINGS))
