@@ -193,17 +193,17 @@ def _coefficients(b: Budget, how: Objective, weight: Floats) -> Floats:
     """Quadratics (r, 3) by reweighted least squares under ``weight`` (r, n_b); NaN where fewer than 3 sizes remain."""
     basis = b.basis
     squares = (basis[:, None] * basis).reshape(9, -1)
-    w = weight
-    c = np.zeros((len(weight), 3))
+    c, w, y = np.zeros((len(weight), 3)), weight, np.broadcast_to(b.y, weight.shape)
+    going = np.arange(len(weight))
     for _ in range(REWEIGHTINGS):
-        gram = (w @ squares.T).reshape(-1, 3, 3)
-        new, ok = solve_definite(gram, (w * b.y) @ basis.T)
+        new, ok = solve_definite((w @ squares.T).reshape(-1, 3, 3), (w * y[going]) @ basis.T)
         new[~ok] = np.nan
-        moved = np.nanmax(np.abs(new - c), initial=0.0)
-        c = new
-        if moved <= 1e-12 * np.nanmax(np.abs(c), initial=1.0):
+        moves = np.abs(new - c[going]).max(axis=1) > 1e-12 * np.maximum(np.abs(new).max(axis=1), 1.0)
+        c[going] = new
+        going = going[moves]  # nothing that is NaN moves
+        if not going.size:
             break
-        w = weight * how.loss.slopes(c @ basis - b.y)[2]
+        w = weight[going] * how.loss.slopes(c[going] @ basis - y[going])[2]
     return c
 
 
