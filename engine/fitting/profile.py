@@ -24,7 +24,7 @@ from engine.fitting.linear import nonnegative_least_squares
 from engine.fitting.newton import local
 from engine.fitting.objectives import Loss
 from engine.fitting.problem import Problem
-from engine.fitting.solver import Optimum, predict
+from engine.fitting.solver import SKIPPED, Optimum, predict
 from engine.laws.law import Floats
 
 STEPS = 12
@@ -121,7 +121,7 @@ def _amplitudes(p: Problem, best: Optimum, exponents: Floats, start: Floats, per
     low, high = (np.tile(bound, (len(exponents), 1)) for bound in (p.low, p.high))
     low[:, p.k :] = high[:, p.k :] = exponents
     theta = np.concatenate([start, exponents], axis=1)
-    for loss in (*best.ladder, p.objective.loss):
+    for loss in (*best.ladder[SKIPPED:], p.objective.loss):
         theta, value = _down(p, loss, theta, low, high)
     return theta[:, : p.k], np.maximum(value - best.value, 0.0) * per
 
