@@ -15,6 +15,7 @@ PAGES = [
     st.Page("views/explore.py", title="Explore", icon=":material/landscape:", url_path="explore"),
     st.Page("views/plan.py", title="Plan", icon=":material/flag:", url_path="plan"),
     st.Page("views/recommender.py", title="Recommender", icon=":material/recommend:", url_path="recommender"),
+    st.Page("views/amplitude.py", title="Precision", icon=":material/adjust:", url_path="amplitude"),
 ]
 
 # Before the navigation: a page's icon would otherwise become the tab's, and be fetched from another server.

@@ -13,8 +13,8 @@ from starlette.routing import Route
 
 from app.components.scripts import script
 
-PAGES = ("", "data", "fit", "explore", "plan", "recommender")
-FIGURES = ("fit", "explore", "plan", "recommender")
+PAGES = ("", "data", "fit", "explore", "plan", "recommender", "amplitude")
+FIGURES = ("fit", "explore", "plan", "recommender", "amplitude")
 STATIC = Path(__file__).parent / "static"
 ICON, LOGO = STATIC / "icon.svg", STATIC / "logo.svg"
 

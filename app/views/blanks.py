@@ -23,10 +23,10 @@ def words(text: str) -> None:
     st.markdown(text, width="content")
 
 
-def blank(label: str, start: str, key: str, width: int = 130, text: str = "") -> str:
+def blank(label: str, start: str, key: str, width: int = 130, hint: str = "") -> str:
     """A blank to type in; ``label`` is what it is called where it cannot be seen."""
     typed = st.text_input(
-        label, start, key=key, bind="query-params", max_chars=100, width=width, help=text or None,
+        label, start, key=key, bind="query-params", max_chars=100, width=width, placeholder=hint,
         label_visibility="collapsed",
     )  # fmt: skip
     return typed or ""

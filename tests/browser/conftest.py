@@ -25,7 +25,8 @@ FLAGS = (
     "--disable-component-update",
     "--disable-sync",
 )
-PAGES = {"": "Home", "data": "Data", "fit": "Fit", "explore": "Explore", "plan": "Plan", "recommender": "Recommender"}
+TITLES = ("Data", "Fit", "Explore", "Plan", "Recommender")
+PAGES = {"": "Home"} | {title.lower(): title for title in TITLES} | {"amplitude": "Precision"}
 
 
 @pytest.fixture(scope="session")

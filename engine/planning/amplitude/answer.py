@@ -20,6 +20,7 @@ from engine.planning.amplitude.exponents import Exponent, conservative
 from engine.planning.amplitude.needs import Need, from_anchors, from_law
 from engine.planning.amplitude.published import RAW_TARGETS, PublishedLaw
 from engine.planning.amplitude.target import Precision
+from engine.planning.amplitude.text import number
 
 WIDE = 2.0
 """Decades of a range beyond which one more anchor is asked for."""
@@ -161,7 +162,7 @@ def _notes(
             how = "a second anchor" if len(along(anchors, axis)) < 2 else "another anchor"
             text = (
                 f"The range of {axis} spans {need.decades:.1f} decades: train {how} at {axis} = "
-                f"{SECOND * need.start[0]:.3g} {need.unit} and ask again."
+                f"{number(SECOND * need.start[0], need.unit)} {need.unit} and ask again."
             )
             notes.append(FitWarning(WIDE_RANGE, text))
         if not math.isfinite(need.most):

@@ -69,12 +69,13 @@ def span(size: Size) -> str:
     if size.most is None:
         return "-"
     if size.least is None:
-        return f"at most {_number(size.most, size.unit)}"
-    ends = [_number(x, size.unit) for x in (size.least, size.most)]
+        return f"at most {number(size.most, size.unit)}"
+    ends = [number(x, size.unit) for x in (size.least, size.most)]
     return ends[0] if ends[0] == ends[1] else f"{ends[0]} to {ends[1]}"
 
 
-def _number(x: float, unit: str) -> str:
+def number(x: float, unit: str) -> str:
+    """A size ready to show: 340 M points, 3.6 × 10¹⁷ FLOPs."""
     return power10(x, 2) if unit == "FLOPs" else count(x)
 
 

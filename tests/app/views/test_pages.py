@@ -13,8 +13,8 @@ from engine.store import results, snapshots, tables
 from engine.store.database import Database
 from tests.app.views.conftest import Open, grid, said, told
 
-PAGES = ("home", "data", "fit", "explore", "plan", "recommender")
-TITLES = {"home": "Isoplan"}
+PAGES = ("home", "data", "fit", "explore", "plan", "recommender", "amplitude")
+TITLES = {"home": "Isoplan", "amplitude": "Precision"}
 
 
 @pytest.mark.parametrize("name", PAGES)

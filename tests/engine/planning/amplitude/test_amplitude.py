@@ -123,7 +123,7 @@ def test_a_wide_range_asks_for_a_second_anchor() -> None:
     wide = plan_amplitude(5, of_mse(1e-6), [CHEAP], published=best_laws())
     assert wide.needs[0].decades > 2
     text = next(w.text for w in wide.warnings if w.code == "wide-range")
-    assert text.endswith("decades: train a second anchor at D = 1e+05 phase-space points and ask again.")
+    assert text.endswith("decades: train a second anchor at D = 100 k phase-space points and ask again.")
     near = plan_amplitude(3, of_mse(1e-4), [CHEAP], published=best_laws())
     assert near.needs[0].decades < 2
     assert "wide-range" not in codes(near)

@@ -1,0 +1,162 @@
+"""Precision: what an amplitude surrogate of a stated precision takes, before anything big is trained."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import get_args
+
+import streamlit as st
+
+from app.figures import need as need_figure
+from app.views.blanks import blank, blanks, named_blank, words
+from app.views.exports import exports
+from app.views.parts import doubts, draw, heading, plain, powers, sentences
+from app.views.recipe import whole
+from data.amplitudes import best_laws, published_law, published_laws
+from engine.planning.amplitude import (
+    AmplitudePlan,
+    Anchor,
+    Precision,
+    PublishedLaw,
+    of_error,
+    of_mse,
+    plan_amplitude,
+    rows,
+    to_json,
+)
+from engine.planning.amplitude.anchors import Axis
+from engine.planning.amplitude.text import sentence
+from engine.quantities import parse_number
+
+MSE, ERROR = "an MSE of", "a typical relative error of"
+LAW, ANCHOR = "a published law", "a run of mine"
+AXES: tuple[Axis, ...] = get_args(Axis)
+MOST_ANCHORS = 4
+COLUMNS = ("Quantity", "Range", "From")
+
+
+def ask() -> AmplitudePlan | None:
+    """The question, as a sentence with blanks, and its answer; None while a blank is empty."""
+    with blanks("precision"):
+        words("My amplitude has")
+        n_f = int(st.number_input("Final-state particles", 2, 20, 4, key="n_f", bind="query-params", width=110,
+                                  label_visibility="collapsed"))  # fmt: skip
+        words("final-state particles and must reach")
+        stated = st.selectbox("Kind of target", [MSE, ERROR], key="stated", bind="query-params", width=230,
+                              label_visibility="collapsed")  # fmt: skip
+        target = blank("Target", "1e-6", "reach")
+        words("with a spread of log A of")
+        sigma = blank("Standard deviation of log A", "", "sigma", 130, hint="not known")
+        words("and scale it from")
+        known = any(law.n_f == n_f for law in published_laws())
+        scale = named_blank("Scale of the law", [LAW, ANCHOR] if known else [ANCHOR], "scale", 170)
+    law = _law(n_f) if scale == LAW else None
+    anchors = [] if law else _anchors()
+    floor, fixed = _more()
+    if not target or (law is None and not anchors):
+        return None
+    goal = _target(target, sigma, str(stated))
+    return plan_amplitude(n_f, goal, anchors, law, best_laws(), floor=floor, fixed_energy=fixed)
+
+
+def _target(target: str, sigma: str, stated: str) -> Precision:
+    spread = parse_number(sigma, "standard deviation of log A") if sigma else None
+    if stated == ERROR:
+        part = target.strip()
+        share = 0.01 if part.endswith("%") else 1.0
+        return of_error(share * parse_number(part.removesuffix("%"), "target relative error"), spread)
+    return of_mse(parse_number(target, "target MSE"), spread)
+
+
+def _law(n_f: int) -> PublishedLaw:
+    """The published law of as many particles that is chosen."""
+    laws = [law for law in published_laws() if law.n_f == n_f]
+    with blanks("law"):
+        words("The law of")
+        process = named_blank("Process", list(dict.fromkeys(law.process for law in laws)), "process", 150)
+        laws = [law for law in laws if law.process == process]
+        words("against")
+        axis = named_blank("Axis", [a for a in AXES if any(law.axis == a for law in laws)], "along", 90)
+        laws = [law for law in laws if law.axis == axis]
+        words("by")
+        network = named_blank("Network", list(dict.fromkeys(law.network for law in laws)), "network", 250)
+        laws = [law for law in laws if law.network == network]
+        words("at")
+        held = named_blank("What was held", [law.held for law in laws][::-1], "held", 170)
+    return published_law(process, axis, held, network)
+
+
+def _anchors() -> list[Anchor]:
+    """The anchors that are filled in."""
+    n = int(st.number_input("Runs", 1, MOST_ANCHORS, 1, key="anchors", bind="query-params", width=110,
+                            help="Small runs, each limited by one of D, N and C."))  # fmt: skip
+    found = [_anchor(i) for i in range(1, n + 1)]
+    if not any(found):
+        st.info(
+            "Train one small network, as long as its loss falls, on at least 1,000 points: say how many points, which "
+            "loss, and how much that changed when the network was doubled.",
+            icon=":material/search:",
+        )
+    return [anchor for anchor in found if anchor is not None]
+
+
+def _anchor(i: int) -> Anchor | None:
+    """Run number ``i``; None while it has no place or no loss."""
+    grid = st.grid(7, min_column_width=120)
+    axis = grid.selectbox("Limited by", AXES, key=f"axis{i}", bind="query-params")
+    names = {"x": f"its {axis}", "loss": "MSE", "N": "N", "epochs": "Epochs", "flops": "FLOPs a point",
+             "doubled": "Change if doubled"}  # fmt: skip
+    hints = {"x": "1e4", "loss": "1e-3", "N": "1e5", "epochs": "1000", "flops": "6 N", "doubled": "3 %"}
+    typed = {
+        name: grid.text_input(label, "", key=f"{name}{i}", bind="query-params", max_chars=100, placeholder=hints[name])
+        for name, label in names.items()
+        if name != axis
+    }
+    if not typed["x"] or not typed["loss"]:
+        return None
+    given = {name: _number(text or "", f"{names[name]} of run {i}") for name, text in typed.items() if text}
+    return Anchor(axis, given["x"], given["loss"], N=given.get("N"), epochs=given.get("epochs"),
+                  flops_per_sample=given.get("flops"), doubled=given.get("doubled"))  # fmt: skip
+
+
+def _number(text: str, what: str) -> float:
+    """A number, or a share in per cent."""
+    share = 0.01 if text.strip().endswith("%") else 1.0
+    return share * parse_number(text.strip().removesuffix("%"), what)
+
+
+def _more() -> tuple[float, bool]:
+    """Floor and energy, which are rarely asked for."""
+    with st.expander("Floor of the loss, collision energy", icon=":material/tune:"):
+        floor = st.text_input("MSE of the noise in the amplitudes", "0", key="floor", bind="query-params",
+                              help="Zero for tree level; the accuracy of the integrals for loops.")  # fmt: skip
+        fixed = st.toggle("At one collision energy", key="fixed", bind="query-params", help="d is one less.")
+    return parse_number(floor or "0", "MSE of the noise"), fixed
+
+
+def show(plan: AmplitudePlan) -> None:
+    """The answer, most important first."""
+    with st.container(border=True):
+        st.header(plain(powers(whole(sentence(plan)))), anchor=False)
+    table = [dict(zip(COLUMNS, _cells(*row), strict=True)) for row in rows(plan)]
+    with st.container(key="precision_table"):
+        st.table([{k: plain(v) for k, v in row.items()} for row in table], border="horizontal", hide_index=True,
+                 alt="The plan in numbers.")  # fmt: skip
+    doubts(plan.warnings)
+    exports("precision", to_json(plan), table)
+    for need in plan.needs:
+        if need.most == need.start[0]:
+            st.caption(f"The target lies within what was measured along {need.axis}: nothing is extrapolated.")
+        elif len(need.x):
+            draw(partial(need_figure.draw, need, plan.target), key=f"need_{need.axis}")
+
+
+def _cells(what: str, span: str, unit: str, source: str) -> tuple[str, str, str]:
+    return what, powers(whole(f"{span} {unit}".strip() if span != "-" else "not known")), powers(source)
+
+
+heading("Precision", "What an amplitude surrogate takes, before anything big is trained.")
+with sentences():
+    plan = ask()
+    if plan is not None:
+        show(plan)

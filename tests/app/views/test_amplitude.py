@@ -1,0 +1,83 @@
+"""The Precision page: what it shows is what the Python API says, from a published law and from runs of one's own."""
+
+from __future__ import annotations
+
+import pytest
+
+from app.figures import need as need_figure
+from app.figures.theme import PAPER
+from app.views.parts import powers
+from data.amplitudes import best_laws, published_law
+from engine.planning.amplitude import Anchor, of_error, of_mse, plan_amplitude
+from engine.planning.amplitude.text import sentence, span
+from engine.quantities import count
+from engine.store.database import Database
+from tests.app.figures.conftest import texts, traces
+from tests.app.views.conftest import Open, said, told
+from tests.app.views.test_recommender import answer, lines
+
+RUN = {"scale": "a run of mine", "x1": "1e4", "loss1": "1e-3", "N1": "1e5", "epochs1": "1000", "doubled1": "3 %"}
+ANCHOR = Anchor("D", 1e4, 1e-3, N=1e5, epochs=1e3, doubled=0.03)
+
+
+def test_the_page_opens_with_a_published_law(db: Database, open_page: Open) -> None:
+    at = open_page("amplitude")
+    assert told(at) == ""
+    expected = plan_amplitude(4, of_mse(1e-6), (), published_law("Zggg"), best_laws())
+    assert answer(at) == powers(sentence(expected))
+    found = {row[0]: row[1] for row in lines(at)}
+    assert found["Training points D"] == f"{span(expected.D)} phase-space points"
+    assert found["Compute C"] == "not known"
+
+
+def test_a_run_of_mine_and_a_relative_error(db: Database, open_page: Open) -> None:
+    at = open_page("amplitude", n_f="5", stated="a typical relative error of", reach="0.1 %", sigma="1.5", **RUN)
+    assert told(at) == ""
+    expected = plan_amplitude(5, of_error(0.001, 1.5), [ANCHOR], None, best_laws())
+    assert answer(at) == powers(sentence(expected))
+    assert "train a second anchor at D = 100 k phase-space points" in said(at)
+    assert [w.text for w in expected.warnings if "second anchor" in w.text]
+    second = open_page("amplitude", n_f="5", anchors="2", x2="1e5", loss2="3e-4", doubled2="2 %", **RUN)
+    both = plan_amplitude(5, of_mse(1e-6), [ANCHOR, Anchor("D", 1e5, 3e-4, doubled=0.02)], None, best_laws())
+    assert answer(second) == powers(sentence(both))
+
+
+def test_raw_targets_and_a_failing_bound_are_flagged(db: Database, open_page: Open) -> None:
+    assert "trained on raw amplitudes" in said(open_page("amplitude", n_f="3", process="ttH", reach="1e-4"))
+    assert "fails there" in said(open_page("amplitude", n_f="2"))
+
+
+def test_without_a_published_law_or_a_run_the_page_asks_for_one(db: Database, open_page: Open) -> None:
+    at = open_page("amplitude", n_f="7")
+    assert told(at) == ""
+    assert "Train one small network" in said(at)
+    assert not at.header
+
+
+@pytest.mark.parametrize(
+    ("query", "why"),
+    [
+        ({"reach": "soon"}, "The target MSE 'soon' cannot be read as a number"),
+        ({"reach": "0"}, "The target MSE is 0"),
+        ({"stated": "a typical relative error of", "reach": "0.1%"}, "give the standard deviation of log A"),
+        ({"floor": "1"}, "is below the floor 1"),
+        (RUN | {"x1": "10"}, "lies before the onset of the power law"),
+        (RUN | {"doubled1": "30 %"}, "is not limited by D"),
+        (RUN | {"N1": "big"}, "The N of run 1 'big' cannot be read as a number"),
+    ],
+)
+def test_bad_input_is_one_sentence(db: Database, open_page: Open, query: dict[str, str], why: str) -> None:
+    assert why in told(open_page("amplitude", **query))
+
+
+def test_the_picture_runs_from_the_anchor_to_both_ends_of_the_range() -> None:
+    plan = plan_amplitude(5, of_error(0.001, 1.5), [ANCHOR], None, best_laws())
+    (need,) = plan.needs
+    for drawing in (need_figure.draw(need, plan.target), need_figure.draw(need, plan.target, PAPER)):
+        (end,) = traces(drawing, name="target")
+        assert list(end.y) == [need.least, need.most]
+        assert list(end.x) == [plan.target.mse] * 2
+        assert "typically 0.1 % a point" in texts(drawing)
+        assert drawing.figure.layout.xaxis.range[0] > drawing.figure.layout.xaxis.range[1]
+    assert f"{count(need.most)} phase-space points" in drawing.alt
+    assert len(drawing.data) == len(need.x)
