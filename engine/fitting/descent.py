@@ -25,8 +25,9 @@ DAMPING = 0.3
 """lambda of the first step."""
 EASE, KINKED_EASE = 0.1, 0.5
 """What a good step multiplies lambda by; where rho has kinks few runs have curvature, so undamped steps overshoot."""
-FINAL = 3.0
-"""lambda is at most this times the root of what the last step promised, as a share of the objective."""
+KINKED_MOST = 3.0
+"""Where rho has kinks lambda is at most this times the root of what the last step promised, a share of the objective:
+so it vanishes in time for the last steps."""
 UNDAMPED = 1e-3
 """lambda below which it is zero, for the last steps to be Newton's own."""
 TOLERANCE = 1e-10
@@ -89,7 +90,7 @@ def descend(
     low, high = np.broadcast_to(low, theta.shape), np.broadcast_to(high, theta.shape)
     theta = np.clip(theta, low, high)
     here = local(theta, np.arange(len(theta)))
-    damping, ease, nothing = np.full(len(theta), DAMPING), easing(loss), perfect(loss, runs)
+    damping, (ease, most), nothing = np.full(len(theta), DAMPING), easing(loss), perfect(loss, runs)
     going = np.flatnonzero(here.value > nothing)
     for _ in range(STEPS):
         if known:
@@ -107,16 +108,16 @@ def descend(
         good = tried.value < here.value[going] * np.where(done, 1 + ROUNDING, 1.0)
         theta[going[good]] = trial[good]
         here.put(going, tried, good)
-        eased = np.minimum(damping[going] * ease, FINAL * np.sqrt(share))
+        eased = np.minimum(damping[going] * ease, most * np.sqrt(share))
         damping[going] = np.where(good, eased, np.maximum(damping[going] * 5, 1e-2))
         damping[damping < UNDAMPED] = 0.0
         going = going[~done & (here.value[going] > nothing)]
     return theta, here.value
 
 
-def easing(loss: Loss) -> float:
-    """What a good step multiplies the damping by."""
-    return KINKED_EASE if loss.kinked else EASE
+def easing(loss: Loss) -> tuple[float, float]:
+    """What a good step multiplies the damping by, and its most over the root of the share that the step promised."""
+    return (KINKED_EASE, KINKED_MOST) if loss.kinked else (EASE, 1e300)
 
 
 def perfect(loss: Loss, runs: int) -> float:

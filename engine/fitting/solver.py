@@ -28,7 +28,7 @@ from engine.laws.law import Floats
 CENTRAL_STARTS, CENTRAL_FEWER = 12, 4
 PILOTS, PILOT_STARTS, MORE_STARTS = 16, 8, 8
 """The first resamples start from more cells; their optima show how far those of the others may lie."""
-AXES, REACH = 2, 2.5
+AXES, REACH = 2, 3.0
 """Refits step to the corners of a box along so many principal axes of those optima, so many standard deviations off."""
 MANY = 2_000
 """Runs from which on fits start from fewer cells: with that many the optimum is rarely in doubt."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.fitting.descent import CLOSE, DAMPING, FINAL, ROUNDING, UNDAMPED
+from engine.fitting.descent import CLOSE, DAMPING, ROUNDING, UNDAMPED
 from engine.fitting.kernels.algebra import solve_definite
 from engine.fitting.kernels.elementary import exp, log
 from engine.fitting.kernels.jit import inner, kernel
@@ -307,6 +307,7 @@ def refine(
     scale: float,
     skew: float,
     ease: float,
+    most: float,
     perfect: float,
     steps: int,
     tolerance: float,
@@ -361,7 +362,7 @@ def refine(
                 best = there
                 for a in range(q):
                     here[a] = trial[a]
-                damping = min(damping * ease, FINAL * np.sqrt(share))
+                damping = min(damping * ease, most * np.sqrt(share))
             else:
                 damping = max(damping * 5.0, 1e-2)
             if damping < UNDAMPED:

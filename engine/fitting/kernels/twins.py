@@ -26,7 +26,7 @@ _STARTS = void(
 )
 _REFINE = void(
     *(_FF, _FF, _FF, _I, _I, _F, _F, _FF, _I, _FF, _F),  # the problem, the starts and their objectives
-    *(_FF, _F, _II, _FF, _FF, boolean, _D, _D, _D, _D, _D, int64, _D),  # known optima, priors, loss, descent
+    *(_FF, _F, _II, _FF, _FF, boolean, _D, _D, _D, _D, _D, _D, int64, _D),  # known optima, priors, loss, descent
 )
 
 
@@ -90,7 +90,7 @@ def refine(
         loss.delta,
         loss.scale,
         loss.skew,
-        easing(loss),
+        *easing(loss),
         perfect(loss, p.n),
         STEPS,
         TOLERANCE,
