@@ -19,8 +19,8 @@ themselves (of logarithms for k, C_L, X_c and what a target costs).
 
 A cell passes where both coverages lie within 3 points of nominal after three binomial standard errors. With seven runs
 an interval may cover too much but not too little. A floor that is zero in truth is checked as an upper limit. Cells
-that fail are bold. A whole run is 4,000 tables a cell for the default and 1,000 for the others, with 1,000 refits
-each; how many were run stands above each table. L is the loss at 10 and 100 times the largest run (on the frontier: its
+that fail are bold. A whole run is 4,000 tables a cell for the default and 1,000 for the others; how many were run
+stands above each table. L is the loss at 10 and 100 times the largest run (on the frontier: its
 compute); the target is the true loss at 10 times.
 
 - Noise: log-normal with the standard deviation of the design; with 2 % of the runs ten times as noisy; and unequal, the
