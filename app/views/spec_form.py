@@ -23,7 +23,7 @@ OBJECTIVES = {
     "ols-log": "Least squares of log residuals: every relative error counts alike.",
 }
 INTERVALS = {
-    "auto": "bc for many runs, residual for few",
+    "auto": "bc for many runs, residual for few and around iso-FLOP curves",
     "bc": "refits of resampled runs, percentiles corrected for their bias",
     "percentile": "the same refits, plain percentiles: often too wide",
     "residual": "refits of the same runs with noise drawn anew from the residuals",
