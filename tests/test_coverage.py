@@ -56,7 +56,8 @@ def test_tables_have_the_noise_they_say() -> None:
 def test_a_table_gives_every_number_with_its_ends() -> None:
     numbers, said = table(DESIGNS["7 runs, no floor"], "log-normal", "auto", 40, 3)
     assert len(numbers) == 1
-    value, low68, high68, low95, high95 = numbers[0].T
+    value, low68, high68, low95, high95, below = numbers[0].T
     assert ((low95 <= low68) & (low68 <= high68) & (high68 <= high95)).all()
     assert ((low95 <= value) & (value <= high95)).all()
+    assert ((below > 0.02) & (below < 0.98)).all()
     assert "few-runs" in said

@@ -60,7 +60,7 @@ def cells(method: str, refits: int) -> Iterator[Cell]:
 
 
 def load(design: Design, noise: str, method: str, refits: int) -> Floats | None:
-    """Value and ends of every quantity over the tables (t, q, 5); None where none was simulated."""
+    """Value, ends and share of draws below it, of every quantity over the tables (t, q, 6); None without blocks."""
     blocks = sorted(FOLDER.glob(path(design.name, noise, method, refits, 0).name.replace("-0.npz", "-[0-9]*.npz")))
     return np.concatenate([np.load(b)["numbers"] for b in blocks]) if blocks else None
 
