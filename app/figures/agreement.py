@@ -22,6 +22,8 @@ MOST_PANELS = 9
 WORDS = 7
 """Metrics up to which each cell says its number."""
 GAP = 0.03
+CELL, NAMES = 38, 104
+"""Pixels of a cell, and between two rows of panels for the names below one and above the next."""
 AGREE = ((0.0, rgba(PLAN, 0.6)), SCALE[1], (1.0, rgba(ACCENT, 0.6)))
 """The scale of ``correlations`` turned round: what disagrees stands out."""
 
@@ -43,8 +45,10 @@ def draw(found: Sequence[Agreement], theme: Theme = WEB) -> Drawing:
         layout |= _axes(theme, one, i, place, columns, rows)
         traces += _panel(theme, one, i, framed)
         notes.append(_name(theme, one, i))
-    height = rows * (38 * len(shown[0].metrics) + 44) + 80 if columns > 1 else 56 * len(shown[0].metrics) + 90
-    figure = compose(theme, height, "agreement", traces, notes=notes, margin={"l": 110, "t": 34, "b": 90}, **layout)
+    height = rows * CELL * len(shown[0].metrics) + (rows - 1) * NAMES if columns > 1 else 56 * len(shown[0].metrics)
+    figure = compose(
+        theme, height + 124, "agreement", traces, notes=notes, margin={"l": 110, "t": 34, "b": 90}, **layout
+    )
     return Drawing(figure, _alt(found), "metric-agreement", lambda: _table(found))
 
 
@@ -56,10 +60,11 @@ def _axes(theme: Theme, one: Agreement, i: int, place: tuple[int, int], columns:
     """The axes of a panel; names of metrics stand at the left and at the bottom only."""
     plain: Part = {"showgrid": False, "ticks": "", "type": "category", "showline": False}
     names = {"categoryorder": "array", "categoryarray": [escape(m) for m in one.metrics]}
-    width, height = (1 + GAP) / columns, 1 / rows
-    top = 1 - place[1] * height
+    width, cells = (1 + GAP) / columns, CELL * len(one.metrics)
+    whole = rows * cells + (rows - 1) * NAMES
+    top = 1 - place[1] * (cells + NAMES) / whole
     x = {"domain": (place[0] * width, place[0] * width + width - GAP), "anchor": f"y{_number(i)}", "tickangle": -45}
-    y: Part = {"domain": (max(top - height + (0.1 if rows > 1 else 0), 0), top), "anchor": f"x{_number(i)}"}
+    y: Part = {"domain": (max(top - cells / whole, 0), top), "anchor": f"x{_number(i)}"}
     y |= {"autorange": "reversed", "showticklabels": place[0] == 0}
     return {
         f"xaxis{_number(i)}": axis(theme, "") | plain | names | x,

@@ -61,8 +61,12 @@ def _own(db: Database, table: TableInfo) -> None:
     draw(lambda theme: matrices.draw(found, theme), key="agreement_own")
     metrics = list(found[0].metrics)
     left, right = st.columns(2)
-    local = left.selectbox("Batch-local metric", metrics, index=None, key="local", placeholder="Choose a metric")
-    full = right.selectbox("The same, full catalogue", metrics, index=None, key="full", placeholder="Choose a metric")
+    local = left.selectbox(
+        "Batch-local metric", metrics, index=None, key="local", bind="query-params", placeholder="Choose a metric"
+    )
+    full = right.selectbox(
+        "The same, full catalogue", metrics, index=None, key="full", bind="query-params", placeholder="Choose a metric"
+    )
     if local and full:
         pair = across(found, [(local, full)])
         draw(lambda theme: picture.draw(picture.of_across(pair), theme), key="across")

@@ -165,6 +165,9 @@ def test_own_runs_show_their_matrices_and_a_pair_across_regimes(demo: Database, 
     at.selectbox(key="local").select("recall@10")
     at.selectbox(key="full").select("NDCG@10").run()
     assert told(at) == ""
+    again = open_page("recommender", agree_runs=table.id, local="recall@10", full="NDCG@10")
+    assert told(again) == ""
+    assert again.selectbox(key="full").value == "NDCG@10"
 
 
 def test_a_saved_fit_gives_the_frontier_of_its_metric(demo: Database, open_page: Open) -> None:
