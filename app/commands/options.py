@@ -66,6 +66,9 @@ Seed = Annotated[int, typer.Option(help="Seed of the resampling.")]
 Rule = Annotated[
     str, typer.Option(metavar="6ND|6npND|FORMULA", help="C from N and D where no column gives it, or 6*N*D + 1e9*D.")
 ]
+OtherRule = Annotated[
+    str, typer.Option("--rule", metavar="6ND|6npND|FORMULA", help="Compute rule in place of that of the runs.")
+]
 TokensPerSample = Annotated[str, typer.Option("--n-p", help="Tokens per sample, for 6npND and formulas.")]
 RepeatsKept = Annotated[Repeats, typer.Option(help="Rows that differ only in seed: all, or their mean.")]
 Convert = Annotated[
@@ -81,6 +84,7 @@ CurveMap = Annotated[
 ]
 Smoothing = Annotated[str, typer.Option(help="Weight of the past in the running mean of a curve; 0 for none.")]
 Target = Annotated[str, typer.Option(help="Value to which updates are counted; the hardest that every run reaches.")]
+PlannedGroup = Annotated[str, typer.Option("--group", help="The group to plan for, where the fit holds several.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object, which `isoplan plan` reads.")]
 Card = Annotated[
     Kept,

@@ -8,13 +8,13 @@ import typer
 
 from app.commands import pricing
 from app.commands.files import read_fit_file
-from app.commands.options import AsJson, TokensPerSample
+from app.commands.options import AsJson, OtherRule, PlannedGroup, TokensPerSample
 from app.commands.output import note, say, say_json
-from app.commands.reading import read_rule
+from app.commands.reading import read_budget, read_rule
 from engine.costs import ComputeRule
 from engine.errors import PlannerError
 from engine.planning.plan import Plan
-from engine.quantities import parse_flops, parse_number
+from engine.quantities import parse_number
 
 Format = Literal["text", "json", "csv", "markdown", "latex", "python"]
 
@@ -34,10 +34,8 @@ def plan(
         list[str] | None,
         typer.Option(metavar="MAP.json", help="A fit of a metric on what the law describes; repeat it for a budget."),
     ] = None,
-    group: Annotated[str, typer.Option(help="The group to plan for, where the fit holds several.")] = "",
-    rule: Annotated[
-        str, typer.Option(metavar="6ND|6npND|FORMULA", help="Compute rule in place of that of the runs.")
-    ] = "",
+    group: PlannedGroup = "",
+    rule: OtherRule = "",
     n_p: TokensPerSample = "",
     second_rule: Annotated[str, typer.Option(metavar="6ND|FORMULA", help="What the plan costs by this rule too.")] = "",
     max_unique: pricing.MaxUnique = "",
@@ -86,9 +84,8 @@ def plan(
         pricing.read_inference(queries, query_tokens, query_flops),
     )  # fmt: skip
     if budget is not None:
-        reading = parse_flops(budget, "option --budget")
-        note([f"{budget} is read as {reading.value:.4g} FLOPs: {reading.note}."] if reading.note else [])
-        answer = plan_budget(fitted, reading.value, used, limits=limits, prices=prices, other=other, maps=maps)
+        C = read_budget(budget)
+        answer = plan_budget(fitted, C, used, limits=limits, prices=prices, other=other, maps=maps)
     else:
         one = maps[0] if maps else None
         answer = plan_target(fitted, goal, used, limits=limits, prices=prices, other=other, map=one)

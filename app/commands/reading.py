@@ -8,10 +8,11 @@ from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
+from app.commands.output import note
 from engine.costs import ComputeRule, compute_rule
 from engine.errors import PlannerError
 from engine.fitting.spec import FitSpec
-from engine.quantities import parse_number
+from engine.quantities import parse_flops, parse_number
 from engine.schema import Curves, Metric, Runs
 
 Table = TypeVar("Table", Runs, Curves)
@@ -182,6 +183,13 @@ def read_rule(rule: str, n_p: str) -> ComputeRule:
             raise PlannerError("--rule 6npND needs the tokens per sample: add --n-p, as in --n-p 40.")
         return compute_rule(rule or ("6npND" if n_p else "6ND"), tokens)
     return compute_rule("formula", tokens, rule)
+
+
+def read_budget(option: str) -> float:
+    """FLOPs from --budget; says how the text was read where it could mean something else."""
+    reading = parse_flops(option, "option --budget")
+    note([f"{option} is read as {reading.value:.4g} FLOPs: {reading.note}."] if reading.note else [])
+    return reading.value
 
 
 def read_training(

@@ -28,7 +28,7 @@ from engine.planning.recommender import (
 )
 from engine.planning.recommender.choice import Knob
 from engine.planning.recommender.recipe import OTHERWISE
-from engine.quantities import parse_flops, parse_number
+from engine.quantities import parse_number
 
 Fits = Annotated[list[str] | None, typer.Option(metavar="[METRIC=]FIT.json", help="One a metric; may be repeated.")]
 
@@ -65,14 +65,13 @@ def recipe(
         from data.recommender import published_evidence
 
         own = with_fallback(own, published_evidence())
-    spent = parse_flops(budget, "option --budget")
-    note([f"{budget} is read as {spent.value:.4g} FLOPs: {spent.note}."] if spent.note else [])
+    C = reading.read_budget(budget)
     settings = Settings(
         stage2=_stage2(device, devices, width, length, chunk),
         batch=parse_number(batch_size, "option --batch-size") if batch_size else None,
         otherwise=_others(instead),
     )
-    answer = recommend(own, spent.value, metric, settings)
+    answer = recommend(own, C, metric, settings)
     if as_json:
         note(w.text for w in answer.recipe.warnings)
         say_json(to_json(answer))

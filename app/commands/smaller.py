@@ -8,14 +8,14 @@ import typer
 
 from app.commands import pricing
 from app.commands.files import read_fit_file
-from app.commands.options import AsJson, TokensPerSample
-from app.commands.output import note, say, say_json
-from app.commands.reading import read_rule
+from app.commands.options import AsJson, OtherRule, PlannedGroup, TokensPerSample
+from app.commands.output import say, say_json
+from app.commands.reading import read_budget, read_rule
 from engine.errors import PlannerError
 from engine.planning.plan import Question
 from engine.planning.smaller import lifetime, same_loss
 from engine.planning.smaller_text import lifetime_text, same_loss_text, to_json
-from engine.quantities import parse_flops, parse_number
+from engine.quantities import parse_number
 
 
 def smaller(
@@ -31,10 +31,8 @@ def smaller(
     utilisation: pricing.Utilisation = "",
     precision: pricing.PrecisionName = "",
     currency: pricing.CurrencyName = "",
-    group: Annotated[str, typer.Option(help="The group to plan for, where the fit holds several.")] = "",
-    rule: Annotated[
-        str, typer.Option(metavar="6ND|6npND|FORMULA", help="Compute rule in place of that of the runs.")
-    ] = "",
+    group: PlannedGroup = "",
+    rule: OtherRule = "",
     n_p: TokensPerSample = "",
     as_json: AsJson = False,
 ) -> None:
@@ -43,9 +41,7 @@ def smaller(
         raise PlannerError("Ask for one loss: give either --budget or --target-loss.")
     fitted, used = read_fit_file(fit, group), read_rule(rule, n_p) if rule or n_p else None
     if budget:
-        spent = parse_flops(budget, "option --budget")
-        note([f"{budget} is read as {spent.value:.4g} FLOPs: {spent.note}."] if spent.note else [])
-        question = Question("budget", spent.value)
+        question = Question("budget", read_budget(budget))
     else:
         question = Question("target", parse_number(target_loss, "option --target-loss"))
     served = pricing.read_inference(queries, query_tokens, query_flops)

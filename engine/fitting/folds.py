@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.fitting.intervals import FEWEST
+from engine.fitting.ranks import rank_correlation
 from engine.fitting.result import FitWarning
 from engine.laws import Law
 
@@ -31,18 +32,10 @@ def folds(law: Law, resamples: Floats) -> Iterator[FitWarning]:
             continue
         scale, exponent = (found[:, law.names.index(name)] for name in (term.amplitude, term.exponent))
         below = exponent <= np.median(exponent)
-        left, right = _ranked(exponent[below], scale[below]), _ranked(exponent[~below], scale[~below])
+        left, right = rank_correlation(exponent[below], scale[below]), rank_correlation(exponent[~below], scale[~below])
         if left * right < 0 and min(abs(left), abs(right)) > CLEAR:
             yield FitWarning(
                 "fold",
                 f"{term.amplitude} turns back as {term.exponent} varies within its interval, so the interval of "
                 f"{term.amplitude} holds the truth less often than it says: read losses off the law instead.",
             )
-
-
-def _ranked(x: Floats, y: Floats) -> float:
-    """Spearman's correlation of values without ties; zero where one does not vary."""
-    if len(x) < FEWEST or np.ptp(x) == 0 or np.ptp(y) == 0:
-        return 0.0
-    a, b = (np.argsort(np.argsort(v)) for v in (x, y))
-    return float(np.corrcoef(a, b)[0, 1])

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import fdtrc
 
+from engine.fitting.ranks import rank_correlation
 from engine.fitting.result import Fit
 from engine.laws.law import Floats
 
@@ -110,9 +111,7 @@ def best_end(x: Floats, y: Floats) -> float | None:
     mean = np.bincount(of, y) / np.bincount(of)
     if len(levels) < 4 or int(np.argmin(mean)) not in (0, len(levels) - 1):
         return None
-    ranks = np.argsort(np.argsort(mean)).astype(float)
-    rising = float(np.corrcoef(np.arange(len(levels)), ranks)[0, 1])
-    return float(levels[np.argmin(mean)]) if abs(rising) >= MONOTONE else None
+    return float(levels[np.argmin(mean)]) if abs(rank_correlation(levels, mean)) >= MONOTONE else None
 
 
 def differs(y: Floats, residual: Floats, weight: Floats, parameters: int) -> float:

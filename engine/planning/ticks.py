@@ -9,6 +9,8 @@ import numpy as np
 from engine.laws.law import Floats
 
 LEVELS = 9
+NARROWEST = 1e-300
+"""Gaps between losses below this have no decimal places that a double could be rounded to."""
 
 
 def nice_budgets(low: float, high: float, most: int = 8) -> tuple[float, ...]:
@@ -25,12 +27,12 @@ def nice_budgets(low: float, high: float, most: int = 8) -> tuple[float, ...]:
 def contour_levels(loss: Floats, most: int = LEVELS) -> tuple[float, ...]:
     """Round levels that share out the area of the picture about evenly; at most ``most``, none for a flat surface."""
     values = loss[np.isfinite(loss)]
-    if values.size == 0 or np.ptp(values) <= 0:
+    if values.size == 0 or np.ptp(values) < NARROWEST:
         return ()
     wanted = np.quantile(values, (np.arange(most) + 0.5) / most)
     gaps = np.diff(wanted)
     near = np.minimum(np.append(gaps, gaps[-1]), np.insert(gaps, 0, gaps[0]))
-    levels = [_round_to(float(level), float(gap)) for level, gap in zip(wanted, near, strict=True) if gap > 0]
+    levels = [_round_to(float(level), float(gap)) for level, gap in zip(wanted, near, strict=True) if gap > NARROWEST]
     return tuple(sorted({x for x in levels if values.min() < x < values.max()}))
 
 
