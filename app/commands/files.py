@@ -20,6 +20,13 @@ def read_fit_file(name: str, group: str = "") -> Fit:
     return read_fit(read_object(name, "isoplan fit --json"), group)
 
 
+def read_fits_file(name: str) -> list[Fit]:
+    """The fit in the file ``name``, or all of its groups where it holds several; raises PlannerError without any."""
+    raw = read_object(name, "isoplan fit --json")
+    groups = raw.get("groups")
+    return [read_fit(raw, group) for group in groups] if isinstance(groups, dict) and groups else [read_fit(raw)]
+
+
 def read_object(name: str, command: str) -> dict[str, Any]:
     """The JSON object that ``command`` printed into the file ``name``, or on standard input for ``-``.
 

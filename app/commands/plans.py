@@ -2,52 +2,69 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from app.commands import reading
-from app.commands.files import read_object
+from app.commands import pricing
+from app.commands.files import read_fits_file, read_object
 from app.commands.options import AsJson
 from app.commands.output import say, say_json
 from engine.errors import PlannerError
-from engine.hardware import UTILISATION, Machine, find_device
+from engine.fitting.result import Fit
+from engine.planning.again import ask_again
 from engine.planning.plan import read_plan
-from engine.planning.prices import Prices, Simulation
 from engine.planning.side_by_side import Saved, as_text, side_by_side, to_json
-from engine.quantities import parse_number
 
 
 def plans(
     files: Annotated[list[str], typer.Argument(metavar="PLAN.json...", help="What `isoplan plan --json` printed.")],
-    device: Annotated[str, typer.Option(help="What trains: H100, A100 80GB, CPU node, ...")] = "",
-    devices: Annotated[int, typer.Option(help="How many of them.")] = 1,
-    hour_price: Annotated[str, typer.Option(help="Money for one hour of a device.")] = "",
-    utilisation: Annotated[str, typer.Option(help="Share of its peak that training reaches, 0.4 or 40%.")] = "",
-    sample_price: Annotated[str, typer.Option(help="Money for one simulated sample.")] = "",
+    fit: Annotated[
+        list[str] | None,
+        typer.Option(metavar="FIT.json", help="The fit behind plans, so that totals have intervals; may be repeated."),
+    ] = None,
+    device: pricing.DeviceName = "",
+    devices: pricing.Devices = 1,
+    hour_price: pricing.HourPrice = "",
+    utilisation: pricing.Utilisation = "",
+    precision: pricing.PrecisionName = "",
+    currency: pricing.CurrencyName = "",
+    grid: pricing.Grid = "",
+    pue: pricing.Pue = "",
+    sample_price: pricing.SamplePrice = "",
+    sample_seconds: pricing.SampleSeconds = "",
+    cpu_price: pricing.CpuPrice = "",
+    sample_bytes: pricing.SampleBytes = "",
+    queries: pricing.Queries = "",
+    query_tokens: pricing.QueryTokens = "",
+    query_flops: pricing.QueryFlops = "",
     as_json: AsJson = False,
 ) -> None:
     """Compare saved plans: allocation, cost and risk, all priced alike."""
-    saved = [Saved(Path(name).stem, read_plan(read_object(name, "isoplan plan --json"))) for name in files]
-    found = side_by_side(saved, _prices(device, devices, hour_price, utilisation, sample_price))
+    prices = pricing.read_prices(
+        device, devices, hour_price, utilisation, precision, currency, grid, pue,
+        pricing.read_simulation(sample_price, sample_seconds, cpu_price, sample_bytes),
+        pricing.read_inference(queries, query_tokens, query_flops),
+    )  # fmt: skip
+    found = side_by_side(_saved(files, [one for name in fit or () for one in read_fits_file(name)]), prices)
     if as_json:
         say_json(to_json(found))
     else:
         say(as_text(found))
 
 
-def _prices(device: str, devices: int, hour: str, utilisation: str, sample: str) -> Prices | None:
-    """The scenario; None where no device is named."""
-    if not device:
-        if hour or utilisation or sample:
-            raise PlannerError("Prices need what trains: add --device, as in --device H100.")
-        return None
-    machine = Machine(
-        find_device(device),
-        devices,
-        reading.read_share(utilisation, "option --utilisation") if utilisation else UTILISATION,
-        parse_number(hour, "option --hour-price") if hour else None,
-    )
-    simulation = Simulation(parse_number(sample, "option --sample-price")) if sample else None
-    return Prices(machine, simulation)
+def _saved(files: Sequence[str], fits: Sequence[Fit]) -> list[Saved]:
+    """The plans by the names of their files, each with the answer of its fit among ``fits`` where it is there.
+
+    Raises PlannerError where the fits belong to none of the plans.
+    """
+    known = {one.hash: one for one in fits}
+    plans = [(name, read_plan(read_object(name, "isoplan plan --json"))) for name in files]
+    if known and not any(plan.fit in known for _, plan in plans):
+        raise PlannerError("No plan was made with the fits of --fit: give those that `isoplan plan` read.")
+    return [
+        Saved(Path(name).stem, plan, ask_again(plan, known[plan.fit]) if plan.fit in known else None)
+        for name, plan in plans
+    ]

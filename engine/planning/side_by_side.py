@@ -1,8 +1,9 @@
 """Question 8, compare: saved plans side by side, all priced by one scenario.
 
-A saved plan keeps its numbers and their intervals, not its resamples. Each line of a bill is a constant times C, N or
-the unique samples, so it has the interval of that number; a total of several lines has none, because how its parts
-move together is not kept.
+A saved plan keeps its numbers and their intervals, not its resamples. Where its fit is at hand it is asked again, and
+the bill carries the resamples through, totals included. Without it each line is a constant times C, N or the unique
+samples, so it has the interval of that number; a total of several lines has none, because how its parts move together
+is not kept. A scenario prices the plans as they were saved: it plans nothing anew.
 """
 
 from __future__ import annotations
@@ -15,6 +16,9 @@ from typing import Any
 from engine.errors import PlannerError
 from engine.fitting.result import Interval
 from engine.planning import quantity
+from engine.planning.again import Answer
+from engine.planning.bill import bill
+from engine.planning.limits import named
 from engine.planning.plan import Plan
 from engine.planning.prices import Line, Prices
 from engine.planning.quantity import Quantity
@@ -25,15 +29,22 @@ SIZES = ("N", "D", "C", "loss")
 OF = {"training": "C", "inference": "N", "simulation": "D"}
 """The number that a part of the bill is proportional to."""
 NO_TOTAL = "no interval: a saved plan does not keep how its parts move together"
+MONEY = ", money"
 
 
 @dataclass(frozen=True)
 class Saved:
-    """A plan under the name that it was saved as; at most ``unique`` samples are simulated, the rest are repeats."""
+    """A plan under the name that it was saved as, with the ``answer`` of its fit where that is at hand."""
 
     name: str
     plan: Plan
-    unique: float = math.inf
+    answer: Answer | None = None
+
+    @property
+    def unique(self) -> float:
+        """The most samples that are simulated: what the plan sees beyond them are repeats."""
+        most = self.plan.question.limits.unique
+        return math.inf if most is None else most
 
 
 @dataclass(frozen=True)
@@ -59,6 +70,11 @@ class Side:
     allocation: Mapping[str, Quantity]
     bill: Mapping[str, Quantity]
     risk: Risk
+
+    @property
+    def money(self) -> dict[str, Quantity]:
+        """The lines of the bill that are money, by their part: training, simulation, inference, total."""
+        return {label.removesuffix(MONEY).lower(): q for label, q in self.bill.items() if label.endswith(MONEY)}
 
 
 @dataclass(frozen=True)
@@ -106,6 +122,8 @@ def table(found: Comparison) -> tuple[tuple[str, ...], ...]:
     sides = found.sides
     lines: list[tuple[str, ...]] = [("", *(side.name for side in sides))]
     lines.append(("Question", *(_question(side.plan) for side in sides)))
+    if any(side.plan.question.limits.given for side in sides):
+        lines.append(("Within", *(_limits(side.plan) for side in sides)))
     for size in SIZES:
         lines.append((size, *(_cell(side.allocation[size]) for side in sides)))
     for label in dict.fromkeys(label for side in sides for label in side.bill):
@@ -157,6 +175,20 @@ def _side(one: Saved, prices: Prices | None) -> Side:
 
 def _bill(one: Saved, prices: Prices) -> dict[str, Quantity]:
     """Label -> amount of every line of the bill; a line whose size the plan does not say has no value."""
+    if one.answer is None:
+        return _scaled(one, prices)
+    asked, found = one.plan.question, one.answer
+    spent = asked.kind == "budget" and not asked.limits.given
+    lines = bill(found.fit, found.best, found.draws, prices, one.unique, spent)
+    return {_label(line.part, line.what): line.amount for line in lines}
+
+
+def _label(part: str, what: str) -> str:
+    return f"{part.capitalize()}, {what}"
+
+
+def _scaled(one: Saved, prices: Prices) -> dict[str, Quantity]:
+    """The bill from the numbers of the plan alone."""
     sizes = {"C": one.plan.allocation["C"], "N": one.plan.allocation["N"], "D": _capped(one)}
 
     def lines(pick: Callable[[Quantity], float | None]) -> tuple[Line, ...]:
@@ -172,7 +204,7 @@ def _bill(one: Saved, prices: Prices) -> dict[str, Quantity]:
         parts = priced if line.part == "total" else {line.part}
         own = sizes[OF[next(iter(parts))]] if len(parts) == 1 else Quantity(None, note=NO_TOTAL)
         value = float(line.amount)
-        found[f"{line.part.capitalize()}, {line.what}"] = Quantity(
+        found[_label(line.part, line.what)] = Quantity(
             value if math.isfinite(value) else None,
             own.ci68 and _ends(ends68, place),
             own.ci95 and _ends(ends95, place),
@@ -201,8 +233,13 @@ def _spread(ci: Interval | None) -> float | None:
 
 def _question(plan: Plan) -> str:
     asked = plan.question
-    unit = "FLOPs" if asked.kind == "budget" else plan.y
+    unit = "FLOPs" if asked.kind == "budget" else asked.metric or plan.y
     return f"{asked.kind} {asked.value:.4g} {unit}"
+
+
+def _limits(plan: Plan) -> str:
+    given = plan.question.limits.given
+    return ", ".join(named(name, most, plan.prices) for name, most in given.items()) or "-"
 
 
 def _chance(risk: Risk) -> str:

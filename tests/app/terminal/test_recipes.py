@@ -10,7 +10,10 @@ import pytest
 
 from data.files import path
 from data.recommender import critical_batch
-from engine.fitting import to_json
+from engine.fitting import read_fit, to_json
+from engine.hardware import Machine, find_device
+from engine.planning import plan_budget
+from engine.planning.prices import Prices, Simulation
 from engine.planning.repeat import SampleCosts, simulate_or_repeat, stated
 from tests.app.terminal.asking import Run, object_in, one_sentence
 from tests.engine.planning.conftest import make_fit
@@ -20,6 +23,7 @@ from tests.engine.planning.repeat.test_repeat import TABLE_1, TABLE_2
 ONE, TWO = (str(path(f"cards/{name}.json")) for name in ("jets_table1", "jets_table2_21x128"))
 REPEAT = ("repeat", ONE, TWO, "--target-loss", 0.5, "--sample-price", 1e-3)
 AMPLITUDE = ("amplitude", "--particles", 4, "--target-mse", 1e-5)
+PRICES = Prices(Machine(find_device("H100"), price=3), Simulation(price=1e-9))
 CHEAP = "D=1e4,loss=1e-3,N=1e5,epochs=1e3,doubled=0.03"
 
 
@@ -167,6 +171,13 @@ def test_plans_side_by_side(run: Run, fitted: Path, tmp_path: Path) -> None:
     assert [one["name"] for one in raw["plans"]] == ["small", "large"]
     assert "Training, money" in run("plans", *files, *prices).out
     assert run("plans", *files).code == 0
+    total = "Total, money"
+    assert [one["bill"][total]["ci68"] for one in raw["plans"]] == [None, None]
+    known = object_in(run("plans", *files, *prices, "--fit", fitted, "--json").out)
+    for one, C in zip(known["plans"], (1e20, 1e22), strict=True):
+        made = plan_budget(read_fit(json.loads(fitted.read_text())), C, prices=PRICES)
+        assert one["bill"][total]["ci68"] == list(made.bill[-1].amount.ci68 or ())
+    one_sentence(run("plans", *files, "--fit", ONE), "No plan was made with the fits of --fit")
     one_sentence(run("plans", files[0], files[0]), "Two plans are called 'small'")
     one_sentence(run("plans", *files, "--hour-price", 3), "Prices need what trains: add --device")
     one_sentence(run("plans", fitted), "This is not a plan that Isoplan wrote")

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import replace
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -12,8 +14,11 @@ from hypothesis import strategies as st
 from engine.errors import PlannerError
 from engine.fitting.result import Fit
 from engine.hardware import Machine, find_device
+from engine.laws import Point
 from engine.planning import Plan, Quantity, plan_budget, plan_target, read_plan
 from engine.planning import to_json as plan_json
+from engine.planning.again import ask_again
+from engine.planning.limits import Limits
 from engine.planning.prices import Inference, Prices, Simulation
 from engine.planning.side_by_side import NO_TOTAL, Saved, as_text, scenario, side_by_side, table, to_json
 from tests.app.terminal.asking import object_in
@@ -22,6 +27,11 @@ from tests.engine.planning.conftest import EPOCH, RANGES, make_fit, scattered
 H200 = Machine(find_device("H200"), 64, price=3.0)
 TRAINING = Prices(H200)
 ALL = Prices(H200, Simulation(price=1e-6, cpu_seconds=2.0), Inference(queries=1e9, tokens=100), grid=300)
+
+
+def solved(fit: Fit, target: float) -> Point:
+    """The closed form of every resample."""
+    return fit.law.least_compute(fit.draws, np.asarray(target), fit.compute)  # type: ignore[misc]
 
 
 def of(q: Quantity) -> float:
@@ -60,6 +70,60 @@ def test_a_total_of_one_part_has_its_interval(saved: tuple[Saved, ...]) -> None:
     assert keen.bill["Total, money"].ci95 is not None
 
 
+def test_with_their_fit_totals_have_the_interval_of_the_sum(epoch: Fit, saved: tuple[Saved, ...]) -> None:
+    """By hand: the money of every resample's own C, D and N, and the percentiles of that."""
+    known = [Saved(one.name, one.plan, ask_again(one.plan, epoch)) for one in saved]
+    keen, spent = side_by_side(known, ALL).sides[1:]
+    found = solved(epoch, 2.0)
+    sums = 3.0 / (0.4 * 989.4e12 * 3600) * (found.C + 2 * 100 * 1e9 * found.N) + 1e-6 * found.D
+    total = keen.bill["Total, money"]
+    assert total.ci68 == pytest.approx(epoch.resampling.interval(of(total), sums, 0.68), rel=1e-3)
+    assert total.note == ""
+    assert total.ci95 is not None
+    assert spent.bill["Training, money"].note == "given"
+    assert spent.bill["Total, money"].ci68 is not None
+
+
+def test_with_their_fit_lines_are_what_they_were(epoch: Fit, saved: tuple[Saved, ...]) -> None:
+    known = [Saved(one.name, one.plan, ask_again(one.plan, epoch)) for one in saved]
+    for one, other in zip(side_by_side(saved, ALL).sides, side_by_side(known, ALL).sides, strict=True):
+        assert list(one.bill) == list(other.bill)
+        for label in one.bill:
+            assert other.bill[label].value == pytest.approx(one.bill[label].value), label
+            if label != "Total, money":
+                assert other.bill[label].ci68 == pytest.approx(one.bill[label].ci68, rel=1e-6), label
+
+
+def test_a_plan_within_limits_is_asked_again_within_them(epoch: Fit) -> None:
+    limits = Limits(parameters=1e8, hours=1e4)
+    plan = read_plan(plan_json(plan_target(epoch, 2.4, limits=limits, prices=ALL)))
+    (side,) = side_by_side([Saved("limited", plan, ask_again(plan, epoch))], ALL).sides
+    assert side.bill == {line.row.quantity: line.amount for line in plan.bill}
+    assert side.money["total"].ci68 is not None
+    assert list(side.money) == ["training", "simulation", "inference", "total"]
+
+
+def test_some_resamples_out_of_reach_make_the_total_unbounded() -> None:
+    resamples = scattered(EPOCH, 200)
+    resamples[:60, 0] = 2.1
+    fit = make_fit(EPOCH, resamples, ranges=RANGES)
+    plan = plan_target(fit, 2.0)
+    (side,) = side_by_side([Saved("risky", plan, ask_again(plan, fit))], ALL).sides
+    ends = side.bill["Total, money"].ci68
+    assert ends is not None
+    assert (math.isfinite(ends[0]), ends[1]) == (True, math.inf)
+
+
+def test_a_plan_is_asked_again_of_its_own_fit_alone(epoch: Fit) -> None:
+    plan = plan_target(epoch, 2.2)
+    with pytest.raises(PlannerError, match=r"This plan was made with the fit \w+ and not with \w+: give the one"):
+        ask_again(plan, make_fit((0.1, 1e6, 0.4), law="power", axis="D"))
+    with pytest.raises(PlannerError, match="answers differently today: ask for the plan again and save that one"):
+        ask_again(plan, make_fit((1.9, *EPOCH[1:]), scattered(EPOCH), ranges=RANGES))
+    metric = replace(plan, question=replace(plan.question, metric="R"))
+    assert ask_again(metric, epoch) is None
+
+
 @settings(max_examples=20, deadline=None)
 @given(st.floats(0.1, 10), st.floats(0.1, 1.0), st.floats(0.1, 100))
 def test_a_scenario_moves_every_plan_at_once(hour: float, share: float, speed: float) -> None:
@@ -87,11 +151,15 @@ def test_risk_stands_beside_the_price() -> None:
     assert side_by_side([Saved("far", far)]).sides[0].risk.beyond == pytest.approx(2.2, abs=0.1)
 
 
-def test_repeated_samples_are_simulated_once(epoch: Fit) -> None:
-    plan = plan_budget(epoch, 1e22)
-    (side,) = side_by_side([Saved("capped", plan, unique=1e9)], ALL).sides
-    assert of(side.bill["Simulation, money"]) == pytest.approx(1e3)
-    assert side.bill["Simulation, money"].ci95 == pytest.approx((1e3, 1e3))
+def test_repeated_samples_are_simulated_once() -> None:
+    theta = (1.8, 480.0, 2100.0, 0.35, 0.37, 15.0, 5.0)
+    fit = make_fit(theta, scattered(theta, 100), law="data-constrained", ranges=RANGES)
+    plan = plan_budget(fit, 1e21, limits=Limits(unique=1e9))
+    assert of(plan.allocation["D"]) > 1e9
+    for answer in (None, ask_again(plan, fit)):
+        (side,) = side_by_side([Saved("capped", plan, answer)], ALL).sides
+        assert of(side.bill["Simulation, money"]) == pytest.approx(1e3)
+        assert side.bill["Simulation, money"].ci95 == pytest.approx((1e3, 1e3))
 
 
 def test_sizes_that_a_law_does_not_say_have_no_price() -> None:

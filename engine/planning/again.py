@@ -1,0 +1,59 @@
+"""A saved plan asked again of its fit: the answer of every resample, which the plan itself does not keep."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from engine.errors import PlannerError
+from engine.fitting.result import Fit
+from engine.laws import Point
+from engine.planning.limits import LimitName
+from engine.planning.plan import Plan
+from engine.planning.solve import Goal, Task
+
+SAME = 1e-6
+"""Relative difference up to which a fit gives the answer that a plan states."""
+
+
+@dataclass(frozen=True, eq=False)
+class Answer:
+    """The answer of ``fit`` to a plan's question: ``best`` of shape (), ``draws`` of its resamples, (r,)."""
+
+    fit: Fit
+    best: Point
+    draws: Point
+
+
+def ask_again(plan: Plan, fit: Fit) -> Answer | None:
+    """The question of ``plan`` answered by ``fit``, the one that it was made with; None for a target in a metric.
+
+    The map of a metric is not kept with a plan. Raises PlannerError for another fit, and where the fit no longer gives
+    the answer that the plan states.
+    """
+    if fit.hash != plan.fit:
+        raise PlannerError(
+            f"This plan was made with the fit {plan.fit} and not with {fit.hash}: give the one it names."
+        )
+    asked = plan.question
+    if asked.metric:
+        return None
+    limits: dict[LimitName, float] = dict(asked.limits.given)
+    goal = None
+    if asked.kind == "budget":
+        limits = {"budget": asked.value, **limits}
+    else:
+        goal = Goal(*(np.asarray(fit.sign * asked.value),) * 2)
+    task = Task(plan.compute, limits, goal, plan.prices)
+    found = Answer(fit, task.best(fit), task.draws(fit))
+    if not all(_same(plan.allocation[name].value, getattr(found.best, name)) for name in "NDC"):
+        raise PlannerError("The fit of this plan answers differently today: ask for the plan again and save that one.")
+    return found
+
+
+def _same(said: float | None, found: float) -> bool:
+    if said is None:
+        return not math.isfinite(found)
+    return math.isclose(said, float(found), rel_tol=SAME)
