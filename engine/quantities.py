@@ -68,6 +68,12 @@ def parse_number(text: str, what: str = "number") -> float:
     return _finite(value * SUFFIXES.get(unit, 1.0), text, what, NUMBER_EXAMPLES)
 
 
+def parse_share(text: str, what: str = "share") -> float:
+    """A share from ``0.4`` or ``40 %``, read as ``parse_number`` reads numbers."""
+    typed = text.strip()
+    return parse_number(typed.removesuffix("%"), what) * (0.01 if typed.endswith("%") else 1.0)
+
+
 def parse_flops(text: str, what: str = "budget") -> Reading:
     """FLOPs from ``text``: a number, a number of k..RFLOP, PFLOP/s-days, or hours of a known accelerator.
 

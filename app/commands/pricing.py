@@ -6,12 +6,11 @@ from typing import Annotated, Any
 
 import typer
 
-from app.commands import reading
 from engine.errors import PlannerError
 from engine.hardware import UTILISATION, Machine, find_device
 from engine.planning.limits import Limits
 from engine.planning.prices import GIGABYTE, Inference, Prices, Simulation, by_cpu_time
-from engine.quantities import parse_number
+from engine.quantities import parse_number, parse_share
 
 DeviceName = Annotated[str, typer.Option(help="What trains: H100, A100 80GB, CPU node, ...")]
 Devices = Annotated[int, typer.Option(help="How many of them.")]
@@ -61,7 +60,7 @@ def read_prices(
             raise PlannerError("Prices need what trains: add --device, as in --device H100.")
         return None
     more: dict[str, Any] = {"precision": precision} if precision else {}
-    share = reading.read_share(utilisation, "option --utilisation") if utilisation else UTILISATION
+    share = parse_share(utilisation, "option --utilisation") if utilisation else UTILISATION
     machine = Machine(find_device(device), devices, share, _number(hour_price, "--hour-price"), **more)
     options: dict[str, Any] = {"currency": currency} if currency else {}
     return Prices(

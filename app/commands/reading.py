@@ -161,12 +161,6 @@ def read_error(option: str) -> float | str | None:
         return option or None
 
 
-def read_share(option: str, what: str) -> float:
-    """A share from ``0.4`` or ``40%``; ``what`` names the option in the sentence of the PlannerError."""
-    percent = option.strip().endswith("%")
-    return parse_number(option.strip().removesuffix("%"), what) * (0.01 if percent else 1.0)
-
-
 def read_metric(option: str) -> tuple[str, str]:
     """Column and direction from ``accuracy:max``; the direction is empty where it is not said."""
     column, colon, direction = option.rpartition(":")

@@ -27,7 +27,7 @@ from engine.planning.repeat import (
     stated,
     to_json,
 )
-from engine.quantities import parse_number
+from engine.quantities import parse_number, parse_share
 
 
 def repeat(
@@ -80,7 +80,7 @@ def _flop_price(price: str, device: str, hour: str, utilisation: str) -> float:
         return parse_number(price, "option --flop-price")
     if not hour:
         raise PlannerError("--device needs the price of an hour of it: add --hour-price, as in --hour-price 3.")
-    share = UTILISATION if not utilisation else reading.read_share(utilisation, "option --utilisation")
+    share = UTILISATION if not utilisation else parse_share(utilisation, "option --utilisation")
     machine = Machine(find_device(device), price=parse_number(hour, "option --hour-price"), utilisation=share)
     return float(machine.money(1.0))
 

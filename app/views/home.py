@@ -5,9 +5,9 @@ from __future__ import annotations
 import streamlit as st
 
 from app import workspace
-from app.views.answer import link
 from app.views.demo import open_demo
 from app.views.parts import heading, plain, plural, sentences
+from app.views.planning.answer import link
 from engine.store import results, tables
 
 STEPS = {

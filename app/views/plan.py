@@ -1,69 +1,25 @@
-"""Plan: a question typed as people say it, an answer that a manager can read, and what it rests on."""
+"""Plan: what a budget buys and what a target costs, a section a question."""
 
 from __future__ import annotations
-
-import math
 
 import streamlit as st
 
 from app import workspace
-from app.views import answer
-from app.views.parts import heading, plain, sentences
-from app.views.state import choose_fit, keep_possible
-from engine.fitting.result import Fit
-from engine.planning import Plan, plan_budget, plan_target
-from engine.planning.curves import UNKNOWN_C
-from engine.planning.plan import spans
-from engine.quantities import parse_flops, parse_number, power10
+from app.views.parts import heading
+from app.views.planning import question
 
-
-def ask(fit: Fit) -> Plan | None:
-    """The question, as a sentence with a blank, and its answer; None while the blank is empty."""
-    left, right = st.columns([1, 2])
-    ways = ["Budget", "Target"] if fit.law.frontier is not None else ["Target"]
-    keep_possible("ask", ways)
-    way = left.segmented_control("I have a", ways, default=ways[0], required=True, key="ask", bind="query-params")
-    with right:
-        return _budget(fit) if way == "Budget" else _target(fit)
-
-
-def _budget(fit: Fit) -> Plan | None:
-    top = spans(fit).get("C", UNKNOWN_C)[1]
-    text = st.text_input(
-        "What do I train with a compute budget of ... ?",
-        f"1e{round(math.log10(top))}",
-        key="budget",
-        bind="query-params",
-        max_chars=100,
-        help="1e20, 10^20, 3 ZFLOP, 5 PFLOP/s-days, or 200 H200 hours, at 40 % of the peak unless you say at 35 %.",
-    )
-    if not text:
-        return None
-    reading = parse_flops(text)
-    note = f": {plain(reading.note)}" if reading.note else ""
-    st.caption(f"Read as {power10(reading.value)} FLOPs{note}.")
-    return plan_budget(fit, reading.value)
-
-
-def _target(fit: Fit) -> Plan | None:
-    best = spans(fit).get("loss")
-    text = st.text_input(
-        f"What does it cost to reach a {plain(fit.spec.y)} of ... ?",
-        key="target",
-        bind="query-params",
-        max_chars=100,
-        placeholder=f"the best run has {best[0 if fit.sign > 0 else 1]:.4g}" if best else "for example 2.0",
-    )
-    st.caption("The least compute that reaches it, and the probability that anything does.")
-    return plan_target(fit, parse_number(text, f"target {fit.spec.y}")) if text else None
-
+SECTIONS = {"Budget or target": question.show}
+"""What the link holds as ``question``, and what shows it."""
 
 db = workspace.current()
 heading("Plan", "Ask what a budget buys, or what a target costs.")
-with sentences():
-    fit = choose_fit(db)
-    if fit is None:
-        st.page_link("views/fit.py", label="Fit a law first", icon=":material/show_chart:")
-    elif (plan := ask(fit)) is not None:
-        answer.show(db, fit, plan)
-answer.saved(db)
+asked = st.segmented_control(
+    "Question",
+    list(SECTIONS),
+    default=next(iter(SECTIONS)),
+    required=True,
+    key="question",
+    bind="query-params",
+    label_visibility="collapsed",
+)
+SECTIONS[str(asked)](db)

@@ -12,11 +12,12 @@ import streamlit as st
 from app.figures import plan as plan_figure
 from app.views.cached import runs_behind
 from app.views.parts import doubts, draw, plain, sentences
+from app.views.planning import pricing
 from app.views.shelf import deleted, manage
 from engine.fitting.result import Fit
 from engine.planning import Plan, floor_of, to_json
 from engine.planning.curves import plan_curve
-from engine.planning.text import Row, number, rows
+from engine.planning.text import Row, bill_rows, number, rows
 from engine.store import results
 from engine.store.database import Database
 
@@ -33,7 +34,7 @@ def show(db: Database, fit: Fit, plan: Plan) -> None:
         st.header(sentence, anchor=False)
         if plan.p_reach == 1.0:
             st.markdown(f"Every refit of the law allows this {plain(plan.y)}.")
-    table = rows(plan)
+    table = (*rows(plan), *bill_rows(plan))
     st.table(
         [{k: plain(v) for k, v in _shown(row).items()} for row in table],
         border="horizontal",
@@ -118,4 +119,5 @@ def _saved(db: Database, one: results.SavedPlan) -> None:
 def link(fit_hash: str, plan: Plan) -> dict[str, str]:
     """What the address of the Plan page holds to ask for ``plan`` again."""
     kind = plan.question.kind
-    return {"fit": fit_hash, "ask": kind.capitalize(), kind: repr(plan.question.value)}
+    asked = {"fit": fit_hash, "ask": kind.capitalize(), kind: repr(plan.question.value)}
+    return asked | pricing.link(plan.prices)
