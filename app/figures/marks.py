@@ -191,6 +191,12 @@ def level(theme: Theme, y: float, colour: str, dash: str = "solid") -> Part:
     return {"type": "line", "x0": 0, "x1": 1, "xref": "x domain", "y0": y, "y1": y, "line": line, "layer": "below"}
 
 
+def upright_line(theme: Theme, x: float, colour: str, dash: str = "solid") -> Part:
+    """A vertical line, as high as the plot."""
+    line = {"color": colour, "width": theme.line(1.5), "dash": dash}
+    return {"type": "line", "x0": x, "x1": x, "y0": 0, "y1": 1, "yref": "y domain", "line": line, "layer": "below"}
+
+
 def level_note(theme: Theme, text: str, y: float, values: Span) -> Part:
     """A remark above a horizontal line, at the left."""
     return note(theme, text, yref="y", y=math.log10(y) if values[0] > 0 else y, yshift=1)

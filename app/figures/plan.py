@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from html import escape
 
 import numpy as np
 import pandas as pd
@@ -11,16 +12,19 @@ from app.figures import along, dots, frontier, marks
 from app.figures.along import Along
 from app.figures.axes import extent, log_axis, padded, title, value_axis
 from app.figures.drawing import Drawing
-from app.figures.palette import ACCENT, PLAN
+from app.figures.palette import ACCENT, GREY, PLAN
 from app.figures.theme import WEB, Part, Theme, compose
 from app.figures.words import literal, tick_text
 from engine.planning.curves import Curve, Picture
+from engine.planning.limits import Room
 from engine.planning.plan import Flat, Plan
 from engine.planning.quantity import Quantity
 from engine.quantities import count, power10
 from engine.schema import Runs
 
 HEIGHT = 420
+FORBIDDEN = 0.3
+"""Opacity of the grey over what limits forbid."""
 SURE = 0.999
 """A finite number of resamples gives no larger probability than this."""
 
@@ -30,19 +34,19 @@ def draw(
 ) -> Drawing:
     """A budget: loss against N around the optimum. A target: the curve that reaches it, and its cost's interval."""
     if plan.question.kind == "budget" and picture.isoflop is not None:
-        return _budget(theme, plan, picture.isoflop)
+        return _budget(theme, plan, picture.isoflop, picture.room)
     path = picture.frontier
     if path is not None:
         law = along.of_frontier(path, runs, plan.y, floor)
-        drawn = _crossing(theme, plan, law, theme.text, dots.faint(theme))
+        drawn = _crossing(theme, plan, law, theme.text, dots.faint(theme), picture.room)
         return Drawing(drawn.figure, drawn.alt, "plan", lambda: frontier.table(path))
     if picture.axis is not None:
         return _crossing(theme, plan, along.of_axis(picture.axis, runs, plan.y), ACCENT, dots.filled(theme))
     raise ValueError("a picture needs a frontier, an iso-FLOP curve or one axis")
 
 
-def _budget(theme: Theme, plan: Plan, curve: Curve) -> Drawing:
-    """Loss against N at the plan's compute, the optimum with its intervals, and how flat it is."""
+def _budget(theme: Theme, plan: Plan, curve: Curve, room: Room | None) -> Drawing:
+    """Loss against N at the plan's compute, the optimum with its intervals, how flat it is, and what limits forbid."""
     window = _window(plan, curve)
     seen = (curve.N >= window[0]) & (curve.N <= window[1])
     ends = (curve.band.low95[seen], curve.band.high95[seen])
@@ -55,12 +59,39 @@ def _budget(theme: Theme, plan: Plan, curve: Curve) -> Drawing:
         _optimum(theme, plan, curve),
     ]
     shapes, notes = _flat(theme, plan.flat, window)
+    for low, high, words in forbidden(curve, room):
+        shade, note = _no_go(theme, (max(low, window[0]), min(high, window[1])), words, window)
+        shapes, notes = [*shapes, *shade], [*notes, *note]
     compute = marks.corner(theme, f"<i>C</i> = {tick_text(curve.C)} FLOPs")
     figure = compose(
         theme, HEIGHT, "plan", traces, shapes, [*notes, compute],
         xaxis=log_axis(theme, title("N"), *window), yaxis=value_axis(theme, plan.y, *values),
     )  # fmt: skip
     return Drawing(figure, _alt_budget(plan, curve), "plan", lambda: _table(curve))
+
+
+def forbidden(curve: Curve, room: Room | None) -> list[tuple[float, float, str]]:
+    """The N from and to which the limits forbid a point of the ``curve``, each with what it would need."""
+    if room is None:
+        return []
+    found = []
+    if room.D < curve.D[0]:
+        least = float(np.exp(np.interp(-np.log(room.D), -np.log(curve.D), np.log(curve.N))))
+        found.append((float(curve.N[0]), least, "more samples than allowed"))
+    if room.N < curve.N[-1]:
+        found.append((float(room.N), float(curve.N[-1]), "larger than allowed"))
+    return found
+
+
+def _no_go(theme: Theme, span: tuple[float, float], words: str, window: tuple[float, float]) -> tuple[list[Part], ...]:
+    """What the limits forbid on an axis that shows ``window``: grey up to a line at the limit, and its meaning."""
+    low, high = span
+    if high <= low * (1 + 1e-9):
+        return [], []
+    left = low <= window[0]  # grey up to the left margin, so the words stand there
+    edge = marks.upright_line(theme, high if left else low, GREY)
+    side: Part = {} if left else {"x": 1, "xanchor": "right", "xshift": -6, "align": "right"}
+    return [marks.upright(low, high, GREY, FORBIDDEN), edge], [marks.note(theme, words, **side)]
 
 
 def _window(plan: Plan, curve: Curve) -> tuple[float, float]:
@@ -99,23 +130,34 @@ def _flat(theme: Theme, flat: Flat | None, window: tuple[float, float]) -> tuple
     return [marks.upright(low, high, PLAN, 0.1)], [words]
 
 
-def _crossing(theme: Theme, plan: Plan, law: Along, colour: str, marker: Part) -> Drawing:
+def _crossing(theme: Theme, plan: Plan, law: Along, colour: str, marker: Part, room: Room | None = None) -> Drawing:
     """The answer on the line of a law; for a target its level, and the interval of what it costs as upright tints."""
     q, loss = plan.allocation[law.axis], plan.allocation["loss"].value
     p = along.parts(theme, law, colour, marker, *([loss] if loss is not None else []))
     traces, shapes, notes = list(p.traces), list(p.shapes), list(p.notes)
     if plan.question.kind == "target":
-        target = plan.question.value
-        shapes += [*_cost(q, law), marks.level(theme, target, PLAN)]
-        notes += [
-            marks.level_note(theme, f"target {tick_text(target)}", target, p.values),
-            _answer(theme, plan, q, law),
-        ]
+        shapes += _cost(q, law)
+        notes.append(_answer(theme, plan, q, law))
+        if loss is not None:
+            shapes.append(marks.level(theme, loss, PLAN))
+            notes.append(marks.level_note(theme, _target(plan, loss), loss, p.values))
+    ends = float(law.x[0]), float(law.x[-1])
+    if room is not None and ends[0] < room.C < ends[1]:
+        shade, note = _no_go(theme, (float(room.C), ends[1]), "more compute than allowed", ends)
+        shapes, notes = [*shapes, *shade], [*notes, *note]
     if q.value is not None and loss is not None:
         hover = f"<b>Plan</b><br>{law.axis}  {power10(q.value)}<br>{literal(plan.y)}  {loss:.4g}"
         traces.append(marks.star(theme, q.value, loss, hover))
     figure = compose(theme, HEIGHT, "plan", traces, shapes, notes, clickmode="event+select", **p.axes)
     return Drawing(figure, f"{_alt_answer(plan, q, law.axis)} {along.alt(law)}", "plan", lambda: along.table(law))
+
+
+def _target(plan: Plan, loss: float) -> str:
+    """The target as it stands on its line; one in a metric with what the law must reach for it."""
+    asked = plan.question
+    if not asked.metric:
+        return f"target {tick_text(asked.value)}"
+    return f"target {escape(asked.metric)} {tick_text(asked.value)}, {escape(plan.y)} {tick_text(loss)}"
 
 
 def _cost(q: Quantity, law: Along) -> list[Part]:

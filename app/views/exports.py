@@ -20,6 +20,11 @@ def exports(name: str, body: Mapping[str, Any], rows: Rows) -> None:
         "CSV": (as_csv(rows), "csv", "text/csv"),
         "Markdown": (as_markdown(rows), "md", "text/markdown"),
     }
+    downloads(name, files)
+
+
+def downloads(name: str, files: Mapping[str, tuple[str, str, str]]) -> None:
+    """A button for each file, in a line at the right: text, ending and MIME type by the word on the button."""
     with st.container(horizontal=True, horizontal_alignment="right"):
         for label, (text, ending, mime) in files.items():
             st.download_button(

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import streamlit as st
 
 from app import workspace
 from app.views.demo import open_demo
 from app.views.parts import heading, plain, plural, sentences
-from app.views.planning.answer import link
+from app.views.planning.saved import link
 from engine.store import results, tables
 
 STEPS = {
@@ -54,7 +56,7 @@ def next_step() -> None:
                     open_demo(db)
 
 
-def line(page: str, label: str, query: dict[str, str], about: str) -> None:
+def line(page: str, label: str, query: Mapping[str, str | list[str]], about: str) -> None:
     """One row of a list: what it is, as a link that opens it, and a few words."""
     icons = {"data": "table_view", "fit": "show_chart", "plan": "flag"}
     with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
@@ -71,7 +73,7 @@ def recent() -> None:
     if plans:
         st.header(f"Plans ({len(plans)})", anchor=False)
         for p in plans[:RECENT]:
-            line("plan", p.name, link(p.fit_hash, results.plan(db, p.hash)), f"{p.created:%d %b %H:%M}")
+            line("plan", p.name, link(db, results.plan(db, p.hash)), f"{p.created:%d %b %H:%M}")
     st.header(f"Run tables ({len(run_tables)})", anchor=False)
     for t in [*own[:RECENT], *(t for t in run_tables if t.read_only)]:
         line("data", t.name, {"table": t.id}, plural(t.rows, "run"))

@@ -67,6 +67,7 @@ def plan_budget(
             *plans.repeats(fit, extra.get("epochs")),
             *plans.warnings(fit, quantities, lost),
         ),
+        maps=tuple(m.map.hash for m in maps),
         **beside(fit, task, best, draws, other, spent=spent),
     )
 

@@ -23,6 +23,7 @@ from engine.laws import Point
 from engine.laws.law import Floats
 from engine.laws.terms import Const
 from engine.planning.frontier import frontier
+from engine.planning.limits import Room, room
 from engine.planning.plan import Plan, spans
 from engine.planning.quantity import BAND_DRAWS, Quantity, measure, thin
 from engine.planning.reach import floor_of
@@ -138,11 +139,15 @@ class AxisCurve:
 
 @dataclass(frozen=True, eq=False)
 class Picture:
-    """What the picture of a plan shows; None where the law has no such curve."""
+    """What the picture of a plan shows; None where the law has no such curve.
+
+    ``room`` is what the limits of the plan leave of N, D and C; None without limits.
+    """
 
     frontier: Frontier | None
     isoflop: Curve | None
     axis: AxisCurve | None
+    room: Room | None = None
 
 
 def surface(
@@ -266,14 +271,16 @@ def plan_curve(plan: Plan, fit: Fit, *, n: int = POINTS) -> Picture:
         return Picture(None, None, one_axis_curve(fit, _grid(_stretch(span, plan.allocation[fit.law.axis].value), n)))
     region, C = _region(fit, None, plan.compute), plan.allocation["C"].value
     path = frontier_curve(fit, _budgets(fit, _stretch(region["C"], C), n, plan.compute), rule=plan.compute)
+    asked = plan.question
+    left = room(fit.law, asked.limits.given, plan.prices) if asked.limits.given else None
     if C is None or set(fit.law.axes) != {"N", "D"}:
-        return Picture(path, None, one_axis_curve(fit, path.C) if fit.law.axis else None)
-    if not plan.question.limits.given:
+        return Picture(path, None, one_axis_curve(fit, path.C) if fit.law.axis else None, left)
+    if left is None:
         return Picture(path, _curve(fit, C, region, plan.compute, n), None)
     N, D, loss = (plan.allocation[name].value or np.nan for name in ("N", "D", "loss"))
     curve = _curve(fit, C, {**region, "N": _stretch(region["N"], N)}, plan.compute, n)
     inside = curve.inside & _within(curve.N, region["N"])
-    return Picture(path, replace(curve, inside=inside, N_best=N, D_best=D, loss_best=loss), None)
+    return Picture(path, replace(curve, inside=inside, N_best=N, D_best=D, loss_best=loss), None, left)
 
 
 def _needs_plane(fit: Fit) -> None:

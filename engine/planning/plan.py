@@ -87,7 +87,8 @@ class Plan:
 
     ``fit`` is the hash of the fit, ``y`` what the law describes, ``p_reach`` the share of resamples that reach a target
     within the limits (None for a budget and without resamples). ``bill`` is what it costs by ``prices``, ``worth`` what
-    its limits are worth, ``restated`` its cost by a second compute rule; each is empty where nobody asked for it.
+    its limits are worth, ``restated`` its cost by a second compute rule, ``maps`` the hashes of the fits that map to
+    its metrics, in their order; each is empty where nobody asked for it.
     """
 
     question: Question
@@ -104,6 +105,7 @@ class Plan:
     bill: tuple[CostLine, ...] = ()
     worth: tuple[Worth, ...] = ()
     restated: Restated | None = None
+    maps: tuple[str, ...] = ()
 
     @property
     def sentence(self) -> str:
@@ -189,6 +191,7 @@ def to_json(plan: Plan) -> dict[str, Any]:
         "bill": [line.to_json() for line in plan.bill],
         "worth": [worth.to_json() for worth in plan.worth],
         "restated": plan.restated.to_json() if plan.restated else None,
+        "maps": list(plan.maps),
     }
     return {
         "schema": SCHEMA,
@@ -227,6 +230,7 @@ def read_plan(raw: Mapping[str, Any]) -> Plan:
             tuple(read_line(line) for line in raw.get("bill", ())),
             tuple(read_worth(worth) for worth in raw.get("worth", ())),
             read_restated(restated) if restated else None,
+            tuple(str(name) for name in raw.get("maps", ())),
         )
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise PlannerError(f"This is not a plan that Isoplan wrote: {error!r} while reading it.") from error

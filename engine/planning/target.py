@@ -75,6 +75,7 @@ def plan_target(
             *plans.repeats(fit, extra.get("epochs")),
             *plans.warnings(fit, quantities, lost),
         ),
+        maps=(map.map.hash,) if map else (),
         **beside(fit, task, best, draws, other if reached else None),
     )
 

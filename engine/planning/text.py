@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from engine.fitting.result import Interval
 from engine.planning.limits import named
 from engine.planning.quantity import Quantity
-from engine.quantities import count, digits, power10, rounded
+from engine.quantities import count, digits, duration, power10, rounded
 
 if TYPE_CHECKING:
     from engine.planning.parts import Worth
@@ -50,6 +50,24 @@ def rows(plan: Plan) -> tuple[Row, ...]:
 def bill_rows(plan: Plan) -> tuple[Row, ...]:
     """The table of what a plan costs; empty without prices."""
     return tuple(line.row for line in plan.bill)
+
+
+def summary(plan: Plan) -> str:
+    """What the plan takes in time, money, energy and CO2, as a sentence; empty without prices or an answer."""
+    if plan.prices is None or plan.allocation["C"].value is None:
+        return ""
+    known = {(line.part, line.what): line.amount for line in plan.bill if line.amount.value is not None}
+    hours = known.get(("training", "time"))
+    on = f"{plan.prices.machine.devices} x {plan.prices.machine.device.name}"
+    takes = [f"trains for {duration(3600 * hours.value)} on {on}"] if hours and hours.value is not None else []
+    if money := known.get(("total", "money")):
+        takes.append(f"costs {with_interval(money)}")
+    energy, emitted = known.get(("training", "energy")), known.get(("training", "CO2"))
+    if energy:
+        takes.append(f"draws {number(energy)} kWh" + (f" ({number(emitted)} kg CO2)" if emitted else ""))
+    if storage := known.get(("simulation", "storage")):
+        takes.append(f"stores {number(storage)} GB")
+    return f"It {', '.join(takes[:-1])} and {takes[-1]}." if len(takes) > 1 else f"It {takes[0]}." if takes else ""
 
 
 def as_text(plan: Plan) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, get_args
 
 import streamlit as st
@@ -47,13 +49,29 @@ HELP = {
 }
 
 
+@dataclass(frozen=True)
+class Typed:
+    """What the widgets hold: the choices, and what is typed by its name in the link."""
+
+    device: str | None
+    devices: int
+    precision: Precision | None
+    currency: Currency
+    texts: Mapping[str, str]
+
+
 def ask() -> Prices | None:
     """The machine and the prices that are filled in; None without a machine.
 
     Every question of the page shows the same widgets, so what is entered for one holds for the others. Raises
     PlannerError for what cannot be, and for prices without a machine.
     """
-    with st.expander("Machine and prices", icon=":material/payments:"):
+    return read(widgets())
+
+
+def widgets() -> Typed:
+    """The widgets, and what they hold before it is read."""
+    with st.expander("Machine and prices", icon=":material/payments:", key="machine_and_prices"):
         grid = st.grid(4, min_column_width=170)
         device = grid.selectbox("Machine", [d.name for d in DEVICES], None, key="device", bind="query-params",
                                 placeholder="none, no prices", help="Peaks and power are the vendors'.")  # fmt: skip
@@ -61,22 +79,28 @@ def ask() -> Prices | None:
         precision = grid.selectbox("Precision", get_args(Precision), None, key="precision", bind="query-params",
                                    placeholder="the usual one")  # fmt: skip
         currency = grid.selectbox("Currency of all prices", get_args(Currency), key="currency", bind="query-params")
-        typed = {name: _typed(grid, name) for name in LABELS}
-    simulation, inference = _simulation(typed), _inference(typed)
-    if device is None:
-        if simulation or inference or any(typed[name] for name in ("hour_price", "power", "grid")):
+        return Typed(device, int(devices), precision, currency, {name: _typed(grid, name) for name in LABELS})
+
+
+def read(typed: Typed) -> Prices | None:
+    """The prices in the widgets; None without a machine. Raises PlannerError for what cannot be."""
+    texts = typed.texts
+    simulation, inference = _simulation(texts), _inference(texts)
+    if typed.device is None:
+        if simulation or inference or any(texts[name] for name in ("hour_price", "power", "grid")):
             raise PlannerError("Prices need what trains: choose a machine.")
         return None
-    pue = _number(typed, "pue")
+    pue = _number(texts, "pue")
     machine = Machine(
-        find_device(device),
-        int(devices),
-        parse_share(typed["utilisation"] or STARTS["utilisation"], "utilisation"),
-        _number(typed, "hour_price"),
-        precision,
-        _number(typed, "power"),
+        find_device(typed.device),
+        typed.devices,
+        parse_share(texts["utilisation"] or STARTS["utilisation"], "utilisation"),
+        _number(texts, "hour_price"),
+        typed.precision,
+        _number(texts, "power"),
     )
-    return Prices(machine, simulation, inference, currency, _number(typed, "grid"), 1.0 if pue is None else pue)
+    grid = _number(texts, "grid")
+    return Prices(machine, simulation, inference, typed.currency, grid, 1.0 if pue is None else pue)
 
 
 def _typed(grid: Any, name: str) -> str:
@@ -86,7 +110,7 @@ def _typed(grid: Any, name: str) -> str:
     ) or ""  # fmt: skip
 
 
-def _simulation(typed: dict[str, str]) -> Simulation | None:
+def _simulation(typed: Mapping[str, str]) -> Simulation | None:
     price, seconds, hour, size = (
         _number(typed, name) for name in ("sample_price", "sample_seconds", "cpu_price", "sample_bytes")
     )
@@ -97,7 +121,7 @@ def _simulation(typed: dict[str, str]) -> Simulation | None:
     return None if price is seconds is size is None else Simulation(price, seconds, size)
 
 
-def _inference(typed: dict[str, str]) -> Inference | None:
+def _inference(typed: Mapping[str, str]) -> Inference | None:
     queries, tokens, flops = (_number(typed, name) for name in ("queries", "query_tokens", "query_flops"))
     if queries is None:
         if tokens is not None or flops is not None:
@@ -106,7 +130,7 @@ def _inference(typed: dict[str, str]) -> Inference | None:
     return Inference(queries, 1.0 if tokens is None else tokens, flops)
 
 
-def _number(typed: dict[str, str], name: str) -> float | None:
+def _number(typed: Mapping[str, str], name: str) -> float | None:
     return parse_number(typed[name], LABELS[name].partition(" [")[0].lower()) if typed[name] else None
 
 

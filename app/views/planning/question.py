@@ -3,71 +3,130 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
 import streamlit as st
 
+from app.views.blanks import blank, blanks, words
 from app.views.parts import plain, sentences
-from app.views.planning import answer, pricing
+from app.views.planning import answer, limiting, metrics, pricing, rules, saved
+from app.views.planning.slide import slide
+from app.views.sliders import TARGETS, compute_steps, target_steps
 from app.views.state import choose_fit, keep_possible
 from engine.fitting.result import Fit
 from engine.planning import Plan, plan_budget, plan_target
 from engine.planning.curves import UNKNOWN_C
-from engine.planning.plan import spans
-from engine.planning.prices import Prices
+from engine.planning.limits import LimitName
+from engine.planning.metric import Through
+from engine.planning.plan import sample_unit, spans
 from engine.quantities import parse_flops, parse_number, power10
 from engine.store.database import Database
 
 
+@dataclass(frozen=True)
+class Typed:
+    """What the blanks of a question hold: a budget or a target, the maps that it names, and the limits."""
+
+    way: str
+    value: str
+    maps: tuple[str, ...]
+    limits: dict[LimitName, str]
+
+
 def show(db: Database) -> None:
-    """The law, the question, and its answer."""
+    """The law, the question, and its answer, which runs alone when a blank changes; then the plans that were saved."""
+    _ask_and_answer(db)
+    saved.show(db)
+
+
+@st.fragment
+def _ask_and_answer(db: Database) -> None:
     with sentences():
         fit = choose_fit(db)
         if fit is None:
             st.page_link("views/fit.py", label="Fit a law first", icon=":material/show_chart:")
-        elif (plan := ask(fit)) is not None:
+        elif (plan := ask(db, fit)) is not None:
             answer.show(db, fit, plan)
-    answer.saved(db)
 
 
-def ask(fit: Fit) -> Plan | None:
-    """The question, as a sentence with a blank, and its answer; None while the blank is empty."""
-    left, right = st.columns([1, 2])
+def ask(db: Database, fit: Fit) -> Plan | None:
+    """The question and its answer; None while its first blank is empty. Raises PlannerError for what cannot be."""
+    names = metrics.maps_of(db, fit)
+    line, slider = st.container(), st.container()
+    with st.container(horizontal=True, vertical_alignment="center"):
+        words("Limits")
+        chosen = limiting.choose()
+        rule, second = rules.widgets(fit)
+    with line:
+        typed = _sentence(fit, names, chosen)
+    notes = st.container()
+    prices = pricing.widgets()
+    if metrics.published(fit):
+        notes.caption(metrics.why(fit))
+    if not typed.value:
+        return None
+    maps = tuple(metrics.open_map(db, fit, name) for name in typed.maps)
+    for foreign in metrics.foreign(fit, maps):
+        notes.caption(plain(foreign))
+    with slider:
+        value = _budget(typed.value, fit) if typed.way == "Budget" else _target(typed.value, fit, maps)
+    used, other = rules.read(fit, rule, second)
+    limits, priced = limiting.read(typed.limits), pricing.read(prices)
+    if typed.way == "Budget":
+        return plan_budget(fit, value, used, limits=limits, prices=priced, other=other, maps=maps)
+    return plan_target(fit, value, used, limits=limits, prices=priced, other=other, map=next(iter(maps), None))
+
+
+def _sentence(fit: Fit, names: dict[str, str], chosen: list[LimitName]) -> Typed:
+    """The question, as a sentence with blanks."""
     ways = ["Budget", "Target"] if fit.law.frontier is not None else ["Target"]
     keep_possible("ask", ways)
-    way = left.segmented_control("I have a", ways, default=ways[0], required=True, key="ask", bind="query-params")
-    place, prices = right.container(), pricing.ask()
-    with place:
-        return _budget(fit, prices) if way == "Budget" else _target(fit, prices)
+    with blanks("plan"):
+        way = st.segmented_control("Budget or target", ways, default=ways[0], required=True, key="ask",
+                                   bind="query-params", label_visibility="collapsed", width="content")  # fmt: skip
+        if way == "Budget":
+            words("I have a budget of")
+            top = spans(fit).get("C", UNKNOWN_C)[1]
+            value = blank("Compute budget", f"1e{round(math.log10(top))}", "budget", 150, hint="1e20, 200 H200 hours")
+            words("FLOPs")
+        else:
+            words("I need")
+            name = metrics.choose_target(fit, names)
+            best = spans(fit).get("loss") if not name else None
+            hint = f"best run {best[0 if fit.sign > 0 else 1]:.4g}" if best else "for example 2.0"
+            value = blank(f"Target {fit.spec.y}", "", "target", 150, hint=hint)
+        limits = limiting.blanks_of(chosen, sample_unit(fit), "and at most" if way == "Budget" else "and have at most")
+        shown = metrics.choose_shown(fit, names) if way == "Budget" else [name] if name else []
+    return Typed(str(way), value, tuple(shown), limits)
 
 
-def _budget(fit: Fit, prices: Prices | None) -> Plan | None:
-    top = spans(fit).get("C", UNKNOWN_C)[1]
-    text = st.text_input(
-        "What do I train with a compute budget of ... ?",
-        f"1e{round(math.log10(top))}",
-        key="budget",
-        bind="query-params",
-        max_chars=100,
-        help="1e20, 10^20, 3 ZFLOP, 5 PFLOP/s-days, or 200 H200 hours, at 40 % of the peak unless you say at 35 %.",
-    )
-    if not text:
-        return None
+def _budget(text: str, fit: Fit) -> float:
+    """The budget in FLOPs, with its slider and how it was read."""
     reading = parse_flops(text)
-    note = f": {plain(reading.note)}" if reading.note else ""
-    st.caption(f"Read as {power10(reading.value)} FLOPs{note}.")
-    return plan_budget(fit, reading.value, prices=prices)
+    if 0 < reading.value < math.inf:
+        steps = [float(f"{C:.3g}") for C in compute_steps(fit)[0]]
+        slide("Compute budget [FLOPs]", "budget", reading.value, steps, power10, _short)
+    if reading.note:
+        st.caption(f"Read as {power10(reading.value)} FLOPs: {plain(reading.note)}.")
+    return reading.value
 
 
-def _target(fit: Fit, prices: Prices | None) -> Plan | None:
-    best = spans(fit).get("loss")
-    text = st.text_input(
-        f"What does it cost to reach a {plain(fit.spec.y)} of ... ?",
-        key="target",
-        bind="query-params",
-        max_chars=100,
-        placeholder=f"the best run has {best[0 if fit.sign > 0 else 1]:.4g}" if best else "for example 2.0",
-    )
-    st.caption("The least compute that reaches it, and the probability that anything does.")
-    if not text:
-        return None
-    return plan_target(fit, parse_number(text, f"target {fit.spec.y}"), prices=prices)
+def _short(C: float) -> str:
+    """FLOPs as they are typed: 1.12e20."""
+    return f"{C:.3g}".replace("e+", "e")
+
+
+def _target(text: str, fit: Fit, maps: tuple[Through, ...]) -> float:
+    """The target, with its slider."""
+    name = maps[0].map.spec.y if maps else fit.spec.y
+    target = parse_number(text, f"target {name}")
+    steps = _even(maps[0].map.data.ranges[name]) if maps else target_steps(fit)
+    if math.isfinite(target):
+        slide(f"Target {plain(name)}", "target", target, steps, "{:.4g}".format, "{:.4g}".format)
+    return target
+
+
+def _even(span: tuple[float, float]) -> list[float]:
+    """Targets over the range of a metric, four digits each."""
+    low, high = span
+    return list(dict.fromkeys(float(f"{low + (high - low) * k / TARGETS:.4g}") for k in range(TARGETS + 1)))

@@ -1,0 +1,92 @@
+"""Limits: each that is added is a further blank of the question, kept in the link under its name in the terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import streamlit as st
+
+from app.views.blanks import blank, words
+from app.views.parts import plain
+from engine.planning.limits import LimitName, Limits
+from engine.planning.prices import GIGABYTE
+from engine.quantities import parse_number
+
+OPTIONS: dict[str, LimitName] = {
+    "unique samples": "unique",
+    "parameters": "parameters",
+    "epochs": "epochs",
+    "hours": "hours",
+    "memory": "memory",
+    "money": "money",
+}
+"""What the link holds as ``limits``."""
+KEYS: dict[LimitName, str] = {
+    "unique": "max_unique",
+    "parameters": "max_params",
+    "epochs": "max_epochs",
+    "hours": "max_hours",
+    "memory": "max_memory",
+    "money": "max_money",
+}
+HINTS: dict[LimitName, str] = {
+    "unique": "2 M",
+    "parameters": "100 M",
+    "epochs": "4",
+    "hours": "24",
+    "memory": "80",
+    "money": "1000",
+}
+SAID: dict[LimitName, str] = {
+    "unique": "number of unique samples",
+    "parameters": "number of parameters",
+    "epochs": "number of epochs",
+    "hours": "number of hours",
+    "memory": "memory in GB",
+    "money": "sum of money",
+}
+
+
+def choose() -> list[LimitName]:
+    """The limits that the question has, in their order."""
+    chosen = st.pills(
+        "Limits", list(OPTIONS), selection_mode="multi", key="limits", bind="query-params", width="content",
+        label_visibility="collapsed",
+    )  # fmt: skip
+    return [name for option, name in OPTIONS.items() if option in (chosen or ())]
+
+
+def blanks_of(chosen: Sequence[LimitName], unit: str, first: str) -> dict[LimitName, str]:
+    """The blanks of the limits that are ``chosen``, after the words ``first``; ``unit`` is what a sample is called."""
+    after: dict[LimitName, str] = {
+        "unique": f"unique {unit}",
+        "parameters": "parameters",
+        "epochs": "epochs",
+        "hours": "hours",
+        "memory": "GB of memory on each device",
+        "money": str(st.session_state.get("currency", "EUR")),
+    }
+    typed: dict[LimitName, str] = {}
+    for i, name in enumerate(chosen):
+        words("and at most" if i else first)
+        typed[name] = blank(f"At most so many {plain(after[name])}", "", KEYS[name], 100, hint=HINTS[name])
+        words(plain(after[name]))
+    return typed
+
+
+def read(typed: dict[LimitName, str]) -> Limits:
+    """The limits that are filled in. Raises PlannerError for what cannot be."""
+    most = {name: parse_number(text, SAID[name]) for name, text in typed.items() if text}
+    if "memory" in most:
+        most["memory"] *= GIGABYTE
+    return Limits(**most)
+
+
+def link(limits: Limits) -> dict[str, str | list[str]]:
+    """What the address of the page holds to set ``limits`` again."""
+    given = limits.given
+    if not given:
+        return {}
+    words = {name: option for option, name in OPTIONS.items()}
+    texts = {KEYS[name]: f"{most / GIGABYTE:.15g}" if name == "memory" else repr(most) for name, most in given.items()}
+    return {"limits": [words[name] for name in given], **texts}

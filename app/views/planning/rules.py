@@ -1,0 +1,114 @@
+"""Compute rules: the one that a plan counts by, and a second one that says what the same plan costs by it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import streamlit as st
+
+from app.views.parts import plain
+from engine.costs import ComputeRule, TwoPart, compute_rule
+from engine.errors import PlannerError
+from engine.fitting.result import Fit
+from engine.quantities import parse_number, parse_share
+
+OWN, AUTOMATIC, NONE = "of the fit", "the usual other one", "none"
+TYPED = {"6 N D": "6ND", "6 n_p N D": "6npND", "zeta N D": "zetaND", "step formula": "step", "typed formula": "formula"}
+"""What the link holds as ``rule``, and the name of the rule."""
+FIELDS: dict[str, dict[str, tuple[str, str]]] = {
+    "6npND": {"n_p": ("Tokens a sample n_p", "40")},
+    "zetaND": {"zeta": ("FLOPs a parameter and sample", "6")},
+    "step": {
+        "s": ("Embedder share s", "2 %"),
+        "h": ("Embedding width h", "188"),
+        "B": ("Batch size B", "512"),
+        "L": ("Sequence length L", "256"),
+        "t": ("Context t of the embedder", "24"),
+    },
+    "formula": {"formula": ("C in FLOPs from N and D", "6*N*D"), "n_p": ("n_p in it", "1")},
+}
+"""What each rule asks for: label and start of each field by its name in the rule."""
+
+
+Rule = tuple[str, Mapping[str, str]]
+"""The option that is chosen, and what is typed for it."""
+
+
+def widgets(fit: Fit) -> tuple[Rule, Rule]:
+    """The widgets of both rules, and what they hold before it is read."""
+    with st.popover("Compute rule", icon=":material/calculate:", key="compute_rule"):
+        st.caption(f"The fit counts compute by {plain(fit.compute.text)}.")
+        rule = _ask("Count compute by the rule", "rule", [OWN, *TYPED])
+        return rule, _ask("Say what the plan costs by", "second", [AUTOMATIC, NONE, *TYPED])
+
+
+def read(fit: Fit, rule: Rule, second: Rule) -> tuple[ComputeRule, ComputeRule | None]:
+    """The rule that the plan counts by and the second one, None for none. Raises PlannerError for what cannot be."""
+    used = fit.compute if rule[0] == OWN else _read(*rule)
+    if second[0] in (AUTOMATIC, NONE):
+        return used, usual_other(fit, used) if second[0] == AUTOMATIC else None
+    return used, _read(*second)
+
+
+def usual_other(fit: Fit, used: ComputeRule) -> ComputeRule | None:
+    """The rule that a reader would set beside ``used``: the fit's own, or 6 n_p N D beside a more special one."""
+    if not sized(fit):
+        return None
+    if used != fit.compute:
+        return fit.compute
+    if used.rule in ("6ND", "6npND"):
+        return None
+    return ComputeRule(rule="6npND", n_p=used.n_p) if used.n_p != 1 else ComputeRule()
+
+
+def sized(fit: Fit) -> bool:
+    """Whether answers of the law have an N and a D, which a rule can cost."""
+    return fit.law.axis is None and fit.law.frontier is not None
+
+
+def _ask(label: str, key: str, options: list[str]) -> Rule:
+    option = str(st.selectbox(label, options, key=key, bind="query-params"))
+    fields = FIELDS.get(TYPED.get(option, ""), {})
+    return option, {
+        name: st.text_input(text, start, key=f"{key}_{name}", bind="query-params", max_chars=200) or ""
+        for name, (text, start) in fields.items()
+    }
+
+
+def _read(option: str, typed: Mapping[str, str]) -> ComputeRule:
+    name = TYPED[option]
+    if name == "step":
+        share = parse_share(typed["s"], "embedder share s")
+        return ComputeRule(
+            rule="step", parts=TwoPart(s=share, **{k: parse_number(typed[k], FIELDS[name][k][0]) for k in "hBLt"})
+        )
+    numbers = {k: parse_number(text, FIELDS[name][k][0]) for k, text in typed.items() if k != "formula"}
+    if numbers.get("n_p", 1.0) <= 0:
+        raise PlannerError(f"n_p = {numbers['n_p']:g} is not a number of tokens per sample: use a positive number.")
+    if name == "formula":
+        return compute_rule(name, numbers["n_p"], typed["formula"])
+    return ComputeRule.model_validate({"rule": name, **numbers})
+
+
+def link(fit_rule: ComputeRule, used: ComputeRule) -> dict[str, str]:
+    """What the address of the page holds to count by ``used`` again, for a fit that counts by ``fit_rule``."""
+    return {} if used == fit_rule else _fields("rule", used)
+
+
+def second_link(usual: ComputeRule | None, other: ComputeRule | None) -> dict[str, str]:
+    """The same for the second rule, where ``usual`` is the one beside which it stands."""
+    if other == usual:
+        return {}
+    return {"second": NONE} if other is None else _fields("second", other)
+
+
+def _fields(key: str, rule: ComputeRule) -> dict[str, str]:
+    option = next((option for option, name in TYPED.items() if name == rule.rule), "")
+    if not option:  # a rule that only Python can ask for
+        return {}
+    values: dict[str, Any] = {**rule.to_json(), **(rule.parts.model_dump() if rule.parts else {})}
+    texts = {name: values[name] for name in FIELDS.get(rule.rule, {})}
+    return {key: option} | {
+        f"{key}_{name}": value if isinstance(value, str) else repr(value) for name, value in texts.items()
+    }

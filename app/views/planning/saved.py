@@ -1,0 +1,59 @@
+"""The plans that were saved, each with the link that asks it again."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from app.views.parts import plain
+from app.views.planning import limiting, pricing, rules
+from app.views.shelf import deleted, manage
+from app.views.state import fit_of
+from engine.errors import PlannerError
+from engine.planning import Plan
+from engine.store import results
+from engine.store.database import Database
+
+MOST_PLANS = 20
+
+
+def show(db: Database) -> None:
+    """The plans that were saved, each with the link that asks it again."""
+    kept = results.plans(db)
+    if kept:
+        st.header("Saved plans", anchor=False)
+    for one in kept[:MOST_PLANS]:
+        _saved(db, one)
+    if len(kept) > MOST_PLANS:
+        st.caption(f"{len(kept) - MOST_PLANS} older plans are not shown.")
+    gone = {p.hash: p.name for p in results.plans(db, deleted=True)}
+    deleted("plans", gone, lambda key: results.restore_plan(db, key))
+
+
+def _saved(db: Database, one: results.SavedPlan) -> None:
+    plan = results.plan(db, one.hash)
+    with st.container(border=True):
+        with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
+            address = link(db, plan)
+            st.page_link("views/plan.py", label=plain(one.name), query_params=address, icon=":material/flag:")
+            manage(
+                one.hash,
+                one.name,
+                lambda name: results.rename_plan(db, one.hash, name),
+                lambda: results.delete_plan(db, one.hash),
+            )
+        st.caption(plain(plan.sentence))
+
+
+def link(db: Database, plan: Plan) -> dict[str, str | list[str]]:
+    """What the address of the Plan page holds to ask for ``plan`` again."""
+    asked = plan.question
+    found: dict[str, str | list[str]] = {"fit": plan.fit, "ask": asked.kind.capitalize(), asked.kind: repr(asked.value)}
+    if plan.maps:
+        found |= {"map": plan.maps[0]} if asked.kind == "target" else {"maps": ",".join(plan.maps)}
+    try:
+        fit = fit_of(db, plan.fit)
+    except PlannerError:  # the page will say that the fit is not here
+        return found
+    other = plan.restated.rule if plan.restated else None
+    found |= rules.link(fit.compute, plan.compute) | rules.second_link(rules.usual_other(fit, plan.compute), other)
+    return found | limiting.link(asked.limits) | pricing.link(plan.prices)
