@@ -156,18 +156,21 @@ def _unreadable(text: str, what: str, examples: str) -> PlannerError:
 
 def digits(value: float, interval: tuple[float, float] | None) -> int:
     """Decimals that ``value`` deserves: two significant digits of the interval's shorter finite half, else three of
-    the value; negative means tens, hundreds, ..."""
+    the value, but at most seven of it; negative means tens, hundreds, ..."""
     halves = [abs(end - value) for end in interval or () if math.isfinite(end) and end != value]
     size, keep = (min(halves), 2) if halves else (abs(value), 3)
     if not (math.isfinite(size) and size > 0):
         return 2
-    return keep - 1 - math.floor(math.log10(float(f"{size:.2e}")))
+    places = keep - 1 - math.floor(math.log10(float(f"{size:.2e}")))
+    return min(places, 6 - math.floor(math.log10(abs(value)))) if math.isfinite(value) and value else places
 
 
 def rounded(value: float, interval: tuple[float, float] | None = None) -> str:
     """``value`` with the digits that its interval deserves: 0.34731 in (0.331, 0.363) is 0.347."""
     if not math.isfinite(value):
         return "∞" if value > 0 else "-∞" if value < 0 else "unknown"
+    if value == 0:
+        return "0"
     places = digits(value, interval)
     if abs(value) >= 1e6 or 0 < abs(value) < 1e-4:
         exponent = math.floor(math.log10(abs(value)))

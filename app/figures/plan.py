@@ -15,8 +15,9 @@ from app.figures.drawing import Drawing
 from app.figures.palette import ACCENT, GREY, PLAN
 from app.figures.theme import WEB, Part, Theme, compose
 from app.figures.words import literal, tick_text
-from engine.planning.curves import Curve, Picture
+from engine.planning.curves import Curve
 from engine.planning.limits import Room
+from engine.planning.picture import Picture
 from engine.planning.plan import Flat, Plan
 from engine.planning.quantity import Quantity
 from engine.quantities import count, power10
@@ -25,6 +26,7 @@ from engine.schema import Runs
 HEIGHT = 420
 FORBIDDEN = 0.3
 """Opacity of the grey over what limits forbid."""
+FREE = "N  %{x:.3~s}<extra>without limits</extra>"
 SURE = 0.999
 """A finite number of resamples gives no larger probability than this."""
 
@@ -34,7 +36,7 @@ def draw(
 ) -> Drawing:
     """A budget: loss against N around the optimum. A target: the curve that reaches it, and its cost's interval."""
     if plan.question.kind == "budget" and picture.isoflop is not None:
-        return _budget(theme, plan, picture.isoflop, picture.room)
+        return _budget(theme, plan, picture, picture.isoflop)
     path = picture.frontier
     if path is not None:
         law = along.of_frontier(path, runs, plan.y, floor)
@@ -45,9 +47,10 @@ def draw(
     raise ValueError("a picture needs a frontier, an iso-FLOP curve or one axis")
 
 
-def _budget(theme: Theme, plan: Plan, curve: Curve, room: Room | None) -> Drawing:
+def _budget(theme: Theme, plan: Plan, picture: Picture, curve: Curve) -> Drawing:
     """Loss against N at the plan's compute, the optimum with its intervals, how flat it is, and what limits forbid."""
-    window = _window(plan, curve)
+    free = picture.free if picture.room is not None else None
+    window = _window(plan, curve, free or curve)
     seen = (curve.N >= window[0]) & (curve.N <= window[1])
     ends = (curve.band.low95[seen], curve.band.high95[seen])
     values = extent(curve.loss[seen], *ends, np.array([curve.loss_best]), room=0.1)
@@ -59,8 +62,10 @@ def _budget(theme: Theme, plan: Plan, curve: Curve, room: Room | None) -> Drawin
         _optimum(theme, plan, curve),
     ]
     shapes, notes = _flat(theme, plan.flat, window)
-    for low, high, words in forbidden(curve, room):
-        shade, note = _no_go(theme, (max(low, window[0]), min(high, window[1])), words, window)
+    if free is not None:
+        traces = [*_free(theme, free, curve, window), *traces]
+    if picture.room is not None and window[0] < picture.room.N < window[1]:
+        shade, note = _no_go(theme, (float(picture.room.N), window[1]), "larger than allowed", 1)
         shapes, notes = [*shapes, *shade], [*notes, *note]
     compute = marks.corner(theme, f"<i>C</i> = {tick_text(curve.C)} FLOPs")
     figure = compose(
@@ -70,36 +75,33 @@ def _budget(theme: Theme, plan: Plan, curve: Curve, room: Room | None) -> Drawin
     return Drawing(figure, _alt_budget(plan, curve), "plan", lambda: _table(curve))
 
 
-def forbidden(curve: Curve, room: Room | None) -> list[tuple[float, float, str]]:
-    """The N from and to which the limits forbid a point of the ``curve``, each with what it would need."""
-    if room is None:
-        return []
-    found = []
-    if room.D < curve.D[0]:
-        least = float(np.exp(np.interp(-np.log(room.D), -np.log(curve.D), np.log(curve.N))))
-        found.append((float(curve.N[0]), least, "more samples than allowed"))
-    if room.N < curve.N[-1]:
-        found.append((float(room.N), float(curve.N[-1]), "larger than allowed"))
-    return found
+def _no_go(
+    theme: Theme, span: tuple[float, float], words: str, line: int, top: bool = True
+) -> tuple[list[Part], list[Part]]:
+    """What the limits forbid: grey from a line at the limit to the right margin, and its meaning."""
+    note = marks.corner(theme, words, line, top)
+    return [marks.upright(*span, GREY, FORBIDDEN), marks.upright_line(theme, span[0], GREY)], [note]
 
 
-def _no_go(theme: Theme, span: tuple[float, float], words: str, window: tuple[float, float]) -> tuple[list[Part], ...]:
-    """What the limits forbid on an axis that shows ``window``: grey up to a line at the limit, and its meaning."""
-    low, high = span
-    if high <= low * (1 + 1e-9):
-        return [], []
-    left = low <= window[0]  # grey up to the left margin, so the words stand there
-    edge = marks.upright_line(theme, high if left else low, GREY)
-    side: Part = {} if left else {"x": 1, "xanchor": "right", "xshift": -6, "align": "right"}
-    return [marks.upright(low, high, GREY, FORBIDDEN), edge], [marks.note(theme, words, **side)]
+def _free(theme: Theme, free: Curve, curve: Curve, window: tuple[float, float]) -> list[Part]:
+    """The iso-FLOP curve without limits as a dotted guide, with its name at the end where they part."""
+    margin = (window[1] / window[0]) ** 0.02
+    ends = np.searchsorted(free.N, [window[0] * margin, window[1] / margin]) - np.array([0, 1])
+    apart = np.abs(np.interp(free.N[ends], curve.N, curve.loss, right=np.inf) - free.loss[ends])
+    right = bool(apart[1] > apart[0])
+    at = ends[int(right)]
+    word = (float(free.N[at]), float(free.loss[at]), "without limits")
+    falls = free.loss[at - 1 if right else at + 1] < free.loss[at]  # towards the middle, where the words stand
+    name = marks.labels(theme, [word], f"{'top' if falls else 'bottom'} {'left' if right else 'right'}")
+    return [marks.line(theme, free.N, free.loss, GREY, 1.6, "dot", hovertemplate=FREE), name]
 
 
-def _window(plan: Plan, curve: Curve) -> tuple[float, float]:
-    """The N around the optimum: the flat stretch and the 95 % interval with room, within the curve."""
+def _window(plan: Plan, curve: Curve, drawn: Curve) -> tuple[float, float]:
+    """The N around the optimum of ``curve``: the flat stretch and the 95 % interval with room, within ``drawn``."""
     ends = [curve.N_best, *(plan.flat.N if plan.flat else ()), *(plan.allocation["N"].ci95 or ())]
     known = [e for e in ends if math.isfinite(e) and e > 0]
     low, high = padded(min(known), max(known), 0.45)
-    return max(low, float(curve.N[0])), min(high, float(curve.N[-1]))
+    return max(low, float(drawn.N[0])), min(high, float(drawn.N[-1]))
 
 
 def _optimum(theme: Theme, plan: Plan, curve: Curve) -> Part:
@@ -143,7 +145,7 @@ def _crossing(theme: Theme, plan: Plan, law: Along, colour: str, marker: Part, r
             notes.append(marks.level_note(theme, _target(plan, loss), loss, p.values))
     ends = float(law.x[0]), float(law.x[-1])
     if room is not None and ends[0] < room.C < ends[1]:
-        shade, note = _no_go(theme, (float(room.C), ends[1]), "more compute than allowed", ends)
+        shade, note = _no_go(theme, (float(room.C), ends[1]), "more compute than allowed", 3, law.falls)
         shapes, notes = [*shapes, *shade], [*notes, *note]
     if q.value is not None and loss is not None:
         hover = f"<b>Plan</b><br>{law.axis}  {power10(q.value)}<br>{literal(plan.y)}  {loss:.4g}"

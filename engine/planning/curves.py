@@ -9,7 +9,7 @@ rises).
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,8 +23,7 @@ from engine.laws import Point
 from engine.laws.law import Floats
 from engine.laws.terms import Const
 from engine.planning.frontier import frontier
-from engine.planning.limits import Room, room
-from engine.planning.plan import Plan, spans
+from engine.planning.plan import spans
 from engine.planning.quantity import BAND_DRAWS, Quantity, measure, thin
 from engine.planning.reach import floor_of
 from engine.planning.ticks import contour_levels, nice_budgets
@@ -137,19 +136,6 @@ class AxisCurve:
     realised: float | None = None
 
 
-@dataclass(frozen=True, eq=False)
-class Picture:
-    """What the picture of a plan shows; None where the law has no such curve.
-
-    ``room`` is what the limits of the plan leave of N, D and C; None without limits.
-    """
-
-    frontier: Frontier | None
-    isoflop: Curve | None
-    axis: AxisCurve | None
-    room: Room | None = None
-
-
 def surface(
     fit: Fit, ranges: Mapping[str, Interval] | None = None, *, rule: ComputeRule | None = None, n: int = POINTS
 ) -> Surface:
@@ -158,12 +144,12 @@ def surface(
     Raises PlannerError for a law that is no surface over N and D.
     """
     _needs_plane(fit)
-    rule, region = rule or fit.compute, _region(fit, ranges, rule or fit.compute)
-    N, D = _grid(region["N"], n), _grid(region["D"], n)
+    rule, region = rule or fit.compute, region_of(fit, ranges, rule or fit.compute)
+    N, D = grid(region["N"], n), grid(region["D"], n)
     loss = fit.predict({"N": N[:, None], "D": D[None, :]})
-    inside = _within(N, region["N"])[:, None] & _within(D, region["D"])[None, :]
+    inside = within(N, region["N"])[:, None] & within(D, region["D"])[None, :]
     corners = (float(rule.flops(N[0], D[0])), float(rule.flops(N[-1], D[-1])))
-    path = frontier_curve(fit, _budgets(fit, corners, n, rule, decades=0.0), rule=rule)
+    path = frontier_curve(fit, budgets_over(fit, corners, n, rule, decades=0.0), rule=rule)
     return Surface(
         N,
         D,
@@ -187,9 +173,9 @@ def isoflop_curves(
     """
     _needs_plane(fit)
     rule = rule or fit.compute
-    region = _region(fit, None, rule)
+    region = region_of(fit, None, rule)
     budgets = budgets or nice_budgets(*region["C"], most=6)
-    return tuple(_curve(fit, C, region, rule, n) for C in budgets)
+    return tuple(curve_at(fit, C, region, rule, n) for C in budgets)
 
 
 def frontier_curve(fit: Fit, C: Floats | None = None, *, rule: ComputeRule | None = None, n: int = POINTS) -> Frontier:
@@ -198,7 +184,7 @@ def frontier_curve(fit: Fit, C: Floats | None = None, *, rule: ComputeRule | Non
     Raises PlannerError for a law without a frontier.
     """
     rule = rule or fit.compute
-    C = _budgets(fit, _region(fit, None, rule)["C"], n, rule) if C is None else np.asarray(C, float)
+    C = budgets_over(fit, region_of(fit, None, rule)["C"], n, rule) if C is None else np.asarray(C, float)
     best = frontier(fit.law, fit.values, C, rule)
     few = thin(fit, BAND_DRAWS if rule.proportional else FORMULA_DRAWS)
     draws = frontier(fit.law, fit.law.values(few.resamples[:, None, :]), C, rule)
@@ -206,7 +192,7 @@ def frontier_curve(fit: Fit, C: Floats | None = None, *, rule: ComputeRule | Non
     inside = np.ones(C.shape, bool)
     for name in ("N", "D", "C"):
         at = getattr(best, name)
-        inside &= np.isnan(at) | _within(at, known.get(name))
+        inside &= np.isnan(at) | within(at, known.get(name))
     return Frontier(
         C,
         best.N,
@@ -233,15 +219,15 @@ def one_axis_curve(fit: Fit, x: Floats | None = None, *, n: int = POINTS) -> Axi
     axis = _axis(fit)
     known, log = fit.data.ranges.get(axis), axis in fit.law.positive
     if x is None:
-        x = _grid(known or _around(fit), n, 0.3 if fit.law.optimum else 1.0) if log else _linear(known or (0.0, 1.0), n)
+        x = grid(known or around(fit), n, 0.3 if fit.law.optimum else 1.0) if log else _linear(known or (0.0, 1.0), n)
     loss = fit.predict({axis: x})
     limited = fit.law.optimum is None and any(isinstance(term, Const) for term in fit.law.terms)
     return AxisCurve(
         axis,
         x,
         loss,
-        _loss_band(fit, {axis: x}, loss),
-        _within(x, known),
+        loss_band(fit, {axis: x}, loss),
+        within(x, known),
         floor_of(fit) if limited else None,
         _best(fit, axis),
         log,
@@ -261,26 +247,7 @@ def _linear(span: Interval, n: int) -> Floats:
     """``n`` points over ``span`` and a sixth of it on either side, above zero where the span is."""
     room = (span[1] - span[0]) / 6
     low = max(span[0] - room, span[0] / 2) if span[0] > 0 else span[0] - room
-    return _with(np.linspace(low, span[1] + room, n), *span)
-
-
-def plan_curve(plan: Plan, fit: Fit, *, n: int = POINTS) -> Picture:
-    """What the picture of ``plan`` draws: frontier and iso-FLOP curve through its answer, or its one axis."""
-    if fit.law.axis in ("N", "D"):
-        span = spans(fit).get(fit.law.axis) or _around(fit)
-        return Picture(None, None, one_axis_curve(fit, _grid(_stretch(span, plan.allocation[fit.law.axis].value), n)))
-    region, C = _region(fit, None, plan.compute), plan.allocation["C"].value
-    path = frontier_curve(fit, _budgets(fit, _stretch(region["C"], C), n, plan.compute), rule=plan.compute)
-    asked = plan.question
-    left = room(fit.law, asked.limits.given, plan.prices) if asked.limits.given else None
-    if C is None or set(fit.law.axes) != {"N", "D"}:
-        return Picture(path, None, one_axis_curve(fit, path.C) if fit.law.axis else None, left)
-    if left is None:
-        return Picture(path, _curve(fit, C, region, plan.compute, n), None)
-    N, D, loss = (plan.allocation[name].value or np.nan for name in ("N", "D", "loss"))
-    curve = _curve(fit, C, {**region, "N": _stretch(region["N"], N)}, plan.compute, n)
-    inside = curve.inside & _within(curve.N, region["N"])
-    return Picture(path, replace(curve, inside=inside, N_best=N, D_best=D, loss_best=loss), None, left)
+    return with_points(np.linspace(low, span[1] + room, n), *span)
 
 
 def _needs_plane(fit: Fit) -> None:
@@ -295,7 +262,7 @@ def _axis(fit: Fit) -> str:
     return axis
 
 
-def _region(fit: Fit, ranges: Mapping[str, Interval] | None, rule: ComputeRule) -> dict[str, Interval]:
+def region_of(fit: Fit, ranges: Mapping[str, Interval] | None, rule: ComputeRule) -> dict[str, Interval]:
     """The box of the runs in N, D and C; for a law without runs the frontier between 1e15 and 1e21 FLOPs."""
     known = {name: span for name, span in (ranges or spans(fit)).items() if 0 < span[0] <= span[1]}
     if "C" not in known and {"N", "D"} <= set(known):
@@ -308,28 +275,28 @@ def _region(fit: Fit, ranges: Mapping[str, Interval] | None, rule: ComputeRule) 
     return known
 
 
-def _around(fit: Fit) -> Interval:
+def around(fit: Fit) -> Interval:
     """Where a one-axis law without runs is worth drawing: three decades on either side of where its term is one."""
     scale = float(fit.values["X_c"]) if "X_c" in fit.values else 1e18
     return (scale * 1e-3, scale * 1e3)
 
 
-def _grid(span: Interval, n: int, decades: float = 1.0) -> Floats:
+def grid(span: Interval, n: int, decades: float = 1.0) -> Floats:
     """About ``n`` points, evenly spaced in the logarithm, from below ``span`` to above it, its ends among them."""
-    return _with(np.logspace(np.log10(span[0]) - decades, np.log10(span[1]) + decades, n), *span)
+    return with_points(np.logspace(np.log10(span[0]) - decades, np.log10(span[1]) + decades, n), *span)
 
 
-def _with(x: Floats, *points: float) -> Floats:
+def with_points(x: Floats, *points: float) -> Floats:
     """``x`` with those of ``points`` that lie in its range, ascending, so that a line changes its dash just there."""
     return np.unique(np.r_[x, [p for p in points if x[0] < p < x[-1]]])
 
 
-def _stretch(span: Interval, value: float | None) -> Interval:
+def stretch(span: Interval, value: float | None) -> Interval:
     """``span`` with ``value`` in it."""
     return span if value is None else (min(span[0], value), max(span[1], value))
 
 
-def _within(x: Floats, span: Interval | None) -> Mask:
+def within(x: Floats, span: Interval | None) -> Mask:
     """Which of ``x`` lie in ``span``, give or take rounding; all where it is unknown."""
     if span is None:
         return np.ones(np.shape(x), bool)
@@ -344,29 +311,29 @@ def _isoflop(C: float, N: Floats, D: Floats, rule: ComputeRule) -> IsoFlop:
     return IsoFlop(C, line[seen], at[seen])
 
 
-def _curve(fit: Fit, C: float, region: Mapping[str, Interval], rule: ComputeRule, n: int) -> Curve:
+def curve_at(fit: Fit, C: float, region: Mapping[str, Interval], rule: ComputeRule, n: int) -> Curve:
     """The curve over the N of the runs, two decades around the minimum at least."""
     best: Point = frontier(fit.law, fit.values, np.asarray(C), rule)
     around = np.geomspace(best.N / 5, best.N * 5, n // 2)
-    N = _with(_grid(_stretch(region["N"], float(best.N)), n), *around, *_crossings(C, region["D"], rule))
+    N = with_points(grid(stretch(region["N"], float(best.N)), n), *around, *_crossings(C, region["D"], rule))
     D = rule.samples(C, N)
     N, D = N[np.isfinite(D)], D[np.isfinite(D)]
     loss = fit.predict({"N": N, "D": D})
-    inside = _within(N, region["N"]) & _within(D, region["D"])
+    inside = within(N, region["N"]) & within(D, region["D"])
     at_best = (float(best.N), float(best.D), fit.sign * float(best.loss))
-    return Curve(C, N, D, loss, _loss_band(fit, {"N": N, "D": D}, loss), inside, *at_best)
+    return Curve(C, N, D, loss, loss_band(fit, {"N": N, "D": D}, loss), inside, *at_best)
 
 
-def _budgets(fit: Fit, span: Interval, n: int, rule: ComputeRule, decades: float = 1.0) -> Floats:
+def budgets_over(fit: Fit, span: Interval, n: int, rule: ComputeRule, decades: float = 1.0) -> Floats:
     """Budgets over ``span``, among them those at which the frontier enters and leaves the runs' range of N or of D."""
-    C = _grid(span, n, decades)
+    C = grid(span, n, decades)
     at = frontier(fit.law, fit.values, C, rule)
     edges = [
         np.exp(np.interp(np.log(spans(fit)[name]), np.log(line), np.log(C), left=np.nan, right=np.nan))
         for name, line in (("N", at.N), ("D", at.D))
         if name in spans(fit) and np.all(np.isfinite(line)) and np.all(np.diff(line) > 0)
     ]
-    return _with(C, *np.ravel(edges))
+    return with_points(C, *np.ravel(edges))
 
 
 def _crossings(C: float, span: Interval, rule: ComputeRule) -> tuple[float, ...]:
@@ -378,7 +345,7 @@ def _ribbon(C: Floats, low: Floats, high: Floats, rule: ComputeRule) -> Ribbon:
     return Ribbon(low, rule.samples(C, low), high, rule.samples(C, high))
 
 
-def _loss_band(fit: Fit, columns: Mapping[str, Floats], loss: Floats) -> Band:
+def loss_band(fit: Fit, columns: Mapping[str, Floats], loss: Floats) -> Band:
     few = thin(fit)
     return _band(few, loss, few.predict_draws(columns))
 

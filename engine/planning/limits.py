@@ -148,4 +148,4 @@ def named(name: LimitName, most: float, prices: Prices | None = None) -> str:
         return f"{most / GIGABYTE:.3g} GB of {WORDS[name]}"
     if name == "money" and prices is not None:
         return f"{count(most, 3)} {prices.currency}"
-    return f"{count(most, 3)} {WORDS[name]}"
+    return f"{count(most, 3)} {WORDS[name].removesuffix('s') if most == 1 else WORDS[name]}"

@@ -106,7 +106,8 @@ def worth_sentence(plan: Plan, worth: Worth) -> str:
         return f"The limit of {limit} binds, but more of it alone buys nothing: another limit binds with it."
     spread = f" (68 %: {between(worth.ten, worth.ten.ci68)})" if worth.ten.ci68 else ""
     if plan.question.kind == "target":
-        gain = f"saves {number(worth.ten)} {worth.ten.unit}{spread}"
+        of = "" if worth.ten.unit == "FLOPs" else " of training"
+        gain = f"saves {number(worth.ten)} {worth.ten.unit}{of}{spread}"
     else:
         gain = f"improves {plan.y} by {number(worth.ten)}{spread}"
     kink = "; another limit begins to bind right there, so less of it costs at another rate" if worth.one_sided else ""
@@ -158,8 +159,12 @@ def between(q: Quantity, ends: Interval | None) -> str:
 
 
 def with_interval(q: Quantity) -> str:
-    """A value with its unit and 68 % interval: "1.9 B parameters (68 %: 1.7 B to 2.1 B)"."""
-    spread = f" (68 %: {between(q, q.ci68)})" if q.ci68 and q.note != "given" else ""
+    """A value with its unit and 68 % interval: "1.9 B parameters (68 %: 1.7 B to 2.1 B)".
+
+    An interval whose ends are shown as the value itself, such as that of a number at its limit, is left out.
+    """
+    known = q.ci68 is not None and q.note != "given" and any(number(q, end) != number(q) for end in q.ci68)
+    spread = f" (68 %: {between(q, q.ci68)})" if known else ""
     return f"{number(q)} {q.unit}{spread}"
 
 

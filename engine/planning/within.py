@@ -89,7 +89,8 @@ def least_compute_within(
         x, paid = _affordable(x, low, high, room.money, lambda x: money(np.exp(x), samples(x), compute(x), room, rates))
         possible &= paid
     N = np.where(top - x < NEAR, room.N, np.exp(np.where(x - low < NEAR, low, x)))
-    D = np.minimum(samples_for(law, v, N, goal), room.D)
+    D = samples_for(law, v, N, goal)
+    D = np.where(D >= room.D * (1 - ROUNDING), room.D, D)
     C = rule.flops_anywhere(N, D)
     possible &= (C <= room.C * (1 + ROUNDING)) & ~lost
     N, D, C = (np.where(possible, x, np.inf) for x in (N, D, C))

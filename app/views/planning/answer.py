@@ -14,13 +14,13 @@ from app.views.exports import downloads
 from app.views.parts import doubts, draw, plain, sentences
 from engine.fitting.result import Fit
 from engine.planning import Plan, export, flatness, floor_of, to_json
-from engine.planning.curves import plan_curve
+from engine.planning.picture import plan_curve
 from engine.planning.script import to_python
 from engine.planning.text import Row, bill_rows, number, rows, summary, worth_sentence
 from engine.store import results
 from engine.store.database import Database
 
-_UNIT = re.compile(r"(?<=\d) (?=%|[kMBT]\b)")
+_UNIT = re.compile(r"(?<=\d) (?=%|×|[kMBT]\b)|(?<=×) ")
 """The space between a number and its unit, where no line may break."""
 COLUMNS = ("Quantity", "Value", "68 %", "95 %", "Note")
 
@@ -35,7 +35,7 @@ def show(db: Database, fit: Fit, plan: Plan) -> None:
         if said := summary(plan):
             st.markdown(_whole(said))
         for worth in sorted(plan.worth, key=lambda one: not one.binds):
-            icon = ":material/lock:" if worth.binds else ":material/lock_open:"
+            icon = ":material/block:" if worth.binds else ":material/check:"
             st.markdown(f"{icon} {_whole(worth_sentence(plan, worth))}")
     _table(rows(plan), "The plan in numbers.")
     if plan.prices is not None:
@@ -54,7 +54,7 @@ def _whole(text: str) -> str:
 
 
 def _table(body: Iterable[Row], alt: str) -> None:
-    cells = [{k: plain(v) for k, v in _shown(row).items()} for row in body]
+    cells = [{k: _whole(v) for k, v in _shown(row).items()} for row in body]
     if cells:
         st.table(cells, border="horizontal", hide_index=True, alt=alt)
 

@@ -29,7 +29,7 @@ def maps_of(db: Database, fit: Fit) -> dict[str, str]:
     for one in sorted(saved, key=lambda one: one.table_id != own):
         y, axes = _describes(one.hash, str(db.folder), db)
         if axes == (fit.spec.y,) and y != fit.spec.y:
-            found[one.hash] = f"{y} ({one.name})"
+            found[one.hash] = y if one.table_id == own else f"{y} (of other runs)"
     return distinct(found)
 
 

@@ -36,13 +36,12 @@ from engine.fitting.residuals import compare
 from engine.fitting.residuals import residuals as residuals_of
 from engine.planning import plan_budget, plan_target
 from engine.planning.curves import (
-    Picture,
     frontier_curve,
     isoflop_curves,
     one_axis_curve,
-    plan_curve,
 )
 from engine.planning.curves import surface as surface_of
+from engine.planning.picture import Picture, plan_curve
 from engine.planning.reach import floor_of
 from engine.planning.slices import slices as slices_of
 from engine.schema import Roles, Runs

@@ -15,7 +15,8 @@ from engine.errors import PlannerError
 from engine.fitting.result import Fit
 from engine.planning import plan_budget, plan_target
 from engine.planning.contours import iso_loss
-from engine.planning.curves import frontier_curve, isoflop_curves, one_axis_curve, plan_curve, surface
+from engine.planning.curves import frontier_curve, isoflop_curves, one_axis_curve, surface
+from engine.planning.picture import plan_curve
 from engine.planning.quantity import thin
 from engine.planning.ticks import contour_levels, nice_budgets
 from tests.engine.planning.conftest import EPOCH, JETS, RANGES, make_fit, scattered

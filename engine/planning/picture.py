@@ -1,0 +1,85 @@
+"""What the picture of a plan draws: the frontier, loss against N within its limits, or its one axis."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from engine.fitting.result import Fit
+from engine.planning.curves import (
+    POINTS,
+    AxisCurve,
+    Curve,
+    Frontier,
+    around,
+    budgets_over,
+    curve_at,
+    frontier_curve,
+    grid,
+    loss_band,
+    one_axis_curve,
+    region_of,
+    stretch,
+    with_points,
+    within,
+)
+from engine.planning.level import is_surface, repeats
+from engine.planning.limits import LimitName, Room, room
+from engine.planning.plan import Plan, spans
+from engine.planning.within import most_samples
+
+
+@dataclass(frozen=True, eq=False)
+class Picture:
+    """What the picture of a plan shows; None where the law has no such curve.
+
+    ``isoflop`` is the loss against N for the compute of the plan; with limits for as much of it as they allow, and
+    ``free`` is then the same without them. ``room`` is what the limits leave of N, D and C.
+    """
+
+    frontier: Frontier | None
+    isoflop: Curve | None
+    axis: AxisCurve | None
+    room: Room | None = None
+    free: Curve | None = None
+
+
+def plan_curve(plan: Plan, fit: Fit, *, n: int = POINTS) -> Picture:
+    """What the picture of ``plan`` draws: frontier and iso-FLOP curve through its answer, or its one axis."""
+    if fit.law.axis in ("N", "D"):
+        span = spans(fit).get(fit.law.axis) or around(fit)
+        return Picture(None, None, one_axis_curve(fit, grid(stretch(span, plan.allocation[fit.law.axis].value), n)))
+    region, C = region_of(fit, None, plan.compute), plan.allocation["C"].value
+    path = frontier_curve(fit, budgets_over(fit, stretch(region["C"], C), n, plan.compute), rule=plan.compute)
+    left = _room(plan, fit)
+    if C is None or not is_surface(fit.law):
+        return Picture(path, None, one_axis_curve(fit, path.C) if fit.law.axis else None, left)
+    free = None if repeats(fit.law) else curve_at(fit, C, region, plan.compute, n)
+    if left is None:
+        return Picture(path, free, None)
+    return Picture(path, _limited(plan, fit, left, n), None, left, free)
+
+
+def _room(plan: Plan, fit: Fit) -> Room | None:
+    asked = plan.question
+    limits: dict[LimitName, float] = dict(asked.limits.given)
+    if not limits:
+        return None
+    return room(fit.law, limits | ({"budget": asked.value} if asked.kind == "budget" else {}), plan.prices)
+
+
+def _limited(plan: Plan, fit: Fit, left: Room, n: int) -> Curve:
+    """The loss against N with as many samples as compute and limits allow, and the plan's own answer."""
+    N_best, D_best, C, loss_best = (plan.allocation[name].value or np.nan for name in ("N", "D", "C", "loss"))
+    region = region_of(fit, None, plan.compute)
+    rates = plan.prices.rates if plan.prices is not None and plan.question.limits.money is not None else None
+    spend = Room(left.N, left.D, np.minimum(left.C, C), left.money, left.U)
+    N = with_points(grid(stretch(region["N"], N_best), n), *np.geomspace(N_best / 5, N_best * 5, n // 2), N_best)
+    N = np.unique(np.minimum(N, left.N))
+    D = most_samples(N, spend, plan.compute, rates)
+    N, D = N[D > 0], D[D > 0]
+    columns = {"N": N, "D": D} | ({"U": np.full(N.shape, left.U)} if repeats(fit.law) else {})
+    loss = fit.predict(columns)
+    inside = within(N, region["N"]) & within(D, region["D"])
+    return Curve(C, N, D, loss, loss_band(fit, columns, loss), inside, N_best, D_best, loss_best)

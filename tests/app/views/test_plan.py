@@ -1,0 +1,273 @@
+"""The page Plan: a question with limits, prices, metrics and rules, its answer, and the link that asks it again."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from app.views.parts import plain
+from app.views.planning import answer
+from app.views.planning.saved import link
+from engine.costs import ComputeRule, TwoPart, compute_rule
+from engine.fitting import FitSpec, fit
+from engine.hardware import Machine, find_device
+from engine.planning import Plan, plan_budget, plan_target, to_json
+from engine.planning.limits import Limits
+from engine.planning.metric import through
+from engine.planning.prices import Inference, Prices, Simulation
+from engine.planning.text import worth_sentence
+from engine.store import results, snapshots, tables
+from engine.store.database import Database
+from tests.app.views.conftest import Open, grid, said, told
+
+H100 = Machine(find_device("H100"), 8, price=2.5)
+PRICES = Prices(H100, Simulation(1e-4, 0.5, 4000.0), Inference(1e9, 3.0), grid=300.0, pue=1.2)
+PRICED = {
+    **{"device": "H100", "devices": "8", "hour_price": "2.5", "grid": "300", "pue": "1.2", "sample_price": "1e-4"},
+    **{"sample_seconds": "0.5", "sample_bytes": "4000", "queries": "1e9", "query_tokens": "3"},
+}
+STEP = ComputeRule(rule="step", parts=TwoPart(s=0.02, h=188, B=512))
+
+
+@pytest.fixture
+def r_top(jets: str, demo: Database) -> str:
+    """A map from the loss of the first demo table to its top rejection, from the runs behind the law."""
+    table = tables.all(demo)[0]
+    snapshot = snapshots.take(demo, table.id)
+    spec = FitSpec(law="metric-map", y="R_top", axis="loss", objective="ols-log", bootstrap=60)
+    made = fit(spec, snapshots.runs(demo, snapshot), snapshot=snapshot.hash)
+    return results.save_fit(demo, made, name="R_top of loss", table_id=table.id)
+
+
+def shown(at: AppTest) -> Plan:
+    """The plan that is saved when its button is pressed now."""
+    db = _database()
+    before = {p.hash for p in results.plans(db)}
+    next(b for b in at.button if b.label == "Save the plan").click().run()
+    assert told(at) == ""
+    (key,) = {p.hash for p in results.plans(db)} - before
+    return results.plan(db, key)
+
+
+def _database() -> Database:
+    from app import workspace
+
+    return workspace.current()
+
+
+def same(one: Plan, other: Plan) -> bool:
+    return json.dumps(to_json(one), sort_keys=True) == json.dumps(to_json(other), sort_keys=True)
+
+
+def test_a_budget_within_limits_is_the_engines_answer(jets: str, r_top: str, demo: Database, open_page: Open) -> None:
+    at = open_page("plan", fit=jets, budget="3e17", limits=["unique samples", "hours"], max_unique="1e9", max_hours="1",
+                   maps=r_top, **PRICED)  # fmt: skip
+    law, mapped = results.fit(demo, jets), results.fit(demo, r_top)
+    limits = Limits(unique=1e9, hours=1.0)
+    expected = plan_budget(law, 3e17, limits=limits, prices=PRICES, maps=(through(law, mapped),))
+    assert same(shown(at), expected)
+    page = "\n".join(str(m.value) for m in at.markdown)
+    for worth in expected.worth:
+        assert answer._whole(worth_sentence(expected, worth)) in page
+    cells = [str(x) for x in at.table[1].value.to_numpy().ravel()]
+    assert "Total, money \\[EUR\\]" in cells
+    assert "R\\_top" in [str(x) for x in at.table[0].value.to_numpy().ravel()]
+
+
+def test_a_target_in_a_metric_is_the_engines_answer(jets: str, r_top: str, demo: Database, open_page: Open) -> None:
+    at = open_page("plan", fit=jets, ask="Target", target="4000", map=r_top, limits="unique samples", max_unique="5e7")
+    law, mapped = results.fit(demo, jets), results.fit(demo, r_top)
+    expected = plan_target(law, 4000.0, limits=Limits(unique=5e7), map=through(law, mapped))
+    assert same(shown(at), expected)
+    assert "To reach R\\_top 4000" in str(at.header[0].value)
+
+
+EVERY: dict[str, dict[str, Any]] = {
+    "plain": {"budget": "1e15"},
+    "typed": {"budget": "0.3 PFLOP/s-days"},
+    "limits": {
+        "budget": "1e17",
+        "limits": ["unique samples", "parameters", "hours", "memory", "money"],
+        **{"max_unique": "2.5e8", "max_params": "1.3M", "max_hours": "3.7", "max_memory": "0.3", "max_money": "1e6"},
+        **PRICED,
+        "utilisation": "35 %",
+        "precision": "fp8",
+        "currency": "USD",
+        "power": "650",
+    },
+    "cpu time": {"budget": "1e16", "device": "V100", "sample_seconds": "0.7", "cpu_price": "0.03", "hour_price": "1"},
+    "rule": {"budget": "1e15", "rule": "6 N D"},
+    "second rule": {"budget": "1e15", "second": "step formula", "second_B": "256"},
+    "no second rule": {"budget": "1e15", "rule": "zeta N D", "rule_zeta": "240", "second": "none"},
+    "formula": {"budget": "1e15", "rule": "typed formula", "rule_formula": "6*n_p*N*D + 1e3*N", "rule_n_p": "40"},
+    "target": {"ask": "Target", "target": "0.6"},
+    "unsure": {"ask": "Target", "target": "0.33"},
+    "metric": {"ask": "Target", "target": "2000", "map": "R_top"},
+    "metrics": {"budget": "1e16", "maps": "R_top"},
+}
+
+
+@pytest.mark.parametrize("case", EVERY)
+def test_the_link_of_a_saved_plan_asks_exactly_the_same(
+    jets: str, r_top: str, demo: Database, open_page: Open, case: str
+) -> None:
+    query = {k: r_top if v == "R_top" else v for k, v in EVERY[case].items()}
+    plan = shown(open_page("plan", fit=jets, **query))
+    (saved,) = results.plans(demo)
+    address = link(demo, plan)
+    results.delete_plan(demo, saved.hash)
+    again = shown(open_page("plan", **address))
+    assert same(again, plan)
+    assert [p.hash for p in results.plans(demo)] == [saved.hash]
+
+
+def test_rules_from_python_leave_a_link_that_opens(jets: str, demo: Database, open_page: Open) -> None:
+    law = results.fit(demo, jets)
+    powers = ComputeRule(rule="powers", zeta=240.0, a=1.0, b=1.0)
+    for plan in (plan_budget(law, 1e15, powers), plan_budget(law, 1e15, other=STEP)):
+        assert told(open_page("plan", **link(demo, plan))) == ""
+
+
+def test_another_rule_says_what_the_plan_costs_by_the_fits_own(jets: str, demo: Database, open_page: Open) -> None:
+    at = open_page("plan", fit=jets, budget="1e15", rule="6 N D")
+    law = results.fit(demo, jets)
+    expected = plan_budget(law, 1e15, compute_rule("6ND"), other=law.compute).restated
+    assert expected is not None
+    assert expected.factor.value == pytest.approx(40)
+    text = "\n".join(str(c.value) for c in at.caption)
+    assert "Compute is counted by C = 6 N D" in text
+    assert plain(expected.sentence) in text
+
+
+WRONG: dict[str, tuple[dict[str, Any], str]] = {
+    "target below every floor": ({"ask": "Target", "target": "0.1"}, "out of reach: no resample of this fit reaches"),
+    "limits that contradict": (
+        {"ask": "Target", "target": "0.5", "limits": "unique samples", "max_unique": "1e4"},
+        "contradicts the limits",
+    ),
+    "epochs over nothing": ({"limits": "epochs", "max_epochs": "4"}, "needs the number of unique samples"),
+    "hours without a machine": ({"limits": "hours", "max_hours": "4"}, "needs a machine"),
+    "money without a price": ({"limits": "money", "max_money": "4", "device": "H100"}, "has no price"),
+    "limit of zero": ({"limits": "parameters", "max_params": "0"}, "leaves nothing to plan with"),
+    "limit in words": ({"limits": "parameters", "max_params": "few"}, "number of parameters 'few' cannot be read"),
+    "price of zero": ({"device": "H100", "hour_price": "0"}, "price of one hour of H100 is 0"),
+    "price of a sample of zero": ({"device": "H100", "sample_price": "0"}, "price of one sample is 0"),
+    "prices without a machine": ({"hour_price": "2"}, "choose a machine"),
+    "two prices of a sample": (
+        {"device": "H100", "sample_price": "1", "sample_seconds": "1", "cpu_price": "1"},
+        "and no price of a sample",
+    ),
+    "tokens without queries": ({"device": "H100", "query_tokens": "3"}, "say nothing without the queries"),
+    "no precision of the device": ({"device": "V100", "precision": "fp8"}, "has no peak at precision 'fp8'"),
+    "utilisation above one": ({"device": "H100", "utilisation": "140 %"}, "is no share of the peak"),
+    "half a site": ({"device": "H100", "pue": "0"}, "power usage effectiveness 0 is below 1"),
+    "a formula without columns": ({"rule": "typed formula", "rule_formula": "6"}, "uses no column"),
+    "no tokens": ({"rule": "6 n_p N D", "rule_n_p": "0"}, "not a number of tokens per sample"),
+}
+
+
+@pytest.mark.parametrize("case", WRONG)
+def test_bad_input_is_one_sentence(jets: str, open_page: Open, case: str) -> None:
+    query, words = WRONG[case]
+    at = open_page("plan", fit=jets, **query)
+    assert words in told(at)
+    assert len(at.error) == 1
+    assert not at.table
+
+
+def test_a_map_that_turns_is_one_sentence(jets: str, demo: Database, open_page: Open) -> None:
+    table = tables.all(demo)[0]
+    snapshot = snapshots.take(demo, table.id)
+    spec = FitSpec(law="log-parabola", y="R_top", axis="loss", objective="ols", bootstrap=60)
+    turning = fit(spec, snapshots.runs(demo, snapshot), snapshot=snapshot.hash)
+    key = results.save_fit(demo, turning, table_id=table.id)
+    at = open_page("plan", fit=jets, ask="Target", target="2000", map=key)
+    assert "is not monotone: it turns at loss =" in told(at)
+    assert len(at.error) == 1
+
+
+def test_a_metric_without_runs_is_named(jets: str, demo: Database, open_page: Open) -> None:
+    at = open_page("plan", fit=jets, ask="Target", target="2000", map="0123456789ab")
+    assert "The map 0123456789ab does not go with this law. No such map is saved" in said(at)
+
+
+def test_a_published_law_says_that_its_map_is_not_and_takes_none(
+    jets: str, r_top: str, demo: Database, open_page: Open
+) -> None:
+    at = open_page("plan")
+    names = at.selectbox(key="fit_choice").options
+    at.selectbox(key="fit_choice").select(next(n for n in names if "Table 1" in n and "published" in n)).run()
+    card = at.query_params["fit"]
+    card = card[0] if isinstance(card, list) else card
+    for query in ({}, {"ask": "Target", "target": "0.6"}, {"ask": "Target", "target": "0.6", "map": r_top}):
+        at = open_page("plan", fit=card, **query)
+        assert told(at) == ""
+        assert any("published without a map from its loss to a metric" in str(c.value) for c in at.caption)
+        assert "R_top" not in "".join(str(t.value) for t in at.table)
+        assert "map_choice" not in at.session_state
+        assert "maps_choice" not in at.session_state
+
+
+def test_maps_of_other_runs_are_marked(jets: str, demo: Database, open_page: Open) -> None:
+    other = tables.add(demo, grid(), "grid.csv")
+    snapshot = snapshots.take(demo, other.id)
+    runs = snapshots.runs(demo, snapshot)
+    made = fit(FitSpec(law="power", axis="N", bootstrap=0), runs, snapshot=snapshot.hash)
+    results.save_fit(demo, made, table_id=other.id)
+    mine = next(t for t in tables.all(demo) if t.name.startswith("Recommender, iso-FLOP"))
+    snapshot = snapshots.take(demo, mine.id)
+    spec = FitSpec(law="metric-map", y="recall@10", axis="loss", objective="ols", bootstrap=40)
+    key = results.save_fit(demo, fit(spec, snapshots.runs(demo, snapshot), snapshot=snapshot.hash), table_id=mine.id)
+    at = open_page("plan", fit=jets, budget="1e16", maps=key)
+    assert at.multiselect(key="maps_choice").options == ["recall@10 (of other runs)"]
+    assert any("was fitted to other runs" in str(c.value) for c in at.caption)
+
+
+def test_the_slider_and_the_blank_never_disagree(jets: str, open_page: Open) -> None:
+    at = open_page("plan", fit=jets, budget="3.3e16")
+    slider = at.select_slider(key="budget_slider")
+    assert slider.value == 3.3e16
+    step = next(x for x in slider.options if "× 10¹⁶" in x)
+    slider.set_value(float(step.split(" ")[0]) * 1e16).run()
+    assert at.text_input(key="budget").value == f"{float(step.split(' ')[0]):g}e16"
+    at.text_input(key="budget").set_value("200 H200 hours").run()
+    assert at.select_slider(key="budget_slider").value == pytest.approx(200 * 3600 * 989e12 * 0.4)
+    assert told(at) == ""
+
+
+def test_what_is_entered_for_a_budget_stays_for_a_target(jets: str, open_page: Open) -> None:
+    at = open_page("plan", fit=jets, budget="1e16", limits="unique samples", max_unique="1e8", **PRICED)
+    at.segmented_control(key="ask").set_value("Target").run()
+    at.text_input(key="target").set_value("0.6").run()
+    assert told(at) == ""
+    assert at.text_input(key="max_unique").value == "1e8"
+    assert at.text_input(key="sample_price").value == "1e-4"
+    assert at.selectbox(key="device").value == "H100"
+
+
+def test_not_reachable_is_never_a_number(jets: str, demo: Database, open_page: Open) -> None:
+    """Between the floors of the resamples the best fit fails: no N, D, C and no cost is a number."""
+    law = results.fit(demo, jets)
+    hard = float((law.values["E"] + law.draws["E"].min()) / 2)
+    at = open_page("plan", fit=jets, ask="Target", target=repr(hard), **PRICED)
+    assert told(at) == ""
+    rows = at.table[0].value
+    assert [str(v) for v in rows["Value"][:3]] == ["not reachable"] * 3
+    for name in ("Training, money", "Total, money"):
+        (value,) = (r["Value"] for _, r in at.table[1].value.iterrows() if str(r["Quantity"]).startswith(name))
+        assert value == "not reachable"
+    assert "does not reach" in str(at.header[0].value)
+
+
+def test_every_export_holds_the_plan(jets: str, demo: Database) -> None:
+    plan = plan_budget(results.fit(demo, jets), 1e17, limits=Limits(unique=1e8), prices=PRICES)
+    made = answer.files(plan)
+    assert list(made) == ["JSON", "CSV", "Markdown", "LaTeX", "Python"]
+    assert json.loads(made["JSON"][0]) == json.loads(json.dumps(to_json(plan)))
+    assert repr(plan.allocation["N"].value) in made["CSV"][0]
+    assert plan.sentence in made["Markdown"][0]
+    assert "\\begin{tabular}" in made["LaTeX"][0]
+    assert "limits=Limits(unique=100000000.0)" in made["Python"][0]
