@@ -169,8 +169,6 @@ def rounded(value: float, interval: tuple[float, float] | None = None) -> str:
     """``value`` with the digits that its interval deserves: 0.34731 in (0.331, 0.363) is 0.347."""
     if not math.isfinite(value):
         return "∞" if value > 0 else "-∞" if value < 0 else "unknown"
-    if value == 0:
-        return "0"
     places = digits(value, interval)
     if abs(value) >= 1e6 or 0 < abs(value) < 1e-4:
         exponent = math.floor(math.log10(abs(value)))

@@ -134,6 +134,8 @@ def number(q: Quantity, x: float | None = None, significant: int | None = None) 
         return "none"
     if math.isinf(x):
         return "∞" if x > 0 else "-∞"
+    if x == 0:
+        return "0"
     keep = significant or _significant(q)
     if q.unit in COUNTED:
         return count(x, keep)

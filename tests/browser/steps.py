@@ -11,7 +11,7 @@ from tests.browser.conftest import drawn_traces, scrolls_sideways, wait_ready
 from tests.server import READY_S
 
 ROLES = {"N": "N: parameters", "D": "D: samples seen", "C": "C: compute [FLOPs]", "loss": "L: loss"}
-BUDGET = "What do I train with a compute budget of ... ?"
+BUDGET, TARGET_LOSS = "Compute budget", "Target loss"
 SLOW_MS = 4 * READY_S * 1000
 """For what computes on a machine that is busy with other tests."""
 expect.set_options(timeout=SLOW_MS / 4)

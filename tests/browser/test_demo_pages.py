@@ -9,7 +9,20 @@ from playwright.sync_api import Page, expect
 
 from data.catalogue import CARDS, DEMOS
 from tests.browser.conftest import visit
-from tests.browser.steps import BUDGET, SLOW_MS, assert_sound, button, enter, go, pick, press, select, settle, tab
+from tests.browser.steps import (
+    BUDGET,
+    SLOW_MS,
+    TARGET_LOSS,
+    assert_sound,
+    button,
+    enter,
+    go,
+    pick,
+    press,
+    select,
+    settle,
+    tab,
+)
 from tests.server import Server
 
 WIDTH = 1024
@@ -52,8 +65,8 @@ def test_the_demo_in_one_click_and_on_every_page(server: Server, open_page: Call
     enter(page, BUDGET, "200 H200 hours")
     expect(page.get_by_text("at 40 % utilisation, assumed")).to_be_visible()
     assert_sound(page, figures=1)
-    pick(page, "I have a", "Target")
-    enter(page, "What does it cost to reach a loss of ... ?", "0.4")
+    pick(page, "Budget or target", "Target")
+    enter(page, TARGET_LOSS, "0.4")
     expect(page.get_by_test_id("stTable").first).to_be_visible()
     settle(page)
     assert_sound(page, figures=1)
@@ -102,7 +115,7 @@ def test_the_other_demo_tables(server: Server, open_page: Callable[..., Page]) -
     assert page.get_by_role("radio", name="Axis").is_checked()
     assert_sound(page, figures=1)
     go(page, "Plan")
-    enter(page, "What does it cost to reach a loss of ... ?", "1.0")
+    enter(page, TARGET_LOSS, "1.0")
     expect(page.get_by_test_id("stTable").first).to_be_visible()
     settle(page)
     assert_sound(page, figures=1)
@@ -120,7 +133,7 @@ def test_published_laws(server: Server, open_page: Callable[..., Page]) -> None:
     go(page, "Plan")
     assert page.get_by_role("combobox", name="Fit").input_value() == f"{axis.name} (published)"
     select(page, "Fit", f"{surface.name} (published)")
-    pick(page, "I have a", "Budget")
+    pick(page, "Budget or target", "Budget")
     expect(page.get_by_text("no interval: correlations unpublished").first).to_be_visible()
     assert_sound(page, figures=1)
     go(page, "Fit")

@@ -17,6 +17,7 @@ from tests.browser.conftest import visit
 from tests.browser.steps import (
     ROLES,
     SLOW_MS,
+    TARGET_LOSS,
     assert_sound,
     button,
     enter,
@@ -126,8 +127,8 @@ def test_from_a_file_to_the_compute_of_a_target(
     assert page.get_by_test_id("stMetric").count() >= 3
 
     go(page, "Plan")
-    pick(page, "I have a", "Target")
-    enter(page, "What does it cost to reach a loss of ... ?", TARGET)
+    pick(page, "Budget or target", "Target")
+    enter(page, TARGET_LOSS, TARGET)
     expect(page.get_by_test_id("stTable").first).to_be_visible()
     assert_sound(page, figures=1)
     sentence = page.get_by_role("heading", level=2).first.inner_text().replace("\xa0", " ")

@@ -94,7 +94,7 @@ def _sentence(fit: Fit, names: dict[str, str], chosen: list[LimitName]) -> Typed
             name = metrics.choose_target(fit, names)
             best = spans(fit).get("loss") if not name else None
             hint = f"best run {best[0 if fit.sign > 0 else 1]:.4g}" if best else "for example 2.0"
-            value = blank(f"Target {fit.spec.y}", "", "target", 150, hint=hint)
+            value = blank(f"Target {names.get(name, fit.spec.y)}", "", "target", 150, hint=hint)
         limits = limiting.blanks_of(chosen, sample_unit(fit), "and at most" if way == "Budget" else "and have at most")
         shown = metrics.choose_shown(fit, names) if way == "Budget" else [name] if name else []
     return Typed(str(way), value, tuple(shown), limits)

@@ -1,0 +1,117 @@
+"""The physicist's story on the page Plan: a rejection target with limited jets, its numbers those of the Python API."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from app.bundled import load_bundled
+from data.catalogue import CARDS, path
+from engine.fitting import FitSpec, fit
+from engine.fitting.cards import read_fit
+from engine.fitting.result import Fit
+from engine.hardware import Machine, find_device
+from engine.planning import Plan, plan_target
+from engine.planning.limits import Limits
+from engine.planning.metric import through
+from engine.planning.prices import Prices, Simulation
+from engine.planning.text import bill_rows, summary, worth_sentence
+from engine.store import results, snapshots, tables
+from engine.store.database import open_workspace
+from tests.browser.conftest import visit
+from tests.browser.steps import assert_sound, enter, pick, press, select, settle
+from tests.server import Server, running
+
+REFITS = 200
+LAW = FitSpec(bootstrap=REFITS)
+MAP = FitSpec(law="metric-map", y="R_top", axis="loss", objective="ols-log", bootstrap=REFITS)
+PRICES = Prices(Machine(find_device("RTX4090"), price=0.5), Simulation(1e-4))
+
+
+@pytest.fixture(scope="module")
+def fits(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Fit, Fit]:
+    """A workspace with a law of the first demo table and a map from its loss to the rejection of top jets."""
+    folder = tmp_path_factory.mktemp("planner") / "workspace"
+    with open_workspace(folder) as db:
+        load_bundled(db)
+        table = tables.all(db)[0]
+        snapshot = snapshots.take(db, table.id)
+        runs = snapshots.runs(db, snapshot)
+        law, mapped = (fit(spec, runs, snapshot=snapshot.hash) for spec in (LAW, MAP))
+        for one, name in ((law, "Jets"), (mapped, "Rejection of top jets")):
+            results.save_fit(db, one, name=name, table_id=table.id)
+    return folder, law, mapped
+
+
+@pytest.fixture(scope="module")
+def server(fits: tuple[Path, Fit, Fit]) -> Iterator[Server]:
+    """A server on that workspace."""
+    with running(fits[0]) as found:
+        yield found
+
+
+def test_the_papers_own_law_shows_no_rejection(server: Server, page: Page) -> None:
+    card = next(c for c in CARDS if c.file == "cards/jets_table1.json")
+    law = read_fit(json.loads(path(card.file).read_text(encoding="utf-8")))
+    visit(page, server, f"plan?fit={law.hash}&ask=Target&target=0.5")
+    main = page.get_by_test_id("stMain").inner_text()
+    assert "This law is published without a map from its loss to a metric (background rejection" in main
+    assert "R_" not in main
+    assert not page.get_by_role("combobox", name="What must reach a target").count()
+    assert_sound(page, figures=1)
+
+
+def test_a_rejection_with_limited_jets(
+    server: Server, open_page: Callable[..., Page], fits: tuple[Path, Fit, Fit]
+) -> None:
+    _, law, mapped = fits
+    page = open_page()
+    visit(page, server, f"plan?fit={law.hash}")
+    pick(page, "Budget or target", "Target")
+    select(page, "What must reach a target", "R_top")
+    enter(page, "Target R_top", "5000")
+    page.get_by_role("button", name="unique samples", exact=True).click()
+    enter(page, "At most so many unique samples", "100 M")
+    page.get_by_text("Machine and prices", exact=True).click()
+    select(page, "Machine", "RTX4090")
+    enter(page, "Price of a device hour", "0.5")
+    enter(page, "Price of a sample", "1e-4")
+    both = through(law, mapped, "R_top")
+    plan = plan_target(law, 5000.0, limits=Limits(unique=100e6), prices=PRICES, map=both)
+    assert_shows(page, plan)
+    assert_sound(page, figures=1)
+
+    at = page.get_by_role("slider").first
+    at.press("ArrowRight")
+    settle(page)
+    moved = float(page.get_by_label("Target R_top", exact=True).input_value())
+    assert moved > 5000
+    assert_shows(page, plan_target(law, moved, limits=Limits(unique=100e6), prices=PRICES, map=both))
+
+    press(page, "Save the plan")
+    expect(page.get_by_role("heading", name="Saved plans", exact=True)).to_be_visible()
+    saved = page.get_by_role("link", name=f"R_top {moved:g}", exact=True)
+    address = saved.get_attribute("href") or ""
+    again = open_page()
+    visit(again, server, address.rpartition("/")[2])
+    assert_shows(again, plan_target(law, moved, limits=Limits(unique=100e6), prices=PRICES, map=both))
+
+
+def assert_shows(page: Page, plan: Plan) -> None:
+    """The page says the sentence, the costs and the limits of ``plan``, and its table the numbers of its bill."""
+    expect(page.get_by_role("heading", level=2).first).to_have_text(spaced(plan.sentence))
+    main = spaced(page.get_by_test_id("stMain").inner_text())
+    assert summary(plan) in main
+    assert plan.worth[0].binds
+    assert worth_sentence(plan, plan.worth[0]) in main
+    rows = page.get_by_test_id("stTable").nth(1).locator("tbody tr").all()
+    shown = [[spaced(cell) for cell in row.locator("td").all_inner_texts()][1:4] for row in rows]
+    assert shown == [[row.value, row.ci68, row.ci95] for row in bill_rows(plan)]
+
+
+def spaced(text: str) -> str:
+    return text.replace("\xa0", " ").strip()
