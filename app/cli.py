@@ -27,6 +27,7 @@ COMMANDS = {
     "amplitude": "app.commands.amplitude",
     "recipe": "app.commands.recipe",
     "plans": "app.commands.plans",
+    "actual": "app.commands.actual",
 }
 
 

@@ -36,6 +36,7 @@ EXTRAPOLATED, FAR, UNCERTAIN_FLOOR, BEST_FIT_FAILS, NO_INTERVAL, NO_RANGE, REPEA
     "cost-mismatch",
 )
 UNCREDITED = "epochs-not-credited"
+OPTIMISTIC = "optimistic-floor"
 
 COSTS_APART = 0.05
 """Relative difference between the budget and what N* and D* cost beyond which a plan says so."""

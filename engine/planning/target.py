@@ -114,6 +114,22 @@ def _risk(fit: Fit, target: float, p_reach: float | None, reached: bool, limited
     """What the resamples say about reaching the target at all."""
     if p_reach is None or p_reach == 1.0:
         return ()
+    return (*_share(fit, target, p_reach, reached, limited), *_of_minima(fit))
+
+
+def _of_minima(fit: Fit) -> tuple[FitWarning, ...]:
+    """A warning where the probability is that of a law of minima, which simulations show to be too high."""
+    if fit.law.estimator != "parabola":
+        return ()
+    text = (
+        f"Refits of iso-FLOP minima tend to a {bound(fit)} that is too {'low' if fit.sign > 0 else 'high'}, so this "
+        "probability is too high, in simulations by up to 25 points: fit a surface such as chinchilla to check it."
+    )
+    return (FitWarning(plans.OPTIMISTIC, text),)
+
+
+def _share(fit: Fit, target: float, p_reach: float, reached: bool, limited: bool) -> tuple[FitWarning, ...]:
+    """How many resamples reach the target, in words."""
     n = len(fit.resamples)
     share = f"{round(p_reach * n):,} of {n:,} resamples"
     if limited:

@@ -13,7 +13,11 @@ import duckdb
 
 from engine.errors import PlannerError
 
-SCHEMA = 3
+SCHEMA = 4
+
+ACTUALS = """CREATE TABLE actuals (
+        id VARCHAR PRIMARY KEY, plan_hash VARCHAR NOT NULL, created TIMESTAMP NOT NULL, deleted BOOLEAN NOT NULL,
+        body VARCHAR NOT NULL)"""
 
 LAYOUT = (
     "CREATE TABLE meta (key VARCHAR PRIMARY KEY, value VARCHAR NOT NULL)",
@@ -35,6 +39,7 @@ LAYOUT = (
         hash VARCHAR PRIMARY KEY, name VARCHAR NOT NULL, fit_hash VARCHAR NOT NULL,
         created TIMESTAMP NOT NULL, deleted BOOLEAN NOT NULL, body VARCHAR NOT NULL)""",
     "CREATE TABLE views (hash VARCHAR PRIMARY KEY, created TIMESTAMP NOT NULL, body VARCHAR NOT NULL)",
+    ACTUALS,
 )
 
 MIGRATIONS: dict[int, tuple[str, ...]] = {
@@ -43,6 +48,7 @@ MIGRATIONS: dict[int, tuple[str, ...]] = {
         "ALTER TABLE tables ADD COLUMN runs_id VARCHAR DEFAULT ''",
     ),
     2: ("ALTER TABLE fits ADD COLUMN note VARCHAR DEFAULT ''",),
+    3: (ACTUALS,),
 }
 
 

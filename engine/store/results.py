@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 
 import numpy as np
@@ -16,6 +15,7 @@ from engine.errors import PlannerError
 from engine.fitting import Fit
 from engine.planning import Plan
 from engine.store import snapshots
+from engine.store.bodies import as_text, now, short_hash
 from engine.store.database import Cursor, Database, first
 
 Body = dict[str, Any]
@@ -53,7 +53,7 @@ def save_fit(db: Database, fit: Fit, *, name: str = "", table_id: str = "", snap
     """
     label = name.strip() or f"{fit.law.name} · {fit.data.source or 'published'}"
     made_from = snapshot or fit.data.snapshot
-    row = [fit.hash, label, table_id, made_from, fit.spec.law, _now(), False, _text(fitting.to_json(fit)), ""]
+    row = [fit.hash, label, table_id, made_from, fit.spec.law, now(), False, as_text(fitting.to_json(fit)), ""]
 
     def change(cursor: Cursor) -> None:
         cursor.execute("INSERT OR IGNORE INTO fits VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", row)
@@ -121,9 +121,9 @@ def restore_fit(db: Database, hash: str) -> None:
 
 def save_plan(db: Database, plan: Plan, name: str = "") -> str:
     """Save a plan and return its hash, which follows from its content. ``name`` defaults to its answer."""
-    body = _text(planning.to_json(plan))
-    key = _short_hash(body)
-    row = [key, name.strip() or plan.sentence, plan.fit, _now(), False, body]
+    body = as_text(planning.to_json(plan))
+    key = short_hash(body)
+    row = [key, name.strip() or plan.sentence, plan.fit, now(), False, body]
 
     def change(cursor: Cursor) -> None:
         cursor.execute("INSERT OR IGNORE INTO plans VALUES (?, ?, ?, ?, ?, ?)", row)
@@ -161,9 +161,9 @@ def restore_plan(db: Database, hash: str) -> None:
 
 def save_view(db: Database, view: Mapping[str, Any]) -> str:
     """Save the state of a page that is too long for a link; returns its hash."""
-    body = _text(view)
-    key = _short_hash(body)
-    row = [key, _now(), body]
+    body = as_text(view)
+    key = short_hash(body)
+    row = [key, now(), body]
     db.write(lambda cursor: cursor.execute("INSERT OR IGNORE INTO views VALUES (?, ?, ?)", row).fetchall())
     return key
 
@@ -209,15 +209,3 @@ def _undelete(cursor: Cursor, table: str, hash: str) -> None:
 
 def _missing(what: str, hash: str) -> PlannerError:
     return PlannerError(f"{what} {hash} is not in this workspace: open the link where it was saved, or make it again.")
-
-
-def _text(body: Mapping[str, Any]) -> str:
-    return json.dumps(body, allow_nan=False, sort_keys=True, separators=(",", ":"))
-
-
-def _short_hash(text: str) -> str:
-    return hashlib.sha256(text.encode()).hexdigest()[:12]
-
-
-def _now() -> datetime:
-    return datetime.now(UTC).replace(tzinfo=None)

@@ -245,6 +245,19 @@ def test_an_isoflop_law_plans_both_ways() -> None:
     assert back.allocation["C"].value == pytest.approx(1e18, rel=1e-9)
 
 
+def test_a_law_of_minima_says_that_its_probability_is_too_high() -> None:
+    theta = (0.1, 0.5, 1.66, 0.5, 1.8, 3e16, 0.16)
+    fit = make_fit(theta, scattered(theta, spread=0.02), law="isoflop")
+    unsure = plan_target(fit, 1.83)
+    assert unsure.p_reach is not None
+    assert 0.5 < unsure.p_reach < 1
+    (warning,) = [w for w in unsure.warnings if w.code == "optimistic-floor"]
+    assert warning.text.startswith("Refits of iso-FLOP minima tend to a floor that is too low")
+    assert "optimistic-floor" not in codes(plan_target(fit, 2.5))
+    surface = make_fit(EPOCH, scattered(EPOCH), ranges=RANGES)
+    assert "optimistic-floor" not in codes(plan_target(surface, 1.83))
+
+
 def test_an_isoflop_law_says_where_its_two_power_laws_miss_the_budget() -> None:
     """With a + b = 1.03 what N* and D* cost grows by C^0.03: 6 k k_D C^0.03 of the budget."""
     theta = (3.33e-4, 0.6175, 499.0, 0.4125, 1.0, 1e12, 0.1)

@@ -1,0 +1,93 @@
+"""`isoplan actual`: what came of plans, beside what their laws predict of runs of that size."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from app.commands.files import read_fit_file, read_object
+from app.commands.options import AsJson, PlannedGroup
+from app.commands.output import say, say_json
+from engine.errors import PlannerError
+from engine.fitting.result import Fit
+from engine.planning.metric import Through, through
+from engine.planning.outcome import Actual, Outcome, outcome
+from engine.planning.plan import Plan, read_plan
+from engine.planning.results import Result, as_text, to_json
+from engine.quantities import parse_flops, parse_number
+
+Numbers = list[str] | None
+
+
+def actual(
+    files: Annotated[list[str], typer.Argument(metavar="PLAN.json...", help="What `isoplan plan --json` printed.")],
+    fit: Annotated[list[str], typer.Option(metavar="FIT.json", help="The fit of the plans; repeat it for several.")],
+    loss: Annotated[Numbers, typer.Option(help="What was measured of what the law describes, one a plan.")] = None,
+    metric: Annotated[
+        Numbers, typer.Option(metavar="NAME=VALUE", help="What was measured of a metric, through --metric-map.")
+    ] = None,
+    metric_map: Annotated[
+        str, typer.Option(metavar="MAP.json", help="The fit of the metric on what the law describes.")
+    ] = "",
+    params: Annotated[Numbers, typer.Option(help="Parameters that were trained, where not as planned.")] = None,
+    samples: Annotated[Numbers, typer.Option(help="Samples that were trained on, where not as planned.")] = None,
+    compute: Annotated[Numbers, typer.Option(help="FLOPs that were spent, where not as planned.")] = None,
+    group: PlannedGroup = "",
+    as_json: AsJson = False,
+) -> None:
+    """Put actual results beside their plans: predicted, actual, inside the interval or not, over all plans."""
+    plans = [read_plan(read_object(name, "isoplan plan --json")) for name in files]
+    fits = {found.hash: found for found in (read_fit_file(name, group) for name in fit)}
+    results = _results(len(plans), loss, metric, params, samples, compute)
+    found = [
+        Result(Path(name).stem, plan, _outcome(plan, fits, one, metric_map))
+        for name, plan, one in zip(files, plans, results, strict=True)
+    ]
+    if as_json:
+        say_json(to_json(found))
+    else:
+        say(as_text(found))
+
+
+def _outcome(plan: Plan, fits: dict[str, Fit], result: Actual, map: str) -> Outcome:
+    if plan.fit not in fits:
+        raise PlannerError(f"No --fit is the fit {plan.fit} that a plan was made from: give that of each plan.")
+    made = fits[plan.fit]
+    return outcome(plan, made, result, _map(made, map, result.metric) if map else None)
+
+
+def _map(law: Fit, name: str, metric: str) -> Through | None:
+    return through(law, read_fit_file(name), metric) if metric else None
+
+
+def _results(
+    n: int, loss: Numbers, metric: Numbers, params: Numbers, samples: Numbers, compute: Numbers
+) -> list[Actual]:
+    """A result a plan. Raises PlannerError where an option is not given once for every plan."""
+    if bool(loss) == bool(metric):
+        raise PlannerError("Say what was measured: give either --loss or --metric, once for every plan.")
+    given = {"loss": loss, "metric": metric, "params": params, "samples": samples, "compute": compute}
+    for option, texts in given.items():
+        if texts and len(texts) != n:
+            raise PlannerError(f"--{option} is given {len(texts)} times for {n} plans: give it once for every plan.")
+    measured = [("", text) for text in loss or ()] or [_named(text) for text in metric or ()]
+    N, D = (
+        [parse_number(x, f"option --{option}") for x in given[option] or ()] or _nothing(n)
+        for option in ("params", "samples")
+    )
+    C = [parse_flops(x, "option --compute").value for x in compute or ()] or _nothing(n)
+    what = "option --metric" if metric else "option --loss"
+    return [Actual(parse_number(value, what), N[i], D[i], C[i], name) for i, (name, value) in enumerate(measured)]
+
+
+def _nothing(n: int) -> list[float] | list[None]:
+    return [None] * n
+
+
+def _named(text: str) -> tuple[str, str]:
+    name, equals, value = text.rpartition("=")
+    if not equals or not name.strip():
+        raise PlannerError(f"--metric cannot read {text!r}: write NAME=VALUE, as in --metric R=5000.")
+    return name.strip(), value

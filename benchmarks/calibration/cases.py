@@ -1,0 +1,138 @@
+"""What is simulated: a design under a noise, with a target whose reach hangs on the floor that each table draws."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+
+from benchmarks.coverage.designs import DESIGNS, FARTHER, NOISES, OUTLIERS, RULE, UNEQUAL, Design
+from engine.laws.law import Floats
+from engine.planning.limits import LimitName
+from engine.planning.solve import Goal, Task, solve
+from engine.schema import Metric, Runs
+
+Kind = Literal["free", "unique", "metric"]
+UNIQUE = 3e7
+"""Unique samples of the cases with a limit."""
+MAP = {"A": 5000.0, "B": -6.0, "C": 5.0}
+"""The metric R = A e^(B L) + C of a run with loss L, measured with a noise of ``MAP_NOISE``."""
+MAP_NOISE = 0.02
+METRIC = "R"
+WIDTH = 3.0
+"""The true floor is drawn evenly from so many standard errors on either side of the target."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """A design under a noise. ``error`` is the standard error of the reach that its fits have, rounded."""
+
+    design: Design
+    noise: str
+    error: float
+    kind: Kind = "free"
+
+    @property
+    def name(self) -> str:
+        """Design, noise, and what the question has besides."""
+        more = {"free": "", "unique": f", {UNIQUE:.0e} unique samples", "metric": ", through a metric map"}
+        return f"{self.design.name}, {self.noise}{more[self.kind]}"
+
+    @property
+    def plain(self) -> bool:
+        """Whether it is a surface, asked without limit and map."""
+        return self.kind == "free" and self.design.law == "chinchilla"
+
+    @property
+    def limits(self) -> dict[LimitName, float]:
+        """The limits of the questions."""
+        return {"unique": UNIQUE} if self.kind == "unique" else {}
+
+    def floor(self, random: np.random.Generator) -> float:
+        """The true floor of a table, evenly around the floor of the design, which the target stands for."""
+        return float(self.design.truth["E"] + WIDTH * self.error * random.uniform(-1, 1))
+
+    def truth(self, floor: float) -> Design:
+        """The design with that floor, all else as it was."""
+        d, t = self.design, self.design.truth
+        if d.law == "isoflop":
+            rest = (t["C_L"] / d.size) ** t["gamma"]
+            return replace(d, truth={**t, "E": floor}, loss=d.loss * (floor + rest) / (t["E"] + rest))
+        return replace(d, truth={**t, "E": floor}, loss=d.loss + floor - t["E"])
+
+    def near(self) -> float:
+        """The target that is reached where the true floor lies below that of the design, as a loss."""
+        t = self.design.truth
+        return float(t["E"] + (t["B"] * UNIQUE ** -t["beta"] if self.kind == "unique" else 0.0))
+
+    def far(self, truth: Design) -> float:
+        """A target that every table reaches: the true loss of ten times the largest size on the frontier.
+
+        With unique samples that of ten times the largest model on all of them.
+        """
+        if self.kind == "unique":
+            N = 10 * float(truth.columns["N"].max())
+            return float(loss(truth, np.asarray(N), np.asarray(UNIQUE)))
+        top = 10 * float(truth.size.max())
+        values = {name: np.asarray(x) for name, x in truth.truth.items()}
+        return float(solve(truth.find_law(), values, Task(RULE, {}), {"budget": top}, None).loss)
+
+    def least(self, truth: Design, target: float) -> float:
+        """The true least compute that reaches the loss ``target``; inf where nothing does."""
+        goal = Goal(np.asarray(target), np.asarray(target))
+        values = {name: np.asarray(x) for name, x in truth.truth.items()}
+        return float(solve(truth.find_law(), values, Task(RULE, self.limits, goal), self.limits, goal.best).C)
+
+    def runs(self, truth: Design, seed: int) -> Runs:
+        """A table with noise, and with the metric where the question has one."""
+        runs = truth.runs(self.noise, seed)
+        if self.kind != "metric":
+            return runs
+        noise = np.random.default_rng([seed, 7]).normal(size=len(runs)) * MAP_NOISE
+        metrics = (Metric(column=METRIC, direction="max"),)
+        values = {**runs.values, METRIC: metric(runs["loss"]) * np.exp(noise)}
+        return replace(runs, values=values, roles=runs.roles.model_copy(update={"metrics": metrics}))
+
+    def another(self, truth: Design, N: float, D: float, seed: int) -> float:
+        """What one more run measures at ``N`` and ``D``, as noisy as the largest of the table."""
+        random = np.random.default_rng([seed, 11, NOISES.index(self.noise)])
+        sd = truth.sigma
+        if self.noise == "heteroscedastic":
+            sd *= UNEQUAL**-0.5
+        if self.noise == "outliers" and random.random() < OUTLIERS:
+            sd *= FARTHER
+        found = float(loss(truth, np.asarray(N), np.asarray(D)) * np.exp(sd * random.normal()))
+        if self.kind != "metric":
+            return found
+        return float(metric(np.asarray(found)) * np.exp(MAP_NOISE * random.normal()))
+
+
+def loss(design: Design, N: Floats, D: Floats) -> Floats:
+    """The true loss of a run."""
+    t = design.truth
+    if design.law == "isoflop":
+        C = RULE.flops(N, D)
+        off = np.log(N / (t["k"] * C ** t["a"]))
+        return np.asarray((t["E"] + (t["C_L"] / C) ** t["gamma"]) * np.exp(0.02 * off**2), float)
+    return np.asarray(t["E"] + t["A"] * N ** -t["alpha"] + t["B"] * D ** -t["beta"], float)
+
+
+def metric(loss: Floats) -> Floats:
+    """The true metric of a run with this ``loss``."""
+    return np.asarray(MAP["A"] * np.exp(MAP["B"] * loss) + MAP["C"], float)
+
+
+def _cases() -> tuple[Case, ...]:
+    errors = {"Epoch-like": 0.016, "Iso-FLOP 5 x 9": 0.04, "Jets 9 x 6": 0.006}
+    surfaces = [Case(DESIGNS[name], noise, error) for name, error in errors.items() for noise in NOISES]
+    jets = DESIGNS["Jets 9 x 6"]
+    return (
+        *surfaces,
+        Case(jets, "log-normal", 0.0017, "unique"),
+        Case(jets, "log-normal", 0.006, "metric"),
+        Case(DESIGNS["Iso-FLOP minima"], "log-normal", 0.2),
+    )
+
+
+CASES = {case.name: case for case in _cases()}

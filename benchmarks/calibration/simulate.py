@@ -1,0 +1,111 @@
+"""Simulated tables, fitted and planned with: what was stated and what was true, kept block by block."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks.calibration.cases import CASES, METRIC, Case, metric
+from benchmarks.coverage.designs import Design
+from engine.errors import PlannerError
+from engine.fitting import Fit, FitSpec, fit
+from engine.fitting.result import Interval
+from engine.laws.law import Floats
+from engine.planning import Plan, plan_budget, plan_target
+from engine.planning.limits import Limits
+from engine.planning.metric import Through, through
+from engine.planning.outcome import Actual, outcome
+
+FOLDER = Path(__file__).parents[2] / "build" / "calibration"
+BLOCK = 100
+"""Tables in a block."""
+APART = 100_000
+"""Seeds between two cases."""
+COLUMNS = ("reached", "stated", "far 68", "far 95", "near 68", "near 95", "run 68", "run 95", "law 68", "law 95")
+"""Of each table: whether its true law reaches the near target and the probability that the plan states; whether the
+intervals of the compute that a far and the near target need hold the truth; whether one more run lies in its prediction
+interval, and in the interval of the law alone."""
+
+
+def path(case: str, refits: int, block: int) -> Path:
+    """Where a block of tables is kept."""
+    return FOLDER / f"{case}-{refits}-{block}.npy".replace(" ", "_").replace(",", "")
+
+
+def work(case: str, refits: int, block: int) -> Path:
+    """Simulate one block of tables and keep what came out."""
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    first = APART * list(CASES).index(case) + block * BLOCK
+    found = np.array([table(CASES[case], refits, first + i) for i in range(BLOCK)])
+    out = path(case, refits, block)
+    half = out.with_suffix(".half.npy")
+    np.save(half, found)
+    half.rename(out)
+    return out
+
+
+def load(case: str, refits: int) -> Floats:
+    """The tables (t, 10) of a case, as far as they were simulated."""
+    name = path(case, refits, 0).name.replace("-0.npy", "-[0-9]*.npy")
+    blocks = [np.load(b) for b in sorted(FOLDER.glob(name)) if ".half" not in b.name]
+    return np.concatenate(blocks) if blocks else np.empty((0, len(COLUMNS)))
+
+
+def table(case: Case, refits: int, seed: int) -> list[float]:
+    """One table: the numbers that ``COLUMNS`` names."""
+    truth = case.truth(case.floor(np.random.default_rng([seed, 3])))
+    runs = case.runs(truth, seed)
+    made = fit(FitSpec(law=case.design.law, bootstrap=refits, seed=seed), runs)
+    map = None
+    if case.kind == "metric":
+        map = through(made, fit(FitSpec(law="metric-map", axis="loss", y=METRIC, bootstrap=refits, seed=seed), runs))
+    near, far = case.near(), case.far(truth)
+    plan = _plan(case, made, near, map)
+    true = case.least(truth, near)
+    return [
+        float(np.isfinite(true)),
+        _stated(plan),
+        *_held(_plan(case, made, far, map), case.least(truth, far)),
+        *_held(plan, true),
+        *_another(case, truth, made, map, seed),
+    ]
+
+
+def _plan(case: Case, made: Fit, target: float, map: Through | None) -> Plan | None:
+    """The plan for a target; None where no resample reaches it."""
+    limits = Limits(unique=case.limits.get("unique"))
+    goal = target if map is None else float(metric(np.asarray(target)))
+    try:
+        return plan_target(made, goal, limits=limits, map=map)
+    except PlannerError:
+        return None
+
+
+def _stated(plan: Plan | None) -> float:
+    return 0.0 if plan is None else float(plan.p_reach or 0.0)
+
+
+def _held(plan: Plan | None, truth: float) -> tuple[float, float]:
+    """Whether the intervals of C hold the truth; a target that is said to be out of reach costs infinity."""
+    if plan is None:
+        return (float(np.isinf(truth)),) * 2
+    C = plan.allocation["C"]
+    return _within(C.ci68, truth), _within(C.ci95, truth)
+
+
+def _within(ends: Interval | None, x: float) -> float:
+    if ends is None:
+        return 0.0
+    tiny = 1e-9 * abs(x) if np.isfinite(x) else 0.0
+    return float(ends[0] <= x + tiny and x - tiny <= ends[1])
+
+
+def _another(case: Case, truth: Design, made: Fit, map: Through | None, seed: int) -> tuple[float, ...]:
+    """Whether one more run, at the optimum of ten times the largest run, lies in the intervals at 68 % and 95 %."""
+    plan = plan_budget(made, 10 * float(truth.size.max()))
+    N, D = (float(plan.allocation[name].value or np.nan) for name in ("N", "D"))
+    measured = Actual(case.another(truth, N, D, seed), metric=METRIC if map else "")
+    found = outcome(plan, made, measured, map)
+    ends = (found.predicted.ci68, found.predicted.ci95, found.expected.ci68, found.expected.ci95)
+    return tuple(_within(e, measured.value) for e in ends)

@@ -1,0 +1,227 @@
+"""Planned against actual: what came of a plan, beside what its law says of a run of that size.
+
+The interval of a plan is that of the law: where the mean of many such runs lies. One run scatters around it, so it is
+held against its prediction interval, in which the law's own interval and the scatter of single runs (``scatter``) are
+added in quadrature, on the scale of the fit's residuals. Both are stated. The prediction is made where the run really
+was, with the N and D that were trained.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from engine.errors import PlannerError
+from engine.fitting.result import Fit, Interval
+from engine.laws.law import Floats, Values
+from engine.planning import quantity
+from engine.planning.level import ENDLESS_SAMPLES, evaluate
+from engine.planning.metric import Through
+from engine.planning.plan import Plan, spans
+from engine.planning.quantity import Quantity, measure
+from engine.planning.scatter import scatter, times
+from engine.quantities import count, power10
+from engine.schema import Runs
+
+LEVELS = (0.68, 0.95)
+SCATTER_UNKNOWN = "the law alone: how far single runs scatter is not known"
+SAME = 0.005
+"""Relative difference from the plan up to which a size is that of the plan."""
+
+
+@dataclass(frozen=True)
+class Actual:
+    """What was measured: ``value`` of what the law describes, or of the ``metric`` that a map makes of it.
+
+    N, D and C in FLOPs are what was trained, None for as planned. ``when`` is a date as people write it down. Raises
+    PlannerError for what is no number or not positive.
+    """
+
+    value: float
+    N: float | None = None
+    D: float | None = None
+    C: float | None = None
+    metric: str = ""
+    note: str = ""
+    when: str = ""
+
+    def __post_init__(self) -> None:
+        if not math.isfinite(self.value):
+            raise PlannerError(f"An actual result of {self.value:g} is no number: give what the run measured.")
+        for name in ("N", "D", "C"):
+            size = getattr(self, name)
+            if size is not None and not (math.isfinite(size) and size > 0):
+                raise PlannerError(f"A run with {name} = {size:g} cannot be: give what was trained, or leave it out.")
+
+    def to_json(self) -> dict[str, Any]:
+        """The result for JSON; what was not said is left out."""
+        return {name: x for name, x in asdict(self).items() if x not in (None, "")}
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """An actual result beside its prediction.
+
+    ``fit`` is the hash of the fit behind the plan, ``y`` what was measured, ``at`` N, D and C as far as they are known.
+    ``planned`` is what the plan itself says of y (None where it says nothing), ``expected`` the law's value there with
+    the law's intervals, ``predicted`` the same with those of a single run.
+    """
+
+    fit: str
+    y: str
+    actual: Actual
+    at: Mapping[str, float]
+    planned: Quantity | None
+    expected: Quantity
+    predicted: Quantity
+
+    def inside(self, level: float) -> bool | None:
+        """Whether the result lies in the prediction interval at 0.68 or 0.95; None where there is none."""
+        ends = self.predicted.ci68 if level == LEVELS[0] else self.predicted.ci95
+        return None if ends is None else ends[0] <= self.actual.value <= ends[1]
+
+    def to_json(self) -> dict[str, Any]:
+        """The outcome for JSON."""
+        numbers = {"planned": self.planned, "expected": self.expected, "predicted": self.predicted}
+        return {
+            "fit": self.fit,
+            "y": self.y,
+            "actual": self.actual.to_json(),
+            "at": dict(self.at),
+            **{name: q and quantity.to_json(q) for name, q in numbers.items()},
+            "inside68": self.inside(LEVELS[0]),
+            "inside95": self.inside(LEVELS[1]),
+        }
+
+
+def read_actual(raw: Mapping[str, Any]) -> Actual:
+    """The result in a JSON object. Raises PlannerError where it is none."""
+    try:
+        sizes = {name: None if raw.get(name) is None else float(raw[name]) for name in ("N", "D", "C")}
+        words = {name: str(raw.get(name, "")) for name in ("metric", "note", "when")}
+        return Actual(float(raw["value"]), **sizes, **words)  # type: ignore[arg-type]
+    except (KeyError, TypeError, ValueError) as error:
+        raise PlannerError(f"This is not a result that Isoplan wrote: {error!r} while reading it.") from error
+
+
+def outcome(plan: Plan, fit: Fit, actual: Actual, map: Through | None = None) -> Outcome:
+    """``actual`` beside what ``fit``, which made ``plan``, predicts of a run of its size.
+
+    A result in a metric needs the ``map`` (made of this fit by ``through``). With N and C but no D, D follows from the
+    plan's compute rule. Raises PlannerError for another fit than the plan's, for a metric without its map, and where
+    neither plan nor result says a size that the law reads.
+    """
+    if fit.hash != plan.fit:
+        raise PlannerError(f"The plan was made from the fit {plan.fit}, not from {fit.hash}: give the fit of the plan.")
+    metric = "" if actual.metric == plan.y else actual.metric
+    if metric and (map is None or map.map.spec.y != metric):
+        raise PlannerError(f"A result in {metric} needs the map from {plan.y} to {metric}: give it, or the {plan.y}.")
+    law = map.law if metric and map else fit
+    at = _sizes(plan, fit, actual)
+    value, draws = (law.sign * _law(law, v, plan, at) for v in (law.values, law.draws))
+    expected = measure(law, float(value), draws, fit.spec.y, spans(fit).get("loss"))
+    predicted = _single(fit, expected, scatter(fit))
+    if metric and map:
+        expected = map.metric(law.sign * value, law.sign * draws)
+        predicted = _single(map.map, expected, _through(map, float(value)))
+    return Outcome(fit.hash, metric or plan.y, actual, at, _planned(plan, metric), expected, predicted)
+
+
+def _sizes(plan: Plan, fit: Fit, actual: Actual) -> dict[str, float]:
+    """N, D and C of the run: as measured, else by the compute rule, else as planned; without what nobody says."""
+    N, D, C = (
+        own if (own := getattr(actual, name)) is not None else plan.allocation[name].value for name in ("N", "D", "C")
+    )
+    if actual.C is not None and actual.D is None and N is not None:
+        D = float(plan.compute.samples(np.asarray(actual.C), np.asarray(N)))
+    elif actual.C is None and (actual.N is not None or actual.D is not None) and N is not None and D is not None:
+        C = float(plan.compute.flops_anywhere(N, D))
+    at = {name: x for name, x in (("N", N), ("D", D), ("C", C)) if x is not None and math.isfinite(x)}
+    missing = [name for name in fit.law.axes if name not in (*at, "U")]
+    if missing:
+        raise PlannerError(
+            f"Neither the plan nor the result says {' and '.join(missing)}, which the law {fit.law.name} reads: "
+            "give what was trained."
+        )
+    return at
+
+
+def _law(fit: Fit, v: Values, plan: Plan, at: Mapping[str, float]) -> Floats:
+    """The law (less is better) at the sizes ``at`` for values of any shape."""
+    unique = plan.question.limits.unique
+    columns = {name: np.asarray(x) for name, x in at.items()}
+    return evaluate(fit.law, v, columns | {"U": ENDLESS_SAMPLES if unique is None else np.asarray(unique)})
+
+
+def _planned(plan: Plan, metric: str) -> Quantity | None:
+    """What the plan itself says of the quantity that was measured."""
+    if not metric:
+        return plan.allocation["loss"]
+    if plan.question.metric == metric:
+        return Quantity(plan.question.value, note="given")
+    return plan.derived.get(metric)
+
+
+def _through(map: Through, value: float) -> float | None:
+    """The scatter of a metric: of the law's runs through the slope of the map, and that of the runs around the map."""
+    law, own = scatter(map.law), scatter(map.map)
+    if law is None or own is None:
+        return None
+    step = 1e-4 * abs(value)
+    at = np.asarray([value - step, value, value + step])
+    low, middle, high = (float(x) for x in map.map.predict({map.map.law.axes[0]: at}))
+    slope = (high - low) / (2 * step) * (value if map.law.spec.logs else 1.0)
+    return math.hypot(law * slope / (middle if map.map.spec.logs else 1.0), own)
+
+
+def _single(fit: Fit, expected: Quantity, sd: float | None) -> Quantity:
+    """The same number with the intervals of a single run that scatters by ``sd`` on the residuals' scale of ``fit``."""
+    if sd is None:
+        return replace(expected, note=expected.note or SCATTER_UNKNOWN)
+    ci68, ci95 = (
+        _wider(expected.value, ends, times(fit, level) * sd, fit.spec.logs)
+        for ends, level in zip((expected.ci68, expected.ci95), LEVELS, strict=True)
+    )
+    return replace(expected, ci68=ci68, ci95=ci95)
+
+
+def _wider(value: float | None, ends: Interval | None, by: float, log: bool) -> Interval | None:
+    """An interval around ``value`` with ``by`` added in quadrature at both ends, in logarithms where ``log``."""
+    if ends is None or value is None:
+        return ends
+    if not log or not (value > 0 and ends[0] > 0):
+        by = by * abs(value) if log else by
+        return value - math.hypot(max(value - ends[0], 0.0), by), value + math.hypot(max(ends[1] - value, 0.0), by)
+    low, high = (max(math.log(value / ends[0]), 0.0), max(math.log(ends[1] / value), 0.0))
+    return value * math.exp(-math.hypot(low, by)), value * math.exp(math.hypot(high, by))
+
+
+def differs(plan: Plan, actual: Actual) -> str:
+    """How the run differs from the plan, "N 1.2 B instead of 1 B"; empty where it was trained as planned."""
+    told = []
+    for name in ("N", "D", "C"):
+        own, planned = getattr(actual, name), plan.allocation[name].value
+        if own is not None and (planned is None or abs(own - planned) > SAME * planned):
+            say = power10 if name == "C" else count
+            told.append(f"{name} {say(own, 3)}" + ("" if planned is None else f" instead of {say(planned, 3)}"))
+    return ", ".join(told)
+
+
+def of_run(runs: Runs, place: int, y: str, metric: str = "") -> Actual:
+    """The result of the run at ``place`` in a table: its ``metric``, else its ``y``, and the N, D and C that it names.
+
+    Raises PlannerError where the table does not hold what was planned for.
+    """
+    wanted = metric or y
+    if wanted not in runs:
+        raise PlannerError(
+            f"The table {runs.source or 'of runs'} has no column {wanted}: map it on the Data page, or type the result."
+        )
+    N, D, C = (float(runs[name][place]) if name in runs else None for name in ("N", "D", "C"))
+    named = str(runs.labels["run"][place]) if "run" in runs.labels else f"row {runs.ids[place]}"
+    note = f"{named} of {runs.source}" if runs.source else named
+    return Actual(float(runs[wanted][place]), N, D, C, metric, note)

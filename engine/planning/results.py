@@ -1,0 +1,78 @@
+"""Plans beside their results, ready to show: a line a result and what follows from all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from engine.planning.outcome import LEVELS, Outcome, differs
+from engine.planning.plan import Plan
+from engine.planning.tally import shared, tally
+from engine.planning.text import aligned, between, number
+
+SCHEMA = 1
+HEAD = ("Plan", "Predicted", "68 %", "95 %", "Actual", "Result", "Note")
+
+
+@dataclass(frozen=True)
+class Result:
+    """A plan under a ``name`` and what came of it."""
+
+    name: str
+    plan: Plan
+    outcome: Outcome
+
+
+def table(found: Sequence[Result]) -> tuple[tuple[str, ...], ...]:
+    """The head and a line a result, all of them ready to show."""
+    return (HEAD, *(_line(one) for one in found))
+
+
+def verdict(found: Outcome) -> str:
+    """Where the result lies: "inside 68 %", "inside 95 %", "above 95 %", "below 95 %"; empty without an interval."""
+    ends = found.predicted.ci95
+    if ends is None:
+        return ""
+    if found.inside(LEVELS[0]):
+        return "inside 68 %"
+    if found.inside(LEVELS[1]):
+        return "inside 95 %"
+    return f"{'above' if found.actual.value > ends[1] else 'below'} 95 %"
+
+
+def sentences(found: Sequence[Result]) -> tuple[str, ...]:
+    """How many results lie inside their intervals, at 68 % and at 95 %, and what that says."""
+    counts = [tally([one.outcome for one in found], level) for level in LEVELS]
+    if not counts[0].total:
+        return (counts[0].sentence,)
+    return (*(count.sentence for count in counts), *filter(None, (shared(counts[0]),)))
+
+
+def as_text(found: Sequence[Result]) -> str:
+    """All results for a terminal."""
+    return "\n".join([*aligned(table(found)), "", *sentences(found)])
+
+
+def to_json(found: Sequence[Result]) -> dict[str, Any]:
+    """The object that ``isoplan actual --json`` prints; null where there is no interval."""
+    return {
+        "schema": SCHEMA,
+        "results": [{"name": one.name} | one.outcome.to_json() for one in found],
+        "all": [tally([one.outcome for one in found], level).to_json() for level in LEVELS],
+    }
+
+
+def _line(one: Result) -> tuple[str, ...]:
+    q, actual = one.outcome.predicted, one.outcome.actual
+    unit = "" if one.outcome.y == "loss" else f"{one.outcome.y} "
+    notes = (differs(one.plan, actual), q.note, actual.note, actual.when)
+    return (
+        one.name,
+        f"{unit}{number(q)}",
+        between(q, q.ci68),
+        between(q, q.ci95),
+        number(q, actual.value),
+        verdict(one.outcome),
+        "; ".join(note for note in notes if note),
+    )

@@ -1,0 +1,66 @@
+"""How far single runs scatter around a law, read off the objective of its fit.
+
+An objective is a sum over runs of rho(residual), so its mean over the runs says how large residuals are. The scatter is
+the standard deviation of normal residuals whose expected rho is that mean: for least squares the root mean square, for
+absolute deviations, and for Huber's far beyond its threshold, 1.25 times the mean absolute residual, which a few
+outliers hardly move.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.optimize import brentq
+from scipy.special import ndtr, ndtri, stdtrit
+
+from engine.fitting.objectives import Loss, objective
+from engine.fitting.result import Fit
+
+ESTIMATORS = ("surface", "formula", "parabola")
+"""How laws are fitted whose residuals are those of single runs (to the law, or to the parabola of their budget)."""
+
+
+def freedom(fit: Fit) -> int:
+    """Runs less free parameters."""
+    return fit.n - sum(not p.fixed for p in fit.parameters)
+
+
+def scatter(fit: Fit) -> float | None:
+    """The standard deviation of a run of weight one around the law: of log y where ``fit.spec.logs``, else of y.
+
+    Corrected for the parameters that were fitted (for iso-FLOP curves only those of the law, so it is somewhat small
+    where budgets have few sizes). None where it is not known: a published law, no more runs than
+    parameters, a law of the best points of curves, the objective ``asymmetric``, which follows the lower edge of the
+    runs, and errors that each run states for itself.
+    """
+    error = fit.spec.relative_error
+    known = fit.objective is not None and fit.law.estimator in ESTIMATORS and freedom(fit) > 0
+    if not known or fit.spec.objective == "asymmetric" or isinstance(error, str) or (error and not fit.spec.logs):
+        return None
+    assert fit.objective is not None
+    found = _normal(objective(fit.spec, np.ones(1)).loss, fit.objective / freedom(fit))
+    return found * (error or 1.0)
+
+
+def times(fit: Fit, level: float) -> float:
+    """How many scatters a run lies from the law at most with probability ``level``: Student's t of the freedom."""
+    return float(stdtrit(freedom(fit), (1 + level) / 2)) if freedom(fit) > 0 else float(ndtri((1 + level) / 2))
+
+
+def _normal(loss: Loss, mean: float) -> float:
+    """The standard deviation of normal residuals whose expected rho is ``mean``."""
+    if mean <= 0:
+        return 0.0
+    if not np.isfinite(loss.delta):
+        return float(np.sqrt(2 * mean / loss.scale))
+
+    def excess(log_sd: float) -> float:
+        sd = np.exp(log_sd)
+        a = loss.delta / sd
+        height = np.exp(-(a**2) / 2) / np.sqrt(2 * np.pi)
+        core = sd**2 * (ndtr(a) - 0.5 - a * height)
+        tails = 2 * loss.delta * sd * height - loss.delta**2 * ndtr(-a)
+        return float(np.log(loss.scale * (core + tails) / mean))
+
+    # rho is at most scale r^2 / 2, and at most scale delta |r|; so sd is at least either of these
+    least = max(np.sqrt(2 * mean / loss.scale), mean / (loss.scale * loss.delta))
+    return float(np.exp(brentq(excess, np.log(least) - 1, np.log(least) + 3)))

@@ -1,0 +1,78 @@
+"""Over all plans: how many actual results lie inside their intervals, and whether chance explains that."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from scipy.stats import binom
+
+from engine.planning.outcome import Outcome
+
+RARE = 0.05
+"""A count that chance gives less often than this is said to be more than chance."""
+
+
+@dataclass(frozen=True)
+class Tally:
+    """``inside`` of ``total`` results lie in their prediction intervals at ``level``.
+
+    ``chance`` is the binomial probability of a count at least as far from what is expected, on the same side.
+    ``shared`` says that some results come from one fit, whose error they have in common.
+    """
+
+    level: float
+    inside: int
+    total: int
+    chance: float
+    shared: bool
+
+    @property
+    def expected(self) -> float:
+        """How many are inside on average where the intervals are right."""
+        return self.level * self.total
+
+    @property
+    def few(self) -> bool:
+        """Whether so few results could not show a fault: even none of them inside would be no rare chance."""
+        return float(binom.pmf(0, self.total, self.level)) >= RARE
+
+    @property
+    def sentence(self) -> str:
+        """The count in words, and what follows from it."""
+        if not self.total:
+            return "No result has a prediction interval to be held against."
+        what = "actual result lies" if self.total == 1 else "actual results lie"
+        text = f"{self.inside} of {self.total} {what} inside the {100 * self.level:.0f} % prediction interval"
+        text += f", where {self.expected:.1f} are expected"
+        if self.few:
+            return f"{text}: too few results to judge the intervals by."
+        side = "so few" if self.inside < self.expected else "so many"
+        text += f"; {side} happen by chance in {_percent(self.chance)} of cases"
+        if self.chance < RARE:
+            fault = "narrow" if self.inside < self.expected else "wide"
+            return f"{text}, so the intervals are probably too {fault}."
+        return f"{text}, which agrees with the intervals."
+
+    def to_json(self) -> dict[str, Any]:
+        """The count for JSON."""
+        return asdict(self) | {"expected": self.expected, "sentence": self.sentence}
+
+
+def tally(outcomes: Sequence[Outcome], level: float) -> Tally:
+    """The count at 0.68 or 0.95 over the outcomes that have a prediction interval."""
+    known = [(o.fit, held) for o in outcomes if (held := o.inside(level)) is not None]
+    total, inside = len(known), sum(held for _, held in known)
+    below, above = binom.cdf(inside, total, level), binom.sf(inside - 1, total, level)
+    chance = float(below if inside < level * total else above) if total else 1.0
+    return Tally(level, inside, total, chance, len({fit for fit, _ in known}) < total)
+
+
+def shared(found: Tally) -> str:
+    """The sentence on results that are not independent; empty where they are."""
+    return "Results of one fit share its error, so they weigh less than as many independent ones." * found.shared
+
+
+def _percent(p: float) -> str:
+    return f"{100 * p:.2g} %" if p >= 0.001 else "less than 0.1 %"

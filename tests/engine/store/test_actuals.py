@@ -1,0 +1,69 @@
+"""Actual results beside saved plans."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from engine.errors import PlannerError
+from engine.planning import plan_budget
+from engine.planning.outcome import Actual
+from engine.store import actuals, migration, results
+from engine.store.database import Database, open_workspace
+from tests.engine.planning.conftest import EPOCH, RANGES, make_fit, scattered
+
+
+def planned(db: Database, budget: float = 1e21) -> str:
+    return results.save_plan(db, plan_budget(make_fit(EPOCH, scattered(EPOCH, 50), ranges=RANGES), budget))
+
+
+def test_results_are_kept_beside_their_plans(db: Database) -> None:
+    small, large = planned(db), planned(db, 1e22)
+    first, second = Actual(2.3, N=1e9, D=2e10, note="seed 1"), Actual(2.2, when="2026-11-22")
+    key = actuals.save(db, small, first)
+    assert actuals.save(db, small, first) == key
+    actuals.save(db, large, second)
+    assert [(one.plan_hash, one.actual) for one in actuals.all(db)] == [(small, first), (large, second)]
+
+
+def test_a_result_is_put_away_and_comes_back(db: Database) -> None:
+    plan = planned(db)
+    key = actuals.save(db, plan, Actual(2.3))
+    actuals.delete(db, key)
+    assert actuals.all(db) == []
+    assert [one.id for one in actuals.all(db, deleted=True)] == [key]
+    actuals.restore(db, key)
+    assert [one.id for one in actuals.all(db)] == [key]
+    actuals.delete(db, key)
+    assert actuals.save(db, plan, Actual(2.3)) == key
+    assert [one.id for one in actuals.all(db)] == [key]
+    with pytest.raises(PlannerError, match="The result nothing is not in this workspace"):
+        actuals.delete(db, "nothing")
+
+
+def test_results_go_and_come_with_their_plan(db: Database) -> None:
+    plan = planned(db)
+    actuals.save(db, plan, Actual(2.3))
+    results.delete_plan(db, plan)
+    assert actuals.all(db) == []
+    results.restore_plan(db, plan)
+    assert len(actuals.all(db)) == 1
+    with pytest.raises(PlannerError, match="Plan unknown is not in this workspace"):
+        actuals.save(db, "unknown", Actual(2.3))
+
+
+def test_a_workspace_of_the_layout_before_gets_results(tmp_path: Path) -> None:
+    with open_workspace(tmp_path) as db:
+        plan = planned(db)
+
+        def age(cursor: object) -> None:
+            cursor.execute("DROP TABLE actuals")  # type: ignore[attr-defined]
+            cursor.execute("UPDATE meta SET value = '3' WHERE key = 'schema'")  # type: ignore[attr-defined]
+
+        db.write(age)
+    with open_workspace(tmp_path) as db:
+        actuals.save(db, plan, Actual(2.3))
+        assert [one.actual.value for one in actuals.all(db)] == [2.3]
+        with db.read() as cursor:
+            assert migration.schema_of(cursor) == migration.SCHEMA
