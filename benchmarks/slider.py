@@ -1,4 +1,4 @@
-"""From a key press on Explore's compute slider to the redrawn figure, on a table of 10,000 runs."""
+"""From a key press on the compute slider of Explore or Plan to the redrawn figure, on a table of 10,000 runs."""
 
 from __future__ import annotations
 
@@ -15,6 +15,12 @@ from tests.server import running
 
 ROWS, CHANGES, REFITS = 10_000, 50, 200
 VIEWS = ("Surface", "Iso-FLOP", "Frontier")
+QUESTIONS = {
+    "Plan, budget": "budget=1e20",
+    "Plan, priced": "budget=1e20&device=H100&hour_price=2&sample_price=1e-9&queries=1e9",
+    "Plan, limits": "budget=1e20&limits=unique+samples&max_unique=1e9&limits=hours&max_hours=100&device=H100&devices=8",
+}
+"""Questions of the page Plan by what they are called in the report."""
 # The clock starts at the key press and stops at the frame after Plotly says that it has drawn the new figure.
 WATCH = """
 () => {
@@ -41,10 +47,12 @@ def run() -> Report:
         table, fitted = prepare(folder, write_runs(Path(name) / "runs.csv", ROWS), REFITS)
         with running(folder) as server, browser() as page:
             took = {v: _changes(page, f"{server.url}/explore?table={table}&fit={fitted}&figure={v}") for v in VIEWS}
+            took |= {q: _changes(page, f"{server.url}/plan?fit={fitted}&{asked}") for q, asked in QUESTIONS.items()}
     rows = tuple((v, f"{quantile(x, 0.5):.0f} ms", f"{quantile(x, 0.95):.0f} ms") for v, x in took.items())
     return Report(
         f"A slider on a table of {ROWS:,} runs",
-        f"{CHANGES} changes in each view of Explore, headless chromium on the same cores. Goal: 300 ms at p95.",
+        f"{CHANGES} changes in each view of Explore and each question of Plan, headless chromium on the same cores. "
+        "Goal: 300 ms at p95.",
         ("view", "median", "p95"),
         rows,
     )

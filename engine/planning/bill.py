@@ -26,8 +26,9 @@ def bill(
     has no value and says so.
     """
     central, resampled = (prices.lines(at.C, at.N, np.minimum(at.D, unique)) for at in (best, draws))
+    alone = prices.simulation is None and prices.inference is None  # the total is then what training costs
     return tuple(
-        CostLine(one.part, one.what, _amount(fit, one, many, spent))
+        CostLine(one.part, one.what, _amount(fit, one, many, spent and (one.part == "training" or alone)))
         for one, many in zip(central, resampled, strict=True)
     )
 
@@ -37,6 +38,6 @@ def _amount(fit: Fit, one: Line, many: Line, spent: bool) -> Quantity:
     if math.isnan(value):
         size = OF.get(one.part, "N or D")
         return Quantity(None, unit=one.unit, note=f"the law on {fit.law.axis or 'C'} says nothing of {size}")
-    if spent and one.part == "training":
+    if spent:
         return given(fit, value, one.unit)
     return measure(fit, value, np.broadcast_to(many.amount, len(fit.resamples)), one.unit)

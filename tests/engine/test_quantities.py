@@ -15,6 +15,7 @@ from engine.quantities import (
     duration,
     parse_flops,
     parse_number,
+    parse_share,
     power10,
     power10_html,
     power10_latex,
@@ -188,9 +189,17 @@ def test_shown_numbers() -> None:
         (1.0, (-math.inf, math.inf), "1.00"),
         (0.0, None, "0.00"),
         (math.inf, None, "∞"),
+        (5000.0036421, (5000.0036418, 5000.0036424), "5000.004"),
+        (1.0, (0.999999999999996, 1.0), "1.000000"),
     ],
 )
 def test_a_value_is_rounded_as_its_interval_deserves(
     value: float, interval: tuple[float, float] | None, text: str
 ) -> None:
     assert rounded(value, interval) == text
+
+
+def test_a_share_is_a_number_or_per_cent() -> None:
+    assert [parse_share(x) for x in ("0.4", "40%", " 40 % ", "1e-1")] == [0.4, 0.4, 0.4, 0.1]
+    with pytest.raises(PlannerError, match="The utilisation 'most' cannot be read as a number"):
+        parse_share("most", "utilisation")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -29,11 +30,12 @@ from app.figures import (
 from app.figures import runs as overview
 from app.figures.along import of_frontier
 from app.figures.drawing import Drawing
-from app.figures.palette import COMPUTE, PLAN
+from app.figures.palette import COMPUTE, GREY, PLAN
 from app.figures.theme import DARK, INK, LIGHT, STYLE, WEB, Theme, paper
 from engine.fitting import Fit, FitSpec, validate
 from engine.fitting.residuals import compare
 from engine.fitting.residuals import residuals as residuals_of
+from engine.hardware import Machine, find_device
 from engine.planning import plan_budget, plan_target
 from engine.planning.curves import (
     frontier_curve,
@@ -41,7 +43,9 @@ from engine.planning.curves import (
     one_axis_curve,
 )
 from engine.planning.curves import surface as surface_of
+from engine.planning.limits import Limits
 from engine.planning.picture import Picture, plan_curve
+from engine.planning.prices import Prices
 from engine.planning.reach import floor_of
 from engine.planning.slices import slices as slices_of
 from engine.schema import Roles, Runs
@@ -246,6 +250,40 @@ class TestPlan:
         assert (star.x[0], star.y[0]) == (C.value, 2.1)
         assert "target 2.1" in texts(drawing)
         assert "probability above 99.9 %" in texts(drawing)
+
+    def test_limits_part_from_the_curve_without_them(self, fit: Fit) -> None:
+        asked = plan_budget(fit, 1e22, limits=Limits(unique=1e10, parameters=2e11))
+        drawing = plan.draw(asked, plan_curve(asked, fit))
+        (name,) = traces(drawing, mode="text")
+        assert list(name.text) == ["without limits"]
+        (dotted,) = (t for t in traces(drawing) if t.line.dash == "dot")
+        (star,) = traces(drawing, name="plan")
+        below = np.interp(np.log(star.x[0] / 3), np.log(np.float64(dotted.x)), np.float64(dotted.y))
+        assert below < star.y[0]
+        assert "larger than allowed" not in texts(drawing)
+
+    def test_a_model_that_may_not_be_larger(self, fit: Fit) -> None:
+        asked = plan_budget(fit, 1e22, limits=Limits(parameters=1e9))
+        drawing = plan.draw(asked, plan_curve(asked, fit))
+        assert "larger than allowed" in texts(drawing)
+        (grey,) = (s for s in drawing.figure.layout.shapes if s.fillcolor == GREY)
+        assert grey.x0 == 1e9
+        assert grey.x1 > 1e9
+
+    def test_hours_end_the_frontier(self, fit: Fit) -> None:
+        machine = Machine(find_device("H100"), 8)
+        asked = plan_target(fit, 2.1, limits=Limits(hours=3000.0), prices=Prices(machine))
+        drawing = plan.draw(asked, plan_curve(asked, fit), floor=floor_of(fit))
+        assert "more compute than allowed" in texts(drawing)
+        assert float(machine.flops(3000.0)) in [s.x0 for s in drawing.figure.layout.shapes]
+
+    def test_a_target_in_a_metric_stands_at_what_the_law_must_reach(self, fit: Fit) -> None:
+        asked = plan_target(fit, 2.1)
+        asked = replace(asked, question=replace(asked.question, value=5000.0, metric="R_top"))
+        drawing = plan.draw(asked, plan_curve(asked, fit), floor=floor_of(fit))
+        levels = [s.y0 for s in drawing.figure.layout.shapes if s.type == "line" and s.line.color == PLAN]
+        assert levels == [2.1]
+        assert "target R_top 5000, loss 2.1" in texts(drawing)
 
     def test_a_target_below_the_best_fits_floor(self, make_fit: MakeFit) -> None:
         fit = make_fit(draws=400)

@@ -346,3 +346,42 @@ def test_the_picture_of_a_limited_plan_shows_its_answer(epoch: Fit) -> None:
     assert (curve.N_best, curve.D_best) == (known(plan, "N"), 1e10)
     assert np.interp(np.log(curve.N_best), np.log(curve.N), curve.loss) == pytest.approx(curve.loss_best, rel=1e-3)
     assert plan_curve(plan_target(epoch, 2.6, limits=Limits(unique=6e9)), epoch).isoflop is not None
+
+
+PICTURED = {
+    "samples": Limits(unique=1e10),
+    "size": Limits(parameters=1e9),
+    "both": Limits(unique=3e10, parameters=5e9),
+    "nothing": Limits(unique=1e14, parameters=1e14),
+    "time": Limits(hours=20.0),
+    "memory and epochs": Limits(unique=5e9, epochs=4, memory=30e9),
+    "money": Limits(money=2e4, unique=1e11),
+}
+
+
+@pytest.mark.parametrize("law", ["epoch", "repeating"])
+@pytest.mark.parametrize("case", PICTURED)
+def test_the_answer_is_the_lowest_point_of_the_curve_within_its_limits(epoch: Fit, law: str, case: str) -> None:
+    fit, limits = epoch if law == "epoch" else repeating(), PICTURED[case]
+    if law == "repeating" and limits.unique is None:
+        limits = replace(limits, unique=1e11)
+    plan = plan_budget(fit, 1e22, limits=limits, prices=ALL)
+    picture = plan_curve(plan, fit)
+    curve, left = picture.isoflop, picture.room
+    assert curve is not None
+    assert left is not None
+    assert np.min(curve.loss) == pytest.approx(known(plan, "loss"), rel=1e-9)
+    assert curve.N[np.argmin(curve.loss)] == pytest.approx(known(plan, "N"), rel=1e-3)
+    assert np.all(curve.N <= left.N)
+    assert np.all(curve.D <= left.D)
+    assert np.all(plan.compute.flops(curve.N, curve.D) <= known(plan) * (1 + 1e-9))
+    if picture.free is not None:  # without limits no point is worse
+        free = fit.predict({"N": curve.N, "D": plan.compute.samples(known(plan), curve.N)})
+        assert np.all(free <= curve.loss * (1 + 1e-9))
+
+
+def test_samples_at_their_limit_are_exactly_that_many(epoch: Fit) -> None:
+    plan = plan_target(epoch, 2.4, limits=Limits(unique=6e9), prices=ALL)
+    assert (known(plan, "D"), plan.derived["passes"].value) == (6e9, 1.0)
+    assert "on 6.0 B" in plan.sentence.replace("6.00", "6.0")
+    assert "6.0 B to 6.0 B" not in plan.sentence

@@ -50,7 +50,17 @@ def test_a_metric_costs_what_the_loss_behind_it_costs(epoch: Fit) -> None:
     assert one is not None
     assert other is not None
     assert one[1] / one[0] > other[1] / other[0]  # the map is uncertain too
+    assert plan.maps == (rejection().hash,)
     assert read_plan(to_json(plan)) == plan
+
+
+def test_a_plan_names_its_maps_in_their_order(epoch: Fit) -> None:
+    one, other = rejection(), rejection((5e4, -4.0, 20.0), snapshot="other")
+    both = plan_budget(epoch, 1e22, maps=(through(epoch, other), through(epoch, one)))
+    assert both.maps == (other.hash, one.hash)
+    assert to_json(both)["maps"] == [other.hash, one.hash]
+    assert read_plan(to_json(both)) == both
+    assert "maps" not in to_json(plan_budget(epoch, 1e22))
 
 
 def test_law_and_map_of_one_table_go_together(fits: tuple[Fit, Fit]) -> None:
