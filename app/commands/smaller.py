@@ -31,6 +31,13 @@ def smaller(
     utilisation: pricing.Utilisation = "",
     precision: pricing.PrecisionName = "",
     currency: pricing.CurrencyName = "",
+    sample_price: pricing.SamplePrice = "",
+    max_unique: pricing.MaxUnique = "",
+    max_params: pricing.MaxParams = "",
+    max_epochs: pricing.MaxEpochs = "",
+    max_hours: pricing.MaxHours = "",
+    max_memory: pricing.MaxMemory = "",
+    max_money: pricing.MaxMoney = "",
     group: PlannedGroup = "",
     rule: OtherRule = "",
     n_p: TokensPerSample = "",
@@ -40,15 +47,19 @@ def smaller(
     if bool(budget) == bool(target_loss):
         raise PlannerError("Ask for one loss: give either --budget or --target-loss.")
     fitted, used = read_fit_file(fit, group), read_rule(rule, n_p) if rule or n_p else None
+    limits = pricing.read_limits(
+        unique=max_unique, parameters=max_params, epochs=max_epochs, hours=max_hours, memory=max_memory, money=max_money
+    )
     if budget:
-        question = Question("budget", read_budget(budget))
+        question = Question("budget", read_budget(budget), limits)
     else:
-        question = Question("target", parse_number(target_loss, "option --target-loss"))
+        question = Question("target", parse_number(target_loss, "option --target-loss"), limits)
     served = pricing.read_inference(queries, query_tokens, query_flops)
     prices = pricing.read_prices(
-        device, devices, hour_price, utilisation, precision, currency, "", "", None, None
+        device, devices, hour_price, utilisation, precision, currency, "", "",
+        pricing.read_simulation(sample_price, "", "", ""), None,
     )  # fmt: skip
-    curve = same_loss(fitted, question, used)
+    curve = same_loss(fitted, question, used, prices)
     found = lifetime(fitted, question, served, used, prices) if served else None
     if as_json:
         say_json(to_json(curve, found))

@@ -5,14 +5,11 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-import numpy as np
-
 from engine.errors import PlannerError
 from engine.fitting.result import Fit
 from engine.laws import Point
-from engine.planning.limits import LimitName
 from engine.planning.plan import Plan
-from engine.planning.solve import Goal, Task
+from engine.planning.solve import task_of
 
 SAME = 1e-6
 """Relative difference up to which a fit gives the answer that a plan states."""
@@ -37,16 +34,9 @@ def ask_again(plan: Plan, fit: Fit) -> Answer | None:
         raise PlannerError(
             f"This plan was made with the fit {plan.fit} and not with {fit.hash}: give the one it names."
         )
-    asked = plan.question
-    if asked.metric:
+    if plan.question.metric:
         return None
-    limits: dict[LimitName, float] = dict(asked.limits.given)
-    goal = None
-    if asked.kind == "budget":
-        limits = {"budget": asked.value, **limits}
-    else:
-        goal = Goal(*(np.asarray(fit.sign * asked.value),) * 2)
-    task = Task(plan.compute, limits, goal, plan.prices)
+    task = task_of(fit, plan.question, plan.compute, plan.prices)
     found = Answer(fit, task.best(fit), task.draws(fit))
     if not all(_same(plan.allocation[name].value, getattr(found.best, name)) for name in "NDC"):
         raise PlannerError("The fit of this plan answers differently today: ask for the plan again and save that one.")

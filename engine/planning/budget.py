@@ -43,7 +43,7 @@ def plan_budget(
     task = Task(rule, {"budget": float(C), **limits.given}, prices=prices)
     best, draws = task.best(fit), task.draws(fit)
     if not np.isfinite(best.loss):
-        raise PlannerError(_nothing(fit, task, C))
+        raise PlannerError(nothing(fit, task, C))
     spent = not limits.given
     quantities = allocation(fit, best, draws)
     if spent:
@@ -72,7 +72,7 @@ def plan_budget(
     )
 
 
-def _nothing(fit: Fit, task: Task, C: float) -> str:
+def nothing(fit: Fit, task: Task, C: float) -> str:
     """Why a budget has no answer."""
     if set(task.limits) - {"budget"}:
         named = " and ".join(WORDS[name] for name in task.limits)

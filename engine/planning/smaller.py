@@ -4,6 +4,8 @@ On the surface E + A N^-alpha + B D^-beta a model of k_N times the best size rea
 k_D = (1 - (k_N^-alpha - 1) beta/alpha)^(-1/beta) times the samples, and on none below k_N = (1 + alpha/beta)^(-1/alpha)
 (de Vries 2023, "Go smol or go home"). With inference the cheapest size is smaller than the best for training alone
 (Sardana et al. 2024, "Beyond Chinchilla-Optimal", arXiv:2401.00448, eq. 2). Both hold for any surface and rule here.
+
+With limits the best model is the best that they allow, and so is the cheapest.
 """
 
 from __future__ import annotations
@@ -13,25 +15,19 @@ from dataclasses import dataclass
 import numpy as np
 
 from engine.costs import ComputeRule
-from engine.errors import PlannerError
 from engine.fitting.result import Fit
 from engine.laws import Point
-from engine.laws.law import Floats, Values
-from engine.laws.numeric import least
+from engine.laws.law import Floats
 from engine.planning import plan as plans
-from engine.planning.budget import no_optimum
-from engine.planning.frontier import frontier, least_compute
-from engine.planning.level import is_surface, samples_for, size_for
+from engine.planning.iso_loss import iso_loss
 from engine.planning.plan import Question
 from engine.planning.prices import Inference, Prices
 from engine.planning.quantity import Quantity, measure, thin
-from engine.planning.reach import bound, floor_of
-from engine.planning.within import FAR, SECTIONS, WIDTH
-from engine.quantities import rounded
+from engine.planning.within import Mask
 
 POINTS = 80
 LARGEST = 3.0
-"""The largest model that the curve shows, in units of the best one."""
+"""The largest model that the curves show, in units of the best one."""
 NEAREST = 1.02
 """The smallest, in units of the one that no number of samples brings to the loss."""
 
@@ -41,7 +37,8 @@ class SameLoss:
     """Models that reach one loss: arrays (s,) over ``fraction`` = N / N*, with 68 % ends of the overhead.
 
     ``overhead`` is C / C* - 1, ``more`` D / D*. Ends are NaN without resamples and infinite where a resample never gets
-    there. ``smallest`` is the fraction below which no number of samples reaches the loss.
+    there. ``within`` marks the models that the limits allow. ``smallest`` is the fraction below which no number of
+    samples reaches the loss.
     """
 
     best: Point
@@ -52,6 +49,7 @@ class SameLoss:
     overhead: Floats
     low68: Floats
     high68: Floats
+    within: Mask
     smallest: Quantity
 
 
@@ -60,7 +58,8 @@ class Lifetime:
     """The size that trains and answers at least cost: ``N``, ``D``, the training's ``C``, and the ``total``.
 
     ``total``, ``training_alone`` (the total of the model that is best for training alone) and ``saved`` (the share of
-    it that is saved) count FLOPs, or money where compute has a price. ``fraction`` is N over the best for training.
+    it that is saved) count FLOPs, or where compute has a price money, that of simulated samples included. ``fraction``
+    is N over the best for training.
     """
 
     N: Quantity
@@ -72,30 +71,52 @@ class Lifetime:
     fraction: Quantity
 
 
-def same_loss(fit: Fit, question: Question, rule: ComputeRule | None = None, *, n: int = POINTS) -> SameLoss:
+@dataclass(frozen=True, eq=False)
+class LifetimeCurve:
+    """What models of one loss cost over their lives in ``unit``, by size: arrays (s,), and 68 % ends of the sum.
+
+    ``within`` marks the models that the limits allow; ``best`` and ``first`` are the sizes of the cheapest and of the
+    best for training alone.
+    """
+
+    N: Floats
+    training: Floats
+    simulation: Floats
+    inference: Floats
+    low68: Floats
+    high68: Floats
+    within: Mask
+    unit: str
+    best: float
+    first: float
+
+    @property
+    def total(self) -> Floats:
+        """All of it (s,)."""
+        return self.training + self.simulation + self.inference
+
+
+def same_loss(
+    fit: Fit, question: Question, rule: ComputeRule | None = None, prices: Prices | None = None, *, n: int = POINTS
+) -> SameLoss:
     """The loss-equivalent curve through the answer to ``question``; every resample around its own answer.
 
-    Raises PlannerError for a law that is no surface over N and D, and where the best fit has no answer.
+    ``prices`` say what limits on hours, memory and money leave. Raises PlannerError for a law that is no surface over N
+    and D, for limits that it cannot keep, and where the best fit has no answer.
     """
-    _check(fit, question)
-    rule, few = rule or fit.compute, thin(fit)
-    best, draws = _answer(fit, fit.values, question, rule), _answer(few, few.draws, question, rule)
-    _known(fit, question, best)
-    floors = [
-        size_for(fit.law, v, np.asarray(np.inf), at.loss) / at.N for v, at in ((fit.values, best), (few.draws, draws))
-    ]
+    models, few = iso_loss(fit, question, rule, prices), thin(fit)
+    best, draws = models.answer(fit.values), models.answer(few.draws)
+    floors = [models.smallest(v, at.loss) / at.N for v, at in ((fit.values, best), (few.draws, draws))]
     fraction = np.unique(np.r_[np.geomspace(NEAREST * float(floors[0]), LARGEST, n), 1.0])
-    N = fraction * best.N
-    D = samples_for(fit.law, fit.values, N, best.loss)
-    overhead = rule.flops_anywhere(N, D) / best.C - 1
-    v = {name: x[:, None] for name, x in few.draws.items()}
-    sizes = fraction * draws.N[:, None]
-    needed = samples_for(fit.law, v, sizes, draws.loss[:, None])
-    over = np.where(np.isinf(needed), np.inf, rule.flops_anywhere(sizes, needed) / draws.C[:, None] - 1)
-    low, high = few.resampling.band(overhead, over, 0.68)
-    return SameLoss(
-        best, fraction, N, D, D / best.D, overhead, low, high, measure(few, float(floors[0]), floors[1], "of N*")
-    )
+    others = models.at(fit.values, fraction * best.N, best.loss)
+    overhead = others.C / best.C - 1
+    each = {name: x[:, None] for name, x in few.draws.items()}
+    with np.errstate(invalid="ignore"):
+        many = models.at(each, fraction * draws.N[:, None], draws.loss[:, None]).C / draws.C[:, None] - 1
+    low, high = few.resampling.band(overhead, many, 0.68)
+    smallest = measure(few, float(floors[0]), floors[1], "of N*")
+    within = models.allows(others)
+    return SameLoss(best, fraction, others.N, others.D, others.D / best.D, overhead, low, high, within, smallest)
 
 
 def lifetime(
@@ -105,18 +126,12 @@ def lifetime(
 
     For a budget that is the loss that the budget reaches at its best, for each resample its own. Costs are FLOPs, or
     money where ``prices`` give an hour of the machine a price (that of ``inference`` its own where it has one). Raises
-    PlannerError for a law that is no surface over N and D, and where the best fit has no answer.
+    PlannerError as ``same_loss`` does.
     """
-    _check(fit, question)
-    rule = rule or fit.compute
-    (best, first), (draws, firsts) = (
-        (_longer(fit, v, at, inference, rule, prices), at)
-        for v, at in ((v, _answer(fit, v, question, rule)) for v in (fit.values, fit.draws))
-    )
-    _known(fit, question, first)
-    priced = prices is not None and prices.machine.price is not None
-    unit = prices.currency if prices is not None and priced else "FLOPs"
-    totals = [_total(at, inference, prices) for at in (best, draws, first, firsts)]
+    models = iso_loss(fit, question, rule, prices, inference)
+    first, firsts = models.answer(fit.values), models.answer(fit.draws)
+    best, draws = models.cheapest(fit.values, first), models.cheapest(fit.draws, firsts)
+    totals = [models.total(at) for at in (best, draws, first, firsts)]
 
     def said(one: Floats, many: Floats, unit: str) -> Quantity:
         return measure(fit, float(one), np.broadcast_to(many, len(fit.resamples)), unit)
@@ -126,68 +141,32 @@ def lifetime(
             said(best.N, draws.N, "parameters"),
             said(best.D, draws.D, plans.sample_unit(fit)),
             said(best.C, draws.C, "FLOPs"),
-            said(totals[0], totals[1], unit),
-            said(totals[2], totals[3], unit),
+            said(totals[0], totals[1], models.unit),
+            said(totals[2], totals[3], models.unit),
             said(1 - totals[0] / totals[2], 1 - totals[1] / totals[3], "of the total"),
             said(best.N / first.N, draws.N / firsts.N, "of N*"),
         )
 
 
-def _check(fit: Fit, question: Question) -> None:
-    if question.kind == "budget" and not (np.isfinite(question.value) and question.value > 0):
-        raise PlannerError(
-            f"A budget of {question.value:g} FLOPs reaches no loss: give a positive number, such as 1e20."
-        )
-    if question.metric:
-        raise PlannerError(f"A target {question.metric} does not say which loss: ask for the {fit.spec.y} behind it.")
-    if not is_surface(fit.law):
-        raise PlannerError(
-            f"The law {fit.law.name} does not say what another model of the same loss costs: fit a surface over N "
-            "and D, such as chinchilla."
-        )
-
-
-def _known(fit: Fit, question: Question, best: Point) -> None:
-    """Raise PlannerError where the best fit has no answer."""
-    if np.isinf(best.N):
-        limit = floor_of(fit).value or 0.0
-        raise PlannerError(
-            f"A target {fit.spec.y} of {question.value:g} is out of reach, because the {bound(fit)} of the best fit is "
-            f"{rounded(limit)}: ask for an easier one."
-        )
-    if np.isnan(best.N):
-        raise PlannerError(no_optimum(fit))
-
-
-def _answer(fit: Fit, v: Values, question: Question, rule: ComputeRule) -> Point:
-    if question.kind == "budget":
-        return frontier(fit.law, v, np.asarray(question.value), rule)
-    return least_compute(fit.law, v, np.asarray(fit.sign * question.value), rule)
-
-
-def _longer(fit: Fit, v: Values, at: Point, inference: Inference, rule: ComputeRule, prices: Prices | None) -> Point:
-    """Along the iso-loss curve through ``at`` the point of least total cost."""
-    there = np.isfinite(at.N)
-    loss = np.where(there, at.loss, np.nan)
-    low = np.where(there, np.log(size_for(fit.law, v, np.asarray(np.inf), at.loss)), 0.0)
-
-    def point(x: Floats) -> Point:
-        N = np.exp(x)
-        D = samples_for(fit.law, v, N, loss)
-        return Point(N, D, rule.flops_anywhere(N, D), loss)
-
-    def total(x: Floats) -> Floats:
-        found = _total(point(x), inference, prices)
-        return np.where(np.isfinite(found), found, FAR * (1 + low + 2 * WIDTH - x))
-
-    found = point(least(total, low, low + 2 * WIDTH, SECTIONS))
-    N, D, C = (np.where(there, x, y) for x, y in ((found.N, at.N), (found.D, at.D), (found.C, at.C)))
-    return Point(N, D, C, at.loss)
-
-
-def _total(at: Point, inference: Inference, prices: Prices | None) -> Floats:
-    """Training and inference together: FLOPs, or money where compute has a price."""
-    served = inference.compute(at.N)
-    if prices is None or prices.machine.price is None:
-        return at.C + served
-    return prices.machine.money(at.C) + (inference.machine or prices.machine).money(served)
+def lifetime_curve(
+    fit: Fit,
+    question: Question,
+    inference: Inference,
+    rule: ComputeRule | None = None,
+    prices: Prices | None = None,
+    *,
+    n: int = POINTS,
+) -> LifetimeCurve:
+    """What ``lifetime`` is the least of, against N. Raises PlannerError as ``same_loss`` does."""
+    models, few = iso_loss(fit, question, rule, prices, inference), thin(fit)
+    first, firsts = models.answer(fit.values), models.answer(few.draws)
+    best = float(models.cheapest(fit.values, first).N)
+    low, high = NEAREST * float(models.smallest(fit.values, first.loss)), LARGEST * max(float(first.N), best)
+    N = np.unique(np.r_[np.geomspace(low, high, n), float(first.N), best])
+    others = models.at(fit.values, N, first.loss)
+    each = {name: x[:, None] for name, x in few.draws.items()}
+    many = models.total(models.at(each, np.broadcast_to(N, (len(firsts.N), len(N))), firsts.loss[:, None]))
+    ends = few.resampling.band(models.total(others), many, 0.68)
+    return LifetimeCurve(
+        N, *models.parts(others), *ends, models.allows(others), models.unit, best, float(first.N)
+    )  # fmt: skip

@@ -27,7 +27,7 @@ LINES = {
 def same_loss_text(curve: SameLoss) -> str:
     """What models of other sizes cost that reach the same loss, as a table for a terminal."""
     at = [int(np.argmin(np.abs(np.log(curve.fraction / k)))) for k in SHOWN if k >= curve.fraction[0]]
-    head = ("size / N*", "N", "D", "more compute", "68 %")
+    head = ("size / N*", "N", "D", "more compute", "68 %", "")
     body = [
         (
             f"{curve.fraction[i]:.2f}",
@@ -35,6 +35,7 @@ def same_loss_text(curve: SameLoss) -> str:
             count(float(curve.D[i])),
             _percent(curve.overhead[i]),
             _spread(curve.low68[i], curve.high68[i]),
+            "" if curve.within[i] else "beyond the limits",
         )
         for i in dict.fromkeys(at)
     ]
@@ -66,7 +67,10 @@ def lifetime_text(found: Lifetime) -> str:
 
 def to_json(curve: SameLoss, found: Lifetime | None) -> dict[str, Any]:
     """The object that ``isoplan smaller --json`` prints; null is unbounded or unknown."""
-    arrays = {name: _numbers(getattr(curve, name)) for name in ("fraction", "N", "D", "overhead", "low68", "high68")}
+    arrays: dict[str, Any] = {
+        name: _numbers(getattr(curve, name)) for name in ("fraction", "N", "D", "overhead", "low68", "high68")
+    }
+    arrays["within"] = curve.within.tolist()
     life = {name: quantity.to_json(getattr(found, name)) for name in LINES} if found else None
     return {"schema": 1, **arrays, "smallest": quantity.to_json(curve.smallest), "lifetime": life}
 

@@ -15,6 +15,7 @@ from engine.laws.law import Floats, Values
 from engine.planning.frontier import frontier, least_compute
 from engine.planning.level import is_surface
 from engine.planning.limits import LimitName, room
+from engine.planning.plan import Question
 from engine.planning.prices import Prices
 from engine.planning.within import best_loss, least_compute_within
 
@@ -62,6 +63,15 @@ class Task:
     def draws(self, fit: Fit) -> Point:
         """The answer of every resample: shape (r,)."""
         return solve(fit.law, fit.draws, self, self.limits, self.goal.draws if self.goal else None)
+
+
+def task_of(fit: Fit, asked: Question, rule: ComputeRule, prices: Prices | None = None) -> Task:
+    """The task of a question in what ``fit`` describes."""
+    limits: dict[LimitName, float] = dict(asked.limits.given)
+    if asked.kind == "budget":
+        return Task(rule, {"budget": asked.value, **limits}, prices=prices)
+    goal = np.asarray(fit.sign * asked.value)
+    return Task(rule, limits, Goal(goal, goal), prices)
 
 
 def solve(law: Law, v: Values, task: Task, limits: Mapping[LimitName, ArrayLike], goal: Floats | None) -> Point:

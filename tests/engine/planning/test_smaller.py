@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,12 +11,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engine.costs import compute_rule
+from engine.costs.memory import training_memory
 from engine.errors import PlannerError
 from engine.fitting.result import Fit
 from engine.hardware import Machine, find_device
+from engine.planning import plan_budget, plan_target
+from engine.planning.limits import Limits
 from engine.planning.plan import Question
-from engine.planning.prices import Inference, Prices
-from engine.planning.smaller import lifetime, same_loss
+from engine.planning.prices import Inference, Prices, Simulation
+from engine.planning.smaller import lifetime, lifetime_curve, same_loss
 from tests.engine.planning.conftest import EPOCH, RANGES, make_fit, scattered
 
 HOFFMANN = (1.69, 406.4, 410.7, 0.336, 0.283)
@@ -99,6 +103,82 @@ def test_resamples_answer_at_once() -> None:
     same_loss(fit, Question("budget", 1e21))
     lifetime(fit, Question("budget", 1e21), Inference(queries=1e11))
     assert time.process_time() - before < 0.5
+
+
+LIMITED = [
+    Limits(parameters=3e8),
+    Limits(unique=1.5e10),
+    Limits(hours=7.0),
+    Limits(memory=2.5e9),
+    Limits(money=2e3),
+    Limits(parameters=8e8, hours=20.0),
+]
+PAID = Prices(Machine(find_device("H200"), 8, price=3.0), Simulation(price=2e-8))
+
+
+@pytest.mark.parametrize("limits", LIMITED)
+@pytest.mark.parametrize("question", [Question("target", 2.6), Question("budget", 1e20)])
+def test_limits_bound_the_models_that_there_may_be(epoch: Fit, question: Question, limits: Limits) -> None:
+    """The answer is no dearer than any of 20,000 models of its loss that the limits allow, priced by hand."""
+    asked, served = replace(question, limits=limits), Inference(queries=3e10)
+    ask = plan_target if question.kind == "target" else plan_budget
+    plan = ask(epoch, question.value, limits=limits, prices=replace(PAID, inference=served))
+    found = lifetime(epoch, asked, served, prices=PAID)
+    loss = plan.allocation["loss"].value or 0.0
+    E, A, B, alpha, beta = EPOCH
+    N = np.geomspace(1.001 * (A / (loss - E)) ** (1 / alpha), 1e11, 20_000)
+    D = (B / (loss - E - A * N**-alpha)) ** (1 / beta)
+    C, machine = 6 * N * D, PAID.machine
+    paid = machine.money(C + 2 * N * 3e10) + 2e-8 * D
+    allowed = (N <= (limits.parameters or np.inf)) & (D <= (limits.unique or np.inf))
+    allowed &= (machine.hours(C) <= (limits.hours or np.inf)) & (paid <= (limits.money or np.inf))
+    allowed &= training_memory(N, 8) <= (limits.memory or np.inf)
+    least, total = float(np.min(paid[allowed], initial=np.inf)), found.total.value or 0.0
+    assert total <= least * (1 + 1e-9)
+    if allowed.any():  # where a budget binds with its limits they leave one model alone
+        assert total == pytest.approx(least, rel=1e-3)
+    assert found.training_alone.value == pytest.approx(plan.bill[-1].amount.value)
+    curve, life = same_loss(epoch, asked, prices=PAID), lifetime_curve(epoch, asked, served, prices=PAID)
+    assert (float(curve.best.N), life.first) == pytest.approx((plan.allocation["N"].value,) * 2)
+    assert life.total[life.within].min() == pytest.approx(total)
+    assert life.unit == "EUR"
+
+
+def test_the_curve_of_a_lifetime_is_the_sum_of_its_parts(epoch: Fit) -> None:
+    asked, served = Question("target", 2.2), Inference(queries=1e11, tokens=10)
+    curve, found = lifetime_curve(epoch, asked, served), lifetime(epoch, asked, served)
+    E, A, B, alpha, beta = EPOCH
+    D = (B / (2.2 - E - A * curve.N**-alpha)) ** (1 / beta)
+    assert curve.training == pytest.approx(6 * curve.N * D)
+    assert curve.inference == pytest.approx(2 * curve.N * 1e12)
+    assert (curve.simulation == 0).all()
+    assert curve.N[np.argmin(curve.total)] == curve.best == pytest.approx(found.N.value)
+    assert curve.total.min() == pytest.approx(found.total.value)
+    assert curve.within.all()
+    i = int(np.argmin(curve.total))
+    assert found.total.ci68 is not None
+    assert curve.low68[i] < curve.total[i] < curve.high68[i]
+
+
+def test_simulated_samples_make_the_model_larger(epoch: Fit) -> None:
+    """They cost by the sample, and a larger model needs fewer."""
+    asked, served = Question("target", 2.2), Inference(queries=1e9)
+    cheap = lifetime(epoch, asked, served, prices=Prices(PAID.machine))
+    dear = lifetime(epoch, asked, served, prices=replace(PAID, simulation=Simulation(price=1e-6)))
+    assert (dear.N.value or 0) > (cheap.N.value or 0)
+
+
+def test_no_model_within_the_limits_is_one_sentence(epoch: Fit) -> None:
+    asked = Question("target", 2.0, Limits(parameters=1e7))
+    with pytest.raises(PlannerError, match=r"contradicts the limits: at most 10\.0 M parameters allow loss 3\.59"):
+        same_loss(epoch, asked)
+    with pytest.raises(PlannerError, match="A limit on hours needs a machine: name the device that trains"):
+        lifetime(epoch, Question("budget", 1e20, Limits(hours=1.0)), Inference(queries=1e9))
+    with pytest.raises(PlannerError, match="A target of nan is no number"):
+        same_loss(epoch, Question("target", float("nan")))
+    served = Inference(queries=1e9, machine=Machine(find_device("H200")))
+    with pytest.raises(PlannerError, match="An hour of H200 has no price"):
+        lifetime(epoch, Question("budget", 1e20), served, prices=PAID)
 
 
 def test_laws_of_the_frontier_alone_are_refused() -> None:

@@ -1,0 +1,152 @@
+"""All models of one loss: the answer to a question, the others that reach the same, and what each costs over its life.
+
+What limits leave bounds them: along the iso-loss curve compute and money fall and then rise, so the models that are
+allowed lie side by side, around the answer to the question.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from engine.costs import ComputeRule
+from engine.errors import PlannerError
+from engine.fitting.result import Fit
+from engine.laws import Point
+from engine.laws.law import Floats, Values
+from engine.laws.numeric import least
+from engine.planning.budget import nothing
+from engine.planning.level import is_surface, repeats, samples_for, size_for
+from engine.planning.limits import Room, room
+from engine.planning.plan import Question
+from engine.planning.prices import Inference, Prices, Rates
+from engine.planning.reach import bound, floor_of, unreachable
+from engine.planning.solve import Task, solve, task_of
+from engine.planning.within import FAR, ROUNDING, SECTIONS, WIDTH, Mask, money
+from engine.quantities import rounded
+
+
+@dataclass(frozen=True, eq=False)
+class IsoLoss:
+    """The models of one loss: the ``task`` whose loss it is, what its limits leave, and what things cost in ``unit``.
+
+    Every method takes the values of a law, of the best fit (shape ()) or of resamples (r,) or (r, 1).
+    """
+
+    fit: Fit
+    task: Task
+    left: Room
+    rates: Rates
+    unit: str
+
+    def answer(self, v: Values) -> Point:
+        """The answer to the question within its limits; every other model has its loss."""
+        goal = self.task.goal.best if self.task.goal is not None else None
+        return solve(self.fit.law, v, self.task, self.task.limits, goal)
+
+    def at(self, v: Values, N: Floats, loss: Floats) -> Point:
+        """The models of ``N`` parameters and that ``loss``; D and C are infinite where none is."""
+        D = samples_for(self.fit.law, self._with_unique(v), N, loss)
+        known = np.where(np.isfinite(D), D, 1.0)
+        return Point(N, D, np.where(np.isfinite(D), self.task.rule.flops_anywhere(N, known), np.inf), loss)
+
+    def smallest(self, v: Values, loss: Floats, D: Floats | float = np.inf) -> Floats:
+        """The least N that ``D`` samples bring to ``loss``."""
+        return size_for(self.fit.law, self._with_unique(v), np.asarray(D, float), loss)
+
+    def parts(self, at: Point) -> tuple[Floats, Floats, Floats]:
+        """What training, simulation and inference of models cost."""
+        rates = self.rates
+        return rates.flop * at.C, rates.sample * np.minimum(at.D, self.left.U), rates.parameter * at.N + rates.fixed
+
+    def total(self, at: Point) -> Floats:
+        """All of it; infinite where there is no such model."""
+        with np.errstate(invalid="ignore"):
+            return np.where(np.isinf(at.C), np.inf, money(at.N, at.D, at.C, self.left, self.rates))
+
+    def allows(self, at: Point) -> Mask:
+        """Which models the limits allow, up to rounding."""
+        more, left = 1 + ROUNDING, self.left
+        sizes = (at.N <= left.N * more) & (at.D <= left.D * more) & (at.C <= left.C * more)
+        return np.isfinite(at.C) & sizes & (self.total(at) <= left.money * more)
+
+    def cheapest(self, v: Values, answer: Point) -> Point:
+        """Of the models that reach the loss of ``answer`` within the limits the one that costs least over its life."""
+        there = np.isfinite(answer.N)
+        loss, size = np.where(there, answer.loss, np.nan), np.where(there, answer.N, 1.0)
+        low = np.where(there, np.log(self.smallest(v, answer.loss, self.left.D)), 0.0)
+        high = np.maximum(np.minimum(np.log(self.left.N), low + 2 * WIDTH), low)
+
+        def cost(x: Floats) -> Floats:
+            at = self.at(v, np.exp(x), loss)
+            return np.where(self.allows(at), self.total(at), FAR * (1 + np.abs(x - np.log(size))))
+
+        found = self.at(v, np.exp(least(cost, low, high, SECTIONS)), loss)
+        known = there & self.allows(found)
+        N, D, C = (np.where(known, x, y) for x, y in ((found.N, answer.N), (found.D, answer.D), (found.C, answer.C)))
+        return Point(N, D, C, answer.loss)
+
+    def _with_unique(self, v: Values) -> Values:
+        limited = repeats(self.fit.law) and "unique" in self.task.limits
+        return {**v, "U": self.left.U} if limited else v
+
+
+def iso_loss(
+    fit: Fit, question: Question, rule: ComputeRule | None, prices: Prices | None, served: Inference | None = None
+) -> IsoLoss:
+    """The models that reach the loss of ``question``, answering the queries ``served``.
+
+    Costs are money where ``prices`` give an hour of the machine a price, else FLOPs. Raises PlannerError for a law that
+    is no surface over N and D, for limits that it cannot keep, and where the best fit has no answer.
+    """
+    _check(fit, question)
+    prices = replace(prices, inference=served) if prices is not None else None
+    task = task_of(fit, question, rule or fit.compute, prices)
+    left = room(fit.law, question.limits.given, prices)
+    found = IsoLoss(fit, task, left, *_rates(prices, served))
+    _known(fit, question, found)
+    return found
+
+
+def _rates(prices: Prices | None, served: Inference | None) -> tuple[Rates, str]:
+    """What a FLOP, a sample and a parameter cost, in money or in FLOPs."""
+    if prices is not None and prices.machine.price is not None:
+        if served is not None and served.machine is not None:
+            served.machine.money(1.0)  # a machine without a price is refused, else it would answer for nothing
+        return prices.rates, prices.currency
+    if served is None:
+        return Rates(1.0), "FLOPs"
+    each = float(served.compute(1.0))
+    return (Rates(1.0, parameter=each) if served.flops is None else Rates(1.0, fixed=each)), "FLOPs"
+
+
+def _check(fit: Fit, question: Question) -> None:
+    if question.kind == "budget" and not (np.isfinite(question.value) and question.value > 0):
+        raise PlannerError(
+            f"A budget of {question.value:g} FLOPs reaches no loss: give a positive number, such as 1e20."
+        )
+    if question.kind == "target" and not np.isfinite(question.value):
+        raise PlannerError(f"A target of {question.value:g} is no number: give one such as 2.0.")
+    if question.metric:
+        raise PlannerError(f"A target {question.metric} does not say which loss: ask for the {fit.spec.y} behind it.")
+    if not is_surface(fit.law):
+        raise PlannerError(
+            f"The law {fit.law.name} does not say what another model of the same loss costs: fit a surface over N "
+            "and D, such as chinchilla."
+        )
+
+
+def _known(fit: Fit, question: Question, models: IsoLoss) -> None:
+    """Raise PlannerError where the best fit has no answer."""
+    best, task = models.answer(fit.values), models.task
+    if np.isinf(best.N):
+        limit = floor_of(fit).value or 0.0
+        if task.goal is not None and task.limits and fit.sign * limit < task.goal.best:
+            raise PlannerError(unreachable(fit, task, task.goal, question.value))
+        raise PlannerError(
+            f"A target {fit.spec.y} of {question.value:g} is out of reach, because the {bound(fit)} of the best fit is "
+            f"{rounded(limit)}: ask for an easier one."
+        )
+    if np.isnan(best.N):
+        raise PlannerError(nothing(fit, task, question.value))
