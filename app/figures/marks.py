@@ -165,6 +165,11 @@ def note(theme: Theme, text: str, **place: Any) -> Part:
     }
 
 
+def keyed(*pairs: tuple[str, str], between: str = "   ") -> str:
+    """Names with their colours, as the text of a remark: what a legend says, where one would take too much room."""
+    return between.join(f'<span style="color:{colour}">■</span> {name}' for name, colour in pairs)
+
+
 def corner(theme: Theme, text: str, line: int = 0, top: bool = True, **place: Any) -> Part:
     """A remark at the right of the plot area, ``line`` lines from its top (or bottom)."""
     shift = 3 + line * 1.6 * theme.small

@@ -23,6 +23,9 @@ LOSS = (
 CATEGORIES = ("#0072b2", "#d55e00", "#009475", "#b8619a", "#a17c00", "#3a86c4", "#808080")
 """Groups and metrics: the order of Okabe and Ito, its light colours darkened to 3 : 1 on white."""
 
+PARTS = {"training": "#0072b2", "simulation": "#009475", "inference": "#a17c00"}
+"""What a bill is made of."""
+
 GREY = "#7d8791"
 """Outlines, floors and guides on either background."""
 ACCENT = "#0072b2"

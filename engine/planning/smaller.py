@@ -73,7 +73,7 @@ class Lifetime:
 
 @dataclass(frozen=True, eq=False)
 class LifetimeCurve:
-    """What models of one loss cost over their lives in ``unit``, by size: arrays (s,), and 68 % ends of the sum.
+    """What models of one loss cost over their lives in ``unit`` by the best fit, by size: arrays (s,).
 
     ``within`` marks the models that the limits allow; ``best`` and ``first`` are the sizes of the cheapest and of the
     best for training alone.
@@ -83,8 +83,6 @@ class LifetimeCurve:
     training: Floats
     simulation: Floats
     inference: Floats
-    low68: Floats
-    high68: Floats
     within: Mask
     unit: str
     best: float
@@ -158,15 +156,10 @@ def lifetime_curve(
     n: int = POINTS,
 ) -> LifetimeCurve:
     """What ``lifetime`` is the least of, against N. Raises PlannerError as ``same_loss`` does."""
-    models, few = iso_loss(fit, question, rule, prices, inference), thin(fit)
-    first, firsts = models.answer(fit.values), models.answer(few.draws)
+    models = iso_loss(fit, question, rule, prices, inference)
+    first = models.answer(fit.values)
     best = float(models.cheapest(fit.values, first).N)
     low, high = NEAREST * float(models.smallest(fit.values, first.loss)), LARGEST * max(float(first.N), best)
     N = np.unique(np.r_[np.geomspace(low, high, n), float(first.N), best])
     others = models.at(fit.values, N, first.loss)
-    each = {name: x[:, None] for name, x in few.draws.items()}
-    many = models.total(models.at(each, np.broadcast_to(N, (len(firsts.N), len(N))), firsts.loss[:, None]))
-    ends = few.resampling.band(models.total(others), many, 0.68)
-    return LifetimeCurve(
-        N, *models.parts(others), *ends, models.allows(others), models.unit, best, float(first.N)
-    )  # fmt: skip
+    return LifetimeCurve(N, *models.parts(others), models.allows(others), models.unit, best, float(first.N))

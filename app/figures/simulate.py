@@ -1,0 +1,158 @@
+"""Simulate or repeat: what either costs against the price of a sample, where they cross, and the user's price."""
+
+from __future__ import annotations
+
+import math
+from html import escape
+
+import numpy as np
+import pandas as pd
+
+from app.figures import marks
+from app.figures.axes import extent, log_axis
+from app.figures.drawing import Drawing
+from app.figures.marks import Span
+from app.figures.palette import CATEGORIES, GREY
+from app.figures.theme import WEB, Part, Theme, compose
+from app.figures.words import literal, span_text, tick_text
+from engine.planning.quantity import Quantity
+from engine.planning.repeat import Regime, SimulateOrRepeat
+from engine.planning.text import number
+from engine.schema import Floats
+
+HEIGHT = 460
+COLOURS = (CATEGORIES[0], CATEGORIES[2])
+"""One pass, and repeated samples."""
+NAMES = ("simulate", "repeat")
+CROWDED = 1.3
+"""From here on what the lines are stands above the plot."""
+LOW = 0.35
+"""Share of the height below which the words about a point stand above it."""
+REGION = 0.07
+"""Opacity of a regime."""
+
+
+def draw(answer: SimulateOrRepeat, theme: Theme = WEB) -> Drawing:
+    """Both totals over the price of a sample, log axes; either regime is tinted where it is the cheaper one."""
+    picture, money = answer.picture, answer.costs.currency
+    window = float(picture.price[0]), float(picture.price[-1])
+    values = extent(picture.one_pass, picture.repeat, positive=True, room=0.1)
+    values = values[0], values[1] * (values[1] / values[0]) ** 0.1  # room for the names of the regimes
+    lines = (
+        (answer.one_pass, picture.one_pass, picture.one_pass_band),
+        (answer.repeat, picture.repeat, picture.repeat_band),
+    )
+    traces: list[Part] = []
+    for (regime, line, band), colour in zip(lines, COLOURS, strict=True):
+        traces += _band(picture.price, band, colour, values)
+        hover = f"%{{x:.3~g}} {money} a sample<br>%{{y:.4~s}} {money}<extra>{literal(regime.name)}</extra>"
+        traces.append(marks.line(theme, picture.price, line, colour, 2.4, hovertemplate=hover, name=regime.name))
+    traces.append(_point(theme, answer))
+    regions, names = _regimes(theme, answer, window)
+    crossing, said = _crossing(theme, answer.break_even, window)
+    key = marks.keyed(*zip(map(_name, (answer.one_pass, answer.repeat)), COLOURS, strict=True), between="<br>")
+    notes = [*names, *said, _own(theme, answer, window, values), _key(theme, key)]
+    figure = compose(
+        theme, HEIGHT, "simulate", traces, [*regions, *crossing], notes,
+        xaxis=log_axis(theme, f"Price of a simulated sample [{escape(money)}]", *window),
+        yaxis=log_axis(theme, f"Simulation and training [{escape(money)}]", *values),
+        margin={"t": 44} if theme.crowding > CROWDED else {},
+    )  # fmt: skip
+    return Drawing(figure, _alt(answer), "simulate-or-repeat", lambda: _table(answer))
+
+
+def _band(x: Floats, ends: Floats, colour: str, values: Span) -> list[Part]:
+    """The 68 % interval of a line; nothing without resamples."""
+    known = ~np.isnan(ends).any(axis=0)
+    if not known.any():
+        return []
+    low, high = np.clip(ends[:, known], values[0] / 100, values[1] * 100)
+    return [marks.area(np.r_[x[known], x[known][::-1]], np.r_[low, high[::-1]], colour, marks.TINT68)]
+
+
+def _point(theme: Theme, answer: SimulateOrRepeat) -> Part:
+    """The user's price, on the line of what is cheaper there."""
+    price, one, rep = answer.picture.point
+    costs, money = min(one, rep), answer.costs.currency
+    hover = f"<b>Your price</b><br>{price:.3g} {money} a sample<br>{answer.cheaper.name}  {costs:.4g} {money}"
+    return marks.star(theme, price, costs, hover)
+
+
+def _regimes(theme: Theme, answer: SimulateOrRepeat, window: Span) -> tuple[list[Part], list[Part]]:
+    """Where either is cheaper, as a tint with its name at its top: shapes and notes."""
+    crossing = answer.picture.break_even
+    spans: list[tuple[int, Span]] = [(0, (window[0], crossing)), (1, (crossing, window[1]))]
+    if math.isnan(crossing):
+        spans = [(1 if answer.cheaper is answer.repeat else 0, window)]
+    tints = [marks.upright(*span, COLOURS[i], REGION) for i, span in spans]
+    names = [
+        marks.note(theme, f"<b>{NAMES[i]}</b>", xref="x", x=sum(map(math.log10, span)) / 2, xanchor="center", xshift=0,
+                   y=1, yanchor="top", yshift=-4, font={"size": theme.size + 1})
+        for i, span in spans
+    ]  # fmt: skip
+    return tints, names
+
+
+def _crossing(theme: Theme, price: Quantity, window: Span) -> tuple[list[Part], list[Part]]:
+    """The break-even price as a line with its 68 % interval as a tint: shapes and notes."""
+    if price.value is None or not window[0] < price.value < window[1]:
+        return [], []
+    line = {"color": theme.text, "width": theme.line(1.5)}
+    shapes: list[Part] = [
+        {"type": "line", "x0": price.value, "x1": price.value, "y0": 0, "y1": 1, "yref": "y domain", "line": line}
+    ]
+    sure = ""
+    if price.ci68 is not None:
+        shapes.insert(0, marks.upright(*marks.cut(price.ci68, *window), GREY, marks.TINT68))
+        sure = f"<br>68 %: {span_text(price.ci68)}"
+    each = "" if theme.crowding > CROWDED else " a sample"
+    text = f"break-even {tick_text(price.value)} {escape(price.unit)}{each}{sure}"
+    right = marks.position(price.value, window) < 0.6
+    side: Part = {"xanchor": "left", "xshift": 6} if right else {"xanchor": "right", "xshift": -6, "align": "right"}
+    return shapes, [marks.note(theme, text, xref="x", x=math.log10(price.value), **side)]
+
+
+def _name(regime: Regime) -> str:
+    """What a line is: one pass, 122 M jets."""
+    how = "one pass" if regime.name == "one pass" else "repeated"
+    return f"{how}: {number(regime.unique)} {escape(regime.unique.unit)}"
+
+
+def _key(theme: Theme, key: str) -> Part:
+    """Which line is which: in the lower right corner, where neither line comes; above the plot where it is crowded."""
+    if theme.crowding > CROWDED:
+        return marks.note(theme, key, y=1, yshift=4, xshift=0)
+    return marks.corner(theme, key, top=False, align="left", xshift=-14)
+
+
+def _own(theme: Theme, answer: SimulateOrRepeat, window: Span, values: Span) -> Part:
+    """The user's price, beside its star."""
+    price, one, rep = answer.picture.point
+    text = f"your price<br>{tick_text(price)} {escape(answer.costs.currency)}"
+    y = min(one, rep)
+    side: Part = {"yanchor": "top", "yshift": -4, "xshift": 10}
+    if marks.position(y, values) < LOW:
+        side = {"yshift": 6, "xshift": 4}
+    if marks.position(price, window) > 1 - 0.16 * theme.crowding:  # no room at the right: above both lines
+        y, side = max(one, rep), {"yshift": 4, "xanchor": "right", "xshift": -4, "align": "right"}
+    return marks.note(theme, text, xref="x", yref="y", x=math.log10(price), y=math.log10(y), **side)
+
+
+def _table(answer: SimulateOrRepeat) -> pd.DataFrame:
+    p = answer.picture
+    bands = {
+        f"{name} {end}": ends[i]
+        for name, ends in (("one pass", p.one_pass_band), ("repeat", p.repeat_band))
+        for i, end in enumerate(("low68", "high68"))
+    }
+    return pd.DataFrame({"price of a sample": p.price, "one pass": p.one_pass, "repeat": p.repeat} | bands)
+
+
+def _alt(answer: SimulateOrRepeat) -> str:
+    price, money = answer.costs.sample, answer.costs.currency
+    even = answer.break_even
+    cross = f"They cross at {number(even)} {even.unit} a sample." if even.value else "They do not cross."
+    return (
+        f"What one pass and repeated samples cost to reach {answer.y} {answer.target:g}, against the price of a "
+        f"sample. {cross} At {price:.3g} {money} a sample {answer.cheaper.name} is cheaper."
+    )
