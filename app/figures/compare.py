@@ -43,7 +43,7 @@ def draw(found: Comparison, theme: Theme = WEB) -> Drawing:
     money = [side.money for side in sides]
     priced = any(money)
     rows = {"range": [len(sides) - 0.5, -0.5], "tickvals": list(range(len(sides))), "ticktext": names, "ticks": "",
-            "showgrid": False}  # fmt: skip
+            "showgrid": False, "ticklabelstandoff": 6}  # fmt: skip
     left, right = _places(priced, crowded)
     layout: dict[str, Any] = {
         "yaxis2": axis(theme, "") | rows | {"anchor": "x2", "domain": right[1]},
@@ -112,7 +112,9 @@ def _bars(theme: Theme, sides: Sequence[Side], longest: float, crowded: bool) ->
         "type": "scatter", "mode": "markers", "x": at, "y": [i for i, _ in known], "error_x": bars,
         "marker": {"size": theme.marker(5), "color": theme.text}, "hoverinfo": "skip", "name": "total",
     }  # fmt: skip
-    words = [(h, float(i), f" {_said(q, brief=crowded)}") for (i, q), (_, _, h) in zip(known, ends, strict=True)]
+    words = [
+        (h, float(i), f"\u00a0\u00a0{_said(q, brief=crowded)}") for (i, q), (_, _, h) in zip(known, ends, strict=True)
+    ]
     return [*traces, whiskers, marks.labels(theme, words, "middle right")]
 
 
@@ -132,7 +134,11 @@ def _said(q: Quantity, brief: bool = False) -> str:
     if brief or q.ci68 is None or q.note == "given":
         return value
     low, high = q.ci68
-    return f"{value} ({count(low)} to {count(high)})" if math.isfinite(high) else f"{value} (at least {count(low)})"
+    return (
+        f"{value} ({count(low, 3)} to {count(high, 3)})"
+        if math.isfinite(high)
+        else f"{value} (at least {count(low, 3)})"
+    )
 
 
 def _compute(theme: Theme, sides: Sequence[Side]) -> list[Part]:

@@ -25,7 +25,7 @@ COLOURS = (CATEGORIES[0], CATEGORIES[2])
 """One pass, and repeated samples."""
 NAMES = ("simulate", "repeat")
 CROWDED = 1.3
-"""From here on what the lines are stands above the plot."""
+"""From here on words are fewer, and what the lines are stands above the plot."""
 LOW = 0.35
 """Share of the height below which the words about a point stand above it."""
 REGION = 0.07
@@ -53,7 +53,7 @@ def draw(answer: SimulateOrRepeat, theme: Theme = WEB) -> Drawing:
     key = marks.keyed(*zip(map(_name, (answer.one_pass, answer.repeat)), COLOURS, strict=True), between="<br>")
     notes = [*names, *said, _own(theme, answer, window, values), _key(theme, key)]
     figure = compose(
-        theme, HEIGHT, "simulate", traces, [*regions, *crossing], notes,
+        theme, HEIGHT * (1.25 if theme.crowding > CROWDED else 1), "simulate", traces, [*regions, *crossing], notes,
         xaxis=log_axis(theme, f"Price of a simulated sample [{escape(money)}]", *window),
         yaxis=log_axis(theme, f"Simulation and training [{escape(money)}]", *values),
         margin={"t": 44} if theme.crowding > CROWDED else {},
@@ -105,8 +105,9 @@ def _crossing(theme: Theme, price: Quantity, window: Span) -> tuple[list[Part], 
     if price.ci68 is not None:
         shapes.insert(0, marks.upright(*marks.cut(price.ci68, *window), GREY, marks.TINT68))
         sure = f"<br>68 %: {span_text(price.ci68)}"
-    each = "" if theme.crowding > CROWDED else " a sample"
-    text = f"break-even {tick_text(price.value)} {escape(price.unit)}{each}{sure}"
+    text = f"break-even {tick_text(price.value)} {escape(price.unit)} a sample{sure}"
+    if theme.crowding > CROWDED:
+        text = f"break-even {tick_text(price.value)} {escape(price.unit)}"
     right = marks.position(price.value, window) < 0.6
     side: Part = {"xanchor": "left", "xshift": 6} if right else {"xanchor": "right", "xshift": -6, "align": "right"}
     return shapes, [marks.note(theme, text, xref="x", x=math.log10(price.value), **side)]
@@ -128,7 +129,9 @@ def _key(theme: Theme, key: str) -> Part:
 def _own(theme: Theme, answer: SimulateOrRepeat, window: Span, values: Span) -> Part:
     """The user's price, beside its star."""
     price, one, rep = answer.picture.point
-    text = f"your price<br>{tick_text(price)} {escape(answer.costs.currency)}"
+    text = "your price"
+    if theme.crowding <= CROWDED:
+        text = f"{text}<br>{tick_text(price)} {escape(answer.costs.currency)}"
     y = min(one, rep)
     side: Part = {"yanchor": "top", "yshift": -4, "xshift": 10}
     if marks.position(y, values) < LOW:

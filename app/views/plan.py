@@ -6,9 +6,14 @@ import streamlit as st
 
 from app import workspace
 from app.views.parts import heading
-from app.views.planning import question
+from app.views.planning import compare, question, simulate, smaller
 
-SECTIONS = {"Budget or target": question.show}
+SECTIONS = {
+    "Budget or target": question.show,
+    "Simulate or repeat": simulate.show,
+    "Smaller for longer": smaller.show,
+    "Compare": compare.show,
+}
 """What the link holds as ``question``, and what shows it."""
 
 db = workspace.current()

@@ -113,33 +113,50 @@ def _follow_opened() -> None:
         remember("table", st.session_state["open_table"])
 
 
-def choose_fit(db: Database) -> Fit | None:
-    """The fit that is open, with a select over saved fits and published laws; None where there is none to open."""
-    names = {f.hash: f.name for f in results.fits(db)}
-    names = distinct(names | {key: f"{name} (published)" for key, (name, _) in published().items()})
-    wanted = recall("fit")
+def choose_fit(
+    db: Database, name: str = "fit", label: str = "Fit", laws: Collection[str] = (), start: str = "", free: bool = False
+) -> Fit | None:
+    """The fit that is open as ``name``, with a select over saved fits and published laws; None where there is none.
+
+    Only fits of ``laws`` are offered, where these are named. It opens with ``start``, else with the first, or where it
+    is ``free`` to be left out with none.
+    """
+    names = fit_names(db, laws)
+    wanted = recall(name)
+    if wanted and wanted not in names and wanted in (every := fit_names(db)):
+        names[wanted] = every[wanted]  # what the link names is opened, and says itself what it cannot be used for
     if wanted and wanted not in names:
         st.error(
             f"The fit {plain(wanted)} of this link is not in this workspace: load its table on the Data page and fit "
             "it again, or choose another fit.",
             icon=":material/link_off:",
         )
-    opened = wanted if wanted in names else None if wanted else next(iter(names), None)
-    st.session_state["fit_choice"] = opened
+    usual = None if free else start if start in names else next(iter(names), None)
+    opened = wanted if wanted in names else None if wanted else usual
+    key = f"{name}_choice"
+    st.session_state[key] = opened
     st.selectbox(
-        "Fit",
+        label,
         list(names),
         index=None if opened is None else 0,
         format_func=names.__getitem__,
-        key="fit_choice",
-        placeholder="Choose a fit",
+        key=key,
+        placeholder="None" if free else "Choose a fit",
         help="A saved fit, or a law as its paper printed it.",
-        on_change=lambda: remember("fit", st.session_state["fit_choice"]),
+        on_change=lambda: remember(name, st.session_state[key] or ""),
     )
     if opened is None:
         return None
-    remember("fit", opened)
+    remember(name, opened)
     return fit_of(db, opened)
+
+
+def fit_names(db: Database, laws: Collection[str] = ()) -> dict[str, str]:
+    """The saved fits and the published laws by hash, those of ``laws`` where some are named: names of their own."""
+    names = {f.hash: f.name for f in results.fits(db) if not laws or f.law in laws}
+    printed = published().items()
+    names |= {key: f"{name} (published)" for key, (name, fit) in printed if not laws or fit.law.name in laws}
+    return distinct(names)
 
 
 def fit_of(db: Database, fit_hash: str) -> Fit:

@@ -22,7 +22,8 @@ from engine.planning.limits import named
 from engine.planning.plan import Plan
 from engine.planning.prices import Line, Prices
 from engine.planning.quantity import Quantity
-from engine.planning.text import UNREACHABLE, aligned, as_row, decades
+from engine.planning.text import COUNTED, UNREACHABLE, aligned, as_row, between, decades, with_interval
+from engine.quantities import count
 
 SCHEMA = 1
 SIZES = ("N", "D", "C", "loss")
@@ -134,11 +135,24 @@ def table(found: Comparison) -> tuple[tuple[str, ...], ...]:
     return tuple(lines)
 
 
+def sentence(found: Comparison) -> str:
+    """Which plan costs least and which most, in money or else in compute; empty for fewer than two that are known."""
+    costs = [
+        (side.name, side.money["total"] if "total" in side.money else side.allocation["C"]) for side in found.sides
+    ]
+    known = sorted(((q.value, name, q) for name, q in costs if q.value is not None), key=lambda one: one[0])
+    if len(known) < 2:
+        return ""
+    (_, first, least), (_, last, most) = known[0], known[-1]
+    return f"{first} costs least, {_amount(least)}, and {last} most, {_amount(most)}."
+
+
 def as_text(found: Comparison) -> str:
     """The comparison for a terminal."""
+    said = [text, ""] if (text := sentence(found)) else []
     machine = [] if found.prices is None else ["", f"All priced on {found.prices.machine.text}."]
     notes = [f"\n{side.name}: {text}" for side in found.sides for text in side.risk.warnings]
-    return "\n".join([*aligned(table(found)), *machine, *notes])
+    return "\n".join([*said, *aligned(table(found)), *machine, *notes])
 
 
 def to_json(found: Comparison) -> dict[str, Any]:
@@ -244,6 +258,14 @@ def _limits(plan: Plan) -> str:
 
 def _chance(risk: Risk) -> str:
     return "-" if risk.p_reach is None else f"{100 * risk.p_reach:.3g} %"
+
+
+def _amount(q: Quantity) -> str:
+    """A sum of money as it is said: 126 k EUR (68 %: 69 k to 230 k); compute as elsewhere."""
+    if q.unit == "FLOPs" or q.value is None:
+        return with_interval(q)
+    spread = f" (68 %: {between(replace(q, unit=COUNTED[0]), q.ci68)})" if q.ci68 and q.note != "given" else ""
+    return f"{count(q.value, 3)} {q.unit}{spread}"
 
 
 def _cell(q: Quantity) -> str:

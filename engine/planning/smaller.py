@@ -28,6 +28,8 @@ from engine.planning.within import Mask
 POINTS = 80
 LARGEST = 3.0
 """The largest model that the curves show, in units of the best one."""
+SHOWN = (0.3, 0.4, 0.5, 0.6, 0.75, 1.0, 1.5, 2.0)
+"""Fractions of the best size that a table shows."""
 NEAREST = 1.02
 """The smallest, in units of the one that no number of samples brings to the loss."""
 
@@ -105,7 +107,8 @@ def same_loss(
     models, few = iso_loss(fit, question, rule, prices), thin(fit)
     best, draws = models.answer(fit.values), models.answer(few.draws)
     floors = [models.smallest(v, at.loss) / at.N for v, at in ((fit.values, best), (few.draws, draws))]
-    fraction = np.unique(np.r_[np.geomspace(NEAREST * float(floors[0]), LARGEST, n), 1.0])
+    first = NEAREST * float(floors[0])
+    fraction = np.unique(np.r_[np.geomspace(first, LARGEST, n), [k for k in SHOWN if k > first]])
     others = models.at(fit.values, fraction * best.N, best.loss)
     overhead = others.C / best.C - 1
     each = {name: x[:, None] for name, x in few.draws.items()}

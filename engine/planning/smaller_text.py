@@ -7,12 +7,11 @@ from typing import Any
 import numpy as np
 
 from engine.planning import quantity
-from engine.planning.smaller import Lifetime, SameLoss
-from engine.planning.text import aligned, as_row, between, number, table, with_interval
+from engine.planning.smaller import SHOWN, Lifetime, SameLoss
+from engine.planning.text import Row, aligned, as_row, between, number, table, with_interval
 from engine.quantities import count
 
-SHOWN = (0.3, 0.4, 0.5, 0.6, 0.75, 1.0, 1.5, 2.0)
-"""Fractions of the best size that a table shows."""
+HALF = 0.5
 LINES = {
     "N": "Model size N",
     "D": "Training samples D",
@@ -24,27 +23,52 @@ LINES = {
 }
 
 
-def same_loss_text(curve: SameLoss) -> str:
-    """What models of other sizes cost that reach the same loss, as a table for a terminal."""
-    at = [int(np.argmin(np.abs(np.log(curve.fraction / k)))) for k in SHOWN if k >= curve.fraction[0]]
-    head = ("size / N*", "N", "D", "more compute", "68 %", "")
-    body = [
-        (
-            f"{curve.fraction[i]:.2f}",
-            count(float(curve.N[i])),
-            count(float(curve.D[i])),
-            _percent(curve.overhead[i]),
-            _spread(curve.low68[i], curve.high68[i]),
-            "" if curve.within[i] else "beyond the limits",
-        )
-        for i in dict.fromkeys(at)
+def size_rows(curve: SameLoss) -> list[tuple[str, ...]]:
+    """What models of other sizes cost that reach the same loss: a head, then a line a size, ready to show."""
+    at = [i for i, k in enumerate(curve.fraction) if k in SHOWN]
+    head = ("Size / N*", "N", "D", "More compute", "68 %", "")
+    return [
+        head,
+        *(
+            (
+                f"{curve.fraction[i]:.2f}",
+                count(float(curve.N[i])),
+                count(float(curve.D[i])),
+                _percent(curve.overhead[i]),
+                _spread(curve.low68[i], curve.high68[i]),
+                "" if curve.within[i] else "beyond the limits",
+            )
+            for i in at
+        ),
     ]
+
+
+def half_sentence(curve: SameLoss, y: str, unit: str) -> str:
+    """What half the best size takes, in a sentence; ``y`` is what the law describes, ``unit`` a sample of it."""
+    loss = f"{y} {float(abs(curve.best.loss)):.4g}"
+    i = int(np.searchsorted(curve.fraction, HALF))
+    if curve.fraction[i] != HALF:
+        return f"No model of half the best size, {count(float(curve.best.N))} parameters, reaches {loss}."
+    sure = _spread(curve.low68[i], curve.high68[i])
+    sizes = f"{count(float(curve.N[i]))} parameters on {count(float(curve.D[i]))} {unit}"
+    allowed = "" if curve.within[i] else ", but that is beyond the limits"
+    return (
+        f"Half the best size reaches {loss} for {_percent(curve.overhead[i])} more compute"
+        f"{f' (68 %: {sure})' if sure else ''}: {sizes}{allowed}."
+    )
+
+
+def smallest_sentence(curve: SameLoss) -> str:
+    """Below which size nothing helps."""
     smallest = curve.smallest
     spread = f" (68 %: {between(smallest, smallest.ci68)})" if smallest.ci68 else ""
-    limit = f"Below {number(smallest)}{spread} of the best size no number of samples reaches this loss."
-    return "\n".join(
-        [f"Models that reach the same loss {float(abs(curve.best.loss)):.4g}:", "", *aligned([head, *body]), "", limit]
-    )
+    return f"Below {number(smallest)}{spread} of the best size no number of samples reaches this loss."
+
+
+def same_loss_text(curve: SameLoss) -> str:
+    """What models of other sizes cost that reach the same loss, as a table for a terminal."""
+    head = f"Models that reach the same loss {float(abs(curve.best.loss)):.4g}:"
+    return "\n".join([head, "", *aligned(size_rows(curve)), "", smallest_sentence(curve)])
 
 
 def lifetime_sentence(found: Lifetime) -> str:
@@ -61,8 +85,12 @@ def lifetime_sentence(found: Lifetime) -> str:
 
 def lifetime_text(found: Lifetime) -> str:
     """The sentence and its table for a terminal."""
-    lines = table(as_row(label, getattr(found, name)) for name, label in LINES.items())
-    return "\n".join([lifetime_sentence(found), "", *lines])
+    return "\n".join([lifetime_sentence(found), "", *table(lifetime_rows(found))])
+
+
+def lifetime_rows(found: Lifetime) -> tuple[Row, ...]:
+    """Its table."""
+    return tuple(as_row(label, getattr(found, name)) for name, label in LINES.items())
 
 
 def to_json(curve: SameLoss, found: Lifetime | None) -> dict[str, Any]:
@@ -80,7 +108,10 @@ def _numbers(x: np.ndarray[Any, np.dtype[np.float64]]) -> list[float | None]:
 
 
 def _percent(x: float) -> str:
-    return "not reachable" if np.isinf(x) else f"{100 * x:.2g} %"
+    if np.isinf(x):
+        return "not reachable"
+    value = 100 * x + 0.0 if abs(x) > 1e-6 else 0.0
+    return f"{value:.0f} %" if abs(value) >= 10 else f"{value:.2g} %"
 
 
 def _spread(low: float, high: float) -> str:

@@ -5,7 +5,16 @@ from engine.planning.repeat.between import Between, between
 from engine.planning.repeat.costs import SampleCosts, costs_of
 from engine.planning.repeat.factor import Factor, fit_factor, stated
 from engine.planning.repeat.picture import Picture
-from engine.planning.repeat.text import as_text, between_json, between_text, rows, to_json
+from engine.planning.repeat.text import (
+    as_text,
+    between_json,
+    between_text,
+    rows,
+    sentence,
+    to_json,
+    unpriced,
+    worth_text,
+)
 from engine.planning.repeat.worth import Worth, worth_of
 
 __all__ = [
@@ -23,8 +32,11 @@ __all__ = [
     "costs_of",
     "fit_factor",
     "rows",
+    "sentence",
     "simulate_or_repeat",
     "stated",
     "to_json",
+    "unpriced",
     "worth_of",
+    "worth_text",
 ]

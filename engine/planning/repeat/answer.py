@@ -113,7 +113,9 @@ def simulate_or_repeat(
     each = {name: x[:r] for name, x in laws.draws.items()}
     factors = kappa.draws[:r] if kappa.n else np.full(r, kappa.value)
     draws = _solve(each, factors, _at(threshold, r), target, costs, rule)
-    carrier = replace(one_pass, resamples=one_pass.resamples[:r], resampling=laws.how)
+    without = repeated if len(one_pass.resamples) else one_pass  # where none are left, whose are missing
+    objective = one_pass.objective if r else without.objective
+    carrier = replace(one_pass, resamples=one_pass.resamples[:r], resampling=laws.how, objective=objective)
     return _answer(laws, carrier, repeated, kappa, threshold, best, draws, target, costs, rule)
 
 

@@ -14,6 +14,7 @@ from engine.quantities import count, rounded
 if TYPE_CHECKING:
     from engine.planning.repeat.answer import Regime, SimulateOrRepeat
     from engine.planning.repeat.between import Between
+    from engine.planning.repeat.worth import Worth
 
 LABELS = {
     "N": "Model size N",
@@ -61,6 +62,37 @@ def sentence(answer: SimulateOrRepeat) -> str:
         f"{number(answer.one_pass.unique)} {unit} seen once or {number(answer.repeat.unique)} {unit} repeated"
         f"{_crossing(answer)}."
     )
+
+
+def unpriced(answer: SimulateOrRepeat) -> str:
+    """What can be said before anything has a price: samples, compute, and when repeating pays."""
+    one, other, even = answer.one_pass, answer.repeat, answer.break_even_passes
+    if one.unique.value is None or other.unique.value is None:
+        return f"The best fits do not reach {answer.y} {answer.target:g} in both regimes."
+    pays = (
+        "saves no samples"
+        if even.value is None
+        else f"is cheaper where simulating a sample costs more than {number(even)} times training on it once"
+    )
+    return (
+        f"To reach {answer.y} {answer.target:g} take {number(one.unique)} {one.unique.unit} seen once, or "
+        f"{number(other.unique)} {other.unique.unit} repeated for {number(answer.kappa)} times the compute; repeating "
+        f"{pays}."
+    )
+
+
+def worth_text(worth: Worth, unit: str) -> str:
+    """What samples at hand are worth, in a sentence; ``unit`` is what they are called."""
+    return (
+        f"Your {count(worth.U, 3)} {unit} reach {worth.once.unit} {_spread(worth.once)} when each is seen once and "
+        f"{_spread(worth.repeated)} when they are repeated, which takes {_spread(worth.equivalent)} "
+        f"{unit} seen once."
+    )
+
+
+def _spread(q: Quantity) -> str:
+    """A value with its 68 % interval, without its unit."""
+    return f"{number(q)} (68 %: {between(q, q.ci68)})" if q.ci68 else number(q)
 
 
 def as_text(answer: SimulateOrRepeat) -> str:

@@ -1,0 +1,138 @@
+"""Compare: any number of saved plans side by side, all priced by one scenario that its sliders move at once."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import streamlit as st
+
+from app.figures import compare as picture
+from app.views.exports import exports
+from app.views.parts import distinct, draw, plain, powers, sentences
+from app.views.planning import pricing
+from app.views.planning.tables import table, whole
+from app.views.state import fit_of, keep_possible, recall, remember
+from engine.errors import PlannerError
+from engine.fitting.result import Fit
+from engine.planning.again import Answer, ask_again
+from engine.planning.plan import Plan
+from engine.planning.prices import Prices
+from engine.planning.side_by_side import Comparison, Saved, scenario, sentence, side_by_side, to_json
+from engine.planning.side_by_side import table as lines_of
+from engine.store import results
+from engine.store.database import Database
+
+MOST = 12
+"""Plans that are compared where none are chosen."""
+FACTORS = (0.1, 0.2, 0.3, 0.5, 0.7, 0.8, 0.9, 1.0, 1.1, 1.25, 1.5, 2.0, 3.0, 5.0, 10.0)
+"""Positions of the sliders of prices and speed."""
+UNPRICED = "Give a machine and the price of its hour under Machine and prices to compare what the plans cost."
+
+
+def show(db: Database) -> None:
+    """Which plans, the prices, and the comparison."""
+    kept = {one.hash: one.name for one in results.plans(db)}
+    with sentences():
+        if not kept:
+            raise PlannerError("There is no plan to compare: save one under Budget or target first.")
+        chosen = _choose(kept)
+        prices = pricing.ask()
+        plans = {key: results.plan(db, key) for key in chosen}
+        priced = prices or next((plan.prices for plan in plans.values() if plan.prices is not None), None)
+        if not chosen:
+            st.info("Choose the plans to compare.", icon=":material/balance:")
+        else:
+            _compare(db, [(key, kept[key], plans[key]) for key in chosen], priced)
+
+
+def _choose(kept: dict[str, str]) -> list[str]:
+    """The plans that are compared: those of the link, else the newest."""
+    asked = [key for key in recall("plans").split(",") if key]
+    gone = [key for key in asked if key not in kept]
+    if gone:
+        said = f"The plan {plain(gone[0])} of this link is not in this workspace, or was deleted."
+        st.error(said, icon=":material/link_off:")
+    names = distinct(kept)
+    st.session_state["plans_choice"] = [key for key in asked if key in kept] if asked else list(kept)[:MOST]
+    return st.multiselect(
+        "Plans", list(names), format_func=names.__getitem__, key="plans_choice", placeholder="Choose saved plans",
+        on_change=lambda: remember("plans", ",".join(st.session_state["plans_choice"])),
+    )  # fmt: skip
+
+
+@st.fragment
+def _compare(db: Database, plans: list[tuple[str, str, Plan]], prices: Prices | None) -> None:
+    """The plans under the scenario of the sliders; they alone run again when one moves."""
+    with sentences():
+        moved = None if prices is None else _scenario(prices)
+        answers = {key: _answer(key, str(db.folder), db, plan) for key, _, plan in plans}
+        found = side_by_side([Saved(name, plan, answers[key]) for key, name, plan in plans], moved)
+        _show(found, [name for key, name, _ in plans if answers[key] is None])
+
+
+def _scenario(prices: Prices) -> Prices:
+    """The sliders, and what they make of ``prices``."""
+    grid = st.grid(3, min_column_width=220)
+    machine, hour, speed = prices.machine, 1.0, 1.0
+    if machine.price is not None:
+        hour = _times(grid, "Price of a device hour ×", "hour_times")
+    share = _share(grid, machine.utilisation)
+    if prices.simulation is not None:
+        speed = _times(grid, "Speed of the simulation ×", "speed")
+    price = None if machine.price is None else hour * machine.price
+    return scenario(prices, hour=price, utilisation=share, speed=speed)
+
+
+def _times(place: Any, label: str, key: str) -> float:
+    """A slider over factors."""
+    shown = {f"{x:g}": x for x in FACTORS}
+    keep_possible(key, shown, "1")
+    return shown[place.select_slider(label, list(shown), "1", key=key, bind="query-params")]
+
+
+def _share(place: Any, start: float) -> float:
+    """A slider over utilisations that begins at what the prices say, and does so again when they change."""
+    if st.session_state.get("share_of") not in (None, start):
+        st.session_state["share"] = 100 * start
+    st.session_state["share_of"] = start
+    found = place.slider("Utilisation", 1.0, 100.0, 100 * start, 1.0, format="%.0f %%", key="share",
+                         bind="query-params")  # fmt: skip
+    return float(found) / 100
+
+
+def _answer(key: str, folder: str, db: Database, plan: Plan) -> Answer | None:
+    """What the fit behind a saved plan answers; None where it is not here or cannot say."""
+    try:
+        return _asked_again(key, folder, plan, fit_of(db, plan.fit))
+    except PlannerError:
+        return None
+
+
+@st.cache_resource(max_entries=64, show_spinner=False)
+def _asked_again(key: str, folder: str, _plan: Plan, _fit: Fit) -> Answer | None:
+    return ask_again(_plan, _fit)
+
+
+def _show(found: Comparison, unknown: list[str]) -> None:
+    """The comparison, most important first; ``unknown`` are the plans without their fit."""
+    if said := sentence(found):
+        with st.container(border=True):
+            st.header(powers(whole(said)), anchor=False)
+    draw(partial(picture.draw, found), key="plans_picture")
+    if found.prices is None:
+        st.info(UNPRICED, icon=":material/payments:")
+    else:
+        st.caption(
+            plain(f"All priced on {found.prices.machine.text}, as each plan was saved: nothing is planned anew.")
+        )
+        if unknown:
+            named = ", ".join(unknown)
+            st.caption(plain(f"Totals without an interval, for want of the fit or the map behind the plan: {named}."))
+    head, *lines = lines_of(found)
+    body = [dict(zip(("Quantity", *head[1:]), line, strict=True)) for line in lines]
+    table([{key: powers(text) for key, text in line.items()} for line in body], "The plans side by side in numbers.")
+    for side in found.sides:
+        for text in side.risk.warnings:
+            st.caption(f":material/warning: **{plain(side.name)}** {powers(plain(text))}")
+    exports("plans", to_json(found), body)

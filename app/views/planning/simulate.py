@@ -1,0 +1,163 @@
+"""Simulate or repeat: one pass over many samples against few of them repeated to the early stop, at one target loss."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import streamlit as st
+
+from app.figures import simulate as picture
+from app.views.blanks import blank, blanks, words
+from app.views.cached import curves_of, runs_of
+from app.views.exports import exports
+from app.views.parts import distinct, doubts, draw, plain, powers, sentences
+from app.views.planning import pricing
+from app.views.planning.tables import cells, table, whole
+from app.views.state import choose_fit, fit_names, fit_of, keep_possible
+from engine.fitting.result import Fit
+from engine.planning import floor_of
+from engine.planning.plan import sample_unit, spans
+from engine.planning.prices import Prices
+from engine.planning.repeat import (
+    Factor,
+    SampleCosts,
+    SimulateOrRepeat,
+    between,
+    between_text,
+    costs_of,
+    fit_factor,
+    rows,
+    sentence,
+    simulate_or_repeat,
+    stated,
+    to_json,
+    unpriced,
+    worth_of,
+    worth_text,
+)
+from engine.quantities import parse_number
+from engine.store import tables
+from engine.store.database import Database
+from engine.store.tables import TableInfo
+
+ONE_PASS, REPEATED = ("chinchilla", "data-constrained"), ("repetition", "power")
+GIVEN = "as given"
+ABOVE = 1.5
+"""The target that the page opens with, in units of the floor, where the runs are not known."""
+UNPRICED = (
+    "Give the machine, the price of its hour and the price of a simulated sample under Machine and prices to see what "
+    "either way costs and where your price lies."
+)
+
+
+@st.fragment
+def show(db: Database) -> None:
+    """The two laws, the question, and its answer."""
+    with sentences():
+        left, right = st.columns(2)
+        with left:
+            one = choose_fit(db, "one_pass", "Every sample seen once", ONE_PASS)
+        with right:
+            names = fit_names(db, REPEATED)
+            start = _nearest(db, one, list(names)) if one is not None else ""
+            repeated = choose_fit(db, "repeated", "Samples repeated to the early stop", REPEATED, start)
+        if one is not None and repeated is not None:
+            _ask(db, one, repeated)
+
+
+def _nearest(db: Database, one: Fit, names: list[str]) -> str:
+    """The repeated law whose floor is nearest to that of ``one``: most likely that of the same inputs."""
+    floor = floor_of(one).value or 0.0
+    return min(names, key=lambda name: abs((floor_of(fit_of(db, name)).value or 0.0) - floor), default="")
+
+
+def _ask(db: Database, one: Fit, repeated: Fit) -> None:
+    with blanks("simulate"):
+        words(f"I must reach a {plain(one.spec.y)} of")
+        target = blank("Target loss", _start(one), "reach", 100)
+        words("repeating takes")
+        kappa = blank("kappa", "10", "kappa", 80)
+        words("times the compute of one pass, and I have")
+        have = blank("Samples at hand", "0", "have", 110)
+        words(f"{sample_unit(one)} already")
+    source, line, few = _more(db)
+    prices = pricing.ask()
+    if not target:
+        return
+    stock = parse_number(have or "0", "number of samples at hand")
+    costs = _costs(prices, stock)
+    goal = parse_number(target, f"target {one.spec.y}")
+    factor = _kappa(db, one, source, kappa)
+    answer = simulate_or_repeat(one, repeated, goal, costs or SampleCosts(1.0, 1.0, have=stock), factor, line)
+    said = [between_text(between(few, goal, costs), costs.currency)] if few is not None and costs is not None else []
+    said += [worth_text(worth_of(one, repeated, stock), sample_unit(one))] if stock else []
+    _answer(answer, costs is not None, said)
+
+
+def _start(one: Fit) -> str:
+    """The best loss of the runs; a little above the floor where they are not known."""
+    best = spans(one).get("loss")
+    return f"{best[0]:.3g}" if best else f"{ABOVE * (floor_of(one).value or 0.0):.2g}"
+
+
+def _more(db: Database) -> tuple[str, Fit | None, Fit | None]:
+    """Where kappa is from, the fit of the overfitting threshold, and the law that prices a few epochs."""
+    with st.expander("kappa from training curves, model size and epochs, few epochs", icon=":material/tune:"):
+        grid = st.grid(3, min_column_width=220)
+        with grid.cell():
+            names = distinct({c.id: c.name for _, c in _curve_tables(db)})
+            options = [GIVEN, *names]
+            keep_possible("kappa_from", options)
+            source = st.selectbox("Where kappa is from", options, format_func=lambda key: names.get(key, key),
+                                  key="kappa_from", bind="query-params",
+                                  help="Read off curves that repeat their samples.")  # fmt: skip
+        with grid.cell():
+            line = choose_fit(db, "threshold", "Overfitting threshold", ("threshold",), free=True)
+        with grid.cell():
+            few = choose_fit(db, "few_epochs", "A few epochs, by data-constrained", ("data-constrained",), free=True)
+    return str(source), line, few
+
+
+def _curve_tables(db: Database) -> list[tuple[TableInfo, TableInfo]]:
+    """Run tables with their tables of training curves."""
+    return [(runs, curves) for runs in tables.all(db) for curves in tables.curves_of(db, runs.id)]
+
+
+def _kappa(db: Database, one: Fit, source: str, typed: str) -> Factor:
+    found = next(((runs, curves) for runs, curves in _curve_tables(db) if curves.id == source), None)
+    if found is None:
+        return stated(parse_number(typed, "kappa"))
+    snapshot, runs = runs_of(db, found[0], "")
+    return fit_factor(one, curves_of(db, found[1], snapshot, runs))
+
+
+def _costs(prices: Prices | None, have: float) -> SampleCosts | None:
+    """The prices of a sample and a FLOP; None, with what is missing, where they are not all given."""
+    given = prices is not None and prices.machine.price is not None and prices.simulation is not None
+    if prices is None or not given:
+        st.info(UNPRICED, icon=":material/payments:")
+        return None
+    return costs_of(prices, have)
+
+
+def _answer(answer: SimulateOrRepeat, priced: bool, said: list[str]) -> None:
+    """The answer, most important first; without prices only what needs none."""
+    with st.container(border=True):
+        st.header(powers(whole(sentence(answer) if priced else unpriced(answer))), anchor=False)
+        for text in said:
+            st.markdown(powers(whole(text)))
+    body = [cells(row) for row in rows(answer) if priced or row.unit != answer.costs.currency]
+    table([_brief(line, answer) for line in body], "Both ways in numbers.")
+    st.caption(plain(f"Compute is counted by {answer.compute.text}."))
+    if priced and answer.cheaper.total.value is not None:
+        draw(partial(picture.draw, answer), key="simulate_picture")
+    doubts(answer.warnings)
+    if priced:
+        exports("simulate-or-repeat", to_json(answer), body)
+
+
+def _brief(line: dict[str, str], answer: SimulateOrRepeat) -> dict[str, str]:
+    """A line as the page shows it: why nothing has an interval is said once, below."""
+    missing = "" if answer.p_reach is not None else answer.one_pass.C.note
+    note = ", ".join(part for part in line["Note"].split(", ") if part != missing)
+    return {key: powers(text) for key, text in (line | {"Note": note}).items()}

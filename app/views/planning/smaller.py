@@ -1,0 +1,102 @@
+"""Smaller for longer: what other model sizes of the same loss cost to train, and which is cheapest over its life."""
+
+from __future__ import annotations
+
+import math
+from functools import partial
+
+import streamlit as st
+
+from app.figures import smaller as picture
+from app.views.blanks import blank, blanks, words
+from app.views.exports import exports
+from app.views.parts import draw, plain, powers, sentences
+from app.views.planning import pricing
+from app.views.planning.tables import cells, table, whole
+from app.views.state import choose_fit
+from engine.fitting.result import Fit
+from engine.planning.curves import UNKNOWN_C
+from engine.planning.plan import Question, sample_unit, spans
+from engine.planning.prices import Prices
+from engine.planning.smaller import Lifetime, SameLoss, lifetime, lifetime_curve, same_loss
+from engine.planning.smaller_text import (
+    half_sentence,
+    lifetime_rows,
+    lifetime_sentence,
+    size_rows,
+    smallest_sentence,
+    to_json,
+)
+from engine.quantities import parse_flops, parse_number
+from engine.store.database import Database
+
+UNSERVED = (
+    "Give the queries over its life under Machine and prices to see which size trains and answers them at least cost."
+)
+
+
+@st.fragment
+def show(db: Database) -> None:
+    """The law, the question, and its answer."""
+    with sentences():
+        fit = choose_fit(db)
+        if fit is None:
+            st.page_link("views/fit.py", label="Fit a law first", icon=":material/show_chart:")
+            return
+        question, prices = _ask(fit), pricing.ask()
+        if question is not None:
+            _answer(fit, question, prices)
+
+
+def _ask(fit: Fit) -> Question | None:
+    """Which loss the models have in common; None while its blank is empty."""
+    with blanks("smaller"):
+        words("Models that reach the loss of")
+        way = st.segmented_control("Budget or target", ["Budget", "Target"], default="Budget", required=True, key="ask",
+                                   bind="query-params", label_visibility="collapsed", width="content")  # fmt: skip
+        if way == "Budget":
+            top = spans(fit).get("C", UNKNOWN_C)[1]
+            typed = blank("Compute budget", f"1e{round(math.log10(top))}", "budget", 150, hint="1e20, 200 H200 hours")
+            words("FLOPs at its best")
+        else:
+            typed = blank(f"Target {fit.spec.y}", "", "target", 150, hint="for example 2.0")
+    if not typed:
+        return None
+    if way == "Budget":
+        return Question("budget", parse_flops(typed).value)
+    return Question("target", parse_number(typed, f"target {fit.spec.y}"))
+
+
+def _answer(fit: Fit, question: Question, prices: Prices | None) -> None:
+    """The sentence, what each size costs, its picture, and over the model's life where queries are known."""
+    curve, served = same_loss(fit, question, prices=prices), prices.inference if prices is not None else None
+    life = lifetime(fit, question, served, prices=prices) if served is not None else None
+    with st.container(border=True):
+        st.header(powers(whole(half_sentence(curve, fit.spec.y, sample_unit(fit)))), anchor=False)
+        st.markdown(powers(whole(smallest_sentence(curve))))
+        if life is not None:
+            st.markdown(f"**{powers(whole(lifetime_sentence(life)))}**")
+    body = _sizes(curve)
+    table(body, "Models of the same loss in numbers.")
+    fraction = life.fraction.value if life is not None else None
+    draw(partial(picture.draw, curve, fraction), key="smaller_picture")
+    st.caption("The star is the best size for training; the tint is the 68 % interval.")
+    if life is None or served is None:
+        st.info(UNSERVED, icon=":material/query_stats:")
+    else:
+        st.subheader("Over its life", anchor=False)
+        _lifetime(life)
+        costs = lifetime_curve(fit, question, served, prices=prices)
+        draw(partial(picture.draw_life, costs, life), key="lifetime_picture")
+    st.caption(plain(f"Compute is counted by {fit.compute.text}."))
+    exports("smaller", to_json(curve, life), body)
+
+
+def _sizes(curve: SameLoss) -> list[dict[str, str]]:
+    head, *lines = size_rows(curve)
+    return [dict(zip((*head[:-1], "Note"), line, strict=True)) for line in lines]
+
+
+def _lifetime(life: Lifetime) -> None:
+    body = [{key: powers(text) for key, text in cells(row).items()} for row in lifetime_rows(life)]
+    table(body, "The cheapest size over its life in numbers.")

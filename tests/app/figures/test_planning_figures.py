@@ -1,0 +1,159 @@
+"""The pictures of simulating or repeating, of smaller models, and of plans side by side."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from app.figures import compare, simulate, smaller
+from app.figures.drawing import Drawing
+from app.figures.palette import PARTS
+from app.figures.theme import DARK, LIGHT, WEB, Theme, paper
+from engine.fitting.result import Fit
+from engine.hardware import Machine, find_device
+from engine.planning import plan_budget, plan_target
+from engine.planning.again import ask_again
+from engine.planning.limits import Limits
+from engine.planning.plan import Question
+from engine.planning.prices import Inference, Prices, Simulation
+from engine.planning.repeat import SampleCosts, simulate_or_repeat
+from engine.planning.side_by_side import Comparison, Saved, side_by_side
+from engine.planning.smaller import lifetime, lifetime_curve, same_loss
+from tests.app.figures.conftest import texts, traces
+from tests.engine.planning.conftest import EPOCH, RANGES, make_fit, scattered
+from tests.engine.planning.repeat.test_repeat import TABLE_1, TABLE_2, TEN, fits
+
+PRICES = Prices(Machine(find_device("H200"), 64, price=3.0), Simulation(price=1e-6), Inference(queries=1e9, tokens=100))
+TARGET, SERVED = Question("target", 2.2), Inference(queries=1e11, tokens=10)
+
+
+@pytest.fixture
+def epoch() -> Fit:
+    return make_fit(EPOCH, scattered(EPOCH, 100), ranges=RANGES)
+
+
+@pytest.fixture
+def plans(epoch: Fit) -> Comparison:
+    found = {"frugal": plan_target(epoch, 2.2), "keen": plan_target(epoch, 2.0), "a" * 40: plan_budget(epoch, 1e22)}
+    return side_by_side([Saved(name, plan, ask_again(plan, epoch)) for name, plan in found.items()], PRICES)
+
+
+@pytest.mark.parametrize("theme", [WEB, LIGHT, DARK, paper(85)])
+def test_every_figure_is_small_named_and_described(epoch: Fit, plans: Comparison, theme: Theme) -> None:
+    costs, life = lifetime_curve(epoch, TARGET, SERVED), lifetime(epoch, TARGET, SERVED)
+    drawn: dict[str, Callable[[], Drawing]] = {
+        "simulate-or-repeat": lambda: simulate.draw(
+            simulate_or_repeat(*fits(50), 0.5, SampleCosts(1e-6, 2e-18), TEN), theme
+        ),
+        "smaller-for-longer": lambda: smaller.draw(same_loss(epoch, TARGET), 0.5, theme),
+        "lifetime-cost": lambda: smaller.draw_life(costs, life, theme),
+        "plans": lambda: compare.draw(plans, theme),
+    }
+    for name, draw in drawn.items():
+        drawing = draw()
+        sent = drawing.figure.to_json()
+        assert drawing.name == name
+        assert len(sent) < 60_000, name
+        assert json.loads(sent)["data"], name
+        assert 40 < len(drawing.alt) < 500, name
+        assert len(drawing.data) >= 3, name
+
+
+def test_the_regimes_meet_at_the_break_even_price() -> None:
+    answer = simulate_or_repeat(*fits(), 0.5, SampleCosts(1e-6, 2e-18), TEN)
+    drawing, even = simulate.draw(answer), answer.break_even
+    assert even.ci68 is not None
+    (line,) = [s for s in drawing.figure.layout.shapes if s.type == "line"]
+    assert line.x0 == line.x1 == even.value
+    band, left, right = sorted((s for s in drawing.figure.layout.shapes if s.type == "rect"), key=lambda s: -s.opacity)
+    assert (band.x0, band.x1) == even.ci68
+    assert left.x1 == right.x0 == even.value
+    one, rep = traces(drawing, name="one pass")[0], traces(drawing, name="repeat")[0]
+    gap = np.log(np.asarray(one.y, float) / np.asarray(rep.y, float))
+    assert float(np.interp(0, gap, np.log(np.asarray(one.x, float)))) == pytest.approx(
+        math.log(even.value or 0), abs=0.01
+    )
+    (star,) = traces(drawing, name="plan")
+    assert (star.x[0], star.y[0]) == (1e-6, answer.repeat.total.value)
+    assert {"<b>simulate</b>", "<b>repeat</b>"} <= {a.text for a in drawing.figure.layout.annotations}
+    assert "At 1e-06 EUR a sample repeat is cheaper" in drawing.alt
+
+
+def test_where_repeating_never_pays_there_is_one_regime() -> None:
+    answer = simulate_or_repeat(TABLE_1, TABLE_2, 0.5, SampleCosts(1e-6, 2e-18, have=1e12), TEN)
+    drawing = simulate.draw(answer)
+    assert answer.break_even.value is None
+    assert [s.type for s in drawing.figure.layout.shapes] == ["rect"]
+    assert "<b>simulate</b>" in texts(drawing)
+    assert "repeat</b>" not in texts(drawing)
+    assert "They do not cross" in drawing.alt
+
+
+def test_the_curve_of_smaller_models_marks_both_bests(epoch: Fit) -> None:
+    curve = same_loss(epoch, TARGET)
+    life = lifetime(epoch, TARGET, SERVED).fraction.value or 0.0
+    drawing = smaller.draw(curve, life)
+    (star,), (ring,) = traces(drawing, name="plan"), traces(drawing, name="lifetime")
+    assert (star.x[0], star.y[0]) == (1.0, 0.0)
+    assert ring.x[0] == life
+    assert ring.y[0] == pytest.approx(float(np.interp(life, curve.fraction, curve.overhead)), rel=0.02)
+    half = curve.overhead[np.searchsorted(curve.fraction, 0.5)]
+    assert f"half the size: {100 * half:+.2g} %" in texts(drawing)
+    assert "beyond the limits" not in texts(drawing)
+
+
+def test_what_limits_forbid_is_grey(epoch: Fit) -> None:
+    question = Question("target", 2.6, Limits(parameters=8e8))
+    prices = Prices(Machine(find_device("H200"), 8, price=3.0))
+    curve = same_loss(epoch, question, prices=prices)
+    drawing = smaller.draw(curve)
+    assert "beyond the limits" in texts(drawing)
+    (grey,) = [s for s in drawing.figure.layout.shapes if s.type == "rect"]
+    assert grey.x0 == pytest.approx(8e8 / float(curve.best.N), rel=0.05)
+    served = Inference(queries=1e9)
+    life = smaller.draw_life(
+        lifetime_curve(epoch, question, served, prices=prices), lifetime(epoch, question, served, prices=prices)
+    )
+    assert "beyond the limits" in texts(life)
+
+
+def test_the_least_cost_is_the_star(epoch: Fit) -> None:
+    curve, life = lifetime_curve(epoch, TARGET, SERVED), lifetime(epoch, TARGET, SERVED)
+    drawing = smaller.draw_life(curve, life)
+    (star,) = traces(drawing, name="plan")
+    assert (star.x[0], star.y[0]) == pytest.approx((life.N.value, life.total.value))
+    assert life.N.ci68 is not None
+    assert star.x[0] + star.error_x.array[0] == pytest.approx(life.N.ci68[1])
+    assert {"training", "inference"} <= {a.text for a in drawing.figure.layout.annotations}
+    assert "simulation" not in {a.text for a in drawing.figure.layout.annotations}
+
+
+def test_bars_add_up_to_the_total_and_carry_its_interval(plans: Comparison) -> None:
+    drawing = compare.draw(plans)
+    bars = {t.name: list(t.x) for t in traces(drawing, type="bar")}
+    assert list(bars) == list(PARTS)
+    totals = [side.money["total"] for side in plans.sides]
+    assert [sum(x) for x in zip(*bars.values(), strict=True)] == pytest.approx([q.value for q in totals])
+    (whiskers,) = traces(drawing, name="total")
+    assert list(whiskers.x) == [q.value for q in totals]
+    lows = [x - low for x, low in zip(whiskers.x, whiskers.error_x.arrayminus, strict=True)]
+    assert lows == pytest.approx([q.ci68[0] for q in totals if q.ci68])
+    (dots,) = traces(drawing, name="C")
+    assert list(dots.x) == [side.allocation["C"].value for side in plans.sides]
+    assert drawing.figure.layout.yaxis.ticktext[2] == "a" * 29 + "…"
+
+
+def test_plans_without_prices_or_reach(epoch: Fit) -> None:
+    far = make_fit((2.3, *EPOCH[1:]), np.vstack([scattered(EPOCH, 50)]), ranges=RANGES)
+    plan = plan_target(far, 2.2)
+    assert plan.allocation["C"].value is None
+    found = [Saved("near", plan_target(epoch, 2.2)), Saved("out of reach", plan, ask_again(plan, far))]
+    bare = compare.draw(side_by_side(found))
+    assert not traces(bare, type="bar")
+    assert list(traces(bare, name="C")[0].x) == [found[0].plan.allocation["C"].value]
+    priced = compare.draw(side_by_side(found, PRICES))
+    assert "not reachable" in str(traces(priced, mode="text")[0].text)

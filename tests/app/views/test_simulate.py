@@ -1,0 +1,142 @@
+"""Simulate or repeat on the Plan page: what it shows is what the Python API says."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from app.views.exports import as_csv
+from app.views.planning.tables import cells
+from data.files import path
+from engine.fitting import FitSpec, fit, read_fit
+from engine.fitting.result import Fit
+from engine.hardware import Machine, find_device
+from engine.planning.prices import Prices, Simulation
+from engine.planning.repeat import (
+    SampleCosts,
+    costs_of,
+    rows,
+    sentence,
+    simulate_or_repeat,
+    stated,
+    unpriced,
+    worth_of,
+    worth_text,
+)
+from engine.planning.text import number
+from engine.store import results, snapshots, tables
+from engine.store.database import Database
+from tests.app.views.conftest import Open, said, told
+from tests.app.views.test_recommender import lines, shown
+from tests.engine.planning.conftest import make_fit
+
+ASKED = "Simulate or repeat"
+PRICES = {"device": "H100", "hour_price": "2.5", "sample_price": "1e-5"}
+COSTS = costs_of(Prices(Machine(find_device("H100"), price=2.5), Simulation(price=1e-5)))
+
+
+def card(name: str) -> Fit:
+    return read_fit(json.loads(path(f"cards/{name}.json").read_text("utf-8")))
+
+
+ONE, TWO = card("jets_table1"), card("jets_table2_21x128")
+LAWS = {"one_pass": ONE.hash, "repeated": TWO.hash}
+
+
+def heads(at: AppTest) -> list[str]:
+    return [shown(h.value).replace("⁻", "-") for h in at.header]
+
+
+def test_the_published_laws_with_prices(demo: Database, open_page: Open) -> None:
+    at = open_page("plan", question=ASKED, reach="0.5", **LAWS, **PRICES)
+    assert told(at) == ""
+    expected = simulate_or_repeat(ONE, TWO, 0.5, COSTS, stated(10))
+    found = {line[0]: line[1] for line in lines(at)}
+    assert found["D / U: saving against the compute-optimal single pass [times]"] == number(expected.saving) == "17.2"
+    assert found["omega: repeated samples against samples seen once, infinite N [times]"] == "2.73"
+    assert found["Break-even price in one-pass training costs of a sample"] == "9.55"
+    assert found["Repeat: Model size N"] == "–"
+    totals = [number(one.total) for one in (expected.one_pass, expected.repeat)]
+    assert [found[f"{name}: Total, money [EUR]"] for name in ("One pass", "Repeat")] == totals
+    words = sentence(expected).split(" it is cheaper")[1].split("EUR against")[0]
+    assert words in heads(at)[0]
+    assert "withheld" in said(at)
+    assert "a number derived from it has no interval" in said(at)
+
+
+def test_without_prices_only_what_needs_none(demo: Database, open_page: Open) -> None:
+    at = open_page("plan", question=ASKED, reach="0.5", **LAWS)
+    assert told(at) == ""
+    assert heads(at)[0] == unpriced(simulate_or_repeat(ONE, TWO, 0.5, SampleCosts(1, 1), stated(10)))
+    found = {line[0] for line in lines(at)}
+    assert not any("money" in name or "EUR" in name for name in found)
+    assert "Break-even price in one-pass training costs of a sample" in found
+    assert "Give the machine, the price of its hour and the price of a simulated sample" in said(at)
+
+
+def test_samples_at_hand_and_a_threshold(demo: Database, open_page: Open) -> None:
+    line = make_fit((40.0, 0.47), law="threshold")
+    few = make_fit((0.32, 11.27, 7.22, 0.44, 0.22, 15.0, 5.0), law="data-constrained")
+    threshold, surface = (results.save_fit(demo, one) for one in (line, few))
+    at = open_page("plan", question=ASKED, reach="0.5", have="2M", threshold=threshold, few_epochs=surface, kappa="8",
+                   **LAWS, **PRICES)  # fmt: skip
+    assert told(at) == ""
+    costs = SampleCosts(COSTS.sample, COSTS.flop, have=2e6)
+    expected = simulate_or_repeat(ONE, TWO, 0.5, costs, stated(8), line)
+    found = {row[0]: row[1] for row in lines(at)}
+    assert found["Repeat: Model size N [parameters]"] == number(expected.repeat.N)
+    assert found["Repeat: Passes over them [passes]"] == number(expected.repeat.epochs)
+    told_at = " ".join(shown(m.value) for m in at.markdown)
+    assert worth_text(worth_of(ONE, TWO, 2e6), "samples") in told_at
+    assert "In between, the data-constrained law finds" in told_at
+
+
+def test_own_fits_carry_intervals(demo: Database, jets: str, open_page: Open) -> None:
+    table = tables.by_name(demo, "Jets, repeated data for four inputs (simulated)")
+    snapshot = snapshots.take(demo, table.id, filter=snapshots.Filter(where="particles = 128"))
+    own = fit(FitSpec(law="repetition", axis="D", objective="ols-log", bootstrap=60), snapshots.runs(demo, snapshot),
+              snapshot=snapshot.hash)  # fmt: skip
+    repeated = results.save_fit(demo, own, name="Repeated")
+    at = open_page("plan", question=ASKED, reach="0.5", one_pass=jets, repeated=repeated, **PRICES)
+    assert told(at) == ""
+    expected = simulate_or_repeat(results.fit(demo, jets), own, 0.5, COSTS, stated(10))
+    assert expected.saving.ci68 is not None
+    found = {row[0]: row[1:] for row in lines(at)}
+    label = "D / U: saving against the compute-optimal single pass [times]"
+    assert found[label][0] == number(expected.saving)
+    assert found[label][1] == f"{number(expected.saving, expected.saving.ci68[0])} to " + number(
+        expected.saving, expected.saving.ci68[1]
+    )
+    assert "% of the resamples agree" in heads(at)[0]
+
+
+@pytest.mark.parametrize(
+    ("query", "why"),
+    [
+        ({"sample_price": "0"}, "The price of one sample is 0: give a positive number"),
+        ({"hour_price": "0"}, "The price of one hour of H100 is 0: give a positive number"),
+        ({"kappa": "0.5"}, "kappa = 0.5 would need less compute than the best single pass"),
+        ({"kappa": "many"}, "The kappa 'many' cannot be read as a number"),
+        ({"reach": "0.32"}, "A target loss of 0.32 is below the floor 0.320 of the one-pass law: ask for a higher one"),
+        ({"reach": "0.3"}, "A target loss of 0.3 is below the floor 0.320 of the one-pass law: ask for a higher one"),
+        ({"have": "-1"}, "-1 samples cannot be at hand: give zero or a positive number"),
+        ({"one_pass": TWO.hash}, "The one-pass law must be a surface over N and D and this fit is repetition"),
+        ({"repeated": ONE.hash}, "must be repetition over unique samples and this fit is chinchilla"),
+        ({"repeated": "0123456789ab"}, "The fit 0123456789ab of this link is not in this workspace"),
+    ],
+)
+def test_bad_input_is_one_sentence(demo: Database, open_page: Open, query: dict[str, str], why: str) -> None:
+    at = open_page("plan", **{"question": ASKED, "reach": "0.5", **LAWS, **PRICES, **query})
+    assert why in told(at)
+    assert len(at.error) == 1
+
+
+def test_the_table_as_a_file() -> None:
+    body = [cells(row) for row in rows(simulate_or_repeat(ONE, TWO, 0.5, COSTS, stated(10)))]
+    found = list(csv.DictReader(io.StringIO(as_csv(body))))
+    assert found[-4]["Quantity"] == "D / U: saving against the compute-optimal single pass [times]"
+    assert found[-4]["Value"] == "17.2"

@@ -1,0 +1,66 @@
+"""Smaller for longer on the Plan page: what it shows is what the Python API says."""
+
+from __future__ import annotations
+
+import pytest
+
+from engine.hardware import Machine, find_device
+from engine.planning.plan import Question
+from engine.planning.prices import Inference, Prices
+from engine.planning.smaller import lifetime, same_loss
+from engine.planning.smaller_text import half_sentence, lifetime_sentence, size_rows, smallest_sentence
+from engine.planning.text import number
+from engine.store import results
+from engine.store.database import Database
+from tests.app.views.conftest import Open, said, told
+from tests.app.views.test_recommender import lines, shown
+from tests.engine.planning.conftest import make_fit
+
+ASKED = "Smaller for longer"
+SERVED = {"device": "H100", "hour_price": "2.5", "queries": "1e10", "query_tokens": "40"}
+
+
+def test_sizes_of_one_loss(demo: Database, jets: str, open_page: Open) -> None:
+    at = open_page("plan", question=ASKED, fit=jets, budget="1e18")
+    assert told(at) == ""
+    fit = results.fit(demo, jets)
+    curve = same_loss(fit, Question("budget", 1e18))
+    assert shown(at.header[0].value) == half_sentence(curve, "loss", "samples")
+    assert shown(at.markdown[-1].value) == smallest_sentence(curve)
+    body = [list(row)[:-1] for row in size_rows(curve)[1:]]
+    assert [[cell.replace("0.", "0.") for cell in row] for row in lines(at)] == body
+    assert ["1.00", "0 %"] == [lines(at)[5][0], lines(at)[5][3]]
+    assert "Give the queries over its life" in said(at)
+
+
+def test_the_cheapest_over_its_life(demo: Database, jets: str, open_page: Open) -> None:
+    at = open_page("plan", question=ASKED, fit=jets, ask="Target", target="0.42", **SERVED)
+    assert told(at) == ""
+    prices = Prices(Machine(find_device("H100"), price=2.5))
+    served = Inference(queries=1e10, tokens=40)
+    expected = lifetime(results.fit(demo, jets), Question("target", 0.42), served, prices=prices)
+    assert shown(at.markdown[-1].value).strip("*") == lifetime_sentence(expected)
+    found = {row[0]: row[1] for row in lines(at, 1)}
+    assert found["Training and inference [EUR]"] == number(expected.total)
+    assert found["Model size N [parameters]"] == number(expected.N)
+
+
+@pytest.mark.parametrize(
+    ("query", "why"),
+    [
+        ({"budget": "0"}, "A budget of 0 FLOPs reaches no loss"),
+        ({"ask": "Target", "target": "0.1"}, "A target loss of 0.1 is out of reach"),
+        ({"queries": "0", "device": "H100"}, "The number of queries over the model's life is 0"),
+        ({"queries": "1e9"}, "Prices need what trains: choose a machine"),
+    ],
+)
+def test_bad_input_is_one_sentence(demo: Database, jets: str, open_page: Open, query: dict[str, str], why: str) -> None:
+    at = open_page("plan", **{"question": ASKED, "fit": jets, "budget": "1e18", **query})
+    assert why in told(at)
+    assert len(at.error) == 1
+
+
+def test_a_law_that_is_no_surface_is_refused(demo: Database, open_page: Open) -> None:
+    power = results.save_fit(demo, make_fit((0.1, 1e6, 0.4), law="power", axis="C"))
+    at = open_page("plan", question=ASKED, fit=power, budget="1e18")
+    assert "The law power does not say what another model of the same loss costs" in told(at)

@@ -1,0 +1,70 @@
+"""Simulate or repeat by the published laws of jets, then two saved plans side by side, moved by a slider."""
+
+from __future__ import annotations
+
+import json
+
+from playwright.sync_api import Page, expect
+
+from app.views.parts import powers
+from data.files import path
+from engine.fitting import read_fit
+from engine.fitting.result import Fit
+from engine.hardware import Machine, find_device
+from engine.planning import plan_budget
+from engine.planning.prices import Prices, Simulation
+from engine.planning.repeat import costs_of, sentence, simulate_or_repeat, stated
+from engine.planning.side_by_side import Saved, scenario, side_by_side
+from engine.planning.side_by_side import sentence as cheapest
+from tests.browser.conftest import visit
+from tests.browser.steps import assert_sound, button, enter, pick, settle
+from tests.server import Server
+
+PRICED = "device=H100&hour_price=2.5&sample_price=1e-5"
+PRICES = Prices(Machine(find_device("H100"), price=2.5), Simulation(price=1e-5))
+
+
+def card(name: str) -> Fit:
+    return read_fit(json.loads(path(f"cards/{name}.json").read_text("utf-8")))
+
+
+def numbers(page: Page) -> dict[str, str]:
+    """The first two cells of every line of the first table."""
+    rows = page.get_by_test_id("stTable").first.locator("tbody tr").all()
+    cells = [[text.strip().replace("\xa0", " ") for text in row.locator("td").all_inner_texts()] for row in rows]
+    return {line[0]: line[1] for line in cells}
+
+
+def test_simulate_or_repeat_then_two_plans(server: Server, page: Page) -> None:
+    one, repeated = card("jets_table1"), card("jets_table2_21x128")
+    laws = f"one_pass={one.hash}&repeated={repeated.hash}"
+    visit(page, server, f"plan?question=Simulate+or+repeat&{laws}&reach=0.5&{PRICED}")
+    assert_sound(page, figures=1)
+    expect(page.get_by_role("heading", level=2).first).to_have_text(
+        powers(sentence(simulate_or_repeat(one, repeated, 0.5, costs_of(PRICES), stated(10))))
+    )
+    found = numbers(page)
+    assert found["omega: repeated samples against samples seen once, infinite N [times]"] == "2.73"
+    assert found["D / U: saving against the compute-optimal single pass [times]"] == "17.2"
+    assert found["Break-even price in one-pass training costs of a sample"] == "9.55"
+    enter(page, "kappa", "5")
+    expect(page.get_by_role("heading", level=2).first).to_have_text(
+        powers(sentence(simulate_or_repeat(one, repeated, 0.5, costs_of(PRICES), stated(5))))
+    )
+
+    for budget in ("1e18", "1e19"):
+        visit(page, server, f"plan?fit={one.hash}&budget={budget}&{PRICED}")
+        button(page, "Save the plan").click()
+        expect(page.get_by_role("heading", name="Saved plans")).to_be_visible()
+        settle(page)
+    pick(page, "Question", "Compare")
+    assert_sound(page, figures=1)
+    plans = [Saved(name, plan_budget(one, C)) for name, C in (("10¹⁸ FLOPs", 1e18), ("10¹⁹ FLOPs", 1e19))]
+    header = page.get_by_role("heading", level=2).first
+    expect(header).to_have_text(cheapest(side_by_side(plans, PRICES)))
+    page.get_by_role("slider", name="Price of a device hour ×").press("ArrowRight")
+    settle(page)
+    moved = side_by_side(plans, scenario(PRICES, hour=2.75))
+    expect(header).to_have_text(cheapest(moved))
+    totals = [side.bill["Training, money"].value for side in moved.sides]
+    assert float(numbers(page)["Training, money"].split()[0]) in [float(f"{x:.3g}") for x in totals if x]
