@@ -23,7 +23,9 @@ def plans(
     files: Annotated[list[str], typer.Argument(metavar="PLAN.json...", help="What `isoplan plan --json` printed.")],
     fit: Annotated[
         list[str] | None,
-        typer.Option(metavar="FIT.json", help="The fit behind plans, so that totals have intervals; may be repeated."),
+        typer.Option(
+            metavar="FIT.json", help="The fits (and maps) behind plans, so that totals have intervals; may be repeated."
+        ),
     ] = None,
     device: pricing.DeviceName = "",
     devices: pricing.Devices = 1,
@@ -65,6 +67,10 @@ def _saved(files: Sequence[str], fits: Sequence[Fit]) -> list[Saved]:
     if known and not any(plan.fit in known for _, plan in plans):
         raise PlannerError("No plan was made with the fits of --fit: give those that `isoplan plan` read.")
     return [
-        Saved(Path(name).stem, plan, ask_again(plan, known[plan.fit]) if plan.fit in known else None)
+        Saved(
+            Path(name).stem,
+            plan,
+            ask_again(plan, known[plan.fit], known.get(next(iter(plan.maps), ""))) if plan.fit in known else None,
+        )
         for name, plan in plans
     ]

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from engine.errors import PlannerError
 from engine.fitting.result import Fit
 from engine.laws import Point
+from engine.planning.metric import through
 from engine.planning.plan import Plan
 from engine.planning.solve import task_of
 
@@ -24,19 +25,22 @@ class Answer:
     draws: Point
 
 
-def ask_again(plan: Plan, fit: Fit) -> Answer | None:
-    """The question of ``plan`` answered by ``fit``, the one that it was made with; None for a target in a metric.
+def ask_again(plan: Plan, fit: Fit, map: Fit | None = None) -> Answer | None:
+    """The question of ``plan`` answered by ``fit``, the one that it was made with.
 
-    The map of a metric is not kept with a plan. Raises PlannerError for another fit, and where the fit no longer gives
-    the answer that the plan states.
+    A target in a metric needs its ``map`` too; None without it. Raises PlannerError for another fit or map, and where
+    they no longer give the answer that the plan states.
     """
     if fit.hash != plan.fit:
         raise PlannerError(
             f"This plan was made with the fit {plan.fit} and not with {fit.hash}: give the one it names."
         )
-    if plan.question.metric:
-        return None
     task = task_of(fit, plan.question, plan.compute, plan.prices)
+    if plan.question.metric:
+        if map is None:
+            return None
+        pair = through(fit, map, plan.question.metric)
+        fit, task = pair.law, replace(task, goal=pair.goal(plan.question.value))
     found = Answer(fit, task.best(fit), task.draws(fit))
     if not all(_same(plan.allocation[name].value, getattr(found.best, name)) for name in "NDC"):
         raise PlannerError("The fit of this plan answers differently today: ask for the plan again and save that one.")

@@ -73,7 +73,12 @@ def same_loss_text(curve: SameLoss) -> str:
 
 def lifetime_sentence(found: Lifetime) -> str:
     """The size that trains and serves at least cost, in a sentence."""
-    saved = 100 * (found.saved.value or 0.0)
+    if not found.saved.value:
+        return (
+            f"The best model for training alone is the cheapest with its inference too: {with_interval(found.N)} on "
+            f"{with_interval(found.D)}."
+        )
+    saved = 100 * found.saved.value
     spread = (
         f" (68 %: {100 * found.saved.ci68[0]:.2g} to {100 * found.saved.ci68[1]:.2g} %)" if found.saved.ci68 else ""
     )

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
-from collections.abc import Iterable
 
 import streamlit as st
 
@@ -12,58 +10,37 @@ from app.figures import plan as plan_figure
 from app.views.cached import runs_behind
 from app.views.exports import downloads
 from app.views.parts import doubts, draw, plain, sentences
+from app.views.planning.tables import cells, table, whole
 from engine.fitting.result import Fit
 from engine.planning import Plan, export, flatness, floor_of, to_json
 from engine.planning.picture import plan_curve
 from engine.planning.script import to_python
-from engine.planning.text import Row, bill_rows, number, rows, summary, worth_sentence
+from engine.planning.text import bill_rows, number, rows, summary, worth_sentence
 from engine.store import results
 from engine.store.database import Database
-
-_UNIT = re.compile(r"(?<=\d) (?=%|×|[kMBT]\b)|(?<=×) ")
-"""The space between a number and its unit, where no line may break."""
-COLUMNS = ("Quantity", "Value", "68 %", "95 %", "Note")
 
 
 def show(db: Database, fit: Fit, plan: Plan) -> None:
     """The answer, most important first."""
     with st.container(border=True):
-        st.header(_whole(plan.sentence), anchor=False)
+        st.header(whole(plan.sentence), anchor=False)
         if plan.p_reach == 1.0:
             limited = " within the limits" if plan.question.limits.given else ""
             st.markdown(f"Every refit of the law allows this {plain(plan.question.metric or plan.y)}{limited}.")
         if said := summary(plan):
-            st.markdown(_whole(said))
+            st.markdown(whole(said))
         for worth in sorted(plan.worth, key=lambda one: not one.binds):
             icon = ":material/block:" if worth.binds else ":material/check:"
-            st.markdown(f"{icon} {_whole(worth_sentence(plan, worth))}")
-    _table(rows(plan), "The plan in numbers.")
+            st.markdown(f"{icon} {whole(worth_sentence(plan, worth))}")
+    table(map(cells, rows(plan)), "The plan in numbers.")
     if plan.prices is not None:
         st.subheader("What it costs", anchor=False)
-        _table(bill_rows(plan), "The plan's bill.")
+        table(map(cells, bill_rows(plan)), "The plan's bill.")
         st.caption(f"{plain(plan.prices.machine.text)}.")
     _rules(plan)
     _picture(db, fit, plan)
     doubts(plan.warnings)
     _keep(db, plan)
-
-
-def _whole(text: str) -> str:
-    """Text for Markdown whose numbers keep their units in the same line."""
-    return _UNIT.sub("\u00a0", plain(text))
-
-
-def _table(body: Iterable[Row], alt: str) -> None:
-    cells = [{k: _whole(v) for k, v in _shown(row).items()} for row in body]
-    if cells:
-        st.table(cells, border="horizontal", hide_index=True, alt=alt)
-
-
-def _shown(row: Row) -> dict[str, str]:
-    unit = f" [{row.unit}]" if row.unit and " per " not in row.unit else ""
-    far = f"{row.beyond} beyond" if row.beyond else ""
-    cells = (row.quantity + unit, row.value, row.ci68, row.ci95, ", ".join(filter(None, (row.note, far))))
-    return dict(zip(COLUMNS, cells, strict=True))
 
 
 def _rules(plan: Plan) -> None:
@@ -75,7 +52,7 @@ def _picture(db: Database, fit: Fit, plan: Plan) -> None:
     runs, arrays, floor = runs_behind(db, fit), plan_curve(plan, fit), floor_of(fit)
     draw(lambda theme: plan_figure.draw(plan, arrays, runs, floor, theme), key="plan_picture")
     for said in flatness(plan):
-        st.caption(_whole(said))
+        st.caption(whole(said))
 
 
 def _keep(db: Database, plan: Plan) -> None:

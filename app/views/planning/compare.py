@@ -104,14 +104,15 @@ def _share(place: Any, start: float) -> float:
 def _answer(key: str, folder: str, db: Database, plan: Plan) -> Answer | None:
     """What the fit behind a saved plan answers; None where it is not here or cannot say."""
     try:
-        return _asked_again(key, folder, plan, fit_of(db, plan.fit))
+        map = fit_of(db, plan.maps[0]) if plan.question.metric and plan.maps else None
+        return _asked_again(key, folder, plan, fit_of(db, plan.fit), map)
     except PlannerError:
         return None
 
 
 @st.cache_resource(max_entries=64, show_spinner=False)
-def _asked_again(key: str, folder: str, _plan: Plan, _fit: Fit) -> Answer | None:
-    return ask_again(_plan, _fit)
+def _asked_again(key: str, folder: str, _plan: Plan, _fit: Fit, _map: Fit | None) -> Answer | None:
+    return ask_again(_plan, _fit, _map)
 
 
 def _show(found: Comparison, unknown: list[str]) -> None:

@@ -11,9 +11,9 @@ from app.figures import smaller as picture
 from app.views.blanks import blank, blanks, words
 from app.views.exports import exports
 from app.views.parts import draw, plain, powers, sentences
-from app.views.planning import pricing
+from app.views.planning import limiting, pricing
 from app.views.planning.tables import cells, table, whole
-from app.views.state import choose_fit
+from app.views.state import choose_fit, keep_possible
 from engine.fitting.result import Fit
 from engine.planning.curves import UNKNOWN_C
 from engine.planning.plan import Question, sample_unit, spans
@@ -49,10 +49,16 @@ def show(db: Database) -> None:
 
 
 def _ask(fit: Fit) -> Question | None:
-    """Which loss the models have in common; None while its blank is empty."""
-    with blanks("smaller"):
+    """Which loss the models have in common, and what limits them; None while the first blank is empty."""
+    line = st.container()
+    with st.container(horizontal=True, vertical_alignment="center"):
+        words("Limits")
+        chosen = limiting.choose()
+    with line, blanks("smaller"):
         words("Models that reach the loss of")
-        way = st.segmented_control("Budget or target", ["Budget", "Target"], default="Budget", required=True, key="ask",
+        ways = ["Budget", "Target"] if fit.law.frontier is not None else ["Target"]
+        keep_possible("ask", ways)
+        way = st.segmented_control("Budget or target", ways, default=ways[0], required=True, key="ask",
                                    bind="query-params", label_visibility="collapsed", width="content")  # fmt: skip
         if way == "Budget":
             top = spans(fit).get("C", UNKNOWN_C)[1]
@@ -60,11 +66,12 @@ def _ask(fit: Fit) -> Question | None:
             words("FLOPs at its best")
         else:
             typed = blank(f"Target {fit.spec.y}", "", "target", 150, hint="for example 2.0")
+        limits = limiting.blanks_of(chosen, sample_unit(fit), "with at most")
     if not typed:
         return None
     if way == "Budget":
-        return Question("budget", parse_flops(typed).value)
-    return Question("target", parse_number(typed, f"target {fit.spec.y}"))
+        return Question("budget", parse_flops(typed).value, limiting.read(limits))
+    return Question("target", parse_number(typed, f"target {fit.spec.y}"), limiting.read(limits))
 
 
 def _answer(fit: Fit, question: Question, prices: Prices | None) -> None:

@@ -19,6 +19,7 @@ from engine.planning import Plan, Quantity, plan_budget, plan_target, read_plan
 from engine.planning import to_json as plan_json
 from engine.planning.again import ask_again
 from engine.planning.limits import Limits
+from engine.planning.metric import through
 from engine.planning.prices import Inference, Prices, Simulation
 from engine.planning.side_by_side import NO_TOTAL, Saved, as_text, scenario, side_by_side, table, to_json
 from tests.app.terminal.asking import object_in
@@ -120,8 +121,17 @@ def test_a_plan_is_asked_again_of_its_own_fit_alone(epoch: Fit) -> None:
         ask_again(plan, make_fit((0.1, 1e6, 0.4), law="power", axis="D"))
     with pytest.raises(PlannerError, match="answers differently today: ask for the plan again and save that one"):
         ask_again(plan, make_fit((1.9, *EPOCH[1:]), scattered(EPOCH), ranges=RANGES))
-    metric = replace(plan, question=replace(plan.question, metric="R"))
-    assert ask_again(metric, epoch) is None
+
+
+def test_a_target_in_a_metric_is_asked_again_through_its_map(epoch: Fit) -> None:
+    ranges = {"loss": (1.9, 4.0), "R": (1.0, 60.0)}
+    theta = (2e4, -3.0, 0.1)
+    map = replace(make_fit(theta, scattered(theta, 300, 0.01), law="metric-map", axis="loss", ranges=ranges))
+    map = replace(map, spec=map.spec.model_copy(update={"y": "R"}), data=replace(map.data, direction="max"))
+    plan = plan_target(epoch, 25.0, prices=ALL, map=through(epoch, map))
+    assert ask_again(plan, epoch) is None
+    (side,) = side_by_side([Saved("R", plan, ask_again(plan, epoch, map))], ALL).sides
+    assert side.bill == {line.row.quantity: line.amount for line in plan.bill}
 
 
 @settings(max_examples=20, deadline=None)
