@@ -57,7 +57,7 @@ def choose_target(fit: Fit, maps: Mapping[str, str]) -> str:
     names = {"": y, **maps}
     st.session_state["map_choice"] = asked if asked in maps else ""
     chosen = st.selectbox(
-        "What must reach a target", list(names), format_func=names.__getitem__, key="map_choice", width=260,
+        "What must reach a target", list(names), format_func=names.__getitem__, key="map_choice", width=200,
         label_visibility="collapsed", on_change=lambda: remember("map", st.session_state["map_choice"]),
     )  # fmt: skip
     words("of")

@@ -37,10 +37,17 @@ Rule = tuple[str, Mapping[str, str]]
 
 def widgets(fit: Fit) -> tuple[Rule, Rule]:
     """The widgets of both rules, and what they hold before it is read."""
-    with st.popover("Compute rule", icon=":material/calculate:", key="compute_rule"):
+    with st.popover(_short(fit), icon=":material/calculate:", key="compute_rule", help="How compute is counted."):
         st.caption(f"The fit counts compute by {plain(fit.compute.text)}.")
         rule = _ask("Count compute by the rule", "rule", [OWN, *TYPED])
         return rule, _ask("Say what the plan costs by", "second", [AUTOMATIC, NONE, *TYPED])
+
+
+def _short(fit: Fit) -> str:
+    """The rule in use, as short as a button is."""
+    option = st.session_state.get("rule") or st.query_params.get("rule") or OWN  # a link fills the widget in later
+    formula = fit.compute.text.partition(" with ")[0] if option == OWN else option
+    return plain(formula if formula.startswith("C = ") or not formula[:1].isdigit() else f"C = {formula}")
 
 
 def read(fit: Fit, rule: Rule, second: Rule) -> tuple[ComputeRule, ComputeRule | None]:

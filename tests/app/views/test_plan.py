@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -120,7 +121,9 @@ def test_the_link_of_a_saved_plan_asks_exactly_the_same(
     (saved,) = results.plans(demo)
     address = link(demo, plan)
     results.delete_plan(demo, saved.hash)
-    again = shown(open_page("plan", **address))
+    page = open_page("plan", **address)
+    assert "The link asks for" not in said(page)
+    again = shown(page)
     assert same(again, plan)
     assert [p.hash for p in results.plans(demo)] == [saved.hash]
 
@@ -190,7 +193,16 @@ def test_a_map_that_turns_is_one_sentence(jets: str, demo: Database, open_page: 
     assert len(at.error) == 1
 
 
-def test_a_metric_without_runs_is_named(jets: str, demo: Database, open_page: Open) -> None:
+def test_a_map_without_runs_is_one_sentence(jets: str, r_top: str, demo: Database, open_page: Open) -> None:
+    mapped = results.fit(demo, r_top)
+    printed = replace(mapped, n=0, data=replace(mapped.data, snapshot="elsewhere", ranges={}))
+    key = results.save_fit(demo, printed)
+    at = open_page("plan", fit=jets, ask="Target", target="2000", map=key)
+    assert "The metric R_top has no runs behind its map" in told(at)
+    assert len(at.error) == 1
+
+
+def test_a_metric_that_is_not_here_is_named(jets: str, demo: Database, open_page: Open) -> None:
     at = open_page("plan", fit=jets, ask="Target", target="2000", map="0123456789ab")
     assert "The map 0123456789ab does not go with this law. No such map is saved" in said(at)
 
@@ -272,3 +284,28 @@ def test_every_export_holds_the_plan(jets: str, demo: Database) -> None:
     assert plan.sentence in made["Markdown"][0]
     assert "\\begin{tabular}" in made["LaTeX"][0]
     assert "limits=Limits(unique=100000000.0)" in made["Python"][0]
+
+
+def sections() -> None:
+    """Two questions of the page that share one scenario of prices."""
+    import streamlit as st
+
+    from app.views.planning import pricing
+
+    asked = st.segmented_control("Question", ["One", "Other"], default="One", required=True, key="question")
+    with st.container() if asked == "One" else st.expander("Another place"):
+        st.session_state["read"] = pricing.ask()
+
+
+def test_prices_are_one_scenario_for_all_questions() -> None:
+    at = AppTest.from_function(sections, default_timeout=30).run()
+    assert at.session_state["read"] is None
+    at.selectbox(key="device").select("H100").run()
+    at.number_input(key="devices").set_value(8).run()
+    for name in ("hour_price", "sample_price", "sample_seconds", "sample_bytes", "queries", "query_tokens", "grid"):
+        at.text_input(key=name).set_value(PRICED[name]).run()
+    at.text_input(key="pue").set_value("1.2").run()
+    assert at.session_state["read"] == PRICES
+    at.segmented_control(key="question").set_value("Other").run()
+    assert not at.exception
+    assert at.session_state["read"] == PRICES
