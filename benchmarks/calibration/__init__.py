@@ -14,7 +14,7 @@ from benchmarks.report import Report
 from engine.fitting import kernels
 
 PAGE = Path(__file__).parents[2] / "docs" / "calibration.md"
-TABLES, OTHERS, REFITS = 1000, 400, 200
+TABLES, OTHERS, REFITS = 2000, 1000, 200
 """Tables of each surface and of each other case, and refits of a table."""
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from app.views.parts import plain
-from app.views.planning import limiting, pricing, rules
+from app.views.planning import actual, limiting, pricing, rules
 from app.views.shelf import deleted, manage
 from app.views.state import fit_of
 from engine.errors import PlannerError
@@ -27,6 +27,7 @@ def show(db: Database) -> None:
         st.caption(f"{len(kept) - MOST_PLANS} older plans are not shown.")
     gone = {p.hash: p.name for p in results.plans(db, deleted=True)}
     deleted("plans", gone, lambda key: results.restore_plan(db, key))
+    actual.show(db)
 
 
 def _saved(db: Database, one: results.SavedPlan) -> None:
@@ -35,12 +36,14 @@ def _saved(db: Database, one: results.SavedPlan) -> None:
         with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
             address = link(db, plan)
             st.page_link("views/plan.py", label=plain(one.name), query_params=address, icon=":material/flag:")
-            manage(
-                one.hash,
-                one.name,
-                lambda name: results.rename_plan(db, one.hash, name),
-                lambda: results.delete_plan(db, one.hash),
-            )
+            with st.container(horizontal=True, width="content"):
+                actual.form(db, one.hash, plan)
+                manage(
+                    one.hash,
+                    one.name,
+                    lambda name: results.rename_plan(db, one.hash, name),
+                    lambda: results.delete_plan(db, one.hash),
+                )
         st.caption(plain(plan.sentence))
 
 

@@ -1,0 +1,188 @@
+"""What came of saved plans: a form beside each of them, and all results in one table and picture."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import date
+
+import streamlit as st
+
+from app.figures import outcomes
+from app.views.cached import runs_of, saved_fit
+from app.views.parts import distinct, draw, number, plain, sentences
+from app.views.planning.metrics import open_map
+from app.views.shelf import deleted
+from app.views.state import fit_of
+from engine.errors import PlannerError
+from engine.planning import Plan
+from engine.planning.outcome import Actual, of_run, outcome
+from engine.planning.results import HEAD, Result, table
+from engine.planning.results import sentences as said
+from engine.planning.text import number as stated
+from engine.quantities import count, parse_flops, parse_number
+from engine.schema import Runs
+from engine.store import actuals, results, tables
+from engine.store.actuals import SavedActual
+from engine.store.database import Database
+
+MOST_RUNS, MOST_RESULTS = 200, 40
+TYPED, ROW = "Type it", "Take a run of a table"
+
+
+def form(db: Database, key: str, plan: Plan) -> None:
+    """The result of the saved plan ``key``: typed, or a row of a run table."""
+    with st.popover("The run is done", icon=":material/sports_score:", key=f"done_{key}"):
+        way = st.segmented_control(
+            "The result", [TYPED, ROW], default=TYPED, required=True, key=f"way_{key}", label_visibility="collapsed"
+        )
+        measured = ("", *_metrics(db, plan))
+        with sentences():
+            found = _typed(key, plan, measured) if way == TYPED else _row(db, key, plan, measured)
+            if found is not None:
+                _check(db, plan, found)
+                actuals.save(db, key, found)
+                st.toast("The result stands beside its plan.")
+                st.rerun()
+
+
+def _typed(key: str, plan: Plan, measured: tuple[str, ...]) -> Actual | None:
+    """The form to type a result; None until it is sent."""
+    with st.form(f"result_{key}", border=False):
+        metric = _metric(key, plan, measured)
+        value = st.text_input("Result", placeholder="2.31", max_chars=60)
+        N, D, C = (
+            st.text_input(label, placeholder=f"as planned: {shown}", max_chars=60)
+            for label, shown in (
+                ("Parameters that were trained", _planned(plan, "N")),
+                ("Samples that were trained on", _planned(plan, "D")),
+                ("FLOPs that were spent", _planned(plan, "C")),
+            )
+        )
+        note = st.text_input("Note", placeholder="seed 1", max_chars=120)
+        when = st.date_input("When", None, max_value=date.today())
+        if not st.form_submit_button("Put it beside the plan", type="primary"):
+            return None
+    return Actual(
+        parse_number(value or "", "result"),
+        parse_number(N, "parameters") if N else None,
+        parse_number(D, "samples") if D else None,
+        parse_flops(C, "FLOPs").value if C else None,
+        metric,
+        (note or "").strip(),
+        when.isoformat() if when else "",
+    )
+
+
+def _row(db: Database, key: str, plan: Plan, measured: tuple[str, ...]) -> Actual | None:
+    """The table and the run that is the result; None until the button is pressed."""
+    names = distinct({t.id: t.name for t in tables.all(db)})
+    chosen = st.selectbox(
+        "Run table", list(names), index=None, format_func=names.__getitem__, key=f"table_{key}", placeholder="Choose"
+    )
+    if chosen is None:
+        return None
+    runs = runs_of(db, tables.get(db, chosen), "")[1]
+    places = list(range(len(runs)))[: -MOST_RUNS - 1 : -1]
+    place = st.selectbox(
+        f"Run{f' (the last {MOST_RUNS})' if len(runs) > MOST_RUNS else ''}", places,
+        format_func=lambda i: _named(runs, i, plan.y), key=f"run_{key}_{chosen}",
+    )  # fmt: skip
+    metric = _metric(key, plan, measured)
+    if place is None or not st.button("Put it beside the plan", type="primary", key=f"take_{key}"):
+        return None
+    return of_run(runs, place, plan.y, metric)
+
+
+def _metric(key: str, plan: Plan, measured: tuple[str, ...]) -> str:
+    """What was measured: "" for what the law describes."""
+    if len(measured) == 1:
+        st.caption(f"What the run reached in {plain(plan.y)}.")
+        return ""
+    start = measured.index(plan.question.metric) if plan.question.metric in measured else 0
+    return str(
+        st.selectbox("What was measured", measured, index=start, format_func=lambda m: m or plan.y, key=f"what_{key}")
+    )
+
+
+def show(db: Database) -> None:
+    """All results beside their plans: how many lie inside their intervals, a table, a picture."""
+    kept = actuals.all(db)
+    if kept:
+        st.header("Planned and actual", anchor=False)
+        with sentences():
+            _all(db, kept[-MOST_RESULTS:][::-1])
+    if len(kept) > MOST_RESULTS:
+        st.caption(f"{len(kept) - MOST_RESULTS} older results are not shown.")
+    names = {p.hash: p.name for p in results.plans(db)}
+    gone = {one.id: _label(one, names) for one in actuals.all(db, deleted=True)}
+    deleted("results", gone, lambda key: actuals.restore(db, key))
+
+
+def _all(db: Database, kept: list[SavedActual]) -> None:
+    found, names = [], {p.hash: p.name for p in results.plans(db)}
+    for one in kept:
+        try:
+            found.append(_result(db, one, names[one.plan_hash]))
+        except PlannerError as error:
+            st.caption(f"{plain(names[one.plan_hash])}: {plain(str(error))}")
+    if found:
+        st.markdown("  \n".join(plain(sentence) for sentence in said(found)))
+        draw(lambda theme: outcomes.draw(found, theme), key="outcomes")
+        _, *lines = table(found)
+        st.table(
+            [{h: plain(cell) for h, cell in zip(HEAD, line, strict=True)} for line in lines],
+            border="horizontal", hide_index=True, alt="Actual results beside their predictions.",
+        )  # fmt: skip
+        st.caption(
+            "Dots are results, tints the 68 % and 95 % intervals of a single run of the N and D that were trained: the "
+            "law's own interval and the scatter of runs around it."
+        )
+    with st.popover("Remove a result", icon=":material/delete:"):
+        for one in kept:
+            if st.button(_label(one, names), key=f"remove_{one.id}", help="It can be restored."):
+                actuals.delete(db, one.id)
+                st.rerun()
+
+
+def _result(db: Database, one: SavedActual, name: str) -> Result:
+    """A result beside its prediction. Raises PlannerError where the fit or the map behind the plan is not here."""
+    plan = results.plan(db, one.plan_hash)
+    fit, maps = fit_of(db, plan.fit), _metrics(db, plan)
+    hash = maps.get(one.actual.metric)
+    return Result(name, plan, outcome(plan, fit, one.actual, open_map(db, fit, hash) if hash else None))
+
+
+def _check(db: Database, plan: Plan, actual: Actual) -> None:
+    """Raise PlannerError for a result that could not be held against the plan."""
+    fit, hash = fit_of(db, plan.fit), _metrics(db, plan).get(actual.metric)
+    outcome(plan, fit, actual, open_map(db, fit, hash) if hash else None)
+
+
+def _metrics(db: Database, plan: Plan) -> Mapping[str, str]:
+    """The metrics that the plan speaks of: the hashes of their maps by name."""
+    found = {}
+    for hash in plan.maps:
+        try:
+            found[saved_fit(db, hash).spec.y] = hash
+        except PlannerError:  # a map of another workspace: its metric cannot be held against anything
+            continue
+    return found
+
+
+def _planned(plan: Plan, size: str) -> str:
+    q = plan.allocation[size]
+    return "not said" if q.value is None else stated(q)
+
+
+def _named(runs: Runs, place: int, y: str) -> str:
+    """A run as the list of runs shows it."""
+    name = str(runs.labels["run"][place]) if "run" in runs.labels else f"row {runs.ids[place]}"
+    sizes = [f"{role} {count(float(runs[role][place]), 3)}" for role in ("N", "D") if role in runs]
+    value = [f"{y} {number(float(runs[y][place]), 4)}"] if y in runs else []
+    return ", ".join((name, *sizes, *value))
+
+
+def _label(one: SavedActual, names: Mapping[str, str]) -> str:
+    """A result in a few words."""
+    what = f"{one.actual.metric} " if one.actual.metric else ""
+    return plain(f"{what}{number(one.actual.value, 4)}, {names.get(one.plan_hash, one.plan_hash)}")
