@@ -167,13 +167,20 @@ def digits(value: float, interval: tuple[float, float] | None) -> int:
 
 def rounded(value: float, interval: tuple[float, float] | None = None) -> str:
     """``value`` with the digits that its interval deserves: 0.34731 in (0.331, 0.363) is 0.347."""
+    return to_places(value, digits(value, interval))
+
+
+def to_places(value: float, places: int) -> str:
+    """``value`` with so many decimals, negative for tens, hundreds, ...; the tiny and the huge as powers of ten.
+
+    From five digits on they are grouped: 402,000.
+    """
     if not math.isfinite(value):
         return "∞" if value > 0 else "-∞" if value < 0 else "unknown"
-    places = digits(value, interval)
     if abs(value) >= 1e6 or 0 < abs(value) < 1e-4:
         exponent = math.floor(math.log10(abs(value)))
         return power10(value, max(1, min(places + exponent + 1, 15)))
-    return f"{round(value, places):.{max(0, min(places, 15))}f}"
+    return f"{round(value, places):{',' if abs(value) >= 1e4 else ''}.{max(0, min(places, 15))}f}"
 
 
 def si(value: float, significant: int = 3) -> str:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from engine.fitting.result import Interval
 from engine.planning.limits import named
 from engine.planning.quantity import Quantity
-from engine.quantities import count, digits, duration, power10, rounded
+from engine.quantities import count, digits, duration, power10, to_places
 
 if TYPE_CHECKING:
     from engine.planning.parts import Worth
@@ -119,11 +119,11 @@ def flatness(plan: Plan) -> list[str]:
     if plan.flat is None or not all(0 < x < math.inf for x in (*plan.flat.N, *plan.flat.D)):
         return []
     N, D, flat = plan.allocation["N"], plan.allocation["D"], plan.flat
-    spread = (f" (68 %: {between(N, ends)})" if ends else "" for ends in (flat.low, flat.high))
-    ends = [
-        f"N = {number(N, n, 2)}{around} on {number(D, d, 2)} {D.unit}"
-        for n, d, around in zip(flat.N, flat.D, spread, strict=True)
-    ]
+    ends = []
+    for n, d, spread in zip(flat.N, flat.D, (flat.low, flat.high), strict=True):
+        end = Quantity(n, spread, unit=N.unit)
+        around = f" (68 %: {between(end, spread)})" if spread else ""
+        ends.append(f"N = {number(end)}{around} on {number(D, d, 2)} {D.unit}")
     return [f"Within {100 * flat.tolerance:g} % of the best {plan.y} from {ends[0]} to {ends[1]}."]
 
 
@@ -139,7 +139,10 @@ def number(q: Quantity, x: float | None = None, significant: int | None = None) 
     keep = significant or _significant(q)
     if q.unit in COUNTED:
         return count(x, keep)
-    return power10(x, keep) if q.unit == "FLOPs" else rounded(x, q.ci68 if q.ci68 and q.ci68[0] < q.ci68[1] else None)
+    if q.unit == "FLOPs":
+        return power10(x, keep)
+    spread = q.ci68 if q.ci68 and q.ci68[0] < q.ci68[1] else None
+    return to_places(x, digits(x if q.value is None or spread is None else q.value, spread))
 
 
 def decades(x: float) -> str:
