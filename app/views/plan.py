@@ -17,7 +17,7 @@ SECTIONS = {
 """What the link holds as ``question``, and what shows it."""
 
 db = workspace.current()
-heading("Plan", "Ask what a budget buys, or what a target costs.")
+heading("Plan", "What a budget buys, what a target costs, and which way there is the cheapest.")
 asked = st.segmented_control(
     "Question",
     list(SECTIONS),

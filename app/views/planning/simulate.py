@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from functools import partial
 
 import streamlit as st
@@ -13,7 +14,7 @@ from app.views.exports import exports
 from app.views.parts import distinct, doubts, draw, plain, powers, sentences
 from app.views.planning import pricing
 from app.views.planning.tables import cells, table, whole
-from app.views.state import choose_fit, fit_names, fit_of, keep_possible
+from app.views.state import choose_fit, fit_names, fit_of, keep_possible, recall
 from engine.fitting.result import Fit
 from engine.planning import floor_of
 from engine.planning.plan import sample_unit, spans
@@ -44,6 +45,8 @@ ONE_PASS, REPEATED = ("chinchilla", "data-constrained"), ("repetition", "power")
 GIVEN = "as given"
 ABOVE = 1.5
 """The target that the page opens with, in units of the floor, where the runs are not known."""
+SAME_FLOOR = 0.1
+"""Floors that differ by a smaller share may be those of one task, seen once and repeated."""
 UNPRICED = (
     "Give the machine, the price of its hour and the price of a simulated sample under Machine and prices to see what "
     "either way costs and where your price lies."
@@ -56,19 +59,33 @@ def show(db: Database) -> None:
     with sentences():
         left, right = st.columns(2)
         with left:
-            one = choose_fit(db, "one_pass", "Every sample seen once", ONE_PASS)
+            start = "" if recall("one_pass") else _fitting(db)
+            one = choose_fit(db, "one_pass", "Every sample seen once", ONE_PASS, start)
         with right:
-            names = fit_names(db, REPEATED)
-            start = _nearest(db, one, list(names)) if one is not None else ""
+            start = _nearest(db, one) if one is not None else ""
             repeated = choose_fit(db, "repeated", "Samples repeated to the early stop", REPEATED, start)
         if one is not None and repeated is not None:
             _ask(db, one, repeated)
 
 
-def _nearest(db: Database, one: Fit, names: list[str]) -> str:
+def _fitting(db: Database) -> str:
+    """The first fit that has a repeated law of about its floor; empty where none has."""
+    for name in fit_names(db, ONE_PASS):
+        one = fit_of(db, name)
+        near = _nearest(db, one)
+        if near and math.isclose(_floor(fit_of(db, near)), _floor(one), rel_tol=SAME_FLOOR):
+            return name
+    return ""
+
+
+def _nearest(db: Database, one: Fit) -> str:
     """The repeated law whose floor is nearest to that of ``one``: most likely that of the same inputs."""
-    floor = floor_of(one).value or 0.0
-    return min(names, key=lambda name: abs((floor_of(fit_of(db, name)).value or 0.0) - floor), default="")
+    apart = {name: abs(_floor(fit_of(db, name)) - _floor(one)) for name in fit_names(db, REPEATED)}
+    return min(apart, key=lambda name: apart[name], default="")
+
+
+def _floor(fit: Fit) -> float:
+    return floor_of(fit).value or 0.0
 
 
 def _ask(db: Database, one: Fit, repeated: Fit) -> None:

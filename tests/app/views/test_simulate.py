@@ -9,12 +9,14 @@ import json
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from app.views.cached import published
 from app.views.exports import as_csv
 from app.views.planning.tables import cells
 from data.files import path
 from engine.fitting import FitSpec, fit, read_fit
 from engine.fitting.result import Fit
 from engine.hardware import Machine, find_device
+from engine.planning import floor_of
 from engine.planning.prices import Prices, Simulation
 from engine.planning.repeat import (
     SampleCosts,
@@ -76,6 +78,13 @@ def test_without_prices_only_what_needs_none(demo: Database, open_page: Open) ->
     assert not any("money" in name or "EUR" in name for name in found)
     assert "Break-even price in one-pass training costs of a sample" in found
     assert "Give the machine, the price of its hour and the price of a simulated sample" in said(at)
+
+
+def test_it_opens_with_laws_of_one_task(demo: Database, open_page: Open) -> None:
+    results.save_fit(demo, make_fit((1.8, 480.0, 2000.0, 0.35, 0.37)), name="Language model")
+    one, two = (open_page("plan", question=ASKED).selectbox(key=f"{name}_choice").value for name in LAWS)
+    known = {key: law for key, (_, law) in published().items()}
+    assert floor_of(known[one]).value == pytest.approx(floor_of(known[two]).value, rel=0.1)
 
 
 def test_samples_at_hand_and_a_threshold(demo: Database, open_page: Open) -> None:
