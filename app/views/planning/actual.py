@@ -49,7 +49,7 @@ def _typed(key: str, plan: Plan, measured: tuple[str, ...]) -> Actual | None:
     """The form to type a result; None until it is sent."""
     with st.form(f"result_{key}", border=False):
         metric = _metric(key, plan, measured)
-        value = st.text_input("Result", placeholder="2.31", max_chars=60)
+        value = st.text_input("Result", placeholder="what the run reached", max_chars=60)
         N, D, C = (
             st.text_input(label, placeholder=f"as planned: {shown}", max_chars=60)
             for label, shown in (
