@@ -123,7 +123,7 @@ def _of_minima(fit: Fit) -> tuple[FitWarning, ...]:
         return ()
     text = (
         f"Refits of iso-FLOP minima tend to a {bound(fit)} that is too {'low' if fit.sign > 0 else 'high'}, so this "
-        "probability is too high, in simulations by up to 25 points: fit a surface such as chinchilla to check it."
+        "probability is too high, in simulations by 20 to 30 points near one half: fit a surface such as chinchilla."
     )
     return (FitWarning(plans.OPTIMISTIC, text),)
 
