@@ -83,6 +83,8 @@ def test_without_prices_only_what_needs_none(demo: Database, open_page: Open) ->
 def test_it_opens_with_laws_of_one_task(demo: Database, open_page: Open) -> None:
     results.save_fit(demo, make_fit((1.8, 480.0, 2000.0, 0.35, 0.37)), name="Language model")
     one, two = (open_page("plan", question=ASKED).selectbox(key=f"{name}_choice").value for name in LAWS)
+    assert isinstance(one, str)
+    assert isinstance(two, str)
     known = {key: law for key, (_, law) in published().items()}
     assert floor_of(known[one]).value == pytest.approx(floor_of(known[two]).value, rel=0.1)
 
