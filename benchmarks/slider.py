@@ -18,7 +18,7 @@ VIEWS = ("Surface", "Iso-FLOP", "Frontier")
 QUESTIONS = {
     "Plan, budget": "budget=1e20",
     "Plan, priced": "budget=1e20&device=H100&hour_price=2&sample_price=1e-9&queries=1e9",
-    "Plan, limits": "budget=1e20&limits=unique+samples&max_unique=1e9&limits=hours&max_hours=100&device=H100&devices=8",
+    "Plan, limits": "budget=1e20&limits=unique+samples&max_unique=1e9&limits=hours&max_hours=1e5&device=H100&devices=8",
 }
 """Questions of the page Plan by what they are called in the report."""
 # The clock starts at the key press and stops at the frame after Plotly says that it has drawn the new figure.
