@@ -16,7 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_serial
 from engine.costs.forms import Floats, Form, Powers, increasing_root
 from engine.costs.two_part import TwoPart
 from engine.errors import PlannerError
-from engine.formula import Formula, Ints, parse_formula
+from engine.formula import Formula, Ints, affine, parse_formula
 
 RuleName = Literal["6ND", "6npND", "zetaND", "per-epoch", "powers", "step", "stage2", "formula"]
 READS: dict[str, tuple[str, ...]] = {
@@ -34,6 +34,8 @@ NAMED = ("6ND", "6npND", "formula")
 """The rules that a name, n_p and a formula are enough for."""
 FEWEST_SAMPLES, MOST_SAMPLES = 1e-9, 1e40
 """Where D is looked for when a formula is solved for it."""
+MANY_SAMPLES = 1e30
+"""Where the slope of a formula that is straight in D is read: so far out that what does not grow with D is rounding."""
 LEAST_ZETA, MOST_ZETA = 1e-3, 1e9
 """FLOPs for one parameter and one sample that a training run can cost: less or more is a unit gone wrong."""
 
@@ -169,6 +171,12 @@ class ComputeRule(BaseModel):
             return form.samples(C, N)
         formula = self.parsed
         others = {k: v for k, v in (columns or {}).items() if k in formula.names - {"N", "D", "n_p"}}
+
+        if affine(formula, frozenset({"D", "U"} - set(others))):
+            none, many = (formula.unchecked(self._columns(N, np.asarray(D), others)) for D in (0.0, MANY_SAMPLES))
+            with np.errstate(all="ignore"):
+                found = (C - none) / (many - none) * MANY_SAMPLES
+                return np.where((found >= FEWEST_SAMPLES) & (found <= MOST_SAMPLES), found, np.nan)
 
         def excess(x: Floats, C: Floats, N: Floats, *given: Floats) -> Floats:
             named = dict(zip(others, given, strict=True))

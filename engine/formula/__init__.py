@@ -1,5 +1,6 @@
 """Formulas that users type: parsed into a tree, evaluated and differentiated from it, never run as code."""
 
+from engine.formula.affine import affine
 from engine.formula.grammar import short
 from engine.formula.jets import Jet, jet
 from engine.formula.latex import as_latex, symbol
@@ -11,6 +12,7 @@ __all__ = [
     "Ints",
     "Jet",
     "Node",
+    "affine",
     "as_latex",
     "jet",
     "names",
