@@ -120,4 +120,6 @@ def _percent(x: float) -> str:
 
 
 def _spread(low: float, high: float) -> str:
-    return "" if np.isnan(low) else f"{_percent(low)} to {_percent(high)}"
+    """An interval in percent; empty without one, and where its ends round to the same number."""
+    ends = _percent(low), _percent(high)
+    return "" if np.isnan(low) or ends[0] == ends[1] else " to ".join(ends)
