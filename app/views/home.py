@@ -16,8 +16,13 @@ STEPS = {
     "Data": "Bring a table of training runs. Roles are guessed, and yours to correct.",
     "Fit": "Fit a scaling law to the runs. Every parameter comes with intervals from refits.",
     "Explore": "See the loss surface, the iso-FLOP curves and the compute-optimal frontier.",
-    "Plan": "Turn a budget into N, D and a loss, or a target loss into the least compute.",
+    "Plan": "What a budget buys, what a target costs within your limits, and which way is the cheapest.",
 }
+SHORT_WAYS = {
+    "recommender": ("Recommender", "Every knob of a recommender for a budget and the metric that is served."),
+    "amplitude": ("Precision", "What an amplitude surrogate takes, before anything big is trained."),
+}
+"""Pages that answer from published sweeps as well, by their address."""
 RECENT = 5
 
 db = workspace.current()
@@ -87,4 +92,9 @@ for number, (title, text) in enumerate(STEPS.items(), start=1):
     with steps.cell(), st.container(border=True, height="stretch"):
         st.markdown(f"**{number}. {title}**")
         st.caption(text)
+st.caption("Two questions have answers without a table of your own:")
+for page, (title, text) in SHORT_WAYS.items():
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.page_link(f"views/{page}.py", label=title, icon=":material/bolt:")
+        st.caption(text, width="content")
 recent()
