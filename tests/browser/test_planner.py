@@ -1,4 +1,7 @@
-"""The physicist's story on the page Plan: a rejection target with limited jets, its numbers those of the Python API."""
+"""The physicist's story on the page Plan: a rejection target with limited jets, then simulate or repeat.
+
+The numbers on the page are those of the Python API.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +13,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from app.bundled import load_bundled
+from app.views.parts import powers
 from data.catalogue import CARDS, path
 from engine.fitting import FitSpec, fit
 from engine.fitting.cards import read_fit
@@ -19,6 +23,7 @@ from engine.planning import Plan, plan_target
 from engine.planning.limits import Limits
 from engine.planning.metric import through
 from engine.planning.prices import Prices, Simulation
+from engine.planning.repeat import costs_of, sentence, simulate_or_repeat, stated
 from engine.planning.text import bill_rows, summary, worth_sentence
 from engine.store import results, snapshots, tables
 from engine.store.database import open_workspace
@@ -29,12 +34,13 @@ from tests.server import Server, running
 REFITS = 200
 LAW = FitSpec(bootstrap=REFITS)
 MAP = FitSpec(law="metric-map", y="R_top", axis="loss", objective="ols-log", bootstrap=REFITS)
+REPEATED = FitSpec(law="repetition", axis="D", objective="ols-log", bootstrap=REFITS)
 PRICES = Prices(Machine(find_device("RTX4090"), price=0.5), Simulation(1e-4))
 
 
 @pytest.fixture(scope="module")
-def fits(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Fit, Fit]:
-    """A workspace with a law of the first demo table and a map from its loss to the rejection of top jets."""
+def fits(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Fit, Fit, Fit]:
+    """A workspace with laws of the demo: of the grid of jets, from its loss to the rejection, of repeated jets."""
     folder = tmp_path_factory.mktemp("planner") / "workspace"
     with open_workspace(folder) as db:
         load_bundled(db)
@@ -42,13 +48,16 @@ def fits(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Fit, Fit]:
         snapshot = snapshots.take(db, table.id)
         runs = snapshots.runs(db, snapshot)
         law, mapped = (fit(spec, runs, snapshot=snapshot.hash) for spec in (LAW, MAP))
-        for one, name in ((law, "Jets"), (mapped, "Rejection of top jets")):
+        few = tables.by_name(db, "Jets, repeated data for four inputs (simulated)")
+        taken = snapshots.take(db, few.id, filter=snapshots.Filter(where="particles = 128"))
+        repeated = fit(REPEATED, snapshots.runs(db, taken), snapshot=taken.hash)
+        for one, name in ((law, "Jets"), (mapped, "Rejection of top jets"), (repeated, "Repeated jets")):
             results.save_fit(db, one, name=name, table_id=table.id)
-    return folder, law, mapped
+    return folder, law, mapped, repeated
 
 
 @pytest.fixture(scope="module")
-def server(fits: tuple[Path, Fit, Fit]) -> Iterator[Server]:
+def server(fits: tuple[Path, Fit, Fit, Fit]) -> Iterator[Server]:
     """A server on that workspace."""
     with running(fits[0]) as found:
         yield found
@@ -65,10 +74,10 @@ def test_the_papers_own_law_shows_no_rejection(server: Server, page: Page) -> No
     assert_sound(page, figures=1)
 
 
-def test_a_rejection_with_limited_jets(
-    server: Server, open_page: Callable[..., Page], fits: tuple[Path, Fit, Fit]
+def test_a_rejection_with_limited_jets_then_simulate_or_repeat(
+    server: Server, open_page: Callable[..., Page], fits: tuple[Path, Fit, Fit, Fit]
 ) -> None:
-    _, law, mapped = fits
+    _, law, mapped, repeated = fits
     page = open_page()
     visit(page, server, f"plan?fit={law.hash}")
     pick(page, "Budget or target", "Target")
@@ -99,6 +108,14 @@ def test_a_rejection_with_limited_jets(
     again = open_page()
     visit(again, server, address.rpartition("/")[2])
     assert_shows(again, plan_target(law, moved, limits=Limits(unique=100e6), prices=PRICES, map=both))
+
+    pick(page, "Question", "Simulate or repeat")
+    select(page, "Every sample seen once", "Jets")
+    select(page, "Samples repeated to the early stop", "Repeated jets")
+    enter(page, "Target loss", "0.5")
+    answer = simulate_or_repeat(law, repeated, 0.5, costs_of(PRICES), stated(10))  # machine and prices are still given
+    expect(page.get_by_role("heading", level=2).first).to_have_text(powers(sentence(answer)))
+    assert_sound(page, figures=1)
 
 
 def assert_shows(page: Page, plan: Plan) -> None:
