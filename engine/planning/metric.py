@@ -87,13 +87,13 @@ def through(law: Fit, map: Fit, name: str = "") -> Through:
     _monotone(law, map)
     r = min(len(law.resamples), len(map.resamples))
     rows = map.resamples[kept(len(map.resamples), r)] if r else map.resamples[:0]
-    if not _same_runs(law, map):
+    if not same_runs(law, map):
         rows = np.random.default_rng(map.spec.seed).permutation(rows)
     few = thin(law, r) if r else replace(law, resamples=law.resamples[:0])
     return Through(few, replace(map, resamples=rows), kept(len(law.resamples), r) if r else np.arange(0))
 
 
-def _same_runs(law: Fit, map: Fit) -> bool:
+def same_runs(law: Fit, map: Fit) -> bool:
     """Whether resample i of both drew the same runs."""
     one, other = (
         (f.data.snapshot or f.data.sha256, f.data.where, f.n, f.spec.seed, f.resampling.method) for f in (law, map)

@@ -18,6 +18,8 @@ from engine.errors import PlannerError
 from engine.fitting.resampling import Resampling
 from engine.fitting.result import Fit
 from engine.laws.law import Floats
+from engine.planning.metric import same_runs
+from engine.planning.quantity import kept
 
 ONE_PASS = ("E", "A", "B", "alpha", "beta")
 REPEATED = ("L_inf", "B_rep", "beta_rep")
@@ -45,14 +47,21 @@ class Laws:
 
 
 def together(one_pass: Fit, repeated: Fit) -> Laws:
-    """Both laws with one floor where the resamples allow it; resample i of one goes with resample i of the other.
+    """Both laws with one floor where the resamples allow it.
+
+    Resample i of one goes with resample i of the other where both drew the same runs; else the two are independent,
+    and the order of the second is shuffled so that equal seeds do not tie them.
 
     Raises PlannerError for laws that are not these two, or not of a loss.
     """
     one, rep = _one_pass(one_pass), _repeated(repeated)
     best = {name: np.asarray(x, float) for name, x in {**one[0], **rep[0]}.items()}
-    r = min(len(one_pass.resamples), len(repeated.resamples))
-    draws = {name: np.asarray(x, float)[:r] for name, x in {**one[1], **rep[1]}.items()}
+    r, order = min(len(one_pass.resamples), len(repeated.resamples)), np.arange(len(repeated.resamples))
+    if not same_runs(one_pass, repeated):
+        order = np.random.default_rng(repeated.spec.seed).permutation(order)
+    first, second = kept(len(one_pass.resamples), r), order[kept(len(order), r)]
+    draws = {name: np.asarray(x, float)[first] for name, x in one[1].items()}
+    draws |= {name: np.asarray(x, float)[second] for name, x in rep[1].items()}
     gap = float(best["E"] - best["L_inf"])
     how = _joint(one_pass.resampling, repeated.resampling)
     if gap == 0 and not r:

@@ -22,6 +22,7 @@ from engine.planning import Quantity
 from engine.planning.prices import Prices, Simulation
 from engine.planning.repeat import SampleCosts, as_text, costs_of, rows, simulate_or_repeat, stated, to_json, worth_of
 from engine.planning.repeat.answer import FLOORS_APART, NO_SAVING, NO_THRESHOLD, Regime
+from engine.planning.repeat.floors import together
 from tests.app.terminal.asking import object_in
 from tests.engine.planning.conftest import JETS, make_fit, scattered
 
@@ -271,3 +272,15 @@ def test_a_thousand_resamples_take_no_time() -> None:
     start = time.process_time()
     simulate_or_repeat(one, rep, 0.5, COSTS, TEN)
     assert time.process_time() - start < 0.15
+
+
+def test_laws_of_two_tables_are_independent_though_their_seeds_are_equal() -> None:
+    tied = scattered(JETS, 300, 0.01)
+    one = make_fit(JETS, tied)
+    far = (0.6, *REPEATED[1:])  # so far off that the floors stay as they are
+    other = make_fit(far, tied[:, :3] / np.array(JETS[:3]) * np.array(far), law="repetition", axis="D")
+    apart = replace(other, data=replace(other.data, sha256="cd" * 32))
+    tables = together(one, other).draws, together(one, apart).draws
+    same, shuffled = (float(np.corrcoef(d["E"], d["L_inf"])[0, 1]) for d in tables)
+    assert same == pytest.approx(1.0)
+    assert abs(shuffled) < 0.2
