@@ -30,7 +30,7 @@ def table(session: int) -> bytes:
 def upload(page: Page, session: int) -> None:
     """Begin to send the table of ``session``."""
     file = FilePayload(name=f"runs {session}.csv", mimeType="text/csv", buffer=table(session))
-    page.locator("input[type=file]").first.set_input_files(file)
+    page.locator("input[type=file]").first.set_input_files(file, timeout=SLOW_MS)
 
 
 def say_loss(page: Page) -> None:
