@@ -5,20 +5,30 @@ from __future__ import annotations
 import csv
 import io
 import math
+import re
+import unicodedata
 from collections.abc import Iterable
 
 from engine.fitting.result import Interval
 from engine.planning.limits import named
 from engine.planning.plan import Plan
 from engine.planning.quantity import Quantity
-from engine.planning.text import LABELS, UNREACHABLE, as_row, beside, flatness
+from engine.planning.text import LABELS, UNREACHABLE, as_row, beside, flatness, significant
 from engine.quantities import digits
 
 CSV_COLUMNS = ("quantity", "value", "unit", "low68", "high68", "low95", "high95", "beyond", "note")
 MARKDOWN = ("Quantity", "Value", "Unit", "68 %", "95 %", "Beyond the runs", "Note")
 PLAIN = (1e-2, 1e4)
 """Sizes between which LaTeX needs no power of ten."""
-SPECIAL = str.maketrans({c: f"\\{c}" for c in "%_&#$"})
+SPECIAL = str.maketrans(
+    {c: f"\\{c}" for c in "%_&#${}"}
+    | {"^": r"\textasciicircum{}", "~": r"\textasciitilde{}", "\\": r"\textbackslash{}"}
+    | {"<": r"\textless{}", ">": r"\textgreater{}", "|": r"\textbar{}", "×": r"$\times$", "∞": r"$\infty$"}
+)
+"""Characters that LaTeX reads otherwise, or that its text fonts lack."""
+POWER = re.compile("[⁰¹²³⁴⁵⁶⁷⁸⁹⁻]+")
+WIDE = 2.0
+"""An end further from the value than by this factor is printed itself: as a difference it would read as near zero."""
 
 
 def lines(plan: Plan) -> tuple[tuple[str, Quantity], ...]:
@@ -66,23 +76,58 @@ def to_latex(plan: Plan) -> str:
 
 
 def latex(q: Quantity) -> str:
-    """One number in LaTeX: $8.5^{+0.4}_{-0.3} \\times 10^{8}$."""
+    """One number in LaTeX: $8.5^{+0.4}_{-0.3} \\times 10^{8}$, with a wide interval $8$ ($2$ to $30$)."""
     if q.value is None:
         return "---" if q.ci68 is None else UNREACHABLE
-    size = abs(q.value)
-    power = 0 if size == 0 or PLAIN[0] <= size < PLAIN[1] else math.floor(math.log10(size))
+    if q.ci68 is not None and q.note != "given" and _wide(q.value, q.ci68):
+        keep = significant(q)
+        return f"{_one(q.value, keep)} ({_interval(q.ci68, keep)})"
+    power = _power(q.value)
     scale = 10.0**power
     ends = None if q.ci68 is None or q.note == "given" else (q.ci68[0] / scale, q.ci68[1] / scale)
     value = q.value / scale
     places = digits(value, ends if ends and ends[0] < ends[1] else None)
-    times = "" if power == 0 else rf" \times 10^{{{power}}}"
-    return f"${_fixed(value, places)}{_spread(value, ends, places)}{times}$"
+    return f"${_fixed(value, places)}{_spread(value, ends, places)}{_times(power)}$"
+
+
+def _wide(value: float, ends: Interval) -> bool:
+    """Whether an end of the interval is endless, of the other sign, or a factor of two away."""
+    return any(
+        math.isinf(end) or (end != value and not 1 / WIDE <= (end / value if value else math.inf) <= WIDE)
+        for end in ends
+    )
+
+
+def _interval(ends: Interval, keep: int) -> str:
+    low, high = ends
+    if low == math.inf:
+        return UNREACHABLE
+    if math.isinf(high):
+        return "unbounded" if math.isinf(low) else f"at least {_one(low, keep)}"
+    return f"at most {_one(high, keep)}" if math.isinf(low) else f"{_one(low, keep)} to {_one(high, keep)}"
+
+
+def _one(x: float, keep: int) -> str:
+    """A number alone, with so many significant digits."""
+    x = float(f"{x:.{keep - 1}e}")
+    power = _power(x)
+    value = x / 10.0**power
+    return f"${_fixed(value, keep - 1 - (math.floor(math.log10(abs(value))) if value else 0))}{_times(power)}$"
+
+
+def _power(x: float) -> int:
+    """The power of ten that is drawn out of ``x``."""
+    return 0 if x == 0 or PLAIN[0] <= abs(x) < PLAIN[1] else math.floor(math.log10(abs(x)))
+
+
+def _times(power: int) -> str:
+    return "" if power == 0 else rf" \times 10^{{{power}}}"
 
 
 def _spread(value: float, ends: Interval | None, places: int) -> str:
     if ends is None:
         return ""
-    above, below = (r"\infty" if math.isinf(x) else _fixed(x, places) for x in (ends[1] - value, value - ends[0]))
+    above, below = (_fixed(x, places) for x in (ends[1] - value, value - ends[0]))
     return f"^{{+{above}}}_{{-{below}}}"
 
 
@@ -91,4 +136,5 @@ def _fixed(x: float, places: int) -> str:
 
 
 def _text(plain: str) -> str:
-    return plain.translate(SPECIAL)
+    """Plain text for LaTeX's text mode; powers of ten become mathematics."""
+    return POWER.sub(lambda m: f"$^{{{unicodedata.normalize('NFKC', m[0])}}}$", plain.translate(SPECIAL))

@@ -24,6 +24,10 @@ NOT_ALWAYS_REACHED = "no interval: not every resample reaches the target"
 FEW_RESAMPLES = f"no interval: the fit has fewer than {FEWEST} resamples"
 NOT_RESAMPLED = "no interval: the fit was made without resampling"
 
+INTERVALS = ("ci68", "ci95")
+OUT_OF_REACH = (math.inf, math.inf)
+"""An interval whose lower end cannot be reached either."""
+
 
 @dataclass(frozen=True)
 class Quantity:
@@ -110,22 +114,30 @@ def _ends(value: float, draws: Floats, level: float, how: Resampling) -> Interva
 
 
 def to_json(q: Quantity) -> dict[str, Any]:
-    """A quantity for JSON; null is an unbounded end, a missing interval or a missing value."""
-    return {
+    """A quantity for JSON; null is an unbounded end, a missing interval or a missing value.
+
+    An interval of two nulls is one that cannot be reached where there is no value, else unbounded at both ends; where
+    it is the other way round the key ``unreachable`` names the intervals that cannot be reached.
+    """
+    ends = {name: getattr(q, name) for name in INTERVALS}
+    endless = [name for name, ci in ends.items() if ci is not None and math.isinf(ci[0]) and math.isinf(ci[1])]
+    out = [name for name in endless if ends[name] == OUT_OF_REACH]
+    raw: dict[str, Any] = {
         "value": q.value,
-        "ci68": _bounded(q.ci68),
-        "ci95": _bounded(q.ci95),
+        **{name: _bounded(ci) for name, ci in ends.items()},
         "beyond": q.beyond,
         "unit": q.unit,
         "note": q.note,
     }
+    return raw if out == (endless if q.value is None else []) else raw | {"unreachable": out}
 
 
 def from_json(raw: Mapping[str, Any]) -> Quantity:
     """The quantity in a JSON object. Raises PlannerError where it is none."""
     try:
         value = None if raw["value"] is None else float(raw["value"])
-        ends = [_unbounded(raw[key], value) for key in ("ci68", "ci95")]
+        out = raw.get("unreachable", INTERVALS if value is None else ())
+        ends = [OUT_OF_REACH if raw[key] == [None, None] and key in out else _unbounded(raw[key]) for key in INTERVALS]
         return Quantity(value, ends[0], ends[1], str(raw["unit"]), float(raw["beyond"]), str(raw["note"]))
     except (KeyError, TypeError, ValueError) as error:
         raise PlannerError(f"This is not a plan that Isoplan wrote: a quantity is not readable ({error}).") from error
@@ -135,9 +147,8 @@ def _bounded(ends: Interval | None) -> list[float | None] | None:
     return None if ends is None else [x if math.isfinite(x) else None for x in ends]
 
 
-def _unbounded(raw: list[float | None] | None, value: float | None) -> Interval | None:
+def _unbounded(raw: list[float | None] | None) -> Interval | None:
     if raw is None:
         return None
     low, high = raw
-    bottom = math.inf if value is None and high is None else -math.inf
-    return (bottom if low is None else float(low), math.inf if high is None else float(high))
+    return (-math.inf if low is None else float(low), math.inf if high is None else float(high))

@@ -127,7 +127,7 @@ def flatness(plan: Plan) -> list[str]:
     return [f"Within {100 * flat.tolerance:g} % of the best {plan.y} from {ends[0]} to {ends[1]}."]
 
 
-def number(q: Quantity, x: float | None = None, significant: int | None = None) -> str:
+def number(q: Quantity, x: float | None = None, keep: int | None = None) -> str:
     """The value of ``q`` (or ``x``, in its style): 1.9 B counted things, 10²⁰ FLOPs, else as its interval deserves."""
     x = q.value if x is None else x
     if x is None:
@@ -136,7 +136,7 @@ def number(q: Quantity, x: float | None = None, significant: int | None = None) 
         return "∞" if x > 0 else "-∞"
     if x == 0:
         return "0"
-    keep = significant or _significant(q)
+    keep = keep or significant(q)
     if q.unit in COUNTED:
         return count(x, keep)
     if q.unit == "FLOPs":
@@ -224,7 +224,7 @@ def as_row(label: str, q: Quantity) -> Row:
     )
 
 
-def _significant(q: Quantity) -> int:
+def significant(q: Quantity) -> int:
     """Significant digits that the value and its 68 % interval deserve: two to four."""
     if q.value is None or not q.ci68 or q.ci68[0] >= q.ci68[1] or not q.value:
         return 3 if q.note == "given" or not q.ci68 else 2

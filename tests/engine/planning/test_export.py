@@ -72,7 +72,16 @@ def test_markdown_is_a_table_with_its_sentence(plan: Plan) -> None:
         (Quantity(8.512e8, (8.1e8, 8.93e8)), r"$8.51^{+0.42}_{-0.41} \times 10^{8}$"),
         (Quantity(2.21034, (2.2, 2.2253)), r"$2.210^{+0.015}_{-0.010}$"),
         (Quantity(1e20, (1e20, 1e20), note="given"), r"$1.00 \times 10^{20}$"),
-        (Quantity(3.1e21, (2.5e21, float("inf"))), r"$3.10^{+\infty}_{-0.60} \times 10^{21}$"),
+        (Quantity(3.1e21, (2.5e21, float("inf"))), r"$3.10 \times 10^{21}$ (at least $2.50 \times 10^{21}$)"),
+        (Quantity(3.4e29, (2.3e26, float("inf"))), r"$3.4 \times 10^{29}$ (at least $2.3 \times 10^{26}$)"),
+        (Quantity(3.4e29, (2.3e26, 9.97e30)), r"$3.4 \times 10^{29}$ ($2.3 \times 10^{26}$ to $1.0 \times 10^{31}$)"),
+        (Quantity(5e20, (float("inf"),) * 2), r"$5.0 \times 10^{20}$ (not reachable)"),
+        (Quantity(5e20, (float("-inf"), 6e20)), r"$5.0 \times 10^{20}$ (at most $6.0 \times 10^{20}$)"),
+        (Quantity(2.0, (1.0, 4.0)), r"$2.0^{+2.0}_{-1.0}$"),
+        (Quantity(2.0, (0.9, 4.0)), r"$2.0$ ($0.90$ to $4.0$)"),
+        (Quantity(0.003, (-0.001, 0.007)), r"$3.0 \times 10^{-3}$ ($-1.0 \times 10^{-3}$ to $7.0 \times 10^{-3}$)"),
+        (Quantity(0.0, (0.0, 0.02)), r"$0.0$ ($0.0$ to $0.020$)"),
+        (Quantity(120.0, (40.0, 9500.0)), r"$120$ ($40.0$ to $9500$)"),
         (Quantity(None, (float("inf"), float("inf"))), "not reachable"),
         (Quantity(None, note="the law on C says nothing of N"), "---"),
         (Quantity(0.0), "$0.00$"),
@@ -91,6 +100,16 @@ def test_latex_is_one_table_without_bare_special_characters(plan: Plan) -> None:
     assert all(line.count("&") == 2 and line.endswith("\\\\") for line in body)
     assert "n\\_p" in shown
     assert "68\\,\\%" in shown
+
+
+def test_text_in_latex_has_no_bare_special_character(epoch: Fit) -> None:
+    """A typed formula holds ^, * and braces are escaped too; 10²³ is mathematics."""
+    plan = plan_budget(epoch, 1e22, other=compute_rule("formula", formula="6*N^1.1*D"))
+    (line,) = [one for one in export.to_latex(plan).splitlines() if one.startswith("Compute by")]
+    assert r"N\textasciicircum{}1.1" in line
+    assert "^" not in line.split(" & ")[0]
+    assert export._text("a^b~c\\{d}") == r"a\textasciicircum{}b\textasciitilde{}c\textbackslash{}\{d\}"
+    assert export._text("1.4 × 10²³ & 5 %") == r"1.4 $\times$ 10$^{23}$ \& 5 \%"
 
 
 def cases(epoch: Fit) -> dict[str, Callable[[], Plan]]:
