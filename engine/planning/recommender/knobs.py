@@ -51,8 +51,11 @@ def share(evidence: Evidence, metric: str, C: float, others: Sequence[float]) ->
         why = f"no optimum inside its sweep ({said})" if own else lacking
         return Choice("s", Quantity(None, note=why), own[0].place if own else None, why, quoted=quoted)
     values = [float(one.x.value) for one in inside if one.x.value is not None]
-    out = len(own) - len(inside)
-    note = f"mean of {_count(len(inside), 'sweep')}" + (f", {_count(out, 'sweep')} outside" if out else "")
+    lost = [one for one in own if one not in inside]
+    adrift = sum(one.place == "not located" for one in lost)
+    note = f"mean of {_count(len(inside), 'sweep')}"
+    note += f", {_count(len(lost) - adrift, 'sweep')} outside" if len(lost) > adrift else ""
+    note += f", {_count(adrift, 'sweep')} without an optimum" if adrift else ""
     nearest = at_budget(tuple(own), metric, C)
     return Choice("s", _pooled(inside, values), "inside", note, (min(values), max(values)), quoted,
                   cost_otherwise(nearest, others))  # fmt: skip

@@ -27,7 +27,7 @@ def test_the_share_is_about_two_per_cent_for_loss_and_ranking() -> None:
     own = answer.recipe.choices["s"]
     assert own.band == pytest.approx((0.011, 0.037))
     assert "2 % of the parameters" in own.quoted
-    assert answer.recipes["NDCG@10"].choices["s"].note == "mean of 3 sweeps, 1 sweep outside"
+    assert answer.recipes["NDCG@10"].choices["s"].note == "mean of 3 sweeps, 1 sweep without an optimum"
 
 
 @pytest.mark.parametrize(
