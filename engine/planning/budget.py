@@ -11,6 +11,7 @@ from engine.errors import PlannerError
 from engine.fitting.result import Fit
 from engine.laws import Point
 from engine.planning import plan as plans
+from engine.planning.convention import apart
 from engine.planning.extras import beside
 from engine.planning.flat import flat
 from engine.planning.limits import NO_LIMITS, WORDS, Limits
@@ -62,7 +63,7 @@ def plan_budget(
         extra,
         flat=flat(fit, task, best, draws),
         warnings=(
-            *plans.apart(fit, best, rule),
+            *apart(fit, best, rule),
             *plans.uncredited(fit, limits),
             *plans.repeats(fit, extra.get("epochs")),
             *plans.warnings(fit, quantities, lost),

@@ -14,13 +14,17 @@ from numpy.typing import ArrayLike
 
 from engine.costs import ComputeRule
 from engine.errors import PlannerError
-from engine.fitting.result import Fit
+from engine.fitting.result import Fit, FitWarning
 from engine.laws import Point
 from engine.laws.law import Floats
 from engine.planning import plan as plans
 from engine.planning.parts import Restated
 from engine.planning.quantity import measure
 from engine.quantities import count, flops
+
+APART, IN_USE = "cost-mismatch", "rule-in-use"
+COSTS_APART = 0.05
+"""Relative difference between the budget and what N* and D* cost beyond which a plan says so."""
 
 
 @dataclass(frozen=True)
@@ -83,6 +87,42 @@ def spend(at: Point, rule: ComputeRule) -> Point:
     The loss stays that of the frontier: the law knows no other. NaN where ``rule`` pays for no sample.
     """
     return Point(at.N, rule.samples(at.C, at.N), at.C, at.loss)
+
+
+def paid(fit: Fit, at: Point, rule: ComputeRule) -> Point:
+    """The points ``at`` of the frontier of ``fit`` as ``rule`` pays for them; any shape.
+
+    A law over N and D has weighed them by ``rule`` already. One that is read off C alone knows the D* of its runs: that
+    holds for the rule that the runs were costed by, and under any other D is what that rule pays for at N*. All NaN
+    where it pays for no sample there.
+    """
+    if fit.law.axes != ("C",) or rule == fit.compute:
+        return at
+    known = np.isfinite(at.N) & np.isfinite(at.C)
+    spent = spend(Point(*(np.where(known, x, 1.0) for x in (at.N, at.D, at.C, at.loss))), rule)
+    D = np.where(known, spent.D, at.D)
+    none = known & np.isnan(D)
+    return Point(*(np.where(none, np.nan, x) for x in (at.N, D, at.C, at.loss)))
+
+
+def apart(fit: Fit, best: Point, rule: ComputeRule) -> tuple[FitWarning, ...]:
+    """What to know where N* and D* are power laws fitted one by one: which of them a plan takes, and what they cost.
+
+    ``best`` is the answer of the best fit as ``paid`` by ``rule``, shape ().
+    """
+    if fit.law.every_run or fit.law.frontier is None or not np.isfinite(best.D):
+        return ()
+    fitted = fit.law.frontier(fit.values, best.C, rule)
+    with np.errstate(all="ignore"):
+        share = float(rule.flops_anywhere(fitted.N, fitted.D) / best.C)
+    off = np.isfinite(share) and abs(share - 1) > COSTS_APART
+    if rule == fit.compute:
+        text = f"N* and D* were fitted separately and cost {share:.3g} times the budget by {rule.text}."
+        return (FitWarning(APART, text),) if off else ()
+    text = f"N* comes from the frontier and D from the rule in use, {rule.text}"
+    unit = plans.sample_unit(fit)
+    more = f"; by it the fitted D* of {count(float(fitted.D), 3)} {unit} would cost {share:.3g} times the budget"
+    return (FitWarning(IN_USE, text + (more if off else "") + "."),)
 
 
 def recost(N: ArrayLike, D: ArrayLike, rule: ComputeRule, other: ComputeRule) -> Recost:

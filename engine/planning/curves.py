@@ -22,6 +22,7 @@ from engine.fitting.verdict import Verdict, verdict
 from engine.laws import Point
 from engine.laws.law import Floats
 from engine.laws.terms import Const
+from engine.planning.convention import paid
 from engine.planning.frontier import frontier
 from engine.planning.plan import spans
 from engine.planning.quantity import BAND_DRAWS, Quantity, measure, thin
@@ -185,9 +186,9 @@ def frontier_curve(fit: Fit, C: Floats | None = None, *, rule: ComputeRule | Non
     """
     rule = rule or fit.compute
     C = budgets_over(fit, region_of(fit, None, rule)["C"], n, rule) if C is None else np.asarray(C, float)
-    best = frontier(fit.law, fit.values, C, rule)
+    best = paid(fit, frontier(fit.law, fit.values, C, rule), rule)
     few = thin(fit, BAND_DRAWS if rule.proportional else FORMULA_DRAWS)
-    draws = frontier(fit.law, fit.law.values(few.resamples[:, None, :]), C, rule)
+    draws = paid(few, frontier(fit.law, fit.law.values(few.resamples[:, None, :]), C, rule), rule)
     known = spans(fit)
     inside = np.ones(C.shape, bool)
     for name in ("N", "D", "C"):
@@ -268,7 +269,7 @@ def region_of(fit: Fit, ranges: Mapping[str, Interval] | None, rule: ComputeRule
     if "C" not in known and {"N", "D"} <= set(known):
         known["C"] = (float(rule.flops(known["N"][0], known["D"][0])), float(rule.flops(known["N"][1], known["D"][1])))
     known.setdefault("C", UNKNOWN_C)
-    ends = frontier(fit.law, fit.values, np.array(known["C"]), rule)
+    ends = paid(fit, frontier(fit.law, fit.values, np.array(known["C"]), rule), rule)
     for name, at in (("N", ends.N), ("D", ends.D)):
         if name not in known and np.all(np.isfinite(at)):
             known[name] = (float(at.min()), float(at.max()))
@@ -327,7 +328,7 @@ def curve_at(fit: Fit, C: float, region: Mapping[str, Interval], rule: ComputeRu
 def budgets_over(fit: Fit, span: Interval, n: int, rule: ComputeRule, decades: float = 1.0) -> Floats:
     """Budgets over ``span``, among them those at which the frontier enters and leaves the runs' range of N or of D."""
     C = grid(span, n, decades)
-    at = frontier(fit.law, fit.values, C, rule)
+    at = paid(fit, frontier(fit.law, fit.values, C, rule), rule)
     edges = [
         np.exp(np.interp(np.log(spans(fit)[name]), np.log(line), np.log(C), left=np.nan, right=np.nan))
         for name, line in (("N", at.N), ("D", at.D))

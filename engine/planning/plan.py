@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 
-import numpy as np
-
 from engine.costs import ComputeRule, read_rule
 from engine.errors import PlannerError
 from engine.fitting.result import Fit, FitWarning, Interval
-from engine.laws import Point
 from engine.planning import level, quantity, text
 from engine.planning.limits import NO_LIMITS, Limits, read_limits
 from engine.planning.parts import CostLine, Restated, Worth, read_line, read_restated, read_worth
@@ -24,7 +20,7 @@ from engine.quantities import count
 SCHEMA = 1
 Kind = Literal["budget", "target"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
-EXTRAPOLATED, FAR, UNCERTAIN_FLOOR, BEST_FIT_FAILS, NO_INTERVAL, NO_RANGE, REPEATS, DEGENERATE, APART = (
+EXTRAPOLATED, FAR, UNCERTAIN_FLOOR, BEST_FIT_FAILS, NO_INTERVAL, NO_RANGE, REPEATS, DEGENERATE = (
     "extrapolated",
     "far-extrapolated",
     "uncertain-floor",
@@ -33,14 +29,9 @@ EXTRAPOLATED, FAR, UNCERTAIN_FLOOR, BEST_FIT_FAILS, NO_INTERVAL, NO_RANGE, REPEA
     "no-range",
     "repeats-data",
     "degenerate-resamples",
-    "cost-mismatch",
 )
 UNCREDITED = "epochs-not-credited"
 OPTIMISTIC = "optimistic-floor"
-
-COSTS_APART = 0.05
-"""Relative difference between the budget and what N* and D* cost beyond which a plan says so."""
-
 
 ABOUT_RUNS = "runs"
 """The code of notes on how the runs were read (columns derived, rows left out): plans do not repeat them."""
@@ -148,18 +139,6 @@ def warnings(fit: Fit, quantities: Mapping[str, Quantity], lost: int = 0) -> tup
             FitWarning(DEGENERATE, f"{lost} of {len(fit.resamples):,} resamples have no optimum and are left out.")
         )
     return (*found, *(w for w in fit.warnings if w.code != ABOUT_RUNS))
-
-
-def apart(fit: Fit, best: Point, rule: ComputeRule) -> tuple[FitWarning, ...]:
-    """A warning where power laws that were fitted one by one give an N* and a D* that do not cost the budget."""
-    if fit.law.every_run:
-        return ()
-    with np.errstate(all="ignore"):
-        share = float(rule.flops_anywhere(best.N, best.D) / best.C)
-    if not math.isfinite(share) or abs(share - 1) <= COSTS_APART:
-        return ()
-    text = f"N* and D* were fitted separately and cost {share:.3g} times the budget by {rule.text}."
-    return (FitWarning(APART, text),)
 
 
 def repeats(fit: Fit, epochs: Quantity | None) -> tuple[FitWarning, ...]:

@@ -9,15 +9,18 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from engine.costs import ComputeRule
+from engine.errors import PlannerError
 from engine.fitting.result import Fit
 from engine.laws import Law, Point
 from engine.laws.law import Floats, Values
+from engine.planning.convention import paid
 from engine.planning.frontier import frontier, least_compute
 from engine.planning.level import is_surface
 from engine.planning.limits import LimitName, room
 from engine.planning.plan import Question
 from engine.planning.prices import Prices
 from engine.planning.within import best_loss, least_compute_within
+from engine.quantities import count, flops
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,12 +60,21 @@ class Task:
         return self.prices.currency if priced and self.prices is not None else "FLOPs"
 
     def best(self, fit: Fit) -> Point:
-        """The answer of the best fit: shape ()."""
-        return solve(fit.law, fit.values, self, self.limits, self.goal.best if self.goal else None)
+        """The answer of the best fit: shape (). Raises PlannerError where the rule pays for no sample at its N*."""
+        at = solve(fit.law, fit.values, self, self.limits, self.goal.best if self.goal else None)
+        found = paid(fit, at, self.rule)
+        if np.isnan(found.N) and np.isfinite(at.N):
+            raise PlannerError(
+                f"By {self.rule.text} {flops(float(at.C))} pay for no sample at N* = {count(float(at.N))}: give more "
+                "compute, or another rule."
+            )
+        return found
 
     def draws(self, fit: Fit) -> Point:
         """The answer of every resample: shape (r,)."""
-        return solve(fit.law, fit.draws, self, self.limits, self.goal.draws if self.goal else None)
+        return paid(
+            fit, solve(fit.law, fit.draws, self, self.limits, self.goal.draws if self.goal else None), self.rule
+        )
 
 
 def task_of(fit: Fit, asked: Question, rule: ComputeRule, prices: Prices | None = None) -> Task:

@@ -13,6 +13,7 @@ from engine.fitting.result import Fit, FitWarning
 from engine.laws import Point
 from engine.planning import plan as plans
 from engine.planning.budget import allocation, derived, no_optimum
+from engine.planning.convention import apart
 from engine.planning.extras import beside
 from engine.planning.frontier import floor
 from engine.planning.limits import NO_LIMITS, Limits
@@ -70,7 +71,7 @@ def plan_target(
         p_reach,
         warnings=(
             *_risk(fit, target, p_reach, reached, bool(limits.given)),
-            *plans.apart(fit, best, rule),
+            *apart(fit, best, rule),
             *plans.uncredited(fit, limits),
             *plans.repeats(fit, extra.get("epochs")),
             *plans.warnings(fit, quantities, lost),

@@ -16,9 +16,9 @@ from engine.costs import ComputeRule, TwoPart
 from engine.errors import PlannerError
 from engine.fitting.result import Fit, FitWarning
 from engine.planning.budget import plan_budget
-from engine.planning.convention import Recost, recost, spend
+from engine.planning.convention import APART, IN_USE, Recost, recost, spend
 from engine.planning.frontier import frontier
-from engine.planning.plan import APART, Plan
+from engine.planning.plan import Plan
 from engine.planning.quantity import Quantity, measure
 from engine.planning.recommender.choice import KNOBS, Choice, Knob
 from engine.planning.recommender.evidence import Evidence
@@ -130,7 +130,7 @@ def _recipe(evidence: Evidence, C: float, metric: str, settings: Settings, rule:
     notes = [
         *_notes(choices, settings, cap),
         *_uncosted(evidence, choices, also),
-        *(w for w in (plan.warnings if plan else ()) if w.code != APART),
+        *(w for w in (plan.warnings if plan else ()) if w.code not in (APART, IN_USE)),
     ]
     return Recipe(metric, choices, binds, cap, plan, _step(settings, plan, choices), tuple(notes))
 

@@ -12,8 +12,13 @@ from engine.costs import ComputeRule, TwoPart, compute_rule
 from engine.costs.two_part import joint_width
 from engine.errors import PlannerError
 from engine.laws import get_law
+from engine.planning import plan_budget, plan_target
 from engine.planning.convention import recost, spend
+from engine.planning.curves import frontier_curve
 from engine.planning.frontier import frontier
+from engine.planning.picture import plan_curve
+from engine.planning.plan import Plan
+from tests.engine.planning.conftest import make_fit, scattered
 
 SIX = ComputeRule()
 BUDGETS = np.logspace(15, 19, 5)
@@ -69,6 +74,96 @@ def test_a_plan_spends_its_budget_by_the_rule_in_use() -> None:
     np.testing.assert_array_equal(at.N, published.N)
     np.testing.assert_allclose(rule.flops(at.N, at.D), BUDGETS)
     assert (at.D < published.D).all()
+
+
+MINIMA = (3.33e-4, 0.6175, 499.0, 0.3825, 1.0, 1e12, 0.1)
+"""k, a, k_D, b of eqs. 4, 5, and a loss 1 + (1e12 / C)^0.1."""
+TYPED = ComputeRule(rule="formula", formula="6*D*(1.46*N+3*512*256*188)")
+
+
+def by_hand(C: float) -> tuple[float, float]:
+    """N* of eq. 4 and the D that the typed rule pays for there."""
+    N = 3.33e-4 * C**0.6175
+    return N, C / (6 * (1.46 * N + 3 * 512 * 256 * 188))
+
+
+def test_a_law_of_minima_takes_n_from_the_frontier_and_d_from_the_rule_in_use() -> None:
+    """At 1e18 FLOPs N* = 43.5 M and D = 1.21 B: the fitted 3.83 B would cost 3.15 times the budget."""
+    fit = make_fit(MINIMA, scattered(MINIMA, 100, spread=0.001), law="isoflop")
+    plans = [(plan_budget(fit, 1e18, TYPED), 1e18), (plan_target(fit, 1 + 10**-0.7, TYPED), 1e19)]
+    for plan, C in plans:
+        N, D = by_hand(C)
+        assert value(plan, "N") == pytest.approx(N, rel=1e-9)
+        assert value(plan, "D") == pytest.approx(D, rel=1e-9)
+        assert value(plan, "C") == pytest.approx(C, rel=1e-9)
+        assert plan.derived["D/N"].value == pytest.approx(D / N)
+        assert "cost-mismatch" not in [w.code for w in plan.warnings]
+    said = next(w.text for w in plans[0][0].warnings if w.code == "rule-in-use")
+    assert said == (
+        "N* comes from the frontier and D from the rule in use, C = 6*D*(1.46*N+3*512*256*188); by it the fitted D* of "
+        "3.83 B tokens would cost 3.15 times the budget."
+    )
+    # every resample spends the budget at its own N*: the ends of D are those of N turned round
+    n, d = (plans[0][0].allocation[name].ci68 for name in "ND")
+    assert n is not None
+    assert d == pytest.approx([1e18 / (6 * (1.46 * x + 3 * 512 * 256 * 188)) for x in reversed(n)], rel=2e-3)
+
+
+def test_by_the_rule_of_the_fit_minima_keep_the_d_of_their_runs() -> None:
+    fit = make_fit(MINIMA, law="isoflop")
+    for rule in (None, SIX):
+        plan = plan_budget(fit, 1e18, rule)
+        assert value(plan, "D") == pytest.approx(499 * 1e18**0.3825)
+        assert "rule-in-use" not in [w.code for w in plan.warnings]
+    other = plan_budget(fit, 1e18, TYPED, other=SIX).restated
+    assert other is not None
+    N, D = by_hand(1e18)
+    assert other.C.value == pytest.approx(6 * N * D)
+
+
+def test_a_rule_that_pays_for_no_sample_at_the_best_size_is_refused_in_a_sentence() -> None:
+    fit = make_fit(MINIMA, law="isoflop")
+    dear = ComputeRule(rule="formula", formula="6*N*D + 1e14*N")
+    with pytest.raises(
+        PlannerError, match=r"By C = 6\*N\*D \+ 1e14\*N 10¹⁸ FLOPs pay for no sample at N\* = 43.*: give"
+    ):
+        plan_budget(fit, 1e18, dear)
+
+
+def test_a_resample_whose_rule_pays_for_no_sample_is_left_out() -> None:
+    """By 6 N D + 1e9 N 1e18 FLOPs pay for no sample above N = 1e9: resamples with an N* there have no plan."""
+    draws = np.tile(MINIMA, (100, 1))
+    draws[:10, 0] *= 100
+    fit = make_fit(MINIMA, draws, law="isoflop")
+    plan = plan_budget(fit, 1e18, ComputeRule(rule="formula", formula="6*N*D + 1e9*N"))
+    assert value(plan, "D") == pytest.approx(1e18 / (6 * by_hand(1e18)[0]) - 1e9 / 6)
+    assert "10 of 100 resamples have no optimum" in " ".join(w.text for w in plan.warnings)
+
+
+def test_a_target_below_the_floor_of_some_resamples_costs_them_infinity_under_any_rule() -> None:
+    draws = np.tile(MINIMA, (100, 1))
+    draws[:30, 4] = 1.3
+    plan = plan_target(make_fit(MINIMA, draws, law="isoflop"), 1.2, TYPED)
+    assert plan.p_reach == pytest.approx(0.7)
+    assert plan.allocation["C"].ci95 is not None
+    assert np.isinf(plan.allocation["C"].ci95[1])
+
+
+def test_the_frontier_that_is_drawn_goes_through_the_plan() -> None:
+    fit = make_fit(MINIMA, scattered(MINIMA, 50, spread=0.001), law="isoflop")
+    path = frontier_curve(fit, np.array([1e17, 1e18]), rule=TYPED)
+    np.testing.assert_allclose(path.D, [by_hand(1e17)[1], by_hand(1e18)[1]])
+    assert path.D_band.low68[1] < path.D[1] < path.D_band.high68[1]
+    drawn = plan_curve(plan_budget(fit, 1e18, TYPED), fit).frontier
+    assert drawn is not None
+    np.testing.assert_allclose(TYPED.flops(drawn.N, drawn.D), drawn.C)
+
+
+def value(plan: Plan, name: str) -> float:
+    """A number of the allocation."""
+    found = plan.allocation[name].value
+    assert found is not None
+    return found
 
 
 @given(st.floats(4, 10), st.floats(5, 12), st.floats(1, 500))

@@ -12,6 +12,7 @@ import pytest
 
 from data.files import records
 from data.recommender import published_evidence
+from engine.costs import ComputeRule
 from engine.errors import PlannerError
 from engine.fitting import FitSpec, fit
 from engine.fitting.result import Fit
@@ -183,6 +184,17 @@ def test_the_frontier_of_each_metric_gives_its_n_and_d(story: Recommendation) ->
     sizes = {m: story.recipes[m].choices["N"].value.value or 0.0 for m in ("recall@10", "NDCG@10")}
     assert story.changes["N"]["NDCG@10"] == pytest.approx(sizes["NDCG@10"] / sizes["recall@10"])
     assert story.changes["N"]["NDCG@10"] < 1
+
+
+def test_the_recipe_and_the_plan_of_one_law_agree_by_a_rule_of_ones_own() -> None:
+    rule = ComputeRule(rule="formula", formula="6*D*(1.46*N+3*512*256*188)")
+    own = allocation("recall@10")
+    plan = plan_budget(own, 1e18, rule)
+    choices = recommend(Evidence(allocation={"recall@10": own}), 1e18, "recall@10", rule=rule).recipe.choices
+    for knob in ("N", "D"):
+        assert choices[knob].value == plan.allocation[knob]
+    N = plan.allocation["N"].value or 0.0
+    assert choices["D"].value.value == pytest.approx(1e18 / (6 * (1.46 * N + 3 * 512 * 256 * 188)))
 
 
 def test_text_rows_and_json_agree(story: Recommendation) -> None:
