@@ -120,13 +120,18 @@ def restore_fit(db: Database, hash: str) -> None:
 
 
 def save_plan(db: Database, plan: Plan, name: str = "") -> str:
-    """Save a plan and return its hash, which follows from its content. ``name`` defaults to its answer."""
+    """Save a plan and return its hash, which follows from its content. ``name`` defaults to its answer.
+
+    A plan that is there already takes the new ``name``.
+    """
     body = as_text(planning.to_json(plan))
     key = short_hash(body)
     row = [key, name.strip() or plan.sentence, plan.fit, now(), False, body]
 
     def change(cursor: Cursor) -> None:
         cursor.execute("INSERT OR IGNORE INTO plans VALUES (?, ?, ?, ?, ?, ?)", row)
+        if name.strip():
+            cursor.execute("UPDATE plans SET name = ? WHERE hash = ?", [name.strip(), key])
         _undelete(cursor, "plans", key)
 
     db.write(change)

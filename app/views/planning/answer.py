@@ -70,13 +70,13 @@ def _keep(db: Database, plan: Plan) -> None:
 
 def files(plan: Plan) -> dict[str, tuple[str, str, str]]:
     """The plan as files: text, ending and MIME type by the word on the button."""
-    maps = tuple(f"map{i or ''}.json" for i in range(len(plan.maps)))
+    maps = tuple(f"fit-{one}.json" for one in plan.maps)  # as the Fit page calls them
     return {
         "JSON": (json.dumps(to_json(plan), indent=2), "json", "application/json"),
         "CSV": (export.to_csv(plan), "csv", "text/csv"),
         "Markdown": (export.to_markdown(plan), "md", "text/markdown"),
         "LaTeX": (export.to_latex(plan), "tex", "application/x-tex"),
-        "Python": (to_python(plan, "fit.json", maps=maps), "py", "text/x-python"),
+        "Python": (to_python(plan, f"fit-{plan.fit}.json", maps=maps), "py", "text/x-python"),
     }
 
 

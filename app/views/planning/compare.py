@@ -54,7 +54,9 @@ def _choose(kept: dict[str, str]) -> list[str]:
         said = f"The plan {plain(gone[0])} of this link is not in this workspace, or was deleted."
         st.error(said, icon=":material/link_off:")
     names = distinct(kept)
-    st.session_state["plans_choice"] = [key for key in asked if key in kept] if asked else list(kept)[:MOST]
+    shown = [key for key in asked if key in kept] if asked else list(kept)[:MOST]
+    remember("plans", ",".join(asked or shown))  # who opens the link sees these, whatever is saved by then
+    st.session_state["plans_choice"] = shown
     return st.multiselect(
         "Plans", list(names), format_func=names.__getitem__, key="plans_choice", placeholder="Choose saved plans",
         on_change=lambda: remember("plans", ",".join(st.session_state["plans_choice"])),

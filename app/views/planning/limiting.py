@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from app.views.blanks import blank, words
+from app.views.blanks import blank, typed, words
 from app.views.parts import plain
 from engine.planning.limits import LimitName, Limits
 from engine.planning.prices import GIGABYTE
@@ -88,5 +88,5 @@ def link(limits: Limits) -> dict[str, str | list[str]]:
     if not given:
         return {}
     words = {name: option for option, name in OPTIONS.items()}
-    texts = {KEYS[name]: f"{most / GIGABYTE:.15g}" if name == "memory" else repr(most) for name, most in given.items()}
+    texts = {KEYS[name]: f"{most / GIGABYTE:.15g}" if name == "memory" else typed(most) for name, most in given.items()}
     return {"limits": [words[name] for name in given], **texts}

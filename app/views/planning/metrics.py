@@ -9,9 +9,10 @@ import streamlit as st
 from app.views.blanks import words
 from app.views.cached import saved_fit
 from app.views.parts import distinct, plain
-from app.views.state import recall, remember
+from app.views.state import fit_of, recall, remember
 from engine.fitting.result import Fit
 from engine.planning.metric import Through, through
+from engine.planning.plan import spans
 from engine.store import results
 from engine.store.database import Database
 
@@ -31,6 +32,34 @@ def maps_of(db: Database, fit: Fit) -> dict[str, str]:
         if axes == (fit.spec.y,) and y != fit.spec.y:
             found[one.hash] = y if one.table_id == own else f"{y} (of other runs)"
     return distinct(found)
+
+
+def law_of(db: Database, map: Fit) -> str:
+    """The newest saved law that ``map`` goes with, by its hash; empty where it is no map, or has none."""
+    if map.law.frontier is not None or not map.law.axis:
+        return ""
+    for one in results.fits(db):
+        if _describes(one.hash, str(db.folder), db)[0] == map.law.axis and map.hash in maps_of(
+            db, fit_of(db, one.hash)
+        ):
+            return one.hash
+    return ""
+
+
+def point_to(map: Fit, law: str) -> None:
+    """Where to ask for the metric of a map: it has no cost of its own."""
+    y, of = plain(map.spec.y), plain(map.law.axis or "")
+    st.info(f"This fit says which {y} goes with which {of}; what it costs is said by a law of {of}.",
+            icon=":material/alt_route:")  # fmt: skip
+    st.page_link("views/plan.py", label=f"Ask for a {y} there", query_params={"fit": law, "ask": "Target",
+                 "map": map.hash}, icon=":material/flag:")  # fmt: skip
+
+
+def example(db: Database, fit: Fit, map: str) -> str:
+    """A target to type, by the runs: the best value of what ``fit`` describes, or of the metric of ``map``."""
+    of = saved_fit(db, map) if map else fit
+    span = spans(of).get("loss")
+    return f"best run {span[0 if of.sign > 0 else 1]:.4g}" if span else "for example 2.0"
 
 
 def published(fit: Fit) -> bool:

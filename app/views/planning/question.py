@@ -10,9 +10,10 @@ import streamlit as st
 from app.views.blanks import blank, blanks, words
 from app.views.parts import plain, sentences
 from app.views.planning import answer, limiting, metrics, pricing, rules, saved
+from app.views.planning.asked import choose_way, target_blank
 from app.views.planning.slide import slide
 from app.views.sliders import TARGETS, compute_steps, target_steps
-from app.views.state import choose_fit, keep_possible
+from app.views.state import choose_fit
 from engine.fitting.result import Fit
 from engine.planning import Plan, plan_budget, plan_target
 from engine.planning.curves import UNKNOWN_C
@@ -45,6 +46,8 @@ def _ask_and_answer(db: Database) -> None:
         fit = choose_fit(db)
         if fit is None:
             st.page_link("views/fit.py", label="Fit a law first", icon=":material/show_chart:")
+        elif law := metrics.law_of(db, fit):
+            metrics.point_to(fit, law)
         elif (plan := ask(db, fit)) is not None:
             answer.show(db, fit, plan)
 
@@ -58,12 +61,13 @@ def ask(db: Database, fit: Fit) -> Plan | None:
         chosen = limiting.choose()
         rule, second = rules.widgets(fit)
     with line:
-        typed = _sentence(fit, names, chosen)
+        typed = _sentence(db, fit, names, chosen)
     notes = st.container()
     prices = pricing.widgets()
     if metrics.published(fit):
         notes.caption(metrics.why(fit))
     if not typed.value:
+        notes.caption("Type a number to see its plan.")
         return None
     maps = tuple(metrics.open_map(db, fit, name) for name in typed.maps)
     for foreign in metrics.foreign(fit, maps):
@@ -77,13 +81,10 @@ def ask(db: Database, fit: Fit) -> Plan | None:
     return plan_target(fit, value, used, limits=limits, prices=priced, other=other, map=next(iter(maps), None))
 
 
-def _sentence(fit: Fit, names: dict[str, str], chosen: list[LimitName]) -> Typed:
+def _sentence(db: Database, fit: Fit, names: dict[str, str], chosen: list[LimitName]) -> Typed:
     """The question, as a sentence with blanks."""
-    ways = ["Budget", "Target"] if fit.law.frontier is not None else ["Target"]
-    keep_possible("ask", ways)
     with blanks("plan"):
-        way = st.segmented_control("Budget or target", ways, default=ways[0], required=True, key="ask",
-                                   bind="query-params", label_visibility="collapsed", width="content")  # fmt: skip
+        way = choose_way(fit)
         if way == "Budget":
             words("I have a budget of")
             top = spans(fit).get("C", UNKNOWN_C)[1]
@@ -92,12 +93,11 @@ def _sentence(fit: Fit, names: dict[str, str], chosen: list[LimitName]) -> Typed
         else:
             words("I need")
             name = metrics.choose_target(fit, names)
-            best = spans(fit).get("loss") if not name else None
-            hint = f"best run {best[0 if fit.sign > 0 else 1]:.4g}" if best else "for example 2.0"
-            value = blank(f"Target {names.get(name, fit.spec.y)}", "", "target", 150, hint=hint)
+            hint = metrics.example(db, fit, name)
+            value = target_blank(f"Target {names.get(name, fit.spec.y)}", name or fit.spec.y, hint)
         limits = limiting.blanks_of(chosen, sample_unit(fit), "and at most" if way == "Budget" else "and have at most")
         shown = metrics.choose_shown(fit, names) if way == "Budget" else [name] if name else []
-    return Typed(str(way), value, tuple(shown), limits)
+    return Typed(way, value, tuple(shown), limits)
 
 
 def _budget(text: str, fit: Fit) -> float:

@@ -50,7 +50,11 @@ def _saved(db: Database, one: results.SavedPlan) -> None:
 def link(db: Database, plan: Plan) -> dict[str, str | list[str]]:
     """What the address of the Plan page holds to ask for ``plan`` again."""
     asked = plan.question
-    found: dict[str, str | list[str]] = {"fit": plan.fit, "ask": asked.kind.capitalize(), asked.kind: repr(asked.value)}
+    found: dict[str, str | list[str]] = {
+        "fit": plan.fit,
+        "ask": asked.kind.capitalize(),
+        asked.kind: f"{asked.value:.15g}",
+    }
     if plan.maps:
         found |= {"map": plan.maps[0]} if asked.kind == "target" else {"maps": ",".join(plan.maps)}
     try:

@@ -12,8 +12,9 @@ from app.views.blanks import blank, blanks, words
 from app.views.exports import exports
 from app.views.parts import draw, plain, powers, sentences
 from app.views.planning import limiting, pricing
+from app.views.planning.asked import choose_way, target_blank
 from app.views.planning.tables import cells, table, whole
-from app.views.state import choose_fit, keep_possible
+from app.views.state import choose_fit
 from engine.fitting.result import Fit
 from engine.planning.curves import UNKNOWN_C
 from engine.planning.plan import Question, sample_unit, spans
@@ -56,16 +57,13 @@ def _ask(fit: Fit) -> Question | None:
         chosen = limiting.choose()
     with line, blanks("smaller"):
         words("Models that reach the loss of")
-        ways = ["Budget", "Target"] if fit.law.frontier is not None else ["Target"]
-        keep_possible("ask", ways)
-        way = st.segmented_control("Budget or target", ways, default=ways[0], required=True, key="ask",
-                                   bind="query-params", label_visibility="collapsed", width="content")  # fmt: skip
+        way = choose_way(fit)
         if way == "Budget":
             top = spans(fit).get("C", UNKNOWN_C)[1]
             typed = blank("Compute budget", f"1e{round(math.log10(top))}", "budget", 150, hint="1e20, 200 H200 hours")
             words("FLOPs at its best")
         else:
-            typed = blank(f"Target {fit.spec.y}", "", "target", 150, hint="for example 2.0")
+            typed = target_blank(f"Target {fit.spec.y}", fit.spec.y, "for example 2.0")
         limits = limiting.blanks_of(chosen, sample_unit(fit), "with at most")
     if not typed:
         return None

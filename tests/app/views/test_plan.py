@@ -309,3 +309,43 @@ def test_prices_are_one_scenario_for_all_questions() -> None:
     at.segmented_control(key="question").set_value("Other").run()
     assert not at.exception
     assert at.session_state["read"] == PRICES
+
+
+def test_a_target_of_one_quantity_is_none_of_another(jets: str, r_top: str, demo: Database, open_page: Open) -> None:
+    at = open_page("plan", fit=jets, ask="Target", target="4000", map=r_top)
+    assert "R\\_top 4000" in str(at.header[0].value)
+    at.selectbox(key="map_choice").set_value("").run()
+    assert at.text_input(key="target").value == ""
+    assert not [h for h in at.header if "reach" in str(h.value)]
+    assert "Type a number to see its plan." in [c.value for c in at.caption]
+
+
+def test_a_target_of_a_map_that_is_not_here_is_not_read_as_a_loss(jets: str, open_page: Open) -> None:
+    at = open_page("plan", fit=jets, ask="Target", target="5000", map="deadbeef")
+    assert not at.header
+    assert "The map deadbeef does not go with this law" in told(at) + said(at)
+    at.text_input(key="target").set_value("0.5").run()
+    assert "To reach loss 0.5" in str(at.header[0].value)
+
+
+def test_a_map_points_to_the_law_that_it_goes_with(jets: str, r_top: str, open_page: Open) -> None:
+    at = open_page("plan", fit=r_top)
+    assert "what it costs is said by a law of loss" in told(at) + said(at)
+    at = open_page("plan", fit=jets, ask="Target", map=r_top)
+    assert str(at.text_input(key="target").placeholder).startswith("best run ")
+
+
+def test_the_python_of_a_plan_reads_the_files_that_the_fit_page_gives(jets: str, r_top: str, demo: Database) -> None:
+    law = results.fit(demo, jets)
+    plan = plan_target(law, 4000.0, map=through(law, results.fit(demo, r_top)))
+    text = answer.files(plan)["Python"][0]
+    assert f"fit-{jets}.json" in text
+    assert f"fit-{r_top}.json" in text
+
+
+def test_a_plan_that_is_saved_again_takes_its_new_name(jets: str, demo: Database) -> None:
+    plan = plan_budget(results.fit(demo, jets), 1e16)
+    key = results.save_plan(demo, plan, "First")
+    assert results.save_plan(demo, plan, "Second") == key
+    assert results.save_plan(demo, plan) == key
+    assert [p.name for p in results.plans(demo)] == ["Second"]
