@@ -40,7 +40,7 @@ def draw(curve: SameLoss, life: float | None = None, theme: Theme = WEB) -> Draw
     hover = "%{x:.3~f} of the best size<br>%{text}<br>compute %{y:+.1%}<extra>same loss</extra>"
     traces = [
         *_band(x, curve.low68, curve.high68, ACCENT, values),
-        *marks.law(theme, x, y, curve.within, ACCENT, 2.4, text=text, hovertemplate=hover),
+        *marks.law(theme, x, y, curve.within & (curve.beyond <= 0.005), ACCENT, 2.4, text=text, hovertemplate=hover),
         marks.star(theme, 1.0, 0.0, _hover("Best for training", curve, 1.0)),
     ]
     if life is not None and window[0] < life < window[1]:

@@ -119,12 +119,7 @@ def spans(fit: Fit) -> Mapping[str, Interval]:
 
 def warnings(fit: Fit, quantities: Mapping[str, Quantity], lost: int = 0) -> tuple[FitWarning, ...]:
     """What every plan says where it applies: extrapolation, missing intervals and ranges, and then the fit's own."""
-    found = []
-    far = {name: q.beyond for name, q in quantities.items() if q.beyond > 0.005}
-    if far:
-        decades = ", ".join(f"{name} by {text.decades(value)}" for name, value in far.items())
-        code = FAR if max(far.values()) > 1 else EXTRAPOLATED
-        found.append(FitWarning(code, f"The answer lies beyond the runs: {decades}."))
+    found = [*extrapolated(quantities)]
     if not fit.data.ranges:
         found.append(
             FitWarning(
@@ -139,6 +134,15 @@ def warnings(fit: Fit, quantities: Mapping[str, Quantity], lost: int = 0) -> tup
             FitWarning(DEGENERATE, f"{lost} of {len(fit.resamples):,} resamples have no optimum and are left out.")
         )
     return (*found, *(w for w in fit.warnings if w.code != ABOUT_RUNS))
+
+
+def extrapolated(quantities: Mapping[str, Quantity], what: str = "The answer") -> tuple[FitWarning, ...]:
+    """A warning where ``quantities`` lie beyond the runs, by name and decades."""
+    far = {name: q.beyond for name, q in quantities.items() if q.beyond > 0.005}
+    if not far:
+        return ()
+    decades = ", ".join(f"{name} by {text.decades(value)}" for name, value in far.items())
+    return (FitWarning(FAR if max(far.values()) > 1 else EXTRAPOLATED, f"{what} lies beyond the runs: {decades}."),)
 
 
 def repeats(fit: Fit, epochs: Quantity | None) -> tuple[FitWarning, ...]:

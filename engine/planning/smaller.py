@@ -10,19 +10,21 @@ With limits the best model is the best that they allow, and so is the cheapest.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from engine.costs import ComputeRule
-from engine.fitting.result import Fit
+from engine.fitting.result import Fit, FitWarning
 from engine.laws import Point
 from engine.laws.law import Floats
 from engine.planning import plan as plans
+from engine.planning.budget import plan_budget
 from engine.planning.iso_loss import iso_loss
-from engine.planning.plan import Question
+from engine.planning.plan import Plan, Question
 from engine.planning.prices import Inference, Prices
-from engine.planning.quantity import Quantity, measure, thin
+from engine.planning.quantity import Quantity, beyond, measure, thin
+from engine.planning.target import plan_target
 from engine.planning.within import Mask
 
 POINTS = 80
@@ -38,11 +40,13 @@ NEAREST = 1.02
 class SameLoss:
     """Models that reach one loss: arrays (s,) over ``fraction`` = N / N*, with 68 % ends of the overhead.
 
-    ``overhead`` is C / C* - 1, ``more`` D / D*. Ends are NaN without resamples and infinite where a resample never gets
-    there. ``within`` marks the models that the limits allow. ``smallest`` is the fraction below which no number of
-    samples reaches the loss.
+    ``plan`` is that of the best size, with what must be known beside it. ``overhead`` is C / C* - 1, ``more`` D / D*.
+    Ends are NaN without resamples and infinite where a resample never gets there. ``within`` marks the models that the
+    limits allow, ``beyond`` counts the decades by which N, D or C leaves the runs. ``smallest`` is the fraction below
+    which no number of samples reaches the loss.
     """
 
+    plan: Plan
     best: Point
     fraction: Floats
     N: Floats
@@ -52,6 +56,7 @@ class SameLoss:
     low68: Floats
     high68: Floats
     within: Mask
+    beyond: Floats
     smallest: Quantity
 
 
@@ -61,7 +66,7 @@ class Lifetime:
 
     ``total``, ``training_alone`` (the total of the model that is best for training alone) and ``saved`` (the share of
     it that is saved) count FLOPs, or where compute has a price money, that of simulated samples included. ``fraction``
-    is N over the best for training.
+    is N over the best for training. ``warnings`` say where it lies beyond the runs.
     """
 
     N: Quantity
@@ -71,6 +76,7 @@ class Lifetime:
     training_alone: Quantity
     saved: Quantity
     fraction: Quantity
+    warnings: tuple[FitWarning, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,8 +122,35 @@ def same_loss(
         many = models.at(each, fraction * draws.N[:, None], draws.loss[:, None]).C / draws.C[:, None] - 1
     low, high = few.resampling.band(overhead, many, 0.68)
     smallest = measure(few, float(floors[0]), floors[1], "of N*")
-    within = models.allows(others)
-    return SameLoss(best, fraction, others.N, others.D, others.D / best.D, overhead, low, high, within, smallest)
+    return SameLoss(
+        _plan(fit, question, rule, prices),
+        best,
+        fraction,
+        others.N,
+        others.D,
+        others.D / best.D,
+        overhead,
+        low,
+        high,
+        models.allows(others),
+        _beyond(fit, others),
+        smallest,
+    )
+
+
+def _plan(fit: Fit, question: Question, rule: ComputeRule | None, prices: Prices | None) -> Plan:
+    """The plan of the best size, which has no inference to pay."""
+    prices = replace(prices, inference=None) if prices is not None else None
+    ask = plan_budget if question.kind == "budget" else plan_target
+    return ask(fit, question.value, rule, limits=question.limits, prices=prices)
+
+
+def _beyond(fit: Fit, at: Point) -> Floats:
+    """Decades by which the models (s,) lie beyond the runs along N, D or C, whichever is most."""
+    spans = plans.spans(fit)
+    sizes = {"N": at.N, "D": at.D, "C": at.C}
+    far = [[beyond(float(x), spans.get(name)) for x in np.ravel(values)] for name, values in sizes.items()]
+    return np.max(far, axis=0)
 
 
 def lifetime(
@@ -134,19 +167,23 @@ def lifetime(
     best, draws = models.cheapest(fit.values, first), models.cheapest(fit.draws, firsts)
     totals = [models.total(at) for at in (best, draws, first, firsts)]
 
-    def said(one: Floats, many: Floats, unit: str) -> Quantity:
-        return measure(fit, float(one), np.broadcast_to(many, len(fit.resamples)), unit)
+    spans = plans.spans(fit)
+
+    def said(one: Floats, many: Floats, unit: str, name: str = "") -> Quantity:
+        return measure(fit, float(one), np.broadcast_to(many, len(fit.resamples)), unit, spans.get(name))
 
     with np.errstate(invalid="ignore"):
-        return Lifetime(
-            said(best.N, draws.N, "parameters"),
-            said(best.D, draws.D, plans.sample_unit(fit)),
-            said(best.C, draws.C, "FLOPs"),
+        found = Lifetime(
+            said(best.N, draws.N, "parameters", "N"),
+            said(best.D, draws.D, plans.sample_unit(fit), "D"),
+            said(best.C, draws.C, "FLOPs", "C"),
             said(totals[0], totals[1], models.unit),
             said(totals[2], totals[3], models.unit),
             said(1 - totals[0] / totals[2], 1 - totals[1] / totals[3], "of the total"),
             said(best.N / first.N, draws.N / firsts.N, "of N*"),
         )
+    sizes = {"N": found.N, "D": found.D, "C": found.C}
+    return replace(found, warnings=plans.extrapolated(sizes, "The cheapest model over its life"))
 
 
 def lifetime_curve(

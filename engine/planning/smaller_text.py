@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 
+from engine.fitting.result import FitWarning
 from engine.planning import quantity
 from engine.planning.smaller import SHOWN, Lifetime, SameLoss
-from engine.planning.text import Row, aligned, as_row, between, number, table, with_interval
+from engine.planning.text import Row, aligned, as_row, between, decades, number, table, with_interval
 from engine.quantities import count
 
 HALF = 0.5
@@ -36,16 +38,21 @@ def size_rows(curve: SameLoss) -> list[tuple[str, ...]]:
                 count(float(curve.D[i])),
                 _percent(curve.overhead[i]),
                 _spread(curve.low68[i], curve.high68[i]),
-                "" if curve.within[i] else "beyond the limits",
+                _note(bool(curve.within[i]), float(curve.beyond[i])),
             )
             for i in at
         ),
     ]
 
 
-def half_sentence(curve: SameLoss, y: str, unit: str) -> str:
-    """What half the best size takes, in a sentence; ``y`` is what the law describes, ``unit`` a sample of it."""
-    loss = f"{y} {float(abs(curve.best.loss)):.4g}"
+def _note(within: bool, beyond: float) -> str:
+    far = [f"{decades(beyond)} beyond the runs"] if beyond > 0.005 else []
+    return ", ".join([*([] if within else ["beyond the limits"]), *far])
+
+
+def half_sentence(curve: SameLoss) -> str:
+    """What half the best size takes, in a sentence."""
+    loss, unit = f"{curve.plan.y} {float(abs(curve.best.loss)):.4g}", curve.plan.allocation["D"].unit
     i = int(np.searchsorted(curve.fraction, HALF))
     if curve.fraction[i] != HALF:
         return f"No model of half the best size, {count(float(curve.best.N))} parameters, reaches {loss}."
@@ -67,8 +74,10 @@ def smallest_sentence(curve: SameLoss) -> str:
 
 def same_loss_text(curve: SameLoss) -> str:
     """What models of other sizes cost that reach the same loss, as a table for a terminal."""
-    head = f"Models that reach the same loss {float(abs(curve.best.loss)):.4g}:"
-    return "\n".join([head, "", *aligned(size_rows(curve)), "", smallest_sentence(curve)])
+    head = f"Models that reach the same {curve.plan.y} {float(abs(curve.best.loss)):.4g}:"
+    rule = f"Compute rule: {curve.plan.compute.text}."
+    body = [head, "", *aligned(size_rows(curve)), "", smallest_sentence(curve), rule]
+    return "\n".join([*body, *_warnings(curve.plan.warnings)])
 
 
 def lifetime_sentence(found: Lifetime) -> str:
@@ -90,7 +99,7 @@ def lifetime_sentence(found: Lifetime) -> str:
 
 def lifetime_text(found: Lifetime) -> str:
     """The sentence and its table for a terminal."""
-    return "\n".join([lifetime_sentence(found), "", *table(lifetime_rows(found))])
+    return "\n".join([lifetime_sentence(found), "", *table(lifetime_rows(found)), *_warnings(found.warnings)])
 
 
 def lifetime_rows(found: Lifetime) -> tuple[Row, ...]:
@@ -99,13 +108,39 @@ def lifetime_rows(found: Lifetime) -> tuple[Row, ...]:
 
 
 def to_json(curve: SameLoss, found: Lifetime | None) -> dict[str, Any]:
-    """The object that ``isoplan smaller --json`` prints; null is unbounded or unknown."""
-    arrays: dict[str, Any] = {
-        name: _numbers(getattr(curve, name)) for name in ("fraction", "N", "D", "overhead", "low68", "high68")
-    }
-    arrays["within"] = curve.within.tolist()
+    """The object that ``isoplan smaller --json`` prints; null is unbounded or unknown.
+
+    What was asked, and ``allocation`` with the loss that all models share, are those of the plan of the best size.
+    """
+    plan, names = curve.plan, ("fraction", "N", "D", "overhead", "low68", "high68", "beyond")
+    arrays: dict[str, Any] = {name: _numbers(getattr(curve, name)) for name in names}
     life = {name: quantity.to_json(getattr(found, name)) for name in LINES} if found else None
-    return {"schema": 1, **arrays, "smallest": quantity.to_json(curve.smallest), "lifetime": life}
+    sentences = [half_sentence(curve), smallest_sentence(curve), *([lifetime_sentence(found)] if found else [])]
+    return {
+        "schema": 1,
+        "question": plan.question.to_json(),
+        "fit": plan.fit,
+        "law": plan.law,
+        "y": plan.y,
+        "compute": plan.compute.to_json(),
+        "allocation": {name: quantity.to_json(q) for name, q in plan.allocation.items()},
+        "p_reach": plan.p_reach,
+        **arrays,
+        "within": curve.within.tolist(),
+        "smallest": quantity.to_json(curve.smallest),
+        "lifetime": life,
+        "sentence": " ".join(sentences),
+        "warnings": [{"code": w.code, "text": w.text} for w in warnings(curve, found)],
+    }
+
+
+def warnings(curve: SameLoss, found: Lifetime | None) -> tuple[FitWarning, ...]:
+    """What the answer says against itself: first that of one loss, then that of a life."""
+    return (*curve.plan.warnings, *(found.warnings if found else ()))
+
+
+def _warnings(found: Iterable[FitWarning]) -> list[str]:
+    return [f"\nWarning: {w.text}" for w in found]
 
 
 def _numbers(x: np.ndarray[Any, np.dtype[np.float64]]) -> list[float | None]:

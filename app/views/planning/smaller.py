@@ -10,7 +10,7 @@ import streamlit as st
 from app.figures import smaller as picture
 from app.views.blanks import blank, blanks, words
 from app.views.exports import exports
-from app.views.parts import draw, plain, powers, sentences
+from app.views.parts import doubts, draw, plain, powers, sentences
 from app.views.planning import limiting, pricing
 from app.views.planning.asked import choose_way, target_blank
 from app.views.planning.tables import cells, table, whole
@@ -27,6 +27,7 @@ from engine.planning.smaller_text import (
     size_rows,
     smallest_sentence,
     to_json,
+    warnings,
 )
 from engine.quantities import parse_flops, parse_number
 from engine.store.database import Database
@@ -77,7 +78,7 @@ def _answer(fit: Fit, question: Question, prices: Prices | None) -> None:
     curve, served = same_loss(fit, question, prices=prices), prices.inference if prices is not None else None
     life = lifetime(fit, question, served, prices=prices) if served is not None else None
     with st.container(border=True):
-        st.header(powers(whole(half_sentence(curve, fit.spec.y, sample_unit(fit)))), anchor=False)
+        st.header(powers(whole(half_sentence(curve))), anchor=False)
         st.markdown(powers(whole(smallest_sentence(curve))))
         if life is not None:
             st.markdown(f"**{powers(whole(lifetime_sentence(life)))}**")
@@ -85,7 +86,8 @@ def _answer(fit: Fit, question: Question, prices: Prices | None) -> None:
     table(body, "Models of the same loss in numbers.")
     fraction = life.fraction.value if life is not None else None
     draw(partial(picture.draw, curve, fraction), key="smaller_picture")
-    st.caption("The star is the best size for training; the tint is the 68 % interval.")
+    dashed = "" if curve.beyond.max() <= 0.005 else "; what is dashed lies beyond the runs"
+    st.caption(f"The star is the best size for training; the tint is the 68 % interval{dashed}.")
     if life is None or served is None:
         st.info(UNSERVED, icon=":material/query_stats:")
     else:
@@ -94,6 +96,7 @@ def _answer(fit: Fit, question: Question, prices: Prices | None) -> None:
         costs = lifetime_curve(fit, question, served, prices=prices)
         draw(partial(picture.draw_life, costs, life), key="lifetime_picture")
     st.caption(plain(f"Compute is counted by {fit.compute.text}."))
+    doubts(warnings(curve, life))
     exports("smaller", to_json(curve, life), body)
 
 

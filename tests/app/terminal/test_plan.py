@@ -120,7 +120,11 @@ def test_smaller_models_of_the_same_loss(run: Run, fitted: Path) -> None:
     assert shown.startswith("Models that reach the same loss 2.")
     assert "of the best size no number of samples reaches this loss." in shown
     assert "With its inference, train " in shown
+    far = run("smaller", fitted, "--budget", "5.76e25", "--queries", "1e12").out
+    assert far.count("Warning: ") >= 2
+    assert " decades beyond the runs" in far
     raw = object_in(run("smaller", fitted, "--target-loss", 2.2, "--queries", "1e11", *MACHINE, "--json").out)
+    assert (raw["question"], raw["law"], raw["allocation"]["loss"]["value"]) == ({"target": 2.2}, "chinchilla", 2.2)
     assert raw["lifetime"]["total"]["unit"] == "EUR"
     assert 0 < raw["lifetime"]["fraction"]["value"] < 1
     assert raw["overhead"][raw["fraction"].index(1.0)] == pytest.approx(0.0, abs=1e-9)

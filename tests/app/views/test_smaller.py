@@ -26,10 +26,12 @@ def test_sizes_of_one_loss(demo: Database, jets: str, open_page: Open) -> None:
     assert told(at) == ""
     fit = results.fit(demo, jets)
     curve = same_loss(fit, Question("budget", 1e18))
-    assert shown(at.header[0].value) == half_sentence(curve, "loss", "samples")
+    assert shown(at.header[0].value) == half_sentence(curve)
     assert smallest_sentence(curve) in [shown(m.value) for m in at.markdown]
-    body = [list(row)[:-1] for row in size_rows(curve)[1:]]
+    body = [list(row) for row in size_rows(curve)[1:]]
     assert [[cell.replace("0.", "0.") for cell in row] for row in lines(at)] == body
+    assert body[5][5] == "1.6 decades beyond the runs"
+    assert "The answer lies beyond the runs: D by 1.6 decades" in at.warning[0].value
     assert ["1.00", "0 %"] == [lines(at)[5][0], lines(at)[5][3]]
     assert "Give the queries over its life" in said(at)
 

@@ -16,10 +16,20 @@ from engine.errors import PlannerError
 from engine.fitting.result import Fit
 from engine.hardware import Machine, find_device
 from engine.planning import plan_budget, plan_target
+from engine.planning import to_json as plan_json
 from engine.planning.limits import Limits
 from engine.planning.plan import Question
 from engine.planning.prices import Inference, Prices, Simulation
 from engine.planning.smaller import lifetime, lifetime_curve, same_loss
+from engine.planning.smaller_text import (
+    half_sentence,
+    lifetime_text,
+    same_loss_text,
+    size_rows,
+    smallest_sentence,
+    to_json,
+    warnings,
+)
 from tests.engine.planning.conftest import EPOCH, RANGES, make_fit, scattered
 
 HOFFMANN = (1.69, 406.4, 410.7, 0.336, 0.283)
@@ -176,6 +186,40 @@ def test_no_model_within_the_limits_is_one_sentence(epoch: Fit) -> None:
     served = Inference(queries=1e9, machine=Machine(find_device("H200")))
     with pytest.raises(PlannerError, match="An hour of H200 has no price"):
         lifetime(epoch, Question("budget", 1e20), served, prices=PAID)
+
+
+def test_the_curve_carries_the_plan_of_its_best_size(epoch: Fit) -> None:
+    """Question, allocation, probability and warnings are those of the plan; epochs are not credited there either."""
+    asked = Question("target", 2.2, Limits(unique=1e11))
+    curve, plan = same_loss(epoch, asked, prices=PAID), plan_target(epoch, 2.2, limits=asked.limits, prices=PAID)
+    assert curve.plan == plan
+    assert [w.code for w in curve.plan.warnings] == ["uncertain-floor", "epochs-not-credited"]
+    raw = to_json(curve, None)
+    for name in ("question", "fit", "law", "y", "compute", "allocation", "p_reach", "warnings"):
+        assert raw[name] == plan_json(plan)[name], name
+    assert raw["sentence"] == f"{half_sentence(curve)} {smallest_sentence(curve)}"
+    assert "Warning: The law chinchilla says nothing of repeated tokens" in same_loss_text(curve)
+    assert "Compute rule: C = 6 N D." in same_loss_text(curve)
+
+
+def test_what_lies_beyond_the_runs_is_marked(epoch: Fit) -> None:
+    """The runs end at N = 1e10, D = 1e12 and C = 6e22: decades beyond them by hand, the largest of the three."""
+    asked, served = Question("budget", 5.76e25), Inference(queries=1e12)
+    curve, found = same_loss(epoch, asked), lifetime(epoch, asked, served)
+    C = 6 * curve.N * curve.D
+    far = np.log10([curve.N / 1e10, curve.D / 1e12, C / 6e22]).max(axis=0)
+    assert curve.beyond == pytest.approx(far)
+    said = dict(row[::5] for row in size_rows(curve)[1:])
+    assert (said["0.40"], said["1.00"]) == ("3.2 decades beyond the runs", "3 decades beyond the runs")
+    assert found.D.beyond == pytest.approx(np.log10((found.D.value or 0) / 1e12))
+    (own,) = found.warnings
+    assert own.code == "far-extrapolated"
+    assert own.text.startswith("The cheapest model over its life lies beyond the runs: N by ")
+    assert own.text in lifetime_text(found)
+    assert [w.code for w in warnings(curve, found)] == ["far-extrapolated", "far-extrapolated"]
+    inside = same_loss(epoch, Question("budget", 1e20))
+    assert inside.beyond[inside.fraction >= 0.5].max() == 0
+    assert inside.plan.warnings == lifetime(epoch, Question("budget", 1e20), Inference(queries=1e9)).warnings == ()
 
 
 def test_laws_of_the_frontier_alone_are_refused() -> None:
