@@ -65,7 +65,7 @@ def _faults(given: Mapping[str, list[str]], left: Mapping[str, str], state: Any)
     for name, values in given.items():
         if name not in state or len(values) != 1 or _same(values[0], left.get(name, state[name])):
             continue
-        used = left.get(name, state[name])
+        used = left.get(name, state[name]) or "nothing"
         found.append(
             f"The link asks for {name} = {_code(values[0])}, which is not possible here: {used} is used instead."
         )

@@ -54,7 +54,8 @@ def sentence(answer: SimulateOrRepeat) -> str:
         return f"The best fits do not reach {answer.y} {answer.target:g} in either regime."
     price = f"{answer.costs.sample:.3g} {answer.costs.currency} a sample"
     costs = f"{_money(best.total)} against {_money(other.total)}" if other.total.value else _money(best.total)
-    verb = "repeat" if best is answer.repeat else "simulate"
+    enough = answer.costs.have >= (answer.one_pass.unique.value or math.inf)
+    verb = "repeat" if best is answer.repeat else "train once on the samples at hand" if enough else "simulate"
     chance = answer.repeat_cheaper if best is answer.repeat else _other(answer.repeat_cheaper)
     sure = "" if chance is None else f" ({100 * chance:.0f} % of the resamples agree)"
     return (

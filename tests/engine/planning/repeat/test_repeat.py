@@ -284,3 +284,9 @@ def test_laws_of_two_tables_are_independent_though_their_seeds_are_equal() -> No
     same, shuffled = (float(np.corrcoef(d["E"], d["L_inf"])[0, 1]) for d in tables)
     assert same == pytest.approx(1.0)
     assert abs(shuffled) < 0.2
+
+
+def test_who_has_all_samples_does_not_simulate() -> None:
+    stock = SampleCosts(1e-3, 2e-18, have=1e13)
+    text = as_text(simulate_or_repeat(TABLE_1, TABLE_2, 0.5, stock, TEN))
+    assert "it is cheaper to train once on the samples at hand" in text
