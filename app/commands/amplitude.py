@@ -12,7 +12,7 @@ from data.amplitudes import best_laws, published_law
 from engine.errors import PlannerError
 from engine.planning.amplitude import Anchor, Precision, as_text, of_error, of_mse, plan_amplitude, to_json
 from engine.planning.amplitude.anchors import Axis
-from engine.quantities import parse_number
+from engine.quantities import parse_number, parse_share
 
 AXES: tuple[Axis, ...] = ("D", "N", "C")
 FIELDS = ("D", "N", "C", "loss", "epochs", "flops", "doubled")
@@ -32,7 +32,7 @@ def amplitude(
         ),
     ] = None,
     process: Annotated[str, typer.Option(help="Or a published process: ttH, Zg, ..., Zgggg, WZ, WWZ, yyg, yygg.")] = "",
-    axis: Annotated[str, typer.Option(help="The axis of the published law: D, C or N.")] = "D",
+    axis: Annotated[str, typer.Option(help="The axis of the published law: D (the usual one), C or N.")] = "",
     held: Annotated[str, typer.Option(help='What was held in the published law, "N = 1e6".')] = "",
     floor: Annotated[str, typer.Option(help="MSE of the noise in the amplitudes themselves.")] = "0",
     fixed_energy: Annotated[
@@ -41,11 +41,14 @@ def amplitude(
     as_json: AsJson = False,
 ) -> None:
     """D, N and C for an amplitude surrogate, from one cheap anchor or a published law."""
+    if not process and (axis or held):
+        option = "--axis" if axis else "--held"
+        raise PlannerError(f"{option} says nothing without --process: add it, or leave {option} out.")
     answer = plan_amplitude(
         particles,
         _target(target_mse, target_error, sigma),
         [_anchor(text) for text in anchor or []],
-        published_law(process, axis, held) if process else None,
+        published_law(process, axis or "D", held) if process else None,
         best_laws(),
         floor=parse_number(floor, "option --floor"),
         fixed_energy=fixed_energy,
@@ -75,7 +78,7 @@ def _anchor(text: str) -> Anchor:
             raise PlannerError(f"--anchor cannot read {entry!r}: write NAME=VALUE with one of {', '.join(FIELDS)}.")
         if name in given:
             raise PlannerError(f"--anchor names {name} twice: keep one.")
-        given[name] = parse_number(value, f"{name} of --anchor")
+        given[name] = (parse_share if name == "doubled" else parse_number)(value, f"{name} of --anchor")
     axis = next((a for a in AXES if a == next(iter(given))), None)
     if axis is None or "loss" not in given:
         raise PlannerError(f"--anchor {text!r} needs the axis that limits it first, and its loss: D=1e4,loss=1e-3.")

@@ -49,6 +49,7 @@ def plan(
     hour_price: pricing.HourPrice = "",
     utilisation: pricing.Utilisation = "",
     precision: pricing.PrecisionName = "",
+    power: pricing.Power = "",
     currency: pricing.CurrencyName = "",
     grid: pricing.Grid = "",
     pue: pricing.Pue = "",
@@ -79,9 +80,10 @@ def plan(
         unique=max_unique, parameters=max_params, epochs=max_epochs, hours=max_hours, memory=max_memory, money=max_money
     )
     prices = pricing.read_prices(
-        device, devices, hour_price, utilisation, precision, currency, grid, pue,
-        pricing.read_simulation(sample_price, sample_seconds, cpu_price, sample_bytes),
-        pricing.read_inference(queries, query_tokens, query_flops),
+        device=device, devices=str(devices), hour_price=hour_price, utilisation=utilisation, precision=precision,
+        power=power, currency=currency, grid=grid, pue=pue, sample_price=sample_price, sample_seconds=sample_seconds,
+        cpu_price=cpu_price, sample_bytes=sample_bytes, queries=queries, query_tokens=query_tokens,
+        query_flops=query_flops,
     )  # fmt: skip
     if budget is not None:
         C = read_budget(budget)

@@ -32,6 +32,7 @@ def plans(
     hour_price: pricing.HourPrice = "",
     utilisation: pricing.Utilisation = "",
     precision: pricing.PrecisionName = "",
+    power: pricing.Power = "",
     currency: pricing.CurrencyName = "",
     grid: pricing.Grid = "",
     pue: pricing.Pue = "",
@@ -46,9 +47,10 @@ def plans(
 ) -> None:
     """Compare saved plans: allocation, cost and risk, all priced alike."""
     prices = pricing.read_prices(
-        device, devices, hour_price, utilisation, precision, currency, grid, pue,
-        pricing.read_simulation(sample_price, sample_seconds, cpu_price, sample_bytes),
-        pricing.read_inference(queries, query_tokens, query_flops),
+        device=device, devices=str(devices), hour_price=hour_price, utilisation=utilisation, precision=precision,
+        power=power, currency=currency, grid=grid, pue=pue, sample_price=sample_price, sample_seconds=sample_seconds,
+        cpu_price=cpu_price, sample_bytes=sample_bytes, queries=queries, query_tokens=query_tokens,
+        query_flops=query_flops,
     )  # fmt: skip
     found = side_by_side(_saved(files, [one for name in fit or () for one in read_fits_file(name)]), prices)
     if as_json:

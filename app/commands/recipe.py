@@ -28,7 +28,7 @@ from engine.planning.recommender import (
 )
 from engine.planning.recommender.choice import Knob
 from engine.planning.recommender.recipe import OTHERWISE
-from engine.quantities import parse_number
+from engine.quantities import parse_number, parse_share
 
 Fits = Annotated[list[str] | None, typer.Option(metavar="[METRIC=]FIT.json", help="One a metric; may be repeated.")]
 
@@ -50,11 +50,16 @@ def recipe(
     batch_size: Annotated[str, typer.Option(help="A batch in sequences, in place of the critical one.")] = "",
     instead: Annotated[str, typer.Option(metavar="s=0.06,B=2048,K=1e6", help="Other values to cost.")] = "",
     published: Annotated[bool, typer.Option(help="Fall back on what the paper prints.")] = True,
-    bootstrap: Annotated[int, typer.Option(help="Refits of each sweep; 0 for none.")] = 200,
+    bootstrap: Annotated[int, typer.Option(min=0, help="Refits of each sweep; 0 for none.")] = 200,
     seed: Seed = 0,
     as_json: AsJson = False,
 ) -> None:
     """Embedder share, batch, model, events, negatives and learning rate for a budget and a metric."""
+    _used("--share-column", share_column != "s", "--share", share)
+    _used("--negatives-column", negatives_column != "K", "--negatives", negatives)
+    for option, given in (("--devices", devices != 1), ("--width", width), ("--length", length != 256)):
+        _used(option, bool(given), "--device", device)
+    _used("--chunk", bool(chunk), "--device", device)
     own = Evidence(
         _sweep(share, share_column, bootstrap, seed),
         _fits(batch, "batch"),
@@ -77,6 +82,12 @@ def recipe(
         say_json(to_json(answer))
     else:
         say(as_text(answer))
+
+
+def _used(option: str, given: bool, other: str, there: object) -> None:
+    """Raise PlannerError where ``option`` is given without the ``other`` that it belongs to."""
+    if given and not there:
+        raise PlannerError(f"{option} says nothing without {other}: add it, or leave {option} out.")
 
 
 def _sweep(table: Path | None, column: str, bootstrap: int, seed: int) -> tuple[Optimum, ...]:
@@ -120,5 +131,6 @@ def _others(text: str) -> dict[Knob, tuple[float, ...]]:
         knob = next((k for k in OTHERWISE if k == name), None)
         if not equals or knob is None:
             raise PlannerError(f"--instead cannot read {entry!r}: write s, B or K and a value, as in s=0.06.")
-        found[knob] = (*found.get(knob, ()), parse_number(value, f"{knob} of --instead"))
+        read = parse_share if knob == "s" else parse_number
+        found[knob] = (*found.get(knob, ()), read(value, f"{knob} of --instead"))
     return found

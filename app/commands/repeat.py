@@ -7,14 +7,14 @@ from typing import Annotated
 
 import typer
 
-from app.commands import reading
+from app.commands import pricing, reading
 from app.commands.files import read_fit_file
 from app.commands.options import AsJson
 from app.commands.output import note, say, say_json
 from engine.costs import ComputeRule
 from engine.errors import PlannerError
 from engine.fitting.result import Fit
-from engine.hardware import UTILISATION, Machine, find_device
+from engine.planning.prices import check_currency
 from engine.planning.repeat import (
     Factor,
     SampleCosts,
@@ -22,12 +22,13 @@ from engine.planning.repeat import (
     between,
     between_json,
     between_text,
+    costs_of,
     fit_factor,
     simulate_or_repeat,
     stated,
     to_json,
 )
-from engine.quantities import parse_number, parse_share
+from engine.quantities import parse_number
 
 
 def repeat(
@@ -36,9 +37,9 @@ def repeat(
     target_loss: Annotated[str, typer.Option(help="The loss to reach.")],
     sample_price: Annotated[str, typer.Option(help="Money for one simulated sample.")],
     flop_price: Annotated[str, typer.Option(help="Money for one FLOP; or give --device and --hour-price.")] = "",
-    device: Annotated[str, typer.Option(help="What trains: H100, A100 80GB, CPU node, ...")] = "",
-    hour_price: Annotated[str, typer.Option(help="Money for one hour of the device.")] = "",
-    utilisation: Annotated[str, typer.Option(help="Share of its peak that training reaches, 0.4 or 40%.")] = "",
+    device: pricing.DeviceName = "",
+    hour_price: pricing.HourPrice = "",
+    utilisation: pricing.Utilisation = "",
     kappa: Annotated[str, typer.Option(help="Compute of repeating over that of one pass; about 10 for jets.")] = "",
     curves: Annotated[
         Path | None, typer.Option(help="Training curves that kappa is read from, in place of it.")
@@ -48,18 +49,14 @@ def repeat(
     threshold: Annotated[str, typer.Option(metavar="FIT.json", help="A fit of threshold, for N and epochs.")] = "",
     surface: Annotated[str, typer.Option(metavar="FIT.json", help="A fit of data-constrained, for few epochs.")] = "",
     have: Annotated[str, typer.Option(help="Samples that exist already.")] = "0",
-    currency: Annotated[str, typer.Option(help="What the prices are in.")] = "EUR",
+    currency: pricing.CurrencyName = "EUR",
     group: Annotated[str, typer.Option(help="The group of REPEATED.json, where it holds several.")] = "",
     as_json: AsJson = False,
 ) -> None:
     """Weigh simulating more samples against repeating few of them, at one target loss."""
     once, again = read_fit_file(one_pass), read_fit_file(repeated, group)
-    costs = SampleCosts(
-        parse_number(sample_price, "option --sample-price"),
-        _flop_price(flop_price, device, hour_price, utilisation),
-        currency,
-        parse_number(have, "option --have"),
-    )
+    machine = {"device": device, "hour_price": hour_price, "utilisation": utilisation}
+    costs = _costs(have, sample_price, flop_price, currency, **machine)
     line = read_fit_file(threshold) if threshold else None
     goal = parse_number(target_loss, "option --target-loss")
     factor = _kappa(once, kappa, curves, runs, map_curves or [])
@@ -72,17 +69,19 @@ def repeat(
         say("\n\n".join([as_text(answer), *([between_text(few, costs.currency)] if few else [])]))
 
 
-def _flop_price(price: str, device: str, hour: str, utilisation: str) -> float:
-    """Money for one FLOP, as given or from the price of an hour."""
-    if bool(price) == bool(device):
+def _costs(have: str, sample: str, flop: str, currency: str, **machine: str) -> SampleCosts:
+    """What a sample and a FLOP cost; a FLOP as given, or from the price of an hour of the machine."""
+    stock = parse_number(have, "option --have")
+    if bool(flop) == any(machine.values()):
         raise PlannerError("What training costs is not clear: give either --flop-price, or --device and --hour-price.")
-    if price:
-        return parse_number(price, "option --flop-price")
-    if not hour:
+    if flop:
+        prices = parse_number(sample, "option --sample-price"), parse_number(flop, "option --flop-price")
+        return SampleCosts(*prices, check_currency(currency), stock)
+    if machine["device"] and not machine["hour_price"]:
         raise PlannerError("--device needs the price of an hour of it: add --hour-price, as in --hour-price 3.")
-    share = UTILISATION if not utilisation else parse_share(utilisation, "option --utilisation")
-    machine = Machine(find_device(device), price=parse_number(hour, "option --hour-price"), utilisation=share)
-    return float(machine.money(1.0))
+    found = pricing.read_prices(sample_price=sample, currency=currency, **machine)
+    assert found is not None  # the price of a sample is given, so a machine is too
+    return costs_of(found, stock)
 
 
 def _kappa(one_pass: Fit, kappa: str, curves: Path | None, runs: Path | None, roles: list[str]) -> Factor:

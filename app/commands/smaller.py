@@ -56,8 +56,8 @@ def smaller(
         question = Question("target", parse_number(target_loss, "option --target-loss"), limits)
     served = pricing.read_inference(queries, query_tokens, query_flops)
     prices = pricing.read_prices(
-        device, devices, hour_price, utilisation, precision, currency, "", "",
-        pricing.read_simulation(sample_price, "", "", ""), None,
+        device=device, devices=str(devices), hour_price=hour_price, utilisation=utilisation, precision=precision,
+        currency=currency, sample_price=sample_price,
     )  # fmt: skip
     curve = same_loss(fitted, question, used, prices)
     found = lifetime(fitted, question, served, used, prices) if served else None

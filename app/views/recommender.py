@@ -22,7 +22,7 @@ from engine.planning.recommender import (
 )
 from engine.planning.recommender.choice import Knob
 from engine.planning.recommender.recipe import OTHERWISE
-from engine.quantities import parse_flops, parse_number, power10
+from engine.quantities import parse_flops, parse_number, parse_share, power10
 
 START = "recall@10"
 WIDTH = 188
@@ -80,7 +80,11 @@ def settings(device: str, devices: int) -> Settings:
 def _others(typed: list[str | None]) -> dict[Knob, tuple[float, ...]]:
     """The other values of s, B and K, each a list with commas."""
     return {
-        knob: tuple(parse_number(part, f"other {knob}") for part in (text or "").split(",") if part.strip())
+        knob: tuple(
+            (parse_share if knob == "s" else parse_number)(part, f"other {knob}")
+            for part in (text or "").split(",")
+            if part.strip()
+        )
         for knob, text in zip(OTHERWISE, typed, strict=True)
     }
 

@@ -7,11 +7,13 @@ import math
 import numpy as np
 
 from engine.fitting.result import Fit
+from engine.hardware import Machine
 from engine.laws import Point
 from engine.planning.parts import CostLine
-from engine.planning.prices import Line, Prices
+from engine.planning.prices import Line, Part, Prices
 from engine.planning.quantity import Quantity, given, measure
 
+UNPOWERED = "kWh and CO2 are left out: the vendor publishes no power of {}, so give the W of one device"
 OF = {"simulation": "D", "inference": "N"}
 """The size that a part of the bill depends on, besides C."""
 
@@ -27,10 +29,24 @@ def bill(
     """
     central, resampled = (prices.lines(at.C, at.N, np.minimum(at.D, unique)) for at in (best, draws))
     alone = prices.simulation is None and prices.inference is None  # the total is then what training costs
-    return tuple(
+    found = [
         CostLine(one.part, one.what, _amount(fit, one, many, spent and (one.part == "training" or alone)))
         for one, many in zip(central, resampled, strict=True)
-    )
+    ]
+    parts, total = ([line for line in found if (line.part == "total") is whole] for whole in (False, True))
+    return (*parts, *_unpowered(prices), *total)
+
+
+def _unpowered(prices: Prices) -> list[CostLine]:
+    """The energy of machines whose power nobody states: a line without a value that says so."""
+    machines: dict[Part, Machine] = {"training": prices.machine}
+    if prices.inference is not None:
+        machines["inference"] = prices.inference.machine or prices.machine
+    return [
+        CostLine(part, "energy", Quantity(None, unit="kWh", note=UNPOWERED.format(machine.device.name)))
+        for part, machine in machines.items()
+        if machine.watts is None
+    ]
 
 
 def _amount(fit: Fit, one: Line, many: Line, spent: bool) -> Quantity:

@@ -55,6 +55,9 @@ class Limits:
                 raise PlannerError(
                     f"A limit of {what} leaves nothing to plan with: give a positive number, or leave it out."
                 )
+        for name, most in self.given.items():
+            if name in ("unique", "parameters") and most < 1:
+                raise PlannerError(f"A limit of {most:g} {WORDS[name]} is less than one: give at least 1.")
         if self.epochs is not None and self.unique is None:
             raise PlannerError("A limit on epochs needs the number of unique samples that they pass over: give it too.")
         if self.epochs is not None and self.epochs < 1:

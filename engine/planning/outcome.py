@@ -120,6 +120,11 @@ def outcome(plan: Plan, fit: Fit, actual: Actual, map: Through | None = None) ->
     metric = "" if actual.metric == plan.y else actual.metric
     if metric and (map is None or map.map.spec.y != metric):
         raise PlannerError(f"A result in {metric} needs the map from {plan.y} to {metric}: give it, or the {plan.y}.")
+    measured = map.map if metric and map else fit
+    if measured.spec.logs and not actual.value > 0:
+        raise PlannerError(
+            f"A {measured.spec.y} of {actual.value:g} cannot stand beside a fit of its logarithm: give a positive one."
+        )
     law = map.law if metric and map else fit
     at = _sizes(plan, fit, actual)
     value, draws = (law.sign * _law(law, v, plan, at) for v in (law.values, law.draws))

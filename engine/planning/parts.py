@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, get_args
 
 from engine.costs import ComputeRule, read_rule
 from engine.planning import quantity
@@ -76,17 +76,23 @@ class Restated:
 
 
 def read_line(raw: Mapping[str, Any]) -> CostLine:
-    """The line in a JSON object; raises KeyError or PlannerError where it is none."""
-    return CostLine(raw["part"], raw["what"], quantity.from_json(raw["amount"]))
+    """The line in a JSON object; raises KeyError, ValueError or PlannerError where it is none."""
+    if raw["part"] not in get_args(Part):
+        raise ValueError(f"part {raw['part']!r}")
+    return CostLine(raw["part"], str(raw["what"]), quantity.from_json(raw["amount"]))
 
 
 def read_worth(raw: Mapping[str, Any]) -> Worth:
-    """The worth in a JSON object; raises KeyError or PlannerError where it is none."""
+    """The worth in a JSON object; raises KeyError, ValueError or PlannerError where it is none."""
+    if raw["limit"] not in get_args(LimitName):
+        raise ValueError(f"limit {raw['limit']!r}")
     slope, ten = (quantity.from_json(raw[name]) for name in ("slope", "ten"))
-    return Worth(raw["limit"], float(raw["most"]), float(raw["used"]), bool(raw["binds"]), slope, ten, raw["one_sided"])
+    return Worth(
+        raw["limit"], float(raw["most"]), float(raw["used"]), bool(raw["binds"]), slope, ten, bool(raw["one_sided"])
+    )
 
 
 def read_restated(raw: Mapping[str, Any]) -> Restated:
-    """The statement in a JSON object; raises KeyError or PlannerError where it is none."""
+    """The statement in a JSON object; raises KeyError, ValueError or PlannerError where it is none."""
     C, D, factor = (quantity.from_json(raw[name]) for name in ("C", "D", "factor"))
     return Restated(read_rule(raw["compute"]), C, D, factor, str(raw["sentence"]))

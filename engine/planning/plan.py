@@ -207,9 +207,9 @@ def read_plan(raw: Mapping[str, Any]) -> Plan:
             read_rule(raw["compute"]),
             {name: quantity.from_json(raw["allocation"][name]) for name in ("N", "D", "C", "loss")},
             {name: quantity.from_json(q) for name, q in raw.get("derived", {}).items()},
-            raw["p_reach"],
+            None if raw["p_reach"] is None else float(raw["p_reach"]),
             _read_flat(flat) if flat else None,
-            tuple(FitWarning(w["code"], w["text"]) for w in raw["warnings"]),
+            tuple(FitWarning(str(w["code"]), str(w["text"])) for w in raw["warnings"]),
             read_prices(prices) if prices else None,
             tuple(read_line(line) for line in raw.get("bill", ())),
             tuple(read_worth(worth) for worth in raw.get("worth", ())),
@@ -243,7 +243,7 @@ def _ends(span: Interval | None) -> list[float | None] | None:
 
 def _read_flat(raw: Mapping[str, Any]) -> Flat:
     low, high = (_span(raw[name], True) if raw.get(name) else None for name in ("low", "high"))
-    return Flat(raw["tolerance"], _span(raw["N"], True), _span(raw["D"], False), low, high)
+    return Flat(float(raw["tolerance"]), _span(raw["N"], True), _span(raw["D"], False), low, high)
 
 
 def _span(raw: list[float | None], rising: bool) -> Interval:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Literal, cast, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -78,6 +78,14 @@ class Inference:
         return FORWARD * N * self.tokens * self.queries
 
 
+def check_currency(name: str) -> Currency:
+    """The currency called ``name``. Raises PlannerError for one that is not known."""
+    found = next((known for known in get_args(Currency) if known == name), None)
+    if found is None:
+        raise PlannerError(f"The currency {name!r} is unknown: use {' or '.join(get_args(Currency))}.")
+    return cast(Currency, found)
+
+
 @dataclass(frozen=True)
 class Line:
     """One line of a bill: what part of the plan, what of it, its unit, and the amounts (any shape)."""
@@ -114,8 +122,7 @@ class Prices:
     pue: float = 1.0
 
     def __post_init__(self) -> None:
-        if self.currency not in get_args(Currency):
-            raise PlannerError(f"The currency {self.currency!r} is unknown: use {' or '.join(get_args(Currency))}.")
+        check_currency(self.currency)
         if not (math.isfinite(self.pue) and self.pue >= 1):
             raise PlannerError(f"The power usage effectiveness {self.pue:g} is below 1: give 1 for the devices alone.")
         if self.grid is not None:

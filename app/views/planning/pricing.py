@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, get_args
 
 import streamlit as st
 
-from engine.errors import PlannerError
-from engine.hardware import DEVICES, UTILISATION, Machine, Precision, find_device
-from engine.planning.prices import Currency, Inference, Prices, Simulation, by_cpu_time
-from engine.quantities import parse_number, parse_share
+from engine.hardware import DEVICES, UTILISATION, Precision
+from engine.planning.price_text import read_prices
+from engine.planning.prices import Currency, Prices
 
 LABELS = {
     "hour_price": "Price of a device hour",
@@ -28,7 +26,21 @@ LABELS = {
     "query_flops": "FLOPs a query",
 }
 """What is typed, by its name in the link."""
-STARTS = {"utilisation": f"{100 * UTILISATION:g} %", "pue": "1"}
+CHOSEN = {
+    "device": "Machine",
+    "devices": "Number of devices",
+    "precision": "Precision",
+    "currency": "Currency of all prices",
+}
+"""What is chosen, by its name in the link."""
+CALLED = {
+    name: label if label[1].isupper() else label[0].lower() + label[1:]
+    for name, text in (CHOSEN | LABELS).items()
+    for label in [text.partition(" [")[0]]
+}
+"""What each field is called within a sentence."""
+STARTS = {"devices": "1", "currency": "EUR", "utilisation": f"{100 * UTILISATION:g} %", "pue": "1"}
+"""What the fields hold before anybody says otherwise."""
 HINTS = {
     "hour_price": "for example 2.50",
     "power": "the data sheet's",
@@ -49,17 +61,6 @@ HELP = {
 }
 
 
-@dataclass(frozen=True)
-class Typed:
-    """What the widgets hold: the choices, and what is typed by its name in the link."""
-
-    device: str | None
-    devices: int
-    precision: Precision | None
-    currency: Currency
-    texts: Mapping[str, str]
-
-
 def ask() -> Prices | None:
     """The machine and the prices that are filled in; None without a machine.
 
@@ -69,38 +70,23 @@ def ask() -> Prices | None:
     return read(widgets())
 
 
-def widgets() -> Typed:
-    """The widgets, and what they hold before it is read."""
+def widgets() -> dict[str, str]:
+    """The widgets, and what they hold by its name in the link before it is read."""
     with st.expander("Machine and prices", icon=":material/payments:", key="machine_and_prices"):
         grid = st.grid(4, min_column_width=170)
-        device = grid.selectbox("Machine", [d.name for d in DEVICES], None, key="device", bind="query-params",
+        device = grid.selectbox(CHOSEN["device"], [d.name for d in DEVICES], None, key="device", bind="query-params",
                                 placeholder="none, no prices", help="Peaks and power are the vendors'.")  # fmt: skip
-        devices = grid.number_input("How many", 1, 1_000_000, 1, key="devices", bind="query-params")
-        precision = grid.selectbox("Precision", get_args(Precision), None, key="precision", bind="query-params",
+        devices = grid.number_input(CHOSEN["devices"], 1, 1_000_000, 1, key="devices", bind="query-params")
+        precision = grid.selectbox(CHOSEN["precision"], get_args(Precision), None, key="precision", bind="query-params",
                                    placeholder="the usual one")  # fmt: skip
-        currency = grid.selectbox("Currency of all prices", get_args(Currency), key="currency", bind="query-params")
-        return Typed(device, int(devices), precision, currency, {name: _typed(grid, name) for name in LABELS})
+        currency = grid.selectbox(CHOSEN["currency"], get_args(Currency), key="currency", bind="query-params")
+        chosen = {"device": device or "", "devices": f"{devices}", "precision": precision or "", "currency": currency}
+        return chosen | {name: _typed(grid, name) for name in LABELS}
 
 
-def read(typed: Typed) -> Prices | None:
+def read(typed: Mapping[str, str]) -> Prices | None:
     """The prices in the widgets; None without a machine. Raises PlannerError for what cannot be."""
-    texts = typed.texts
-    simulation, inference = _simulation(texts), _inference(texts)
-    if typed.device is None:
-        if simulation or inference or any(texts[name] for name in ("hour_price", "power", "grid")):
-            raise PlannerError("Prices need what trains: choose a machine.")
-        return None
-    pue = _number(texts, "pue")
-    machine = Machine(
-        find_device(typed.device),
-        typed.devices,
-        parse_share(texts["utilisation"] or STARTS["utilisation"], "utilisation"),
-        _number(texts, "hour_price"),
-        typed.precision,
-        _number(texts, "power"),
-    )
-    grid = _number(texts, "grid")
-    return Prices(machine, simulation, inference, typed.currency, grid, 1.0 if pue is None else pue)
+    return read_prices({name: text for name, text in typed.items() if text != STARTS.get(name)}, CALLED)
 
 
 def _typed(grid: Any, name: str) -> str:
@@ -108,30 +94,6 @@ def _typed(grid: Any, name: str) -> str:
         LABELS[name], STARTS.get(name, ""), key=name, bind="query-params", max_chars=100,
         placeholder=HINTS.get(name), help=HELP.get(name),
     ) or ""  # fmt: skip
-
-
-def _simulation(typed: Mapping[str, str]) -> Simulation | None:
-    price, seconds, hour, size = (
-        _number(typed, name) for name in ("sample_price", "sample_seconds", "cpu_price", "sample_bytes")
-    )
-    if hour is not None:
-        if price is not None or seconds is None:
-            raise PlannerError("The price of a CPU hour needs the CPU seconds of a sample, and no price of a sample.")
-        return by_cpu_time(seconds, hour, size)
-    return None if price is seconds is size is None else Simulation(price, seconds, size)
-
-
-def _inference(typed: Mapping[str, str]) -> Inference | None:
-    queries, tokens, flops = (_number(typed, name) for name in ("queries", "query_tokens", "query_flops"))
-    if queries is None:
-        if tokens is not None or flops is not None:
-            raise PlannerError("Tokens or FLOPs a query say nothing without the queries: give them too.")
-        return None
-    return Inference(queries, 1.0 if tokens is None else tokens, flops)
-
-
-def _number(typed: Mapping[str, str], name: str) -> float | None:
-    return parse_number(typed[name], LABELS[name].partition(" [")[0].lower()) if typed[name] else None
 
 
 def link(prices: Prices | None) -> dict[str, str]:
@@ -150,6 +112,7 @@ def link(prices: Prices | None) -> dict[str, str]:
     if made is not None:
         numbers |= {"sample_price": made.price, "sample_seconds": made.cpu_seconds, "sample_bytes": made.size}
     if served is not None:
-        numbers |= {"queries": served.queries, "query_tokens": served.tokens, "query_flops": served.flops}
+        tokens = served.tokens if served.flops is None else None
+        numbers |= {"queries": served.queries, "query_tokens": tokens, "query_flops": served.flops}
     named = {"device": machine.device.name, "precision": machine.precision or "", "currency": prices.currency}
     return {k: text for k, text in named.items() if text} | {k: repr(x) for k, x in numbers.items() if x is not None}

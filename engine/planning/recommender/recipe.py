@@ -96,6 +96,14 @@ class Settings:
     def __post_init__(self) -> None:
         if self.batch is not None and not (math.isfinite(self.batch) and self.batch >= 1):
             raise PlannerError(f"A batch of {self.batch:g} sequences is none: give at least 1.")
+        for knob, values in self.otherwise.items():
+            wrong = next((x for x in values if not (math.isfinite(x) and x > 0)), None)
+            if wrong is not None:
+                raise PlannerError(f"{knob} = {wrong:g} is no value to train with: give a positive one.")
+            if knob == "s" and max(values, default=0.0) >= 1:
+                raise PlannerError(
+                    f"s = {max(values):g} is no fraction of the parameters: write 0.06 for 6 %, below 1."
+                )
 
 
 def recommend(

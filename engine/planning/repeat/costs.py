@@ -10,7 +10,7 @@ import numpy as np
 from engine.errors import PlannerError
 from engine.hardware.machine import positive
 from engine.laws.law import Floats
-from engine.planning.prices import Prices
+from engine.planning.prices import Currency, Prices, check_currency
 
 
 @dataclass(frozen=True)
@@ -18,15 +18,16 @@ class SampleCosts:
     """``sample`` is money for one simulated sample, ``flop`` for one FLOP of training, both in ``currency``.
 
     ``have`` samples exist already and cost nothing more. Raises PlannerError for a price that is not positive (a price
-    of zero makes the other regime endlessly dearer) and for a negative stock.
+    of zero makes the other regime endlessly dearer), a currency that is not known, and a negative stock.
     """
 
     sample: float
     flop: float
-    currency: str = "EUR"
+    currency: Currency = "EUR"
     have: float = 0.0
 
     def __post_init__(self) -> None:
+        check_currency(self.currency)
         positive(self.sample, "price of one simulated sample", "ask for a plan, which needs no price")
         positive(self.flop, "price of one FLOP", "ask for a plan, which needs no price")
         if not (math.isfinite(self.have) and self.have >= 0):

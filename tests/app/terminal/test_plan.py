@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -83,15 +84,34 @@ def test_the_python_of_a_plan_runs(run: Run, fitted: Path) -> None:
     ("arguments", "why"),
     [
         (("--budget", "1e20", "--max-hours", "10"), "A limit on hours needs a machine: name the device that trains"),
-        (("--budget", "1e20", "--hour-price", "3"), "Prices need what trains: add --device"),
+        (
+            ("--budget", "1e20", "--hour-price", "3"),
+            "Give the option --device with the option --hour-price: prices need what trains",
+        ),
         (("--budget", "1e20", "--device", "abacus"), "The device 'abacus' is not in the catalogue"),
         (("--budget", "1e20", "--device", "H200", "--hour-price", "0"), "The price of one hour of H200 is 0"),
         (("--budget", "1e20", "--device", "H200", "--sample-price", "0"), "The price of one sample is 0"),
         (("--budget", "1e20", "--device", "V100", "--precision", "bf16"), "V100 has no peak at precision 'bf16'"),
         (("--budget", "1e20", "--device", "H200", "--currency", "FF"), "The currency 'FF' is unknown"),
         (("--budget", "1e20", "--device", "H200", "--utilisation", "140%"), "The utilisation 1.4 is no share"),
-        (("--budget", "1e20", "--query-tokens", "5"), "--query-tokens and --query-flops say nothing without --queries"),
-        (("--budget", "1e20", "--cpu-price", "5"), "--cpu-price needs --sample-seconds"),
+        (("--budget", "1e20", "--query-tokens", "5"), "Give the option --queries with the option --query-tokens"),
+        (
+            ("--budget", "1e20", "--cpu-price", "5"),
+            "The option --cpu-price needs the option --sample-seconds, and takes",
+        ),
+        (("--budget", "1e20", "--grid", "300"), "Give the option --device with the option --grid"),
+        (("--budget", "1e20", "--devices", "8"), "Give the option --device with the option --devices"),
+        (("--budget", "1e20", "--currency", "USD"), "Give the option --device with the option --currency"),
+        (("--budget", "1e20", "--device", "H200", "--pue", "0"), "The power usage effectiveness 0 is below 1"),
+        (
+            ("--budget", "1e20", "--device", "H200", "--queries", "9", "--query-tokens", "0"),
+            "The number of tokens in a query is 0: give a positive number",
+        ),
+        (
+            ("--budget", "1e20", "--device", "H200", "--queries", "9", "--query-tokens", "3", "--query-flops", "5"),
+            "Give either the option --query-tokens or the option --query-flops, not both",
+        ),
+        (("--budget", "1e20", "--max-params", "1e-30"), "A limit of 1e-30 parameters is less than one"),
         (("--budget", "1e20", "--max-epochs", "4"), "A limit on epochs needs the number of unique samples"),
         (("--budget", "1e20", "--max-unique", "none"), "The option --max-unique 'none' cannot be read"),
         (("--budget", "1e20", "--max-params", "0"), "A limit of 0 parameters leaves nothing to plan with"),
@@ -113,6 +133,40 @@ def test_a_bad_option_is_one_sentence(
 ) -> None:
     places = {"MAP": mapped, "FIT": fitted}
     one_sentence(run("plan", fitted, *(places.get(a, a) for a in arguments)), why)
+
+
+def test_a_machine_whose_power_nobody_publishes_says_what_is_left_out(run: Run, fitted: Path) -> None:
+    asked = ("plan", fitted, "--budget", "1e22", "--device", "TPUv5p", "--grid", "300")
+    assert "kWh and CO2 are left out: the vendor publishes no power of TPUv5p" in run(*asked).out
+    bill = {(x["part"], x["what"]): x["amount"] for x in object_in(run(*asked, "--json").out)["bill"]}
+    assert bill["training", "energy"]["value"] is None
+    bill = {(x["part"], x["what"]): x["amount"] for x in object_in(run(*asked, "--power", 500, "--json").out)["bill"]}
+    assert bill["training", "energy"]["value"] == pytest.approx(1e22 / (459e12 * 0.4 * 3600) * 0.5)
+    assert bill["training", "CO2"]["value"] == pytest.approx(bill["training", "energy"]["value"] * 0.3)
+
+
+@pytest.mark.parametrize(
+    ("place", "value"),
+    [
+        (("p_reach",), "x"),
+        (("flat", "tolerance"), "x"),
+        (("bill", 0, "part"), 3),
+        (("worth", 0, "limit"), "x"),
+        (("worth", 0, "most"), "x"),
+    ],
+)
+def test_a_plan_that_was_edited_by_hand_is_one_sentence(
+    run: Run, fitted: Path, tmp_path: Path, place: tuple[str | int, ...], value: object
+) -> None:
+    ask = ("plan", fitted, "--budget", "1e22", *MACHINE, "--max-hours", 10, "--json")
+    raw: Any = object_in(run(*ask).out) | {"flat": {"tolerance": 0.01, "N": [1, 2], "D": [2, 1]}}
+    inner = raw
+    for step in place[:-1]:
+        inner = inner[step]
+    inner[place[-1]] = value
+    path = tmp_path / "edited.json"
+    path.write_text(json.dumps(raw))
+    one_sentence(run("plans", path), "This is not a plan that Isoplan wrote")
 
 
 def test_smaller_models_of_the_same_loss(run: Run, fitted: Path) -> None:
@@ -137,7 +191,8 @@ def test_smaller_models_of_the_same_loss(run: Run, fitted: Path) -> None:
         ((), "Ask for one loss: give either --budget or --target-loss"),
         (("--budget", "0"), "A budget of 0 FLOPs reaches no loss"),
         (("--target-loss", "1.0"), "A target loss of 1 is out of reach"),
-        (("--budget", "1e20", "--query-flops", "5"), "say nothing without --queries"),
+        (("--budget", "1e20", "--queries", "9", "--query-tokens", "0"), "The number of tokens in a query is 0"),
+        (("--budget", "1e20", "--query-flops", "5"), "Give the option --queries with the option --query-flops"),
     ],
 )
 def test_a_bad_question_about_smaller_models_is_one_sentence(

@@ -72,6 +72,14 @@ def test_repeat_reads_kappa_and_threshold_and_few_epochs_from_files(run: Run, tm
         (("--flop-price", 2e-18), "kappa is not known: give either --kappa"),
         (("--flop-price", 0, "--kappa", 10), "The price of one FLOP is 0: give a positive number"),
         (("--device", "H100", "--kappa", 10), "--device needs the price of an hour of it: add --hour-price"),
+        (("--flop-price", 2e-18, "--kappa", 10, "--hour-price", 3), "give either --flop-price, or --device"),
+        (("--flop-price", 2e-18, "--kappa", 10, "--utilisation", 0.5), "give either --flop-price, or --device"),
+        (("--hour-price", 3, "--kappa", 10), "Give the option --device with the option --hour-price"),
+        (("--flop-price", 2e-18, "--kappa", 10, "--currency", "potatoes"), "The currency 'potatoes' is unknown"),
+        (
+            ("--device", "H100", "--hour-price", 3, "--kappa", 10, "--currency", "GBP"),
+            "The currency 'GBP' is unknown: use EUR or USD",
+        ),
         (("--flop-price", 2e-18, "--curves", "x.csv"), "--curves needs the run table that names the same runs"),
         (("--flop-price", 2e-18, "--kappa", 10, "--target-loss", 0.3), "is below the floor 0.320 of the one-pass law"),
     ],
@@ -84,6 +92,8 @@ def test_amplitude_plans_from_an_anchor_or_a_published_law(run: Run) -> None:
     raw = object_in(run(*AMPLITUDE, "--anchor", CHEAP, "--json").out)
     assert raw["allocation"]["D"]["most"] == pytest.approx(1e8)
     assert raw["allocation"]["N"]["most"] == 1e5
+    shares = [run(*AMPLITUDE, "--anchor", CHEAP.replace("0.03", x), "--json").out for x in ("5%", "5 %", "0.05")]
+    assert shares[0] == shares[1] == shares[2] != ""
     shown = run("amplitude", "--particles", 4, "--target-error", 0.01, "--sigma", 1, "--process", "Zggg")
     assert "(typically 1 % a point) for 4 final-state particles needs" in shown.out
 
@@ -98,6 +108,9 @@ def test_amplitude_plans_from_an_anchor_or_a_published_law(run: Run) -> None:
         (("--anchor", "D=1e4,D=2e4"), "--anchor names D twice"),
         (("--target-error", 0.1), "give either --target-mse or --target-error"),
         ((), "The scale of the law is not known"),
+        (("--anchor", "D=1e4,loss=1e-3,doubled=20%"), "changed its loss by 20 %"),
+        (("--anchor", CHEAP, "--axis", "C"), "--axis says nothing without --process"),
+        (("--anchor", CHEAP, "--held", "N = 1e6"), "--held says nothing without --process"),
         (("--process", "Zggg", "--target-mse", 0), "The target MSE is 0"),
     ],
 )
@@ -117,6 +130,22 @@ def test_recipe_from_what_the_paper_prints(run: Run) -> None:
     shown = run("recipe", "--budget", "200 H100 hours", "--metric", "recall@10")
     assert "is read as" in shown.err
     assert "FLOPs, for recall@10: put 2.00 % of N into the embedder and take batches of 540 " in shown.out
+
+
+def test_recipe_reads_shares_as_fractions_or_in_per_cent(run: Run) -> None:
+    asked = ("recipe", "--budget", "1e18", "--metric", "val_loss", "--json", "--instead")
+    assert run(*asked, "s=6%").out == run(*asked, "s=0.06").out != ""
+
+
+def test_repeat_counts_a_flop_from_the_price_of_an_hour(run: Run) -> None:
+    flop = 3 / (989e12 * 0.5 * 3600)
+    machine = ("--device", "H100", "--hour-price", 3, "--utilisation", "50 %")
+    by_hour = object_in(run(*REPEAT, *machine, "--kappa", 10, "--json").out)
+    by_flop = object_in(run(*REPEAT, "--flop-price", repr(flop), "--kappa", 10, "--json").out)
+    assert len(by_hour["regimes"]) == 2
+    for regime in by_hour["regimes"]:
+        of = [raw["regimes"][regime]["training"]["value"] for raw in (by_hour, by_flop)]
+        assert of[0] == pytest.approx(of[1], rel=1e-3)
 
 
 def test_recipe_reads_own_sweeps_and_fits(run: Run, tmp_path: Path) -> None:
@@ -153,6 +182,18 @@ def test_recipe_reads_own_sweeps_and_fits(run: Run, tmp_path: Path) -> None:
         (("--metric", "auc"), "No run measures the metric 'auc'"),
         (("--metric", "val_loss", "--device", "H100"), "add --width"),
         (("--metric", "val_loss", "--instead", "q=3"), "--instead cannot read 'q=3'"),
+        (("--metric", "val_loss", "--instead", "B=-3"), "B = -3 is no value to train with: give a positive one"),
+        (("--metric", "val_loss", "--instead", "B=0"), "B = 0 is no value to train with"),
+        (("--metric", "val_loss", "--instead", "K=-5"), "K = -5 is no value to train with"),
+        (("--metric", "val_loss", "--instead", "K=0"), "K = 0 is no value to train with"),
+        (("--metric", "val_loss", "--instead", "s=6"), "s = 6 is no fraction of the parameters: write 0.06 for 6 %"),
+        (("--metric", "val_loss", "--width", 188), "--width says nothing without --device"),
+        (("--metric", "val_loss", "--chunk", 64), "--chunk says nothing without --device"),
+        (("--metric", "val_loss", "--devices", 8), "--devices says nothing without --device"),
+        (("--metric", "val_loss", "--length", 64), "--length says nothing without --device"),
+        (("--metric", "val_loss", "--share-column", "x"), "--share-column says nothing without --share"),
+        (("--metric", "val_loss", "--negatives-column", "x"), "--negatives-column says nothing without --negatives"),
+        (("--metric", "val_loss", "--bootstrap", -5), "Invalid value for '--bootstrap'"),
         (("--metric", "val_loss", "--device", "L40S", "--width", 188, "--batch-size", 1e9), "one candidate row"),
     ],
 )
@@ -179,5 +220,5 @@ def test_plans_side_by_side(run: Run, fitted: Path, tmp_path: Path) -> None:
         assert one["bill"][total]["ci68"] == list(made.bill[-1].amount.ci68 or ())
     one_sentence(run("plans", *files, "--fit", ONE), "No plan was made with the fits of --fit")
     one_sentence(run("plans", files[0], files[0]), "Two plans are called 'small'")
-    one_sentence(run("plans", *files, "--hour-price", 3), "Prices need what trains: add --device")
+    one_sentence(run("plans", *files, "--hour-price", 3), "Give the option --device with the option --hour-price")
     one_sentence(run("plans", fitted), "This is not a plan that Isoplan wrote")

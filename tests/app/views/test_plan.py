@@ -159,12 +159,15 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
     "limit in words": ({"limits": "parameters", "max_params": "few"}, "number of parameters 'few' cannot be read"),
     "price of zero": ({"device": "H100", "hour_price": "0"}, "price of one hour of H100 is 0"),
     "price of a sample of zero": ({"device": "H100", "sample_price": "0"}, "price of one sample is 0"),
-    "prices without a machine": ({"hour_price": "2"}, "choose a machine"),
+    "prices without a machine": ({"hour_price": "2"}, "Give the machine with the price of a device hour"),
     "two prices of a sample": (
         {"device": "H100", "sample_price": "1", "sample_seconds": "1", "cpu_price": "1"},
-        "and no price of a sample",
+        "The price of a CPU hour needs the CPU seconds a sample, and takes the place of the price of a sample",
     ),
-    "tokens without queries": ({"device": "H100", "query_tokens": "3"}, "say nothing without the queries"),
+    "tokens without queries": (
+        {"device": "H100", "query_tokens": "3"},
+        "Give the queries over its life with",
+    ),
     "no precision of the device": ({"device": "V100", "precision": "fp8"}, "has no peak at precision 'fp8'"),
     "utilisation above one": ({"device": "H100", "utilisation": "140 %"}, "is no share of the peak"),
     "half a site": ({"device": "H100", "pue": "0"}, "power usage effectiveness 0 is below 1"),

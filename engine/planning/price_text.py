@@ -1,0 +1,84 @@
+"""Prices as they are typed: the one reader of the page's fields and of the terminal's options."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from engine.errors import PlannerError
+from engine.hardware import UTILISATION, Machine, find_device
+from engine.planning.prices import Inference, Prices, Simulation, by_cpu_time
+from engine.quantities import parse_number, parse_share
+
+Texts = Mapping[str, str]
+"""What is typed by the name of its field, and what each field is called in a sentence; empty or absent: not given."""
+SERVED = ("queries", "query_tokens", "query_flops")
+
+
+def read_prices(texts: Texts, called: Texts) -> Prices | None:
+    """The prices in ``texts``; None where nothing is given. Raises PlannerError that names the field.
+
+    The fields are device, devices, hour_price, utilisation, precision, power [W], currency, grid [g CO2/kWh], pue,
+    sample_price, sample_seconds, cpu_price, sample_bytes, queries, query_tokens and query_flops.
+    """
+    simulation, inference = _simulation(texts, called), read_inference(texts, called)
+    given = [name for name in called if texts.get(name)]
+    if "device" not in given:
+        if given:
+            raise PlannerError(f"Give the {called['device']} with the {called[given[0]]}: prices need what trains.")
+        return None
+    more: dict[str, Any] = {name: texts[name] for name in ("currency",) if texts.get(name)}
+    pue = _number(texts, called, "pue")
+    return Prices(
+        _machine(texts, called),
+        simulation,
+        inference,
+        grid=_number(texts, called, "grid"),
+        pue=1.0 if pue is None else pue,
+        **more,
+    )
+
+
+def read_inference(texts: Texts, called: Texts) -> Inference | None:
+    """The queries over the model's life, which need no machine to be counted; None where nothing is given."""
+    queries, tokens, flops = (_number(texts, called, name) for name in SERVED)
+    if queries is None:
+        alone = next((name for name in SERVED[1:] if texts.get(name)), "")
+        if alone:
+            raise PlannerError(f"Give the {called['queries']} with the {called[alone]}, or leave both out.")
+        return None
+    if tokens is not None and flops is not None:
+        raise PlannerError(f"Give either the {called['query_tokens']} or the {called['query_flops']}, not both.")
+    return Inference(queries, 1.0 if tokens is None else tokens, flops)
+
+
+def _machine(texts: Texts, called: Texts) -> Machine:
+    share = texts.get("utilisation")
+    count = _number(texts, called, "devices")
+    precision: Any = texts.get("precision") or None
+    return Machine(
+        find_device(texts["device"]),
+        1 if count is None else int(count) if count == int(count) else count,  # type: ignore[arg-type]
+        parse_share(share, called["utilisation"]) if share else UTILISATION,
+        _number(texts, called, "hour_price"),
+        precision,
+        _number(texts, called, "power"),
+    )
+
+
+def _simulation(texts: Texts, called: Texts) -> Simulation | None:
+    price, seconds, hour, size = (
+        _number(texts, called, name) for name in ("sample_price", "sample_seconds", "cpu_price", "sample_bytes")
+    )
+    if hour is not None:
+        if price is not None or seconds is None:
+            raise PlannerError(
+                f"The {called['cpu_price']} needs the {called['sample_seconds']}, and takes the place of the "
+                f"{called['sample_price']}."
+            )
+        return by_cpu_time(seconds, hour, size)
+    return None if price is seconds is size is None else Simulation(price, seconds, size)
+
+
+def _number(texts: Texts, called: Texts, name: str) -> float | None:
+    return parse_number(texts[name], called[name]) if texts.get(name) else None
