@@ -63,11 +63,18 @@ Interval = Annotated[
     ),
 ]
 Seed = Annotated[int, typer.Option(help="Seed of the resampling.")]
+RULES = "6ND|6npND|NAME:FIELD=VALUE,...|FORMULA"
 Rule = Annotated[
-    str, typer.Option(metavar="6ND|6npND|FORMULA", help="C from N and D where no column gives it, or 6*N*D + 1e9*D.")
+    str, typer.Option(metavar=RULES, help="C from N and D where no column gives it: zetaND:zeta=240, or 6*N*D + 1e9*D.")
 ]
 OtherRule = Annotated[
-    str, typer.Option("--rule", metavar="6ND|6npND|FORMULA", help="Compute rule in place of that of the runs.")
+    str,
+    typer.Option(
+        "--rule",
+        metavar=RULES,
+        help="Compute rule in place of that of the runs: zetaND:zeta=240, per-epoch:epochs=10, powers:zeta=6,a=1,b=1, "
+        "step:s=2%,h=188,B=512,L=256,t=24, stage2:s=2%,h=188,B=512,L=256,K=1e5, or 6*N*D + 1e9*D.",
+    ),
 ]
 TokensPerSample = Annotated[str, typer.Option("--n-p", help="Tokens per sample, for 6npND and formulas.")]
 RepeatsKept = Annotated[Repeats, typer.Option(help="Rows that differ only in seed: all, or their mean.")]

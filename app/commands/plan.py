@@ -14,6 +14,7 @@ from app.commands.reading import read_budget, read_rule
 from engine.costs import ComputeRule
 from engine.errors import PlannerError
 from engine.planning.plan import Plan
+from engine.planning.rule_text import FIELDS
 from engine.quantities import parse_number
 
 Format = Literal["text", "json", "csv", "markdown", "latex", "python"]
@@ -108,7 +109,8 @@ def read_target(loss: str | None, metric: str | None) -> tuple[str, float]:
 
 def _second(text: str, used: ComputeRule) -> ComputeRule:
     """The second rule; its tokens per sample are those of the first."""
-    return read_rule(text, f"{used.n_p:g}" if text != "6ND" else "")
+    counts = text == "6npND" or not (text == "6ND" or text.partition(":")[0] in FIELDS)
+    return read_rule(text, f"{used.n_p:g}" if counts else "")
 
 
 def _show(answer: Plan, form: Format, fit: str, group: str, maps: tuple[str, ...]) -> None:

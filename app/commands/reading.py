@@ -12,6 +12,7 @@ from app.commands.output import note
 from engine.costs import ComputeRule, compute_rule
 from engine.errors import PlannerError
 from engine.fitting.spec import FitSpec
+from engine.planning.rule_text import FIELDS, rule_of
 from engine.quantities import parse_flops, parse_number
 from engine.schema import Curves, Metric, Runs
 
@@ -168,7 +169,10 @@ def read_metric(option: str) -> tuple[str, str]:
 
 
 def read_rule(rule: str, n_p: str) -> ComputeRule:
-    """The compute rule that the options name: 6ND, 6npND (what --n-p alone means), or a formula."""
+    """The compute rule that the options name: 6ND, 6npND (what --n-p alone means), NAME:FIELD=VALUE, or a formula."""
+    name, colon, numbers = rule.partition(":")
+    if (colon or name != "6npND") and name in FIELDS:
+        return rule_of(name, _numbers(name, numbers, n_p), {})
     tokens = parse_number(n_p, "option --n-p") if n_p else 1.0
     if rule in ("", "6ND", "6npND"):
         if rule == "6ND" and n_p:
@@ -177,6 +181,19 @@ def read_rule(rule: str, n_p: str) -> ComputeRule:
             raise PlannerError("--rule 6npND needs the tokens per sample: add --n-p, as in --n-p 40.")
         return compute_rule(rule or ("6npND" if n_p else "6ND"), tokens)
     return compute_rule("formula", tokens, rule)
+
+
+def _numbers(name: str, text: str, n_p: str) -> dict[str, str]:
+    """The numbers of a rule from ``s=2%,h=188``, with that of --n-p."""
+    found = {"n_p": n_p} if n_p else {}
+    for entry in (e for e in text.split(",") if e.strip()):
+        field, equals, value = (part.strip() for part in entry.partition("="))
+        if not equals:
+            raise PlannerError(f"--rule {name} cannot read {entry!r}: write {name}:{FIELDS[name][0]}=NUMBER.")
+        if field in found:
+            raise PlannerError(f"--rule {name} is given {field} twice: keep one.")
+        found[field] = value
+    return found
 
 
 def read_budget(option: str) -> float:

@@ -4,7 +4,7 @@ Unit of C is FLOPs, of N parameters, of D samples (tokens, jets, events), of mem
 """
 
 from engine.costs.forms import increasing_root
-from engine.costs.rule import FEWEST_SAMPLES, MOST_SAMPLES, ComputeRule, compute_rule, per_epoch, read_rule
+from engine.costs.rule import FEWEST_SAMPLES, MOST_SAMPLES, ComputeRule, compute_rule, read_rule
 from engine.costs.two_part import TwoPart
 
 __all__ = [
@@ -14,6 +14,5 @@ __all__ = [
     "TwoPart",
     "compute_rule",
     "increasing_root",
-    "per_epoch",
     "read_rule",
 ]

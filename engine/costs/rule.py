@@ -255,19 +255,6 @@ def read_rule(raw: Mapping[str, Any]) -> ComputeRule:
         raise PlannerError(f"Compute rule {name} cannot be read: {where} is missing or no number.") from None
 
 
-def per_epoch(rule: ComputeRule, N: ArrayLike, U: ArrayLike, epochs: ArrayLike) -> Floats:
-    """C in FLOPs of ``epochs`` passes over U unique samples: the cost of one pass times their number; broadcasts.
-
-    Raises PlannerError unless every number of epochs is positive.
-    """
-    passes = np.asarray(epochs, float)
-    if not np.all(passes > 0):
-        raise PlannerError(
-            f"epochs = {float(np.min(passes)):g} are no passes over the samples: give a positive number."
-        )
-    return passes * rule.flops(N, U)
-
-
 def check_zeta(zeta: float) -> None:
     """Raise PlannerError unless ``zeta`` is a number of FLOPs that a parameter and a sample can cost."""
     if not LEAST_ZETA <= zeta <= MOST_ZETA:

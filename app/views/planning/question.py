@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import streamlit as st
 
 from app.views.blanks import blank, blanks, words
+from app.views.cached import runs_behind
 from app.views.parts import plain, sentences
 from app.views.planning import answer, limiting, metrics, pricing, rules, saved
 from app.views.planning.asked import choose_way, target_blank
@@ -59,7 +60,8 @@ def ask(db: Database, fit: Fit) -> Plan | None:
     with st.container(horizontal=True, vertical_alignment="center"):
         words("Limits")
         chosen = limiting.choose()
-        rule, second = rules.widgets(fit)
+        runs = runs_behind(db, fit)
+        rule, second = rules.widgets(fit, runs)
     with line:
         typed = _sentence(db, fit, names, chosen)
     notes = st.container()
@@ -74,7 +76,7 @@ def ask(db: Database, fit: Fit) -> Plan | None:
         notes.caption(plain(foreign))
     with slider:
         value = _budget(typed.value, fit) if typed.way == "Budget" else _target(typed.value, fit, maps)
-    used, other = rules.read(fit, rule, second)
+    used, other = rules.read(fit, runs, rule, second)
     limits, priced = limiting.read(typed.limits), pricing.read(prices)
     if typed.way == "Budget":
         return plan_budget(fit, value, used, limits=limits, prices=priced, other=other, maps=maps)

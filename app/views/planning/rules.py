@@ -8,13 +8,27 @@ from typing import Any
 import streamlit as st
 
 from app.views.parts import plain
-from engine.costs import ComputeRule, TwoPart, compute_rule
+from engine.costs import ComputeRule, compute_rule
+from engine.costs.measured import fit_powers, fit_zeta
 from engine.errors import PlannerError
 from engine.fitting.result import Fit
-from engine.quantities import parse_number, parse_share
+from engine.planning.rule_text import rule_of
+from engine.quantities import parse_number
+from engine.schema import Runs
 
 OWN, AUTOMATIC, NONE = "of the fit", "the usual other one", "none"
-TYPED = {"6 N D": "6ND", "6 n_p N D": "6npND", "zeta N D": "zetaND", "step formula": "step", "typed formula": "formula"}
+TYPED = {
+    "6 N D": "6ND",
+    "6 n_p N D": "6npND",
+    "zeta N D": "zetaND",
+    "per epoch": "per-epoch",
+    "zeta N^a D^b": "powers",
+    "step formula": "step",
+    "stage 2 (our analogy)": "stage2",
+    "typed formula": "formula",
+}
+MEASURED = {"measured C, zeta N D": fit_zeta, "measured C, zeta N^a D^b": fit_powers}
+"""Rules that are fitted to the measured C of the runs behind the fit."""
 """What the link holds as ``rule``, and the name of the rule."""
 FIELDS: dict[str, dict[str, tuple[str, str]]] = {
     "6npND": {"n_p": ("Tokens a sample n_p", "40")},
@@ -26,6 +40,23 @@ FIELDS: dict[str, dict[str, tuple[str, str]]] = {
         "L": ("Sequence length L", "256"),
         "t": ("Context t of the embedder", "24"),
     },
+    "per-epoch": {
+        "zeta": ("FLOPs a parameter and token", "6"),
+        "n_p": ("Tokens a sample n_p", "1"),
+        "epochs": ("Epochs", "10"),
+    },
+    "powers": {
+        "zeta": ("Factor zeta", "6"),
+        "a": ("Exponent of N", "1"),
+        "b": ("Exponent of D", "1"),
+    },
+    "stage2": {
+        "s": ("Embedder share s", "2 %"),
+        "h": ("Embedding width h", "188"),
+        "B": ("Batch size B", "512"),
+        "L": ("Sequence length L", "256"),
+        "K": ("Extra negatives K", "0"),
+    },
     "formula": {"formula": ("C in FLOPs from N and D", "6*N*D"), "n_p": ("n_p in it", "1")},
 }
 """What each rule asks for: label and start of each field by its name in the rule."""
@@ -35,12 +66,13 @@ Rule = tuple[str, Mapping[str, str]]
 """The option that is chosen, and what is typed for it."""
 
 
-def widgets(fit: Fit) -> tuple[Rule, Rule]:
-    """The widgets of both rules, and what they hold before it is read."""
+def widgets(fit: Fit, runs: Runs | None) -> tuple[Rule, Rule]:
+    """The widgets of both rules, and what they hold before it is read; ``runs`` are those behind the fit."""
+    options = [*TYPED, *(MEASURED if measured(runs) else ())]
     with st.popover(_short(fit), icon=":material/calculate:", key="compute_rule", help="How compute is counted."):
         st.caption(f"The fit counts compute by {plain(fit.compute.text)}.")
-        rule = _ask("Count compute by the rule", "rule", [OWN, *TYPED])
-        return rule, _ask("Say what the plan costs by", "second", [AUTOMATIC, NONE, *TYPED])
+        rule = _ask("Count compute by the rule", "rule", [OWN, *options])
+        return rule, _ask("Say what the plan costs by", "second", [AUTOMATIC, NONE, *options])
 
 
 def _short(fit: Fit) -> str:
@@ -50,12 +82,17 @@ def _short(fit: Fit) -> str:
     return plain(formula if formula.startswith("C = ") or not formula[:1].isdigit() else f"C = {formula}")
 
 
-def read(fit: Fit, rule: Rule, second: Rule) -> tuple[ComputeRule, ComputeRule | None]:
+def measured(runs: Runs | None) -> bool:
+    """Whether a column of the runs gives their C beside columns of N and D."""
+    return runs is not None and all(getattr(runs.roles, role) for role in ("N", "D", "C"))
+
+
+def read(fit: Fit, runs: Runs | None, rule: Rule, second: Rule) -> tuple[ComputeRule, ComputeRule | None]:
     """The rule that the plan counts by and the second one, None for none. Raises PlannerError for what cannot be."""
-    used = fit.compute if rule[0] == OWN else _read(*rule)
+    used = fit.compute if rule[0] == OWN else _read(runs, *rule)
     if second[0] in (AUTOMATIC, NONE):
         return used, usual_other(fit, used) if second[0] == AUTOMATIC else None
-    return used, _read(*second)
+    return used, _read(runs, *second)
 
 
 def usual_other(fit: Fit, used: ComputeRule) -> ComputeRule | None:
@@ -83,19 +120,18 @@ def _ask(label: str, key: str, options: list[str]) -> Rule:
     }
 
 
-def _read(option: str, typed: Mapping[str, str]) -> ComputeRule:
+def _read(runs: Runs | None, option: str, typed: Mapping[str, str]) -> ComputeRule:
+    if option in MEASURED:
+        if runs is None:
+            raise PlannerError("A rule of measured C needs the runs behind the fit: choose another compute rule.")
+        return MEASURED[option](runs["N"], runs["D"], runs["C"]).rule
     name = TYPED[option]
-    if name == "step":
-        share = parse_share(typed["s"], "embedder share s")
-        return ComputeRule(
-            rule="step", parts=TwoPart(s=share, **{k: parse_number(typed[k], FIELDS[name][k][0]) for k in "hBLt"})
-        )
-    numbers = {k: parse_number(text, FIELDS[name][k][0]) for k, text in typed.items() if k != "formula"}
-    if numbers.get("n_p", 1.0) <= 0:
-        raise PlannerError(f"n_p = {numbers['n_p']:g} is not a number of tokens per sample: use a positive number.")
+    called = {key: label for key, (label, _) in FIELDS.get(name, {}).items()}
+    if name == "6ND":
+        return ComputeRule()
     if name == "formula":
-        return compute_rule(name, numbers["n_p"], typed["formula"])
-    return ComputeRule.model_validate({"rule": name, **numbers})
+        return compute_rule(name, parse_number(typed["n_p"], called["n_p"]), typed["formula"])
+    return rule_of(name, typed, called)
 
 
 def link(fit_rule: ComputeRule, used: ComputeRule) -> dict[str, str]:
@@ -111,9 +147,7 @@ def second_link(usual: ComputeRule | None, other: ComputeRule | None) -> dict[st
 
 
 def _fields(key: str, rule: ComputeRule) -> dict[str, str]:
-    option = next((option for option, name in TYPED.items() if name == rule.rule), "")
-    if not option:  # a rule that only Python can ask for
-        return {}
+    option = next(option for option, name in TYPED.items() if name == rule.rule)
     values: dict[str, Any] = {**rule.to_json(), **(rule.parts.model_dump() if rule.parts else {})}
     texts = {name: values[name] for name in FIELDS.get(rule.rule, {})}
     return {key: option} | {

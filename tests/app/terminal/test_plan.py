@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from engine.costs import ComputeRule, TwoPart
 from engine.planning import read_plan, to_json
 from tests.app.terminal.asking import Run, object_in, one_sentence
 from tests.engine.planning.test_metric import rejection
@@ -167,6 +168,54 @@ def test_a_plan_that_was_edited_by_hand_is_one_sentence(
     path = tmp_path / "edited.json"
     path.write_text(json.dumps(raw))
     one_sentence(run("plans", path), "This is not a plan that Isoplan wrote")
+
+
+PARTS = TwoPart(s=0.02, h=188, B=512, K=1e5)
+
+
+@pytest.mark.parametrize(
+    ("typed", "rule"),
+    [
+        (("zetaND:zeta=6.4",), ComputeRule(rule="zetaND", zeta=6.4)),
+        (("per-epoch:epochs=10", "--n-p", 40), ComputeRule(rule="per-epoch", n_p=40, epochs=10)),
+        (("powers:zeta=20,a=0.9,b=1.05",), ComputeRule(rule="powers", zeta=20, a=0.9, b=1.05)),
+        (("step:s=2%,h=188,B=512",), ComputeRule(rule="step", parts=PARTS.model_copy(update={"K": 0.0}))),
+        (("stage2:s=0.02,h=188,B=512,L=256,K=1e5",), ComputeRule(rule="stage2", parts=PARTS)),
+    ],
+    ids=lambda x: getattr(x, "rule", ""),
+)
+def test_every_compute_rule_can_be_asked_for(
+    run: Run, fitted: Path, typed: tuple[object, ...], rule: ComputeRule
+) -> None:
+    raw = object_in(run("plan", fitted, "--budget", "1e22", "--rule", *typed, "--json").out)
+    assert raw["compute"] == rule.to_json()
+    N, D = (raw["allocation"][name]["value"] for name in "ND")
+    assert float(rule.flops(N, D)) == pytest.approx(1e22, rel=1e-5)
+    shown = run("plan", fitted, "--budget", "1e22", "--rule", *typed).out
+    assert rule.text in shown
+    assert ("not published" in shown) == (rule.rule == "stage2")
+
+
+def test_a_second_rule_may_be_any(run: Run, fitted: Path) -> None:
+    said = run("plan", fitted, "--budget", "1e22", "--second-rule", "zetaND:zeta=12", "--json").out
+    assert object_in(said)["restated"]["factor"]["value"] == pytest.approx(2)
+
+
+@pytest.mark.parametrize(
+    ("typed", "why"),
+    [
+        ("zetaND", "The compute rule zetaND needs the zeta: give it"),
+        ("zetaND:eta=3", "The compute rule zetaND takes no eta: give zeta"),
+        ("zetaND:zeta", "--rule zetaND cannot read 'zeta': write zetaND:zeta=NUMBER"),
+        ("zetaND:zeta=3,zeta=4", "--rule zetaND is given zeta twice"),
+        ("zetaND:zeta=many", "The zeta 'many' cannot be read as a number"),
+        ("step:s=2,h=188,B=512", "The embedder share s = 2 is no fraction"),
+        ("stage2:s=2%,h=188,B=512", "The compute rule stage2 needs the K"),
+        ("per-epoch:epochs=0", "cannot have epochs = 0"),
+    ],
+)
+def test_a_bad_compute_rule_is_one_sentence(run: Run, fitted: Path, typed: str, why: str) -> None:
+    one_sentence(run("plan", fitted, "--budget", "1e22", "--rule", typed), why)
 
 
 def test_smaller_models_of_the_same_loss(run: Run, fitted: Path) -> None:

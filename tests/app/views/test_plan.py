@@ -6,11 +6,12 @@ import json
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from app.views.parts import plain
-from app.views.planning import answer
+from app.views.planning import answer, rules
 from app.views.planning.saved import link
 from app.views.planning.tables import whole
 from engine.costs import ComputeRule, TwoPart, compute_rule
@@ -21,6 +22,7 @@ from engine.planning.limits import Limits
 from engine.planning.metric import through
 from engine.planning.prices import Inference, Prices, Simulation
 from engine.planning.text import worth_sentence
+from engine.schema import Roles, Runs
 from engine.store import results, snapshots, tables
 from engine.store.database import Database
 from tests.app.views.conftest import Open, grid, said, told
@@ -102,6 +104,9 @@ EVERY: dict[str, dict[str, Any]] = {
     },
     "cpu time": {"budget": "1e16", "device": "V100", "sample_seconds": "0.7", "cpu_price": "0.03", "hour_price": "1"},
     "rule": {"budget": "1e15", "rule": "6 N D"},
+    "per epoch": {"budget": "1e15", "rule": "per epoch", "rule_n_p": "40", "rule_epochs": "4"},
+    "powers": {"budget": "1e15", "rule": "zeta N^a D^b", "rule_zeta": "200", "rule_a": "1.05", "rule_b": "0.95"},
+    "stage 2": {"budget": "1e15", "second": "stage 2 (our analogy)", "second_K": "1e5"},
     "second rule": {"budget": "1e15", "second": "step formula", "second_B": "256"},
     "no second rule": {"budget": "1e15", "rule": "zeta N D", "rule_zeta": "240", "second": "none"},
     "formula": {"budget": "1e15", "rule": "typed formula", "rule_formula": "6*n_p*N*D + 1e3*N", "rule_n_p": "40"},
@@ -133,6 +138,27 @@ def test_rules_from_python_leave_a_link_that_opens(jets: str, demo: Database, op
     powers = ComputeRule(rule="powers", zeta=240.0, a=1.0, b=1.0)
     for plan in (plan_budget(law, 1e15, powers), plan_budget(law, 1e15, other=STEP)):
         assert told(open_page("plan", **link(demo, plan))) == ""
+
+
+def test_stage_2_carries_its_mark(jets: str, open_page: Open) -> None:
+    at = open_page("plan", fit=jets, budget="1e15", rule="stage 2 (our analogy)", rule_K="1e5")
+    assert "(our analogy to eq. 1, not published)" in "\n".join(plain(str(c.value)) for c in at.caption).replace(
+        "\\", ""
+    )
+
+
+def test_a_rule_is_fitted_to_the_measured_compute_of_the_runs(jets: str, demo: Database) -> None:
+    law = results.fit(demo, jets)
+    N, D = (np.array(x, float) for x in ([1e5, 1e6, 1e7, 1e5, 1e7], [1e6, 1e6, 1e8, 1e8, 1e7]))
+    roles = Roles(N="n", D="d", C="c")
+    runs = Runs(np.arange(5), {"N": N, "D": D, "C": 7.5 * N**1.1 * D**0.9}, roles=roles, labels={})
+    for option, rule in zip(rules.MEASURED, ("zetaND", "powers"), strict=True):
+        used, _ = rules.read(law, runs, (option, {}), (rules.NONE, {}))
+        assert used.rule == rule
+    assert (used.zeta, used.a, used.b) == pytest.approx((7.5, 1.1, 0.9))
+    assert rules.measured(runs)
+    assert not rules.measured(replace(runs, roles=Roles(N="n", D="d")))
+    assert not rules.measured(None)
 
 
 def test_another_rule_says_what_the_plan_costs_by_the_fits_own(jets: str, demo: Database, open_page: Open) -> None:
