@@ -17,8 +17,8 @@ from app.figures.palette import ACCENT, PARTS
 from app.figures.theme import WEB, Part, Theme, compose
 from engine.planning.quantity import Quantity
 from engine.planning.side_by_side import Comparison, Side
-from engine.planning.text import number
-from engine.quantities import count, power10
+from engine.planning.text import MILLION, between, number
+from engine.quantities import power10
 from engine.schema import Floats
 
 ROW = 46
@@ -55,7 +55,14 @@ def draw(found: Comparison, theme: Theme = WEB) -> Drawing:
         traces += _bars(theme, sides, longest, crowded)
         unit = next(q.unit for bill in money for q in bill.values())
         top = (ROOM_SHORT if crowded else ROOM) * longest
-        layout["xaxis"] = axis(theme, f"Cost [{unit}]", range=[0, top], domain=left[0], tickformat="~s", nticks=6)
+        layout["xaxis"] = axis(
+            theme,
+            f"Cost [{unit}]",
+            range=[0, top],
+            domain=left[0],
+            nticks=6,
+            tickformat="~s" if top >= MILLION else ",~g",
+        )
         layout["yaxis"] = axis(theme, "") | rows | {"domain": left[1]}
         layout["yaxis2"] |= {"showticklabels": crowded}
         layout["barmode"] = "stack"
@@ -130,15 +137,8 @@ def _said(q: Quantity, brief: bool = False) -> str:
     """A total as it stands at the end of its bar: 1.4 M EUR (0.9 M to 2.1 M)."""
     if q.value is None:
         return "not reachable" if q.ci68 else "not known"
-    value = f"{count(q.value, 3)} {q.unit}"
-    if brief or q.ci68 is None or q.note == "given":
-        return value
-    low, high = q.ci68
-    return (
-        f"{value} ({count(low, 3)} to {count(high, 3)})"
-        if math.isfinite(high)
-        else f"{value} (at least {count(low, 3)})"
-    )
+    value = f"{number(q)} {q.unit}"
+    return value if brief or q.ci68 is None or q.note == "given" else f"{value} ({between(q, q.ci68)})"
 
 
 def _compute(theme: Theme, sides: Sequence[Side]) -> list[Part]:

@@ -20,6 +20,7 @@ from engine.planning.limits import Room
 from engine.planning.picture import Picture
 from engine.planning.plan import Flat, Plan
 from engine.planning.quantity import Quantity
+from engine.planning.text import probability
 from engine.quantities import count, power10
 from engine.schema import Runs
 
@@ -27,8 +28,6 @@ HEIGHT = 420
 FORBIDDEN = 0.3
 """Opacity of the grey over what limits forbid."""
 FREE = "N  %{x:.3~s}<extra>without limits</extra>"
-SURE = 0.999
-"""A finite number of resamples gives no larger probability than this."""
 
 
 def draw(
@@ -172,12 +171,8 @@ def _cost(q: Quantity, law: Along) -> list[Part]:
 def _answer(theme: Theme, plan: Plan, q: Quantity, law: Along) -> Part:
     """The cost and the probability that the target can be reached, below the remark in the corner."""
     found = "not reached by the best fit" if q.value is None else f"<i>{law.axis}</i> = {tick_text(q.value)} {q.unit}"
-    chance = "" if plan.p_reach is None else f"<br>reachable with probability {_percent(plan.p_reach)}"
+    chance = "" if plan.p_reach is None else f"<br>reachable with probability {probability(plan.p_reach)}"
     return marks.corner(theme, found + chance, 1, law.falls)
-
-
-def _percent(share: float) -> str:
-    return f"above {100 * SURE:g} %" if share > SURE else f"{100 * share:.3g} %"
 
 
 def _table(curve: Curve) -> pd.DataFrame:
@@ -203,5 +198,5 @@ def _alt_answer(plan: Plan, q: Quantity, axis: str) -> str:
     if plan.question.kind == "budget":
         return f"The plan: {asked} at {axis} = {power10(plan.question.value)}."
     cost = "which the best fit does not reach" if q.value is None else f"reached at {axis} = {power10(q.value)}"
-    chance = "" if plan.p_reach is None else f", with probability {_percent(plan.p_reach)}"
+    chance = "" if plan.p_reach is None else f", with probability {probability(plan.p_reach)}"
     return f"The target {asked}, {cost}{chance}."

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from engine.errors import PlannerError
-from engine.hardware.catalogue import Device, Precision
+from engine.hardware.catalogue import CHECKED, Device, Precision
 
 Floats = NDArray[np.float64]
 UTILISATION = 0.40
@@ -86,10 +86,14 @@ class Machine:
 
     @property
     def text(self) -> str:
-        """The machine as it stands beside a number: ``8 x H100 at 40 % of 989 TFLOP/s bf16``."""
+        """The machine as it stands beside a number, with where its peaks are from and when that was checked.
+
+        ``8 x H100 at 40 % of 989 TFLOP/s bf16 (peaks of the NVIDIA H100 data sheet, SXM, checked 2026-11)``
+        """
         precision = self.precision or self.device.training
         share = f"{100 * self.utilisation:.3g} % of {self.peak / 1e12:.4g} TFLOP/s {precision}"
-        return f"{self.devices} x {self.device.name} at {share}"
+        source = f"peaks of the {self.device.sheet}, checked {CHECKED}"
+        return f"{self.devices} x {self.device.name} at {share} ({source})"
 
 
 def co2(kwh: ArrayLike, grid: float) -> Floats:

@@ -14,8 +14,8 @@ from engine.planning.prices import Line, Part, Prices
 from engine.planning.quantity import Quantity, given, measure
 
 UNPOWERED = "kWh and CO2 are left out: the vendor publishes no power of {}, so give the W of one device"
-OF = {"simulation": "D", "inference": "N"}
-"""The size that a part of the bill depends on, besides C."""
+OF = {"training": "C", "inference": "N", "simulation": "D"}
+"""The number that a part of the bill is proportional to."""
 
 
 def bill(

@@ -17,18 +17,16 @@ from engine.errors import PlannerError
 from engine.fitting.result import Interval
 from engine.planning import quantity
 from engine.planning.again import Answer
-from engine.planning.bill import bill
+from engine.planning.bill import OF, bill
 from engine.planning.limits import named
 from engine.planning.plan import Plan
+from engine.planning.price_json import prices_json
 from engine.planning.prices import Line, Prices
 from engine.planning.quantity import Quantity
-from engine.planning.text import COUNTED, UNREACHABLE, aligned, as_row, between, decades, with_interval
-from engine.quantities import count
+from engine.planning.text import UNREACHABLE, aligned, as_row, decades, probability, with_interval
 
 SCHEMA = 1
 SIZES = ("N", "D", "C", "loss")
-OF = {"training": "C", "inference": "N", "simulation": "D"}
-"""The number that a part of the bill is proportional to."""
 NO_TOTAL = "no interval: a saved plan does not keep how its parts move together"
 MONEY = ", money"
 
@@ -144,7 +142,7 @@ def sentence(found: Comparison) -> str:
     if len(known) < 2:
         return ""
     (_, first, least), (_, last, most) = known[0], known[-1]
-    return f"{first} costs least, {_amount(least)}, and {last} most, {_amount(most)}."
+    return f"{first} costs least, {with_interval(least)}, and {last} most, {with_interval(most)}."
 
 
 def as_text(found: Comparison) -> str:
@@ -159,10 +157,13 @@ def to_json(found: Comparison) -> dict[str, Any]:
     """The object that ``isoplan plans --json`` prints; null where a number does not exist or is unbounded."""
     return {
         "schema": SCHEMA,
+        "machine": found.prices.machine.text if found.prices else None,
+        "prices": prices_json(found.prices) if found.prices else None,
+        "sentence": sentence(found),
         "plans": [
             {
                 "name": side.name,
-                "question": {side.plan.question.kind: side.plan.question.value},
+                "question": side.plan.question.to_json(),
                 "fit": side.plan.fit,
                 "law": side.plan.law,
                 "allocation": {name: quantity.to_json(q) for name, q in side.allocation.items()},
@@ -257,15 +258,7 @@ def _limits(plan: Plan) -> str:
 
 
 def _chance(risk: Risk) -> str:
-    return "-" if risk.p_reach is None else f"{100 * risk.p_reach:.3g} %"
-
-
-def _amount(q: Quantity) -> str:
-    """A sum of money as it is said: 126 k EUR (68 %: 69 k to 230 k); compute as elsewhere."""
-    if q.unit == "FLOPs" or q.value is None:
-        return with_interval(q)
-    spread = f" (68 %: {between(replace(q, unit=COUNTED[0]), q.ci68)})" if q.ci68 and q.note != "given" else ""
-    return f"{count(q.value, 3)} {q.unit}{spread}"
+    return "-" if risk.p_reach is None else probability(risk.p_reach)
 
 
 def _cell(q: Quantity) -> str:

@@ -17,7 +17,12 @@ if TYPE_CHECKING:
     from engine.planning.plan import Plan
 
 COUNTED = ("parameters", "tokens", "jets", "events", "points", "samples", "negatives", "sequences")
+MONEY = ("EUR", "USD")
+MILLION = 1e6
+"""From here on money is said in millions, 1.4 M EUR; below it is grouped, 402,000 EUR."""
 UNREACHABLE = "not reachable"
+SURE = 0.999
+"""A finite number of resamples gives no larger probability than this."""
 LABELS = {
     "N": "Model size N",
     "D": "Training samples D",
@@ -128,7 +133,7 @@ def flatness(plan: Plan) -> list[str]:
 
 
 def number(q: Quantity, x: float | None = None, keep: int | None = None) -> str:
-    """The value of ``q`` (or ``x``, in its style): 1.9 B counted things, 10²⁰ FLOPs, else as its interval deserves."""
+    """The value of ``q`` (or ``x``, in its style): 1.9 B counted things, 10²⁰ FLOPs, 1.4 M EUR, else as deserved."""
     x = q.value if x is None else x
     if x is None:
         return "none"
@@ -142,7 +147,10 @@ def number(q: Quantity, x: float | None = None, keep: int | None = None) -> str:
     if q.unit == "FLOPs":
         return power10(x, keep)
     spread = q.ci68 if q.ci68 and q.ci68[0] < q.ci68[1] else None
-    return to_places(x, digits(x if q.value is None or spread is None else q.value, spread))
+    places = digits(x if q.value is None or spread is None else q.value, spread)
+    if q.unit in MONEY and abs(round(x, places)) >= MILLION:
+        return count(x, keep)
+    return to_places(x, places)
 
 
 def decades(x: float) -> str:
@@ -192,7 +200,7 @@ def _target_sentence(plan: Plan) -> str:
     needs = f" ({plan.y} {number(loss)})" if asked.metric and loss.value is not None else ""
     target = f"{asked.metric or plan.y} {asked.value:g}{needs}"
     able = "It is reached within the limits" if asked.limits.given else "The floor allows it"
-    chance = "" if plan.p_reach in (None, 1.0) else f" {able} with probability {_percent(plan.p_reach)}."
+    chance = "" if plan.p_reach in (None, 1.0) else f" {able} with probability {probability(plan.p_reach)}."
     sizes = [plan.allocation[name] for name in ("N", "D") if plan.allocation[name].value is not None]
     C = plan.allocation["C"]
     if C.value is not None:
@@ -204,10 +212,10 @@ def _target_sentence(plan: Plan) -> str:
     return f"The best fit does not reach {target} {how}.{chance}"
 
 
-def _percent(p: float | None) -> str:
+def probability(p: float | None) -> str:
     """A probability; never a certainty that a finite number of resamples cannot give."""
     p = p or 0.0
-    return "above 99.9 %" if p > 0.999 else f"{100 * p:.3g} %"
+    return f"above {100 * SURE:g} %" if p > SURE else f"{100 * p:.3g} %"
 
 
 def as_row(label: str, q: Quantity) -> Row:

@@ -42,7 +42,9 @@ def test_every_price_and_limit_is_an_option(run: Run, fitted: Path) -> None:
     plan = read_plan(raw)
     assert json.loads(json.dumps(to_json(plan))) == raw
     assert plan.prices is not None
-    assert plan.prices.machine.text == "8 x H200 at 35 % of 1979 TFLOP/s fp8"
+    assert plan.prices.machine.text == (
+        "8 x H200 at 35 % of 1979 TFLOP/s fp8 (peaks of the NVIDIA H200 data sheet, SXM, checked 2026-11)"
+    )
     assert set(by_limit(raw)) == {"budget", "unique", "parameters", "epochs", "hours", "memory", "money"}
     assert {name for name, w in by_limit(raw).items() if w["binds"]} == {"budget", "unique"}
     assert plan.question.limits.memory == 1e12
@@ -55,7 +57,7 @@ def test_a_plan_for_people_says_what_binds(run: Run, fitted: Path) -> None:
     shown = run("plan", fitted, "--target-loss", 2.55, *MACHINE, "--max-unique", "6e9").out
     assert "The limit of 6.00 B unique samples binds: ten per cent more saves " in shown
     assert "Training, money" in shown
-    assert "Machine: 8 x H200 at 40 % of 989 TFLOP/s bf16." in shown
+    assert "Machine: 8 x H200 at 40 % of 989 TFLOP/s bf16 (peaks of the NVIDIA H200 data sheet, SXM" in shown
 
 
 def test_a_metric_is_a_target_and_a_forecast(run: Run, fitted: Path, mapped: Path) -> None:

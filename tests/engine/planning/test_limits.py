@@ -332,7 +332,7 @@ def test_limited_plans_survive_json_and_speak(epoch: Fit) -> None:
         assert "The limit of 6.00 B unique samples binds: ten per cent more " in shown
         assert "The limit of 800 GB of memory on each device is slack: the plan uses " in shown
         assert "By C = 6 n_p N D with n_p = 2 the same plan costs 2.00 times as much" in shown
-        assert "Machine: 8 x H200 at 40 % of 989 TFLOP/s bf16." in shown
+        assert "Machine: 8 x H200 at 40 % of 989 TFLOP/s bf16 (peaks of the NVIDIA H200 data sheet, SXM" in shown
         assert "Total, money" in shown
     bare = to_json(plan_budget(epoch, 1e22))
     assert not {"prices", "bill", "worth", "restated"} & set(bare)

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from app.figures.compare import _said as figure_said
 from engine.errors import PlannerError
 from engine.fitting.result import Fit
 from engine.hardware import Machine, find_device
@@ -20,8 +21,9 @@ from engine.planning import to_json as plan_json
 from engine.planning.again import ask_again
 from engine.planning.limits import Limits
 from engine.planning.metric import through
+from engine.planning.price_json import read_prices
 from engine.planning.prices import Inference, Prices, Simulation
-from engine.planning.side_by_side import NO_TOTAL, Saved, as_text, scenario, side_by_side, table, to_json
+from engine.planning.side_by_side import NO_TOTAL, Saved, as_text, scenario, sentence, side_by_side, table, to_json
 from tests.app.terminal.asking import object_in
 from tests.engine.planning.conftest import EPOCH, RANGES, make_fit, scattered
 
@@ -185,11 +187,46 @@ def test_table_text_and_json(saved: tuple[Saved, ...]) -> None:
     lines = {line[0]: line[1:] for line in table(found)}
     assert lines[""] == ("frugal", "keen", "spent")
     assert lines["Question"] == ("target 2.2 loss", "target 2 loss", "budget 1e+22 FLOPs")
-    assert lines["Probability to reach it"] == ("100 %", "100 %", "-")
-    assert "All priced on 64 x H200 at 40 % of 989 TFLOP/s bf16." in as_text(found)
+    assert lines["Probability to reach it"] == ("above 99.9 %", "above 99.9 %", "-")
+    assert "All priced on 64 x H200 at 40 % of 989 TFLOP/s bf16 (peaks of the NVIDIA H200 data sheet" in as_text(found)
     raw = object_in(json.dumps(to_json(found), allow_nan=False))
     assert raw["plans"][1]["bill"]["Training, money"]["value"] == of(found.sides[1].bill["Training, money"])
     assert "Total, money" not in {line[0] for line in table(side_by_side(saved))}
+
+
+def test_json_holds_the_whole_question_and_the_prices(epoch: Fit) -> None:
+    limits = Limits(parameters=1e8)
+    plan = plan_target(epoch, 2.4, limits=limits)
+    raw = object_in(json.dumps(to_json(side_by_side([Saved("one", plan)], ALL)), allow_nan=False))
+    assert raw["plans"][0]["question"] == {"target": 2.4, "limits": {"parameters": 1e8}}
+    assert read_prices(raw["prices"]) == ALL
+    assert raw["machine"].startswith("64 x H200 at 40 % of 989 TFLOP/s bf16")
+    bare = to_json(side_by_side([Saved("one", plan)]))
+    assert (bare["machine"], bare["prices"], bare["sentence"]) == (None, None, "")
+
+
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [
+        (0.52, "0.520 EUR"),
+        (1400.0, "1400 EUR"),
+        (402_000.0, "402,000 EUR"),
+        (999_999.0, "1.00 M EUR"),
+        (1.4e6, "1.40 M EUR"),
+        (2.5e9, "2.50 B EUR"),
+    ],
+)
+def test_sentence_table_and_figure_say_money_alike(value: float, said: str) -> None:
+    """Grouped below a million, in millions from there on."""
+    plan = plan_budget(make_fit(EPOCH), 1e20)
+    hours = H200.device_hours(1e20)
+    price = value / float(hours)
+    dear = Prices(replace(H200, price=price))
+    found = side_by_side([Saved("one", plan), Saved("two", plan)], dear)
+    total = {line[0]: line[1] for line in table(found)}["Total, money"]
+    assert total == said
+    assert sentence(found) == f"one costs least, {said}, and two most, {said}."
+    assert figure_said(found.sides[0].money["total"]) == said
 
 
 def test_bad_input_is_one_sentence(epoch: Fit) -> None:
