@@ -12,7 +12,7 @@ from app.figures.marks import Word
 from app.figures.palette import GREY, compute_colour
 from app.figures.theme import WEB, Part, Theme, compose
 from app.figures.words import literal, tick_text
-from engine.planning.contours import IsoLoss, iso_loss
+from engine.planning.contours import Contour, contours_of
 from engine.planning.curves import IsoFlop, Mask, Surface
 from engine.planning.plan import Plan
 from engine.quantities import count, power10
@@ -29,7 +29,7 @@ def draw(
     surface: Surface, runs: Runs | None = None, y: str = "loss", plan: Plan | None = None, theme: Theme = WEB
 ) -> Drawing:
     """The surface, the runs that it was fitted to and, where given, the allocation of a plan."""
-    contours = iso_loss(surface)
+    contours = contours_of(surface)
     better = runs.roles.direction(y) if runs is not None else "min"
     colours = dots.loss_colours(_scaled(surface, runs, y), theme, literal(y), better)
     traces = [
@@ -75,7 +75,7 @@ def _shade(surface: Surface, y: str, colours: Part, bar: bool) -> Part:
     }
 
 
-def _iso_loss(theme: Theme, surface: Surface, contours: tuple[IsoLoss, ...]) -> list[Part]:
+def _iso_loss(theme: Theme, surface: Surface, contours: tuple[Contour, ...]) -> list[Part]:
     """Lines of equal loss, all in two traces, broken where their labels stand."""
     if not contours:
         return []
@@ -89,7 +89,7 @@ def _iso_loss(theme: Theme, surface: Surface, contours: tuple[IsoLoss, ...]) -> 
     return [*lines, marks.labels(theme, words, "middle center", name="iso-loss")]
 
 
-def _broken(line: IsoLoss, place: tuple[float, float] | None, room: float, surface: Surface) -> tuple[Floats, Floats]:
+def _broken(line: Contour, place: tuple[float, float] | None, room: float, surface: Surface) -> tuple[Floats, Floats]:
     """The line with a gap of ``room``, a share of the axes, on either side of its label, and one at its end."""
     N, D = np.append(line.N, np.nan), np.append(line.D, np.nan)
     if place is not None:
@@ -103,7 +103,7 @@ def _share(x: Floats, at: float, axis: Floats) -> Floats:
     return np.asarray(np.abs(np.log(x / at)) / np.log(axis[-1] / axis[0]))
 
 
-def _label_places(theme: Theme, surface: Surface, contours: tuple[IsoLoss, ...]) -> dict[int, tuple[float, float]]:
+def _label_places(theme: Theme, surface: Surface, contours: tuple[Contour, ...]) -> dict[int, tuple[float, float]]:
     """Where each line carries its level: near its right end, unless another label stands there."""
     places: dict[int, tuple[float, float]] = {}
     for i, line in enumerate(contours):
@@ -196,7 +196,7 @@ def _beyond(surface: Surface) -> Part:
     return {"type": "path", "path": outer + inner, **look}
 
 
-def _table(surface: Surface, contours: tuple[IsoLoss, ...]) -> pd.DataFrame:
+def _table(surface: Surface, contours: tuple[Contour, ...]) -> pd.DataFrame:
     """Lines in long form, one row a vertex: kind, value (level or FLOPs), N, D."""
     path = surface.path
     parts = [pd.DataFrame({"line": "iso-loss", "value": c.level, "N": c.N, "D": c.D}) for c in contours]

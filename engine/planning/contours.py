@@ -14,7 +14,7 @@ POINTS = 160
 
 
 @dataclass(frozen=True, eq=False)
-class IsoLoss:
+class Contour:
     """The line on which the law gives ``level``: N and D in order of N."""
 
     level: float
@@ -22,7 +22,7 @@ class IsoLoss:
     D: Floats
 
 
-def iso_loss(surface: Surface) -> tuple[IsoLoss, ...]:
+def contours_of(surface: Surface) -> tuple[Contour, ...]:
     """The line of each of the surface's levels, where it crosses the window in two points at least.
 
     Loss is interpolated in log D along every N of the grid and in log N along every D, so that neither the steep nor
@@ -32,7 +32,7 @@ def iso_loss(surface: Surface) -> tuple[IsoLoss, ...]:
     return tuple(line for line in lines if line is not None)
 
 
-def _line(surface: Surface, level: float) -> IsoLoss | None:
+def _line(surface: Surface, level: float) -> Contour | None:
     N, D = np.log(surface.N), np.log(surface.D)
     by_n = np.array([_crossing(level, row, D) for row in surface.loss])
     by_d = np.array([_crossing(level, column, N) for column in surface.loss.T])
@@ -41,7 +41,7 @@ def _line(surface: Surface, level: float) -> IsoLoss | None:
     if np.sum(known) < 2:
         return None
     order = np.lexsort((-y[known], x[known]))
-    return IsoLoss(level, *_even(x[known][order], y[known][order]))
+    return Contour(level, *_even(x[known][order], y[known][order]))
 
 
 def _even(x: Floats, y: Floats) -> tuple[Floats, Floats]:

@@ -9,7 +9,7 @@ from app.figures import frontier, isoflop, marks, one_axis, surface
 from app.figures.palette import ACCENT, COMPUTE, LOSS, PLAN
 from engine.fitting import Fit, FitSpec
 from engine.planning import plan_budget
-from engine.planning.contours import iso_loss
+from engine.planning.contours import contours_of
 from engine.planning.curves import (
     frontier_curve,
     isoflop_curves,
@@ -33,7 +33,7 @@ class TestSurface:
 
     def test_iso_loss_lines_are_where_the_law_has_that_loss(self, fit: Fit) -> None:
         s = surface_of(fit)
-        lines = iso_loss(s)
+        lines = contours_of(s)
         assert [line.level for line in lines] == list(s.levels)
         for line in lines:
             np.testing.assert_allclose(fit.predict({"N": line.N, "D": line.D}), line.level, rtol=2e-3)

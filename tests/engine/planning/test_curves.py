@@ -14,7 +14,7 @@ from engine.costs import compute_rule
 from engine.errors import PlannerError
 from engine.fitting.result import Fit
 from engine.planning import plan_budget, plan_target
-from engine.planning.contours import iso_loss
+from engine.planning.contours import contours_of
 from engine.planning.curves import frontier_curve, isoflop_curves, one_axis_curve, surface
 from engine.planning.picture import plan_curve
 from engine.planning.quantity import thin
@@ -64,7 +64,7 @@ def test_contour_levels_are_round_and_inside(epoch: Fit) -> None:
 
 
 def test_iso_loss_lines_lie_on_their_level(epoch: Fit) -> None:
-    lines = iso_loss(surface(epoch))
+    lines = contours_of(surface(epoch))
     assert len(lines) >= 5
     for line in lines:
         np.testing.assert_allclose(epoch.predict({"N": line.N, "D": line.D}), line.level, rtol=0.01)
