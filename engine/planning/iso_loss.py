@@ -20,7 +20,7 @@ from engine.planning.budget import nothing
 from engine.planning.level import is_surface, repeats, samples_for, size_for
 from engine.planning.limits import Room, room
 from engine.planning.plan import Question
-from engine.planning.prices import Inference, Prices, Rates
+from engine.planning.prices import COMPUTE, Inference, Prices, Rates
 from engine.planning.reach import bound, floor_of, unreachable
 from engine.planning.solve import Task, solve, task_of
 from engine.planning.within import FAR, ROUNDING, SECTIONS, WIDTH, Mask, money
@@ -63,7 +63,7 @@ class IsoLoss:
     def total(self, at: Point) -> Floats:
         """All of it; infinite where there is no such model."""
         with np.errstate(invalid="ignore"):
-            return np.where(np.isinf(at.C), np.inf, money(at.N, at.D, at.C, self.left, self.rates))
+            return np.where(np.isinf(at.C), np.inf, money(at.N, at.D, at.C, self.left.U, self.rates))
 
     def allows(self, at: Point) -> Mask:
         """Which models the limits allow, up to rounding."""
@@ -102,7 +102,7 @@ def iso_loss(
     """
     _check(fit, question)
     prices = replace(prices, inference=served) if prices is not None else None
-    task = task_of(fit, question, rule or fit.compute, prices)
+    task = replace(task_of(fit, question, rule or fit.compute, prices), aim=COMPUTE)  # the best for training alone
     left = room(fit.law, question.limits.given, prices)
     found = IsoLoss(fit, task, left, *_rates(prices, served))
     _known(fit, question, found)

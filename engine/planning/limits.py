@@ -127,7 +127,7 @@ def check(law: Law, limits: Mapping[LimitName, ArrayLike], prices: Prices | None
         if name in limits and prices is None:
             raise PlannerError(f"A limit on {WORDS[name]} needs a machine: name the device that trains.")
     asked = [name for name in limits if name not in ("budget", "hours")]
-    if repeats(law) and law.frontier is None and limits and "unique" not in limits:
+    if repeats(law) and law.frontier is None and "unique" not in limits:
         raise PlannerError(f"The law {law.name} reads U, so a plan needs a limit on the unique samples: give one.")
     if is_surface(law) or set(limits) <= {"budget"}:
         return

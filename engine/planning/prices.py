@@ -105,6 +105,15 @@ class Rates:
     parameter: float = 0.0
     fixed: float = 0.0
 
+    @property
+    def weighs(self) -> bool:
+        """Whether N or D cost something besides the compute, so that the least money is not the least compute."""
+        return bool(self.sample or self.parameter)
+
+
+COMPUTE = Rates(1.0)
+"""Compute as a cost of its own."""
+
 
 @dataclass(frozen=True)
 class Prices:
@@ -156,6 +165,15 @@ class Prices:
             return Rates(flop, sample)
         money = float(machine.money(served.compute(1.0)))
         return Rates(flop, sample, money) if served.flops is None else Rates(flop, sample, 0.0, money)
+
+    @property
+    def aim(self) -> Rates:
+        """What a target is reached at least of: all money where it pays for more than training, else compute.
+
+        Money for training alone is proportional to compute, so there both are least at once.
+        """
+        rates = self.rates if self.machine.price is not None else COMPUTE
+        return rates if rates.weighs else COMPUTE
 
     def _of_machine(self, part: Part, machine: Machine, C: Floats) -> list[Line]:
         found = [

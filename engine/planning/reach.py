@@ -14,7 +14,7 @@ from engine.planning.frontier import floor
 from engine.planning.level import is_surface, loss_at
 from engine.planning.limits import LimitName, named, room
 from engine.planning.metric import Through
-from engine.planning.prices import Prices
+from engine.planning.prices import COMPUTE, Prices
 from engine.planning.quantity import Quantity, measure
 from engine.planning.solve import Goal, Task, solve
 from engine.planning.text import between
@@ -66,6 +66,7 @@ def unreachable(fit: Fit, task: Task, goal: Goal, target: float, map: Through | 
 
 def _contradicts(fit: Fit, task: Task, goal: Goal) -> str:
     """How the limits keep the best fit from a goal above its floor."""
+    sizes: dict[LimitName, float] = {}
     if is_surface(fit.law):
         sizes = {name: most for name, most in task.limits.items() if name in OF_SIZES}
         left = room(fit.law, sizes, task.prices)
@@ -76,13 +77,16 @@ def _contradicts(fit: Fit, task: Task, goal: Goal) -> str:
             return (
                 f"contradicts the limits: {shown}, whatever is spent; loosen one of them or ask for an easier target."
             )
-        least = solve(fit.law, fit.values, task, sizes, goal.best)
+        least = solve(fit.law, fit.values, replace(task, aim=COMPUTE), sizes, goal.best)
     else:
         least = solve(fit.law, fit.values, task, {}, goal.best)
     others = {name: most for name, most in task.limits.items() if name not in OF_SIZES}
     takes = flops(float(least.C)) + (
         f" ({count(float(task.prices.machine.hours(least.C)), 3)} h)" if task.prices is not None else ""
     )
+    if task.prices is not None and "money" in others:
+        paid = task.cost(solve(fit.law, fit.values, task, sizes, goal.best), sizes)
+        takes += f" and {count(float(paid), 3)} {task.prices.currency}"
     return (
         f"contradicts the limits: it takes at least {takes}, which {_named(others, task.prices)} do not allow; "
         "loosen one of them or ask for an easier target."

@@ -22,7 +22,7 @@ from engine.planning import plan as plans
 from engine.planning.budget import plan_budget
 from engine.planning.iso_loss import iso_loss
 from engine.planning.plan import Plan, Question
-from engine.planning.prices import Inference, Prices
+from engine.planning.prices import COMPUTE, Inference, Prices
 from engine.planning.quantity import Quantity, beyond, measure, thin
 from engine.planning.target import plan_target
 from engine.planning.within import Mask
@@ -139,10 +139,11 @@ def same_loss(
 
 
 def _plan(fit: Fit, question: Question, rule: ComputeRule | None, prices: Prices | None) -> Plan:
-    """The plan of the best size, which has no inference to pay."""
+    """The plan of the best size for training alone: the least compute, and no inference to pay."""
     prices = replace(prices, inference=None) if prices is not None else None
-    ask = plan_budget if question.kind == "budget" else plan_target
-    return ask(fit, question.value, rule, limits=question.limits, prices=prices)
+    if question.kind == "budget":
+        return plan_budget(fit, question.value, rule, limits=question.limits, prices=prices)
+    return plan_target(fit, question.value, rule, limits=question.limits, prices=prices, aim=COMPUTE)
 
 
 def _beyond(fit: Fit, at: Point) -> Floats:

@@ -18,8 +18,8 @@ from engine.planning.frontier import frontier, least_compute
 from engine.planning.level import is_surface
 from engine.planning.limits import LimitName, room
 from engine.planning.plan import Question
-from engine.planning.prices import Prices
-from engine.planning.within import best_loss, least_compute_within
+from engine.planning.prices import COMPUTE, Prices, Rates
+from engine.planning.within import best_loss, least_cost_within, money
 from engine.quantities import count, flops
 
 
@@ -36,26 +36,34 @@ class Goal:
 
 @dataclass(frozen=True, eq=False)
 class Task:
-    """What is asked of a law: the least loss of a budget, or the least C that reaches a ``goal``; within ``limits``.
+    """What is asked of a law: the least loss of a budget, or what reaches a ``goal`` at least cost; within ``limits``.
 
-    Without a goal it is a budget, which is the limit "budget" in FLOPs.
+    Without a goal it is a budget, which is the limit "budget" in FLOPs. ``aim`` is the cost that is least: compute, or
+    money where more than training has a price (``Prices.aim``).
     """
 
     rule: ComputeRule
     limits: Mapping[LimitName, float]
     goal: Goal | None = None
     prices: Prices | None = None
+    aim: Rates = COMPUTE
 
-    @property
-    def per_flop(self) -> float:
-        """What a FLOP of training costs: money where it has a price, else one FLOP."""
+    def cost(self, at: Point, limits: Mapping[LimitName, ArrayLike]) -> Floats:
+        """What the answers ``at`` under ``limits`` cost: all money where that is the aim, else that of training.
+
+        FLOPs where an hour of the machine has no price. Shape of ``at``; infinite where nothing reaches the goal.
+        """
         if self.prices is None or self.prices.machine.price is None:
-            return 1.0
-        return float(self.prices.machine.money(1.0))
+            return at.C
+        if not self.aim.weighs:
+            return at.C * float(self.prices.machine.money(1.0))
+        U = np.asarray(limits.get("unique", np.inf), float)
+        with np.errstate(invalid="ignore"):
+            return np.where(np.isinf(at.C), np.inf, money(at.N, at.D, at.C, U, self.aim))
 
     @property
     def saved(self) -> str:
-        """The unit of what training costs: the currency, or FLOPs without a price."""
+        """The unit of ``cost``: the currency, or FLOPs without a price."""
         priced = self.prices is not None and self.prices.machine.price is not None
         return self.prices.currency if priced and self.prices is not None else "FLOPs"
 
@@ -83,7 +91,7 @@ def task_of(fit: Fit, asked: Question, rule: ComputeRule, prices: Prices | None 
     if asked.kind == "budget":
         return Task(rule, {"budget": asked.value, **limits}, prices=prices)
     goal = np.asarray(fit.sign * asked.value)
-    return Task(rule, limits, Goal(goal, goal), prices)
+    return Task(rule, limits, Goal(goal, goal), prices, prices.aim if prices else COMPUTE)
 
 
 def solve(law: Law, v: Values, task: Task, limits: Mapping[LimitName, ArrayLike], goal: Floats | None) -> Point:
@@ -91,14 +99,14 @@ def solve(law: Law, v: Values, task: Task, limits: Mapping[LimitName, ArrayLike]
 
     Raises PlannerError for a limit that the law or the prices cannot keep.
     """
-    bare = not set(limits) - {"budget"}
+    bare = not set(limits) - {"budget"} and (goal is None or not task.aim.weighs)
     if bare or not is_surface(law):
         return _along(law, v, task, limits, goal)
     rates = task.prices.rates if task.prices is not None and "money" in limits else None
     left = room(law, limits, task.prices)
     if goal is None:
         return best_loss(law, v, left, task.rule, rates)
-    return least_compute_within(law, v, goal, left, task.rule, rates)
+    return least_cost_within(law, v, goal, left, task.rule, task.aim, rates)
 
 
 def _along(law: Law, v: Values, task: Task, limits: Mapping[LimitName, ArrayLike], goal: Floats | None) -> Point:

@@ -1,4 +1,4 @@
-"""Question 2: a target -> the least compute that reaches it, and the probability that anything does."""
+"""Question 2: a target -> the least compute or money that reaches it, and the probability that anything does."""
 
 from __future__ import annotations
 
@@ -16,13 +16,23 @@ from engine.planning.budget import allocation, derived, no_optimum
 from engine.planning.convention import apart
 from engine.planning.extras import beside
 from engine.planning.frontier import floor
+from engine.planning.level import is_surface, repeats
 from engine.planning.limits import NO_LIMITS, Limits
 from engine.planning.metric import Through
 from engine.planning.plan import Plan, Question
-from engine.planning.prices import Prices
+from engine.planning.prices import COMPUTE, Prices, Rates
 from engine.planning.quantity import NOT_ALWAYS_REACHED, Quantity, given, measure
 from engine.planning.reach import bound, met, unreachable
 from engine.planning.solve import Goal, Task
+from engine.quantities import count, flops
+
+LEAST_MONEY, NEW_FIRST = "least-money", "new-samples-first"
+ALL_NEW = (
+    "The plan repeats no sample before it has simulated as many as the limits allow; fewer of them, repeated more "
+    "often, may cost less: lower the limit on unique samples to see."
+)
+WORTH_SAYING = 1.001
+"""How many times the plan's money the least compute must cost for the plan to say so."""
 
 
 def plan_target(
@@ -34,8 +44,12 @@ def plan_target(
     prices: Prices | None = None,
     other: ComputeRule | None = None,
     map: Through | None = None,
+    aim: Rates | None = None,
 ) -> Plan:
-    """The least compute that brings what the law describes to ``target``, under the fit's compute rule or ``rule``.
+    """The least cost that brings what the law describes to ``target``, under the fit's compute rule or ``rule``.
+
+    That is the least compute, or the least money where ``prices`` pay for more than training (``Prices.aim``); ``aim``
+    is another cost to be least.
 
     With a ``map`` (made of this fit by ``through``) ``target`` is one of its metric, and the plan has as many resamples
     as the map has. Resamples that cannot reach it within ``limits`` count as infinite cost. ``prices`` add the bill,
@@ -48,7 +62,7 @@ def plan_target(
     goal = map.goal(target) if map else Goal(*(np.asarray(fit.sign * target),) * 2)
     if map is not None and np.isnan(goal.best):
         raise PlannerError(met(map, target))
-    task = Task(rule, limits.given, goal, prices)
+    task = Task(rule, limits.given, goal, prices, aim or (prices.aim if prices else COMPUTE))
     best, draws = task.best(fit), task.draws(fit)
     reached, p_reach = _reach(fit, task, goal, best, draws)
     if not reached and not p_reach:
@@ -71,6 +85,7 @@ def plan_target(
         p_reach,
         warnings=(
             *_risk(fit, target, p_reach, reached, bool(limits.given)),
+            *(_least_money(fit, task, best) if reached else ()),
             *apart(fit, best, rule),
             *plans.uncredited(fit, limits),
             *plans.repeats(fit, extra.get("epochs")),
@@ -79,6 +94,24 @@ def plan_target(
         maps=(map.map.hash,) if map else (),
         **beside(fit, task, best, draws, other if reached else None),
     )
+
+
+def _least_money(fit: Fit, task: Task, best: Point) -> tuple[FitWarning, ...]:
+    """What the least compute would cost, where the plan takes less money with more of it."""
+    if task.prices is None or not task.aim.weighs or not is_surface(fit.law):
+        return ()
+    at = replace(task, aim=COMPUTE).best(fit)
+    with np.errstate(invalid="ignore"):
+        dearer = float(task.cost(at, task.limits) / task.cost(best, task.limits))
+    found = (FitWarning(NEW_FIRST, ALL_NEW),) if repeats(fit.law) and task.aim.sample else ()
+    if not dearer >= WORTH_SAYING:
+        return found
+    total = count(float(task.cost(at, task.limits)), 3)
+    text = (
+        f"The plan takes least money, not least compute: with {flops(float(at.C))} for {count(float(at.N), 3)} "
+        f"parameters on {count(float(at.D), 3)} {plans.sample_unit(fit)} it would cost {total} {task.prices.currency}."
+    )
+    return (FitWarning(LEAST_MONEY, text), *found)
 
 
 def _reach(fit: Fit, task: Task, goal: Goal, best: Point, draws: Point) -> tuple[bool, float | None]:

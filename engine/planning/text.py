@@ -111,7 +111,8 @@ def worth_sentence(plan: Plan, worth: Worth) -> str:
         return f"The limit of {limit} binds, but more of it alone buys nothing: another limit binds with it."
     spread = f" (68 %: {between(worth.ten, worth.ten.ci68)})" if worth.ten.ci68 else ""
     if plan.question.kind == "target":
-        of = "" if worth.ten.unit == "FLOPs" else " of training"
+        all_of_it = worth.ten.unit == "FLOPs" or (plan.prices is not None and plan.prices.aim.weighs)
+        of = "" if all_of_it else " of training"
         gain = f"saves {number(worth.ten)} {worth.ten.unit}{of}{spread}"
     else:
         gain = f"improves {plan.y} by {number(worth.ten)}{spread}"
@@ -202,7 +203,10 @@ def _target_sentence(plan: Plan) -> str:
     able = "It is reached within the limits" if asked.limits.given else "The floor allows it"
     chance = "" if plan.p_reach in (None, 1.0) else f" {able} with probability {probability(plan.p_reach)}."
     sizes = [plan.allocation[name] for name in ("N", "D") if plan.allocation[name].value is not None]
-    C = plan.allocation["C"]
+    C, total = plan.allocation["C"], _least_money(plan)
+    if total is not None:
+        use = " on ".join(map(with_interval, sizes))
+        return f"To reach {target} spend least money: {with_interval(total)} for {use}.{chance}"
     if C.value is not None:
         use = f": {' on '.join(with_interval(q) for q in sizes)}" if sizes else ""
         return f"To reach {target} spend {with_interval(C)}{use}.{chance}"
@@ -210,6 +214,14 @@ def _target_sentence(plan: Plan) -> str:
         return f"To reach {target} use {with_interval(sizes[0])}.{chance}"
     how = "within the limits" if asked.limits.given else "at any cost"
     return f"The best fit does not reach {target} {how}.{chance}"
+
+
+def _least_money(plan: Plan) -> Quantity | None:
+    """The total of a plan that spends least money; None for one that spends least compute."""
+    if plan.prices is None or not plan.prices.aim.weighs:
+        return None
+    known = (line.amount for line in plan.bill if (line.part, line.what) == ("total", "money"))
+    return next((total for total in known if total.value is not None), None)
 
 
 def probability(p: float | None) -> str:

@@ -1,7 +1,7 @@
 """The best that a law allows within limits, by search over N: any surface, any compute rule, every resample at once.
 
 For each N the best D is known: as many samples as budget, money and limits allow, or as few as reach the target. Along
-N the loss of the former and the compute of the latter fall and then rise, so golden sections find where they are least.
+N the loss of the former and the cost of the latter fall and then rise, so golden sections find where they are least.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from engine.laws.law import Floats, Values
 from engine.laws.numeric import least
 from engine.planning.level import loss_at, reducible, repeats, samples_for, size_for
 from engine.planning.limits import Room
-from engine.planning.prices import Rates
+from engine.planning.prices import COMPUTE, Rates
 
 Mask = NDArray[np.bool_]
 WIDTH = 40.0
@@ -61,13 +61,19 @@ def best_loss(law: Law, v: Values, room: Room, rule: ComputeRule, rates: Rates |
     return _known(~lost, N, D, np.where(np.abs(spent - C) <= ROUNDING * C, C, spent), loss)
 
 
-def least_compute_within(
-    law: Law, v: Values, loss: Floats, room: Room, rule: ComputeRule, rates: Rates | None = None
+def least_cost_within(
+    law: Law,
+    v: Values,
+    loss: Floats,
+    room: Room,
+    rule: ComputeRule,
+    aim: Rates = COMPUTE,
+    rates: Rates | None = None,
 ) -> Point:
-    """The least C that reaches ``loss`` within ``room``; inf where nothing in it does. Shapes as for ``best_loss``.
+    """What reaches ``loss`` within ``room`` at the least cost by ``aim``; inf where nothing in it does.
 
-    Where the cheapest compute costs more money than there is, the point that costs just as much: it trades compute for
-    samples or for a smaller model.
+    Shapes as for ``best_loss``. Along the models of one loss the costs are convex in ln N, so where the cheapest takes
+    more compute than there is, or by ``rates`` more money, the nearest that takes just as much is the best.
     """
     v = {**v, "U": room.U} if repeats(law) else v
     goal, top, *_ = np.broadcast_arrays(np.asarray(loss, float), np.log(room.N), *v.values())
@@ -76,17 +82,27 @@ def least_compute_within(
     low = np.where(possible, first, 0.0)
     high = np.maximum(np.minimum(top, low + 2 * WIDTH), low)
 
-    def samples(x: Floats) -> Floats:
-        return np.minimum(samples_for(law, v, np.exp(x), goal), room.D)
-
-    def compute(x: Floats) -> Floats:
-        found = rule.flops_anywhere(np.exp(x), samples(x))
+    def cost(x: Floats, by: Rates, unique: Floats | float) -> Floats:
+        """By rates, at most ``unique`` samples paid."""
+        N = np.exp(x)
+        D = np.minimum(samples_for(law, v, N, goal), room.D)
+        with np.errstate(all="ignore"):
+            found = money(N, D, rule.flops_anywhere(N, D), unique, by)
         return np.where(np.isfinite(found), found, FAR * (1 + high - x))
 
-    x = least(compute, low, high, SECTIONS)
-    lost = (high - x < NEAR) & (high < top)
+    def cheapest(unique: float) -> Floats:
+        x = least(lambda x: cost(x, aim, unique), low, high, SECTIONS)
+        if not aim.weighs:
+            return x
+        return _affordable(x, low, high, room.C, lambda x: cost(x, COMPUTE, unique))[0]
+
+    x = cheapest(np.inf)
+    if repeats(law) and aim.sample:  # beyond the unique samples more passes simulate nothing: a valley of its own
+        again = cheapest(0.0)
+        x = np.where(cost(again, aim, room.U) < cost(x, aim, room.U), again, x)
+    lost = possible & (high - x < NEAR) & (high < top)
     if rates is not None:
-        x, paid = _affordable(x, low, high, room.money, lambda x: money(np.exp(x), samples(x), compute(x), room, rates))
+        x, paid = _affordable(x, low, high, room.money, lambda x: cost(x, rates, room.U))
         possible &= paid
     N = np.where(top - x < NEAR, room.N, np.exp(np.where(x - low < NEAR, low, x)))
     D = samples_for(law, v, N, goal)
@@ -97,9 +113,9 @@ def least_compute_within(
     return _known(~lost, N, D, C, goal)
 
 
-def money(N: Floats, D: Floats, C: Floats, room: Room, rates: Rates) -> Floats:
-    """What N parameters on D samples cost in all; D beyond the unique samples are repeated and simulated once."""
-    return rates.flop * C + rates.sample * np.minimum(D, room.U) + rates.parameter * N + rates.fixed
+def money(N: Floats, D: Floats, C: Floats, U: Floats | float, rates: Rates) -> Floats:
+    """What N parameters on D samples cost in all; D beyond the ``U`` unique samples are repeated and simulated once."""
+    return rates.flop * C + rates.sample * np.minimum(D, U) + rates.parameter * N + rates.fixed
 
 
 def most_samples(N: Floats, room: Room, rule: ComputeRule, rates: Rates | None = None) -> Floats:

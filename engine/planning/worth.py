@@ -1,9 +1,9 @@
 """Which limits bind, and what more of them is worth.
 
-The worth of a limit l is -dL/dl for a budget and -dC/dl for a target, or money in place of C where compute has a price:
-what the answer gains if the limit gives way by a little. The question is asked again with a little more and a little
-less of it. Where the two differ another limit begins to bind there, and the worth is that of more. A slack limit is
-worth nothing.
+The worth of a limit l is -dL/dl for a budget and -dC/dl for a target, or money in place of C where compute has a price
+(all of it where that is what is least): what the answer gains if the limit gives way by a little. The question is asked
+again with a little more and a little less of it. Where the two differ another limit begins to bind there, and the worth
+is that of more. A slack limit is worth nothing.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ def _gains(fit: Fit, task: Task, v: Values, goal: Floats) -> _Gains:
         factors[1 + len(steps) * i : 1 + len(steps) * (i + 1), i] = steps
     limits = {name: task.limits[name] * factors[:, i : i + 1] for i, name in enumerate(names)}
     at = solve(fit.law, v, task, limits, goal if task.goal else None)
-    value = at.loss if task.goal is None else at.C * task.per_flop
+    value = at.loss if task.goal is None else task.cost(at, limits)
     value = np.where(np.isfinite(value), value, np.nan).reshape(len(factors), -1)
     now = value[:1]
     more, less, much = (value[1 + k :: len(steps)] for k in range(len(steps)))

@@ -33,7 +33,8 @@ def value(q: Quantity) -> float:
 
 
 def test_a_target_carries_its_intervals_into_money(epoch: Fit) -> None:
-    plan, found = plan_target(epoch, 2.0), amounts(plan_target(epoch, 2.0, prices=PRICES).bill)
+    plan = plan_target(epoch, 2.0, prices=PRICES)
+    found = amounts(plan.bill)
     C = plan.allocation["C"]
     for name in ("training money", "training energy", "training CO2", "simulation money", "inference money"):
         q = found[name]
@@ -116,7 +117,7 @@ def test_a_line_is_ready_to_show(epoch: Fit) -> None:
 def test_the_rule_in_use_prices_the_plan() -> None:
     fit = make_fit(JETS)
     plain, tokens = (
-        value(amounts(plan_target(fit, 0.5, rule, prices=PRICES).bill)["training money"])
+        value(amounts(plan_target(fit, 0.5, rule, prices=Prices(H200)).bill)["training money"])
         for rule in (None, compute_rule("6npND", 40))
     )
     assert tokens == pytest.approx(40 * plain)

@@ -23,7 +23,7 @@ from engine.planning.parts import Worth
 from engine.planning.picture import plan_curve
 from engine.planning.plan import Plan
 from engine.planning.prices import Inference, Prices, Simulation
-from engine.planning.within import best_loss, least_compute_within, money
+from engine.planning.within import best_loss, least_cost_within, money
 from tests.engine.planning.conftest import EPOCH, RANGES, make_fit, scattered
 
 H200 = Machine(find_device("H200"), 8, price=3.0)
@@ -74,7 +74,7 @@ def test_closed_forms_agree_with_the_search(
     assert found.N == pytest.approx(closed.N, rel=1e-6)
     assert found.D == pytest.approx(closed.D, rel=1e-6)
     goal = np.asarray(E + excess)
-    least = least_compute_within(law, v, goal, room(law, {}, None), rule)
+    least = least_cost_within(law, v, goal, room(law, {}, None), rule)
     exact = least_compute(law, v, goal, rule)
     if 1 < min(exact.N, exact.D) and max(exact.N, exact.D) < 1e36:  # sizes are looked for up to 1e40
         assert least.C == pytest.approx(exact.C, rel=1e-6)
@@ -90,7 +90,7 @@ def test_every_law_and_rule_agrees_with_the_search(name: str, formula: str) -> N
         found, known = best_loss(law, v, room(law, {"budget": C}, None), rule), frontier(law, v, np.asarray(C), rule)
         assert found.loss == pytest.approx(known.loss, rel=1e-10)
         assert found.N == pytest.approx(known.N, rel=1e-5)
-        least = least_compute_within(law, v, known.loss, room(law, {}, None), rule)
+        least = least_cost_within(law, v, known.loss, room(law, {}, None), rule)
         assert least.C == pytest.approx(C, rel=1e-6)
 
 
@@ -265,25 +265,30 @@ def test_money_pays_for_everything_that_has_a_price(epoch: Fit) -> None:
     assert worth_of(plan, "money").ten.value is not None
 
 
-def test_a_target_trades_compute_for_money_where_money_is_short() -> None:
+def test_a_target_takes_least_money_and_none_below_it_is_enough() -> None:
     fit = make_fit(EPOCH)
-    free = plan_target(fit, 2.3, prices=ALL)
-    total = next(line.amount.value for line in free.bill if line.part == "total")
-    assert total is not None
-    plan = plan_target(fit, 2.3, prices=ALL, limits=Limits(money=0.97 * total))
-    spent = next(line.amount.value for line in plan.bill if line.part == "total")
-    assert spent == pytest.approx(0.97 * total, rel=1e-6)
-    assert known(plan) > known(free)
-    assert fit.predict({"N": known(plan, "N"), "D": known(plan, "D")}) == pytest.approx(2.3, rel=1e-9)
+    total = total_of(plan_target(fit, 2.3, prices=ALL))
+    plan = plan_target(fit, 2.3, prices=ALL, limits=Limits(money=1.03 * total))
+    assert total_of(plan) == pytest.approx(total, rel=1e-9)
+    assert worth_of(plan, "money").used == pytest.approx(total)
+    assert not worth_of(plan, "money").binds
+    with pytest.raises(PlannerError, match=r"contradicts the limits: it takes at least .* EUR, which at most"):
+        plan_target(fit, 2.3, prices=ALL, limits=Limits(money=0.97 * total))
+
+
+def total_of(plan: Plan) -> float:
+    value = next(line.amount.value for line in plan.bill if line.part == "total")
+    assert value is not None
+    return value
 
 
 def test_money_of_a_point_is_the_total_of_its_bill() -> None:
     left = room(get_law("chinchilla"), {"unique": 1e9}, ALL)
     N, D, C = np.array([1e8, 1e9]), np.array([5e8, 5e9]), np.array([1e20, 1e21])
     total = ALL.lines(C, N, np.minimum(D, 1e9))[-1].amount
-    assert money(N, D, C, left, ALL.rates) == pytest.approx(total, rel=1e-12)
+    assert money(N, D, C, left.U, ALL.rates) == pytest.approx(total, rel=1e-12)
     fixed = Prices(H200, inference=Inference(queries=1e8, flops=1e12))
-    assert money(N, D, C, left, fixed.rates) == pytest.approx(fixed.lines(C, N, D)[-1].amount, rel=1e-12)
+    assert money(N, D, C, left.U, fixed.rates) == pytest.approx(fixed.lines(C, N, D)[-1].amount, rel=1e-12)
 
 
 def test_resamples_beyond_the_limits_count_as_never() -> None:

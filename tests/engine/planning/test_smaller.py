@@ -19,7 +19,7 @@ from engine.planning import plan_budget, plan_target
 from engine.planning import to_json as plan_json
 from engine.planning.limits import Limits
 from engine.planning.plan import Question
-from engine.planning.prices import Inference, Prices, Simulation
+from engine.planning.prices import COMPUTE, Inference, Prices, Simulation
 from engine.planning.smaller import lifetime, lifetime_curve, same_loss
 from engine.planning.smaller_text import (
     half_sentence,
@@ -147,9 +147,11 @@ def test_limits_bound_the_models_that_there_may_be(epoch: Fit, question: Questio
     assert total <= least * (1 + 1e-9)
     if allowed.any():  # where a budget binds with its limits they leave one model alone
         assert total == pytest.approx(least, rel=1e-3)
-    assert found.training_alone.value == pytest.approx(plan.bill[-1].amount.value)
+    same = found.total if question.kind == "target" else found.training_alone  # a target takes the least money already
+    assert same.value == pytest.approx(plan.bill[-1].amount.value)
     curve, life = same_loss(epoch, asked, prices=PAID), lifetime_curve(epoch, asked, served, prices=PAID)
-    assert (float(curve.best.N), life.first) == pytest.approx((plan.allocation["N"].value,) * 2)
+    assert (float(curve.best.N), life.first) == pytest.approx((curve.plan.allocation["N"].value,) * 2)
+    assert plan.allocation["N"].value == pytest.approx(life.best if question.kind == "target" else life.first)
     assert life.total[life.within].min() == pytest.approx(total)
     assert life.unit == "EUR"
 
@@ -191,7 +193,9 @@ def test_no_model_within_the_limits_is_one_sentence(epoch: Fit) -> None:
 def test_the_curve_carries_the_plan_of_its_best_size(epoch: Fit) -> None:
     """Question, allocation, probability and warnings are those of the plan; epochs are not credited there either."""
     asked = Question("target", 2.2, Limits(unique=1e11))
-    curve, plan = same_loss(epoch, asked, prices=PAID), plan_target(epoch, 2.2, limits=asked.limits, prices=PAID)
+    curve = same_loss(epoch, asked, prices=PAID)
+    plan = plan_target(epoch, 2.2, limits=asked.limits, prices=PAID, aim=COMPUTE)
+    assert plan.allocation["C"] == plan_target(epoch, 2.2, limits=asked.limits).allocation["C"]
     assert curve.plan == plan
     assert [w.code for w in curve.plan.warnings] == ["uncertain-floor", "epochs-not-credited"]
     raw = to_json(curve, None)
