@@ -35,7 +35,8 @@ REFITS = 200
 LAW = FitSpec(bootstrap=REFITS)
 MAP = FitSpec(law="metric-map", y="R_top", axis="loss", objective="ols-log", bootstrap=REFITS)
 REPEATED = FitSpec(law="repetition", axis="D", objective="ols-log", bootstrap=REFITS)
-PRICES = Prices(Machine(find_device("RTX4090"), price=0.5), Simulation(1e-4))
+TRAINING = Prices(Machine(find_device("RTX4090"), price=0.5))
+PRICES = Prices(TRAINING.machine, Simulation(1e-4))
 
 
 @pytest.fixture(scope="module")
@@ -88,9 +89,8 @@ def test_a_rejection_with_limited_jets_then_simulate_or_repeat(
     page.get_by_text("Machine and prices", exact=True).click()
     select(page, "Machine", "RTX4090")
     enter(page, "Price of a device hour", "0.5")
-    enter(page, "Price of a sample", "1e-4")
     both = through(law, mapped, "R_top")
-    plan = plan_target(law, 5000.0, limits=Limits(unique=100e6), prices=PRICES, map=both)
+    plan = plan_target(law, 5000.0, limits=Limits(unique=100e6), prices=TRAINING, map=both)
     assert_shows(page, plan)
     assert_sound(page, figures=1)
 
@@ -99,7 +99,7 @@ def test_a_rejection_with_limited_jets_then_simulate_or_repeat(
     settle(page)
     moved = float(page.get_by_label("Target R_top", exact=True).input_value())
     assert moved > 5000
-    assert_shows(page, plan_target(law, moved, limits=Limits(unique=100e6), prices=PRICES, map=both))
+    assert_shows(page, plan_target(law, moved, limits=Limits(unique=100e6), prices=TRAINING, map=both))
 
     press(page, "Save the plan")
     expect(page.get_by_role("heading", name="Saved plans", exact=True)).to_be_visible()
@@ -107,7 +107,12 @@ def test_a_rejection_with_limited_jets_then_simulate_or_repeat(
     address = saved.get_attribute("href") or ""
     again = open_page()
     visit(again, server, address.rpartition("/")[2])
-    assert_shows(again, plan_target(law, moved, limits=Limits(unique=100e6), prices=PRICES, map=both))
+    assert_shows(again, plan_target(law, moved, limits=Limits(unique=100e6), prices=TRAINING, map=both))
+
+    enter(page, "Price of a sample", "1e-4")  # fewer jets are cheaper now than the limit
+    cheapest = plan_target(law, moved, limits=Limits(unique=100e6), prices=PRICES, map=both)
+    assert "spend least money" in cheapest.sentence
+    expect(page.get_by_role("heading", level=2).first).to_have_text(spaced(cheapest.sentence))
 
     pick(page, "Question", "Simulate or repeat")
     select(page, "Every sample seen once", "Jets")
