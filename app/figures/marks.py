@@ -57,6 +57,14 @@ def law(theme: Theme, x: Floats, y: Floats, inside: Mask, colour: str, width: fl
     return [dashed, line(theme, x, np.where(inside, y, np.nan), colour, width)] if np.any(inside) else [dashed]
 
 
+def band(x: Floats, low: Floats, high: Floats, colour: str) -> list[Part]:
+    """The 68 % interval along a line where it is known; nothing without resamples."""
+    known = ~np.isnan(low) & ~np.isnan(high)
+    if not known.any():
+        return []
+    return [area(np.r_[x[known], x[known][::-1]], np.r_[low[known], high[known][::-1]], colour, TINT68)]
+
+
 def area(x: Floats, y: Floats, colour: str, opacity: float) -> Part:
     """What a closed line encloses, without an outline and without hover."""
     return {

@@ -18,7 +18,6 @@ from app.figures.words import literal, span_text, tick_text
 from engine.planning.quantity import Quantity
 from engine.planning.repeat import Regime, SimulateOrRepeat
 from engine.planning.text import number
-from engine.schema import Floats
 
 HEIGHT = 460
 COLOURS = (CATEGORIES[0], CATEGORIES[2])
@@ -44,7 +43,8 @@ def draw(answer: SimulateOrRepeat, theme: Theme = WEB) -> Drawing:
     )
     traces: list[Part] = []
     for (regime, line, band), colour in zip(lines, COLOURS, strict=True):
-        traces += _band(picture.price, band, colour, values)
+        low, high = np.clip(band, values[0] / 100, values[1] * 100)
+        traces += marks.band(picture.price, low, high, colour)
         hover = f"%{{x:.3~g}} {money} a sample<br>%{{y:.4~s}} {money}<extra>{literal(regime.name)}</extra>"
         traces.append(marks.line(theme, picture.price, line, colour, 2.4, hovertemplate=hover, name=regime.name))
     traces.append(_point(theme, answer))
@@ -59,15 +59,6 @@ def draw(answer: SimulateOrRepeat, theme: Theme = WEB) -> Drawing:
         margin={"t": 44} if theme.crowding > CROWDED else {},
     )  # fmt: skip
     return Drawing(figure, _alt(answer), "simulate-or-repeat", lambda: _table(answer))
-
-
-def _band(x: Floats, ends: Floats, colour: str, values: Span) -> list[Part]:
-    """The 68 % interval of a line; nothing without resamples."""
-    known = ~np.isnan(ends).any(axis=0)
-    if not known.any():
-        return []
-    low, high = np.clip(ends[:, known], values[0] / 100, values[1] * 100)
-    return [marks.area(np.r_[x[known], x[known][::-1]], np.r_[low, high[::-1]], colour, marks.TINT68)]
 
 
 def _point(theme: Theme, answer: SimulateOrRepeat) -> Part:

@@ -38,8 +38,9 @@ def draw(curve: SameLoss, life: float | None = None, theme: Theme = WEB) -> Draw
     values = min(-0.08, 1.2 * float(y.min())), MOST
     text = [f"N  {count(float(n), 3)}<br>D  {count(float(d), 3)}" for n, d in zip(curve.N, curve.D, strict=True)]
     hover = "%{x:.3~f} of the best size<br>%{text}<br>compute %{y:+.1%}<extra>same loss</extra>"
+    low, high = np.clip((curve.low68, curve.high68), -MOST, 2 * MOST)  # no farther than the figure could be moved
     traces = [
-        *_band(x, curve.low68, curve.high68, ACCENT, values),
+        *marks.band(x, low, high, ACCENT),
         *marks.law(theme, x, y, curve.within & (curve.beyond <= 0.005), ACCENT, 2.4, text=text, hovertemplate=hover),
         marks.star(theme, 1.0, 0.0, _hover("Best for training", curve, 1.0)),
     ]
@@ -108,16 +109,6 @@ def _least(theme: Theme, curve: LifetimeCurve, life: Lifetime, y: float) -> Part
             errors[key] = bar | ends
     hover = f"<b>Cheapest</b><br>N  {count(curve.best, 3)}<br>{y:.4g} {escape(curve.unit)}"
     return marks.star(theme, curve.best, y, hover, **errors)
-
-
-def _band(x: Floats, low: Floats, high: Floats, colour: str, values: tuple[float, float]) -> list[Part]:
-    """The 68 % interval along a line; nothing without resamples."""
-    known = ~np.isnan(low) & ~np.isnan(high)
-    if not known.any():
-        return []
-    reach = values[1] - values[0]
-    low, high = (np.clip(end[known], values[0] - reach, values[1] + reach) for end in (low, high))
-    return [marks.area(np.r_[x[known], x[known][::-1]], np.r_[low, high[::-1]], colour, marks.TINT68)]
 
 
 def _dot(theme: Theme, x: float, y: float, hover: str) -> Part:

@@ -10,8 +10,7 @@ import streamlit as st
 from app.figures import need as need_figure
 from app.views.blanks import blank, blanks, named_blank, words
 from app.views.exports import exports
-from app.views.parts import doubts, draw, heading, plain, powers, sentences
-from app.views.recipe import whole
+from app.views.parts import doubts, draw, heading, plain, powers, sentences, whole
 from data.amplitudes import best_laws, published_law, published_laws
 from engine.planning.amplitude import (
     AmplitudePlan,

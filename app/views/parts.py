@@ -21,6 +21,8 @@ from engine.fitting.result import FitWarning
 from engine.quantities import power10
 
 _MARKDOWN = re.compile(r"[\\`*_\[\]<>$~|]|:(?=[a-zA-Z])|^[#+-](?=\s)|(?<=^\d)[.)](?=\s)")
+_UNIT = re.compile(r"(?<=\d) (?=%|×|FLOPs\b|[kMBT]\b)|(?<=×) ")
+"""The space between a number and its unit, where no line may break."""
 _EXPONENT = re.compile(r"(?<=[\d.)])e([+-]\d+)")
 _RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
@@ -41,6 +43,11 @@ def number(value: float, significant: int = 3) -> str:
     if 1e-3 <= abs(value) < 1e4:
         return f"{value:.{significant}g}" if abs(value) < 1000 else f"{value:,.0f}"
     return power10(value, significant)
+
+
+def whole(text: str) -> str:
+    """Text whose numbers keep their units in the same line."""
+    return _UNIT.sub("\u00a0", text)
 
 
 def powers(text: str) -> str:

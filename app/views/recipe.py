@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from app.views.exports import exports
-from app.views.parts import doubts, number, plain
+from app.views.parts import doubts, number, plain, whole
 from engine.planning.recommender import Recommendation, side_by_side, to_json
 from engine.planning.recommender.choice import KNOBS, Choice, Otherwise
 from engine.planning.recommender.text import LABELS, binding, sentence, shown
@@ -44,14 +44,6 @@ def row(choice: Choice) -> dict[str, str]:
         "Otherwise": "; ".join(_cost(choice, other) for other in choice.otherwise),
         "From": choice.note if known or choice.place is not None else "",
     }
-
-
-def whole(text: str) -> str:
-    """Numbers and their units on one line."""
-    for unit in ("k", "M", "B", "%", "FLOPs"):
-        text = text.replace(f" {unit} ", f"\u00a0{unit} ").replace(f" {unit},", f"\u00a0{unit},")
-        text = text.removesuffix(f" {unit}") + (f"\u00a0{unit}" if text.endswith(f" {unit}") else "")
-    return text
 
 
 def _place(choice: Choice) -> str:

@@ -78,19 +78,6 @@ class TwoPart(BaseModel):
         """C = 6 D (p + 3 (B L + K) h), D in events: ours, by analogy to eq. 1."""
         return PerSample(1 - self.s, 3 * (self.events + self.K) * self.h)
 
-    def step_flops(self, N: ArrayLike) -> Floats:
-        """FLOPs of one step of stage 1 at N parameters, F_step of behavioural eq. 1."""
-        return self.stage1.flops(np.asarray(N, float), np.asarray(self.events))
-
-    def negatives(self, C: ArrayLike, N: ArrayLike, D: ArrayLike) -> Floats:
-        """The K with which stage 2 spends ``C`` FLOPs on N parameters and D events; NaN where K = 0 costs more.
-
-        Arrays broadcast. Not rounded to whole candidates.
-        """
-        N, D = np.asarray(N, float), np.asarray(D, float)
-        K = (np.asarray(C, float) / (6 * D) - (1 - self.s) * N) / (3 * self.h) - self.events
-        return np.where(K >= 0, K, np.nan)
-
 
 def joint_width(p_e: ArrayLike, known_p_e: ArrayLike, known_h: ArrayLike) -> Floats:
     """h of an embedder of ``p_e`` parameters by the power law through known embedders (k,), least squares of logs.

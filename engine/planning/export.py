@@ -8,12 +8,13 @@ import math
 import re
 import unicodedata
 from collections.abc import Iterable
+from functools import partial
 
 from engine.fitting.result import Interval
 from engine.planning.limits import named
 from engine.planning.plan import Plan
 from engine.planning.quantity import Quantity
-from engine.planning.text import LABELS, UNREACHABLE, as_row, beside, flatness, significant
+from engine.planning.text import LABELS, UNREACHABLE, as_row, beside, flatness, significant, span
 from engine.quantities import digits
 
 CSV_COLUMNS = ("quantity", "value", "unit", "low68", "high68", "low95", "high95", "beyond", "note")
@@ -81,7 +82,7 @@ def latex(q: Quantity) -> str:
         return "---" if q.ci68 is None else UNREACHABLE
     if q.ci68 is not None and q.note != "given" and _wide(q.value, q.ci68):
         keep = significant(q)
-        return f"{_one(q.value, keep)} ({_interval(q.ci68, keep)})"
+        return f"{_one(q.value, keep)} ({span(q.ci68, partial(_one, keep=keep))})"
     power = _power(q.value)
     scale = 10.0**power
     ends = None if q.ci68 is None or q.note == "given" else (q.ci68[0] / scale, q.ci68[1] / scale)
@@ -96,15 +97,6 @@ def _wide(value: float, ends: Interval) -> bool:
         math.isinf(end) or (end != value and not 1 / WIDE <= (end / value if value else math.inf) <= WIDE)
         for end in ends
     )
-
-
-def _interval(ends: Interval, keep: int) -> str:
-    low, high = ends
-    if low == math.inf:
-        return UNREACHABLE
-    if math.isinf(high):
-        return "unbounded" if math.isinf(low) else f"at least {_one(low, keep)}"
-    return f"at most {_one(high, keep)}" if math.isinf(low) else f"{_one(low, keep)} to {_one(high, keep)}"
 
 
 def _one(x: float, keep: int) -> str:

@@ -9,6 +9,7 @@ import numpy as np
 
 from engine.fitting.result import FitWarning
 from engine.planning import quantity
+from engine.planning.plan import to_json as planned
 from engine.planning.smaller import SHOWN, Lifetime, SameLoss
 from engine.planning.text import Row, aligned, as_row, between, decades, number, table, with_interval
 from engine.quantities import count
@@ -112,19 +113,12 @@ def to_json(curve: SameLoss, found: Lifetime | None) -> dict[str, Any]:
 
     What was asked, and ``allocation`` with the loss that all models share, are those of the plan of the best size.
     """
-    plan, names = curve.plan, ("fraction", "N", "D", "overhead", "low68", "high68", "beyond")
+    plan, names = planned(curve.plan), ("fraction", "N", "D", "overhead", "low68", "high68", "beyond")
     arrays: dict[str, Any] = {name: _numbers(getattr(curve, name)) for name in names}
     life = {name: quantity.to_json(getattr(found, name)) for name in LINES} if found else None
     sentences = [half_sentence(curve), smallest_sentence(curve), *([lifetime_sentence(found)] if found else [])]
     return {
-        "schema": 1,
-        "question": plan.question.to_json(),
-        "fit": plan.fit,
-        "law": plan.law,
-        "y": plan.y,
-        "compute": plan.compute.to_json(),
-        "allocation": {name: quantity.to_json(q) for name, q in plan.allocation.items()},
-        "p_reach": plan.p_reach,
+        **{name: plan[name] for name in ("schema", "question", "fit", "law", "y", "compute", "allocation", "p_reach")},
         **arrays,
         "within": curve.within.tolist(),
         "smallest": quantity.to_json(curve.smallest),

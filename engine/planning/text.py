@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 from engine.fitting.result import Interval
@@ -162,14 +163,17 @@ def decades(x: float) -> str:
 
 def between(q: Quantity, ends: Interval | None) -> str:
     """An interval of ``q``: "1.7 B to 2.1 B", "at least 1.7 B" where it has no upper end."""
-    if ends is None:
-        return ""
+    return "" if ends is None else span(ends, partial(number, q))
+
+
+def span(ends: Interval, show: Callable[[float], str]) -> str:
+    """An interval in words, each of its ends as ``show`` prints it."""
     low, high = ends
     if low == math.inf:
         return UNREACHABLE
     if math.isinf(high):
-        return "unbounded" if math.isinf(low) else f"at least {number(q, low)}"
-    return f"at most {number(q, high)}" if math.isinf(low) else f"{number(q, low)} to {number(q, high)}"
+        return "unbounded" if math.isinf(low) else f"at least {show(low)}"
+    return f"at most {show(high)}" if math.isinf(low) else f"{show(low)} to {show(high)}"
 
 
 def with_interval(q: Quantity) -> str:

@@ -10,7 +10,7 @@ from app.figures import plan as plan_figure
 from app.views.cached import runs_behind
 from app.views.exports import downloads
 from app.views.parts import doubts, draw, plain, sentences
-from app.views.planning.tables import cells, table, whole
+from app.views.planning.tables import cells, readable, table
 from engine.fitting.result import Fit
 from engine.planning import Plan, export, flatness, floor_of, to_json
 from engine.planning.picture import plan_curve
@@ -23,15 +23,15 @@ from engine.store.database import Database
 def show(db: Database, fit: Fit, plan: Plan) -> None:
     """The answer, most important first."""
     with st.container(border=True):
-        st.header(whole(plan.sentence), anchor=False)
+        st.header(readable(plan.sentence), anchor=False)
         if plan.p_reach == 1.0:
             limited = " within the limits" if plan.question.limits.given else ""
             st.markdown(f"Every refit of the law allows this {plain(plan.question.metric or plan.y)}{limited}.")
         if said := summary(plan):
-            st.markdown(whole(said))
+            st.markdown(readable(said))
         for worth in sorted(plan.worth, key=lambda one: not one.binds):
             icon = ":material/block:" if worth.binds else ":material/check:"
-            st.markdown(f"{icon} {whole(worth_sentence(plan, worth))}")
+            st.markdown(f"{icon} {readable(worth_sentence(plan, worth))}")
     table(map(cells, rows(plan)), "The plan in numbers.")
     if plan.prices is not None:
         st.subheader("What it costs", anchor=False)
@@ -52,7 +52,7 @@ def _picture(db: Database, fit: Fit, plan: Plan) -> None:
     runs, arrays, floor = runs_behind(db, fit), plan_curve(plan, fit), floor_of(fit)
     draw(lambda theme: plan_figure.draw(plan, arrays, runs, floor, theme), key="plan_picture")
     for said in flatness(plan):
-        st.caption(whole(said))
+        st.caption(readable(said))
 
 
 def _keep(db: Database, plan: Plan) -> None:

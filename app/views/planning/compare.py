@@ -11,7 +11,7 @@ from app.figures import compare as picture
 from app.views.exports import exports
 from app.views.parts import distinct, draw, plain, powers, sentences
 from app.views.planning import pricing
-from app.views.planning.tables import table, whole
+from app.views.planning.tables import readable, table
 from app.views.state import fit_of, keep_possible, recall, remember
 from engine.errors import PlannerError
 from engine.fitting.result import Fit
@@ -121,7 +121,7 @@ def _show(found: Comparison, unknown: list[str]) -> None:
     """The comparison, most important first; ``unknown`` are the plans without their fit."""
     if said := sentence(found):
         with st.container(border=True):
-            st.header(powers(whole(said)), anchor=False)
+            st.header(powers(readable(said)), anchor=False)
     draw(partial(picture.draw, found), key="plans_picture")
     if found.prices is None:
         st.info(UNPRICED, icon=":material/payments:")

@@ -27,9 +27,9 @@ TYPED = {
     "stage 2 (our analogy)": "stage2",
     "typed formula": "formula",
 }
+"""What the link holds as ``rule``, and the name of the rule."""
 MEASURED = {"measured C, zeta N D": fit_zeta, "measured C, zeta N^a D^b": fit_powers}
 """Rules that are fitted to the measured C of the runs behind the fit."""
-"""What the link holds as ``rule``, and the name of the rule."""
 FIELDS: dict[str, dict[str, tuple[str, str]]] = {
     "6npND": {"n_p": ("Tokens a sample n_p", "40")},
     "zetaND": {"zeta": ("FLOPs a parameter and sample", "6")},
@@ -124,7 +124,9 @@ def _read(runs: Runs | None, option: str, typed: Mapping[str, str]) -> ComputeRu
     if option in MEASURED:
         if runs is None:
             raise PlannerError("A rule of measured C needs the runs behind the fit: choose another compute rule.")
-        return MEASURED[option](runs["N"], runs["D"], runs["C"]).rule
+        found = MEASURED[option](runs["N"], runs["D"], runs["C"])
+        st.caption(f"{plain(found.text)}.")
+        return found.rule
     name = TYPED[option]
     called = {key: label for key, (label, _) in FIELDS.get(name, {}).items()}
     if name == "6ND":

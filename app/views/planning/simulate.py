@@ -13,7 +13,7 @@ from app.views.cached import curves_of, runs_of
 from app.views.exports import exports
 from app.views.parts import distinct, doubts, draw, plain, powers, sentences
 from app.views.planning import pricing
-from app.views.planning.tables import cells, table, whole
+from app.views.planning.tables import cells, readable, table
 from app.views.state import choose_fit, fit_names, fit_of, keep_possible, recall
 from engine.fitting.result import Fit
 from engine.planning import floor_of
@@ -160,9 +160,9 @@ def _costs(prices: Prices | None, have: float) -> SampleCosts | None:
 def _answer(answer: SimulateOrRepeat, priced: bool, said: list[str]) -> None:
     """The answer, most important first; without prices only what needs none."""
     with st.container(border=True):
-        st.header(powers(whole(sentence(answer) if priced else unpriced(answer))), anchor=False)
+        st.header(powers(readable(sentence(answer) if priced else unpriced(answer))), anchor=False)
         for text in said:
-            st.markdown(powers(whole(text)))
+            st.markdown(powers(readable(text)))
     body = [cells(row) for row in rows(answer) if priced or row.unit != answer.costs.currency]
     table([_brief(line, answer) for line in body], "Both ways in numbers.")
     st.caption(plain(f"Compute is counted by {answer.compute.text}."))

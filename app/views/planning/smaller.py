@@ -13,7 +13,7 @@ from app.views.exports import exports
 from app.views.parts import doubts, draw, plain, powers, sentences
 from app.views.planning import limiting, pricing
 from app.views.planning.asked import choose_way, target_blank
-from app.views.planning.tables import cells, table, whole
+from app.views.planning.tables import cells, readable, table
 from app.views.state import choose_fit
 from engine.fitting.result import Fit
 from engine.planning.curves import UNKNOWN_C
@@ -78,10 +78,10 @@ def _answer(fit: Fit, question: Question, prices: Prices | None) -> None:
     curve, served = same_loss(fit, question, prices=prices), prices.inference if prices is not None else None
     life = lifetime(fit, question, served, prices=prices) if served is not None else None
     with st.container(border=True):
-        st.header(powers(whole(half_sentence(curve))), anchor=False)
-        st.markdown(powers(whole(smallest_sentence(curve))))
+        st.header(powers(readable(half_sentence(curve))), anchor=False)
+        st.markdown(powers(readable(smallest_sentence(curve))))
         if life is not None:
-            st.markdown(f"**{powers(whole(lifetime_sentence(life)))}**")
+            st.markdown(f"**{powers(readable(lifetime_sentence(life)))}**")
     body = _sizes(curve)
     table(body, "Models of the same loss in numbers.")
     fraction = life.fraction.value if life is not None else None

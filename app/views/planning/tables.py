@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 
 import streamlit as st
 
-from app.views.parts import plain
+from app.views.parts import plain, whole
 from engine.planning.text import Row
 
 COLUMNS = ("Quantity", "Value", "68 %", "95 %", "Note")
 NOTHING = {"-": "–"}
 """A lone hyphen would begin a list."""
-_UNIT = re.compile(r"(?<=\d) (?=%|×|[kMBT]\b)|(?<=×) ")
-"""The space between a number and its unit, where no line may break."""
 
 
-def whole(text: str) -> str:
-    """Text for Markdown whose numbers keep their units in the same line."""
-    return _UNIT.sub("\u00a0", plain(text))
+def readable(text: str) -> str:
+    """Text for Markdown that shows as it is, its numbers in the same line as their units."""
+    return whole(plain(text))
 
 
 def cells(row: Row) -> dict[str, str]:
@@ -34,6 +31,6 @@ def table(rows: Iterable[dict[str, str]], alt: str) -> None:
     """The table, without the columns that are empty; nothing without rows."""
     lines = list(rows)
     used = [key for key in lines[0] if any(line[key] for line in lines)] if lines else []
-    body = [{whole(key): whole(NOTHING.get(line[key], line[key])) for key in used} for line in lines]
+    body = [{readable(key): readable(NOTHING.get(line[key], line[key])) for key in used} for line in lines]
     if body:
         st.table(body, border="horizontal", hide_index=True, alt=alt)

@@ -13,7 +13,7 @@ from streamlit.testing.v1 import AppTest
 from app.views.parts import plain
 from app.views.planning import answer, rules
 from app.views.planning.saved import link
-from app.views.planning.tables import whole
+from app.views.planning.tables import readable
 from engine.costs import ComputeRule, TwoPart, compute_rule
 from engine.fitting import FitSpec, fit
 from engine.hardware import Machine, find_device
@@ -75,7 +75,7 @@ def test_a_budget_within_limits_is_the_engines_answer(jets: str, r_top: str, dem
     assert same(shown(at), expected)
     page = "\n".join(str(m.value) for m in at.markdown)
     for worth in expected.worth:
-        assert whole(worth_sentence(expected, worth)) in page
+        assert readable(worth_sentence(expected, worth)) in page
     cells = [str(x) for x in at.table[1].value.to_numpy().ravel()]
     assert "Total, money \\[EUR\\]" in cells
     assert "R\\_top" in [str(x) for x in at.table[0].value.to_numpy().ravel()]
