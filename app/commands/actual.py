@@ -12,10 +12,10 @@ from app.commands.options import AsJson, PlannedGroup
 from app.commands.output import say, say_json
 from engine.errors import PlannerError
 from engine.fitting.result import Fit
+from engine.planning.actual.outcome import Actual, Outcome, outcome
+from engine.planning.actual.results import Result, as_text, to_json
 from engine.planning.metric import Through, through
-from engine.planning.outcome import Actual, Outcome, outcome
 from engine.planning.plan import Plan, read_plan
-from engine.planning.results import Result, as_text, to_json
 from engine.quantities import parse_flops, parse_number
 
 Numbers = list[str] | None

@@ -12,9 +12,9 @@ from app.commands.options import AsJson, OtherRule, PlannedGroup, TokensPerSampl
 from app.commands.output import note, say, say_json
 from app.commands.reading import read_budget, read_rule
 from engine.costs import ComputeRule
+from engine.costs.typed import FIELDS
 from engine.errors import PlannerError
 from engine.planning.plan import Plan
-from engine.planning.rule_text import FIELDS
 from engine.quantities import parse_number
 
 Format = Literal["text", "json", "csv", "markdown", "latex", "python"]

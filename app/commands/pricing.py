@@ -6,9 +6,9 @@ from typing import Annotated
 
 import typer
 
-from engine.planning import price_text
 from engine.planning.limits import Limits
-from engine.planning.prices import GIGABYTE, Inference, Prices
+from engine.planning.pricing import typed
+from engine.planning.pricing.prices import GIGABYTE, Inference, Prices
 from engine.quantities import parse_number
 
 DeviceName = Annotated[str, typer.Option(help="What trains: H100, A100 80GB, CPU node, ...")]
@@ -61,12 +61,12 @@ def read_limits(
 
 def read_prices(**texts: str) -> Prices | None:
     """The prices that the options name, by the names of their fields; None without any. Raises PlannerError."""
-    return price_text.read_prices({name: text for name, text in texts.items() if text != STARTS.get(name)}, CALLED)
+    return typed.read_prices({name: text for name, text in texts.items() if text != STARTS.get(name)}, CALLED)
 
 
 def read_inference(queries: str, tokens: str, flops: str) -> Inference | None:
     """The queries over the model's life; None where no option says."""
-    return price_text.read_inference({"queries": queries, "query_tokens": tokens, "query_flops": flops}, CALLED)
+    return typed.read_inference({"queries": queries, "query_tokens": tokens, "query_flops": flops}, CALLED)
 
 
 def _number(text: str, option: str) -> float | None:

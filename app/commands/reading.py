@@ -10,9 +10,9 @@ from pydantic import ValidationError
 
 from app.commands.output import note
 from engine.costs import ComputeRule, compute_rule
+from engine.costs.typed import FIELDS, rule_of
 from engine.errors import PlannerError
 from engine.fitting.spec import FitSpec
-from engine.planning.rule_text import FIELDS, rule_of
 from engine.quantities import parse_flops, parse_number
 from engine.schema import Curves, Metric, Runs
 

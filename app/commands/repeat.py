@@ -14,7 +14,7 @@ from app.commands.output import note, say, say_json
 from engine.costs import ComputeRule
 from engine.errors import PlannerError
 from engine.fitting.result import Fit
-from engine.planning.prices import check_currency
+from engine.planning.pricing.prices import check_currency
 from engine.planning.repeat import (
     Factor,
     SampleCosts,

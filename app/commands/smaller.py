@@ -13,8 +13,8 @@ from app.commands.output import say, say_json
 from app.commands.reading import read_budget, read_rule
 from engine.errors import PlannerError
 from engine.planning.plan import Question
-from engine.planning.smaller import lifetime, same_loss
-from engine.planning.smaller_text import lifetime_text, same_loss_text, to_json
+from engine.planning.smaller.answer import lifetime, same_loss
+from engine.planning.smaller.text import lifetime_text, same_loss_text, to_json
 from engine.quantities import parse_number
 
 

@@ -13,7 +13,7 @@ from app.figures.drawing import Drawing
 from app.figures.frontier import table
 from app.figures.palette import ACCENT, LIGHT_PAGE, category
 from app.figures.theme import WEB, Part, Theme, compose
-from engine.planning.curves import Frontier
+from engine.planning.drawing.curves import Frontier
 from engine.quantities import count, power10
 
 HEIGHT = 420

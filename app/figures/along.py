@@ -15,7 +15,7 @@ from app.figures.axes import axis, extent, log_axis, title, value_axis
 from app.figures.palette import PLAN
 from app.figures.theme import Part, Theme
 from app.figures.words import hover_format, literal, span_text, tick_text
-from engine.planning.curves import AxisCurve, Band, Best, Frontier, Mask
+from engine.planning.drawing.curves import AxisCurve, Band, Best, Frontier, Mask
 from engine.planning.quantity import Quantity
 from engine.quantities import power10
 from engine.schema import Floats, Runs

@@ -15,7 +15,7 @@ from app.figures.marks import Span
 from app.figures.palette import ACCENT, FLOOR, GREY
 from app.figures.theme import WEB, Part, Theme, compose
 from app.figures.words import literal, span_text, tick_text
-from engine.planning.updates import Updates
+from engine.planning.drawing.updates import Updates
 from engine.schema import Runs
 
 HEIGHT = 460

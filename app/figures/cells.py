@@ -12,7 +12,7 @@ from app.figures.palette import ACCENT, CATEGORIES, GREY, PLAN
 from app.figures.theme import WEB, Part, Theme, compose, legend
 from app.figures.words import span_text
 from engine.fitting.result import Fit
-from engine.planning.curves import Band
+from engine.planning.drawing.curves import Band
 from engine.schema import Floats, Runs
 
 HEIGHT = 480

@@ -16,7 +16,7 @@ from app.figures.training import curve_lines
 from app.figures.words import literal, span_text
 from engine.fitting.envelope import Envelope
 from engine.fitting.result import Fit
-from engine.planning.curves import Frontier, Mask
+from engine.planning.drawing.curves import Frontier, Mask
 from engine.schema import Curves, Floats, Runs
 
 HEIGHT = 620

@@ -7,7 +7,7 @@ import pandas as pd
 from app.figures import along, dots
 from app.figures.drawing import Drawing
 from app.figures.theme import WEB, Theme, compose
-from engine.planning.curves import Frontier
+from engine.planning.drawing.curves import Frontier
 from engine.planning.quantity import Quantity
 from engine.schema import Runs
 

@@ -15,7 +15,7 @@ from app.figures.palette import COMPUTE, compute_colour, scale
 from app.figures.theme import WEB, Part, Theme, compose
 from app.figures.words import literal, tick_text
 from engine.fitting.parabola import Parabola
-from engine.planning.curves import Curve, Frontier
+from engine.planning.drawing.curves import Curve, Frontier
 from engine.quantities import count, power10
 from engine.schema import Floats, Runs
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from app.figures.palette import FLOOR, GREY, LIGHT_PAGE, PLAN
 from app.figures.theme import Part, Theme
 from app.figures.words import tick_text
-from engine.planning.curves import Band, Mask
+from engine.planning.drawing.curves import Band, Mask
 from engine.planning.quantity import Quantity
 from engine.quantities import digits
 from engine.schema import Floats

@@ -6,7 +6,7 @@ from app.figures import along, dots
 from app.figures.drawing import Drawing
 from app.figures.palette import ACCENT
 from app.figures.theme import WEB, Theme, compose
-from engine.planning.curves import AxisCurve
+from engine.planning.drawing.curves import AxisCurve
 from engine.schema import Runs
 
 

@@ -16,8 +16,8 @@ from app.figures.palette import ACCENT, GREY, LIGHT_PAGE, PLAN
 from app.figures.theme import WEB, Part, Theme, compose
 from app.figures.words import literal
 from engine.fitting.result import Interval
-from engine.planning.outcome import LEVELS
-from engine.planning.results import HEAD, Result, table, verdict
+from engine.planning.actual.outcome import LEVELS
+from engine.planning.actual.results import HEAD, Result, table, verdict
 from engine.planning.text import between, number
 
 ROW, AROUND = 40, 96

@@ -15,9 +15,9 @@ from app.figures.drawing import Drawing
 from app.figures.palette import ACCENT, GREY, PLAN
 from app.figures.theme import WEB, Part, Theme, compose
 from app.figures.words import literal, tick_text
-from engine.planning.curves import Curve
+from engine.planning.drawing.curves import Curve
+from engine.planning.drawing.picture import Picture
 from engine.planning.limits import Room
-from engine.planning.picture import Picture
 from engine.planning.plan import Flat, Plan
 from engine.planning.quantity import Quantity
 from engine.planning.text import probability

@@ -16,7 +16,7 @@ from app.figures.palette import ACCENT, GREY
 from app.figures.residuals import SHORT
 from app.figures.theme import WEB, Part, Theme, compose
 from app.figures.words import hover_format, literal, tick_text
-from engine.planning.slices import Slice
+from engine.planning.drawing.slices import Slice
 
 HEIGHT = 400
 GAP = 0.05

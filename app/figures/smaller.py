@@ -14,8 +14,8 @@ from app.figures.drawing import Drawing
 from app.figures.palette import ACCENT, GREY, PARTS, PLAN
 from app.figures.theme import WEB, Part, Theme, compose
 from app.figures.words import tick_text
-from engine.planning.curves import Mask
-from engine.planning.smaller import Lifetime, LifetimeCurve, SameLoss
+from engine.planning.drawing.curves import Mask
+from engine.planning.smaller.answer import Lifetime, LifetimeCurve, SameLoss
 from engine.planning.text import between, number
 from engine.quantities import count, power10
 from engine.schema import Floats

@@ -12,8 +12,8 @@ from app.figures.marks import Word
 from app.figures.palette import GREY, compute_colour
 from app.figures.theme import WEB, Part, Theme, compose
 from app.figures.words import literal, tick_text
-from engine.planning.contours import Contour, contours_of
-from engine.planning.curves import IsoFlop, Mask, Surface
+from engine.planning.drawing.contours import Contour, contours_of
+from engine.planning.drawing.curves import IsoFlop, Mask, Surface
 from engine.planning.plan import Plan
 from engine.quantities import count, power10
 from engine.schema import Floats, Runs

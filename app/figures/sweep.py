@@ -20,7 +20,7 @@ from app.figures.marks import Span
 from app.figures.palette import ACCENT, FLOOR, GREY, LIGHT_PAGE, PLAN, compute_colour
 from app.figures.theme import WEB, Part, Theme, compose
 from app.figures.words import literal, tick_text
-from engine.planning.curves import AxisCurve, one_axis_curve
+from engine.planning.drawing.curves import AxisCurve, one_axis_curve
 from engine.planning.recommender import Choice, Optimum
 from engine.quantities import count, power10
 from engine.schema import Runs

@@ -22,8 +22,8 @@ from engine.fitting.residuals import Residuals, residuals
 from engine.fitting.result import Fit
 from engine.fitting.shapes import shaped
 from engine.fitting.verdict import Verdict
-from engine.planning import curves as arrays
-from engine.planning.slices import Slice, slices
+from engine.planning.drawing import curves as arrays
+from engine.planning.drawing.slices import Slice, slices
 from engine.schema import Curves, Runs
 from engine.store import results, snapshots, tables
 from engine.store.database import Database

@@ -7,8 +7,8 @@ from app.figures import envelope as envelope_picture
 from app.views.cached import curves_behind, envelope_of
 from app.views.parts import draw
 from engine.fitting.result import Fit
-from engine.planning.curves import envelope_curve
-from engine.planning.updates import updates as updates_of
+from engine.planning.drawing.curves import envelope_curve
+from engine.planning.drawing.updates import updates as updates_of
 from engine.schema import Runs
 from engine.store.database import Database
 

@@ -18,9 +18,9 @@ from app.views.sliders import compute_steps, slide, target_steps
 from app.views.state import choose_fit, keep_possible
 from engine.fitting.result import Fit
 from engine.planning import Plan, floor_of, plan_budget, plan_target
-from engine.planning.curves import isoflop_curves
-from engine.planning.picture import Picture
-from engine.planning.updates import updates
+from engine.planning.drawing.curves import isoflop_curves
+from engine.planning.drawing.picture import Picture
+from engine.planning.drawing.updates import updates
 from engine.quantities import power10
 from engine.schema import Runs
 from engine.store.database import Database

@@ -10,7 +10,7 @@ import streamlit as st
 from app.views.state import keep_possible
 from engine.fitting.result import Fit
 from engine.planning import floor_of, plan_budget
-from engine.planning.curves import UNKNOWN_C, one_axis_curve
+from engine.planning.drawing.curves import UNKNOWN_C, one_axis_curve
 from engine.planning.plan import spans
 
 BEYOND = 3

@@ -14,10 +14,10 @@ from app.views.parts import draw, plain, sentences
 from data.recommender import batch_runs, minima
 from engine.fitting.parabola import parabolas
 from engine.fitting.result import Fit
-from engine.planning.curves import frontier_curve
+from engine.planning.drawing.curves import frontier_curve
+from engine.planning.drawing.updates import updates
 from engine.planning.recommender import Evidence, Recommendation
 from engine.planning.recommender.choice import Knob
-from engine.planning.updates import updates
 from engine.schema import Runs
 from engine.store.database import Database
 

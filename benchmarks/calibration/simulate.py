@@ -13,9 +13,9 @@ from engine.fitting import Fit, FitSpec, fit
 from engine.fitting.result import Interval
 from engine.laws.law import Floats
 from engine.planning import Plan, plan_budget, plan_target
+from engine.planning.actual.outcome import Actual, outcome
 from engine.planning.limits import Limits
 from engine.planning.metric import Through, through
-from engine.planning.outcome import Actual, outcome
 
 FOLDER = Path(__file__).parents[2] / "build" / "calibration"
 BLOCK = 100

@@ -17,7 +17,7 @@ from engine.planning.flat import flat
 from engine.planning.limits import NO_LIMITS, WORDS, Limits
 from engine.planning.metric import Through
 from engine.planning.plan import Plan, Question
-from engine.planning.prices import Prices
+from engine.planning.pricing.prices import Prices
 from engine.planning.quantity import Quantity, given, measure, unsaid
 from engine.planning.solve import Task
 

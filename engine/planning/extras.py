@@ -8,10 +8,10 @@ from typing import TypedDict
 from engine.costs import ComputeRule
 from engine.fitting.result import Fit
 from engine.laws import Point
-from engine.planning.bill import bill
 from engine.planning.convention import restate
 from engine.planning.parts import CostLine, Restated, Worth
-from engine.planning.prices import Prices
+from engine.planning.pricing.bill import bill
+from engine.planning.pricing.prices import Prices
 from engine.planning.solve import Task
 from engine.planning.worth import worths
 

@@ -15,7 +15,7 @@ from engine.errors import PlannerError
 from engine.laws import Law
 from engine.laws.law import Floats
 from engine.planning.level import is_surface, repeats
-from engine.planning.prices import GIGABYTE, Prices
+from engine.planning.pricing.prices import GIGABYTE, Prices
 from engine.quantities import count, flops
 
 LimitName = Literal["budget", "unique", "parameters", "epochs", "hours", "memory", "money"]

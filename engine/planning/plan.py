@@ -12,8 +12,8 @@ from engine.fitting.result import Fit, FitWarning, Interval
 from engine.planning import level, quantity, text
 from engine.planning.limits import NO_LIMITS, Limits, read_limits
 from engine.planning.parts import CostLine, Restated, Worth, read_line, read_restated, read_worth
-from engine.planning.price_json import prices_json, read_prices
-from engine.planning.prices import Prices
+from engine.planning.pricing.as_json import prices_json, read_prices
+from engine.planning.pricing.prices import Prices
 from engine.planning.quantity import Quantity
 from engine.quantities import count
 

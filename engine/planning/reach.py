@@ -14,7 +14,7 @@ from engine.planning.frontier import floor
 from engine.planning.level import is_surface, loss_at
 from engine.planning.limits import LimitName, named, room
 from engine.planning.metric import Through
-from engine.planning.prices import COMPUTE, Prices
+from engine.planning.pricing.prices import COMPUTE, Prices
 from engine.planning.quantity import Quantity, measure
 from engine.planning.solve import Goal, Task, solve
 from engine.planning.text import between

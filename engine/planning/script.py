@@ -7,7 +7,7 @@ import textwrap
 from typing import Any
 
 from engine.planning.plan import Plan
-from engine.planning.price_json import prices_json
+from engine.planning.pricing.as_json import prices_json
 
 WIDTH = 110
 
@@ -30,7 +30,7 @@ def to_python(plan: Plan, fit: str = "fit.json", *, group: str = "", maps: tuple
         uses["engine.planning.limits"] = ["Limits"]
     if plan.prices is not None:
         given.append(f"prices=read_prices({_literal(prices_json(plan.prices))})")
-        uses["engine.planning.price_json"] = ["read_prices"]
+        uses["engine.planning.pricing.as_json"] = ["read_prices"]
     if plan.restated is not None:
         given.append(f"other=read_rule({_literal(plan.restated.rule.to_json())})")
     if maps:

@@ -17,11 +17,11 @@ from engine.errors import PlannerError
 from engine.fitting.result import Interval
 from engine.planning import quantity
 from engine.planning.again import Answer
-from engine.planning.bill import OF, bill
 from engine.planning.limits import named
 from engine.planning.plan import Plan
-from engine.planning.price_json import prices_json
-from engine.planning.prices import Line, Prices
+from engine.planning.pricing.as_json import prices_json
+from engine.planning.pricing.bill import OF, bill
+from engine.planning.pricing.prices import Line, Prices
 from engine.planning.quantity import Quantity
 from engine.planning.text import UNREACHABLE, aligned, as_row, decades, probability, with_interval
 

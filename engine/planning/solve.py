@@ -18,7 +18,7 @@ from engine.planning.frontier import frontier, least_compute
 from engine.planning.level import is_surface
 from engine.planning.limits import LimitName, room
 from engine.planning.plan import Question
-from engine.planning.prices import COMPUTE, Prices, Rates
+from engine.planning.pricing.prices import COMPUTE, Prices, Rates
 from engine.planning.within import best_loss, least_cost_within, money
 from engine.quantities import count, flops
 

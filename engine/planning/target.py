@@ -20,7 +20,7 @@ from engine.planning.level import is_surface, repeats
 from engine.planning.limits import NO_LIMITS, Limits
 from engine.planning.metric import Through
 from engine.planning.plan import Plan, Question
-from engine.planning.prices import COMPUTE, Prices, Rates
+from engine.planning.pricing.prices import COMPUTE, Prices, Rates
 from engine.planning.quantity import NOT_ALWAYS_REACHED, Quantity, given, measure
 from engine.planning.reach import bound, met, unreachable
 from engine.planning.solve import Goal, Task

@@ -17,7 +17,7 @@ from engine.laws.law import Floats, Values
 from engine.laws.numeric import least
 from engine.planning.level import loss_at, reducible, repeats, samples_for, size_for
 from engine.planning.limits import Room
-from engine.planning.prices import COMPUTE, Rates
+from engine.planning.pricing.prices import COMPUTE, Rates
 
 Mask = NDArray[np.bool_]
 WIDTH = 40.0

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from engine.errors import PlannerError
-from engine.planning.outcome import Actual, read_actual
+from engine.planning.actual.outcome import Actual, read_actual
 from engine.store import results
 from engine.store.bodies import as_text, now, short_hash
 from engine.store.database import Cursor, Database

@@ -22,7 +22,7 @@ from engine.hardware import Machine, find_device
 from engine.planning import Plan, plan_target
 from engine.planning.limits import Limits
 from engine.planning.metric import through
-from engine.planning.prices import Prices, Simulation
+from engine.planning.pricing.prices import Prices, Simulation
 from engine.planning.repeat import costs_of, sentence, simulate_or_repeat, stated
 from engine.planning.text import bill_rows, summary, worth_sentence
 from engine.store import results, snapshots, tables

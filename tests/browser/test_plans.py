@@ -12,7 +12,7 @@ from engine.fitting import read_fit
 from engine.fitting.result import Fit
 from engine.hardware import Machine, find_device
 from engine.planning import plan_budget
-from engine.planning.prices import Prices, Simulation
+from engine.planning.pricing.prices import Prices, Simulation
 from engine.planning.repeat import costs_of, sentence, simulate_or_repeat, stated
 from engine.planning.side_by_side import Saved, scenario, side_by_side
 from engine.planning.side_by_side import sentence as cheapest

@@ -15,9 +15,9 @@ from app.views.shelf import deleted
 from app.views.state import fit_of
 from engine.errors import PlannerError
 from engine.planning import Plan
-from engine.planning.outcome import Actual, of_run, outcome
-from engine.planning.results import HEAD, Result, table
-from engine.planning.results import sentences as said
+from engine.planning.actual.outcome import Actual, of_run, outcome
+from engine.planning.actual.results import HEAD, Result, table
+from engine.planning.actual.results import sentences as said
 from engine.planning.text import number as stated
 from engine.quantities import count, parse_flops, parse_number
 from engine.schema import Runs

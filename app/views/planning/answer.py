@@ -13,7 +13,7 @@ from app.views.parts import doubts, draw, plain, sentences
 from app.views.planning.tables import cells, readable, table
 from engine.fitting.result import Fit
 from engine.planning import Plan, export, flatness, floor_of, to_json
-from engine.planning.picture import plan_curve
+from engine.planning.drawing.picture import plan_curve
 from engine.planning.script import to_python
 from engine.planning.text import bill_rows, number, rows, summary, worth_sentence
 from engine.store import results

@@ -17,7 +17,7 @@ from engine.errors import PlannerError
 from engine.fitting.result import Fit
 from engine.planning.again import Answer, ask_again
 from engine.planning.plan import Plan
-from engine.planning.prices import Prices
+from engine.planning.pricing.prices import Prices
 from engine.planning.side_by_side import Comparison, Saved, scenario, sentence, side_by_side, to_json
 from engine.planning.side_by_side import table as lines_of
 from engine.store import results

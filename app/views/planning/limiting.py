@@ -9,7 +9,7 @@ import streamlit as st
 from app.views.blanks import blank, typed, words
 from app.views.parts import plain
 from engine.planning.limits import LimitName, Limits
-from engine.planning.prices import GIGABYTE
+from engine.planning.pricing.prices import GIGABYTE
 from engine.quantities import parse_number
 
 OPTIONS: dict[str, LimitName] = {

@@ -8,8 +8,8 @@ from typing import Any, get_args
 import streamlit as st
 
 from engine.hardware import DEVICES, UTILISATION, Precision
-from engine.planning.price_text import read_prices
-from engine.planning.prices import Currency, Prices
+from engine.planning.pricing.prices import Currency, Prices
+from engine.planning.pricing.typed import read_prices
 
 LABELS = {
     "hour_price": "Price of a device hour",

@@ -17,7 +17,7 @@ from app.views.sliders import TARGETS, compute_steps, target_steps
 from app.views.state import choose_fit
 from engine.fitting.result import Fit
 from engine.planning import Plan, plan_budget, plan_target
-from engine.planning.curves import UNKNOWN_C
+from engine.planning.drawing.curves import UNKNOWN_C
 from engine.planning.limits import LimitName
 from engine.planning.metric import Through
 from engine.planning.plan import sample_unit, spans

@@ -10,9 +10,9 @@ import streamlit as st
 from app.views.parts import plain
 from engine.costs import ComputeRule, compute_rule
 from engine.costs.measured import fit_powers, fit_zeta
+from engine.costs.typed import rule_of
 from engine.errors import PlannerError
 from engine.fitting.result import Fit
-from engine.planning.rule_text import rule_of
 from engine.quantities import parse_number
 from engine.schema import Runs
 

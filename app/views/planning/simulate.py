@@ -18,7 +18,7 @@ from app.views.state import choose_fit, fit_names, fit_of, keep_possible, recall
 from engine.fitting.result import Fit
 from engine.planning import floor_of
 from engine.planning.plan import sample_unit, spans
-from engine.planning.prices import Prices
+from engine.planning.pricing.prices import Prices
 from engine.planning.repeat import (
     Factor,
     SampleCosts,

@@ -16,11 +16,11 @@ from app.views.planning.asked import choose_way, target_blank
 from app.views.planning.tables import cells, readable, table
 from app.views.state import choose_fit
 from engine.fitting.result import Fit
-from engine.planning.curves import UNKNOWN_C
+from engine.planning.drawing.curves import UNKNOWN_C
 from engine.planning.plan import Question, sample_unit, spans
-from engine.planning.prices import Prices
-from engine.planning.smaller import Lifetime, SameLoss, lifetime, lifetime_curve, same_loss
-from engine.planning.smaller_text import (
+from engine.planning.pricing.prices import Prices
+from engine.planning.smaller.answer import Lifetime, SameLoss, lifetime, lifetime_curve, same_loss
+from engine.planning.smaller.text import (
     half_sentence,
     lifetime_rows,
     lifetime_sentence,

@@ -10,7 +10,7 @@ import numpy as np
 from engine.errors import PlannerError
 from engine.hardware.machine import positive
 from engine.laws.law import Floats
-from engine.planning.prices import Currency, Prices, check_currency
+from engine.planning.pricing.prices import Currency, Prices, check_currency
 
 
 @dataclass(frozen=True)

@@ -37,17 +37,17 @@ from engine.fitting.residuals import compare
 from engine.fitting.residuals import residuals as residuals_of
 from engine.hardware import Machine, find_device
 from engine.planning import plan_budget, plan_target
-from engine.planning.curves import (
+from engine.planning.drawing.curves import (
     frontier_curve,
     isoflop_curves,
     one_axis_curve,
 )
-from engine.planning.curves import surface as surface_of
+from engine.planning.drawing.curves import surface as surface_of
+from engine.planning.drawing.picture import Picture, plan_curve
+from engine.planning.drawing.slices import slices as slices_of
 from engine.planning.limits import Limits
-from engine.planning.picture import Picture, plan_curve
-from engine.planning.prices import Prices
+from engine.planning.pricing.prices import Prices
 from engine.planning.reach import floor_of
-from engine.planning.slices import slices as slices_of
 from engine.schema import Roles, Runs
 from tests.app.figures.conftest import POWER, MakeFit, texts, traces
 

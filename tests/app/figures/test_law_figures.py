@@ -9,13 +9,13 @@ from app.figures import frontier, isoflop, marks, one_axis, surface
 from app.figures.palette import ACCENT, COMPUTE, LOSS, PLAN
 from engine.fitting import Fit, FitSpec
 from engine.planning import plan_budget
-from engine.planning.contours import contours_of
-from engine.planning.curves import (
+from engine.planning.drawing.contours import contours_of
+from engine.planning.drawing.curves import (
     frontier_curve,
     isoflop_curves,
     one_axis_curve,
 )
-from engine.planning.curves import surface as surface_of
+from engine.planning.drawing.curves import surface as surface_of
 from engine.planning.quantity import Quantity
 from engine.planning.reach import floor_of
 from engine.schema import Runs

@@ -10,7 +10,7 @@ import pytest
 from app.figures import one_axis
 from app.figures.drawing import Drawing
 from engine.fitting import FitSpec, fit
-from engine.planning.curves import AxisCurve, one_axis_curve
+from engine.planning.drawing.curves import AxisCurve, one_axis_curve
 from engine.schema import Metric, Runs
 from tests.engine.fitting.tables import make_runs
 

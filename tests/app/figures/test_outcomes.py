@@ -10,8 +10,8 @@ from app.figures import outcomes
 from app.figures.theme import PAPER, WEB, Theme
 from engine.fitting.result import Interval
 from engine.planning import Quantity, plan_budget
-from engine.planning.outcome import Actual, Outcome
-from engine.planning.results import HEAD, Result
+from engine.planning.actual.outcome import Actual, Outcome
+from engine.planning.actual.results import HEAD, Result
 from tests.app.figures.conftest import texts, traces
 from tests.engine.planning.conftest import EPOCH, make_fit, scattered
 

@@ -19,10 +19,10 @@ from engine.planning import plan_budget, plan_target
 from engine.planning.again import ask_again
 from engine.planning.limits import Limits
 from engine.planning.plan import Question
-from engine.planning.prices import Inference, Prices, Simulation
+from engine.planning.pricing.prices import Inference, Prices, Simulation
 from engine.planning.repeat import SampleCosts, simulate_or_repeat
 from engine.planning.side_by_side import Comparison, Saved, side_by_side
-from engine.planning.smaller import lifetime, lifetime_curve, same_loss
+from engine.planning.smaller.answer import lifetime, lifetime_curve, same_loss
 from tests.app.figures.conftest import texts, traces
 from tests.engine.planning.conftest import EPOCH, RANGES, make_fit, scattered
 from tests.engine.planning.repeat.test_repeat import TABLE_1, TABLE_2, TEN, fits

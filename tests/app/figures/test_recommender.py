@@ -10,7 +10,7 @@ from app.figures.theme import PAPER, WEB, Theme
 from data.recommender import minima, published_agreement, published_evidence
 from engine.agreement import Across
 from engine.fitting import FitSpec
-from engine.planning.curves import frontier_curve
+from engine.planning.drawing.curves import frontier_curve
 from engine.planning.recommender import Evidence, recommend
 from engine.planning.recommender import sweep as read_sweep
 from engine.schema import Roles, Runs

@@ -13,8 +13,8 @@ from engine.agreement import agreement
 from engine.fitting import FitSpec, fit
 from engine.fitting.envelope import lower_envelope
 from engine.fitting.shapes import shaped
-from engine.planning.curves import frontier_curve
-from engine.planning.updates import updates
+from engine.planning.drawing.curves import frontier_curve
+from engine.planning.drawing.updates import updates
 from engine.schema import Metric, Roles, Runs
 from tests.app.figures.conftest import texts, traces
 from tests.engine.fitting.test_threshold import cells as grid_cells

@@ -13,7 +13,7 @@ from data.recommender import critical_batch
 from engine.fitting import read_fit, to_json
 from engine.hardware import Machine, find_device
 from engine.planning import plan_budget
-from engine.planning.prices import Prices, Simulation
+from engine.planning.pricing.prices import Prices, Simulation
 from engine.planning.repeat import SampleCosts, simulate_or_repeat, stated
 from tests.app.terminal.asking import Run, object_in, one_sentence
 from tests.engine.planning.conftest import make_fit

@@ -9,9 +9,9 @@ from streamlit.testing.v1 import AppTest
 
 from engine.fitting import FitSpec, fit
 from engine.planning import plan_budget
+from engine.planning.actual.outcome import Actual, outcome
+from engine.planning.actual.results import Result, table
 from engine.planning.metric import through
-from engine.planning.outcome import Actual, outcome
-from engine.planning.results import Result, table
 from engine.store import actuals, results, snapshots, tables
 from engine.store.database import Database
 from tests.app.views.conftest import Open, told

@@ -9,7 +9,7 @@ import pytest
 from engine.hardware import Machine, find_device
 from engine.planning import plan_budget, plan_target
 from engine.planning.again import ask_again
-from engine.planning.prices import Inference, Prices, Simulation
+from engine.planning.pricing.prices import Inference, Prices, Simulation
 from engine.planning.side_by_side import Comparison, Saved, scenario, sentence, side_by_side
 from engine.planning.side_by_side import table as lines_of
 from engine.store import results

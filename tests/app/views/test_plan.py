@@ -20,7 +20,7 @@ from engine.hardware import Machine, find_device
 from engine.planning import Plan, plan_budget, plan_target, to_json
 from engine.planning.limits import Limits
 from engine.planning.metric import through
-from engine.planning.prices import Inference, Prices, Simulation
+from engine.planning.pricing.prices import Inference, Prices, Simulation
 from engine.planning.text import worth_sentence
 from engine.schema import Roles, Runs
 from engine.store import results, snapshots, tables

@@ -17,7 +17,7 @@ from engine.fitting import FitSpec, fit, read_fit
 from engine.fitting.result import Fit
 from engine.hardware import Machine, find_device
 from engine.planning import floor_of
-from engine.planning.prices import Prices, Simulation
+from engine.planning.pricing.prices import Prices, Simulation
 from engine.planning.repeat import (
     SampleCosts,
     costs_of,

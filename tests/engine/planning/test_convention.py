@@ -14,9 +14,9 @@ from engine.errors import PlannerError
 from engine.laws import get_law
 from engine.planning import plan_budget, plan_target
 from engine.planning.convention import recost, spend
-from engine.planning.curves import frontier_curve
+from engine.planning.drawing.curves import frontier_curve
+from engine.planning.drawing.picture import plan_curve
 from engine.planning.frontier import frontier
-from engine.planning.picture import plan_curve
 from engine.planning.plan import Plan
 from tests.engine.planning.conftest import make_fit, scattered
 

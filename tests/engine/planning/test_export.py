@@ -21,7 +21,7 @@ from engine.planning import export, plan_budget, plan_target, to_json
 from engine.planning.limits import Limits
 from engine.planning.metric import through
 from engine.planning.plan import Plan
-from engine.planning.prices import Inference, Prices, Simulation
+from engine.planning.pricing.prices import Inference, Prices, Simulation
 from engine.planning.quantity import Quantity
 from engine.planning.script import to_python
 from tests.engine.planning.conftest import EPOCH, RANGES, make_fit, scattered

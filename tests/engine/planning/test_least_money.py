@@ -15,7 +15,7 @@ from engine.fitting.result import Fit
 from engine.hardware import Machine, find_device
 from engine.planning import Plan, plan_target
 from engine.planning.limits import Limits
-from engine.planning.prices import COMPUTE, Inference, Prices, Simulation
+from engine.planning.pricing.prices import COMPUTE, Inference, Prices, Simulation
 from tests.engine.planning.conftest import EPOCH, RANGES, make_fit, scattered
 
 H100 = Machine(find_device("H100"), 1, price=2.0)

@@ -17,12 +17,12 @@ from engine.fitting.result import Fit
 from engine.hardware import Machine, find_device
 from engine.laws import get_law
 from engine.planning import plan_budget, plan_target, read_plan, to_json
+from engine.planning.drawing.picture import plan_curve
 from engine.planning.frontier import frontier, least_compute
 from engine.planning.limits import Limits, room
 from engine.planning.parts import Worth
-from engine.planning.picture import plan_curve
 from engine.planning.plan import Plan
-from engine.planning.prices import Inference, Prices, Simulation
+from engine.planning.pricing.prices import Inference, Prices, Simulation
 from engine.planning.within import best_loss, least_cost_within, money
 from tests.engine.planning.conftest import EPOCH, RANGES, make_fit, scattered
 

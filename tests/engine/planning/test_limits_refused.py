@@ -12,7 +12,7 @@ from engine.fitting.result import Fit
 from engine.hardware import Machine, find_device
 from engine.planning import plan_budget, plan_target
 from engine.planning.limits import Limits, read_limits
-from engine.planning.prices import Inference, Prices
+from engine.planning.pricing.prices import Inference, Prices
 
 H200 = Machine(find_device("H200"), 8, price=3.0)
 TRAINING = Prices(H200)

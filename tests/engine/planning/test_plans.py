@@ -19,7 +19,7 @@ from engine.fitting import FitSpec, fit
 from engine.fitting.result import Fit, FitWarning
 from engine.planning import as_text, beyond, floor_of, plan_budget, plan_target, read_plan, rows, to_json
 from engine.planning import text as plan_text
-from engine.planning.picture import plan_curve
+from engine.planning.drawing.picture import plan_curve
 from engine.planning.plan import Plan
 from engine.planning.quantity import NOT_RESAMPLED, UNPUBLISHED, Quantity
 from engine.store.files import read_runs

@@ -21,8 +21,8 @@ from engine.planning import to_json as plan_json
 from engine.planning.again import ask_again
 from engine.planning.limits import Limits
 from engine.planning.metric import through
-from engine.planning.price_json import read_prices
-from engine.planning.prices import Inference, Prices, Simulation
+from engine.planning.pricing.as_json import read_prices
+from engine.planning.pricing.prices import Inference, Prices, Simulation
 from engine.planning.side_by_side import NO_TOTAL, Saved, as_text, scenario, sentence, side_by_side, table, to_json
 from tests.app.terminal.asking import object_in
 from tests.engine.planning.conftest import EPOCH, RANGES, make_fit, scattered

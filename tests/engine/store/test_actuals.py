@@ -8,7 +8,7 @@ import pytest
 
 from engine.errors import PlannerError
 from engine.planning import plan_budget
-from engine.planning.outcome import Actual
+from engine.planning.actual.outcome import Actual
 from engine.store import actuals, migration, results
 from engine.store.database import Database, open_workspace
 from tests.engine.planning.conftest import EPOCH, RANGES, make_fit, scattered

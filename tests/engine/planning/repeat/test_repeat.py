@@ -19,7 +19,7 @@ from engine.fitting import read_fit
 from engine.fitting.result import Fit
 from engine.hardware import Machine, find_device
 from engine.planning import Quantity
-from engine.planning.prices import Prices, Simulation
+from engine.planning.pricing.prices import Prices, Simulation
 from engine.planning.repeat import SampleCosts, as_text, costs_of, rows, simulate_or_repeat, stated, to_json, worth_of
 from engine.planning.repeat.answer import FLOORS_APART, NO_SAVING, NO_THRESHOLD, Regime
 from engine.planning.repeat.floors import together

@@ -16,7 +16,7 @@ from engine.hardware import Machine, find_device
 from engine.planning import Quantity, plan_budget, plan_target
 from engine.planning.limits import Limits
 from engine.planning.parts import CostLine
-from engine.planning.prices import Inference, Prices, Simulation
+from engine.planning.pricing.prices import Inference, Prices, Simulation
 from tests.engine.planning.conftest import EPOCH, JETS, RANGES, make_fit, scattered
 
 H200 = Machine(find_device("H200"), 64, price=3.0)

@@ -20,10 +20,10 @@ from engine.laws import Point
 from engine.laws.law import Floats
 from engine.planning import plan as plans
 from engine.planning.budget import plan_budget
-from engine.planning.iso_loss import iso_loss
 from engine.planning.plan import Plan, Question
-from engine.planning.prices import COMPUTE, Inference, Prices
+from engine.planning.pricing.prices import COMPUTE, Inference, Prices
 from engine.planning.quantity import Quantity, beyond, measure, thin
+from engine.planning.smaller.iso_loss import iso_loss
 from engine.planning.target import plan_target
 from engine.planning.within import Mask
 

@@ -23,11 +23,11 @@ from engine.laws import Point
 from engine.laws.law import Floats
 from engine.laws.terms import Const
 from engine.planning.convention import paid
+from engine.planning.drawing.ticks import contour_levels, nice_budgets
 from engine.planning.frontier import frontier
 from engine.planning.plan import spans
 from engine.planning.quantity import BAND_DRAWS, Quantity, measure, thin
 from engine.planning.reach import floor_of
-from engine.planning.ticks import contour_levels, nice_budgets
 
 FORMULA_DRAWS = 100
 POINTS = 60

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from engine.fitting import FitSpec, fit
-from engine.planning.slices import slices
+from engine.planning.drawing.slices import slices
 from tests.engine.fitting.tables import make_runs, surface
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from engine.fitting.derived import derived
 from engine.fitting.result import Fit, Parameter
 from engine.laws.law import Floats
-from engine.planning.curves import AxisCurve, one_axis_curve
+from engine.planning.drawing.curves import AxisCurve, one_axis_curve
 
 ROOM = 1.5
 """Batch sizes are drawn from this factor below the smallest to this factor above the largest."""

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from engine.errors import PlannerError
 from engine.hardware import Machine, find_device
-from engine.planning.prices import Inference, Line, Prices, Simulation, by_cpu_time
+from engine.planning.pricing.prices import Inference, Line, Prices, Simulation, by_cpu_time
 
 H100 = Machine(find_device("H100"), 8, price=2.5)
 PRICES = Prices(

@@ -19,9 +19,9 @@ from engine.planning import plan_budget, plan_target
 from engine.planning import to_json as plan_json
 from engine.planning.limits import Limits
 from engine.planning.plan import Question
-from engine.planning.prices import COMPUTE, Inference, Prices, Simulation
-from engine.planning.smaller import lifetime, lifetime_curve, same_loss
-from engine.planning.smaller_text import (
+from engine.planning.pricing.prices import COMPUTE, Inference, Prices, Simulation
+from engine.planning.smaller.answer import lifetime, lifetime_curve, same_loss
+from engine.planning.smaller.text import (
     half_sentence,
     lifetime_text,
     same_loss_text,

@@ -10,7 +10,7 @@ from engine.fitting.result import Fit
 from engine.hardware import Machine
 from engine.laws import Point
 from engine.planning.parts import CostLine
-from engine.planning.prices import Line, Part, Prices
+from engine.planning.pricing.prices import Line, Part, Prices
 from engine.planning.quantity import Quantity, given, measure
 
 UNPOWERED = "kWh and CO2 are left out: the vendor publishes no power of {}, so give the W of one device"

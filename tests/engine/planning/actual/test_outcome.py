@@ -16,12 +16,12 @@ from engine.errors import PlannerError
 from engine.fitting import FitSpec, fit
 from engine.fitting.result import Fit
 from engine.planning import plan_budget, plan_target
+from engine.planning.actual.outcome import SCATTER_UNKNOWN, Actual, Outcome, differs, of_run, outcome, read_actual
+from engine.planning.actual.scatter import freedom, scatter
+from engine.planning.actual.tally import shared, tally
 from engine.planning.limits import Limits
 from engine.planning.metric import through
-from engine.planning.outcome import SCATTER_UNKNOWN, Actual, Outcome, differs, of_run, outcome, read_actual
 from engine.planning.quantity import Quantity
-from engine.planning.scatter import freedom, scatter
-from engine.planning.tally import shared, tally
 from engine.schema import Metric
 from tests.engine.fitting.tables import make_runs, surface
 from tests.engine.planning.conftest import EPOCH, RANGES, make_fit, scattered

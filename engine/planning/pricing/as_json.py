@@ -9,7 +9,7 @@ from typing import Any
 from engine.errors import PlannerError
 from engine.hardware import find_device
 from engine.hardware.machine import Machine
-from engine.planning.prices import Inference, Prices, Simulation
+from engine.planning.pricing.prices import Inference, Prices, Simulation
 
 
 def prices_json(prices: Prices) -> dict[str, Any]:

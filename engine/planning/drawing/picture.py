@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from engine.fitting.result import Fit
-from engine.planning.curves import (
+from engine.planning.drawing.curves import (
     POINTS,
     AxisCurve,
     Curve,

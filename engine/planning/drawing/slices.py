@@ -10,7 +10,7 @@ import numpy as np
 from engine.fitting.checks import placed
 from engine.fitting.result import Fit
 from engine.laws.law import Floats
-from engine.planning.curves import Band, Mask
+from engine.planning.drawing.curves import Band, Mask
 from engine.planning.quantity import thin
 from engine.schema import Runs
 

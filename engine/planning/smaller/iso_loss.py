@@ -20,7 +20,7 @@ from engine.planning.budget import nothing
 from engine.planning.level import is_surface, repeats, samples_for, size_for
 from engine.planning.limits import Room, room
 from engine.planning.plan import Question
-from engine.planning.prices import COMPUTE, Inference, Prices, Rates
+from engine.planning.pricing.prices import COMPUTE, Inference, Prices, Rates
 from engine.planning.reach import bound, floor_of, unreachable
 from engine.planning.solve import Task, solve, task_of
 from engine.planning.within import FAR, ROUNDING, SECTIONS, WIDTH, Mask, money

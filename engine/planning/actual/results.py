@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from engine.planning.outcome import LEVELS, Outcome, differs
+from engine.planning.actual.outcome import LEVELS, Outcome, differs
+from engine.planning.actual.tally import shared, tally
 from engine.planning.plan import Plan
-from engine.planning.tally import shared, tally
 from engine.planning.text import aligned, between, number
 
 SCHEMA = 1

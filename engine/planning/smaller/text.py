@@ -10,7 +10,7 @@ import numpy as np
 from engine.fitting.result import FitWarning
 from engine.planning import quantity
 from engine.planning.plan import to_json as planned
-from engine.planning.smaller import SHOWN, Lifetime, SameLoss
+from engine.planning.smaller.answer import SHOWN, Lifetime, SameLoss
 from engine.planning.text import Row, aligned, as_row, between, decades, number, table, with_interval
 from engine.quantities import count
 

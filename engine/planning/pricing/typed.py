@@ -7,7 +7,7 @@ from typing import Any
 
 from engine.errors import PlannerError
 from engine.hardware import UTILISATION, Machine, find_device
-from engine.planning.prices import Inference, Prices, Simulation, by_cpu_time
+from engine.planning.pricing.prices import Inference, Prices, Simulation, by_cpu_time
 from engine.quantities import parse_number, parse_share
 
 Texts = Mapping[str, str]

@@ -19,11 +19,11 @@ from engine.errors import PlannerError
 from engine.fitting.result import Fit, Interval
 from engine.laws.law import Floats, Values
 from engine.planning import quantity
+from engine.planning.actual.scatter import scatter, times
 from engine.planning.level import ENDLESS_SAMPLES, evaluate
 from engine.planning.metric import Through
 from engine.planning.plan import Plan, spans
 from engine.planning.quantity import Quantity, measure
-from engine.planning.scatter import scatter, times
 from engine.quantities import count, power10
 from engine.schema import Runs
 

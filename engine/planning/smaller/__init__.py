@@ -1,0 +1,1 @@
+"""Question 5: a smaller model of the same loss, trained for longer."""
