@@ -7,7 +7,7 @@ parameters are written once, in ``Law.params``; callable, gradient and LaTeX com
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 import numpy as np
@@ -49,12 +49,16 @@ class Derived:
 
 @dataclass(frozen=True)
 class Point:
-    """A point of the compute-optimal frontier; arrays broadcast, NaN where the law says nothing of N or D."""
+    """A point of the compute-optimal frontier; arrays broadcast, NaN where the law says nothing of N or D.
+
+    ``U`` is how many samples are unique: D beyond them repeats. Infinite where nothing limits them.
+    """
 
     N: Floats
     D: Floats
     C: Floats
     loss: Floats
+    U: Floats = field(default_factory=lambda: np.asarray(np.inf))
 
 
 @dataclass(frozen=True)

@@ -107,14 +107,20 @@ def allocation(fit: Fit, best: Point, draws: Point) -> dict[str, Quantity]:
 
 
 def derived(fit: Fit, best: Point, draws: Point, limits: Limits = NO_LIMITS) -> dict[str, Quantity]:
-    """D/N, and passes over the unique samples: those of the limits, else the most that the runs had where they say."""
+    """D/N, and passes over the unique samples: those of the plan, else the most that the runs had where they say.
+
+    How many samples are unique is told where the plan simulates fewer than the limits allow.
+    """
     if np.isnan(best.N) or np.isnan(best.D):
         return {}
     unit = plans.sample_unit(fit)
     with np.errstate(invalid="ignore"):
         found = {"D/N": measure(fit, float(best.D / best.N), draws.D / draws.N, f"{unit} per parameter")}
-    if limits.unique is not None:
-        found["passes"] = measure(fit, float(best.D / limits.unique), draws.D / limits.unique, "passes")
+    if np.isfinite(best.U):
+        if best.U != limits.unique:
+            found["U"] = measure(fit, float(best.U), np.minimum(draws.D, draws.U), unit)
+        passes = np.where(np.isinf(draws.U), 1.0, draws.D / draws.U)
+        found["passes"] = measure(fit, float(best.D / best.U), passes, "passes")
         return found
     unique = plans.spans(fit).get("U")
     if unique:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import TypedDict
 
 from engine.costs import ComputeRule
@@ -30,10 +29,9 @@ def beside(
 ) -> Beside:
     """The extras of the answer ``best`` (), ``draws`` (r,); ``spent`` where its compute is a given budget."""
     limited = set(task.limits) - {"budget"}
-    unique = task.limits.get("unique", math.inf)
     return Beside(
         prices=task.prices,
-        bill=bill(fit, best, draws, task.prices, unique, spent) if task.prices is not None else (),
-        worth=worths(fit, task) if limited else (),
+        bill=bill(fit, best, draws, task.prices, spent) if task.prices is not None else (),
+        worth=worths(fit, task, best) if limited else (),
         restated=restate(fit, best, draws, task.rule, other) if other is not None else None,
     )

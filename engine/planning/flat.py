@@ -11,7 +11,7 @@ from engine.fitting.result import Fit, Interval
 from engine.laws import Point
 from engine.laws.law import Floats, Values
 from engine.planning.level import is_surface, loss_at, repeats
-from engine.planning.limits import room
+from engine.planning.limits import room, with_unique
 from engine.planning.plan import Flat
 from engine.planning.quantity import kept, measure, thin
 from engine.planning.solve import Task
@@ -32,10 +32,11 @@ def flat(fit: Fit, task: Task, best: Point, draws: Point) -> Flat | None:
     """
     if not is_surface(fit.law) or not np.isfinite(best.N):
         return None
-    N, D = _ends(fit, task, fit.values, best.N, best.loss)
+    N, D = _ends(fit, task, fit.values, best)
     few, rows = thin(fit, DRAWS), kept(len(fit.resamples), DRAWS)
-    N_draws, loss_draws = (np.broadcast_to(x, len(fit.resamples))[rows] for x in (draws.N, draws.loss))
-    spread = _ends(few, task, few.draws, N_draws, loss_draws)[0] if len(rows) else np.empty((2, 0))
+    each = (draws.N, draws.D, draws.C, draws.loss, draws.U)
+    some = Point(*(np.broadcast_to(x, len(fit.resamples))[rows] for x in each))
+    spread = _ends(few, task, few.draws, some)[0] if len(rows) else np.empty((2, 0))
     low, high = (_interval(few, float(N[i, 0]), spread[i]) for i in (0, 1))
     return Flat(TOLERANCE, (float(N[0, 0]), float(N[1, 0])), (float(D[0, 0]), float(D[1, 0])), low, high)
 
@@ -45,24 +46,25 @@ def _interval(fit: Fit, end: float, draws: Floats) -> Interval | None:
     return ends if ends is not None and 0 < ends[0] <= ends[1] < math.inf else None
 
 
-def _ends(fit: Fit, task: Task, v: Values, at: Floats, loss: Floats) -> tuple[Floats, Floats]:
-    """N and D at both ends around N = ``at`` with its ``loss`` (r,): (2, r), lower first; 0, inf where never left."""
-    left = room(fit.law, task.limits, task.prices)
+def _ends(fit: Fit, task: Task, v: Values, best: Point) -> tuple[Floats, Floats]:
+    """N and D at both ends around the answer ``best`` (r,): (2, r), lower first; 0, inf where never left."""
+    at, loss = np.atleast_1d(best.N), np.atleast_1d(best.loss)
+    whole = room(fit.law, task.limits, task.prices)
     rates = task.prices.rates if task.prices is not None and "money" in task.limits else None
     v = {name: np.atleast_1d(x) for name, x in v.items()}
-    v |= {"U": left.U} if repeats(fit.law) and "unique" in task.limits else {}
-    at, loss = np.atleast_1d(at), np.atleast_1d(loss)
+    v |= {"U": np.atleast_1d(best.U)} if repeats(fit.law) else {}
     centre, limit = np.log(at), loss + TOLERANCE * np.abs(loss)
 
     def excess(x: Floats, side: Floats, centre: Floats, limit: Floats, *some: Floats) -> Floats:
         """Loss over the limit at ln N = centre + side x."""
-        N = np.exp(centre + side * x)
-        D = most_samples(N, left, task.rule, rates)
-        found = loss_at(fit.law, dict(zip(v, some, strict=True)), N, np.where(D > 0, D, 1.0))
+        N, here = np.exp(centre + side * x), dict(zip(v, some, strict=True))
+        D = most_samples(N, with_unique(whole, here["U"]) if "U" in here else whole, task.rule, rates)
+        found = loss_at(fit.law, here, N, np.where(D > 0, D, 1.0))
         return np.where(D > 0, found - limit, np.inf)
 
     x = increasing_root(excess, 0.0, WIDEST * math.log(10), SIDES, centre, limit, *v.values())
     x = np.where(np.isnan(x), np.inf, x)
+    left = with_unique(whole, v["U"]) if "U" in v else whole
     N = np.minimum(np.exp(centre + SIDES * x), left.N)
     N = np.where(np.isnan(centre), np.nan, N)
     inside = (N > 0) & np.isfinite(N)

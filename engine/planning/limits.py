@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -119,6 +119,13 @@ def room(law: Law, limits: Mapping[LimitName, Any], prices: Prices | None) -> Ro
             C = np.minimum(C, machine.flops(most["hours"]))
     D = U * most.get("epochs", endless) if repeats(law) else U
     return Room(N, D, C, most.get("money", endless), U)
+
+
+def with_unique(left: Room, U: Floats) -> Room:
+    """``left`` with ``U`` unique samples, as many or fewer, and as many passes over them as before."""
+    with np.errstate(invalid="ignore"):
+        passes = left.D / left.U
+    return replace(left, U=U, D=np.where(np.isnan(passes), left.D, passes * U))
 
 
 def check(law: Law, limits: Mapping[LimitName, ArrayLike], prices: Prices | None) -> None:

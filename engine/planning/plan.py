@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
@@ -98,6 +99,14 @@ class Plan:
     worth: tuple[Worth, ...] = ()
     restated: Restated | None = None
     maps: tuple[str, ...] = ()
+
+    @property
+    def unique(self) -> float:
+        """How many samples are unique, D beyond them repeats: those that the plan simulates, else its limit, or inf."""
+        simulated, most = self.derived.get("U"), self.question.limits.unique
+        if simulated is not None and simulated.value is not None:
+            return simulated.value
+        return math.inf if most is None else most
 
     @property
     def sentence(self) -> str:

@@ -85,7 +85,7 @@ def _contradicts(fit: Fit, task: Task, goal: Goal) -> str:
         f" ({count(float(task.prices.machine.hours(least.C)), 3)} h)" if task.prices is not None else ""
     )
     if task.prices is not None and "money" in others:
-        paid = task.cost(solve(fit.law, fit.values, task, sizes, goal.best), sizes)
+        paid = task.cost(solve(fit.law, fit.values, task, sizes, goal.best))
         takes += f" and {count(float(paid), 3)} {task.prices.currency}"
     return (
         f"contradicts the limits: it takes at least {takes}, which {_named(others, task.prices)} do not allow; "

@@ -39,12 +39,6 @@ class Saved:
     plan: Plan
     answer: Answer | None = None
 
-    @property
-    def unique(self) -> float:
-        """The most samples that are simulated: what the plan sees beyond them are repeats."""
-        most = self.plan.question.limits.unique
-        return math.inf if most is None else most
-
 
 @dataclass(frozen=True)
 class Risk:
@@ -194,7 +188,7 @@ def _bill(one: Saved, prices: Prices) -> dict[str, Quantity]:
         return _scaled(one, prices)
     asked, found = one.plan.question, one.answer
     spent = asked.kind == "budget" and not asked.limits.given
-    lines = bill(found.fit, found.best, found.draws, prices, one.unique, spent)
+    lines = bill(found.fit, found.best, found.draws, prices, spent)
     return {_label(line.part, line.what): line.amount for line in lines}
 
 
@@ -237,7 +231,7 @@ def _ends(ends: Sequence[tuple[Line, ...]], place: int) -> Interval:
 def _capped(one: Saved) -> Quantity:
     """The samples that must be simulated: D, at most the unique ones."""
     D = one.plan.allocation["D"]
-    most = one.unique
+    most = one.plan.unique
     ends = [ci and (min(ci[0], most), min(ci[1], most)) for ci in (D.ci68, D.ci95)]
     return replace(D, value=None if D.value is None else min(D.value, most), ci68=ends[0], ci95=ends[1])
 

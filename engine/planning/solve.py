@@ -15,11 +15,13 @@ from engine.laws import Law, Point
 from engine.laws.law import Floats, Values
 from engine.planning.convention import paid
 from engine.planning.frontier import frontier, least_compute
-from engine.planning.level import is_surface
+from engine.planning.level import is_surface, repeats
 from engine.planning.limits import LimitName, room
 from engine.planning.plan import Question
 from engine.planning.pricing.prices import COMPUTE, Prices, Rates
-from engine.planning.within import best_loss, least_cost_within, money
+from engine.planning.search import Mask, money
+from engine.planning.simulated import best_mix, cheapest_mix
+from engine.planning.within import best_loss, least_cost_within
 from engine.quantities import count, flops
 
 
@@ -48,8 +50,8 @@ class Task:
     prices: Prices | None = None
     aim: Rates = COMPUTE
 
-    def cost(self, at: Point, limits: Mapping[LimitName, ArrayLike]) -> Floats:
-        """What the answers ``at`` under ``limits`` cost: all money where that is the aim, else that of training.
+    def cost(self, at: Point) -> Floats:
+        """What the answers ``at`` cost: all money where that is the aim, else that of training.
 
         FLOPs where an hour of the machine has no price. Shape of ``at``; infinite where nothing reaches the goal.
         """
@@ -57,9 +59,8 @@ class Task:
             return at.C
         if not self.aim.weighs:
             return at.C * float(self.prices.machine.money(1.0))
-        U = np.asarray(limits.get("unique", np.inf), float)
         with np.errstate(invalid="ignore"):
-            return np.where(np.isinf(at.C), np.inf, money(at.N, at.D, at.C, U, self.aim))
+            return np.where(np.isinf(at.C), np.inf, money(at.N, at.D, at.C, at.U, self.aim))
 
     @property
     def saved(self) -> str:
@@ -105,8 +106,22 @@ def solve(law: Law, v: Values, task: Task, limits: Mapping[LimitName, ArrayLike]
     rates = task.prices.rates if task.prices is not None and "money" in limits else None
     left = room(law, limits, task.prices)
     if goal is None:
-        return best_loss(law, v, left, task.rule, rates)
-    return least_cost_within(law, v, goal, left, task.rule, task.aim, rates)
+        at = best_loss(law, v, left, task.rule, rates)
+        if rates is None or not (repeats(law) and rates.sample):
+            return at
+        mix = best_mix(law, v, left, task.rule, rates)
+        return _either(at, mix, ~(at.loss <= mix.loss))
+    at = least_cost_within(law, v, goal, left, task.rule, task.aim, rates)
+    if not (repeats(law) and task.aim.sample):
+        return at
+    mix = cheapest_mix(law, v, goal, left, task.rule, task.aim)
+    return _either(at, mix, task.cost(mix) < task.cost(at))
+
+
+def _either(at: Point, mix: Point, better: Mask) -> Point:
+    """``mix`` where it is ``better``, else ``at``: samples seen once, or as few as pay, seen again."""
+    pairs = ((at.N, mix.N), (at.D, mix.D), (at.C, mix.C), (at.loss, mix.loss), (at.U, mix.U))
+    return Point(*(np.where(better, two, one) for one, two in pairs))
 
 
 def _along(law: Law, v: Values, task: Task, limits: Mapping[LimitName, ArrayLike], goal: Floats | None) -> Point:

@@ -16,7 +16,7 @@ from engine.planning.budget import allocation, derived, no_optimum
 from engine.planning.convention import apart
 from engine.planning.extras import beside
 from engine.planning.frontier import floor
-from engine.planning.level import is_surface, repeats
+from engine.planning.level import is_surface
 from engine.planning.limits import NO_LIMITS, Limits
 from engine.planning.metric import Through
 from engine.planning.plan import Plan, Question
@@ -26,11 +26,7 @@ from engine.planning.reach import bound, met, unreachable
 from engine.planning.solve import Goal, Task
 from engine.quantities import count, flops
 
-LEAST_MONEY, NEW_FIRST = "least-money", "new-samples-first"
-ALL_NEW = (
-    "The plan repeats no sample before it has simulated as many as the limits allow; fewer of them, repeated more "
-    "often, may cost less: lower the limit on unique samples to see."
-)
+LEAST_MONEY = "least-money"
 WORTH_SAYING = 1.001
 """How many times the plan's money the least compute must cost for the plan to say so."""
 
@@ -102,16 +98,15 @@ def _least_money(fit: Fit, task: Task, best: Point) -> tuple[FitWarning, ...]:
         return ()
     at = replace(task, aim=COMPUTE).best(fit)
     with np.errstate(invalid="ignore"):
-        dearer = float(task.cost(at, task.limits) / task.cost(best, task.limits))
-    found = (FitWarning(NEW_FIRST, ALL_NEW),) if repeats(fit.law) and task.aim.sample else ()
+        dearer = float(task.cost(at) / task.cost(best))
     if not dearer >= WORTH_SAYING:
-        return found
-    total = count(float(task.cost(at, task.limits)), 3)
+        return ()
+    total = count(float(task.cost(at)), 3)
     text = (
         f"The plan takes least money, not least compute: with {flops(float(at.C))} for {count(float(at.N), 3)} "
         f"parameters on {count(float(at.D), 3)} {plans.sample_unit(fit)} it would cost {total} {task.prices.currency}."
     )
-    return (FitWarning(LEAST_MONEY, text), *found)
+    return (FitWarning(LEAST_MONEY, text),)
 
 
 def _reach(fit: Fit, task: Task, goal: Goal, best: Point, draws: Point) -> tuple[bool, float | None]:

@@ -30,6 +30,7 @@ LABELS = {
     "C": "Compute C",
     "D/N": "Samples per parameter D/N",
     "epochs": "Passes over the largest U of the runs",
+    "U": "Unique samples U",
     "passes": "Epochs over the unique samples",
 }
 
@@ -197,7 +198,7 @@ def _budget_sentence(plan: Plan) -> str:
     expected = f"{plan.y} {number(loss)}{spread}"
     if N.value is None or D.value is None:
         return f"With {number(C)} FLOPs expect {expected}."
-    return f"With {number(C)} FLOPs train {with_interval(N)} on {with_interval(D)}; expected {expected}."
+    return f"With {number(C)} FLOPs train {with_interval(N)} on {with_interval(D)}{_seen(plan)}; expected {expected}."
 
 
 def _target_sentence(plan: Plan) -> str:
@@ -210,7 +211,7 @@ def _target_sentence(plan: Plan) -> str:
     C, total = plan.allocation["C"], _least_money(plan)
     if total is not None:
         use = " on ".join(map(with_interval, sizes))
-        return f"To reach {target} spend least money: {with_interval(total)} for {use}.{chance}"
+        return f"To reach {target} spend least money: {with_interval(total)} for {use}{_seen(plan)}.{chance}"
     if C.value is not None:
         use = f": {' on '.join(with_interval(q) for q in sizes)}" if sizes else ""
         return f"To reach {target} spend {with_interval(C)}{use}.{chance}"
@@ -218,6 +219,12 @@ def _target_sentence(plan: Plan) -> str:
         return f"To reach {target} use {with_interval(sizes[0])}.{chance}"
     how = "within the limits" if asked.limits.given else "at any cost"
     return f"The best fit does not reach {target} {how}.{chance}"
+
+
+def _seen(plan: Plan) -> str:
+    """How many of the samples are unique, where the plan chose that."""
+    U, passes = plan.derived.get("U"), plan.derived.get("passes")
+    return "" if U is None or passes is None else f", {number(U)} of them unique and seen {number(passes)} times"
 
 
 def _least_money(plan: Plan) -> Quantity | None:

@@ -6,10 +6,7 @@ N the loss of the former and the cost of the latter fall and then rise, so golde
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
-from numpy.typing import NDArray
 
 from engine.costs import FEWEST_SAMPLES, MOST_SAMPLES, ComputeRule, increasing_root
 from engine.laws import Law, Point
@@ -18,18 +15,7 @@ from engine.laws.numeric import least
 from engine.planning.level import loss_at, reducible, repeats, samples_for, size_for
 from engine.planning.limits import Room
 from engine.planning.pricing.prices import COMPUTE, Rates
-
-Mask = NDArray[np.bool_]
-WIDTH = 40.0
-"""How far in ln N on either side of sqrt(C) the best N is looked for."""
-SECTIONS = 58
-"""Golden sections: a bracket of 80 shrinks below 1e-10."""
-NEAR = 1e-7
-"""Distance in ln N from an end of the search that counts as being there."""
-ROUNDING = 1e-9
-"""Relative difference from a limit on C or D that is rounding."""
-FAR = 1e250
-"""What a point without any samples counts as, so that a search leaves it."""
+from engine.planning.search import FAR, NEAR, ROUNDING, SECTIONS, WIDTH, Mask, allowed, money, spending
 
 
 def best_loss(law: Law, v: Values, room: Room, rule: ComputeRule, rates: Rates | None = None) -> Point:
@@ -58,7 +44,7 @@ def best_loss(law: Law, v: Values, room: Room, rule: ComputeRule, rates: Rates |
     lost = (x - low < NEAR) | ((high - x < NEAR) & (high < top)) | ~(D > 0)
     loss = loss_at(law, v, N, np.where(D > 0, D, 1.0))
     spent = rule.flops_anywhere(N, D)
-    return _known(~lost, N, D, np.where(np.abs(spent - C) <= ROUNDING * C, C, spent), loss)
+    return _known(~lost, N, D, np.where(np.abs(spent - C) <= ROUNDING * C, C, spent), loss, room.U)
 
 
 def least_cost_within(
@@ -82,7 +68,7 @@ def least_cost_within(
     low = np.where(possible, first, 0.0)
     high = np.maximum(np.minimum(top, low + 2 * WIDTH), low)
 
-    def cost(x: Floats, by: Rates, unique: Floats | float) -> Floats:
+    def cost(x: Floats, by: Rates, unique: Floats | float = np.inf) -> Floats:
         """By rates, at most ``unique`` samples paid."""
         N = np.exp(x)
         D = np.minimum(samples_for(law, v, N, goal), room.D)
@@ -90,19 +76,12 @@ def least_cost_within(
             found = money(N, D, rule.flops_anywhere(N, D), unique, by)
         return np.where(np.isfinite(found), found, FAR * (1 + high - x))
 
-    def cheapest(unique: float) -> Floats:
-        x = least(lambda x: cost(x, aim, unique), low, high, SECTIONS)
-        if not aim.weighs:
-            return x
-        return _affordable(x, low, high, room.C, lambda x: cost(x, COMPUTE, unique))[0]
-
-    x = cheapest(np.inf)
-    if repeats(law) and aim.sample:  # beyond the unique samples more passes simulate nothing: a valley of its own
-        again = cheapest(0.0)
-        x = np.where(cost(again, aim, room.U) < cost(x, aim, room.U), again, x)
+    x = least(lambda x: cost(x, aim), low, high, SECTIONS)
+    if aim.weighs:
+        x, _ = allowed(x, low, high, room.C, lambda x: cost(x, COMPUTE))
     lost = possible & (high - x < NEAR) & (high < top)
     if rates is not None:
-        x, paid = _affordable(x, low, high, room.money, lambda x: cost(x, rates, room.U))
+        x, paid = allowed(x, low, high, room.money, lambda x: cost(x, rates, room.U))
         possible &= paid
     N = np.where(top - x < NEAR, room.N, np.exp(np.where(x - low < NEAR, low, x)))
     D = samples_for(law, v, N, goal)
@@ -110,34 +89,22 @@ def least_cost_within(
     C = rule.flops_anywhere(N, D)
     possible &= (C <= room.C * (1 + ROUNDING)) & ~lost
     N, D, C = (np.where(possible, x, np.inf) for x in (N, D, C))
-    return _known(~lost, N, D, C, goal)
-
-
-def money(N: Floats, D: Floats, C: Floats, U: Floats | float, rates: Rates) -> Floats:
-    """What N parameters on D samples cost in all; D beyond the ``U`` unique samples are repeated and simulated once."""
-    return rates.flop * C + rates.sample * np.minimum(D, U) + rates.parameter * N + rates.fixed
+    return _known(~lost, N, D, C, goal, room.U)
 
 
 def most_samples(N: Floats, room: Room, rule: ComputeRule, rates: Rates | None = None) -> Floats:
     """The most D that C, money and samples in ``room`` allow ``N`` parameters; zero or less where there is none."""
-    D = np.minimum(_spending(rule, room.C, N), room.D)
+    D = np.minimum(spending(rule, room.C, N), room.D)
     if rates is None:
         return D
     left = room.money - rates.parameter * N - rates.fixed
     return np.where(left > 0, np.minimum(D, _paid(N, np.maximum(left, 1e-300), room.U, rule, rates)), 0.0)
 
 
-def _spending(rule: ComputeRule, C: Floats, N: Floats) -> Floats:
-    """D that spends C: no sample where N alone costs more, endless where no D costs as much."""
-    D = rule.samples(C, N)
-    too_large = rule.flops_anywhere(N, np.full(np.shape(N), FEWEST_SAMPLES)) > C
-    return np.where(np.isnan(D), np.where(too_large, 0.0, MOST_SAMPLES), D)
-
-
 def _paid(N: Floats, left: Floats, U: Floats, rule: ComputeRule, rates: Rates) -> Floats:
     """D that costs ``left`` in training and simulation: first samples that are new, then repeated ones."""
     if not rates.sample:
-        return _spending(rule, left / rates.flop, N)
+        return spending(rule, left / rates.flop, N)
     if rule.rule in ("powers", "formula"):
 
         def excess(x: Floats, left: Floats, N: Floats) -> Floats:
@@ -147,26 +114,9 @@ def _paid(N: Floats, left: Floats, U: Floats, rule: ComputeRule, rates: Rates) -
     else:
         fresh = left / (rates.flop * rule.flops_anywhere(N, 1.0) + rates.sample)
     over = np.maximum(left - rates.sample * np.where(np.isinf(U), 0.0, U), 1e-300)
-    return np.where(fresh <= U, fresh, _spending(rule, over / rates.flop, N))
+    return np.where(fresh <= U, fresh, spending(rule, over / rates.flop, N))
 
 
-def _affordable(
-    x: Floats, low: Floats, high: Floats, most: Floats, price: Callable[[Floats], Floats]
-) -> tuple[Floats, Mask]:
-    """``x``, or where it is dearer than ``most`` the place nearest to it that is not, and where there is one."""
-    dear = price(x) > most
-    if not dear.any():
-        return x, ~dear
-    paid = least(price, low, high, SECTIONS)
-    possible = price(paid) <= most
-    beyond = x
-    for _ in range(SECTIONS):
-        middle = (paid + beyond) / 2
-        cheap = price(middle) <= most
-        paid, beyond = np.where(cheap, middle, paid), np.where(cheap, beyond, middle)
-    return np.where(dear, paid, x), ~dear | possible
-
-
-def _known(there: Mask, N: Floats, D: Floats, C: Floats, loss: Floats) -> Point:
-    """The point, NaN where it is not ``there``."""
-    return Point(*(np.where(there, x, np.nan) for x in (N, D, C, loss)))
+def _known(there: Mask, *sizes: Floats) -> Point:
+    """The point of N, D, C, loss and U, NaN where it is not ``there``."""
+    return Point(*(np.where(there, x, np.nan) for x in sizes))

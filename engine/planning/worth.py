@@ -20,8 +20,8 @@ from engine.planning.level import repeats
 from engine.planning.limits import LimitName
 from engine.planning.parts import Worth
 from engine.planning.quantity import kept, measure, thin
+from engine.planning.search import Mask
 from engine.planning.solve import Goal, Task, solve
-from engine.planning.within import Mask
 
 STEP = 1e-4
 """Relative step for the slope."""
@@ -37,12 +37,11 @@ DRAWS = 200
 """Resamples that the intervals of worths come from."""
 
 
-def worths(fit: Fit, task: Task) -> tuple[Worth, ...]:
-    """What each limit of ``task`` is worth to the answer of ``fit``; empty where the best fit has no answer.
+def worths(fit: Fit, task: Task, at: Point) -> tuple[Worth, ...]:
+    """What each limit of ``task`` is worth to the answer ``at`` of ``fit``; empty where the best fit has no answer.
 
     Intervals come from at most 200 resamples, of those that have an answer.
     """
-    at = task.best(fit)
     if not task.limits or not np.isfinite(at.loss) or not np.isfinite(at.C):
         return ()
     uses, few = used(fit, task, at), thin(fit, DRAWS)
@@ -81,7 +80,7 @@ def _gains(fit: Fit, task: Task, v: Values, goal: Floats) -> _Gains:
         factors[1 + len(steps) * i : 1 + len(steps) * (i + 1), i] = steps
     limits = {name: task.limits[name] * factors[:, i : i + 1] for i, name in enumerate(names)}
     at = solve(fit.law, v, task, limits, goal if task.goal else None)
-    value = at.loss if task.goal is None else task.cost(at, limits)
+    value = at.loss if task.goal is None else task.cost(at)
     value = np.where(np.isfinite(value), value, np.nan).reshape(len(factors), -1)
     now = value[:1]
     more, less, much = (value[1 + k :: len(steps)] for k in range(len(steps)))
@@ -97,7 +96,7 @@ def _gains(fit: Fit, task: Task, v: Values, goal: Floats) -> _Gains:
 def used(fit: Fit, task: Task, at: Point) -> dict[LimitName, float]:
     """How much of each limit of ``task`` the point ``at`` of one plan uses."""
     N, D, C = float(at.N), float(at.D), float(at.C)
-    unique = task.limits.get("unique", np.inf)
+    unique = float(at.U)
     found: dict[LimitName, float] = {
         "budget": C,
         "unique": min(D, unique),

@@ -20,7 +20,7 @@ from engine.fitting.result import Fit, Interval
 from engine.laws.law import Floats, Values
 from engine.planning import quantity
 from engine.planning.actual.scatter import scatter, times
-from engine.planning.level import ENDLESS_SAMPLES, evaluate
+from engine.planning.level import evaluate
 from engine.planning.metric import Through
 from engine.planning.plan import Plan, spans
 from engine.planning.quantity import Quantity, measure
@@ -157,9 +157,8 @@ def _sizes(plan: Plan, fit: Fit, actual: Actual) -> dict[str, float]:
 
 def _law(fit: Fit, v: Values, plan: Plan, at: Mapping[str, float]) -> Floats:
     """The law (less is better) at the sizes ``at`` for values of any shape."""
-    unique = plan.question.limits.unique
     columns = {name: np.asarray(x) for name, x in at.items()}
-    return evaluate(fit.law, v, columns | {"U": ENDLESS_SAMPLES if unique is None else np.asarray(unique)})
+    return evaluate(fit.law, v, columns | {"U": np.asarray(plan.unique)})
 
 
 def _planned(plan: Plan, metric: str) -> Quantity | None:

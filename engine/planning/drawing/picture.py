@@ -25,7 +25,7 @@ from engine.planning.drawing.curves import (
     within,
 )
 from engine.planning.level import is_surface, repeats
-from engine.planning.limits import LimitName, Room, room
+from engine.planning.limits import LimitName, Room, room, with_unique
 from engine.planning.plan import Plan, spans
 from engine.planning.within import most_samples
 
@@ -66,7 +66,8 @@ def _room(plan: Plan, fit: Fit) -> Room | None:
     limits: dict[LimitName, float] = dict(asked.limits.given)
     if not limits:
         return None
-    return room(fit.law, limits | ({"budget": asked.value} if asked.kind == "budget" else {}), plan.prices)
+    left = room(fit.law, limits | ({"budget": asked.value} if asked.kind == "budget" else {}), plan.prices)
+    return with_unique(left, np.asarray(plan.unique))
 
 
 def _limited(plan: Plan, fit: Fit, left: Room, n: int) -> Curve:

@@ -18,16 +18,14 @@ OF = {"training": "C", "inference": "N", "simulation": "D"}
 """The number that a part of the bill is proportional to."""
 
 
-def bill(
-    fit: Fit, best: Point, draws: Point, prices: Prices, unique: float = math.inf, spent: bool = False
-) -> tuple[CostLine, ...]:
+def bill(fit: Fit, best: Point, draws: Point, prices: Prices, spent: bool = False) -> tuple[CostLine, ...]:
     """What an answer costs by ``prices``: ``best`` of the best fit, shape (), ``draws`` of its resamples, (r,).
 
-    Every sample is simulated once, but at most ``unique`` of them: beyond that D repeats. Resamples that cannot reach a
+    Every unique sample is simulated once: beyond them D repeats. Resamples that cannot reach a
     target cost infinity. ``spent`` says that the compute is a given budget. A part whose size the law says nothing of
     has no value and says so.
     """
-    central, resampled = (prices.lines(at.C, at.N, np.minimum(at.D, unique)) for at in (best, draws))
+    central, resampled = (prices.lines(at.C, at.N, np.minimum(at.D, at.U)) for at in (best, draws))
     alone = prices.simulation is None and prices.inference is None  # the total is then what training costs
     found = [
         CostLine(one.part, one.what, _amount(fit, one, many, spent and (one.part == "training" or alone)))

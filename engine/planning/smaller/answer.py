@@ -23,9 +23,9 @@ from engine.planning.budget import plan_budget
 from engine.planning.plan import Plan, Question
 from engine.planning.pricing.prices import COMPUTE, Inference, Prices
 from engine.planning.quantity import Quantity, beyond, measure, thin
+from engine.planning.search import Mask
 from engine.planning.smaller.iso_loss import iso_loss
 from engine.planning.target import plan_target
-from engine.planning.within import Mask
 
 POINTS = 80
 LARGEST = 3.0
@@ -112,15 +112,16 @@ def same_loss(
     """
     models, few = iso_loss(fit, question, rule, prices), thin(fit)
     best, draws = models.answer(fit.values), models.answer(few.draws)
-    floors = [models.smallest(v, at.loss) / at.N for v, at in ((fit.values, best), (few.draws, draws))]
+    own, many = models.around(fit.values, best), models.around(few.draws, draws)
+    floors = [models.smallest(v, at.loss) / at.N for v, at in ((own, best), (many, draws))]
     first = NEAREST * float(floors[0])
     fraction = np.unique(np.r_[np.geomspace(first, LARGEST, n), [k for k in SHOWN if k > first]])
-    others = models.at(fit.values, fraction * best.N, best.loss)
+    others = models.at(own, fraction * best.N, best.loss)
     overhead = others.C / best.C - 1
-    each = {name: x[:, None] for name, x in few.draws.items()}
+    each = {name: x[:, None] if np.ndim(x) else x for name, x in many.items()}
     with np.errstate(invalid="ignore"):
-        many = models.at(each, fraction * draws.N[:, None], draws.loss[:, None]).C / draws.C[:, None] - 1
-    low, high = few.resampling.band(overhead, many, 0.68)
+        spread = models.at(each, fraction * draws.N[:, None], draws.loss[:, None]).C / draws.C[:, None] - 1
+    low, high = few.resampling.band(overhead, spread, 0.68)
     smallest = measure(few, float(floors[0]), floors[1], "of N*")
     return SameLoss(
         _plan(fit, question, rule, prices),
@@ -165,7 +166,10 @@ def lifetime(
     """
     models = iso_loss(fit, question, rule, prices, inference)
     first, firsts = models.answer(fit.values), models.answer(fit.draws)
-    best, draws = models.cheapest(fit.values, first), models.cheapest(fit.draws, firsts)
+    best, draws = (
+        models.cheapest(models.around(fit.values, first), first),
+        models.cheapest(models.around(fit.draws, firsts), firsts),
+    )
     totals = [models.total(at) for at in (best, draws, first, firsts)]
 
     spans = plans.spans(fit)
@@ -199,8 +203,9 @@ def lifetime_curve(
     """What ``lifetime`` is the least of, against N. Raises PlannerError as ``same_loss`` does."""
     models = iso_loss(fit, question, rule, prices, inference)
     first = models.answer(fit.values)
-    best = float(models.cheapest(fit.values, first).N)
-    low, high = NEAREST * float(models.smallest(fit.values, first.loss)), LARGEST * max(float(first.N), best)
+    own = models.around(fit.values, first)
+    best = float(models.cheapest(own, first).N)
+    low, high = NEAREST * float(models.smallest(own, first.loss)), LARGEST * max(float(first.N), best)
     N = np.unique(np.r_[np.geomspace(low, high, n), float(first.N), best])
-    others = models.at(fit.values, N, first.loss)
+    others = models.at(own, N, first.loss)
     return LifetimeCurve(N, *models.parts(others), models.allows(others), models.unit, best, float(first.N))

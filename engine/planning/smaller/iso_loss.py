@@ -22,8 +22,8 @@ from engine.planning.limits import Room, room
 from engine.planning.plan import Question
 from engine.planning.pricing.prices import COMPUTE, Inference, Prices, Rates
 from engine.planning.reach import bound, floor_of, unreachable
+from engine.planning.search import FAR, ROUNDING, SECTIONS, WIDTH, Mask, money
 from engine.planning.solve import Task, solve, task_of
-from engine.planning.within import FAR, ROUNDING, SECTIONS, WIDTH, Mask, money
 from engine.quantities import rounded
 
 
@@ -31,7 +31,8 @@ from engine.quantities import rounded
 class IsoLoss:
     """The models of one loss: the ``task`` whose loss it is, what its limits leave, and what things cost in ``unit``.
 
-    Every method takes the values of a law, of the best fit (shape ()) or of resamples (r,) or (r, 1).
+    Every method takes the values of a law, of the best fit (shape ()) or of resamples (r,) or (r, 1); all but
+    ``answer`` those ``around`` their answer.
     """
 
     fit: Fit
@@ -47,23 +48,29 @@ class IsoLoss:
 
     def at(self, v: Values, N: Floats, loss: Floats) -> Point:
         """The models of ``N`` parameters and that ``loss``; D and C are infinite where none is."""
-        D = samples_for(self.fit.law, self._with_unique(v), N, loss)
+        D = samples_for(self.fit.law, v, N, loss)
         known = np.where(np.isfinite(D), D, 1.0)
-        return Point(N, D, np.where(np.isfinite(D), self.task.rule.flops_anywhere(N, known), np.inf), loss)
+        return Point(
+            N,
+            D,
+            np.where(np.isfinite(D), self.task.rule.flops_anywhere(N, known), np.inf),
+            loss,
+            v.get("U", self.left.U),
+        )
 
     def smallest(self, v: Values, loss: Floats, D: Floats | float = np.inf) -> Floats:
         """The least N that ``D`` samples bring to ``loss``."""
-        return size_for(self.fit.law, self._with_unique(v), np.asarray(D, float), loss)
+        return size_for(self.fit.law, v, np.asarray(D, float), loss)
 
     def parts(self, at: Point) -> tuple[Floats, Floats, Floats]:
         """What training, simulation and inference of models cost."""
         rates = self.rates
-        return rates.flop * at.C, rates.sample * np.minimum(at.D, self.left.U), rates.parameter * at.N + rates.fixed
+        return rates.flop * at.C, rates.sample * np.minimum(at.D, at.U), rates.parameter * at.N + rates.fixed
 
     def total(self, at: Point) -> Floats:
         """All of it; infinite where there is no such model."""
         with np.errstate(invalid="ignore"):
-            return np.where(np.isinf(at.C), np.inf, money(at.N, at.D, at.C, self.left.U, self.rates))
+            return np.where(np.isinf(at.C), np.inf, money(at.N, at.D, at.C, at.U, self.rates))
 
     def allows(self, at: Point) -> Mask:
         """Which models the limits allow, up to rounding."""
@@ -85,11 +92,11 @@ class IsoLoss:
         found = self.at(v, np.exp(least(cost, low, high, SECTIONS)), loss)
         known = there & self.allows(found) & (self.total(found) < self.total(answer))  # the search ends beside a limit
         N, D, C = (np.where(known, x, y) for x, y in ((found.N, answer.N), (found.D, answer.D), (found.C, answer.C)))
-        return Point(N, D, C, answer.loss)
+        return Point(N, D, C, answer.loss, answer.U)
 
-    def _with_unique(self, v: Values) -> Values:
-        limited = repeats(self.fit.law) and "unique" in self.task.limits
-        return {**v, "U": self.left.U} if limited else v
+    def around(self, v: Values, answer: Point) -> Values:
+        """The values with the unique samples of the ``answer``, which a law that credits repeated ones reads."""
+        return {**v, "U": answer.U} if repeats(self.fit.law) else v
 
 
 def iso_loss(

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engine.costs import ComputeRule
@@ -93,7 +93,6 @@ def test_a_looser_limit_is_never_a_dearer_plan(
     name: str, tight: float, looser: float, prices: Prices, law: str
 ) -> None:
     """Neither for samples alone nor where inference has a price too, nor where passes after the first are free."""
-    assume((name, law) != ("unique", "data-constrained"))  # such a plan says that fewer, repeated, may cost less
     fit = make_fit(EPOCH if law == "chinchilla" else REPEATING, law=law)
     typical = {"unique": 3e9, "parameters": 3e9, "hours": 200.0, "memory": 5e10, "money": 5e3}[name]
 
@@ -128,21 +127,6 @@ def test_prices_scale_money_and_change_no_size(log_times: float) -> None:
         for name in ("N", "D", "C"):
             assert value(two, name) == pytest.approx(value(one, name), rel=1e-6)
         assert total(two) == pytest.approx(times * total(one), rel=1e-9)
-
-
-def test_free_repeats_are_a_valley_of_their_own() -> None:
-    """With 3e9 unique samples the law may repeat them: cheap samples are new up to the limit, dear ones fewer."""
-    fit, U = make_fit(REPEATING, law="data-constrained"), 2e10
-    for price in (1e-9, 1e-7, 1e-6, 1e-5):
-        prices = Prices(H100, Simulation(price=price))
-        plan = plan_target(fit, 2.4, prices=prices, limits=Limits(unique=U))
-        N, D = np.geomspace(1e8, 1e13, 1500)[:, None], np.geomspace(1e8, 1e12, 1500)
-        loss = fit.predict({"N": N + 0 * D, "D": D + 0 * N, "U": np.full((1500, 1500), U)})
-        paid = prices.lines(6 * N * D, N + 0 * D, np.minimum(D, U) + 0 * N)[-1].amount
-        least = float(np.min(paid[loss <= 2.4]))
-        assert least * 0.97 < total(plan) <= least
-        (said,) = [w.text for w in plan.warnings if w.code == "new-samples-first"]
-        assert said.endswith("may cost less: lower the limit on unique samples to see.")
 
 
 def test_every_resample_takes_its_own_least_money() -> None:

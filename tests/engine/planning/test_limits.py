@@ -23,7 +23,8 @@ from engine.planning.limits import Limits, room
 from engine.planning.parts import Worth
 from engine.planning.plan import Plan
 from engine.planning.pricing.prices import Inference, Prices, Simulation
-from engine.planning.within import best_loss, least_cost_within, money
+from engine.planning.search import money
+from engine.planning.within import best_loss, least_cost_within
 from tests.engine.planning.conftest import EPOCH, RANGES, make_fit, scattered
 
 H200 = Machine(find_device("H200"), 8, price=3.0)
