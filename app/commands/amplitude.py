@@ -6,12 +6,13 @@ from typing import Annotated
 
 import typer
 
-from app.commands.options import AsJson
-from app.commands.output import note, say, say_json
+from app.commands.options import AsJson, Form
+from app.commands.output import say_as
 from data.amplitudes import best_laws, published_law
 from engine.errors import PlannerError
-from engine.planning.amplitude import Anchor, Precision, as_text, of_error, of_mse, plan_amplitude, to_json
+from engine.planning.amplitude import Anchor, Precision, as_text, of_error, of_mse, plan_amplitude
 from engine.planning.amplitude.anchors import Axis
+from engine.planning.amplitude.document import document
 from engine.quantities import parse_number, parse_share
 
 AXES: tuple[Axis, ...] = ("D", "N", "C")
@@ -38,6 +39,7 @@ def amplitude(
     fixed_energy: Annotated[
         bool, typer.Option("--fixed-energy", help="At one collision energy: d is one less.")
     ] = False,
+    form: Form = "text",
     as_json: AsJson = False,
 ) -> None:
     """D, N and C for an amplitude surrogate, from one cheap anchor or a published law."""
@@ -53,11 +55,7 @@ def amplitude(
         floor=parse_number(floor, "option --floor"),
         fixed_energy=fixed_energy,
     )
-    if as_json:
-        note(w.text for w in answer.warnings)
-        say_json(to_json(answer))
-    else:
-        say(as_text(answer))
+    say_as("json" if as_json else form, as_text(answer), document(answer), answer.warnings)
 
 
 def _target(mse: str, error: str, sigma: str) -> Precision:

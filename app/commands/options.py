@@ -11,6 +11,7 @@ from engine.fitting.spec import IntervalName, ObjectiveName
 
 Repeats = Literal["all", "mean"]
 Kept = Literal["refits", "covariance", "values"]
+Format = Literal["text", "json", "csv", "markdown", "latex", "python"]
 
 Table = Annotated[Path, typer.Argument(help="CSV, TSV, JSON lines, Parquet, Excel or DuckDB file.")]
 LawName = Annotated[str, typer.Option(help="A name that `isoplan laws` lists.")]
@@ -92,6 +93,9 @@ CurveMap = Annotated[
 Smoothing = Annotated[str, typer.Option(help="Weight of the past in the running mean of a curve; 0 for none.")]
 Target = Annotated[str, typer.Option(help="Value to which updates are counted; the hardest that every run reaches.")]
 PlannedGroup = Annotated[str, typer.Option("--group", help="The group to plan for, where the fit holds several.")]
+Form = Annotated[
+    Format, typer.Option("--format", help="How to print the answer; python is what makes it again from its files.")
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object, which `isoplan plan` reads.")]
 Card = Annotated[
     Kept,

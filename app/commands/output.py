@@ -7,7 +7,12 @@ import os
 import sys
 from collections.abc import Iterable, Mapping
 from io import TextIOWrapper
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from app.commands.options import Format
+    from engine.fitting.result import FitWarning
+    from engine.planning.export.document import Document
 
 
 def say(text: str) -> None:
@@ -23,6 +28,22 @@ def say(text: str) -> None:
 def say_json(answer: Mapping[str, Any]) -> None:
     """Print one JSON object and nothing else."""
     say(json.dumps(answer, allow_nan=False))
+
+
+def say_as(form: Format, text: str, document: Document, warnings: Iterable[FitWarning]) -> None:
+    """Print an answer in that form, ``text`` for people; beside a file its ``warnings`` go to standard error."""
+    if form == "text":
+        say(text)
+        return
+    note(w.text for w in warnings)
+    if form == "json":
+        say_json(document.body)
+        return
+    from engine.planning.export.document import to_csv, to_markdown
+    from engine.planning.export.latex import to_latex
+
+    write = {"csv": to_csv, "markdown": to_markdown, "latex": to_latex}
+    say((document.script if form == "python" else write[form](document)).rstrip("\n"))
 
 
 def note(sentences: Iterable[str]) -> None:

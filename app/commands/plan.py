@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated
 
 import typer
 
 from app.commands import pricing
 from app.commands.files import read_fit_file
-from app.commands.options import AsJson, OtherRule, PlannedGroup, TokensPerSample
-from app.commands.output import note, say, say_json
+from app.commands.options import AsJson, Form, OtherRule, PlannedGroup, TokensPerSample
+from app.commands.output import say_as
 from app.commands.reading import read_budget, read_rule
 from engine.costs import ComputeRule
 from engine.costs.typed import FIELDS
 from engine.errors import PlannerError
-from engine.planning.plan import Plan
 from engine.quantities import parse_number
-
-Format = Literal["text", "json", "csv", "markdown", "latex", "python"]
 
 
 def plan(
@@ -61,11 +58,12 @@ def plan(
     queries: pricing.Queries = "",
     query_tokens: pricing.QueryTokens = "",
     query_flops: pricing.QueryFlops = "",
-    form: Annotated[Format, typer.Option("--format", help="How to print the plan; python is what makes it.")] = "text",
+    form: Form = "text",
     as_json: AsJson = False,
 ) -> None:
     """Answer a question from a fit: what a budget buys, or what a target costs."""
-    from engine.planning import plan_budget, plan_target
+    from engine.planning import as_text, plan_budget, plan_target
+    from engine.planning.export.plan import document
     from engine.planning.metric import through
 
     if sum(x is not None for x in (budget, target_loss, target_metric)) != 1:
@@ -92,7 +90,8 @@ def plan(
     else:
         one = maps[0] if maps else None
         answer = plan_target(fitted, goal, used, limits=limits, prices=prices, other=other, map=one)
-    _show(answer, "json" if as_json else form, fit, group, tuple(metric_map or ()))
+    made = document(answer, fit, group=group, maps=tuple(metric_map or ()))
+    say_as("json" if as_json else form, as_text(answer), made, answer.warnings)
 
 
 def read_target(loss: str | None, metric: str | None) -> tuple[str, float]:
@@ -111,21 +110,3 @@ def _second(text: str, used: ComputeRule) -> ComputeRule:
     """The second rule; its tokens per sample are those of the first."""
     counts = text == "6npND" or not (text == "6ND" or text.partition(":")[0] in FIELDS)
     return read_rule(text, f"{used.n_p:g}" if counts else "")
-
-
-def _show(answer: Plan, form: Format, fit: str, group: str, maps: tuple[str, ...]) -> None:
-    from engine.planning import as_text, export, to_json
-    from engine.planning.script import to_python
-
-    if form == "text":
-        say(as_text(answer))
-        return
-    note(w.text for w in answer.warnings)
-    if form == "json":
-        say_json(to_json(answer))
-        return
-    if form == "python":
-        say(to_python(answer, fit, group=group, maps=maps).rstrip("\n"))
-        return
-    made = {"csv": export.to_csv, "markdown": export.to_markdown, "latex": export.to_latex}[form]
-    say(made(answer).rstrip("\n"))

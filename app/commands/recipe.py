@@ -9,8 +9,8 @@ import typer
 
 from app.commands import reading
 from app.commands.files import read_fit_file
-from app.commands.options import AsJson, Seed
-from app.commands.output import note, say, say_json
+from app.commands.options import AsJson, Form, Seed
+from app.commands.output import note, say_as
 from engine.costs import ComputeRule
 from engine.errors import PlannerError
 from engine.fitting.result import Fit
@@ -23,10 +23,10 @@ from engine.planning.recommender import (
     as_text,
     recommend,
     sweep,
-    to_json,
     with_fallback,
 )
 from engine.planning.recommender.choice import Knob
+from engine.planning.recommender.document import document
 from engine.planning.recommender.recipe import OTHERWISE
 from engine.quantities import parse_number, parse_share
 
@@ -52,6 +52,7 @@ def recipe(
     published: Annotated[bool, typer.Option(help="Fall back on what the paper prints.")] = True,
     bootstrap: Annotated[int, typer.Option(min=0, help="Refits of each sweep; 0 for none.")] = 200,
     seed: Seed = 0,
+    form: Form = "text",
     as_json: AsJson = False,
 ) -> None:
     """Embedder share, batch, model, events, negatives and learning rate for a budget and a metric."""
@@ -66,22 +67,20 @@ def recipe(
         _fits(allocation, "allocation"),
         _sweep(negatives, negatives_column, bootstrap, seed),
     )
+    evidence = own
     if published:
         from data.recommender import published_evidence
 
-        own = with_fallback(own, published_evidence())
+        evidence = with_fallback(own, published_evidence())
     C = reading.read_budget(budget)
     settings = Settings(
         stage2=_stage2(device, devices, width, length, chunk),
         batch=parse_number(batch_size, "option --batch-size") if batch_size else None,
         otherwise=_others(instead),
     )
-    answer = recommend(own, C, metric, settings)
-    if as_json:
-        note(w.text for w in answer.recipe.warnings)
-        say_json(to_json(answer))
-    else:
-        say(as_text(answer))
+    answer = recommend(evidence, C, metric, settings)
+    made = document(answer, own, published)
+    say_as("json" if as_json else form, as_text(answer), made, answer.recipe.warnings)
 
 
 def _used(option: str, given: bool, other: str, there: object) -> None:

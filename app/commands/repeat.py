@@ -9,8 +9,8 @@ import typer
 
 from app.commands import pricing, reading
 from app.commands.files import read_fit_file
-from app.commands.options import AsJson
-from app.commands.output import note, say, say_json
+from app.commands.options import AsJson, Form
+from app.commands.output import say_as
 from engine.costs import ComputeRule
 from engine.errors import PlannerError
 from engine.fitting.result import Fit
@@ -20,14 +20,13 @@ from engine.planning.repeat import (
     SampleCosts,
     as_text,
     between,
-    between_json,
     between_text,
     costs_of,
     fit_factor,
     simulate_or_repeat,
     stated,
-    to_json,
 )
+from engine.planning.repeat.document import Files, document
 from engine.quantities import parse_number
 
 
@@ -51,6 +50,7 @@ def repeat(
     have: Annotated[str, typer.Option(help="Samples that exist already.")] = "0",
     currency: pricing.CurrencyName = "EUR",
     group: Annotated[str, typer.Option(help="The group of REPEATED.json, where it holds several.")] = "",
+    form: Form = "text",
     as_json: AsJson = False,
 ) -> None:
     """Weigh simulating more samples against repeating few of them, at one target loss."""
@@ -62,11 +62,9 @@ def repeat(
     factor = _kappa(once, kappa, curves, runs, map_curves or [])
     answer = simulate_or_repeat(once, again, goal, costs, factor, line)
     few = between(read_fit_file(surface), goal, costs) if surface else None
-    if as_json:
-        note(w.text for w in answer.warnings)
-        say_json(to_json(answer) | ({"between": between_json(few)} if few else {}))
-    else:
-        say("\n\n".join([as_text(answer), *([between_text(few, costs.currency)] if few else [])]))
+    names = Files(one_pass, repeated, group, threshold, surface)
+    text = "\n\n".join([as_text(answer), *([between_text(few, costs.currency)] if few else [])])
+    say_as("json" if as_json else form, text, document(answer, factor, names, few), answer.warnings)
 
 
 def _costs(have: str, sample: str, flop: str, currency: str, **machine: str) -> SampleCosts:

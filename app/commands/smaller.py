@@ -8,13 +8,14 @@ import typer
 
 from app.commands import pricing
 from app.commands.files import read_fit_file
-from app.commands.options import AsJson, OtherRule, PlannedGroup, TokensPerSample
-from app.commands.output import say, say_json
+from app.commands.options import AsJson, Form, OtherRule, PlannedGroup, TokensPerSample
+from app.commands.output import say_as
 from app.commands.reading import read_budget, read_rule
 from engine.errors import PlannerError
 from engine.planning.plan import Question
 from engine.planning.smaller.answer import lifetime, same_loss
-from engine.planning.smaller.text import lifetime_text, same_loss_text, to_json
+from engine.planning.smaller.document import document
+from engine.planning.smaller.text import lifetime_text, same_loss_text, warnings
 from engine.quantities import parse_number
 
 
@@ -41,6 +42,7 @@ def smaller(
     group: PlannedGroup = "",
     rule: OtherRule = "",
     n_p: TokensPerSample = "",
+    form: Form = "text",
     as_json: AsJson = False,
 ) -> None:
     """What a smaller model of the same loss costs to train, and the size that trains and serves at least cost."""
@@ -61,7 +63,6 @@ def smaller(
     )  # fmt: skip
     curve = same_loss(fitted, question, used, prices)
     found = lifetime(fitted, question, served, used, prices) if served else None
-    if as_json:
-        say_json(to_json(curve, found))
-    else:
-        say("\n\n".join([same_loss_text(curve), *([lifetime_text(found)] if found else [])]))
+    text = "\n\n".join([same_loss_text(curve), *([lifetime_text(found)] if found else [])])
+    made = document(curve, found, served, fit, group)
+    say_as("json" if as_json else form, text, made, warnings(curve, found))

@@ -9,7 +9,7 @@ import streamlit as st
 
 from app.figures import need as need_figure
 from app.views.blanks import blank, blanks, named_blank, words
-from app.views.exports import exports
+from app.views.exports import downloads, files
 from app.views.parts import doubts, draw, heading, plain, powers, sentences, whole
 from data.amplitudes import best_laws, published_law, published_laws
 from engine.planning.amplitude import (
@@ -21,9 +21,9 @@ from engine.planning.amplitude import (
     of_mse,
     plan_amplitude,
     rows,
-    to_json,
 )
 from engine.planning.amplitude.anchors import Axis
+from engine.planning.amplitude.document import document
 from engine.planning.amplitude.text import sentence
 from engine.quantities import parse_number
 
@@ -142,7 +142,7 @@ def show(plan: AmplitudePlan) -> None:
         st.table([{k: plain(v) for k, v in row.items()} for row in table], border="horizontal", hide_index=True,
                  alt="The plan in numbers.")  # fmt: skip
     doubts(plan.warnings)
-    exports("precision", to_json(plan), table)
+    downloads("precision", files(document(plan)))
     for need in plan.needs:
         if need.most == need.start[0]:
             st.caption(f"The target lies within what was measured along {need.axis}: nothing is extrapolated.")

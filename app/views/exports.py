@@ -1,35 +1,50 @@
-"""An answer as files: its JSON, and its table as CSV and Markdown."""
+"""An answer as files, the same on every page, and a comparison as its table."""
 
 from __future__ import annotations
 
 import csv
 import io
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import streamlit as st
 
+from engine.planning.export.document import Document, to_csv, to_markdown
+from engine.planning.export.latex import to_latex
+
 Rows = Sequence[Mapping[str, str]]
+File = tuple[Callable[[], str], str, str]
 
 
-def exports(name: str, body: Mapping[str, Any], rows: Rows) -> None:
-    """The three buttons, in a line at the right; ``rows`` are those of the page without Markdown."""
-    files = {
-        "JSON": (json.dumps(body, indent=2), "json", "application/json"),
-        "CSV": (as_csv(rows), "csv", "text/csv"),
-        "Markdown": (as_markdown(rows), "md", "text/markdown"),
+def files(document: Document) -> dict[str, File]:
+    """An answer as files: what writes it, its ending and MIME type by the word on the button."""
+    return {
+        "JSON": (lambda: json.dumps(document.body, indent=2), "json", "application/json"),
+        "CSV": (partial(to_csv, document), "csv", "text/csv"),
+        "Markdown": (partial(to_markdown, document), "md", "text/markdown"),
+        "LaTeX": (partial(to_latex, document), "tex", "application/x-tex"),
+        "Python": (lambda: document.script, "py", "text/x-python"),
     }
-    downloads(name, files)
 
 
-def downloads(name: str, files: Mapping[str, tuple[str, str, str]]) -> None:
-    """A button for each file, in a line at the right: text, ending and MIME type by the word on the button."""
+def table_files(body: Mapping[str, Any], rows: Rows) -> dict[str, File]:
+    """A comparison as files; ``rows`` are those of the page without Markdown."""
+    return {
+        "JSON": (lambda: json.dumps(body, indent=2), "json", "application/json"),
+        "CSV": (partial(as_csv, rows), "csv", "text/csv"),
+        "Markdown": (partial(as_markdown, rows), "md", "text/markdown"),
+    }
+
+
+def downloads(name: str, files: Mapping[str, File]) -> None:
+    """A button for each file, in a line at the right; a file is written when it is asked for."""
     with st.container(horizontal=True, horizontal_alignment="right"):
-        for label, (text, ending, mime) in files.items():
+        for label, (write, ending, mime) in files.items():
             st.download_button(
                 label,
-                text,
+                write,
                 f"{name}.{ending}",
                 mime,
                 icon=":material/download:",

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import streamlit as st
 
-from app.views.exports import exports
+from app.views.exports import downloads, files
 from app.views.parts import doubts, number, plain, whole
-from engine.planning.recommender import Recommendation, side_by_side, to_json
+from engine.planning.recommender import Evidence, Recommendation, side_by_side
 from engine.planning.recommender.choice import KNOBS, Choice, Otherwise
+from engine.planning.recommender.document import document
 from engine.planning.recommender.text import LABELS, binding, sentence, shown
 from engine.planning.text import between
 from engine.planning.text import number as of
@@ -15,8 +16,8 @@ from engine.planning.text import number as of
 MISSING = "not known, see below"
 
 
-def show(answer: Recommendation) -> None:
-    """The answer, most important first."""
+def show(answer: Recommendation, own: Evidence) -> None:
+    """The answer, most important first; ``own`` is the evidence of the user's runs."""
     with st.container(border=True):
         st.header(plain(whole(sentence(answer))), anchor=False)
     recipe = answer.recipe
@@ -27,7 +28,7 @@ def show(answer: Recommendation) -> None:
     if any(said):
         st.caption(plain(" ".join(text for text in said if text)))
     doubts(recipe.warnings)
-    exports("recipe", to_json(answer), rows)
+    downloads("recipe", files(document(answer, own, published=True)))
     _others(answer)
 
 

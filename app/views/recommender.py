@@ -99,6 +99,6 @@ answer = None
 with sentences():
     answer = ask(evidence)
     if answer is not None:
-        recipe.show(answer)
+        recipe.show(answer, own.evidence)
 sweeps.show(db, evidence, own, answer)
 regimes.show(db)

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import json
-
 import streamlit as st
 
 from app.figures import plan as plan_figure
 from app.views.cached import runs_behind
-from app.views.exports import downloads
+from app.views.exports import downloads, files
 from app.views.parts import doubts, draw, plain, sentences
 from app.views.planning.tables import cells, readable, table
 from engine.fitting.result import Fit
-from engine.planning import Plan, export, flatness, floor_of, to_json
+from engine.planning import Plan, flatness, floor_of
 from engine.planning.drawing.picture import plan_curve
-from engine.planning.script import to_python
+from engine.planning.export.document import Document
+from engine.planning.export.plan import document
 from engine.planning.text import bill_rows, number, rows, summary, worth_sentence
 from engine.store import results
 from engine.store.database import Database
@@ -65,19 +64,12 @@ def _keep(db: Database, plan: Plan) -> None:
                 st.toast("The plan is saved.")
                 st.rerun()  # the list of saved plans stands outside of the fragment
     with right:
-        downloads("plan", files(plan))
+        downloads("plan", files(written(plan)))
 
 
-def files(plan: Plan) -> dict[str, tuple[str, str, str]]:
-    """The plan as files: text, ending and MIME type by the word on the button."""
-    maps = tuple(f"fit-{one}.json" for one in plan.maps)  # as the Fit page calls them
-    return {
-        "JSON": (json.dumps(to_json(plan), indent=2), "json", "application/json"),
-        "CSV": (export.to_csv(plan), "csv", "text/csv"),
-        "Markdown": (export.to_markdown(plan), "md", "text/markdown"),
-        "LaTeX": (export.to_latex(plan), "tex", "application/x-tex"),
-        "Python": (to_python(plan, f"fit-{plan.fit}.json", maps=maps), "py", "text/x-python"),
-    }
+def written(plan: Plan) -> Document:
+    """The plan as a document that reads its fit and its maps from the files that the Fit page hands over."""
+    return document(plan, f"fit-{plan.fit}.json", maps=tuple(f"fit-{one}.json" for one in plan.maps))
 
 
 def _name(plan: Plan) -> str:

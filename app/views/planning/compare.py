@@ -8,7 +8,7 @@ from typing import Any
 import streamlit as st
 
 from app.figures import compare as picture
-from app.views.exports import exports
+from app.views.exports import downloads, table_files
 from app.views.parts import distinct, draw, plain, powers, sentences
 from app.views.planning import pricing
 from app.views.planning.tables import readable, table
@@ -138,4 +138,4 @@ def _show(found: Comparison, unknown: list[str]) -> None:
     for side in found.sides:
         for text in side.risk.warnings:
             st.caption(f":material/warning: **{plain(side.name)}** {powers(plain(text))}")
-    exports("plans", to_json(found), body)
+    downloads("plans", table_files(to_json(found), body))

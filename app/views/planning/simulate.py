@@ -10,7 +10,7 @@ import streamlit as st
 from app.figures import simulate as picture
 from app.views.blanks import blank, blanks, words
 from app.views.cached import curves_of, runs_of
-from app.views.exports import exports
+from app.views.exports import downloads, files
 from app.views.parts import distinct, doubts, draw, plain, powers, sentences
 from app.views.planning import pricing
 from app.views.planning.tables import cells, readable, table
@@ -31,11 +31,11 @@ from engine.planning.repeat import (
     sentence,
     simulate_or_repeat,
     stated,
-    to_json,
     unpriced,
     worth_of,
     worth_text,
 )
+from engine.planning.repeat.document import Files, document
 from engine.quantities import parse_number
 from engine.store import tables
 from engine.store.database import Database
@@ -106,9 +106,15 @@ def _ask(db: Database, one: Fit, repeated: Fit) -> None:
     goal = parse_number(target, f"target {one.spec.y}")
     factor = _kappa(db, one, source, kappa)
     answer = simulate_or_repeat(one, repeated, goal, costs or SampleCosts(1.0, 1.0, have=stock), factor, line)
-    said = [between_text(between(few, goal, costs), costs.currency)] if few is not None and costs is not None else []
-    said += [worth_text(worth_of(one, repeated, stock), sample_unit(one))] if stock else []
+    ways = between(few, goal, costs) if few is not None and costs is not None else None
+    worth = worth_of(one, repeated, stock) if stock else None
+    said = [between_text(ways, answer.costs.currency)] if ways is not None else []
+    said += [worth_text(worth, sample_unit(one))] if worth is not None else []
     _answer(answer, costs is not None, said)
+    if costs is not None:
+        made = {"one_pass": one, "repeated": repeated, "threshold": line, "surface": few}
+        names = Files(**{name: f"fit-{fit.hash}.json" for name, fit in made.items() if fit is not None})
+        downloads("simulate-or-repeat", files(document(answer, factor, names, ways, worth)))
 
 
 def _start(one: Fit) -> str:
@@ -169,8 +175,6 @@ def _answer(answer: SimulateOrRepeat, priced: bool, said: list[str]) -> None:
     if priced and answer.cheaper.total.value is not None:
         draw(partial(picture.draw, answer), key="simulate_picture")
     doubts(answer.warnings)
-    if priced:
-        exports("simulate-or-repeat", to_json(answer), body)
 
 
 def _brief(line: dict[str, str], answer: SimulateOrRepeat) -> dict[str, str]:

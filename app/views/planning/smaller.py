@@ -9,7 +9,7 @@ import streamlit as st
 
 from app.figures import smaller as picture
 from app.views.blanks import blank, blanks, words
-from app.views.exports import exports
+from app.views.exports import downloads, files
 from app.views.parts import doubts, draw, plain, powers, sentences
 from app.views.planning import limiting, pricing
 from app.views.planning.asked import choose_way, target_blank
@@ -20,13 +20,13 @@ from engine.planning.drawing.curves import UNKNOWN_C
 from engine.planning.plan import Question, sample_unit, spans
 from engine.planning.pricing.prices import Prices
 from engine.planning.smaller.answer import Lifetime, SameLoss, lifetime, lifetime_curve, same_loss
+from engine.planning.smaller.document import document
 from engine.planning.smaller.text import (
     half_sentence,
     lifetime_rows,
     lifetime_sentence,
     size_rows,
     smallest_sentence,
-    to_json,
     warnings,
 )
 from engine.quantities import parse_flops, parse_number
@@ -97,7 +97,7 @@ def _answer(fit: Fit, question: Question, prices: Prices | None) -> None:
         draw(partial(picture.draw_life, costs, life), key="lifetime_picture")
     st.caption(plain(f"Compute is counted by {fit.compute.text}."))
     doubts(warnings(curve, life))
-    exports("smaller", to_json(curve, life), body)
+    downloads("smaller", files(document(curve, life, served, f"fit-{fit.hash}.json")))
 
 
 def _sizes(curve: SameLoss) -> list[dict[str, str]]:

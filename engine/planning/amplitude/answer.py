@@ -46,7 +46,10 @@ class Size:
 
 @dataclass(frozen=True, eq=False)
 class AmplitudePlan:
-    """The answer: D, N and C as ranges, and the laws behind those that have one in ``needs``."""
+    """The answer: D, N and C as ranges, and the laws behind those that have one in ``needs``.
+
+    ``anchors``, ``law``, ``floor`` and ``fixed_energy`` are what it was asked with.
+    """
 
     n_f: int
     dimension: int
@@ -58,6 +61,10 @@ class AmplitudePlan:
     C: Size
     needs: tuple[Need, ...]
     warnings: tuple[FitWarning, ...] = ()
+    anchors: tuple[Anchor, ...] = ()
+    law: PublishedLaw | None = None
+    floor: float = 0.0
+    fixed_energy: bool = False
 
 
 def plan_amplitude(
@@ -90,7 +97,8 @@ def plan_amplitude(
     d = phase_space_dimension(n_f, fixed_energy=fixed_energy)
     shown = target if law is None or not law.raw else Precision(target.mse)
     return AmplitudePlan(n_f, d, 4 / d, slow, shown, D, N, C, tuple(found.values()),
-                         tuple(_notes(n_f, slow, found, anchors, law)))  # fmt: skip
+                         tuple(_notes(n_f, slow, found, anchors, law)), tuple(anchors), law, floor,
+                         fixed_energy)  # fmt: skip
 
 
 def _check(n_f: int, target: Precision, anchors: Sequence[Anchor], law: PublishedLaw | None, floor: float) -> None:

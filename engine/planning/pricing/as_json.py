@@ -14,17 +14,20 @@ from engine.planning.pricing.prices import Inference, Prices, Simulation
 
 def prices_json(prices: Prices) -> dict[str, Any]:
     """The prices for JSON; ``read_prices`` is its inverse."""
-    served = prices.inference
     found: dict[str, Any] = {"machine": _machine(prices.machine), "currency": prices.currency, "pue": prices.pue}
     if prices.grid is not None:
         found["grid"] = prices.grid
     if prices.simulation is not None:
         found["simulation"] = _given(asdict(prices.simulation))
-    if served is not None:
-        own = {"machine": _machine(served.machine)} if served.machine else {}
-        numbers = {"queries": served.queries, "tokens": served.tokens, "flops": served.flops}
-        found["inference"] = _given(numbers) | own
+    if prices.inference is not None:
+        found["inference"] = inference_json(prices.inference)
     return found
+
+
+def inference_json(served: Inference) -> dict[str, Any]:
+    """Queries over the model's life for JSON; ``read_inference`` is its inverse."""
+    own = {"machine": _machine(served.machine)} if served.machine else {}
+    return _given({"queries": served.queries, "tokens": served.tokens, "flops": served.flops}) | own
 
 
 def read_prices(raw: Mapping[str, Any]) -> Prices:
@@ -34,15 +37,18 @@ def read_prices(raw: Mapping[str, Any]) -> Prices:
         return Prices(
             _read_machine(raw["machine"]),
             Simulation(**simulated) if simulated is not None else None,
-            Inference(**{**served, "machine": _read_machine(served["machine"]) if "machine" in served else None})
-            if served is not None
-            else None,
+            read_inference(served) if served is not None else None,
             raw.get("currency", "EUR"),
             raw.get("grid"),
             raw.get("pue", 1.0),
         )
     except (KeyError, TypeError, AttributeError) as error:
         raise PlannerError(f"The prices of this plan cannot be read: {error!r}.") from error
+
+
+def read_inference(raw: Mapping[str, Any]) -> Inference:
+    """The queries in a JSON object."""
+    return Inference(**{**raw, "machine": _read_machine(raw["machine"]) if "machine" in raw else None})
 
 
 def _machine(machine: Machine) -> dict[str, Any]:

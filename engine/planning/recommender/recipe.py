@@ -54,11 +54,15 @@ class Recipe:
 
 @dataclass(frozen=True, eq=False)
 class Recommendation:
-    """The answer: the recipe of the metric that is ``served``, and of every metric in ``recipes``."""
+    """The answer: the recipe of the metric that is ``served``, and of every metric in ``recipes``.
+
+    ``settings`` are what was given beside the evidence.
+    """
 
     budget: float
     served: str
     recipes: Mapping[str, Recipe]
+    settings: Settings
 
     @property
     def recipe(self) -> Recipe:
@@ -119,7 +123,7 @@ def recommend(
     evidence.known(served)
     settings = settings or Settings()
     names = (served, *(metric for metric in evidence.metrics if metric != served))
-    return Recommendation(float(C), served, {m: _recipe(evidence, C, m, settings, rule) for m in names})
+    return Recommendation(float(C), served, {m: _recipe(evidence, C, m, settings, rule) for m in names}, settings)
 
 
 def _recipe(evidence: Evidence, C: float, metric: str, settings: Settings, rule: ComputeRule | None) -> Recipe:

@@ -25,17 +25,21 @@ LABELS: dict[Knob, str] = {
 }
 
 
-def rows(recipe: Recipe) -> tuple[Row, ...]:
-    """The recipe of one metric, a row a knob, and a row for each other choice that is costed."""
+def lines(recipe: Recipe) -> tuple[tuple[str, Quantity], ...]:
+    """The recipe of one metric, a line a knob, and a line for each other choice that is costed."""
     found = []
     for knob in KNOBS:
         choice = recipe.choices[knob]
-        row = as_row(LABELS[knob], shown(choice))
-        found.append(replace(row, note=choice.note or row.note))
+        found.append((LABELS[knob], replace(shown(choice), note=choice.note or choice.value.note)))
         for other in choice.otherwise:
             at = f"{100 * other.x:g} %" if knob == "s" else f"{other.x:g}"
-            found.append(as_row(f"  with {at} instead, cost", other.amount))
+            found.append((f"{LABELS[knob]} of {at} instead, cost", other.amount))
     return tuple(found)
+
+
+def rows(recipe: Recipe) -> tuple[Row, ...]:
+    """Its table for a terminal."""
+    return tuple(as_row(label, q) for label, q in lines(recipe))
 
 
 def side_by_side(answer: Recommendation) -> tuple[tuple[str, ...], ...]:

@@ -35,14 +35,19 @@ COMPARED = {
 SCHEMA = 1
 
 
-def rows(answer: SimulateOrRepeat) -> tuple[Row, ...]:
-    """The table: both regimes line by line, then what compares them."""
+def lines(answer: SimulateOrRepeat) -> tuple[tuple[str, Quantity], ...]:
+    """Every number under its name: both regimes, then what compares them."""
     found = [
-        as_row(f"{regime.name.capitalize()}: {label}", getattr(regime, name))
+        (f"{regime.name.capitalize()}: {label}", getattr(regime, name))
         for regime in (answer.one_pass, answer.repeat)
         for name, label in LABELS.items()
     ]
-    return (*found, *(as_row(label, getattr(answer, name)) for name, label in COMPARED.items()))
+    return (*found, *((label, getattr(answer, name)) for name, label in COMPARED.items()))
+
+
+def rows(answer: SimulateOrRepeat) -> tuple[Row, ...]:
+    """The table: both regimes line by line, then what compares them."""
+    return tuple(as_row(label, q) for label, q in lines(answer))
 
 
 def sentence(answer: SimulateOrRepeat) -> str:

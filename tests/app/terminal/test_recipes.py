@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import csv
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -17,9 +20,11 @@ from engine.planning.pricing.prices import Prices, Simulation
 from engine.planning.repeat import SampleCosts, simulate_or_repeat, stated
 from tests.app.terminal.asking import Run, object_in, one_sentence
 from tests.engine.planning.conftest import make_fit
+from tests.engine.planning.export.tex import table
 from tests.engine.planning.repeat.test_factor import curves
 from tests.engine.planning.repeat.test_repeat import TABLE_1, TABLE_2
 
+ROOT = Path(__file__).parents[3]
 ONE, TWO = (str(path(f"cards/{name}.json")) for name in ("jets_table1", "jets_table2_21x128"))
 REPEAT = ("repeat", ONE, TWO, "--target-loss", 0.5, "--sample-price", 1e-3)
 AMPLITUDE = ("amplitude", "--particles", 4, "--target-mse", 1e-5)
@@ -222,3 +227,50 @@ def test_plans_side_by_side(run: Run, fitted: Path, tmp_path: Path) -> None:
     one_sentence(run("plans", files[0], files[0]), "Two plans are called 'small'")
     one_sentence(run("plans", *files, "--hour-price", 3), "Give the option --device with the option --hour-price")
     one_sentence(run("plans", fitted), "This is not a plan that Isoplan wrote")
+
+
+FORMS: dict[str, tuple[object, ...]] = {
+    "repeat": (*REPEAT, "--flop-price", 2e-18, "--kappa", 10),
+    "amplitude": (*AMPLITUDE, "--anchor", CHEAP),
+    "recipe": (
+        "recipe",
+        "--budget",
+        "1e18",
+        "--metric",
+        "val_loss",
+        "--device",
+        "H200",
+        "--devices",
+        8,
+        "--width",
+        188,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", FORMS)
+def test_every_answer_is_printed_in_every_form(name: str, run: Run, tmp_path: Path) -> None:
+    made = {form: run(*FORMS[name], "--format", form).out for form in ("csv", "markdown", "latex", "python")}
+    assert made["csv"].startswith("quantity,value,unit,low68,high68,low95,high95,beyond,note")
+    assert len(table(made["latex"])) == len(list(csv.reader(made["csv"].splitlines())))
+    raw = object_in(run(*FORMS[name], "--json").out)
+    assert object_in(run(*FORMS[name], "--format", "json").out) == raw
+    assert made["markdown"].splitlines()[0] == raw.get("sentence")
+    (tmp_path / "again.py").write_text(f"import sys; sys.path.insert(0, {str(ROOT)!r})\n{made['python']}")
+    again = subprocess.run([sys.executable, "again.py"], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert again.returncode == 0, again.stderr
+    assert again.stdout.split() == run(*FORMS[name]).out.split()
+
+
+def test_smaller_is_printed_in_every_form(run: Run, fitted: Path, tmp_path: Path) -> None:
+    ask = ("smaller", fitted, "--budget", 1e21, "--queries", 1e9, "--query-tokens", 500, "--max-params", 1e9)
+    rows = {row["quantity"]: row for row in csv.DictReader(run(*ask, "--format", "csv").out.splitlines())}
+    raw = object_in(run(*ask, "--json").out)
+    assert float(rows["0.50 N*: N"]["value"]) == raw["N"][raw["fraction"].index(0.5)]
+    assert float(rows["Over its life: Training and inference"]["value"]) == raw["lifetime"]["total"]["value"]
+    assert len(table(run(*ask, "--format", "latex").out)) == len(rows) + 1
+    code = run(*ask, "--format", "python").out
+    (tmp_path / "again.py").write_text(f"import sys; sys.path.insert(0, {str(ROOT)!r})\n{code}")
+    again = subprocess.run([sys.executable, "again.py"], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert again.returncode == 0, again.stderr
+    assert again.stdout.split() == run(*ask).out.split()

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from app.views.exports import files
 from app.views.parts import plain
 from app.views.planning import answer, rules
 from app.views.planning.saved import link
@@ -306,7 +307,7 @@ def test_not_reachable_is_never_a_number(jets: str, demo: Database, open_page: O
 
 def test_every_export_holds_the_plan(jets: str, demo: Database) -> None:
     plan = plan_budget(results.fit(demo, jets), 1e17, limits=Limits(unique=1e8), prices=PRICES)
-    made = answer.files(plan)
+    made = {name: [write()] for name, (write, _, _) in files(answer.written(plan)).items()}
     assert list(made) == ["JSON", "CSV", "Markdown", "LaTeX", "Python"]
     assert json.loads(made["JSON"][0]) == json.loads(json.dumps(to_json(plan)))
     assert repr(plan.allocation["N"].value) in made["CSV"][0]
@@ -367,7 +368,7 @@ def test_a_map_points_to_the_law_that_it_goes_with(jets: str, r_top: str, open_p
 def test_the_python_of_a_plan_reads_the_files_that_the_fit_page_gives(jets: str, r_top: str, demo: Database) -> None:
     law = results.fit(demo, jets)
     plan = plan_target(law, 4000.0, map=through(law, results.fit(demo, r_top)))
-    text = answer.files(plan)["Python"][0]
+    text = answer.written(plan).script
     assert f"fit-{jets}.json" in text
     assert f"fit-{r_top}.json" in text
 

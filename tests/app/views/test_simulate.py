@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from app.views.cached import published
-from app.views.exports import as_csv
-from app.views.planning.tables import cells
 from data.files import path
 from engine.fitting import FitSpec, fit, read_fit
 from engine.fitting.result import Fit
@@ -21,7 +17,6 @@ from engine.planning.pricing.prices import Prices, Simulation
 from engine.planning.repeat import (
     SampleCosts,
     costs_of,
-    rows,
     sentence,
     simulate_or_repeat,
     stated,
@@ -144,10 +139,3 @@ def test_bad_input_is_one_sentence(demo: Database, open_page: Open, query: dict[
     at = open_page("plan", **{"question": ASKED, "reach": "0.5", **LAWS, **PRICES, **query})
     assert why in told(at)
     assert len(at.error) == 1
-
-
-def test_the_table_as_a_file() -> None:
-    body = [cells(row) for row in rows(simulate_or_repeat(ONE, TWO, 0.5, COSTS, stated(10)))]
-    found = list(csv.DictReader(io.StringIO(as_csv(body))))
-    assert found[-4]["Quantity"] == "D / U: saving against the compute-optimal single pass [times]"
-    assert found[-4]["Value"] == "17.2"

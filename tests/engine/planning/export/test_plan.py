@@ -17,17 +17,19 @@ from engine.fitting import to_json as fit_to_json
 from engine.fitting.cards import read_fit
 from engine.fitting.result import Fit
 from engine.hardware import Machine, find_device
-from engine.planning import export, plan_budget, plan_target, to_json
+from engine.planning import plan_budget, plan_target, to_json
+from engine.planning.export.document import to_csv, to_markdown
+from engine.planning.export.latex import _text, latex, to_latex
+from engine.planning.export.plan import document
 from engine.planning.limits import Limits
 from engine.planning.metric import through
 from engine.planning.plan import Plan
 from engine.planning.pricing.prices import Inference, Prices, Simulation
 from engine.planning.quantity import Quantity
-from engine.planning.script import to_python
 from tests.engine.planning.conftest import EPOCH, RANGES, make_fit, scattered
 from tests.engine.planning.test_metric import rejection
 
-ROOT = Path(__file__).parents[3]
+ROOT = Path(__file__).parents[4]
 PRICES = Prices(
     Machine(find_device("H200"), 8, price=3.0, precision="fp8"),
     Simulation(price=1e-7, size=1e3),
@@ -45,7 +47,7 @@ def plan(epoch: Fit) -> Plan:
 
 
 def test_csv_holds_every_digit(plan: Plan) -> None:
-    rows = {row["quantity"]: row for row in csv.DictReader(io.StringIO(export.to_csv(plan)))}
+    rows = {row["quantity"]: row for row in csv.DictReader(io.StringIO(to_csv(document(plan))))}
     N = plan.allocation["N"]
     assert float(rows["Model size N"]["value"]) == N.value
     assert N.ci95 is not None
@@ -57,7 +59,7 @@ def test_csv_holds_every_digit(plan: Plan) -> None:
 
 
 def test_markdown_is_a_table_with_its_sentence(plan: Plan) -> None:
-    shown = export.to_markdown(plan)
+    shown = to_markdown(document(plan))
     lines = shown.splitlines()
     assert lines[0] == plan.sentence
     table = [line for line in lines if line.startswith("|")]
@@ -85,15 +87,16 @@ def test_markdown_is_a_table_with_its_sentence(plan: Plan) -> None:
         (Quantity(None, (float("inf"), float("inf"))), "not reachable"),
         (Quantity(None, note="the law on C says nothing of N"), "---"),
         (Quantity(0.0), "$0.00$"),
+        (Quantity(0.0, (0.0, 0.0)), "$0.00$"),
         (Quantity(-3.25, (-3.5, -3.0)), "$-3.25^{+0.25}_{-0.25}$"),
     ],
 )
 def test_numbers_in_latex_have_the_digits_of_their_interval(q: Quantity, shown: str) -> None:
-    assert export.latex(q) == shown
+    assert latex(q) == shown
 
 
 def test_latex_is_one_table_without_bare_special_characters(plan: Plan) -> None:
-    shown = export.to_latex(plan)
+    shown = to_latex(document(plan))
     assert shown.startswith("\\begin{tabular}{lll}\n")
     assert shown.rstrip().endswith("\\end{tabular}")
     body = [line for line in shown.splitlines() if "&" in line]
@@ -105,11 +108,11 @@ def test_latex_is_one_table_without_bare_special_characters(plan: Plan) -> None:
 def test_text_in_latex_has_no_bare_special_character(epoch: Fit) -> None:
     """A typed formula holds ^, * and braces are escaped too; 10²³ is mathematics."""
     plan = plan_budget(epoch, 1e22, other=compute_rule("formula", formula="6*N^1.1*D"))
-    (line,) = [one for one in export.to_latex(plan).splitlines() if one.startswith("Compute by")]
+    (line,) = [one for one in to_latex(document(plan)).splitlines() if one.startswith("Compute by")]
     assert r"N\textasciicircum{}1.1" in line
     assert "^" not in line.split(" & ")[0]
-    assert export._text("a^b~c\\{d}") == r"a\textasciicircum{}b\textasciitilde{}c\textbackslash{}\{d\}"
-    assert export._text("1.4 × 10²³ & 5 %") == r"1.4 $\times$ 10$^{23}$ \& 5 \%"
+    assert _text("a^b~c\\{d}") == r"a\textasciicircum{}b\textasciitilde{}c\textbackslash{}\{d\}"
+    assert _text("1.4 × 10²³ & 5 %") == r"1.4 $\times$ 10$^{23}$ \& 5 \%"
 
 
 def cases(epoch: Fit) -> dict[str, Callable[[], Plan]]:
@@ -130,10 +133,10 @@ def test_the_python_of_a_plan_makes_the_same_numbers(name: str, epoch: Fit, tmp_
     if name in ("metric", "metrics"):
         both = through(fit, map)
         plan = plan_target(fit, 24.0, map=both) if name == "metric" else plan_budget(fit, 1e21, maps=(both,))
-        code = to_python(plan, maps=("map.json",))
+        code = document(plan, maps=("map.json",)).script
     else:
         plan = cases(fit)[name]()
-        code = to_python(plan)
+        code = document(plan).script
     script = tmp_path / "plan.py"
     script.write_text(
         f"import sys; sys.path.insert(0, {str(ROOT)!r})\n{code}\n"
@@ -152,5 +155,7 @@ def map_len(code: str) -> list[int]:
 
 
 def test_a_group_of_a_fit_is_named_in_its_python() -> None:
-    code = to_python(plan_budget(make_fit(EPOCH, scattered(EPOCH), ranges=RANGES), 1e20), "both.json", group="wide")
+    code = document(
+        plan_budget(make_fit(EPOCH, scattered(EPOCH), ranges=RANGES), 1e20), "both.json", group="wide"
+    ).script
     assert "fit = read('both.json', 'wide')" in code

@@ -1,0 +1,78 @@
+"""An amplitude plan as a document."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import fields
+
+from engine.planning.amplitude.anchors import Anchor
+from engine.planning.amplitude.answer import AmplitudePlan, Size
+from engine.planning.amplitude.target import Precision
+from engine.planning.amplitude.text import LABELS, sentence, to_json
+from engine.planning.export.document import Document, Line
+from engine.planning.export.script import call, script
+from engine.planning.quantity import OUT_OF_REACH, Quantity
+
+AMPLITUDE = "engine.planning.amplitude"
+HOMES = {name: AMPLITUDE for name in ("Anchor", "Precision", "as_text", "plan_amplitude")}
+HOMES |= {name: "data.amplitudes" for name in ("best_laws", "published_law")}
+
+
+def document(plan: AmplitudePlan) -> Document:
+    """``plan``, made with the bundled laws beside it, as a document; each range has a line for each of its ends."""
+    notes = tuple(w.text for w in plan.warnings)
+    return Document(sentence(plan), _lines(plan), notes, to_json(plan), _script(plan))
+
+
+def _lines(plan: AmplitudePlan) -> tuple[Line, ...]:
+    target = plan.target
+    return (
+        ("Target MSE of the standardised log amplitude", Quantity(target.mse, note="given")),
+        *([] if target.relative is None else [("Typical relative error", Quantity(target.relative))]),
+        ("Dimension d of the phase space", str(plan.dimension)),
+        ("Conservative exponent", Quantity(plan.exponent.value, note=plan.exponent.source)),
+        *(
+            (f"Other exponent of {need.axis}", Quantity(need.fast.value, note=need.fast.source))
+            for need in plan.needs
+            if need.fast is not None
+        ),
+        *(line for name, label in LABELS.items() for line in _ends(label, getattr(plan, name))),
+    )
+
+
+def _ends(label: str, size: Size) -> list[Line]:
+    """A size that is one number in one line, a range in two."""
+    if size.least is None or size.least == size.most:
+        at_most = f"{label}, at most" if size.least is None and size.most is not None else label
+        return [(at_most, _end(size.most, size))]
+    return [(f"{label}, at least", _end(size.least, size)), (f"{label}, at most", _end(size.most, size))]
+
+
+def _end(x: float | None, size: Size) -> Quantity:
+    if x is not None and math.isinf(x):
+        return Quantity(None, OUT_OF_REACH, OUT_OF_REACH, size.unit, note=size.note)
+    return Quantity(x, unit=size.unit, note=size.note)
+
+
+def _script(plan: AmplitudePlan) -> str:
+    law = plan.law
+    named = [law.process, law.axis, law.held, law.network] if law is not None else []
+    given = [
+        repr(plan.n_f),
+        _precision(plan.target),
+        f"[{', '.join(map(_anchor, plan.anchors))}]",
+        f"published_law({', '.join(map(repr, named))})" if named else "None",
+        "best_laws()",
+        f"floor={plan.floor!r}",
+        f"fixed_energy={plan.fixed_energy!r}",
+    ]
+    return script(sentence(plan), [*call("plan", "plan_amplitude", given), "print(as_text(plan))"], HOMES)
+
+
+def _precision(target: Precision) -> str:
+    return f"Precision({target.mse!r}, {target.sigma!r})"
+
+
+def _anchor(anchor: Anchor) -> str:
+    given = {one.name: getattr(anchor, one.name) for one in fields(anchor)}
+    return f"Anchor({', '.join(f'{name}={x!r}' for name, x in given.items() if x is not None)})"

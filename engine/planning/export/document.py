@@ -1,0 +1,65 @@
+"""An answer as a document: CSV with every digit, Markdown rounded as the intervals deserve."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from engine.planning.quantity import Quantity
+from engine.planning.text import Row, as_row
+
+CSV_COLUMNS = ("quantity", "value", "unit", "low68", "high68", "low95", "high95", "beyond", "note")
+MARKDOWN = ("Quantity", "Value", "Unit", "68 %", "95 %", "Beyond the runs", "Note")
+
+Line = tuple[str, Quantity | str]
+"""A line of an answer's table: its label, and its number, or words where it is none."""
+
+
+@dataclass(frozen=True)
+class Document:
+    """What every answer is written out from: a sentence, the lines of its table, and what stands beside them.
+
+    ``body`` is its JSON object, ``script`` the Python that makes it again.
+    """
+
+    sentence: str
+    lines: tuple[Line, ...]
+    notes: tuple[str, ...]
+    body: Mapping[str, Any]
+    script: str
+
+
+def to_csv(document: Document) -> str:
+    """The lines, a row each, with every digit; an endless bound is ``inf``, what is missing empty."""
+    out = io.StringIO()
+    writer = csv.writer(out)
+    writer.writerow(CSV_COLUMNS)
+    for label, cell in document.lines:
+        writer.writerow([label, *_digits(cell)])
+    return out.getvalue()
+
+
+def _digits(cell: Quantity | str) -> list[Any]:
+    if isinstance(cell, str):
+        return [cell, *[""] * (len(CSV_COLUMNS) - 2)]
+    ends = [x for ci in (cell.ci68, cell.ci95) for x in (ci or ("", ""))]
+    return ["" if cell.value is None else repr(cell.value), cell.unit, *ends, cell.beyond, cell.note]
+
+
+def to_markdown(document: Document) -> str:
+    """The answer as Markdown: its sentence, its table, and what stands beside it."""
+    rows = [_row(label, cell) for label, cell in document.lines]
+    body = [(r.quantity, r.value, r.unit, r.ci68, r.ci95, r.beyond, r.note) for r in rows]
+    table = [_markdown(MARKDOWN), _markdown(["---"] * len(MARKDOWN)), *map(_markdown, body)]
+    return "\n".join([document.sentence, "", *table, "", *(f"- {text}" for text in document.notes), ""])
+
+
+def _row(label: str, cell: Quantity | str) -> Row:
+    return Row(label, cell, "", "", "", "", "") if isinstance(cell, str) else as_row(label, cell)
+
+
+def _markdown(cells: Iterable[str]) -> str:
+    return f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |"

@@ -1,0 +1,62 @@
+"""A plan as a document."""
+
+from __future__ import annotations
+
+from engine.planning.export.document import Document, Line
+from engine.planning.export.script import call, literal, reading, script
+from engine.planning.limits import Limits, named
+from engine.planning.plan import Plan, to_json
+from engine.planning.pricing.as_json import prices_json
+from engine.planning.text import LABELS, beside, flatness
+
+HOMES = {
+    "as_text": "engine.planning",
+    "plan_budget": "engine.planning",
+    "plan_target": "engine.planning",
+    "through": "engine.planning.metric",
+}
+
+
+def document(plan: Plan, fit: str = "fit.json", *, group: str = "", maps: tuple[str, ...] = ()) -> Document:
+    """``plan`` as a document whose script reads the file ``fit`` (what ``isoplan fit --json`` printed).
+
+    ``group`` is that of its groups which was planned for, ``maps`` the files of the fits that map to its metrics, in
+    the order in which they were given.
+    """
+    notes = (*flatness(plan), *beside(plan), *(w.text for w in plan.warnings))
+    return Document(plan.sentence, _lines(plan), notes, to_json(plan), _script(plan, fit, group, maps))
+
+
+def _lines(plan: Plan) -> tuple[Line, ...]:
+    """Every number of ``plan`` under its name: allocation, what follows, bill, worth of limits, second rule."""
+    names = {**LABELS, "loss": plan.y}
+    found: list[Line] = [(names.get(name, name), q) for name, q in {**plan.allocation, **plan.derived}.items()]
+    found += [(line.row.quantity, line.amount) for line in plan.bill]
+    for worth in plan.worth:
+        limit = named(worth.limit, worth.most, plan.prices)
+        found.append((f"Ten per cent more than {limit} gains", worth.ten))
+    if plan.restated is not None:
+        found.append((f"Compute by {plan.restated.rule.text}", plan.restated.C))
+    return tuple(found)
+
+
+def _script(plan: Plan, fit: str, group: str, maps: tuple[str, ...]) -> str:
+    asked = plan.question
+    given = ["fit", repr(asked.value), f"read_rule({literal(plan.compute.to_json())})"]
+    if asked.limits.given:
+        given.append(f"limits={limits_literal(asked.limits)}")
+    if plan.prices is not None:
+        given.append(f"prices=read_prices({literal(prices_json(plan.prices))})")
+    if plan.restated is not None:
+        given.append(f"other=read_rule({literal(plan.restated.rule.to_json())})")
+    if maps:
+        through = [f"through(fit, {reading(name)})" for name in maps]
+        given.append(f"map={through[0]}" if asked.kind == "target" else f"maps=({', '.join(through)},)")
+    function = "plan_budget" if asked.kind == "budget" else "plan_target"
+    body = [f"fit = {reading(fit, group)}", *call("plan", function, given), "print(as_text(plan))"]
+    return script(plan.sentence, body, HOMES)
+
+
+def limits_literal(limits: Limits) -> str:
+    """Limits as Python."""
+    return f"Limits({', '.join(f'{name}={most!r}' for name, most in limits.given.items())})"

@@ -1,0 +1,101 @@
+"""Simulate or repeat as a document."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from engine.planning.export.document import Document, Line
+from engine.planning.export.script import array, call, literal, reading, script
+from engine.planning.quantity import Quantity
+from engine.planning.repeat.answer import SimulateOrRepeat
+from engine.planning.repeat.between import Between
+from engine.planning.repeat.factor import Factor
+from engine.planning.repeat.text import between_json, between_text, lines, sentence, to_json, worth_text
+from engine.planning.repeat.worth import Worth
+
+REPEAT = "engine.planning.repeat"
+NAMES = ("Factor", "SampleCosts", "as_text", "between", "between_text", "simulate_or_repeat", "stated", "worth_of")
+HOMES = {name: REPEAT for name in (*NAMES, "worth_text")}
+
+
+@dataclass(frozen=True)
+class Files:
+    """The files of the fits behind an answer (what ``isoplan fit --json`` printed), empty where one was not given.
+
+    ``group`` is that of the groups of ``repeated`` which was taken.
+    """
+
+    one_pass: str = "one_pass.json"
+    repeated: str = "repeated.json"
+    group: str = ""
+    threshold: str = ""
+    surface: str = ""
+
+
+def document(
+    answer: SimulateOrRepeat, kappa: Factor, files: Files, few: Between | None = None, worth: Worth | None = None
+) -> Document:
+    """``answer`` as a document, with the ways in between and what the samples at hand are worth where they are known.
+
+    ``kappa`` is the factor that it was made with.
+    """
+    unit, said = answer.one_pass.unique.unit, []
+    found: list[Line] = [*lines(answer)]
+    if few is not None:
+        found += _between(few, unit, answer.costs.currency)
+        said.append(between_text(few, answer.costs.currency))
+    if worth is not None:
+        found += _worth(worth)
+        said.append(worth_text(worth, unit))
+    notes = (*said, f"Compute rule: {answer.compute.text}.", *(w.text for w in answer.warnings))
+    body = to_json(answer) | ({"between": between_json(few)} if few is not None else {})
+    return Document(sentence(answer), tuple(found), notes, body, _script(answer, kappa, files, worth))
+
+
+def _between(few: Between, unit: str, money: str) -> list[Line]:
+    """The cheapest way in between: central values."""
+    units = {"unique": unit, "epochs": "passes", "N": "parameters", "C": "FLOPs", "money": money}
+    labels = {"unique": "unique samples", "epochs": "passes over them", "N": "model size N", "C": "compute C"}
+    return [
+        (f"In between: {labels.get(name, 'total, money')}",
+         Quantity(float(getattr(few, name)[few.best]), unit=u, note="best fit of data-constrained"))
+        for name, u in units.items()
+    ]  # fmt: skip
+
+
+def _worth(worth: Worth) -> list[Line]:
+    y = worth.once.unit.capitalize()
+    return [
+        (f"{y} of the samples at hand, seen once", replace(worth.once, unit="")),
+        (f"{y} of the samples at hand, repeated", replace(worth.repeated, unit="")),
+        ("Samples seen once that reach the same", worth.equivalent),
+    ]
+
+
+def _script(answer: SimulateOrRepeat, kappa: Factor, files: Files, worth: Worth | None) -> str:
+    costs = answer.costs
+    given = ["one_pass", "repeated", repr(answer.target), "costs", "kappa"]
+    given += [f"threshold={reading(files.threshold)}"] if files.threshold else []
+    body = [
+        f"one_pass = {reading(files.one_pass)}",
+        f"repeated = {reading(files.repeated, files.group)}",
+        f"costs = SampleCosts({costs.sample!r}, {costs.flop!r}, {costs.currency!r}, {costs.have!r})",
+        *_kappa(kappa),
+        *call("answer", "simulate_or_repeat", [*given, f"rule=read_rule({literal(answer.compute.to_json())})"]),
+        "print(as_text(answer))",
+    ]
+    if files.surface:
+        body += [f"few = between({reading(files.surface)}, {answer.target!r}, costs)"]
+        body += [f"print(between_text(few, {costs.currency!r}))"]
+    if worth is not None:
+        unit = answer.one_pass.unique.unit
+        body += [f"worth = worth_of(one_pass, repeated, {worth.U!r})", f"print(worth_text(worth, {unit!r}))"]
+    return script(sentence(answer), body, HOMES)
+
+
+def _kappa(kappa: Factor) -> list[str]:
+    """kappa as it was given, or with the resamples that were read off training curves."""
+    if not kappa.n:
+        return [f"kappa = stated({kappa.value!r})"]
+    first, *rest = array(kappa.draws)
+    return [f"draws = {first}", *rest, f"kappa = Factor({kappa.value!r}, draws, {kappa.n})"]

@@ -1,0 +1,55 @@
+"""A reader of LaTeX tables for tests: it refuses what TeX would stop at, and gives back the cells."""
+
+from __future__ import annotations
+
+import re
+
+TOKEN = re.compile(r"\\begin\{tabular\}\{l+\}|\\end\{tabular\}|\\\\|\\[a-zA-Z]+|\\.|\n|.", re.DOTALL)
+TEXT = {rf"\{c}" for c in "%_&#${}"} | {r"\,"}
+TEXT |= {rf"\text{name}" for name in ("asciicircum", "asciitilde", "backslash", "less", "greater", "bar")}
+MATHS = {r"\times", r"\infty"}
+SCRIPTS = "^_"
+
+
+def table(source: str) -> list[list[str]]:
+    """The cells of every row of the one table in ``source``; an AssertionError where TeX would not take it."""
+    assert source.isascii(), [c for c in source if not c.isascii()]
+    head, *lines, end = source.strip().splitlines()
+    begun = re.fullmatch(r"\\begin\{tabular\}\{(l+)\}", head)
+    assert begun, head
+    assert end == r"\end{tabular}", end
+    rows = [line.removesuffix(r" \\") for line in lines if line != r"\hline"]
+    assert len(lines) - len(rows) == 3
+    assert all(line.endswith(r" \\") for line in lines if line != r"\hline")
+    found = [cells(row) for row in rows]
+    assert {len(row) for row in found} == {len(begun[1])}, [row for row in found if len(row) != len(begun[1])]
+    return found
+
+
+def cells(row: str) -> list[str]:
+    """The cells of a row, each with its braces and its mathematics closed."""
+    found, depth, maths, last = [""], 0, False, ""
+    for token in TOKEN.findall(row):
+        if token == "&":
+            assert depth == 0, row
+            assert not maths, row
+            found.append("")
+            continue
+        assert token not in ("%", "#", "~", '"', "\n", r"\\"), row
+        if token.startswith("\\"):
+            assert token in (MATHS if maths else TEXT) or token == r"\,", (token, row)
+        elif token == "$":
+            assert depth == 0, row
+            maths = not maths
+        elif token in SCRIPTS:
+            assert maths, row
+            assert last not in SCRIPTS, row
+        elif token in "<>|":
+            assert maths, row
+        depth += {"{": 1, "}": -1}.get(token, 0)
+        assert depth >= 0, row
+        found[-1] += token
+        last = token
+    assert depth == 0, row
+    assert not maths, row
+    return [cell.strip() for cell in found]
