@@ -21,6 +21,7 @@ COMMANDS = {
     "laws": "app.commands.laws",
     "fit": "app.commands.fit",
     "compare": "app.commands.compare",
+    "agreement": "app.commands.agreement",
     "plan": "app.commands.plan",
     "smaller": "app.commands.smaller",
     "repeat": "app.commands.repeat",

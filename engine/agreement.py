@@ -65,6 +65,11 @@ class Flip:
         )
 
 
+def usual(runs: Runs) -> By:
+    """Where the runs are compared unless somebody says otherwise: within budgets where any run belongs to one."""
+    return "budget" if "budget" in runs and bool(np.isfinite(runs["budget"]).any()) else "all"
+
+
 def agreement(runs: Runs, by: By = "all") -> tuple[Agreement, ...]:
     """The rank correlations of the loss and all metrics: of all runs, or of each budget or group apart.
 

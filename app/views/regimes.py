@@ -11,7 +11,7 @@ from app.views.own_runs import PRINTED
 from app.views.parts import distinct, draw, plain, sentences
 from app.views.state import recall, remember
 from data.recommender import published_agreement
-from engine.agreement import Flip, across, agreement, flips
+from engine.agreement import Flip, across, agreement, flips, usual
 from engine.store import tables
 from engine.store.database import Database
 from engine.store.tables import TableInfo
@@ -56,7 +56,7 @@ def _printed() -> None:
 
 def _own(db: Database, table: TableInfo) -> None:
     _, runs = runs_of(db, table, "")
-    found = agreement(runs, "budget" if "budget" in runs else "all")
+    found = agreement(runs, usual(runs))
     st.caption("Spearman's rank correlation of each pair, turned so that 1 means that both prefer the same runs.")
     draw(lambda theme: matrices.draw(found, theme), key="agreement_own")
     metrics = list(found[0].metrics)

@@ -1,0 +1,164 @@
+"""`isoplan agreement`: whether the metrics of a table rank its runs alike, and which pairs change their sign."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from itertools import combinations
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from app.commands import reading
+from app.commands.options import AsJson, Convert, Inner, Mapping, RepeatsKept, Sheet, Where
+from app.commands.output import note, say, say_json
+from engine.agreement import Across, Agreement, By, across, flips, usual
+from engine.agreement import agreement as rank_correlations
+from engine.costs import ComputeRule
+from engine.errors import PlannerError
+from engine.planning.text import aligned
+from engine.schema import Runs
+
+WHAT = "Spearman's rank correlation of each pair, turned so that 1 means that both prefer the same runs."
+FLIPS = "sign changes"
+WIDTH = 100
+"""Characters of a line that most terminals show."""
+
+
+def agreement(
+    table: Annotated[
+        Path | None,
+        typer.Argument(help="CSV, TSV, JSON lines, Parquet, Excel or DuckDB file; without it what the papers print."),
+    ] = None,
+    by: Annotated[
+        By | None, typer.Option(help="Compare runs within each; by default budget, without budgets all.")
+    ] = None,
+    metric: Annotated[
+        list[str] | None,
+        typer.Option(metavar="COLUMN[:min|max]", help="A metric to compare, in place of the guessed; may be repeated."),
+    ] = None,
+    pair: Annotated[
+        list[str] | None,
+        typer.Option(metavar="LOCAL=FULL", help="The batch-local and full-catalogue columns of a metric; repeatable."),
+    ] = None,
+    mapping: Mapping = None,
+    where: Where = "",
+    repeats: RepeatsKept = "all",
+    convert: Convert = None,
+    sheet: Sheet = None,
+    inner: Inner = None,
+    as_json: AsJson = False,
+) -> None:
+    """Say whether loss and metrics rank the runs alike within each budget or group, and which pairs change sign."""
+    if table is None:
+        options = {"--by": by, "--metric": metric, "--pair": pair, "--map": mapping, "--where": where,
+                   "--repeats": repeats != "all", "--convert": convert, "--sheet": sheet, "--inner": inner}  # fmt: skip
+        given = next((option for option, value in options.items() if value), "")
+        if given:
+            raise PlannerError(f"{given} says how a table is read, and none is given: name the file.")
+        from data.recommender import published_agreement
+
+        found: Sequence[Agreement] = published_agreement()
+    else:
+        runs = _read(table, metric or [], mapping or [], where, repeats, convert, sheet, inner)
+        note(runs.notes)
+        found = rank_correlations(runs, by or usual(runs))
+    regimes = across(found, [_pair(text) for text in pair or []])
+    if as_json:
+        say_json(to_json(found, regimes))
+    else:
+        say(as_text(found, regimes))
+
+
+def _read(
+    table: Path, metrics: Sequence[str], mapping: list[str], where: str,
+    repeats: str, convert: list[str] | None, sheet: str | None, inner: str | None,
+) -> Runs:  # fmt: skip
+    """The runs of the table with the metrics that are named, each in its direction; those that are guessed without."""
+    turns = dict(map(reading.read_metric, metrics))
+    roles = reading.read_map(mapping)
+    if turns and "metric" in roles:
+        raise PlannerError("--map and --metric both name metrics: keep one.")
+    roles |= {"metric": "+".join(turns)} if turns else {}
+    runs = reading.read_table(
+        table, roles, ("", ""), where, ComputeRule(), repeats=repeats, convert=convert, sheet=sheet, inner=inner
+    )
+    for column, direction in turns.items():
+        runs = reading.with_direction(runs, column, direction)
+    return runs
+
+
+def _pair(text: str) -> tuple[str, str]:
+    local, equals, full = (part.strip() for part in text.partition("="))
+    if not (local and equals and full):
+        raise PlannerError(f"--pair cannot read {text!r}: write LOCAL=FULL, as in --pair recall_batch=recall_full.")
+    return local, full
+
+
+def as_text(found: Sequence[Agreement], regimes: Sequence[Across]) -> str:
+    """The correlations for people: a line a pair, a column a part of the table; then flips and what limits them."""
+    metrics, marked = found[0].metrics, flips(found)
+    flipped = {(flip.one, flip.other) for flip in marked}
+    body = [
+        (f"{one}, {other}", [float(a.rho[i, j]) for a in found], (one, other) in flipped)
+        for (i, one), (j, other) in combinations(enumerate(metrics), 2)
+        if any(math.isfinite(a.rho[i, j]) for a in found)
+    ]
+    lines = [WHAT, *_tables(found, body)]
+    if regimes:
+        pairs = [(f"{a.local}, {a.full}", a.rho, a.flips) for a in regimes]
+        lines += ["", "Batch-local against full catalogue:", *_tables(found, pairs)]
+    said = [flip.sentence for flip in marked]
+    if not said and len(found) > 1:
+        said = ["No pair changes its sign."]
+    notes = [f"{a.name}: {text}" for a in found for text in a.notes]
+    return "\n".join([*lines, *([""] if said or notes else []), *said, *notes])
+
+
+def _tables(found: Sequence[Agreement], body: Sequence[tuple[str, Sequence[float], bool]]) -> list[str]:
+    """Lines of pairs over the parts; parts that are too many for one width stand in a further table below."""
+    first = max((len(pair) for pair, _, _ in body), default=0) + len(FLIPS) + 2
+    width = max(max(len(a.name) for a in found) + 2, len("-0.00") + 2)
+    step = max((WIDTH - first) // width, 1)
+    lines: list[str] = []
+    for at in range(0, len(found), step):
+        here = slice(at, at + step)
+        head = [("", *(a.name for a in found[here]), ""), ("runs", *(f"{a.n:,}" for a in found[here]), "")]
+        rows = [(pair, *map(_shown, rho[here]), FLIPS if flip else "") for pair, rho, flip in body]
+        lines += ["", *aligned([*head, *rows])]
+    return lines
+
+
+def _shown(rho: float) -> str:
+    return f"{rho:.2f}" if math.isfinite(rho) else "-"
+
+
+def to_json(found: Sequence[Agreement], regimes: Sequence[Across]) -> dict[str, Any]:
+    """The correlations as one JSON object; null where one is not defined."""
+    return {
+        "schema": 1,
+        "metrics": list(found[0].metrics),
+        "parts": [
+            {
+                "name": a.name,
+                "runs": a.n,
+                "rho": [[_known(x) for x in row] for row in a.rho.tolist()],
+                "counts": a.counts.tolist(),
+                "notes": list(a.notes),
+            }
+            for a in found
+        ],
+        "flips": [
+            {"one": f.one, "other": f.other, "agree": list(f.agree), "disagree": list(f.disagree), "clear": f.clear,
+             "text": f.sentence}
+            for f in flips(found)
+        ],
+        "pairs": [
+            {"local": a.local, "full": a.full, "rho": [_known(x) for x in a.rho], "flips": a.flips} for a in regimes
+        ],
+    }  # fmt: skip
+
+
+def _known(x: float) -> float | None:
+    return x if math.isfinite(x) else None
