@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from app.figures.agreement import AGREE
+from app.figures.agreement import outlined, scaled
 from app.figures.axes import axis
 from app.figures.drawing import Drawing
 from app.figures.theme import WEB, Part, Theme, compose
@@ -54,23 +54,26 @@ def draw(panels: Sequence[Panel], theme: Theme = WEB) -> Drawing:
     wide = np.array([len(p.columns) for p in panels], float)
     edges = np.r_[0, np.cumsum(wide / wide.sum())]
     signs = {row: _signs(panels, row) for panel in panels for row in panel.rows}
+    flipped = {row for row, both in signs.items() if both}
+    height = ROW * max(len(p.rows) for p in panels)
     traces: list[Part] = []
     layout: dict[str, Any] = {}
     notes: list[Part] = []
     for i, panel in enumerate(panels):
         n = "" if i == 0 else str(i + 1)
-        plain: Part = {"showgrid": False, "ticks": "", "type": "category", "showline": False}
+        plain: Part = {"showgrid": False, "zeroline": False, "ticks": "", "showline": False, "tickmode": "array"}
         right = edges[i + 1] - (GAP if i < len(panels) - 1 else 0)
         layout[f"xaxis{n}"] = axis(theme, "Budget [FLOPs]") | plain | {
-            "domain": [edges[i], right], "anchor": f"y{n}", "range": [-0.5, len(panel.columns) - 0.5]}  # fmt: skip
+            "domain": [edges[i], right], "anchor": f"y{n}", "range": [-0.5, len(panel.columns) - 0.5],
+            "tickvals": list(range(len(panel.columns))), "ticktext": list(panel.columns)}  # fmt: skip
         layout[f"yaxis{n}"] = axis(theme, "") | plain | {
-            "range": [len(panel.rows) - 0.5, -0.5], "showticklabels": i == 0, "anchor": f"x{n}"}  # fmt: skip
-        traces += _panel(theme, panel, n, {row for row, both in signs.items() if both})
+            "range": [len(panel.rows) - 0.5, -0.5], "showticklabels": i == 0, "anchor": f"x{n}",
+            "tickvals": list(range(len(panel.rows))), "ticktext": [escape(row) for row in panel.rows]}  # fmt: skip
+        traces += _panel(theme, panel, n, flipped, scaled(theme, height, i == 0))
         notes.append({"text": escape(panel.name), "showarrow": False, "x": 0, "y": 1, "xref": f"x{n} domain",
                       "yref": f"y{n} domain", "xanchor": "left", "yanchor": "bottom",
                       "font": {"size": theme.small}})  # fmt: skip
-    rows = max(len(p.rows) for p in panels)
-    figure = compose(theme, ROW * rows + 100, "regimes", traces, notes=notes, margin={"l": 110, "t": 34}, **layout)
+    figure = compose(theme, height + 100, "regimes", traces, notes=notes, margin={"l": 110, "t": 34}, **layout)
     return Drawing(figure, _alt(panels, signs), "metric-regimes", lambda: _table(panels))
 
 
@@ -80,26 +83,23 @@ def _signs(panels: Sequence[Panel], row: str) -> bool:
     return bool(np.any(found > 0) and np.any(found < 0))
 
 
-def _panel(theme: Theme, panel: Panel, n: str, flipped: set[str]) -> list[Part]:
-    names, axes = [escape(row) for row in panel.rows], {"xaxis": f"x{n}", "yaxis": f"y{n}"}
+def _panel(theme: Theme, panel: Panel, n: str, flipped: set[str], colours: Part) -> list[Part]:
+    axes = {"xaxis": f"x{n}", "yaxis": f"y{n}"}
     heat = {
-        "type": "heatmap", "x": list(panel.columns), "y": names, "z": panel.rho, "zmin": -1, "zmax": 1, "xgap": 2,
-        "ygap": 2, "colorscale": list(AGREE), "showscale": False, "hoverongaps": False,
-        "hovertemplate": "%{y} at %{x}: %{z:.2f}<extra></extra>",
+        "type": "heatmap", "x": list(range(len(panel.columns))), "y": list(range(len(panel.rows))), "z": panel.rho,
+        "xgap": 2, "ygap": 2, "hoverongaps": False,
+        "text": [[f"{escape(row)} at {column}" for column in panel.columns] for row in panel.rows],
+        "hovertemplate": "%{text}: %{z:.2f}<extra></extra>",
     }  # fmt: skip
-    cells = [(i, j) for i, j in zip(*np.nonzero(np.isfinite(panel.rho)), strict=True)]
+    cells = [(int(i), int(j)) for i, j in zip(*np.nonzero(np.isfinite(panel.rho)), strict=True)]
     words = {
         "type": "scatter", "mode": "text", "hoverinfo": "skip", "textfont": {"size": theme.small - 1},
-        "x": [panel.columns[j] for _, j in cells], "y": [names[i] for i, _ in cells],
+        "x": [j for _, j in cells], "y": [i for i, _ in cells],
         "text": [f"{panel.rho[i, j]:.2f}".replace("-", "−") for i, j in cells],
     }  # fmt: skip
     marked = [(i, j) for i, j in cells if panel.rho[i, j] < 0 and panel.rows[i] in flipped]
-    frame = {"symbol": "square-open", "size": theme.marker(26), "color": theme.text, "line": {"width": theme.line(1.6)}}
-    frames = {
-        "type": "scatter", "mode": "markers", "hoverinfo": "skip", "name": "sign flip", "marker": frame,
-        "x": [panel.columns[j] for _, j in marked], "y": [names[i] for i, _ in marked],
-    }  # fmt: skip
-    return [heat | axes, words | axes, *([frames | axes] if marked else [])]
+    frames = [outlined(theme, marked) | axes] if marked else []
+    return [heat | colours | axes, words | axes, *frames]
 
 
 def _table(panels: Sequence[Panel]) -> pd.DataFrame:

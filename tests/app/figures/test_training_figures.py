@@ -86,7 +86,28 @@ def test_agreement_has_a_panel_a_budget_and_frames_around_flips() -> None:
     drawing = agreement_picture.draw(agreement(runs, "budget"))
     assert len(traces(drawing, type="heatmap")) == 2
     (frame, _) = traces(drawing, name="sign flip")
-    assert sorted(zip(frame.x, frame.y, strict=True)) == [("loss", "q"), ("q", "r")]
+    framed = {(x + 0.5, y + 0.5) for x, y in zip(frame.x[::6], frame.y[::6], strict=True)}
+    at = {"loss": 0, "q": 1, "r": 2}
+    assert framed == {(at["loss"], at["q"]), (at["q"], at["r"])}
+    (first, _) = traces(drawing, type="heatmap")
+    assert first.z[0][0] == 1.0  # q below loss: alike at 1e15
+    assert first.text[0][0] == "q and loss"
+    assert first.colorbar.title.text == "rank correlation"
     assert "10¹⁵, 6 runs" in texts(drawing)
     assert "loss and q agree at 10¹⁵ and disagree at 10¹⁸." in drawing.alt
     assert len(drawing.data) == 6
+
+
+@pytest.mark.parametrize(("metrics", "parts", "across"), [(4, 5, 3), (7, 3, 2), (10, 4, 1), (15, 2, 1), (20, 4, 3)])
+def test_cells_say_their_numbers_as_long_as_these_can_be_read(metrics: int, parts: int, across: int) -> None:
+    """Up to 14 cells fit beside each other on a narrow page: panels stand below each other before numbers go."""
+    random = np.random.default_rng(0)
+    names = [f"m{i}" for i in range(metrics - 1)]
+    values = {name: random.normal(size=6 * parts) for name in ("loss", *names)}
+    values["budget"] = np.repeat(10.0 ** np.arange(15, 15 + parts), 6)
+    runs = Runs(np.arange(6 * parts), values, Roles(metrics=tuple(Metric(column=name) for name in names)), {})
+    drawing = agreement_picture.draw(agreement(runs, "budget"))
+    starts = {figure_axis.domain[0] for figure_axis in drawing.figure.select_xaxes()}
+    assert len(starts) == across
+    assert len(traces(drawing, mode="text")) == (parts if metrics < 20 else 0)
+    assert [trace.showscale for trace in traces(drawing, type="heatmap")] == [True] + [False] * (parts - 1)
