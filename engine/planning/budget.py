@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
+from dataclasses import replace
 
 import numpy as np
 
@@ -11,15 +13,20 @@ from engine.errors import PlannerError
 from engine.fitting.result import Fit
 from engine.laws import Point
 from engine.planning import plan as plans
+from engine.planning.clash import clash, listed, loosen
 from engine.planning.convention import apart
 from engine.planning.extras import beside
 from engine.planning.flat import flat
-from engine.planning.limits import NO_LIMITS, WORDS, Limits
+from engine.planning.limits import NO_LIMITS, LimitName, Limits
 from engine.planning.metric import Through
 from engine.planning.plan import Plan, Question
 from engine.planning.pricing.prices import Prices
 from engine.planning.quantity import Quantity, given, measure, unsaid
 from engine.planning.solve import Task
+from engine.quantities import count
+
+ONE = 1 - 1e-9
+"""One parameter or one sample, up to rounding."""
 
 
 def plan_budget(
@@ -45,6 +52,7 @@ def plan_budget(
     best, draws = task.best(fit), task.draws(fit)
     if not np.isfinite(best.loss):
         raise PlannerError(nothing(fit, task, C))
+    check_size(fit, task, best, Question("budget", float(C)))
     spent = not limits.given
     quantities = allocation(fit, best, draws)
     if spent:
@@ -64,7 +72,7 @@ def plan_budget(
         flat=flat(fit, task, best, draws),
         warnings=(
             *apart(fit, best, rule),
-            *plans.uncredited(fit, limits),
+            *plans.uncredited(fit, limits, best.D),
             *plans.repeats(fit, extra.get("epochs")),
             *plans.warnings(fit, quantities, lost),
         ),
@@ -76,9 +84,53 @@ def plan_budget(
 def nothing(fit: Fit, task: Task, C: float) -> str:
     """Why a budget has no answer."""
     if set(task.limits) - {"budget"}:
-        named = " and ".join(WORDS[name] for name in task.limits)
-        return f"The limits on {named} leave no model and no samples to train: loosen one of them."
+        most = clash(fit.law, task.limits, lambda some: _answered(fit, task, some))
+        return f"{_limits(most, task.prices)} no model and no samples to train: {loosen(most)}."
     return no_optimum(fit) if task.rule.proportional else f"Under {task.rule.text} nothing spends {C:.3g} FLOPs."
+
+
+def check_size(fit: Fit, task: Task, at: Point, asked: Question) -> None:
+    """Raise PlannerError where the answer ``at`` of the best fit is less than one parameter or less than one sample.
+
+    The sentence names the limits where those are to blame, else the budget or target that was ``asked``. Runs that
+    have less than one themselves count in another unit, and refuse nothing.
+    """
+    if _whole(fit, at):
+        return
+    sizes = ((at.N, "parameters"), (at.D, plans.sample_unit(fit)))
+    shown = " on ".join(f"{count(float(x), 2)} {unit}" for x, unit in sizes if not np.isnan(x))
+    less = " and ".join(f"less than one {unit.removesuffix('s')}" for x, unit in sizes if x < ONE)
+    if set(task.limits) - {"budget"} and _whole(fit, replace(task, limits=_bare(task)).best(fit)):
+        most = clash(fit.law, task.limits, lambda some: _whole(fit, replace(task, limits=some).best(fit)))
+        raise PlannerError(f"{_limits(most, task.prices)} {shown}, {less}: {loosen(most)}.")
+    if asked.kind == "budget":
+        raise PlannerError(f"A budget of {count(asked.value, 3)} FLOPs buys {shown}, {less}: give a larger one.")
+    harder = "a harder" if asked.metric else "a lower" if fit.sign > 0 else "a higher"
+    what = f"A target {asked.metric or fit.spec.y} of {asked.value:g}"
+    raise PlannerError(f"{what} takes {shown}, {less}: ask for {harder} one.")
+
+
+def _whole(fit: Fit, at: Point) -> bool:
+    """Whether there is at least one parameter and one sample, as far as the law says and the runs count in ones."""
+    spans = plans.spans(fit)
+    return not any(x < ONE and spans.get(name, (1.0, 1.0))[0] >= 1 for name, x in (("N", at.N), ("D", at.D)))
+
+
+def _bare(task: Task) -> dict[LimitName, float]:
+    return {name: most for name, most in task.limits.items() if name == "budget"}
+
+
+def _answered(fit: Fit, task: Task, limits: Mapping[LimitName, float]) -> bool:
+    return bool(np.isfinite(replace(task, limits=limits).best(fit).loss))
+
+
+def _limits(most: Mapping[LimitName, float], prices: Prices | None) -> str:
+    """The subject of what limits leave: "The limit of 5 EUR leaves"."""
+    return (
+        f"The limits of {listed(most, prices)} leave"
+        if len(most) > 1
+        else f"The limit of {listed(most, prices)} leaves"
+    )
 
 
 def no_optimum(fit: Fit) -> str:
@@ -117,10 +169,10 @@ def derived(fit: Fit, best: Point, draws: Point, limits: Limits = NO_LIMITS) -> 
     with np.errstate(invalid="ignore"):
         found = {"D/N": measure(fit, float(best.D / best.N), draws.D / draws.N, f"{unit} per parameter")}
     if np.isfinite(best.U):
-        if best.U != limits.unique:
-            found["U"] = measure(fit, float(best.U), np.minimum(draws.D, draws.U), unit)
-        passes = np.where(np.isinf(draws.U), 1.0, draws.D / draws.U)
-        found["passes"] = measure(fit, float(best.D / best.U), passes, "passes")
+        simulated = np.minimum(draws.D, draws.U)
+        if min(best.D, best.U) != limits.unique:
+            found["U"] = measure(fit, float(min(best.D, best.U)), simulated, unit)
+        found["passes"] = measure(fit, max(float(best.D / best.U), 1.0), draws.D / simulated, "passes")
         return found
     unique = plans.spans(fit).get("U")
     if unique:

@@ -49,11 +49,15 @@ class Through:
 
     def metric(self, best: Floats, draws: Floats) -> Quantity:
         """The metric at the law's values ``best`` () and ``draws`` (r,), in the law's own sign, with its intervals."""
-        value, many = (
-            self.map.sign * evaluate(self.map.law, v, {self._axis: self.law.sign * x})
-            for v, x in ((self.map.values, best), (self.draws, draws))
-        )
-        return measure(self.law, float(value), many, self.map.spec.y, self.map.data.ranges.get(self.map.spec.y))
+        many = self._at(self.draws, draws)
+        return measure(self.law, self.at(best), many, self.map.spec.y, self.map.data.ranges.get(self.map.spec.y))
+
+    def at(self, best: Floats | float) -> float:
+        """The metric at the law's value ``best`` (), in the law's own sign, by the best fits."""
+        return float(self._at(self.map.values, np.asarray(best)))
+
+    def _at(self, v: Values, x: Floats) -> Floats:
+        return self.map.sign * evaluate(self.map.law, v, {self._axis: self.law.sign * x})
 
     @property
     def _axis(self) -> str:

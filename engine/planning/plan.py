@@ -10,6 +10,7 @@ from typing import Any, Literal, get_args
 from engine.costs import ComputeRule, read_rule
 from engine.errors import PlannerError
 from engine.fitting.result import Fit, FitWarning, Interval
+from engine.laws.law import Floats
 from engine.planning import level, quantity, text
 from engine.planning.limits import NO_LIMITS, Limits, read_limits
 from engine.planning.parts import CostLine, Restated, Worth, read_line, read_restated, read_worth
@@ -165,14 +166,18 @@ def repeats(fit: Fit, epochs: Quantity | None) -> tuple[FitWarning, ...]:
     return (FitWarning(REPEATS, sees),)
 
 
-def uncredited(fit: Fit, limits: Limits) -> tuple[FitWarning, ...]:
-    """A warning where unique samples are limited and the law says nothing of repeated ones."""
+def uncredited(fit: Fit, limits: Limits, D: Floats) -> tuple[FitWarning, ...]:
+    """A warning where unique samples are limited and the law credits none twice; ``D`` () is that of the best fit."""
     if limits.unique is None or level.repeats(fit.law):
         return ()
     unit = sample_unit(fit)
+    if D >= limits.unique:
+        uses = f"uses each of the {count(limits.unique)} unique {unit} once" if D < math.inf else f"repeats no {unit}"
+    else:
+        uses = f"uses {count(float(D))} of the {count(limits.unique)} unique {unit}, each once"
     text = (
         f"The law {fit.law.name} says nothing of repeated {unit}, so epochs after the first are not credited: the plan "
-        f"uses each of the {count(limits.unique)} unique {unit} once; fit data-constrained to plan with more epochs."
+        f"{uses}; fit data-constrained to plan with more epochs."
     )
     return (FitWarning(UNCREDITED, text),)
 

@@ -10,11 +10,12 @@ import numpy as np
 
 from engine.fitting.result import Fit
 from engine.laws.expression import ENDLESS
+from engine.planning.clash import clash, listed, loosen
 from engine.planning.frontier import floor
-from engine.planning.level import is_surface, loss_at
-from engine.planning.limits import LimitName, named, room
+from engine.planning.level import loss_at
+from engine.planning.limits import LimitName, room
 from engine.planning.metric import Through
-from engine.planning.pricing.prices import COMPUTE, Prices
+from engine.planning.pricing.prices import COMPUTE
 from engine.planning.quantity import Quantity, measure
 from engine.planning.solve import Goal, Task, solve
 from engine.planning.text import between
@@ -51,48 +52,56 @@ def unreachable(fit: Fit, task: Task, goal: Goal, target: float, map: Through | 
     if map is not None and np.isneginf(goal.best):
         return f"{wanted} is out of reach: by its map no {fit.spec.y} gives it; ask for an easier one."
     if task.limits and bool(floor(fit.law, fit.values) < goal.best):
-        return f"{wanted} {_contradicts(fit, task, goal)}"
+        return f"{wanted} {_contradicts(fit, task, goal, map)}"
     limit = floor_of(fit)
     value = limit.value if limit.value is not None else math.nan
     spread = f" (95 %: {between(limit, limit.ci95)})" if limit.ci95 else ""
     whose = "no resample of this fit reaches it" if len(fit.resamples) else "this law never reaches it"
-    easier = "an easier" if map else "a higher" if fit.sign > 0 else "a lower"
-    needs = f", and it needs a {fit.spec.y} of {rounded(float(fit.sign * goal.best))}" if map else ""
+    if map is not None:
+        most = f"{map.map.spec.y} {rounded(map.at(fit.sign * value))} at best"
+        return (
+            f"{wanted} is out of reach: {whose}, because the {bound(fit)} of the {fit.spec.y}, "
+            f"{rounded(value, limit.ci95)}{spread}, allows {most}; ask for an easier one."
+        )
+    easier = "a higher" if fit.sign > 0 else "a lower"
     return (
-        f"{wanted} is out of reach: {whose}, because the {bound(fit)} is {rounded(value, limit.ci95)}{spread}{needs}; "
+        f"{wanted} is out of reach: {whose}, because the {bound(fit)} is {rounded(value, limit.ci95)}{spread}; "
         f"ask for {easier} one."
     )
 
 
-def _contradicts(fit: Fit, task: Task, goal: Goal) -> str:
-    """How the limits keep the best fit from a goal above its floor."""
-    sizes: dict[LimitName, float] = {}
-    if is_surface(fit.law):
-        sizes = {name: most for name, most in task.limits.items() if name in OF_SIZES}
+def _contradicts(fit: Fit, task: Task, goal: Goal, map: Through | None) -> str:
+    """How the limits keep the best fit from a goal above its floor, by those of them alone that do."""
+
+    def reached(some: Mapping[LimitName, float]) -> bool:
+        return bool(np.isfinite(solve(fit.law, fit.values, replace(task, limits=some), some, goal.best).C))
+
+    most = clash(fit.law, task.limits, reached)
+    sizes = {name: x for name, x in most.items() if name in OF_SIZES}
+    others = {name: x for name, x in most.items() if name not in OF_SIZES}
+    contradicts = f"contradicts the limit{'s' if len(most) > 1 else ''} of {listed(most, task.prices)}"
+    instead = f"{loosen(most)} or ask for an easier target."
+    if not others:
         left = room(fit.law, sizes, task.prices)
         v = fit.values | ({"U": left.U} if "unique" in sizes else {})
         best = float(loss_at(fit.law, v, np.minimum(left.N, ENDLESS), np.minimum(left.D, ENDLESS)))
-        if best >= goal.best:
-            shown = f"{_named(sizes, task.prices)} allow {fit.spec.y} {rounded(fit.sign * best)} at best"
-            return (
-                f"contradicts the limits: {shown}, whatever is spent; loosen one of them or ask for an easier target."
-            )
-        least = solve(fit.law, fit.values, replace(task, aim=COMPUTE), sizes, goal.best)
-    else:
-        least = solve(fit.law, fit.values, task, {}, goal.best)
-    others = {name: most for name, most in task.limits.items() if name not in OF_SIZES}
-    takes = flops(float(least.C)) + (
-        f" ({count(float(task.prices.machine.hours(least.C)), 3)} h)" if task.prices is not None else ""
-    )
-    if task.prices is not None and "money" in others:
-        paid = task.cost(solve(fit.law, fit.values, task, sizes, goal.best))
-        takes += f" and {count(float(paid), 3)} {task.prices.currency}"
-    return (
-        f"contradicts the limits: it takes at least {takes}, which {_named(others, task.prices)} do not allow; "
-        "loosen one of them or ask for an easier target."
-    )
+        y, value = (map.map.spec.y, map.at(best)) if map else (fit.spec.y, fit.sign * best)
+        allow = "they allow" if len(most) > 1 else "it allows"
+        return f"{contradicts}: {allow} {y} {rounded(value)} at best, whatever is spent; {instead}"
+    within = f"with at most {listed(sizes, task.prices)} it" if sizes else "it"
+    if len(others) > 1:  # each of them can be kept, so what the target takes of one says nothing of the other
+        return f"{contradicts}: {within} can be reached within each of them, but not within both; {instead}"
+    takes = _takes(fit, task, goal, sizes, next(iter(others)))
+    return f"{contradicts}: {within} takes at least {takes}; {instead}"
 
 
-def _named(limits: Mapping[LimitName, float], prices: Prices | None) -> str:
-    """Limits as a sentence names them: "at most 2 M unique samples and 100 M parameters"."""
-    return f"at most {' and '.join(named(name, most, prices) for name, most in limits.items())}"
+def _takes(fit: Fit, task: Task, goal: Goal, sizes: Mapping[LimitName, float], of: LimitName) -> str:
+    """The least that the goal takes of what the limit ``of`` limits, within limits on ``sizes``."""
+    prices = task.prices
+    if of == "money" and prices is not None:
+        aim = replace(task, aim=prices.rates)
+        paid = aim.cost(solve(fit.law, fit.values, aim, sizes, goal.best))
+        return f"{count(float(paid), 3)} {prices.currency}"
+    least = solve(fit.law, fit.values, replace(task, aim=COMPUTE), sizes, goal.best).C
+    hours = f" ({count(float(prices.machine.hours(least)), 3)} h)" if prices is not None else ""
+    return f"{flops(float(least))}{hours}"

@@ -231,8 +231,15 @@ def _ends(ends: Sequence[tuple[Line, ...]], place: int) -> Interval:
 def _capped(one: Saved) -> Quantity:
     """The samples that must be simulated: D, at most the unique ones."""
     D = one.plan.allocation["D"]
+    if "U" in one.plan.derived:
+        return one.plan.derived["U"]
     most = one.plan.unique
-    ends = [ci and (min(ci[0], most), min(ci[1], most)) for ci in (D.ci68, D.ci95)]
+
+    def capped(x: float) -> float:
+        """At most the unique samples, and still infinite where nothing reaches the target."""
+        return x if math.isinf(x) else min(x, most)
+
+    ends = [ci and (capped(ci[0]), capped(ci[1])) for ci in (D.ci68, D.ci95)]
     return replace(D, value=None if D.value is None else min(D.value, most), ci68=ends[0], ci95=ends[1])
 
 

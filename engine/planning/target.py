@@ -12,7 +12,7 @@ from engine.errors import PlannerError
 from engine.fitting.result import Fit, FitWarning
 from engine.laws import Point
 from engine.planning import plan as plans
-from engine.planning.budget import allocation, derived, no_optimum
+from engine.planning.budget import allocation, check_size, derived, no_optimum
 from engine.planning.convention import apart
 from engine.planning.extras import beside
 from engine.planning.frontier import floor
@@ -65,13 +65,15 @@ def plan_target(
         raise PlannerError(unreachable(fit, task, goal, target, map))
     if np.isnan(best.loss):
         raise PlannerError(no_optimum(fit))
+    asked = Question("target", float(target), limits, map.map.spec.y if map else "")
+    check_size(fit, task, best, asked)
     quantities = allocation(fit, best, draws) | {"loss": _asked(fit, goal, target, map)}
     extra = derived(fit, best, draws, limits) if reached else {}
     if p_reach is not None and p_reach < 1:  # where it costs infinity, ratios do not exist
         extra |= {k: replace(q, ci68=None, ci95=None, note=NOT_ALWAYS_REACHED) for k, q in extra.items() if k == "D/N"}
     lost = int(np.sum(np.isnan(getattr(draws, fit.law.axis or "C"))))
     return Plan(
-        Question("target", float(target), limits, map.map.spec.y if map else ""),
+        asked,
         known,
         fit.law.name,
         fit.spec.y,
@@ -83,7 +85,7 @@ def plan_target(
             *_risk(fit, target, p_reach, reached, bool(limits.given)),
             *(_least_money(fit, task, best) if reached else ()),
             *apart(fit, best, rule),
-            *plans.uncredited(fit, limits),
+            *plans.uncredited(fit, limits, best.D),
             *plans.repeats(fit, extra.get("epochs")),
             *plans.warnings(fit, quantities, lost),
         ),

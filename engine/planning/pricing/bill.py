@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 
@@ -25,7 +26,7 @@ def bill(fit: Fit, best: Point, draws: Point, prices: Prices, spent: bool = Fals
     target cost infinity. ``spent`` says that the compute is a given budget. A part whose size the law says nothing of
     has no value and says so.
     """
-    central, resampled = (prices.lines(at.C, at.N, np.minimum(at.D, at.U)) for at in (best, draws))
+    central, resampled = (_lines(prices, at) for at in (best, draws))
     alone = prices.simulation is None and prices.inference is None  # the total is then what training costs
     found = [
         CostLine(one.part, one.what, _amount(fit, one, many, spent and (one.part == "training" or alone)))
@@ -33,6 +34,13 @@ def bill(fit: Fit, best: Point, draws: Point, prices: Prices, spent: bool = Fals
     ]
     parts, total = ([line for line in found if (line.part == "total") is whole] for whole in (False, True))
     return (*parts, *_unpowered(prices), *total)
+
+
+def _lines(prices: Prices, at: Point) -> tuple[Line, ...]:
+    """The lines of answers; all of them infinite where there is none, those that no size is behind too."""
+    lines = prices.lines(at.C, at.N, np.minimum(at.D, at.U))
+    never = np.isinf(at.C) | np.isinf(at.D) | np.isinf(at.N)
+    return tuple(replace(line, amount=np.where(never, np.inf, line.amount)) for line in lines)
 
 
 def _unpowered(prices: Prices) -> list[CostLine]:

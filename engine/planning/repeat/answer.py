@@ -19,17 +19,20 @@ import numpy as np
 from engine.costs import ComputeRule
 from engine.errors import PlannerError
 from engine.fitting.result import Fit, FitWarning
+from engine.laws import Point
 from engine.laws.chinchilla import CHINCHILLA
 from engine.laws.law import Floats
 from engine.planning import plan as plans
+from engine.planning.budget import check_size
 from engine.planning.frontier import least_compute
-from engine.planning.plan import UNCERTAIN_FLOOR
+from engine.planning.plan import UNCERTAIN_FLOOR, Question
 from engine.planning.quantity import NOT_ALWAYS_REACHED, Quantity, measure
 from engine.planning.repeat import picture
 from engine.planning.repeat.costs import SampleCosts
 from engine.planning.repeat.factor import Factor
 from engine.planning.repeat.floors import Laws, together
 from engine.planning.repeat.picture import Picture
+from engine.planning.solve import Task
 from engine.quantities import rounded
 
 FLOORS_APART, NO_THRESHOLD, NO_SAVING = "floors-apart", "no-threshold", "no-saving"
@@ -107,6 +110,10 @@ def simulate_or_repeat(
     rule = rule or one_pass.compute
     _reachable(laws, target)
     best = _solve(laws.best, np.asarray(kappa.value), _at(threshold, None), target, costs, rule)
+    for D in (best["D"], best["U"]):
+        check_size(
+            one_pass, Task(rule, {}), Point(best["N"], D, best["C"], np.asarray(target)), Question("target", target)
+        )
     r = laws.resamples
     for drawn in ([kappa.draws] if kappa.n else []) + ([threshold.resamples] if threshold is not None else []):
         r = min(r, len(drawn))

@@ -16,7 +16,7 @@ from engine.fitting.result import Fit
 from engine.laws import Point
 from engine.laws.law import Floats, Values
 from engine.laws.numeric import least
-from engine.planning.budget import nothing
+from engine.planning.budget import check_size, nothing
 from engine.planning.level import is_surface, repeats, samples_for, size_for
 from engine.planning.limits import Room, room
 from engine.planning.plan import Question
@@ -157,3 +157,4 @@ def _known(fit: Fit, question: Question, models: IsoLoss) -> None:
         )
     if np.isnan(best.N):
         raise PlannerError(nothing(fit, task, question.value))
+    check_size(fit, task, best, question)

@@ -120,7 +120,7 @@ def test_the_python_of_a_plan_runs(run: Run, fitted: Path) -> None:
         (("--budget", "1e20", "--max-params", "0"), "A limit of 0 parameters leaves nothing to plan with"),
         (
             ("--target-loss", "2.0", "--max-unique", "1e6"),
-            "contradicts the limits: at most 1.00 M unique samples allow",
+            "contradicts the limit of 1.00 M unique samples: it allows loss",
         ),
         (("--target-metric", "R=5"), "A target in a metric needs --target-metric NAME=VALUE and one --metric-map"),
         (("--target-loss", "2", "--metric-map", "MAP"), "A target in a metric needs --target-metric NAME=VALUE"),

@@ -177,7 +177,7 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
     "target below every floor": ({"ask": "Target", "target": "0.1"}, "out of reach: no resample of this fit reaches"),
     "limits that contradict": (
         {"ask": "Target", "target": "0.5", "limits": "unique samples", "max_unique": "1e4"},
-        "contradicts the limits",
+        "contradicts the limit of 10.0 k unique samples: it allows loss",
     ),
     "epochs over nothing": ({"limits": "epochs", "max_epochs": "4"}, "needs the number of unique samples"),
     "hours without a machine": ({"limits": "hours", "max_hours": "4"}, "needs a machine"),

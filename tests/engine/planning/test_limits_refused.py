@@ -12,7 +12,11 @@ from engine.fitting.result import Fit
 from engine.hardware import Machine, find_device
 from engine.planning import plan_budget, plan_target
 from engine.planning.limits import Limits, read_limits
-from engine.planning.pricing.prices import Inference, Prices
+from engine.planning.metric import through
+from engine.planning.plan import Plan
+from engine.planning.pricing.prices import Inference, Prices, Simulation
+from tests.engine.planning.conftest import EPOCH, make_fit
+from tests.engine.planning.test_metric import rejection
 
 H200 = Machine(find_device("H200"), 8, price=3.0)
 TRAINING = Prices(H200)
@@ -21,19 +25,47 @@ TRAINING = Prices(H200)
 @pytest.mark.parametrize(
     ("limits", "prices", "why"),
     [
-        (Limits(unique=1e6), None, r"contradicts the limits: at most 1.00 M unique samples allow loss .* at best"),
-        (Limits(parameters=1e4), None, "contradicts the limits: at most 10.0 k parameters allow loss"),
+        (
+            Limits(unique=1e6),
+            None,
+            r"of 2 contradicts the limit of 1.00 M unique samples: it allows loss 15.2 at best, whatever is spent;",
+        ),
+        (Limits(parameters=1e4), None, "contradicts the limit of 10.0 k parameters: it allows loss"),
         (
             Limits(hours=0.1),
             TRAINING,
-            r"contradicts the limits: it takes at least .* FLOPs \(.* h\), which at most 0.100 hours do not allow",
+            r"contradicts the limit of 0.100 hours: it takes at least .* FLOPs \(.* h\); loosen it or ask",
         ),
-        (Limits(money=1, hours=1e9), TRAINING, "which at most .* hours and 1 EUR do not allow"),
+        (
+            Limits(money=1, hours=1e9),
+            TRAINING,
+            r"contradicts the limit of 1 EUR: it takes at least .* k EUR; loosen it",
+        ),
+        (Limits(unique=1e6, parameters=1e12), None, r"contradicts the limit of 1.00 M unique samples: it allows"),
     ],
 )
 def test_limits_that_contradict_are_one_sentence(epoch: Fit, limits: Limits, prices: Prices | None, why: str) -> None:
     with pytest.raises(PlannerError, match=why):
         plan_target(epoch, 2.0, limits=limits, prices=prices)
+
+
+@pytest.mark.parametrize(
+    ("limits", "why"),
+    [
+        (
+            Limits(unique=1e12, parameters=2e10),
+            "the limits of 1.00 T unique samples and 20.0 B parameters: they allow loss 2.03 at best, whatever",
+        ),
+        (
+            Limits(parameters=1.5e10, hours=3e4, unique=1e15),
+            "the limits of 15.0 B parameters and 30.0 k hours: with at most 15.0 B parameters it takes at least 5.55",
+        ),
+    ],
+)
+def test_limits_that_contradict_together_are_named_together(limits: Limits, why: str) -> None:
+    """20 B parameters leave 0.126 above the floor of 1.8172 and 1 T samples 0.084, together more than 2.0 has."""
+    with pytest.raises(PlannerError, match=f"loss of 2 contradicts {why}"):
+        plan_target(make_fit(EPOCH), 2.0, limits=limits, prices=TRAINING)
 
 
 def test_a_target_below_every_floor_is_out_of_reach_whatever_the_limits(epoch: Fit) -> None:
@@ -64,8 +96,50 @@ def test_limits_need_what_they_are_counted_with(epoch: Fit) -> None:
     with pytest.raises(PlannerError, match="The limit 'time' is not known: use unique, parameters"):
         read_limits({"time": 3})
     nothing = Prices(H200, inference=Inference(queries=1e12, flops=1e15))
-    with pytest.raises(PlannerError, match=r"The limits on .*money leave no model and no samples to train"):
+    with pytest.raises(PlannerError, match="The limit of 5 EUR leaves no model and no samples to train: loosen it"):
         plan_budget(epoch, 1e20, limits=Limits(money=5), prices=nothing)
+
+
+def test_limits_that_leave_less_than_one_sample_are_named(epoch: Fit) -> None:
+    simulated = replace(TRAINING, simulation=Simulation(price=1e-3))
+    shown = "The limit of 10⁻⁹ EUR leaves .* parameters on 10⁻⁶ tokens, less than one token: loosen it"
+    with pytest.raises(PlannerError, match=shown):
+        plan_budget(epoch, 1e20, limits=Limits(money=1e-9, unique=1e6), prices=simulated)
+
+
+def test_a_target_in_a_metric_that_limits_forbid_speaks_of_the_metric() -> None:
+    """R = 4e4 e^(-4 L) + 20; 1e10 samples alone reach loss E + B D^-beta = 2.274, so R 24.5."""
+    bare = make_fit(EPOCH)
+    best = EPOCH[0] + EPOCH[2] * 1e10 ** -EPOCH[4]
+    shown = (
+        f"R of 30 contradicts the limit of 10.0 B unique samples: it allows R {4e4 * math.exp(-4 * best) + 20:.1f} at"
+    )
+    with pytest.raises(PlannerError, match=shown):
+        plan_target(bare, 30.0, limits=Limits(unique=1e10), map=through(bare, rejection()))
+
+
+def test_limits_on_spending_that_contradict_only_together(epoch: Fit) -> None:
+    """The least money takes many hours and few samples, the fewest hours many samples and much money."""
+    prices = replace(TRAINING, simulation=Simulation(price=1e-3))
+    cheap, fast = plan_target(epoch, 2.3, prices=prices), plan_target(epoch, 2.3, prices=TRAINING)
+    hours = {"cheap": float(H200.hours(known(cheap))), "fast": float(H200.hours(known(fast)))}
+    assert hours["cheap"] > 10 * hours["fast"]
+    limits = Limits(hours=2 * hours["fast"], money=1.1 * total_of(cheap))
+    shown = "contradicts the limits of .* hours and .* EUR: it can be reached within each of them, but not within both"
+    with pytest.raises(PlannerError, match=shown):
+        plan_target(make_fit(EPOCH), 2.3, limits=limits, prices=prices)
+
+
+def known(plan: Plan) -> float:
+    value = plan.allocation["C"].value
+    assert value is not None
+    return value
+
+
+def total_of(plan: Plan) -> float:
+    value = next(line.amount.value for line in plan.bill if line.part == "total")
+    assert value is not None
+    return value
 
 
 def test_a_price_of_zero_is_refused() -> None:

@@ -179,7 +179,7 @@ def test_simulated_samples_make_the_model_larger(epoch: Fit) -> None:
 
 def test_no_model_within_the_limits_is_one_sentence(epoch: Fit) -> None:
     asked = Question("target", 2.0, Limits(parameters=1e7))
-    with pytest.raises(PlannerError, match=r"contradicts the limits: at most 10\.0 M parameters allow loss 3\.59"):
+    with pytest.raises(PlannerError, match=r"contradicts the limit of 10\.0 M parameters: it allows loss 3\.59"):
         same_loss(epoch, asked)
     with pytest.raises(PlannerError, match="A limit on hours needs a machine: name the device that trains"):
         lifetime(epoch, Question("budget", 1e20, Limits(hours=1.0)), Inference(queries=1e9))
