@@ -35,7 +35,7 @@ TERMS: list[tuple[Term, dict[str, float], list[float]]] = [
     (
         Exponential("a", "x", "e"),
         {"a": 3.0, "e": -0.5},
-        [3 * np.exp(-0.25), 3 * np.exp(-0.5), 3 / np.e, 3 * np.exp(-4)],
+        [3 * np.exp(-0.25), 3 * np.exp(-0.5), 3 * np.exp(-1), 3 * np.exp(-4)],
     ),
     (Ratio("a", "x", "e"), {"a": 4.0, "e": 0.5}, [8**0.5, 2, 2**0.5, 0.5**0.5]),
     (Smooth("a", "x", "e"), {"a": 4.0, "e": 8.0}, [8**0.5, 2, 2**0.5, 0.5**0.5]),
