@@ -14,7 +14,7 @@ from app.figures import dots, marks
 from app.figures.axes import axis, extent, log_axis, title, value_axis
 from app.figures.palette import PLAN
 from app.figures.theme import Part, Theme
-from app.figures.words import hover_format, literal, span_text, tick_text
+from app.figures.words import hover_format, literal, span_text, symbol, tick_text
 from engine.planning.drawing.curves import AxisCurve, Band, Best, Frontier, Mask
 from engine.planning.quantity import Quantity
 from engine.quantities import power10
@@ -40,6 +40,7 @@ class Along:
     best: Best | None = None
     log: bool = True
     realised: float | None = None
+    limit: str = ""
 
     @property
     def falls(self) -> bool:
@@ -60,13 +61,13 @@ class Parts:
 
 def of_frontier(path: Frontier, runs: Runs | None, y: str, floor: Quantity | None) -> Along:
     """The frontier as a law along C."""
-    return Along("C", y, path.C, path.loss, path.loss_band, path.inside, floor, runs)
+    return Along("C", y, path.C, path.loss, path.loss_band, path.inside, floor, runs, limit=path.limit)
 
 
 def of_axis(curve: AxisCurve, runs: Runs | None, y: str) -> Along:
     """A one-axis law along its axis."""
     seen = (curve.x, curve.loss, curve.band, curve.inside, curve.floor)
-    return Along(curve.axis, y, *seen, runs, curve.best, curve.log, curve.realised)
+    return Along(curve.axis, y, *seen, runs, curve.best, curve.log, curve.realised, curve.limit)
 
 
 def parts(theme: Theme, law: Along, colour: str, marker: Part, *heights: float) -> Parts:
@@ -75,10 +76,12 @@ def parts(theme: Theme, law: Along, colour: str, marker: Part, *heights: float) 
     shown = _runs(theme, law, runs, marker)
     values = extent(law.loss, *(trace["y"] for trace in shown), np.array(heights))
     if law.floor is not None and law.floor.value is not None and law.floor.value > values[0] / NEAR > 0:
-        values = extent(np.array(values), np.array([law.floor.value]), room=0.05)
+        crowded = marks.crowded(theme, law.floor.value, heights, values)
+        values = extent(np.array(values), np.array([law.floor.value]), room=0.09 * theme.crowding if crowded else 0.05)
     hover = f"{literal(law.axis)}  %{{x:{hover_format(law.axis)}}}<br>{literal(law.y)}  %{{y:.4~g}}<extra>law</extra>"
     shades, remarks = marks.beyond(theme, law.x, law.inside, law.falls)
-    bounds, bound_notes = marks.limit(theme, law.floor, values)
+    called = f"{'floor' if law.falls else 'ceiling'} {symbol(law.limit) if law.limit else ''}".rstrip()
+    bounds, bound_notes = marks.limit(theme, law.floor, values, called, heights)
     line = marks.law(theme, law.x, law.loss, law.inside, colour, 2.4, hovertemplate=hover)
     bands = marks.bands(law.x, law.band, colour, values)
     ends = float(law.x[0]), float(law.x[-1])
@@ -147,7 +150,7 @@ def table(law: Along) -> pd.DataFrame:
 def alt(law: Along) -> str:
     """What the line shows, in words."""
     floor = law.floor.value if law.floor is not None else None
-    bound = "" if floor is None else f" Its limit is {floor:.3g}."
+    bound = "" if floor is None else f" Its {'floor' if law.falls else 'ceiling'} is {floor:.3g}."
     if law.best is not None:
         bound += f" The best {law.axis} is {law.best.verdict.text}."
     seen = "" if law.runs is None else f", with {len(law.runs):,} runs"

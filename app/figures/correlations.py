@@ -9,8 +9,8 @@ from scipy.stats import rankdata
 from app.figures.axes import axis
 from app.figures.drawing import Drawing
 from app.figures.palette import ACCENT, GREY, PLAN, rgba
-from app.figures.resamples import symbol
 from app.figures.theme import WEB, Theme, compose
+from app.figures.words import symbol
 from engine.fitting import Fit
 from engine.schema import Floats
 

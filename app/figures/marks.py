@@ -23,6 +23,8 @@ Word = tuple[float, float, str]
 
 TINT68, TINT95 = 0.24, 0.12
 """Opacities of the intervals; 68 % lies on 95 %."""
+ONE_LINE = 0.07
+"""The share of an axis that a line of words takes on a page."""
 BEYOND = 0.13
 """Opacity of the grey over what lies beyond the runs."""
 
@@ -226,14 +228,26 @@ def beyond(theme: Theme, x: Floats, inside: Mask, top: bool = True) -> tuple[lis
     return [upright(*part, GREY, BEYOND) for part in parts], [corner(theme, "beyond the runs", top=top, **side)]
 
 
-def limit(theme: Theme, floor: Quantity | None, values: Span) -> tuple[list[Part], list[Part]]:
-    """The floor as a dotted line with its intervals as tints, and its value: shapes and notes."""
+def limit(
+    theme: Theme, floor: Quantity | None, values: Span, called: str = "floor", taken: Sequence[float] = ()
+) -> tuple[list[Part], list[Part]]:
+    """The floor as a dotted line with its intervals as tints, its name and value: shapes and notes.
+
+    The name stands above the line, or below it where another line has one at ``taken`` right above.
+    """
     if floor is None or floor.value is None or not values[0] <= floor.value <= values[1]:
         return [], []
     pairs = ((floor.ci95, TINT95), (floor.ci68, TINT68))
     tints = [across(*cut(ends, *values), FLOOR, tint) for ends, tint in pairs if ends is not None]
-    shown = level_note(theme, f"limit {precise(floor)}", floor.value, values)
+    shown = level_note(theme, f"{called} {precise(floor)}", floor.value, values)
+    shown |= {"yanchor": "top", "yshift": -1} if crowded(theme, floor.value, taken, values) else {}
     return [*tints, level(theme, floor.value, FLOOR, "dot")], [shown]
+
+
+def crowded(theme: Theme, y: float, taken: Iterable[float], values: Span) -> bool:
+    """Whether a level at ``taken`` lies so little above ``y`` that no words stand between them."""
+    gaps = (position(other, values) - position(y, values) for other in taken)
+    return any(0 <= gap < ONE_LINE * theme.crowding for gap in gaps)
 
 
 def cut(ends: Span, low: float, high: float) -> Span:

@@ -13,6 +13,7 @@ from app.figures.axes import axis, extent, log_axis
 from app.figures.drawing import Drawing
 from app.figures.palette import ACCENT
 from app.figures.theme import WEB, Part, Theme, compose
+from app.figures.words import symbol
 from engine.fitting import Fit
 from engine.schema import Floats
 
@@ -20,7 +21,6 @@ PANEL = 130
 """Height of a panel in pixels."""
 MOST_DRAWS = 300
 MOST_PARAMETERS = 6
-GREEK = {"alpha": "α", "beta": "β", "gamma": "γ", "lambda": "λ", "omega": "ω"}
 GAP = 0.025
 
 
@@ -41,12 +41,6 @@ def draw(fit: Fit, theme: Theme = WEB) -> Drawing | None:
         traces += _cloud(theme, fit, i, across, up)
     figure = compose(theme, PANEL * (len(names) - 1) + 60, "resamples", traces, **layout)
     return Drawing(figure, _alt(fit, names), "resamples", lambda: _table(fit))
-
-
-def symbol(name: str) -> str:
-    """A parameter's name as it stands on an axis: Greek where it is, an index below the line."""
-    first, _, index = name.partition("_")
-    return f"<i>{GREEK.get(first, first)}</i>" + (f"<sub>{index}</sub>" if index else "")
 
 
 def _number(i: int) -> str:

@@ -7,6 +7,8 @@ from html import escape
 
 HOVER_FORMATS = {"N": ".3~s", "D": ".3~s", "U": ".3~s", "C": ".3~e", "budget": ".3~e"}
 
+GREEK = {"alpha": "α", "beta": "β", "gamma": "γ", "lambda": "λ", "omega": "ω"}
+
 
 def hover_format(role: str) -> str:
     """The d3 format of a role's values when hovered: SI for counts, a power for FLOPs."""
@@ -55,3 +57,9 @@ def span_text(ends: tuple[float, float], significant: int = 2) -> str:
         if math.isfinite(low)
         else (f"below {tick_text(high, significant)}")
     )
+
+
+def symbol(name: str) -> str:
+    """A parameter's name as it stands on an axis: Greek where it is, an index below the line."""
+    first, _, index = name.partition("_")
+    return f"<i>{GREEK.get(first, first)}</i>" + (f"<sub>{index}</sub>" if index else "")

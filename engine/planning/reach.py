@@ -10,6 +10,7 @@ import numpy as np
 
 from engine.fitting.result import Fit
 from engine.laws.expression import ENDLESS
+from engine.laws.terms import Const
 from engine.planning.clash import clash, listed, loosen
 from engine.planning.frontier import floor
 from engine.planning.level import loss_at
@@ -38,6 +39,12 @@ def floor_of(fit: Fit) -> Quantity:
 def bound(fit: Fit) -> str:
     """What the limit of a law at infinite scale is called."""
     return "floor" if fit.sign > 0 else "ceiling"
+
+
+def bound_symbol(fit: Fit) -> str:
+    """The parameter that is the bound, E or L_inf; empty where the law has none or more than one."""
+    found = [term.amplitude for term in fit.law.terms if isinstance(term, Const)]
+    return found[0] if len(found) == 1 else ""
 
 
 def met(map: Through, target: float) -> str:

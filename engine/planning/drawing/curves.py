@@ -27,7 +27,7 @@ from engine.planning.drawing.ticks import contour_levels, nice_budgets
 from engine.planning.frontier import frontier
 from engine.planning.plan import spans
 from engine.planning.quantity import BAND_DRAWS, Quantity, measure, thin
-from engine.planning.reach import floor_of
+from engine.planning.reach import bound_symbol, floor_of
 
 FORMULA_DRAWS = 100
 POINTS = 60
@@ -72,7 +72,10 @@ class Curve:
 
 @dataclass(frozen=True, eq=False)
 class Frontier:
-    """The compute-optimal trajectory: every array (s,). N and D are NaN where the law says nothing of them."""
+    """The compute-optimal trajectory: every array (s,). N and D are NaN where the law says nothing of them.
+
+    ``limit`` is the symbol of the floor, empty without one.
+    """
 
     C: Floats
     N: Floats
@@ -82,6 +85,7 @@ class Frontier:
     D_band: Band
     loss_band: Band
     inside: Mask
+    limit: str = ""
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,7 +127,8 @@ class Best:
 class AxisCurve:
     """Loss against the one axis of a law, every array (s,), its floor and its optimum, None where it has none.
 
-    ``log`` says whether the axis is logarithmic; ``realised`` is where runs at zero on it are fitted, None for nowhere.
+    ``log`` says whether the axis is logarithmic; ``realised`` is where runs at zero on it are fitted, None for nowhere;
+    ``limit`` is the symbol of the floor.
     """
 
     axis: str
@@ -135,6 +140,7 @@ class AxisCurve:
     best: Best | None = None
     log: bool = True
     realised: float | None = None
+    limit: str = ""
 
 
 def surface(
@@ -203,6 +209,7 @@ def frontier_curve(fit: Fit, C: Floats | None = None, *, rule: ComputeRule | Non
         _band(few, best.D, draws.D),
         _band(few, fit.sign * best.loss, fit.sign * draws.loss),
         inside,
+        bound_symbol(fit),
     )
 
 
@@ -233,6 +240,7 @@ def one_axis_curve(fit: Fit, x: Floats | None = None, *, n: int = POINTS) -> Axi
         _best(fit, axis),
         log,
         fit.spec.realised,
+        bound_symbol(fit),
     )
 
 

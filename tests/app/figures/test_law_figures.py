@@ -7,6 +7,7 @@ import pytest
 
 from app.figures import frontier, isoflop, marks, one_axis, surface
 from app.figures.palette import ACCENT, COMPUTE, LOSS, PLAN
+from app.figures.theme import WEB
 from engine.fitting import Fit, FitSpec
 from engine.planning import plan_budget
 from engine.planning.drawing.contours import contours_of
@@ -175,7 +176,7 @@ class TestAlong:
     def test_the_floor_is_a_band_with_its_value(self, fit: Fit) -> None:
         floor = floor_of(fit)
         drawing = frontier.draw(frontier_curve(fit), floor=floor)
-        assert "limit 1.8" in texts(drawing)
+        assert "floor <i>E</i> 1.8" in texts(drawing)
         assert floor.ci95 is not None
         assert any(s.y0 == pytest.approx(floor.ci95[0]) and s.y1 == pytest.approx(floor.ci95[1])
                    for s in drawing.figure.layout.shapes if s.xref == "x domain")  # fmt: skip
@@ -217,3 +218,10 @@ class TestAlong:
         curve = one_axis_curve(make_fit(spec=POWER, theta=[1.9, 3e8, 0.4]))
         shifted = type(curve)(curve.axis, curve.x, curve.loss - 3, curve.band, curve.inside, curve.floor)
         assert one_axis.draw(shifted).figure.layout.yaxis.type is None
+
+    @pytest.mark.parametrize(("target", "below"), [(1.83, True), (2.2, False)])
+    def test_the_floor_keeps_off_the_name_of_a_target(self, fit: Fit, target: float, below: bool) -> None:
+        """Right below a target the floor is named under its line, with room for the words."""
+        values = (float(floor_of(fit).value or 0) - 0.05, 4.0)
+        _, (note,) = marks.limit(WEB, floor_of(fit), values, "floor", [target])
+        assert (note.get("yanchor") == "top") == below

@@ -44,7 +44,7 @@ def test_the_optimum_is_a_star_with_its_interval() -> None:
     (said,) = [str(n.text) for n in drawing.figure.layout.annotations if "best share" in str(n.text)]
     assert said.startswith(f"best share {star.x[0]:.2g} (68 %: ")
     assert said.endswith("<br>inside the sweep")
-    assert not any("limit" in str(n.text) for n in drawing.figure.layout.annotations)
+    assert not any("floor" in str(n.text) for n in drawing.figure.layout.annotations)
     assert drawing.figure.layout.xaxis.type == "log"
     assert "best share is inside the sweep" in drawing.alt
 
