@@ -9,6 +9,7 @@ import math
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from decimal import Decimal
 
 from engine.errors import PlannerError
 from engine.hardware import CHECKED, DEVICES, UTILISATION, device
@@ -31,10 +32,15 @@ SECONDS = {
 NUMBER_EXAMPLES = "2M, 1.5k, 3,000,000, 1e6 or 10^6"
 FLOP_EXAMPLES = "1e20, 10^20, 3 ZFLOP, 5 PFLOP/s-days or 200 H200 hours"
 LONGEST = 100
+PLAIN = 6
+"""Characters up to which a number is typed without a power of ten."""
 
 _TO_SUPERSCRIPT = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
 _SUPERSCRIPTS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺", "0123456789-+")
-_DIGITS = r"(?:\d{1,3}(?:,\d{3})+|\d{1,3}(?:[ _']\d{3})+|\d+)(?:\.\d*)?|\.\d+"
+_COMMAS = r"\d{1,3}(?:,\d{3})+\.\d*|\d{1,3}(?:,\d{3}){2,}"
+_POINTS = r"\d{1,3}(?:\.\d{3})+,\d+|\d{1,3}(?:\.\d{3}){2,}"
+_DIGITS = rf"(?:{_COMMAS}|{_POINTS}|(?:\d{{1,3}}(?:[ _']\d{{3}})+|\d+)(?:\.\d*|,\d+)?|[.,]\d+)"
+_THOUSAND = re.compile(r"[1-9]\d{0,2},\d{3}")
 _NUMBER = re.compile(
     rf"\s*(?P<sign>[+-]?)(?:(?:(?P<mantissa>{_DIGITS})\s*[×x*·]\s*)?10\s*(?:\^|\*\*)\s*\(?(?P<power>[+-]?\d{{1,3}})\)?"
     rf"|(?P<plain>(?:{_DIGITS})(?:[eE][+-]?\d{{1,3}})?))(?![\d^.,])\s*"
@@ -57,14 +63,15 @@ class Reading:
 
 
 def parse_number(text: str, what: str = "number") -> float:
-    """The value of ``text``: 2M, 1.5k, 1e6, 10^6, 2 × 10^6, 3,000,000. A suffix is k, M, B or T in either case.
+    """The value of ``text``: 2M, 1.5k, 1e6, 10^6, 2 × 10^6, 3,000,000, 2,5. A suffix is k, M, B or T in either case.
 
-    ``what`` names the field in the sentence of the PlannerError.
+    A comma marks decimals or thousands, whichever the digits allow. ``what`` names the field in the sentence of the
+    PlannerError.
     """
-    value, rest = _leading(text, what, NUMBER_EXAMPLES)
+    value, rest = leading(text, what, NUMBER_EXAMPLES)
     unit = rest.strip().lower()
     if unit and unit not in SUFFIXES:
-        raise _unreadable(text, what, NUMBER_EXAMPLES)
+        raise unreadable(text, what, NUMBER_EXAMPLES)
     return _finite(value * SUFFIXES.get(unit, 1.0), text, what, NUMBER_EXAMPLES)
 
 
@@ -79,20 +86,39 @@ def parse_flops(text: str, what: str = "budget") -> Reading:
 
     Hours count the device's dense peak times the utilisation (40 % unless "at 35 %" says otherwise); the note says so.
     """
-    value, rest = _leading(text, what, FLOP_EXAMPLES)
+    value, rest = leading(text, what, FLOP_EXAMPLES)
     reading = _read_compute(value, rest.strip().lower(), text, what)
     return Reading(_finite(reading.value, text, what, FLOP_EXAMPLES), reading.note)
 
 
-def _leading(text: str, what: str, examples: str) -> tuple[float, str]:
-    """The number that ``text`` starts with, and the rest."""
+def leading(text: str, what: str, examples: str) -> tuple[float, str]:
+    """The number that ``text`` starts with, and the rest.
+
+    Raises PlannerError where it starts with none, and for one thousand or one, such as 1,000.
+    """
     plain = re.sub("[⁻⁺]?[⁰¹²³⁴⁵⁶⁷⁸⁹]+", lambda m: "^" + m[0].translate(_SUPERSCRIPTS), text[:LONGEST])
     plain = plain.replace("\u2212", "-").replace("\u00a0", " ").replace("\u202f", " ")
     found = _NUMBER.match(plain)
     if not found or len(text) > LONGEST:
-        raise _unreadable(text, what, examples)
-    typed = found["plain"] or f"{found['mantissa'] or 1}e{found['power']}"
-    return float(found["sign"] + re.sub(r"[, _']", "", typed)), plain[found.end() :]
+        raise unreadable(text, what, examples)
+    digits, _, power = (found["plain"] or f"{found['mantissa'] or 1}e{found['power']}").lower().partition("e")
+    if _THOUSAND.fullmatch(digits):
+        whole, _, part = digits.partition(",")
+        raise PlannerError(
+            f"The {what} {cut(text)!r} may mean {whole}{part} or {float(f'{whole}.{part}'):g}: write it without the "
+            "comma."
+        )
+    return float(f"{found['sign']}{_decimal(digits)}e{power or 0}"), plain[found.end() :]
+
+
+def _decimal(digits: str) -> str:
+    """The digits with a point before their decimals and nothing between thousands."""
+    plain = re.sub(r"[ _']", "", digits)
+    if re.fullmatch(_COMMAS, plain):
+        return plain.replace(",", "")
+    if re.fullmatch(_POINTS, plain):
+        plain = plain.replace(".", "")
+    return plain.replace(",", ".")
 
 
 def _read_compute(value: float, unit: str, text: str, what: str) -> Reading:
@@ -102,13 +128,13 @@ def _read_compute(value: float, unit: str, text: str, what: str) -> Reading:
         return _read_flop(value, found, text, what)
     if found := _DEVICE.fullmatch(unit):
         return _read_hours(value, found, text, what)
-    raise _unreadable(text, what, FLOP_EXAMPLES)
+    raise unreadable(text, what, FLOP_EXAMPLES)
 
 
 def _read_flop(value: float, found: re.Match[str], text: str, what: str) -> Reading:
     prefix, rest = found["prefix"], found["rest"].strip(" -·*x")
     if prefix not in PREFIXES:
-        raise _unreadable(text, what, FLOP_EXAMPLES)
+        raise unreadable(text, what, FLOP_EXAMPLES)
     if "rate" in found.re.groupindex and not found["rate"] and not rest:
         return Reading(value * PREFIXES[prefix], "")
     seconds = _seconds(rest)
@@ -122,7 +148,7 @@ def _read_flop(value: float, found: re.Match[str], text: str, what: str) -> Read
 def _read_hours(value: float, found: re.Match[str], text: str, what: str) -> Reading:
     seconds, used = _seconds(found["unit"]), device(found["device"])
     if seconds is None:
-        raise _unreadable(text, what, FLOP_EXAMPLES)
+        raise unreadable(text, what, FLOP_EXAMPLES)
     if used is None:
         known = ", ".join(d.name for d in DEVICES)
         raise PlannerError(f"The {what} {text!r} names a device that is not in the table: use one of {known}.")
@@ -145,13 +171,28 @@ def _seconds(unit: str) -> float | None:
 
 def _finite(value: float, text: str, what: str, examples: str) -> float:
     if not math.isfinite(value):
-        raise _unreadable(text, what, examples)
+        raise unreadable(text, what, examples)
     return value
 
 
-def _unreadable(text: str, what: str, examples: str) -> PlannerError:
-    shown = text[:40] + ("..." if len(text) > 40 else "")
-    return PlannerError(f"The {what} {shown!r} cannot be read as a number: write it like {examples}.")
+def unreadable(text: str, what: str, examples: str) -> PlannerError:
+    """What is said of a text that is no number."""
+    return PlannerError(f"The {what} {cut(text)!r} cannot be read as a number: write it like {examples}.")
+
+
+def cut(text: str) -> str:
+    """What was typed as sentences repeat it: forty characters at most."""
+    return text[:40] + ("..." if len(text) > 40 else "")
+
+
+def as_typed(x: float) -> str:
+    """A number as people type it, exactly: 5000, 0.4, 1e-5, 2.5e9; ``parse_number`` reads it back."""
+    exact = Decimal(repr(float(x)))
+    plain = f"{exact:f}".removesuffix(".0")
+    if len(plain) <= PLAIN:
+        return plain
+    mantissa, _, power = f"{exact.normalize():e}".lower().partition("e")
+    return min(plain, f"{mantissa}e{int(power or 0)}", key=len)
 
 
 def digits(value: float, interval: tuple[float, float] | None) -> int:

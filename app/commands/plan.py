@@ -76,8 +76,9 @@ def plan(
     used = read_rule(rule, n_p) if rule or n_p else None
     other = _second(second_rule, used or fitted.compute) if second_rule else None
     limits = pricing.read_limits(
-        unique=max_unique, parameters=max_params, epochs=max_epochs, hours=max_hours, memory=max_memory, money=max_money
-    )
+        {"unique": max_unique, "parameters": max_params, "epochs": max_epochs, "hours": max_hours,
+         "memory": max_memory, "money": max_money}, currency
+    )  # fmt: skip
     prices = pricing.read_prices(
         device=device, devices=str(devices), hour_price=hour_price, utilisation=utilisation, precision=precision,
         power=power, currency=currency, grid=grid, pue=pue, sample_price=sample_price, sample_seconds=sample_seconds,

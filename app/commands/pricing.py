@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated
 
 import typer
 
-from engine.planning.limits import Limits
+from engine.planning.limits import LimitName, Limits
 from engine.planning.pricing import typed
-from engine.planning.pricing.prices import GIGABYTE, Inference, Prices
-from engine.quantities import parse_number
+from engine.planning.pricing.prices import Inference, Prices
 
 DeviceName = Annotated[str, typer.Option(help="What trains: H100, A100 80GB, CPU node, ...")]
 Devices = Annotated[int, typer.Option(help="How many of them.")]
@@ -44,19 +44,20 @@ STARTS = {"devices": "1"}
 """What options hold that nobody gives."""
 
 
-def read_limits(
-    *, unique: str = "", parameters: str = "", epochs: str = "", hours: str = "", memory: str = "", money: str = ""
-) -> Limits:
-    """The limits that the options name, each empty where it is not given; ``memory`` in GB."""
-    gigabytes = _number(memory, "--max-memory")
-    return Limits(
-        _number(unique, "--max-unique"),
-        _number(parameters, "--max-params"),
-        _number(epochs, "--max-epochs"),
-        _number(hours, "--max-hours"),
-        gigabytes * GIGABYTE if gigabytes is not None else None,
-        _number(money, "--max-money"),
-    )
+LIMITS: Mapping[LimitName, str] = {
+    "unique": "option --max-unique",
+    "parameters": "option --max-params",
+    "epochs": "option --max-epochs",
+    "hours": "option --max-hours",
+    "memory": "option --max-memory",
+    "money": "option --max-money",
+}
+"""What each limit is called within a sentence."""
+
+
+def read_limits(texts: Mapping[LimitName, str], currency: str) -> Limits:
+    """The limits that the options name, each empty where it is not given; memory in GB, money in ``currency``."""
+    return typed.read_limits(texts, LIMITS, currency or "EUR")
 
 
 def read_prices(**texts: str) -> Prices | None:
@@ -67,7 +68,3 @@ def read_prices(**texts: str) -> Prices | None:
 def read_inference(queries: str, tokens: str, flops: str) -> Inference | None:
     """The queries over the model's life; None where no option says."""
     return typed.read_inference({"queries": queries, "query_tokens": tokens, "query_flops": flops}, CALLED)
-
-
-def _number(text: str, option: str) -> float | None:
-    return parse_number(text, f"option {option}") if text else None

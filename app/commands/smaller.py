@@ -50,8 +50,9 @@ def smaller(
         raise PlannerError("Ask for one loss: give either --budget or --target-loss.")
     fitted, used = read_fit_file(fit, group), read_rule(rule, n_p) if rule or n_p else None
     limits = pricing.read_limits(
-        unique=max_unique, parameters=max_params, epochs=max_epochs, hours=max_hours, memory=max_memory, money=max_money
-    )
+        {"unique": max_unique, "parameters": max_params, "epochs": max_epochs, "hours": max_hours,
+         "memory": max_memory, "money": max_money}, currency
+    )  # fmt: skip
     if budget:
         question = Question("budget", read_budget(budget), limits)
     else:

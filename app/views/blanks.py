@@ -45,8 +45,3 @@ def named_blank(label: str, options: Sequence[str], name: str, width: int = 180)
             on_change=lambda: remember(name, st.session_state[key]),
         )
     )  # fmt: skip
-
-
-def typed(x: float) -> str:
-    """A number as it is typed into a blank, exactly: 5000, 0.4, 1e-05."""
-    return repr(float(x)).removesuffix(".0")

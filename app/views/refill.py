@@ -12,6 +12,7 @@ from app.views.state import remember
 from engine.errors import PlannerError
 from engine.fitting.result import Fit
 from engine.laws import LAWS
+from engine.quantities import as_typed
 from engine.store import results, snapshots, tables
 from engine.store.database import Database
 
@@ -59,9 +60,9 @@ def _parameters(fit: Fit, table_id: str) -> dict[str, Any]:
     """The boxes of the parameters: a value, a prior, bounds, or empty; and what the groups share."""
     spec = fit.spec
     texts = dict.fromkeys(fit.law.names, "")
-    texts |= {name: f"{value!r}" for name, value in spec.fixed.items()}
-    texts |= {name: f"{mean!r} {PLUS_MINUS} {sd!r}" for name, (mean, sd) in spec.prior.items()}
-    texts |= {name: " to ".join("" if x is None else f"{x!r}" for x in ends) for name, ends in spec.bounds.items()}
+    texts |= {name: as_typed(value) for name, value in spec.fixed.items()}
+    texts |= {name: f"{as_typed(mean)} {PLUS_MINUS} {as_typed(sd)}" for name, (mean, sd) in spec.prior.items()}
+    texts |= {name: " to ".join("" if x is None else as_typed(x) for x in ends) for name, ends in spec.bounds.items()}
     boxes: dict[str, Any] = {f"known_{table_id}_{fit.law.key}_{name}": text for name, text in texts.items()}
     return boxes | {f"share_{table_id}_{fit.law.key}": list(spec.share)}
 

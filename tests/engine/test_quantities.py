@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from contextlib import suppress
 
 import pytest
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 
 from engine.errors import PlannerError
 from engine.quantities import (
+    as_typed,
     count,
     duration,
     parse_flops,
@@ -49,6 +51,18 @@ from engine.quantities import (
         ("\u22122", -2.0),
         (" 7 ", 7.0),
         (".5", 0.5),
+        ("2,5", 2.5),
+        ("12,34", 12.34),
+        (",5", 0.5),
+        ("0,500", 0.5),
+        ("1234,5", 1234.5),
+        ("2,5M", 2.5e6),
+        ("2,5 × 10^6", 2.5e6),
+        ("1,000.5", 1000.5),
+        ("1.000,5", 1000.5),
+        ("1.234.567", 1234567.0),
+        ("1 234,5", 1234.5),
+        ("1.000", 1.0),
     ],
 )
 def test_a_number_is_read_as_people_mean_it(typed: str, value: float) -> None:
@@ -60,8 +74,9 @@ def test_a_number_is_read_as_people_mean_it(typed: str, value: float) -> None:
     [
         "",
         "abc",
-        "1,5",
-        "12,34",
+        "5,",
+        "1,2,3",
+        "1,23,456",
         "1.2.3",
         "1e",
         "2 q",
@@ -203,3 +218,35 @@ def test_a_share_is_a_number_or_per_cent() -> None:
     assert [parse_share(x) for x in ("0.4", "40%", " 40 % ", "1e-1")] == [0.4, 0.4, 0.4, 0.1]
     with pytest.raises(PlannerError, match="The utilisation 'most' cannot be read as a number"):
         parse_share("most", "utilisation")
+
+
+@pytest.mark.parametrize(
+    ("typed", "both"), [("1,000", "1000 or 1"), ("12,340", "12340 or 12.34"), ("2,500 M", "2500 or 2.5")]
+)
+def test_a_comma_before_three_digits_may_mean_both(typed: str, both: str) -> None:
+    with pytest.raises(PlannerError, match=f"The price {typed!r} may mean {both}: write it without the comma."):
+        parse_number(typed, "price")
+
+
+@given(st.integers(0, 10**12), st.integers(0, 10**6), st.sampled_from([(",", "."), (".", ","), (" ", ","), ("'", ".")]))
+def test_thousands_and_decimals_are_read_in_every_notation(whole: int, part: int, marks: tuple[str, str]) -> None:
+    """Grouped digits with decimals leave no doubt, whichever of the marks is which."""
+    groups, decimals = marks
+    text = f"{whole:,}".replace(",", groups) + decimals + f"{part:06d}"
+    assert parse_number(text) == float(f"{whole}.{part:06d}")
+
+
+@given(st.floats(allow_nan=False, allow_infinity=False))
+def test_a_number_as_typed_is_read_back_exactly(x: float) -> None:
+    text = as_typed(x)
+    assert parse_number(text) == x
+    assert not re.search(r"e[+]|e-?0|\.0$", text)
+
+
+@pytest.mark.parametrize(
+    ("x", "text"),
+    [(1e-5, "1e-5"), (5000.0, "5000"), (0.4, "0.4"), (1e9, "1e9"), (2.5e-11, "2.5e-11"), (1e20, "1e20"), (2e6, "2e6"),
+     (0.0001, "0.0001"), (123456.0, "123456"), (-3.25, "-3.25"), (0.0, "0")],
+)  # fmt: skip
+def test_numbers_are_written_as_one_types_them(x: float, text: str) -> None:
+    assert as_typed(x) == text

@@ -6,11 +6,12 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from app.views.blanks import blank, typed, words
+from app.views.blanks import blank, words
 from app.views.parts import plain
 from engine.planning.limits import LimitName, Limits
 from engine.planning.pricing.prices import GIGABYTE
-from engine.quantities import parse_number
+from engine.planning.pricing.typed import read_limits
+from engine.quantities import as_typed
 
 OPTIONS: dict[str, LimitName] = {
     "unique samples": "unique",
@@ -42,9 +43,10 @@ SAID: dict[LimitName, str] = {
     "parameters": "number of parameters",
     "epochs": "number of epochs",
     "hours": "number of hours",
-    "memory": "memory in GB",
+    "memory": "memory of each device",
     "money": "sum of money",
 }
+"""What each limit is called within a sentence."""
 
 
 def choose() -> list[LimitName]:
@@ -64,7 +66,7 @@ def blanks_of(chosen: Sequence[LimitName], unit: str, first: str) -> dict[LimitN
         "epochs": "epochs",
         "hours": "hours",
         "memory": "GB of memory on each device",
-        "money": str(st.session_state.get("currency", "EUR")),
+        "money": _currency(),
     }
     typed: dict[LimitName, str] = {}
     for i, name in enumerate(chosen):
@@ -75,11 +77,15 @@ def blanks_of(chosen: Sequence[LimitName], unit: str, first: str) -> dict[LimitN
 
 
 def read(typed: dict[LimitName, str]) -> Limits:
-    """The limits that are filled in. Raises PlannerError for what cannot be."""
-    most = {name: parse_number(text, SAID[name]) for name, text in typed.items() if text}
-    if "memory" in most:
-        most["memory"] *= GIGABYTE
-    return Limits(**most)
+    """The limits that are filled in, after a sentence on those that are not. Raises PlannerError for what cannot be."""
+    for name in (name for name, text in typed.items() if not text.strip()):
+        st.warning(f"The {SAID[name]} is empty and limits nothing: type one, or take the limit away.",
+                   icon=":material/block:")  # fmt: skip
+    return read_limits({name: text for name, text in typed.items() if text.strip()}, SAID, _currency())
+
+
+def _currency() -> str:
+    return str(st.session_state.get("currency", "EUR"))
 
 
 def link(limits: Limits) -> dict[str, str | list[str]]:
@@ -88,5 +94,5 @@ def link(limits: Limits) -> dict[str, str | list[str]]:
     if not given:
         return {}
     words = {name: option for option, name in OPTIONS.items()}
-    texts = {KEYS[name]: f"{most / GIGABYTE:.15g}" if name == "memory" else typed(most) for name, most in given.items()}
+    texts = {KEYS[name]: as_typed(most / GIGABYTE if name == "memory" else most) for name, most in given.items()}
     return {"limits": [words[name] for name in given], **texts}

@@ -10,6 +10,7 @@ import streamlit as st
 from engine.hardware import DEVICES, UTILISATION, Precision
 from engine.planning.pricing.prices import Currency, Prices
 from engine.planning.pricing.typed import read_prices
+from engine.quantities import as_typed
 
 LABELS = {
     "hour_price": "Price of a device hour",
@@ -115,4 +116,6 @@ def link(prices: Prices | None) -> dict[str, str]:
         tokens = served.tokens if served.flops is None else None
         numbers |= {"queries": served.queries, "query_tokens": tokens, "query_flops": served.flops}
     named = {"device": machine.device.name, "precision": machine.precision or "", "currency": prices.currency}
-    return {k: text for k, text in named.items() if text} | {k: repr(x) for k, x in numbers.items() if x is not None}
+    return {k: text for k, text in named.items() if text} | {
+        k: as_typed(x) for k, x in numbers.items() if x is not None
+    }

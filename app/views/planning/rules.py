@@ -13,7 +13,7 @@ from engine.costs.measured import fit_powers, fit_zeta
 from engine.costs.typed import rule_of
 from engine.errors import PlannerError
 from engine.fitting.result import Fit
-from engine.quantities import parse_number
+from engine.quantities import as_typed, parse_number
 from engine.schema import Runs
 
 OWN, AUTOMATIC, NONE = "of the fit", "the usual other one", "none"
@@ -153,5 +153,5 @@ def _fields(key: str, rule: ComputeRule) -> dict[str, str]:
     values: dict[str, Any] = {**rule.to_json(), **(rule.parts.model_dump() if rule.parts else {})}
     texts = {name: values[name] for name in FIELDS.get(rule.rule, {})}
     return {key: option} | {
-        f"{key}_{name}": value if isinstance(value, str) else repr(value) for name, value in texts.items()
+        f"{key}_{name}": value if isinstance(value, str) else as_typed(value) for name, value in texts.items()
     }

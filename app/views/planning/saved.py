@@ -10,6 +10,7 @@ from app.views.shelf import deleted, manage
 from app.views.state import fit_of
 from engine.errors import PlannerError
 from engine.planning import Plan
+from engine.quantities import as_typed
 from engine.store import results
 from engine.store.database import Database
 
@@ -53,7 +54,7 @@ def link(db: Database, plan: Plan) -> dict[str, str | list[str]]:
     found: dict[str, str | list[str]] = {
         "fit": plan.fit,
         "ask": asked.kind.capitalize(),
-        asked.kind: f"{asked.value:.15g}",
+        asked.kind: as_typed(asked.value),
     }
     if plan.maps:
         found |= {"map": plan.maps[0]} if asked.kind == "target" else {"maps": ",".join(plan.maps)}

@@ -1,17 +1,40 @@
-"""Prices as they are typed: the one reader of the page's fields and of the terminal's options."""
+"""Prices and limits as they are typed: the one reader of the page's fields and of the terminal's options."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
 
+from engine import amounts
+from engine.amounts import Unit, parse_amount
 from engine.errors import PlannerError
 from engine.hardware import UTILISATION, Machine, find_device
-from engine.planning.pricing.prices import Inference, Prices, Simulation, by_cpu_time
+from engine.planning.limits import LimitName, Limits
+from engine.planning.pricing.prices import GIGABYTE, Inference, Prices, Simulation, by_cpu_time
 from engine.quantities import parse_number, parse_share
 
 Texts = Mapping[str, str]
 """What is typed by the name of its field, and what each field is called in a sentence; empty or absent: not given."""
+UNITS: Mapping[str, Unit] = {
+    "power": amounts.WATTS,
+    "grid": amounts.GRID,
+    "sample_seconds": amounts.CPU_SECONDS,
+    "sample_bytes": amounts.BYTES,
+    "queries": amounts.QUERIES,
+    "query_tokens": amounts.TOKENS,
+    "query_flops": amounts.FLOPS,
+}
+"""What the numbers of each field are in, besides money."""
+PRICES = {"hour_price": amounts.AN_HOUR, "cpu_price": amounts.AN_HOUR, "sample_price": amounts.A_SAMPLE}
+"""The fields that are money, and what it is per."""
+LIMITED: Mapping[LimitName, Unit] = {
+    "unique": amounts.SAMPLES,
+    "parameters": amounts.PARAMETERS,
+    "epochs": amounts.EPOCHS,
+    "hours": amounts.HOURS,
+    "memory": amounts.GIGABYTES,
+}
+"""What the number of each limit is in, besides money."""
 SERVED = ("queries", "query_tokens", "query_flops")
 
 
@@ -80,5 +103,19 @@ def _simulation(texts: Texts, called: Texts) -> Simulation | None:
     return None if price is seconds is size is None else Simulation(price, seconds, size)
 
 
+def read_limits(texts: Mapping[LimitName, str], called: Mapping[LimitName, str], currency: str) -> Limits:
+    """The limits in ``texts``, empty or absent where there is none; memory in GB, money in ``currency``.
+
+    Raises PlannerError that names the limit by ``called``.
+    """
+    units = {**LIMITED, "money": amounts.money(currency)}
+    most = {name: parse_amount(text, called[name], units[name]) for name, text in texts.items() if text}
+    return Limits(**{name: x * GIGABYTE if name == "memory" else x for name, x in most.items()})
+
+
 def _number(texts: Texts, called: Texts, name: str) -> float | None:
-    return parse_number(texts[name], called[name]) if texts.get(name) else None
+    """The number in a field, None where it is empty: in the unit of the field, or plain where it has none."""
+    if not texts.get(name):
+        return None
+    unit = amounts.money(texts.get("currency") or "EUR", *PRICES[name]) if name in PRICES else UNITS.get(name)
+    return parse_number(texts[name], called[name]) if unit is None else parse_amount(texts[name], called[name], unit)

@@ -90,6 +90,28 @@ def test_a_target_in_a_metric_is_the_engines_answer(jets: str, r_top: str, demo:
     assert "To reach R\\_top 4000" in str(at.header[0].value)
 
 
+def test_units_are_typed_where_they_belong(jets: str, demo: Database, open_page: Open) -> None:
+    at = open_page("plan", fit=jets, budget="3e17", limits=["unique samples", "hours", "memory", "money"],
+                   max_unique="1000 M jets", max_hours="60 min", max_memory="80GB", max_money="1,5 k€", device="H100",
+                   hour_price="€2,5/h", power="0.7 kW", grid="300 g/kWh", sample_price="1e-5 EUR/jet")  # fmt: skip
+    plan = shown(at)
+    assert plan.prices == Prices(Machine(find_device("H100"), price=2.5, power=700.0), Simulation(1e-5), grid=300.0)
+    assert plan.question.limits == Limits(unique=1e9, hours=1.0, memory=80e9, money=1500.0)
+    address = link(demo, plan)
+    assert {k: address[k] for k in ("max_unique", "max_money", "sample_price", "hour_price", "power", "grid")} == {
+        "max_unique": "1e9", "max_money": "1500", "sample_price": "1e-5", "hour_price": "2.5", "power": "700",
+        "grid": "300",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("query", [{"limits": "hours"}, {"limits": ["hours", "parameters"], "max_params": "5e5"}])
+def test_a_limit_without_a_number_says_so(jets: str, open_page: Open, query: dict[str, Any]) -> None:
+    at = open_page("plan", fit=jets, budget="1e16", **query)
+    (warned,) = (str(w.value) for w in at.warning if "limits nothing" in str(w.value))
+    assert warned == "The number of hours is empty and limits nothing: type one, or take the limit away."
+    assert shown(at).question.limits == Limits(parameters=5e5 if "max_params" in query else None)
+
+
 EVERY: dict[str, dict[str, Any]] = {
     "plain": {"budget": "1e15"},
     "typed": {"budget": "0.3 PFLOP/s-days"},
@@ -184,6 +206,18 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
     "money without a price": ({"limits": "money", "max_money": "4", "device": "H100"}, "has no price"),
     "limit of zero": ({"limits": "parameters", "max_params": "0"}, "leaves nothing to plan with"),
     "limit in words": ({"limits": "parameters", "max_params": "few"}, "number of parameters 'few' cannot be read"),
+    "hours in gigabytes": (
+        {"limits": "hours", "max_hours": "80 GB", "device": "H100"},
+        "The number of hours '80 GB' is in GB, not in hours: write it like 24 or 24 h.",
+    ),
+    "another currency": (
+        {"device": "H100", "hour_price": "2.5 USD"},
+        "The price of a device hour '2.5 USD' is in USD, not in EUR: write it like 2.5 or 2.5 EUR.",
+    ),
+    "a thousand or one": (
+        {"limits": "money", "max_money": "1,000", "device": "H100", "hour_price": "3"},
+        "The sum of money '1,000' may mean 1000 or 1: write it without the comma.",
+    ),
     "price of zero": ({"device": "H100", "hour_price": "0"}, "price of one hour of H100 is 0"),
     "price of a sample of zero": ({"device": "H100", "sample_price": "0"}, "price of one sample is 0"),
     "prices without a machine": ({"hour_price": "2"}, "Give the machine with the price of a device hour"),

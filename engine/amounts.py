@@ -1,0 +1,120 @@
+"""Amounts as people type them with their unit: 2.5 EUR/h, 24 h, 80GB, 2M samples, 300 g/kWh.
+
+A field has one unit, in which its plain numbers are; what is typed in another unit of the same kind is converted, and
+a unit of another kind is refused in one sentence. Money is never converted.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from engine.errors import PlannerError
+from engine.quantities import PREFIXES, SECONDS, SUFFIXES, cut, leading, unreadable
+
+Words = Mapping[str, float]
+"""What a unit may be called, in lower case and singular, and how many of the field's own it is."""
+
+
+@dataclass(frozen=True)
+class Unit:
+    """What a field counts: as sentences ``name`` it, its ``words``, what it may be ``per``, and how one types it."""
+
+    name: str
+    words: Words
+    examples: str
+    per: tuple[str, ...] = ()
+
+
+_BYTES = {
+    f"{prefix}{i}b": factor**power
+    for power, prefix in enumerate(("", "k", "m", "g", "t", "p"))
+    for i, factor in (("", 1e3), ("i", 1024.0))
+    if prefix or not i
+} | {"byte": 1.0}
+A_SAMPLE = ("sample", "jet", "event", "token", "point", "image", "sequence")
+AN_HOUR = ("hour", "h", "hr", "gpu hour", "gpu h", "device hour", "cpu hour", "cpu h", "core hour")
+"""What a price may be per."""
+MONEY: Mapping[str, Words] = {
+    "EUR": dict.fromkeys(("eur", "euro", "€"), 1.0),
+    "USD": dict.fromkeys(("usd", "us dollar", "dollar", "us$", "$"), 1.0),
+}
+"""What each currency may be called."""
+HOURS = Unit("hours", {word: seconds / 3600 for word, seconds in SECONDS.items()}, "24 or 24 h")
+CPU_SECONDS = Unit("seconds", {**SECONDS, "cpu s": 1.0, "cpu second": 1.0, "ms": 1e-3}, "0.5 or 0.5 s", A_SAMPLE)
+GIGABYTES = Unit(
+    "GB", {word: x / 1e9 for word, x in _BYTES.items()} | {"m": 1e-3, "g": 1.0, "t": 1e3}, "80 or 80 GB", ("device",)
+)
+BYTES = Unit("bytes", _BYTES, "4000 or 4 kB", A_SAMPLE)
+WATTS = Unit("W", {"w": 1.0, "watt": 1.0, "kw": 1e3}, "700 or 700 W", ("device",))
+_CO2 = {f"{mass}{gas}": x for mass, x in (("g", 1.0), ("gram", 1.0), ("kg", 1e3)) for gas in ("", " co2", " co₂")}
+GRID = Unit("g CO2/kWh", _CO2, "300 or 300 g/kWh", ("kwh",))
+SAMPLES = Unit("samples", dict.fromkeys(A_SAMPLE, 1.0), "2e6 or 2 M")
+PARAMETERS = Unit("parameters", dict.fromkeys(("parameter", "param"), 1.0), "1e8 or 100 M")
+EPOCHS = Unit("epochs", dict.fromkeys(("epoch", "pass", "passe"), 1.0), "4 or 4 epochs")
+QUERIES = Unit("queries", dict.fromkeys(("query", "querie", "request"), 1.0), "1e9 or 1 B")
+TOKENS = Unit("tokens", {"token": 1.0}, "500 or 500 tokens", ("query",))
+FLOPS = Unit("FLOPs", {f"{prefix}flop": x for prefix, x in PREFIXES.items()}, "1e9 or 1 GFLOP", ("query",))
+KINDS = (HOURS, GIGABYTES, BYTES, WATTS, GRID, SAMPLES, PARAMETERS, EPOCHS, QUERIES, FLOPS)
+"""Among which a wrong unit is looked for."""
+_SIGN = re.compile(r"\s*(?P<sign>[+\-\u2212]?)\s*(?P<unit>us\$|[€$]|eur|usd)\s*(?=[\d.,])", re.IGNORECASE)
+_PER = re.compile(r"\s*(?:/|\bper\b)\s*(?P<per>.*)")
+
+
+def money(currency: str, *per: str) -> Unit:
+    """A sum of money in ``currency``; ``per`` are the words for what it buys, one of which may be typed behind it."""
+    return Unit(currency, MONEY.get(currency, {currency.lower(): 1.0}), f"2.5 or 2.5 {currency}", per)
+
+
+def parse_amount(text: str, what: str, unit: Unit) -> float:
+    """The number of ``unit`` in ``text``; plain numbers and those with k, M, B or T are read as ``parse_number`` does.
+
+    ``what`` names the field in the sentence of the PlannerError for what is no number, or is in another unit.
+    """
+    sign = _SIGN.match(text)
+    bare = f"{sign['sign']}{text[sign.end() :]}" if sign else text
+    value, rest = leading(bare, what, unit.examples)
+    said = _without_per(rest.strip().lower(), unit)
+    said = f"{said} {sign['unit'].lower()}".strip() if sign else said
+    factor = _factor(said, unit.words)
+    if factor is None:
+        raise _refused(text, what, unit, said)
+    if not math.isfinite(value * factor):
+        raise unreadable(text, what, unit.examples)
+    return value * factor
+
+
+def _without_per(said: str, unit: Unit) -> str:
+    """What was typed behind the number without what it is per, where that is what the unit is per."""
+    found = _PER.search(said)
+    return said[: found.start()] if found and _singular(found["per"], dict.fromkeys(unit.per, 1.0)) else said
+
+
+def _factor(said: str, words: Words) -> float | None:
+    """How many of the unit one of what was ``said`` is: a word of the unit, a suffix, or both; None where neither."""
+    if not said:
+        return 1.0
+    found = _singular(said, words)
+    if found is not None:
+        return found
+    for suffix in sorted(SUFFIXES, key=len, reverse=True):
+        counted = said.removeprefix(suffix)
+        if counted != said and (one := _singular(counted.strip(), {"": 1.0, **words})) is not None:
+            return SUFFIXES[suffix] * one
+    return None
+
+
+def _singular(word: str, words: Words) -> float | None:
+    found = words.get(word)
+    return words.get(word.removesuffix("s")) if found is None else found
+
+
+def _refused(text: str, what: str, unit: Unit, said: str) -> PlannerError:
+    """What is said of an amount in another unit, which is named where it is known."""
+    kinds = (*map(money, MONEY), *KINDS)
+    bare = _PER.split(said)[0]
+    other = next((kind.name for kind in kinds if kind.name != unit.name and _singular(bare, kind.words)), "")
+    wrong = f"is in {other}, not in" if other else "is not in"
+    return PlannerError(f"The {what} {cut(text)!r} {wrong} {unit.name}: write it like {unit.examples}.")
