@@ -1,0 +1,85 @@
+"""Files that are there whole or not at all: written beside their place, synced, renamed."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import json
+import os
+import secrets
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from trainers.backend.points import reached
+
+TEMPORARY = ".tmp-"
+"""How the names of files begin that are not yet what they will be; what is left of them is swept away."""
+
+
+def write_json(path: Path, value: Mapping[str, Any], point: str = "") -> None:
+    """Put ``value`` at ``path``, durably: after a power cut either the old file or the new one is there.
+
+    ``point`` names the moments around it. Raises OSError where the disk is full, and leaves what was there.
+    """
+    data = json.dumps(value, ensure_ascii=False, indent=1, allow_nan=False).encode() + b"\n"
+
+    def write(place: Path) -> None:
+        place.write_bytes(data)
+
+    replace(path, write, point)
+
+
+def replace(path: Path, write: Callable[[Path], None], point: str = "") -> None:
+    """Put at ``path`` what ``write`` puts into the file that it is given; ``point`` names the moments around it."""
+    place = path.with_name(f"{TEMPORARY}{secrets.token_hex(6)}-{path.name}")
+    try:
+        write(place)
+        with place.open("rb+") as file:
+            os.fsync(file.fileno())
+        if point:
+            reached(f"before-{point}")
+        os.replace(place, path)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            place.unlink(missing_ok=True)
+        raise
+    sync_folder(path.parent)
+    if point:
+        reached(f"after-{point}")
+
+
+def sync_folder(folder: Path) -> None:
+    """Make the names in ``folder`` durable, where the system can."""
+    if os.name == "nt":
+        return
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def read_json(path: Path) -> dict[str, Any] | None:
+    """The object at ``path``; None where there is none or where it is not whole (a foreign or damaged file)."""
+    try:
+        found = json.loads(path.read_bytes())
+    except (OSError, ValueError):
+        return None
+    return found if isinstance(found, dict) else None
+
+
+def sweep(folder: Path) -> None:
+    """Remove what killed writers left in ``folder``."""
+    for left in folder.glob(f"{TEMPORARY}*"):
+        with contextlib.suppress(OSError):
+            left.unlink()
+
+
+FULL = "disk full"
+"""Why an attempt stopped that could not write any more."""
+
+
+def is_full(error: OSError) -> bool:
+    """Whether the disk, or what the user may take of it, is used up."""
+    return error.errno in (errno.ENOSPC, errno.EDQUOT)

@@ -1,0 +1,78 @@
+"""Who lives: one runner for a workspace, and attempts that beat."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import socket
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from trainers.backend.record import beat_of
+
+SILENT = 20.0
+"""Seconds without a beat after which an attempt elsewhere counts as dead, by the watch of the one who looks."""
+
+
+@contextlib.contextmanager
+def hold_lock(path: Path) -> Iterator[bool]:
+    """Whether this process got the lock at ``path``; the system frees it when the process ends."""
+    import fcntl
+
+    with path.open("a") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            yield False
+            return
+        yield True
+
+
+def is_held(path: Path) -> bool:
+    """Whether another process holds the lock at ``path``."""
+    if not path.exists():
+        return False
+    with hold_lock(path) as got:
+        return not got
+
+
+@dataclass(eq=False)
+class Beats:
+    """What was last seen of attempts' beats, and when: clocks of other machines are not believed."""
+
+    seen: dict[tuple[str, int], tuple[str, float]] = field(default_factory=dict)
+
+    def begun(self, folder: Path, number: int) -> bool:
+        """Whether attempt ``number`` has beaten at all."""
+        return beat_of(folder, number).exists()
+
+    def alive(self, folder: Path, number: int) -> bool:
+        """Whether attempt ``number`` may still live: its process is there, or its beat has changed lately.
+
+        One that has not begun belongs to a runner that is gone, and so does not live.
+        """
+        try:
+            said = beat_of(folder, number).read_text()
+        except OSError:
+            return False
+        host, pid, *_ = [*said.split(), "", ""]
+        if host == socket.gethostname() and pid.isdigit() and not _runs(int(pid)):
+            return False
+        key, now = (folder.name, number), time.monotonic()
+        before = self.seen.get(key)
+        if before is None or before[0] != said:
+            self.seen[key] = (said, now)
+            return True
+        return now - before[1] < SILENT
+
+
+def _runs(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True

@@ -1,0 +1,72 @@
+"""What there is to run cells on, and which of the waiting ones fit beside those that run."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from trainers.cell import Needs
+
+MIB = 2**20
+AHEAD = 2
+"""Cells for each core that wait at the workers themselves, so that none is idle between two."""
+
+
+@dataclass(frozen=True)
+class Machine:
+    """Cores, bytes of memory, and bytes of memory of each GPU."""
+
+    cores: int
+    memory: float
+    gpus: tuple[float, ...] = ()
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a cell runs and what it takes there."""
+
+    needs: Needs
+    device: str
+
+
+def this_machine(cores: int | None = None) -> Machine:
+    """This machine as it is: the cores that the process may use, the memory, the GPUs that nvidia-smi names."""
+    usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") if hasattr(os, "sysconf") else 0
+    return Machine(cores or usable, float(memory), _gpus())
+
+
+def _gpus() -> tuple[float, ...]:
+    program = shutil.which("nvidia-smi")
+    if program is None:
+        return ()
+    asked = [program, "--query-gpu=memory.total", "--format=csv,noheader,nounits"]
+    try:
+        said = subprocess.run(asked, capture_output=True, text=True, timeout=20, check=True).stdout
+    except (OSError, subprocess.SubprocessError):
+        return ()
+    return tuple(float(line) * MIB for line in said.split() if line.replace(".", "").isdigit())
+
+
+def fits(machine: Machine, needs: Needs, running: Sequence[Place], ahead: int = 1) -> str | None:
+    """The device on which ``needs`` fit beside what is ``running``; None where they have to wait.
+
+    Cores are shared out ``ahead`` times over. A cell that needs more than the whole machine runs alone.
+    """
+    if not running:
+        return "cuda:0" if needs.gpu_memory and machine.gpus else "cpu"
+    cores = sum(place.needs.cores for place in running) + needs.cores
+    memory = sum(place.needs.memory for place in running) + needs.memory
+    if cores > machine.cores * ahead or (machine.memory and memory > machine.memory):
+        return None
+    if not needs.gpu_memory or not machine.gpus:
+        return "cpu"
+    free = {f"cuda:{i}": most for i, most in enumerate(machine.gpus)}
+    for place in running:
+        if place.device in free:
+            free[place.device] -= place.needs.gpu_memory
+    device = max(free, key=lambda name: free[name])
+    return device if free[device] >= needs.gpu_memory else None

@@ -1,0 +1,263 @@
+"""The runner: a process of its own that gives the waiting cells of a workspace to a Dask cluster.
+
+It alone gives leases. It never opens DuckDB, holds no state that is not on disk, and ends when nothing is left to do,
+so killing it at any moment costs no cell: the next one reads the folder and goes on.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+import logging
+import os
+import signal
+import socket
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from engine.errors import PlannerError
+from trainers.backend import files
+from trainers.backend.cluster import Pool, open_pool
+from trainers.backend.life import Beats, hold_lock
+from trainers.backend.machine import AHEAD, Place, fits
+from trainers.backend.queue import Queue
+from trainers.backend.record import CELLS, DEATHS, Record, result_of
+from trainers.backend.settings import Settings
+from trainers.backend.work import run_cell
+from trainers.cell import Needs
+from trainers.families import find_family, read_cell
+
+LOCK, STATUS = "runner.lock", "runner.json"
+LOOK = 0.25
+"""Seconds between two looks at the folder while nothing happens."""
+IDLE = 15.0
+"""Seconds without a cell after which the runner ends."""
+ANSWER = 12.0
+"""Seconds after which the worker of an attempt that does not stop is started anew."""
+LEAST_DISK = 50e6
+"""Bytes that must be free before another cell starts."""
+
+log = logging.getLogger("isoplan.runner")
+
+
+@dataclass(eq=False)
+class Shift:
+    """What this runner has given out: attempts by cell, with the Dask future, the place, and when a stop was asked."""
+
+    queue: Queue
+    pool: Pool
+    name: str
+    given: dict[str, Given] = field(default_factory=dict)
+    beats: Beats = field(default_factory=Beats)
+    woken: threading.Event = field(default_factory=threading.Event)
+    message: str = ""
+
+
+@dataclass(eq=False)
+class Given:
+    """One attempt at work: its number, its future, what it takes, and since when it should have stopped."""
+
+    number: int
+    future: Any
+    place: Place
+    asked: float | None = None
+
+
+def run(root: Path, settings: Settings, idle: float = IDLE, ending: threading.Event | None = None) -> None:
+    """Run the cells of the workspace ``root`` until none has been left for ``idle`` seconds, or ``ending`` is set.
+
+    Returns at once where another runner is at work.
+    """
+    ending = ending or threading.Event()
+    (root / CELLS).mkdir(parents=True, exist_ok=True)
+    with contextlib.ExitStack() as stack:
+        if not stack.enter_context(hold_lock(root / CELLS / LOCK)):
+            return
+        stack.callback((root / CELLS / STATUS).unlink, missing_ok=True)
+        files.sweep(root / CELLS)
+        _say(root, "starting the workers")
+        pool = stack.enter_context(open_pool(settings, root))
+        shift = Shift(Queue(root), pool, f"{socket.gethostname()}-{os.getpid()}")
+        last = time.monotonic()
+        try:
+            while not ending.is_set():
+                if _turn(shift):
+                    last = time.monotonic()
+                elif time.monotonic() - last > idle:
+                    return
+                _say(root, shift.message or "at work", shift)
+                shift.woken.wait(LOOK)
+                shift.woken.clear()
+        finally:
+            _stop_all(shift)
+
+
+def _turn(shift: Shift) -> bool:
+    """Look at the folder once: take in what ended, stop what should, start what can; whether anything is left to do."""
+    for name, given in list(shift.given.items()):
+        if given.future.done():
+            _ended(shift, name, given)
+    cells = shift.queue.scan()
+    waiting = []
+    for name, record in cells.items():
+        if record.state in ("running", "stopping"):
+            if name not in shift.given:
+                _orphan(shift, record)
+            elif record.state == "stopping":
+                _stopping(shift, record)
+        elif record.state == "queued" and name not in shift.given:
+            waiting.append(record)
+    waiting.sort(key=lambda record: (-record.order.priority, record.created))
+    _start(shift, waiting)
+    return bool(waiting or shift.given or any(r.state in ("running", "stopping") for r in cells.values()))
+
+
+def _start(shift: Shift, waiting: list[Record]) -> None:
+    """Lease as many of the ``waiting`` cells as fit and give them to the workers."""
+    shift.message = ""
+    for record in waiting:
+        if _free(shift.queue.root) < LEAST_DISK:
+            shift.message = f"The disk of {shift.queue.root} is full: free some of it, and the cells go on."
+            return
+        if record.deaths >= DEATHS:
+            _fail(shift, record, f"The process of this cell died {DEATHS} times: its log says how far it came.")
+            continue
+        try:
+            needs = _needs(shift, record)
+        except PlannerError as error:
+            _fail(shift, record, str(error))
+            continue
+        device = fits(shift.pool.machine, needs, [g.place for g in shift.given.values()], AHEAD)
+        if device is None:
+            return
+        number = shift.queue.lease(record.name, shift.name, device=device)
+        future = shift.pool.client.submit(
+            run_cell, str(shift.queue.folder(record.name)), number, device, key=f"{record.name}-{number}", retries=0
+        )
+        future.add_done_callback(lambda _future: shift.woken.set())
+        shift.given[record.name] = Given(number, future, Place(needs, device))
+
+
+def _needs(shift: Shift, record: Record) -> Needs:
+    family = find_family(record.family, shift.queue.root)
+    found: Needs = family.needs(read_cell(family, record.cell))
+    return found
+
+
+def _fail(shift: Shift, record: Record, why: str) -> None:
+    """Write down that a cell is not tried again, under a number of its own so that no attempt can say otherwise."""
+    number = shift.queue.lease(record.name, shift.name)
+    ended = {"number": number, "state": "failed", "metrics": {}, "why": why}
+    files.write_json(result_of(shift.queue.folder(record.name), number), ended)
+
+
+def _ended(shift: Shift, name: str, given: Given) -> None:
+    """An attempt is over: one without a result has died, whatever Dask says of it."""
+    del shift.given[name]
+    folder = shift.queue.folder(name)
+    said = given.future.status
+    if not folder.exists() or result_of(folder, given.number).exists():
+        return
+    if not shift.beats.begun(folder, given.number):
+        _take_back(shift, name, given)
+        return
+    if said == "error":
+        log.warning("cell %s: attempt %s ended with %r", name, given.number, given.future.exception())
+    shift.queue.lose(name)
+
+
+def _orphan(shift: Shift, record: Record) -> None:
+    """An attempt that another runner gave out: dead where nothing shows that it lives."""
+    if not shift.beats.alive(shift.queue.folder(record.name), record.number):
+        shift.queue.lose(record.name)
+
+
+def _stopping(shift: Shift, record: Record) -> None:
+    """An attempt that was asked to stop: one that has not begun is taken back, one that does not answer is ended."""
+    given = shift.given[record.name]
+    now = time.monotonic()
+    given.asked = given.asked or now
+    if not shift.beats.begun(shift.queue.folder(record.name), given.number):
+        del shift.given[record.name]
+        given.future.cancel()
+        _take_back(shift, record.name, given)
+    elif now - given.asked > ANSWER:
+        given.asked = now
+        holders = [w for w, keys in shift.pool.client.processing().items() if given.future.key in keys]
+        if holders:
+            shift.pool.client.restart_workers(holders, raise_for_error=False)
+
+
+def _take_back(shift: Shift, name: str, given: Given) -> None:
+    """Close an attempt that never began: its worker died with another cell, or it was stopped first."""
+    ended = {"number": given.number, "state": "stopped", "metrics": {}, "why": "not begun"}
+    files.write_json(result_of(shift.queue.folder(name), given.number), ended)
+
+
+def _stop_all(shift: Shift) -> None:
+    """Ask every attempt to stop and wait for as long as they may take."""
+    for name, given in shift.given.items():
+        with contextlib.suppress(OSError, PlannerError):
+            shift.queue.stop(name, given.number, "runner")
+    until = time.monotonic() + ANSWER / 2
+    while time.monotonic() < until:
+        if not any(_at_work(shift, name, given) for name, given in shift.given.items()):
+            break
+        time.sleep(0.05)
+    for name, given in list(shift.given.items()):
+        with contextlib.suppress(OSError, PlannerError):
+            _ended(shift, name, given)
+
+
+def _at_work(shift: Shift, name: str, given: Given) -> bool:
+    return shift.beats.begun(shift.queue.folder(name), given.number) and not given.future.done()
+
+
+def _free(root: Path) -> float:
+    found = os.statvfs(root)
+    return float(found.f_bavail * found.f_frsize)
+
+
+def _say(root: Path, message: str, shift: Shift | None = None) -> None:
+    """Tell pages that the runner lives and what it does; it is written over in place, twice a second at most."""
+    status = {
+        "pid": os.getpid(),
+        "host": socket.gethostname(),
+        "beat": time.time(),
+        "message": message,
+        "cluster": shift.pool.text if shift else "",
+        "given": len(shift.given) if shift else 0,
+    }
+    with contextlib.suppress(OSError):
+        (root / CELLS / STATUS).write_text(json.dumps(status))
+
+
+@contextlib.contextmanager
+def _signals(ending: threading.Event) -> Iterator[None]:
+    for one in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(one, lambda *_: ending.set())
+    yield
+
+
+def main() -> None:
+    """Run the cells of a workspace: ``python -P -m trainers.backend.runner --workspace FOLDER``."""
+    parser = argparse.ArgumentParser(description=main.__doc__)
+    parser.add_argument("--workspace", type=Path, required=True)
+    parser.add_argument("--idle", type=float, default=IDLE)
+    parser.add_argument("--cores", type=int)
+    asked = parser.parse_args()
+    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(name)s %(levelname)s %(message)s", stream=sys.stderr)
+    logging.getLogger("distributed").setLevel(logging.WARNING)
+    ending = threading.Event()
+    with _signals(ending):
+        run(asked.workspace, Settings(asked.cores), asked.idle, ending)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,129 @@
+"""One attempt of one cell, in the process of a worker: train it, say how it goes, and write down how it ended."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import platform
+import sys
+import time
+import traceback
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from engine.errors import PlannerError
+from trainers.backend import files
+from trainers.backend.attempt import Attempt
+from trainers.backend.points import reached
+from trainers.backend.record import CHECKPOINT, LEASE, log_of, read_record, result_of
+from trainers.cell import Cell, Family, Stopped
+from trainers.families import find_family, read_cell
+
+LOG_BYTES = 20_000_000
+"""What a log keeps at most; a cell that prints more goes on without."""
+
+
+def run_cell(folder: str, number: int, device: str = "cpu") -> str:
+    """Run attempt ``number`` of the cell in ``folder`` on ``device``; how it ended: done, failed, stopped or stale.
+
+    Whatever the training raises becomes a result with one sentence, and the log keeps the whole of it. Raises OSError
+    where not even that can be written, because the disk is full.
+    """
+    place = Path(folder)
+    record = read_record(place)
+    if record is None or record.number != number or record.result is not None:
+        return "stale"
+    reached("after-lease")
+    begun, clock = datetime.now(UTC), time.monotonic()
+    with Attempt(place, number, device) as attempt, _printing_to(log_of(place, number)):
+        state, why, measured = _train(record.family, record.cell, attempt)
+    ended: dict[str, Any] = {
+        "number": number,
+        "state": state,
+        "metrics": measured,
+        "begun": begun.isoformat(timespec="milliseconds"),
+        "seconds": time.monotonic() - clock,
+        "host": platform.node(),
+        "device": device,
+        "steps": attempt.steps,
+        **({"why": why} if why else {}),
+    }
+    if not _ours(place, number):
+        return "stale"
+    files.write_json(result_of(place, number), ended, "result")
+    if state == "done":
+        with contextlib.suppress(OSError):
+            (place / CHECKPOINT).unlink(missing_ok=True)
+    return state
+
+
+def _train(family_name: str, raw: dict[str, Any], attempt: Attempt) -> tuple[str, str, dict[str, float]]:
+    """How the training ends, why, and what it measured."""
+    try:
+        family = find_family(family_name, attempt.root)
+        cell = read_cell(family, raw)
+        with _threads(cell):
+            measured = family.train(cell, attempt)
+        return "done", "", _checked(family, measured)
+    except Stopped:
+        return "stopped", attempt.why, {}
+    except PlannerError as error:
+        return "failed", str(error), {}
+    except OSError as error:
+        traceback.print_exc()
+        if files.is_full(error):
+            return "stopped", files.FULL, {}
+        return "failed", f"The training ended with {type(error).__name__}: {error}.", {}
+    except MemoryError:
+        traceback.print_exc()
+        return "failed", "The training ran out of memory: make the cell smaller, or give it more.", {}
+    except Exception as error:
+        traceback.print_exc()
+        return "failed", f"The training ended with {type(error).__name__}: {error}.", {}
+
+
+def _checked(family: Family[Any], measured: Mapping[str, float]) -> dict[str, float]:
+    """What was measured, as numbers. Raises PlannerError where the loss is missing or no number."""
+    found = {str(name): float(value) for name, value in measured.items()}
+    if family.loss not in found:
+        raise PlannerError(f"The training ended without a {family.loss}: it must return one.")
+    for name, value in found.items():
+        if value != value or value in (float("inf"), float("-inf")):
+            raise PlannerError(f"The training diverged: its {name} is {value}.")
+    return found
+
+
+def _ours(folder: Path, number: int) -> bool:
+    """Whether the lease is still that of attempt ``number``."""
+    return (files.read_json(folder / LEASE) or {}).get("number") == number
+
+
+@contextlib.contextmanager
+def _threads(cell: Cell) -> Iterator[None]:
+    """As many threads of the numerical libraries as the cell says."""
+    from threadpoolctl import threadpool_limits
+
+    with threadpool_limits(cell.threads):
+        yield
+
+
+@contextlib.contextmanager
+def _printing_to(log: Path) -> Iterator[None]:
+    """What this process and the libraries in it print goes to ``log``."""
+    sys.stdout.flush()
+    sys.stderr.flush()
+    saved = [os.dup(1), os.dup(2)]
+    with log.open("ab", buffering=0) as file:
+        for stream in (1, 2):
+            os.dup2(file.fileno(), stream)
+    try:
+        yield
+    finally:
+        with contextlib.suppress(OSError):
+            sys.stdout.flush()
+            sys.stderr.flush()
+        for stream, old in zip((1, 2), saved, strict=True):
+            os.dup2(old, stream)
+            os.close(old)

@@ -1,0 +1,7 @@
+"""Any program of the user's: it reads a cell as JSON, writes metrics as JSON lines, and knows nothing of Isoplan."""
+
+from __future__ import annotations
+
+from trainers.command.programs import families
+
+__all__ = ["families"]

@@ -1,0 +1,147 @@
+"""The bundled example: an MLP student learns a fixed random teacher from noisy labels, in numpy.
+
+The floor of its loss is known: the variance of the noise, which no model can predict. Inputs are Gaussian; the teacher
+has two hidden layers of 64 GELU neurons and unit variance of output; the student has two of ``width``. Every sample is
+seen once, by Adam with a cosine schedule. The loss is the mean squared error to the clean teacher on fixed test inputs,
+plus the variance of the noise.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+TEACHER, TEACHER_SEED, TESTS = 64, 20_260_101, 4096
+STEEP, CUBIC = np.sqrt(2 / np.pi), 0.044715
+BETAS, EPS = (0.9, 0.999), 1e-8
+SAVE_EVERY, SAY_EVERY = 10.0, 0.25
+"""Seconds between two checkpoints, and between two lines."""
+
+ending = False
+
+
+def gelu(x: Floats) -> tuple[Floats, Floats]:
+    """GELU by its tanh approximation (Hendrycks and Gimpel 2016, sec. 2), and its slope."""
+    t = np.tanh(STEEP * (x + CUBIC * x * x * x))
+    return 0.5 * x * (1 + t), 0.5 * (1 + t) + 0.5 * x * (1 - t * t) * STEEP * (1 + 3 * CUBIC * x * x)
+
+
+def network(rng: np.random.Generator, dim: int, width: int) -> list[Floats]:
+    """Weights and biases of two hidden layers and a linear output."""
+    shapes = [(dim, width), (width, width), (width, 1)]
+    return [x for shape in shapes for x in (rng.normal(0, 1 / np.sqrt(shape[0]), shape), np.zeros(shape[1]))]
+
+
+def forward(p: list[Floats], x: Floats) -> Floats:
+    """The output of a network (n,) on inputs (n, dim)."""
+    return ((gelu(gelu(x @ p[0] + p[1])[0] @ p[2] + p[3])[0]) @ p[4] + p[5])[:, 0]
+
+
+def gradient(p: list[Floats], x: Floats, y: Floats) -> tuple[float, list[Floats]]:
+    """Mean squared error and its gradient."""
+    a, slope_a = gelu(x @ p[0] + p[1])
+    b, slope_b = gelu(a @ p[2] + p[3])
+    off = (b @ p[4] + p[5])[:, 0] - y
+    out = (2 / len(y)) * off[:, None]
+    at_b = (out @ p[4].T) * slope_b
+    at_a = (at_b @ p[2].T) * slope_a
+    found = [x.T @ at_a, at_a.sum(0), a.T @ at_b, at_b.sum(0), b.T @ out, out.sum(0)]
+    return float(np.mean(off**2)), found
+
+
+class Teacher:
+    """The function to learn, scaled to unit variance."""
+
+    def __init__(self, dim: int) -> None:
+        rng = np.random.default_rng(TEACHER_SEED)
+        self.weights = network(rng, dim, TEACHER)
+        self.tests = rng.normal(size=(TESTS, dim))
+        out = forward(self.weights, self.tests)
+        self.mean, self.scale = out.mean(), out.std()
+        self.answers = (out - self.mean) / self.scale
+
+    def __call__(self, x: Floats) -> Floats:
+        return (forward(self.weights, x) - self.mean) / self.scale
+
+
+def learning_rate(cell: dict[str, Any], updates: int) -> float:
+    """The peak learning rate of a cell: as given, or by a power law of width and updates."""
+    return float(cell["rate"] or 0.0054 * (cell["width"] / 64) ** -0.37 * (updates / 2048) ** -0.6)
+
+
+def main() -> None:
+    """Read a cell from standard input, train it, and write metrics as JSON lines."""
+    given = json.loads(sys.stdin.readline())
+    cell, place = given["cell"], Path(given["checkpoint"])
+    signal.signal(signal.SIGTERM, _end)
+    teacher = Teacher(cell["dim"])
+    updates = max(cell["samples"] // cell["batch"], 1)
+    p = network(np.random.default_rng([cell["seed"], 0]), cell["dim"], cell["width"])
+    moments = [np.zeros_like(x) for x in (*p, *p)]
+    first = 0
+    if given["resume"]:
+        with np.load(given["resume"]) as kept:
+            first = int(kept["step"])
+            p = [kept[f"p{i}"] for i in range(len(p))]
+            moments = [kept[f"m{i}"] for i in range(len(moments))]
+    peak, floor = learning_rate(cell, updates), cell["noise"] ** 2
+    saved = said = time.monotonic()
+    for step in range(first, updates):
+        rng = np.random.default_rng([cell["seed"], 1, step])
+        x = rng.normal(size=(cell["batch"], cell["dim"]))
+        y = teacher(x) + cell["noise"] * rng.normal(size=cell["batch"])
+        train, slopes = gradient(p, x, y)
+        rate = peak * min((step + 1) / max(updates // 50, 1), 0.5 * (1 + np.cos(np.pi * step / updates)))
+        _adam(p, moments, slopes, rate, step + 1)
+        now = time.monotonic()
+        if now - said > SAY_EVERY or step == first:
+            said = now
+            clean = float(np.mean((forward(p, teacher.tests) - teacher.answers) ** 2))
+            seen = (step + 1) * cell["batch"]
+            _say({"step": step + 1, "total": updates, "loss": clean + floor, "train": train, "samples": seen})
+        if now - saved > SAVE_EVERY or ending:
+            saved = now
+            _save(place, step + 1, p, moments)
+            if ending:
+                sys.exit(0)
+    clean = float(np.mean((forward(p, teacher.tests) - teacher.answers) ** 2))
+    _say({"result": {"loss": clean + floor, "clean": clean, "D": updates * cell["batch"]}})
+
+
+def _adam(p: list[Floats], moments: list[Floats], slopes: list[Floats], rate: float, step: int) -> None:
+    """One update in place (Kingma and Ba 2014, algorithm 1)."""
+    half = len(p)
+    for i, slope in enumerate(slopes):
+        m, v = moments[i], moments[half + i]
+        m += (1 - BETAS[0]) * (slope - m)
+        v += (1 - BETAS[1]) * (slope * slope - v)
+        p[i] -= rate * (m / (1 - BETAS[0] ** step)) / (np.sqrt(v / (1 - BETAS[1] ** step)) + EPS)
+
+
+def _save(place: Path, step: int, p: list[Floats], moments: list[Floats]) -> None:
+    beside = place.with_name(f".tmp-{os.getpid()}-{place.name}.npz")
+    kept = {f"p{i}": x for i, x in enumerate(p)} | {f"m{i}": x for i, x in enumerate(moments)}
+    np.savez(beside, step=step, **kept)  # type: ignore[arg-type]
+    beside.replace(place)
+
+
+def _say(line: dict[str, Any]) -> None:
+    print(json.dumps(line), flush=True)
+
+
+def _end(*_: object) -> None:
+    global ending
+    ending = True
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,251 @@
+"""One run of a program: the cell goes in as JSON, JSON lines come out, and it ends when it must."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import math
+import os
+import selectors
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from trainers.cell import Cell, CellError, Stopped, Stream
+
+GRACE = 4.0
+"""Seconds that a program has for a last checkpoint after SIGTERM."""
+LINE = 1_000_000
+"""Bytes of the longest line that is read; a longer one is no line."""
+LOG = 10_000_000
+"""Bytes of other output that the log keeps."""
+CHUNK = 65_536
+MARK = "ISOPLAN_CELL"
+"""The variable by which processes of a cell are known again."""
+CHECKPOINT = "checkpoint"
+
+
+@dataclass(eq=False)
+class Said:
+    """What a program has said so far: its last values, its result, and when it last said anything."""
+
+    loss: str
+    values: dict[str, float] = field(default_factory=dict)
+    result: dict[str, float] | None = None
+    lines: int = 0
+    at: float = field(default_factory=time.monotonic)
+    logged: int = 0
+
+
+def train(command: Sequence[str], loss: str, silence: float, cell: Cell, stream: Stream) -> dict[str, float]:
+    """Run ``command`` on a cell until it ends.
+
+    It reads one JSON object from standard input: ``cell`` (its fields), ``device``, ``folder``, ``checkpoint`` (where
+    it may keep its state, written beside and renamed) and ``resume`` (that place, where an attempt left something, else
+    null). It writes JSON objects, a line each: ``step`` and ``total`` with what it measures, and at the end ``result``.
+    SIGTERM asks it to stop. Raises CellError for a program that is missing, fails, hangs, or says nothing that can be
+    read, and Stopped.
+    """
+    given: dict[str, object] = {
+        "cell": cell.model_dump(mode="json"),
+        "device": stream.device,
+        "folder": str(stream.folder),
+        "checkpoint": str(stream.folder / CHECKPOINT),
+        "resume": str(stream.resume) if stream.resume else None,
+    }
+    if stream.number > 1:
+        _end_left_over(stream.folder)
+    said = Said(loss)
+    with _started(command, cell, stream) as process:
+        _hand_over(process, given)
+        try:
+            for name, line in _lines(process, stream, said, silence):
+                _take(name, line, said, stream)
+        except Stopped:
+            _ask_to_end(process)
+            raise
+        code = process.wait()
+    return _ended(command, code, said)
+
+
+def _ended(command: Sequence[str], code: int, said: Said) -> dict[str, float]:
+    """What the program measured. Raises CellError where it failed or measured nothing."""
+    name = Path(command[0]).name if len(command) == 1 else " ".join(Path(part).name for part in command[:3])
+    if code < 0:
+        raise CellError(f"The program {name} was ended by signal {-code}: its log says how far it came.")
+    if code:
+        raise CellError(f"The program {name} ended with exit code {code}: its log says why.")
+    if not said.lines:
+        raise CellError(f"The program {name} wrote no JSON line: it must write its metrics to standard output.")
+    found = said.result if said.result is not None else said.values
+    if said.loss not in found:
+        raise CellError(f"The program {name} reported no {said.loss}: its last line must have it in its result.")
+    return found
+
+
+@contextlib.contextmanager
+def _started(command: Sequence[str], cell: Cell, stream: Stream) -> Iterator[subprocess.Popen[bytes]]:
+    """The program in a session of its own, which is ended whole, children of the program included."""
+    threads = {name: str(cell.threads) for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")}
+    device = {"CUDA_VISIBLE_DEVICES": stream.device.partition(":")[2]} if stream.device.startswith("cuda:") else {}
+    program = shutil.which(command[0])
+    if program is None:
+        raise CellError(f"The program {command[0]!r} is not on this machine: install it, or correct programs.toml.")
+    try:
+        process = subprocess.Popen(
+            [*_tied(), program, *command[1:]],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            cwd=stream.folder,
+            env={**os.environ, **threads, **device, MARK: str(stream.folder), "PYTHONUNBUFFERED": "1"},
+            start_new_session=True,
+        )
+    except OSError as error:
+        raise CellError(f"The program {command[0]!r} cannot be started: {error.strerror}.") from error
+    try:
+        yield process
+    finally:
+        _end(process)
+
+
+def _tied() -> list[str]:
+    """How to start a program that ends with its worker, where the system can."""
+    tie = shutil.which("setpriv")
+    return [tie, "--pdeathsig", "KILL", "--"] if tie and sys.platform == "linux" else []
+
+
+def _hand_over(process: subprocess.Popen[bytes], given: dict[str, object]) -> None:
+    assert process.stdin is not None
+    with contextlib.suppress(BrokenPipeError):  # a program that does not care for its cell
+        process.stdin.write(json.dumps(given).encode() + b"\n")
+        process.stdin.close()
+
+
+def _lines(process: subprocess.Popen[bytes], stream: Stream, said: Said, silence: float) -> Iterator[tuple[str, bytes]]:
+    """Lines of standard output and standard error as they come, until both end; raises Stopped and CellError."""
+    assert process.stdout is not None
+    assert process.stderr is not None
+    rest = {"out": b"", "err": b""}
+    with selectors.DefaultSelector() as waiting:
+        waiting.register(process.stdout, selectors.EVENT_READ, "out")
+        waiting.register(process.stderr, selectors.EVENT_READ, "err")
+        while waiting.get_map():
+            for key, _ in waiting.select(0.1):
+                data = os.read(key.fd, CHUNK)
+                name = str(key.data)
+                if not data:
+                    waiting.unregister(key.fileobj)
+                    if rest[name]:
+                        yield name, rest[name]
+                    continue
+                *whole, rest[name] = (rest[name] + data).split(b"\n")
+                yield from ((name, line) for line in whole)
+                if len(rest[name]) > LINE:
+                    yield name, rest[name]
+                    rest[name] = b""
+            if stream.stopping:
+                raise Stopped
+            if process.poll() is not None and _drained(process):
+                return
+            if time.monotonic() - said.at > silence:
+                raise CellError(f"The program said nothing for {silence:g} s and was ended: raise its silence.")
+
+
+def _drained(process: subprocess.Popen[bytes]) -> bool:
+    """Whether nothing is left to read of a program that has ended, though a child may keep its output open."""
+    import select
+
+    assert process.stdout is not None
+    assert process.stderr is not None
+    ready, _, _ = select.select([process.stdout, process.stderr], [], [], 0)
+    return not ready
+
+
+def _take(name: str, line: bytes, said: Said, stream: Stream) -> None:
+    """One line: an event, the result, or something for the log. Raises CellError for a loss that is no number."""
+    said.at = time.monotonic()
+    event = _event(line) if name == "out" else None
+    if event is None:
+        _log(line, said)
+        return
+    said.lines += 1
+    result = event.get("result")
+    if isinstance(result, dict):
+        said.result = _numbers(result, said.loss, "in its result")
+        return
+    at = event.get("step")
+    step = int(at) if isinstance(at, (int, float)) else said.lines
+    total = event.get("total")
+    said.values = _numbers({k: x for k, x in event.items() if k not in ("step", "total")}, said.loss, f"at step {step}")
+    stream.step(step, int(total) if isinstance(total, (int, float)) else None, **said.values)
+
+
+def _event(line: bytes) -> dict[str, object] | None:
+    if not line.startswith(b"{") or len(line) > LINE:
+        return None
+    try:
+        found = json.loads(line)
+    except ValueError:
+        return None
+    return found if isinstance(found, dict) else None
+
+
+def _numbers(values: dict[str, object], loss: str, where: str) -> dict[str, float]:
+    found = {k: float(x) for k, x in values.items() if isinstance(x, (int, float)) and not isinstance(x, bool)}
+    if loss in found and not math.isfinite(found[loss]):
+        raise CellError(f"The program reported {loss} = {found[loss]} {where}: the training diverged.")
+    return {k: x for k, x in found.items() if math.isfinite(x)}
+
+
+def _log(line: bytes, said: Said) -> None:
+    if said.logged > LOG:
+        return
+    said.logged += len(line) + 1
+    more = b"\n" if said.logged <= LOG else b"\n(more was printed and is not kept)\n"
+    with contextlib.suppress(OSError):
+        os.write(1, line[:LINE] + more)
+
+
+def _ask_to_end(process: subprocess.Popen[bytes]) -> None:
+    """SIGTERM, and the time for a last checkpoint; what it still prints is passed over."""
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGTERM)
+    until = time.monotonic() + GRACE
+    while process.poll() is None and time.monotonic() < until:
+        _discard(process)
+        time.sleep(0.02)
+
+
+def _discard(process: subprocess.Popen[bytes]) -> None:
+    import select
+
+    streams = [one for one in (process.stdout, process.stderr) if one is not None]
+    for one in select.select(streams, [], [], 0)[0]:
+        os.read(one.fileno(), CHUNK)
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(process.pid, signal.SIGKILL)
+    for one in (process.stdin, process.stdout, process.stderr):
+        if one is not None:
+            with contextlib.suppress(OSError):
+                one.close()
+    process.wait()
+
+
+def _end_left_over(folder: Path) -> None:
+    """End what an attempt before this one left running: its worker was killed, and its children lived on."""
+    import psutil
+
+    own = os.getpid()
+    for process in psutil.process_iter():
+        with contextlib.suppress(psutil.Error, OSError):
+            if process.pid != own and process.environ().get(MARK) == str(folder):
+                process.kill()

@@ -1,0 +1,135 @@
+"""The programs that the operator of a workspace allows, each of them a family: ``programs.toml``.
+
+A browser user chooses among them and never types one; a command is a list and never passes a shell.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import sys
+import tomllib
+from functools import lru_cache, partial
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model, field_validator
+
+from engine.errors import PlannerError
+from engine.formula import Formula, parse_formula
+from trainers.cell import Cell, Family, Needs, Sizes, canonical
+from trainers.command.process import train
+
+FILE = "programs.toml"
+EXAMPLE = Path(__file__).with_name(FILE)
+"""What comes along: the example that the documentation walks through."""
+PYTHON = "{python}"
+"""In a command: the Python that runs Isoplan."""
+KINDS: dict[str, type] = {"integer": int, "number": float, "text": str, "choice": str, "boolean": bool}
+
+
+class FieldOf(BaseModel):
+    """A field of a program's cells, as the operator describes it."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+    kind: Literal["integer", "number", "text", "choice", "boolean"]
+    title: str = ""
+    description: str = ""
+    default: int | float | str | bool | None = None
+    minimum: float | None = None
+    maximum: float | None = None
+    choices: tuple[str, ...] = ()
+
+
+class Program(BaseModel):
+    """A program: its ``command``, the fields of its cells, what it measures, and what it takes.
+
+    ``sizes`` are formulas of the fields for N, D, U and C (FLOPs); ``silence`` is after how many seconds without a line
+    it counts as hanging; ``short`` are fields that make a cell of about a second, by which its speed is measured.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+    title: str = ""
+    command: Annotated[tuple[str, ...], Field(min_length=1)]
+    fields: dict[str, FieldOf] = {}
+    loss: str = "loss"
+    metrics: dict[str, Literal["min", "max"]] = {}
+    sizes: dict[Literal["N", "D", "U", "C"], str] = {}
+    silence: Annotated[float, Field(gt=0)] = 600.0
+    memory_gb: Annotated[float, Field(ge=0)] = 0.0
+    gpu_memory_gb: Annotated[float, Field(ge=0)] = 0.0
+    short: dict[str, int | float | str | bool] = {}
+
+    @field_validator("sizes")
+    @classmethod
+    def _readable(cls, sizes: dict[str, str]) -> dict[str, str]:
+        for formula in sizes.values():
+            parse_formula(formula)
+        return sizes
+
+
+def families(root: Path) -> tuple[Family[Any], ...]:
+    """The programs of the workspace ``root``, and the bundled example where the operator has none of that name.
+
+    Raises PlannerError that names what is wrong in the file.
+    """
+    own = root / FILE
+    found = {**_read(EXAMPLE, EXAMPLE.stat().st_mtime_ns)}
+    if own.exists():
+        found |= _read(own, own.stat().st_mtime_ns)
+    return tuple(found.values())
+
+
+@lru_cache(maxsize=16)
+def _read(path: Path, changed: int) -> dict[str, Family[Any]]:
+    try:
+        raw = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise PlannerError(f"The programs in {path} cannot be read: {error}.") from error
+    found = {}
+    for name, described in raw.items():
+        try:
+            found[name] = _family(name, Program.model_validate(described))
+        except ValidationError as error:
+            first = error.errors()[0]
+            where = ".".join(str(part) for part in (name, *first["loc"]))
+            raise PlannerError(f"{path}: {where} is wrong: {first['msg']}.") from error
+    return found
+
+
+def _family(name: str, program: Program) -> Family[Any]:
+    command = tuple(sys.executable if part == PYTHON else part for part in program.command)
+    formulas: dict[str, Formula] = {size: parse_formula(text) for size, text in program.sizes.items()}
+    return Family(
+        name=name,
+        title=program.title or name,
+        cell=_cell_of(name, program),
+        train=partial(train, command, program.loss, program.silence),
+        sizes=partial(_sizes, formulas),
+        needs=lambda cell: Needs(cell.threads, program.memory_gb * 1e9, program.gpu_memory_gb * 1e9),
+        short=lambda cell: cell.model_copy(update=dict(program.short)) if program.short else None,
+        loss=program.loss,
+        metrics=program.metrics,
+        version=hashlib.sha256(canonical(list(program.command))).hexdigest()[:12],
+    )
+
+
+def _sizes(formulas: dict[str, Formula], cell: Cell) -> Sizes:
+    """N, D, U and C of a cell by the operator's formulas."""
+    fields = {name: float(x) for name, x in cell.model_dump().items() if isinstance(x, (int, float))}
+    return Sizes(**{size: float(formula(fields)) for size, formula in formulas.items()})
+
+
+def _cell_of(name: str, program: Program) -> type[Cell]:
+    """The cell model of a program."""
+    fields: dict[str, Any] = {}
+    for field, described in program.fields.items():
+        kind: Any = KINDS[described.kind]
+        if described.kind == "choice":
+            kind = Literal[described.choices]
+        default: Any = ... if described.default is None else described.default
+        about = Field(
+            default, title=described.title or field, description=described.description,
+            ge=described.minimum, le=described.maximum,
+        )  # fmt: skip
+        fields[field] = (kind, about)
+    return create_model(f"Cell of {name}", __base__=Cell, **fields)

@@ -1,0 +1,64 @@
+"""The families that a workspace has: every folder of this package that says so with ``families(workspace)``."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from functools import cache
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from pydantic import ValidationError
+
+import trainers
+from engine.errors import PlannerError
+from trainers.cell import Cell, Family
+
+FUNCTION = "families"
+
+
+@cache
+def _folders() -> tuple[ModuleType, ...]:
+    names = [found.name for found in pkgutil.iter_modules(trainers.__path__) if found.ispkg]
+    modules = [importlib.import_module(f"trainers.{name}") for name in names]
+    return tuple(module for module in modules if hasattr(module, FUNCTION))
+
+
+def families(root: Path) -> dict[str, Family[Any]]:
+    """All families of the workspace ``root`` by name. Imports nothing that they train with.
+
+    Raises PlannerError where a file that describes some of them cannot be read.
+    """
+    found = [family for module in _folders() for family in getattr(module, FUNCTION)(root)]
+    return {family.name: family for family in found}
+
+
+def find_family(name: str, root: Path) -> Family[Any]:
+    """The family called ``name``. Raises PlannerError for one that there is not."""
+    known = families(root)
+    if name not in known:
+        raise PlannerError(f"There is no family {name!r} of cells: use {', '.join(known)}.")
+    return known[name]
+
+
+def read_cell(family: Family[Any], raw: dict[str, Any]) -> Cell:
+    """The cell in a JSON object. Raises PlannerError that names the field that is wrong and what it may be."""
+    try:
+        cell: Cell = family.cell.model_validate(raw)
+    except ValidationError as error:
+        raise PlannerError(why(error, family)) from error
+    family.check(cell)
+    return cell
+
+
+def why(error: ValidationError, family: Family[Any]) -> str:
+    """What is wrong with a cell, as a sentence about its first wrong field."""
+    first = error.errors()[0]
+    where = ".".join(str(part) for part in first["loc"]) or "cell"
+    if first["type"] == "extra_forbidden":
+        return f"The family {family.name} has no field {where!r}: use {', '.join(family.cell.model_fields)}."
+    if first["type"] == "missing":
+        return f"The field {where} of the family {family.name} is missing: give it a value."
+    wrong = str(first["msg"])
+    return f"The field {where} of the family {family.name} cannot be {first['input']!r}: {wrong[0].lower()}{wrong[1:]}."
