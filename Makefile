@@ -59,9 +59,9 @@ browser:
 lock: python
 	rm -rf build/lock
 	"$(PYTHON)" -m venv build/lock
-	build/lock/bin/python -m pip install --quiet "setuptools>=77" .
+	build/lock/bin/python -m pip install --quiet "setuptools>=77" ".[cluster]"
 	build/lock/bin/python -m pip freeze --all --exclude pip --exclude isoplan | sed 's/+[^ ;]*//' > requirements.lock
-	build/lock/bin/python -m pip install --quiet -c requirements.lock ".[dev]"
+	build/lock/bin/python -m pip install --quiet -c requirements.lock ".[cluster,dev]"
 	build/lock/bin/python -m pip freeze --all --exclude pip --exclude isoplan | sed 's/+[^ ;]*//' > requirements-dev.lock
 	rm -rf build/lock
 

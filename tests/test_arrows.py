@@ -167,11 +167,14 @@ def test_the_terminal_loads_neither_streamlit_nor_torch_nor_numba() -> None:
 
 def test_every_import_of_another_package_is_declared() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    declared = {_normal(re.split(r"[<>=!~ \[;]", line)[0]) for line in project["dependencies"]}
-    distributions = packages_distributions()
-    used = {m.split(".")[0] for path in FILES for m in imports(path)} - EVERYWHERE - sys.stdlib_module_names
-    undeclared = {name for name in used if not {_normal(d) for d in distributions.get(name, [name])} & declared}
-    assert undeclared == set()
+    extras = [line for name, lines in project["optional-dependencies"].items() if name != "dev" for line in lines]
+    for room, lines in (("trainers", [*project["dependencies"], *extras]), ("", project["dependencies"])):
+        declared = {_normal(re.split(r"[<>=!~ \[;]", line)[0]) for line in lines}
+        files = [path for path in FILES if (path.parts[0] == "trainers") == bool(room)]
+        used = {m.split(".")[0] for path in files for m in imports(path)} - EVERYWHERE - sys.stdlib_module_names
+        distributions = packages_distributions()
+        undeclared = {name for name in used if not {_normal(d) for d in distributions.get(name, [name])} & declared}
+        assert undeclared == set()
 
 
 def _normal(name: str) -> str:

@@ -17,7 +17,20 @@ from typing import Any
 
 from engine.errors import PlannerError
 from trainers.backend import files
-from trainers.backend.record import CELLS, LEASE, ORDER, SPEC, STOP, Order, Record, read_record
+from trainers.backend.record import (
+    CELLS,
+    CHECKPOINT,
+    DIED,
+    LEASE,
+    ORDER,
+    SPEC,
+    STOP,
+    Order,
+    Record,
+    beat_of,
+    read_record,
+    result_of,
+)
 from trainers.cell import Cell, Family, canonical, cell_name
 
 SCHEMA = 1
@@ -149,10 +162,20 @@ class Queue:
         files.write_json(folder / LEASE, {"number": number, "runner": runner, "given": given, **more})
         return number
 
-    def lose(self, name: str) -> None:
-        """Say that the attempt under lease is dead, so that the cell counts as queued again."""
-        record = self.find(name)
-        files.write_json(self.folder(name) / LEASE, {**record.lease, "lost": True})
+    def end(self, name: str, number: int, state: str, why: str, **more: Any) -> None:
+        """Write down how attempt ``number`` ended that could not do so itself."""
+        ended = {"number": number, "state": state, "metrics": {}, "why": why, **more}
+        files.write_json(result_of(self.folder(name), number), ended)
+
+    def lose(self, name: str, number: int, why: str, own: bool) -> None:
+        """Say that attempt ``number`` is dead, so that the cell counts as queued again.
+
+        It counts against the cell where it was its ``own`` process that died, and not its runner, before it had got
+        further than the attempt before it.
+        """
+        place, beat = self.folder(name) / CHECKPOINT, beat_of(self.folder(name), number)
+        further = place.exists() and beat.exists() and place.stat().st_mtime_ns > _born(beat)
+        self.end(name, number, DIED, why, counts=own and not further)
 
     def stop(self, name: str, number: int, why: str) -> None:
         """Ask attempt ``number`` to end."""
@@ -176,3 +199,8 @@ def _flush(folder: Path) -> None:
     if hasattr(os, "sync"):
         os.sync()
     files.sync_folder(folder)
+
+
+def _born(beat: Path) -> int:
+    """When an attempt began, in ns: its lease was given just before its first beat, so the lease's file tells."""
+    return (beat.parent / LEASE).stat().st_mtime_ns

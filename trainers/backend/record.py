@@ -10,6 +10,7 @@ asks an attempt to end. ``checkpoint`` is the same state of the same cell whoeve
 from __future__ import annotations
 
 import os
+import re
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -18,10 +19,13 @@ from trainers.backend.files import read_json
 
 CELLS, SWEEPS = "cells", "sweeps"
 SPEC, ORDER, LEASE, STOP, CHECKPOINT = "spec.json", "order.json", "lease.json", "stop.json", "checkpoint"
+RESULT = re.compile(r"result-(\d+)\.json")
 State = Literal["queued", "running", "stopping", "held", "done", "failed", "cancelled"]
 ENDED: tuple[State, ...] = ("done", "failed", "cancelled")
+DIED = "died"
+"""How an attempt ended whose process is gone without a word; the runner writes its result."""
 DEATHS = 3
-"""How often an attempt may die before its cell counts as failed."""
+"""How often a cell may die without getting further before it counts as failed."""
 
 
 def beat_of(folder: Path, number: int) -> Path:
@@ -56,10 +60,7 @@ class Order:
 
 @dataclass(frozen=True)
 class Record:
-    """A cell as its folder tells it. ``number`` is that of its lease, 0 before the first; ``ends`` the attempts ended.
-
-    ``result`` is that of the lease's attempt, None while it runs and where it died.
-    """
+    """A cell as its folder tells it: ``number`` is that of its lease (0: none yet), ``results`` are by attempt."""
 
     name: str
     family: str
@@ -68,14 +69,17 @@ class Record:
     order: Order
     number: int = 0
     lease: dict[str, Any] = field(default_factory=dict)
-    ends: frozenset[int] = frozenset()
-    result: dict[str, Any] | None = None
+    results: dict[int, dict[str, Any]] = field(default_factory=dict)
+
+    @property
+    def result(self) -> dict[str, Any] | None:
+        """That of the attempt under lease; None while it runs. Those of others are late or past."""
+        return self.results.get(self.number)
 
     @property
     def state(self) -> State:
         """Where the cell stands. An attempt under lease without a result counts as running until it is found dead."""
-        leased = self.number > 0 and self.result is None
-        if leased and not self.lease.get("lost"):
+        if self.number > 0 and self.result is None:
             return "stopping" if self.order.cancelled or self.order.held else "running"
         ended = self.result["state"] if self.result is not None and self.number > self.order.since else ""
         if ended in ("done", "failed"):
@@ -86,9 +90,9 @@ class Record:
 
     @property
     def deaths(self) -> int:
-        """How many attempts died since people last asked for it: leases that never ended, the present one aside."""
-        last = self.number if self.lease.get("lost") else self.number - 1
-        return sum(n not in self.ends for n in range(self.order.since + 1, last + 1))
+        """How many attempts died by themselves, and no further than those before, since people last asked for it."""
+        ended = [result for number, result in self.results.items() if number > self.order.since]
+        return sum(result["state"] == DIED and bool(result.get("counts")) for result in ended)
 
 
 def read_record(folder: Path) -> Record | None:
@@ -96,21 +100,16 @@ def read_record(folder: Path) -> Record | None:
     spec = read_json(folder / SPEC)
     if spec is None or not isinstance(spec.get("cell"), dict):
         return None
-    ends = frozenset(
-        int(name[7:-5])
-        for name in os.listdir(folder)
-        if name.startswith("result-") and name.endswith(".json") and name[7:-5].isdigit()
-    )
+    numbers = [int(found[1]) for name in os.listdir(folder) if (found := RESULT.fullmatch(name))]
+    results = {number: said for number in numbers if (said := read_json(result_of(folder, number))) and "state" in said}
     lease, order = read_json(folder / LEASE) or {}, read_json(folder / ORDER) or {}
-    number = int(lease.get("number", 0))
     return Record(
         folder.name,
         str(spec.get("family", "")),
         spec["cell"],
         str(spec.get("created", "")),
         Order(**{key: order[key] for key in ("priority", "held", "cancelled", "since") if key in order}),
-        number,
+        int(lease.get("number", 0)),
         lease,
-        ends,
-        read_json(result_of(folder, number)) if number in ends else None,
+        results,
     )

@@ -40,6 +40,8 @@ IDLE = 15.0
 """Seconds without a cell after which the runner ends."""
 ANSWER = 12.0
 """Seconds after which the worker of an attempt that does not stop is started anew."""
+NOT_BEGUN = "not begun"
+"""Why an attempt stopped that its worker never took up: the worker died with another cell, or the runner did."""
 LEAST_DISK = 50e6
 """Bytes that must be free before another cell starts."""
 
@@ -152,30 +154,30 @@ def _needs(shift: Shift, record: Record) -> Needs:
 
 def _fail(shift: Shift, record: Record, why: str) -> None:
     """Write down that a cell is not tried again, under a number of its own so that no attempt can say otherwise."""
-    number = shift.queue.lease(record.name, shift.name)
-    ended = {"number": number, "state": "failed", "metrics": {}, "why": why}
-    files.write_json(result_of(shift.queue.folder(record.name), number), ended)
+    shift.queue.end(record.name, shift.queue.lease(record.name, shift.name), "failed", why)
 
 
 def _ended(shift: Shift, name: str, given: Given) -> None:
     """An attempt is over: one without a result has died, whatever Dask says of it."""
     del shift.given[name]
     folder = shift.queue.folder(name)
-    said = given.future.status
     if not folder.exists() or result_of(folder, given.number).exists():
         return
     if not shift.beats.begun(folder, given.number):
-        _take_back(shift, name, given)
+        shift.queue.end(name, given.number, "stopped", NOT_BEGUN)
         return
-    if said == "error":
+    if given.future.status == "error":
         log.warning("cell %s: attempt %s ended with %r", name, given.number, given.future.exception())
-    shift.queue.lose(name)
+    shift.queue.lose(name, given.number, "its process died", own=True)
 
 
 def _orphan(shift: Shift, record: Record) -> None:
     """An attempt that another runner gave out: dead where nothing shows that it lives."""
-    if not shift.beats.alive(shift.queue.folder(record.name), record.number):
-        shift.queue.lose(record.name)
+    folder = shift.queue.folder(record.name)
+    if not shift.beats.begun(folder, record.number):
+        shift.queue.end(record.name, record.number, "stopped", NOT_BEGUN)
+    elif not shift.beats.alive(folder, record.number):
+        shift.queue.lose(record.name, record.number, "its runner was gone", own=False)
 
 
 def _stopping(shift: Shift, record: Record) -> None:
@@ -186,18 +188,12 @@ def _stopping(shift: Shift, record: Record) -> None:
     if not shift.beats.begun(shift.queue.folder(record.name), given.number):
         del shift.given[record.name]
         given.future.cancel()
-        _take_back(shift, record.name, given)
+        shift.queue.end(record.name, given.number, "stopped", NOT_BEGUN)
     elif now - given.asked > ANSWER:
         given.asked = now
         holders = [w for w, keys in shift.pool.client.processing().items() if given.future.key in keys]
         if holders:
             shift.pool.client.restart_workers(holders, raise_for_error=False)
-
-
-def _take_back(shift: Shift, name: str, given: Given) -> None:
-    """Close an attempt that never began: its worker died with another cell, or it was stopped first."""
-    ended = {"number": given.number, "state": "stopped", "metrics": {}, "why": "not begun"}
-    files.write_json(result_of(shift.queue.folder(name), given.number), ended)
 
 
 def _stop_all(shift: Shift) -> None:

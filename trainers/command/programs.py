@@ -8,14 +8,16 @@ from __future__ import annotations
 import hashlib
 import sys
 import tomllib
+from collections.abc import Callable, Mapping
 from functools import lru_cache, partial
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
+from numpy.typing import ArrayLike
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model, field_validator
 
+from engine.costs import ComputeRule
 from engine.errors import PlannerError
-from engine.formula import Formula, parse_formula
 from trainers.cell import Cell, Family, Needs, Sizes, canonical
 from trainers.command.process import train
 
@@ -24,6 +26,7 @@ EXAMPLE = Path(__file__).with_name(FILE)
 """What comes along: the example that the documentation walks through."""
 PYTHON = "{python}"
 """In a command: the Python that runs Isoplan."""
+Formula = Callable[[Mapping[str, ArrayLike]], Any]
 KINDS: dict[str, type] = {"integer": int, "number": float, "text": str, "choice": str, "boolean": bool}
 
 
@@ -63,7 +66,7 @@ class Program(BaseModel):
     @classmethod
     def _readable(cls, sizes: dict[str, str]) -> dict[str, str]:
         for formula in sizes.values():
-            parse_formula(formula)
+            _formula(formula)
         return sizes
 
 
@@ -98,7 +101,7 @@ def _read(path: Path, changed: int) -> dict[str, Family[Any]]:
 
 def _family(name: str, program: Program) -> Family[Any]:
     command = tuple(sys.executable if part == PYTHON else part for part in program.command)
-    formulas: dict[str, Formula] = {size: parse_formula(text) for size, text in program.sizes.items()}
+    formulas: dict[str, Formula] = {size: _formula(text) for size, text in program.sizes.items()}
     return Family(
         name=name,
         title=program.title or name,
@@ -111,6 +114,11 @@ def _family(name: str, program: Program) -> Family[Any]:
         metrics=program.metrics,
         version=hashlib.sha256(canonical(list(program.command))).hexdigest()[:12],
     )
+
+
+def _formula(text: str) -> Formula:
+    """A formula of the fields of a cell. Raises PlannerError where it cannot be read."""
+    return ComputeRule(rule="formula", formula=text).parsed
 
 
 def _sizes(formulas: dict[str, Formula], cell: Cell) -> Sizes:

@@ -1,0 +1,101 @@
+"""Workspaces with programs of the tests' own, and a runner in a process of its own."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from trainers.backend.queue import Queue
+from trainers.backend.record import Record
+from trainers.families import find_family, read_cell
+
+ROOT = Path(__file__).parents[2]
+PROGRAMS = """
+[counter]
+command = ["{python}", "-P", "-S", "PROGRAM"]
+sizes = { N = "size", D = "steps", C = "6*size*steps" }
+silence = 20
+[counter.fields.size]
+kind = "integer"
+default = 10
+[counter.fields.steps]
+kind = "integer"
+default = 5
+[counter.fields.wait]
+kind = "number"
+default = 0.0
+[counter.fields.how]
+kind = "text"
+default = ""
+"""
+COUNTER = Path(__file__).with_name("counter.py")
+
+
+def workspace(root: Path) -> Path:
+    """A workspace whose only program of its own counts steps."""
+    root.mkdir(parents=True, exist_ok=True)
+    (root / "programs.toml").write_text(PROGRAMS.replace("PROGRAM", str(COUNTER)))
+    return root
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    """The folder of a fresh workspace."""
+    return workspace(tmp_path / "space")
+
+
+def add(root: Path, *cells: dict[str, Any], family: str = "counter") -> list[str]:
+    """Queue cells of the counter, and give their names."""
+    found = find_family(family, root)
+    return Queue(root).add(found, [read_cell(found, cell) for cell in cells])
+
+
+def start(root: Path, *, idle: float = 0.5, die_at: str = "") -> subprocess.Popen[bytes]:
+    """A runner on two cores; ``die_at`` names the moment at which the first process that gets there is killed."""
+    more = {"ISOPLAN_DIE_AT": f"{die_at}:{root / ('died-' + die_at)}"} if die_at else {}
+    command = [sys.executable, "-P", "-m", "trainers.backend.runner", "--workspace", str(root), "--cores", "2"]
+    with (root / "runner.log").open("ab") as log:
+        return subprocess.Popen(
+            [*command, "--idle", str(idle)],
+            env={**os.environ, "PYTHONPATH": str(ROOT), **more},
+            stdout=log,
+            stderr=log,
+            cwd=root,
+        )
+
+
+@contextmanager
+def running(root: Path, **how: Any) -> Iterator[subprocess.Popen[bytes]]:
+    """A runner that is ended with the context."""
+    process = start(root, **how)
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.wait()
+
+
+def wait_for(done: Callable[[dict[str, Record]], bool], root: Path, seconds: float = 60) -> dict[str, Record]:
+    """The cells once ``done`` says so of them."""
+    queue, until = Queue(root), time.monotonic() + seconds
+    while time.monotonic() < until:
+        cells = queue.scan()
+        if done(cells):
+            return cells
+        time.sleep(0.05)
+    raise AssertionError({name: (r.state, r.results) for name, r in queue.scan().items()})
+
+
+def run_all(root: Path, seconds: float = 90) -> dict[str, Record]:
+    """All cells, run to their end."""
+    with running(root) as process:
+        process.wait(seconds)
+    return Queue(root).scan()
