@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
+from dataclasses import replace
 from functools import cache
 from typing import cast
 
@@ -22,6 +24,20 @@ PLAIN = "MLP-I, MSE"
 @cache
 def published_laws() -> tuple[PublishedLaw, ...]:
     """All 81 fits, in the order of the tables."""
+    alone = _alone()
+    return tuple(replace(law, beside=_beside(law, alone)) for law in alone)
+
+
+def _beside(law: PublishedLaw, others: Sequence[PublishedLaw]) -> tuple[PublishedLaw, ...]:
+    """The laws of the same process and network against the other axes, each with the most of what was held."""
+    own = [o for o in others if (o.process, o.network) == (law.process, law.network) and o.axis != law.axis]
+    best = {o.axis: o for o in sorted(own, key=lambda o: o.held_value)}
+    return tuple(best.values())
+
+
+@cache
+def _alone() -> tuple[PublishedLaw, ...]:
+    """The fits without those beside them."""
     particles = {row["process"]: int(row["n_f"]) for row in records("papers/amplitudes/processes.csv")}
     return tuple(
         PublishedLaw(

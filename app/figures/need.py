@@ -33,7 +33,7 @@ def draw(need: Need, target: Precision, theme: Theme = WEB) -> Drawing:
     if len(fast[0]):
         top = np.r_[fast[1], slow[1][::-1]], np.r_[fast[0], slow[0][::-1]]
         traces.append(marks.area(*top, ACCENT, marks.TINT68))
-        traces.append(_curve(theme, fast, ACCENT, need.axis, "the other exponent"))
+        traces.append(_curve(theme, fast, ACCENT, need.axis, "optimistic"))
     traces += [
         _curve(theme, slow, PLAN, need.axis, "conservative"),
         _dot(theme, [need.start[1]], [need.start[0]], GREY, "start"),
@@ -46,7 +46,7 @@ def draw(need: Need, target: Precision, theme: Theme = WEB) -> Drawing:
             theme, _asked(target), xref="x", x=math.log10(target.mse), xanchor="right", xshift=-6, align="right"
         ),
         _label(theme, f"conservative exponent {need.slow.value:.3g}", slow, "top left"),
-        *([_label(theme, f"exponent {need.fast.value:.3g}", fast, "bottom right")] if need.fast else []),
+        *([_label(theme, f"optimistic exponent {need.fast.value:.3g}", fast, "bottom right")] if need.fast else []),
         *([marks.corner(theme, floor)] if floor else []),
     ]  # fmt: skip
     figure = compose(
@@ -59,7 +59,7 @@ def draw(need: Need, target: Precision, theme: Theme = WEB) -> Drawing:
 
 
 def _line(need: Need, target: Precision) -> tuple[Floats, Floats]:
-    """The curve of the other exponent up to the target; empty without one."""
+    """The curve of the optimistic exponent up to the target; empty without one."""
     if need.least is None:
         return np.empty(0), np.empty(0)
     seen = need.fast_loss > target.mse
@@ -90,13 +90,13 @@ def _label(theme: Theme, text: str, line: tuple[Floats, Floats], place: str) -> 
 
 
 def _asked(target: Precision) -> str:
-    error = "" if target.relative is None else f"<br>typically {100 * target.relative:.2g} % a point"
+    error = "" if target.relative is None else f"<br>typically {100 * target.relative:.2g} % per point"
     return f"target {tick_text(target.mse)}{error}"
 
 
 def _table(need: Need) -> pd.DataFrame:
     other = need.fast_loss if len(need.fast_loss) else np.full(len(need.x), np.nan)
-    return pd.DataFrame({need.axis: need.x, "MSE, conservative": need.slow_loss, "MSE, other exponent": other})
+    return pd.DataFrame({need.axis: need.x, "MSE, conservative": need.slow_loss, "MSE, optimistic": other})
 
 
 def _alt(need: Need, target: Precision) -> str:

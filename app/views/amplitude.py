@@ -22,7 +22,7 @@ from engine.planning.amplitude import (
     plan_amplitude,
     rows,
 )
-from engine.planning.amplitude.anchors import Axis
+from engine.planning.amplitude.anchors import UNITS, Axis
 from engine.planning.amplitude.document import document
 from engine.planning.amplitude.text import sentence
 from engine.quantities import parse_number
@@ -46,7 +46,7 @@ def ask() -> AmplitudePlan | None:
         target = blank("Target", "1e-6", "reach")
         words("with a spread of log A of")
         sigma = blank("Standard deviation of log A", "", "sigma", 130, hint="not known")
-        words("and scale it from")
+        words("scaled from")
         known = any(law.n_f == n_f for law in published_laws())
         scale = named_blank("Scale of the law", [LAW, ANCHOR] if known else [ANCHOR], "scale", 170)
     law = _law(n_f) if scale == LAW else None
@@ -88,12 +88,12 @@ def _law(n_f: int) -> PublishedLaw:
 def _anchors() -> list[Anchor]:
     """The anchors that are filled in."""
     n = int(st.number_input("Runs", 1, MOST_ANCHORS, 1, key="anchors", bind="query-params", width=110,
-                            help="Small runs, each limited by one of D, N and C."))  # fmt: skip
+                            help="Small runs, each of them limited by D, N or C."))  # fmt: skip
     found = [_anchor(i) for i in range(1, n + 1)]
     if not any(found):
         st.info(
-            "Train one small network, as long as its loss falls, on at least 1,000 points: say how many points, which "
-            "loss, and how much that changed when the network was doubled.",
+            "Train one small network on at least 1,000 points for as long as its loss falls. Then say how many points "
+            "it had, which loss it reached, and by how much that loss changed when the network was doubled.",
             icon=":material/search:",
         )
     return [anchor for anchor in found if anchor is not None]
@@ -103,8 +103,8 @@ def _anchor(i: int) -> Anchor | None:
     """Run number ``i``; None while it has no place or no loss."""
     grid = st.grid(7, min_column_width=120)
     axis = grid.selectbox("Limited by", AXES, key=f"axis{i}", bind="query-params")
-    names = {"x": f"its {axis}", "loss": "MSE", "N": "N", "epochs": "Epochs", "flops": "FLOPs a point",
-             "doubled": "Change if doubled"}  # fmt: skip
+    names = {"x": f"{axis} of the run", "loss": "MSE", "N": "N", "epochs": "Epochs", "flops": "FLOPs a point",
+             "doubled": "Loss change"}  # fmt: skip
     hints = {"x": "1e4", "loss": "1e-3", "N": "1e5", "epochs": "1000", "flops": "6 N", "doubled": "3 %"}
     typed = {
         name: grid.text_input(label, "", key=f"{name}{i}", bind="query-params", max_chars=100, placeholder=hints[name])
@@ -113,7 +113,9 @@ def _anchor(i: int) -> Anchor | None:
     }
     if not typed["x"] or not typed["loss"]:
         return None
-    given = {name: _number(text or "", f"{names[name]} of run {i}") for name, text in typed.items() if text}
+    said = {"x": f"number of {UNITS[axis]}", "loss": "MSE", "N": "N", "epochs": "number of epochs",
+            "flops": "number of FLOPs a point", "doubled": "change if doubled"}  # fmt: skip
+    given = {name: _number(text or "", f"{said[name]} of run {i}") for name, text in typed.items() if text}
     return Anchor(axis, given["x"], given["loss"], N=given.get("N"), epochs=given.get("epochs"),
                   flops_per_sample=given.get("flops"), doubled=given.get("doubled"))  # fmt: skip
 

@@ -25,8 +25,9 @@ UNITS = {"D": "phase-space points", "N": "parameters", "C": "FLOPs"}
 class Anchor:
     """A run limited by ``axis``: ``loss`` (MSE of the standardised log amplitude) at ``x`` points, parameters or FLOPs.
 
-    ``doubled`` is the relative change of the loss when the other axes were doubled, None where nobody tried. A data
-    anchor carries ``N``, its ``epochs``, and ``flops_per_sample`` (training FLOPs for one point once; None: 6 N).
+    ``doubled`` is by which part of itself the loss changed when the other axes were doubled, without a sign, None where
+    nobody tried. A data anchor carries ``N``, its ``epochs``, and ``flops_per_sample`` (training FLOPs for one point
+    once; None: 6 N).
     Raises PlannerError for an anchor that is not limited by its axis, or lies before the onset of the power law.
     """
 
@@ -39,8 +40,13 @@ class Anchor:
     doubled: float | None = None
 
     def __post_init__(self) -> None:
-        given = {"x": self.x, "loss": self.loss, "N": self.N, "epochs": self.epochs}
-        for name, value in (given | {"FLOPs per sample": self.flops_per_sample}).items():
+        given = {
+            f"number of {UNITS[self.axis]}": self.x,
+            "loss": self.loss,
+            "N": self.N,
+            "number of epochs": self.epochs,
+        }
+        for name, value in (given | {"number of FLOPs a point": self.flops_per_sample}).items():
             if value is not None and not (math.isfinite(value) and value > 0):
                 raise PlannerError(f"The anchor's {name} is {value:g}: give a positive number.")
         onset = ONSET.get(self.axis, 0.0)
@@ -49,11 +55,16 @@ class Anchor:
                 f"The anchor at {self.axis} = {self.x:g} lies before the onset of the power law: train one with "
                 f"{self.axis} of at least {onset:g} {UNITS[self.axis]}."
             )
-        if self.doubled is not None and abs(self.doubled) >= LIMITED:
+        if self.doubled is not None and not self.doubled >= 0:
+            raise PlannerError(
+                f"The change of the anchor's loss is {100 * self.doubled:.3g} %: give its size without a sign, "
+                "such as 3 %."
+            )
+        if self.doubled is not None and self.doubled >= LIMITED:
             others = " and ".join(name for name in "DNC" if name != self.axis)
             raise PlannerError(
                 f"The anchor at {self.axis} = {self.x:g} is not limited by {self.axis}: doubling {others} changed its "
-                f"loss by {100 * abs(self.doubled):.3g} %; raise them until that is below 10 %."
+                f"loss by {100 * self.doubled:.3g} %; raise them until that is below 10 %."
             )
 
 

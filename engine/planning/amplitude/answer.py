@@ -3,7 +3,8 @@
 The exponents of D, N and C are known before training, because they follow from the dimension of the phase space
 (amplitudes, Secs. 2 and 5); one cheap run on an axis fixes the scale. With a data anchor alone D follows from the
 exponent, N is kept at the anchor's (sizes beyond 1e4 parameters gain nothing, Sec. 5), and C is what one point costs
-times D times the epochs that the anchor needed (eq. 7, per epoch). C and N get laws of their own from anchors on them.
+times D times the epochs that the anchor needed (eq. 7, per epoch). C and N get laws of their own from anchors on them,
+or from the published laws of the same process and network.
 """
 
 from __future__ import annotations
@@ -17,31 +18,19 @@ from engine.fitting.result import FitWarning
 from engine.laws.dimension import phase_space_dimension
 from engine.planning.amplitude.anchors import Anchor, Axis, along
 from engine.planning.amplitude.exponents import Exponent, conservative
-from engine.planning.amplitude.needs import Need, from_anchors, from_law
+from engine.planning.amplitude.needs import Need, from_anchors
 from engine.planning.amplitude.published import RAW_TARGETS, PublishedLaw
+from engine.planning.amplitude.sizes import AXES, Size, of_anchors, of_law, published_needs
 from engine.planning.amplitude.target import Precision
 from engine.planning.amplitude.text import number
 
 WIDE = 2.0
 """Decades of a range beyond which one more anchor is asked for."""
-SMALLEST_N = 1e4
-"""Parameters below which size limits a surrogate (amplitudes, Sec. 5)."""
-PER_PARAMETER = 6.0
-"""FLOPs for one parameter and one point (zeta of amplitudes, eq. 7) where nobody says otherwise."""
 SECOND = 10.0
 """How far beyond the last anchor the next one is asked for."""
 UNCHECKED, WIDE_RANGE, RAW = "unchecked-anchor", "wide-range", "raw-targets"
-BOUND_FAILS, NO_OTHER, UNBOUNDED = "bound-fails", "one-end", "unbounded"
-
-
-@dataclass(frozen=True)
-class Size:
-    """A number that is a range: (``least``, ``most``), equal where it is one number; None where nothing says it."""
-
-    least: float | None
-    most: float | None
-    unit: str
-    note: str = ""
+BOUND_FAILS, NO_OTHER, UNBOUNDED, UNSEEN = "bound-fails", "one-end", "unbounded", "beyond-published-particles"
+ONE_BY_ONE = "laws-one-by-one"
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,19 +75,25 @@ def plan_amplitude(
     slow = conservative(n_f, fixed_energy=fixed_energy)
     _check(n_f, target, anchors, law, floor)
     same = tuple(p for p in published if p.n_f == n_f and not p.raw)
-    found: dict[Axis, Need] = {}
     if law is not None:
-        found[law.axis] = from_law(law, target.mse, slow)
-    for axis in ("D", "N", "C"):
-        need = from_anchors(anchors, axis, target.mse, slow, same, floor)
-        if need is not None:
-            found[axis] = need
-    D, N, C = _sizes(found, anchors)
+        found, why = published_needs(law, target.mse, slow)
+        D, N, C = of_law(law, found, why)
+    else:
+        found = _needs(anchors, target.mse, slow, same, floor)
+        D, N, C = of_anchors(found, anchors)
     d = phase_space_dimension(n_f, fixed_energy=fixed_energy)
     shown = target if law is None or not law.raw else Precision(target.mse)
     return AmplitudePlan(n_f, d, 4 / d, slow, shown, D, N, C, tuple(found.values()),
-                         tuple(_notes(n_f, slow, found, anchors, law)), tuple(anchors), law, floor,
+                         tuple(_notes(n_f, slow, found, anchors, law, published)), tuple(anchors), law, floor,
                          fixed_energy)  # fmt: skip
+
+
+def _needs(
+    anchors: Sequence[Anchor], mse: float, slow: Exponent, same: Sequence[PublishedLaw], floor: float
+) -> dict[Axis, Need]:
+    """What ``mse`` needs of every axis that has an anchor."""
+    needs = {axis: from_anchors(anchors, axis, mse, slow, same, floor) for axis in AXES}
+    return {axis: need for axis, need in needs.items() if need is not None}
 
 
 def _check(n_f: int, target: Precision, anchors: Sequence[Anchor], law: PublishedLaw | None, floor: float) -> None:
@@ -117,44 +112,30 @@ def _check(n_f: int, target: Precision, anchors: Sequence[Anchor], law: Publishe
         raise PlannerError(f"A target MSE of {target.mse:g} is below the floor {floor:g}: ask for a higher one.")
 
 
-def _sizes(found: dict[Axis, Need], anchors: Sequence[Anchor]) -> tuple[Size, Size, Size]:
-    """D, N and C: from laws of their own where there are any, else N and C from the last data anchor."""
-    ranges = {axis: Size(need.least, need.most, need.unit, "from a law of its own") for axis, need in found.items()}
-    missing = "not known: no anchor is limited by it"
-    D = ranges.get("D", Size(None, None, "phase-space points", missing))
-    data = along(anchors, "D")
-    last = data[-1] if data else None
-    N = ranges.get("N", Size(None, None, "parameters", missing))
-    if "N" not in ranges and last is not None and last.N is not None:
-        kept = max(last.N, SMALLEST_N)
-        why = "that of the anchor" if kept == last.N else f"raised from the anchor's to {SMALLEST_N:g}"
-        N = Size(kept, kept, "parameters", why)
-    C = ranges.get("C", Size(None, None, "FLOPs", missing))
-    if "C" not in ranges and last is not None:
-        C = _compute(D, N, last)
-    return D, N, C
-
-
-def _compute(D: Size, N: Size, anchor: Anchor) -> Size:
-    """FLOPs of one point times D times the anchor's epochs, at the N of the plan."""
-    epochs = anchor.epochs
-    if anchor.N is None or epochs is None:
-        return Size(None, None, "FLOPs", "withheld: give N and the epochs of the anchor")
-    per_parameter = PER_PARAMETER if anchor.flops_per_sample is None else anchor.flops_per_sample / anchor.N
-
-    def flops(n: float | None, d: float | None) -> float | None:
-        return None if n is None or d is None else per_parameter * n * d * epochs
-
-    note = f"{per_parameter:.3g} N FLOPs a point x D x {epochs:g} epochs"
-    return Size(flops(N.least, D.least), flops(N.most, D.most), "FLOPs", note)
-
-
 def _notes(
-    n_f: int, slow: Exponent, found: dict[Axis, Need], anchors: Sequence[Anchor], law: PublishedLaw | None
+    n_f: int,
+    slow: Exponent,
+    found: dict[Axis, Need],
+    anchors: Sequence[Anchor],
+    law: PublishedLaw | None,
+    published: Sequence[PublishedLaw],
 ) -> list[FitWarning]:
     notes = [FitWarning(BOUND_FAILS, f"The conservative exponent is {slow.source}.")] if n_f == 2 else []
+    seen = [one.n_f for one in published]
+    if seen and not min(seen) <= n_f <= max(seen):
+        text = (
+            f"The published processes have {min(seen)} to {max(seen)} final-state particles: for {n_f} the exponent "
+            f"{slow.value:.3g} is extrapolated, and no published run has checked it."
+        )
+        notes.append(FitWarning(UNSEEN, text))
     if law is not None and law.raw:
         notes.append(FitWarning(RAW, RAW_TARGETS))
+    if law is not None and len(found) > 1:
+        text = (
+            f"{' and '.join(found)} each come from a published law of their own, measured with plenty of the others: "
+            "all of them at their least together reach a higher loss."
+        )
+        notes.append(FitWarning(ONE_BY_ONE, text))
     for anchor in anchors:
         if anchor.doubled is None:
             text = (
@@ -164,7 +145,9 @@ def _notes(
             notes.append(FitWarning(UNCHECKED, text))
     for axis, need in found.items():
         if need.least is None:
-            text = f"No other exponent of {axis} is known for {n_f} particles: the conservative one alone is shown."
+            text = (
+                f"No optimistic exponent of {axis} is known for {n_f} particles: the conservative one alone is shown."
+            )
             notes.append(FitWarning(NO_OTHER, text))
         if need.decades > WIDE:
             how = "a second anchor" if len(along(anchors, axis)) < 2 else "another anchor"

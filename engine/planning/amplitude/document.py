@@ -6,7 +6,8 @@ import math
 from dataclasses import fields
 
 from engine.planning.amplitude.anchors import Anchor
-from engine.planning.amplitude.answer import AmplitudePlan, Size
+from engine.planning.amplitude.answer import AmplitudePlan
+from engine.planning.amplitude.sizes import Size
 from engine.planning.amplitude.target import Precision
 from engine.planning.amplitude.text import LABELS, sentence, to_json
 from engine.planning.export.document import Document, Line
@@ -32,7 +33,7 @@ def _lines(plan: AmplitudePlan) -> tuple[Line, ...]:
         ("Dimension d of the phase space", str(plan.dimension)),
         ("Conservative exponent", Quantity(plan.exponent.value, note=plan.exponent.source)),
         *(
-            (f"Other exponent of {need.axis}", Quantity(need.fast.value, note=need.fast.source))
+            (f"Optimistic exponent of {need.axis}", Quantity(need.fast.value, note=need.fast.source))
             for need in plan.needs
             if need.fast is not None
         ),
@@ -45,7 +46,7 @@ def _ends(label: str, size: Size) -> list[Line]:
     if size.least is None or size.least == size.most:
         at_most = f"{label}, at most" if size.least is None and size.most is not None else label
         return [(at_most, _end(size.most, size))]
-    return [(f"{label}, at least", _end(size.least, size)), (f"{label}, at most", _end(size.most, size))]
+    return [(f"{label}, optimistic", _end(size.least, size)), (f"{label}, conservative", _end(size.most, size))]
 
 
 def _end(x: float | None, size: Size) -> Quantity:

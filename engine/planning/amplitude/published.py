@@ -18,6 +18,7 @@ class PublishedLaw:
     """``fit`` is the law power of the MSE against ``axis``; ``held`` says what was held, as in ``N = 1e6``.
 
     ``network`` is its architecture and training loss; ``raw`` marks networks trained on raw amplitudes.
+    ``beside`` are the laws of the same process and network against the other axes, with the most of what was held.
     """
 
     process: str
@@ -27,6 +28,12 @@ class PublishedLaw:
     network: str
     raw: bool
     fit: Fit
+    beside: tuple[PublishedLaw, ...] = ()
+
+    @property
+    def held_value(self) -> float:
+        """What was held as a number: parameters for a law against D, points for one against N or C."""
+        return float(self.held.partition("=")[2])
 
     @property
     def alpha(self) -> float:

@@ -9,8 +9,9 @@ from engine.planning.text import aligned
 from engine.quantities import count, power10
 
 if TYPE_CHECKING:
-    from engine.planning.amplitude.answer import AmplitudePlan, Size
+    from engine.planning.amplitude.answer import AmplitudePlan
     from engine.planning.amplitude.needs import Need
+    from engine.planning.amplitude.sizes import Size
     from engine.planning.amplitude.target import Precision
 
 SCHEMA = 1
@@ -27,7 +28,7 @@ def rows(plan: AmplitudePlan) -> tuple[tuple[str, str, str, str], ...]:
     ]
     for need in plan.needs:
         if need.fast is not None:
-            found.append((f"Other exponent of {need.axis}", f"{need.fast.value:.3g}", "", need.fast.source))
+            found.append((f"Optimistic exponent of {need.axis}", f"{need.fast.value:.3g}", "", need.fast.source))
     found += [(label, span(getattr(plan, name)), getattr(plan, name).unit, getattr(plan, name).note)
               for name, label in LABELS.items()]  # fmt: skip
     return tuple(found)
@@ -35,8 +36,8 @@ def rows(plan: AmplitudePlan) -> tuple[tuple[str, str, str, str], ...]:
 
 def sentence(plan: AmplitudePlan) -> str:
     """The answer in one sentence."""
-    error = "" if plan.target.relative is None else f" (typically {_relative(plan.target)} a point)"
-    known = [f"{span(size)} {size.unit}" for size in (plan.D, plan.N, plan.C) if size.most is not None]
+    error = "" if plan.target.relative is None else f" (typically {_relative(plan.target)} per point)"
+    known = [f"{span(size, named=True)} {size.unit}" for size in (plan.D, plan.N, plan.C) if size.most is not None]
     first, *others = known
     rest = f", with {' and '.join(others)}" if others else ""
     return f"An MSE of {plan.target.mse:.3g}{error} for {plan.n_f} final-state particles needs {first}{rest}."
@@ -64,14 +65,16 @@ def to_json(plan: AmplitudePlan) -> dict[str, Any]:
     }
 
 
-def span(size: Size) -> str:
-    """A range ready to show: "2.1 M to 340 M", "10 k", "at most 340 M", "-"."""
+def span(size: Size, named: bool = False) -> str:
+    """A range ready to show: "2.1 M to 340 M", "10 k", "at most 340 M", "-"; its ends by name where ``named``."""
     if size.most is None:
         return "-"
     if size.least is None:
         return f"at most {number(size.most, size.unit)}"
     ends = [number(x, size.unit) for x in (size.least, size.most)]
-    return ends[0] if ends[0] == ends[1] else f"{ends[0]} to {ends[1]}"
+    if ends[0] == ends[1]:
+        return ends[0]
+    return f"{ends[0]} (optimistic) to {ends[1]} (conservative)" if named else f"{ends[0]} to {ends[1]}"
 
 
 def number(x: float, unit: str) -> str:

@@ -100,7 +100,7 @@ def test_amplitude_plans_from_an_anchor_or_a_published_law(run: Run) -> None:
     shares = [run(*AMPLITUDE, "--anchor", CHEAP.replace("0.03", x), "--json").out for x in ("5%", "5 %", "0.05")]
     assert shares[0] == shares[1] == shares[2] != ""
     shown = run("amplitude", "--particles", 4, "--target-error", 0.01, "--sigma", 1, "--process", "Zggg")
-    assert "(typically 1 % a point) for 4 final-state particles needs" in shown.out
+    assert "(typically 1 % per point) for 4 final-state particles needs" in shown.out
 
 
 @pytest.mark.parametrize(

@@ -77,7 +77,7 @@ def test_the_picture_runs_from_the_anchor_to_both_ends_of_the_range() -> None:
         (end,) = traces(drawing, name="target")
         assert list(end.y) == [need.least, need.most]
         assert list(end.x) == [plan.target.mse] * 2
-        assert "typically 0.1 % a point" in texts(drawing)
+        assert "typically 0.1 % per point" in texts(drawing)
         assert drawing.figure.layout.xaxis.range[0] > drawing.figure.layout.xaxis.range[1]
     assert f"{count(need.most)} phase-space points" in drawing.alt
     assert len(drawing.data) == len(need.x)

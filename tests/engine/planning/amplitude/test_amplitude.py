@@ -93,7 +93,7 @@ def test_data_anchor_alone_gives_n_and_compute() -> None:
     assert small.C.most == pytest.approx(9e3 / 1e3 * 1e4 * most * 1e3)
     bare = plan_amplitude(4, of_mse(1e-5), [replace(CHEAP, epochs=None)])
     assert bare.C.most is None
-    assert bare.C.note == "withheld: give N and the epochs of the anchor"
+    assert bare.C.note == "not known: give the epochs of the anchor, or an anchor limited by C"
 
 
 def test_compute_and_size_get_laws_of_their_own() -> None:
@@ -145,6 +145,46 @@ def test_a_published_law_answers_within_its_range_and_is_extrapolated_beyond() -
     assert beyond.D.most == pytest.approx(1e6 * ((12.68 / 1e6) ** 0.997 / 1e-8) ** (1 / 0.5))
 
 
+def test_a_published_law_of_d_brings_n_and_the_compute_of_its_process() -> None:
+    """amplitudes, Table 10: WZ at D = 3.86e5 takes X_c (1e-5 - K)^(-1/alpha) FLOPs; the law of D held N = 1e6."""
+    law = published_law("WZ", held="N = 1e6")
+    plan = plan_amplitude(2, of_mse(1e-5), law=law, published=best_laws())
+    against = published_law("WZ", "C", "D = 3.86e5").fit.values
+    exact = float(against["X_c"]) * (1e-5 - float(against["K"])) ** (-1 / float(against["alpha"]))
+    assert plan.C.least == pytest.approx(exact)
+    assert plan.C.note == "by the published law against C at D = 3.86e5"
+    assert (plan.N.least, plan.N.most) == (1e6, 1e6)
+    assert plan.N.note == "that of the networks behind the published law against D"
+    assert "laws-one-by-one" in codes(plan)
+    raw = plan_amplitude(3, of_mse(1e-5), law=published_law("ttH"))
+    assert [need.axis for need in raw.needs] == ["D", "N", "C"]
+
+
+def test_a_law_of_compute_says_nothing_beyond_the_points_that_it_was_measured_at() -> None:
+    level = plan_amplitude(4, of_mse(1e-5), law=published_law("Zggg"), published=best_laws())
+    assert level.C.most is None
+    assert level.C.note.startswith("not known: the published law against C levels off at 3e-05 for D = 1e5, above")
+    few = plan_amplitude(4, of_mse(1e-4), law=published_law("Zggg"), published=best_laws())
+    assert few.C.note.startswith("not known: the published law against C holds for D = 1e5, fewer points than")
+    alone = plan_amplitude(5, of_mse(1e-4), law=published_law("Zgggg", network="LLoCa-Transformer, MSE"))
+    assert alone.C.note.startswith("not known: no law of Zgggg against C is published; give an anchor limited by C")
+
+
+def test_multiplicities_beyond_the_published_are_extrapolated() -> None:
+    plan = plan_amplitude(20, of_mse(1e-4), [CHEAP], published=best_laws())
+    text = next(w.text for w in plan.warnings if w.code == "beyond-published-particles")
+    assert text.startswith(
+        "The published processes have 2 to 5 final-state particles: for 20 the exponent 0.0714 is ext"
+    )
+    assert "beyond-published-particles" not in codes(plan_amplitude(5, of_mse(1e-4), [CHEAP], published=best_laws()))
+
+
+def test_the_ends_of_a_range_have_names() -> None:
+    plan = plan_amplitude(4, of_mse(1e-5), [CHEAP], published=best_laws())
+    assert "needs 1.2 M (optimistic) to 100 M (conservative) phase-space points" in as_text(plan)
+    assert "Optimistic exponent of D" in [r[0] for r in rows(plan)]
+
+
 def test_laws_of_raw_amplitudes_carry_a_flag_and_no_relative_error() -> None:
     plan = plan_amplitude(3, of_mse(1e-6, sigma=1.0), law=published_law("ttH"))
     assert "raw-targets" in codes(plan)
@@ -169,7 +209,7 @@ def test_halving_the_error_costs_the_halved_exponent(error: float, n_f: int) -> 
 def test_one_permille_of_five_particles_reads_well() -> None:
     plan = plan_amplitude(5, of_error(1e-3, 1.0), [replace(CHEAP, doubled=None)], published=best_laws())
     text = as_text(plan)
-    assert text.startswith("An MSE of 1e-06 (typically 0.1 % a point) for 5 final-state particles needs ")
+    assert text.startswith("An MSE of 1e-06 (typically 0.1 % per point) for 5 final-state particles needs ")
     assert "unchecked-anchor" in codes(plan)
     raw = object_in(json.dumps(to_json(plan), allow_nan=False))
     assert raw["allocation"]["D"]["most"] == plan.D.most
@@ -187,6 +227,13 @@ def test_one_permille_of_five_particles_reads_well() -> None:
         (lambda: Anchor("C", 1e11, 1e-3), "C = 1e+11 lies before the onset of the power law"),
         (lambda: Anchor("D", 1e4, 1e-3, doubled=0.2), "is not limited by D: doubling N and C changed its loss by 20 %"),
         (lambda: Anchor("D", 1e4, -1.0), "The anchor's loss is -1: give a positive number"),
+        (lambda: Anchor("D", -1.0, 1e-3), "The anchor's number of phase-space points is -1: give a positive number"),
+        (lambda: Anchor("C", 0.0, 1e-3), "The anchor's number of FLOPs is 0: give a positive number"),
+        (
+            lambda: Anchor("D", 1e4, 1e-3, doubled=-0.05),
+            "The change of the anchor's loss is -5 %: give its size without a sign, such as 3 %.",
+        ),
+        (lambda: Anchor("D", 1e4, 1e-3, doubled=math.nan), "The change of the anchor's loss is nan %: give its size"),
         (lambda: of_mse(0.0), "The target MSE is 0: give a positive number, such as 1e-6"),
         (lambda: of_error(1e-3, None), "A relative error needs the spread of the amplitudes"),
         (lambda: plan_amplitude(3, of_mse(1e-6)), "The scale of the law is not known: give one anchor"),
