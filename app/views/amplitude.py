@@ -104,7 +104,7 @@ def _anchor(i: int) -> Anchor | None:
     grid = st.grid(7, min_column_width=120)
     axis = grid.selectbox("Limited by", AXES, key=f"axis{i}", bind="query-params")
     names = {"x": f"{axis} of the run", "loss": "MSE", "N": "N", "epochs": "Epochs", "flops": "FLOPs a point",
-             "doubled": "Loss change"}  # fmt: skip
+             "doubled": "Change if doubled"}  # fmt: skip
     hints = {"x": "1e4", "loss": "1e-3", "N": "1e5", "epochs": "1000", "flops": "6 N", "doubled": "3 %"}
     typed = {
         name: grid.text_input(label, "", key=f"{name}{i}", bind="query-params", max_chars=100, placeholder=hints[name])
@@ -146,7 +146,7 @@ def show(plan: AmplitudePlan) -> None:
     doubts(plan.warnings)
     downloads("precision", files(document(plan)))
     for need in plan.needs:
-        if need.most == need.start[0]:
+        if need.inside:
             st.caption(f"The target lies within what was measured along {need.axis}: nothing is extrapolated.")
         elif len(need.x):
             draw(partial(need_figure.draw, need, plan.target), key=f"need_{need.axis}")

@@ -46,6 +46,11 @@ class Need:
         return math.log10(self.most / self.least) if self.least else 0.0
 
     @property
+    def inside(self) -> bool:
+        """Whether the target lies within what was measured, so that nothing is extrapolated."""
+        return math.isclose(self.most, self.start[0], rel_tol=1e-9)
+
+    @property
     def beyond(self) -> float:
         """Decades from the start to the conservative end."""
         return max(math.log10(self.most / self.start[0]), 0.0)

@@ -140,7 +140,11 @@ def test_a_published_law_answers_within_its_range_and_is_extrapolated_beyond() -
     inside = plan_amplitude(4, of_mse(1e-4), law=law)
     assert inside.D.least == pytest.approx(12.68 * 1e-4 ** (-1 / 0.997))
     assert inside.D.most == pytest.approx(size(inside.D.least))
+    assert [need.inside for need in inside.needs] == [True]
+    near = plan_amplitude(2, of_mse(1e-5), law=published_law("Zg"))
+    assert [need.inside for need in near.needs] == [True, True]
     beyond = plan_amplitude(4, of_mse(1e-8), law=law)
+    assert not beyond.needs[0].inside
     assert beyond.D.least == pytest.approx(12.68 * 1e-8 ** (-1 / 0.997))
     assert beyond.D.most == pytest.approx(1e6 * ((12.68 / 1e6) ** 0.997 / 1e-8) ** (1 / 0.5))
 
