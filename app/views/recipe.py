@@ -9,8 +9,8 @@ from app.views.parts import doubts, number, plain, whole
 from engine.planning.recommender import Evidence, Recommendation, side_by_side
 from engine.planning.recommender.choice import KNOBS, Choice, Otherwise
 from engine.planning.recommender.document import document
-from engine.planning.recommender.text import LABELS, binding, sentence, shown
-from engine.planning.text import between
+from engine.planning.recommender.text import LABELS, binding, sentence, shown, source
+from engine.planning.text import between, decades
 from engine.planning.text import number as of
 
 MISSING = "not known, see below"
@@ -43,13 +43,15 @@ def row(choice: Choice) -> dict[str, str]:
         "95 %": whole(between(q, q.ci95)),
         "Sweep": _place(choice),
         "Otherwise": "; ".join(_cost(choice, other) for other in choice.otherwise),
-        "From": choice.note if known or choice.place is not None else "",
+        "From": source(choice) if known or choice.place is not None else "",
     }
 
 
 def _place(choice: Choice) -> str:
     if choice.place is None:
         return ""
+    if choice.place == "inside" and choice.value.beyond > 0.005:
+        return f"the budget is {decades(choice.value.beyond)} beyond"
     return f"outside, {choice.place.split()[1]}" if choice.place.startswith("outside") else choice.place
 
 

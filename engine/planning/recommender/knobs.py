@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from scipy.special import stdtrit
@@ -16,7 +17,8 @@ from engine.laws.law import Floats, Values
 from engine.planning.quantity import Quantity, measure
 from engine.planning.recommender.choice import Choice, Otherwise
 from engine.planning.recommender.evidence import Evidence
-from engine.planning.recommender.sweep import Optimum, at_budget, name_of
+from engine.planning.recommender.sweep import Optimum, at_budget, name_of, off_budgets
+from engine.planning.text import decades
 
 NO_PLATEAU = "no plateau: updates fall all the way through the swept batches, so no critical batch is located"
 
@@ -57,8 +59,15 @@ def share(evidence: Evidence, metric: str, C: float, others: Sequence[float]) ->
     note += f", {_count(len(lost) - adrift, 'sweep')} outside" if len(lost) > adrift else ""
     note += f", {_count(adrift, 'sweep')} without an optimum" if adrift else ""
     nearest = at_budget(tuple(own), metric, C)
-    return Choice("s", _pooled(inside, values), "inside", note, (min(values), max(values)), quoted,
+    far = off_budgets(own, C)
+    value = replace(_pooled(inside, values), beyond=far)
+    return Choice("s", value, "inside", note + said_off(far), (min(values), max(values)), quoted,
                   cost_otherwise(nearest, others))  # fmt: skip
+
+
+def said_off(far: float) -> str:
+    """What is added to where a knob is from when the budget lies ``far`` decades beyond its sweeps."""
+    return f"; the budget lies {decades(far)} beyond theirs" if far > 0.005 else ""
 
 
 def batch(evidence: Evidence, metric: str, others: Sequence[float]) -> Choice:
@@ -133,13 +142,27 @@ def _pooled(inside: Sequence[Optimum], values: Sequence[float]) -> Quantity:
         r = min(len(f.resamples) for f in fits)
         with np.errstate(divide="ignore"):
             logs = np.array([np.log(f.law.optimum(f.draws)[:r]) for f in fits if f.law.optimum is not None])
-        return measure(fits[0], mean, np.exp(logs.mean(axis=0)), "of N")
+        return _possible(measure(fits[0], mean, np.exp(logs.mean(axis=0)), "of N"))
     if len(values) < 2:
         return Quantity(mean, unit="of N", note=inside[0].x.note)
     half = float(np.std(np.log(values), ddof=1)) / math.sqrt(len(values))
     ends = [half * float(stdtrit(len(values) - 1, (1 + level) / 2)) for level in (0.68, 0.95)]
     low, high = ((mean * math.exp(-h), mean * math.exp(h)) for h in ends)
-    return Quantity(mean, low, high, "of N", 0.0, f"interval from the spread over {len(values)} budgets")
+    return _possible(
+        Quantity(mean, low, high, "of N", 0.0, f"interval from the spread over {len(values)} budgets"), len(values)
+    )
+
+
+def _possible(share: Quantity, budgets: int = 0) -> Quantity:
+    """``share`` without intervals that reach beyond all of N: those say only that too little is known."""
+    found = {}
+    for name, level in (("ci68", 68), ("ci95", 95)):
+        ends = getattr(share, name)
+        if ends is not None and ends[1] > 1:
+            few = f" of {budgets} budgets" if budgets else ""
+            found[name] = f"no {level} % interval: the spread{few} does not bound the share below 100 %"
+    lost: dict[str, Any] = dict.fromkeys(found)
+    return replace(share, note="; ".join(filter(None, (share.note, *found.values()))), **lost)
 
 
 def _count(n: int, what: str) -> str:

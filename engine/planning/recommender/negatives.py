@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from engine.costs.memory import Candidates, training_memory
@@ -14,11 +14,13 @@ from engine.hardware import Device
 from engine.planning.quantity import Quantity
 from engine.planning.recommender.choice import Choice
 from engine.planning.recommender.evidence import Evidence
-from engine.planning.recommender.knobs import cost_otherwise, missing
-from engine.planning.recommender.sweep import Optimum, at_budget, name_of
+from engine.planning.recommender.knobs import cost_otherwise, missing, said_off
+from engine.planning.recommender.sweep import Optimum, at_budget, name_of, off_budgets
 from engine.quantities import count
 
 Binds = Literal["FLOPs", "memory", "unknown"]
+CHUNK = 4096
+"""Candidates at a time of which a recipe says how many negatives they would leave room for."""
 
 
 @dataclass(frozen=True)
@@ -74,7 +76,10 @@ def negatives(
     known = [x for x in inside if x is not None]
     band = (min(known), max(known)) if known else None
     value, place, note, binds = _capped(at, cap)
-    return Choice("K", value, place, note, band, quoted, cost_otherwise(at, others)), binds
+    far = off_budgets([one for one in evidence.negatives if one.metric == metric], C)
+    if far and value.value is not None:
+        value = replace(value, beyond=max(value.beyond, far))
+    return Choice("K", value, place, note + said_off(far), band, quoted, cost_otherwise(at, others)), binds
 
 
 def _capped(at: Optimum, cap: int | None) -> tuple[Quantity, Place, str, Binds]:

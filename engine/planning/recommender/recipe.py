@@ -23,12 +23,12 @@ from engine.planning.quantity import Quantity, measure
 from engine.planning.recommender.choice import KNOBS, Choice, Knob
 from engine.planning.recommender.evidence import Evidence
 from engine.planning.recommender.knobs import LearningRate, batch, missing, rate, share
-from engine.planning.recommender.negatives import Binds, Stage2, negatives
+from engine.planning.recommender.negatives import CHUNK, Binds, Stage2, negatives
+from engine.planning.text import decades
 
 OUTSIDE, NO_CURVE, NO_MEMORY = "outside-sweep", "no-curve", "memory-not-known"
 OTHERWISE: Mapping[Knob, tuple[float, ...]] = {"s": (0.06,), "B": (2048.0,), "K": ()}
 """What is costed beside each optimum: 6 % where the loss starts to rise (Sec. 3.1), the batch of Table 7."""
-
 
 STEP: tuple[Knob, ...] = ("N", "D", "s", "B")
 """What the step formula reads."""
@@ -38,7 +38,8 @@ STEP: tuple[Knob, ...] = ("N", "D", "s", "B")
 class Recipe:
     """The knobs for one metric. ``plan`` is the allocation behind N and D.
 
-    ``binds`` says what limits K, ``cap`` how many negatives the devices hold (None where that is not known).
+    ``binds`` says what limits K, ``cap`` how many negatives the devices hold (None where that is not known),
+    ``chunked`` how many they would hold if they were scored ``CHUNK`` at a time (None unless memory binds without it).
 
     ``step`` is the same N and D by the step formula of eq. 1, where the width of the embedding is known.
     """
@@ -49,7 +50,12 @@ class Recipe:
     cap: int | None = None
     plan: Plan | None = None
     step: Recost | None = None
+    chunked: int | None = None
     warnings: tuple[FitWarning, ...] = ()
+
+    def capped(self, knob: Knob) -> bool:
+        """Whether memory and not the metric says the value of ``knob``."""
+        return knob == "K" and self.binds == "memory"
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,16 +77,19 @@ class Recommendation:
 
     @property
     def changes(self) -> dict[Knob, dict[str, float]]:
-        """Knob -> value of every other metric over that of the served one, where both are known."""
+        """Knob -> value of every other metric over that of the served one, where both are known.
+
+        What memory caps says what the devices hold beside a batch and not what a metric asks for, so it is left out.
+        """
         own = {knob: self.recipe.choices[knob].value.value for knob in KNOBS}
         return {
             knob: {
                 metric: each.choices[knob].value.value / mine  # type: ignore[operator]
                 for metric, each in self.recipes.items()
-                if metric != self.served and each.choices[knob].value.value is not None
+                if metric != self.served and each.choices[knob].value.value is not None and not each.capped(knob)
             }
             for knob, mine in own.items()
-            if mine
+            if mine and not self.recipe.capped(knob)
         }
 
 
@@ -138,13 +147,14 @@ def _recipe(evidence: Evidence, C: float, metric: str, settings: Settings, rule:
     stand_in = plan or next((plan_budget(f, C, rule) for f in evidence.allocation.values()), None)
     cap = _cap(settings, s, B, stand_in)
     K, binds = negatives(evidence, metric, C, cap, also["K"])
+    chunked = _cap(_in_chunks(settings), s, B, stand_in) if binds == "memory" and not _chunks(settings) else None
     choices: dict[Knob, Choice] = {"s": s, "B": B, "N": N, "D": D, "K": K, "lr": rate(B, settings.scaling)}
     notes = [
         *_notes(choices, settings, cap),
         *_uncosted(evidence, choices, also),
         *(w for w in (plan.warnings if plan else ()) if w.code not in (APART, IN_USE)),
     ]
-    return Recipe(metric, choices, binds, cap, plan, _step(settings, plan, choices), tuple(notes))
+    return Recipe(metric, choices, binds, cap, plan, _step(settings, plan, choices), chunked, tuple(notes))
 
 
 def _allocation(evidence: Evidence, metric: str, own: Fit | None, plan: Plan | None) -> tuple[Choice, Choice]:
@@ -174,6 +184,15 @@ def _cap(settings: Settings, s: Choice, B: Choice, plan: Plan | None) -> int | N
     return settings.stage2.largest(_whole(B.value.value), trained)
 
 
+def _chunks(settings: Settings) -> bool:
+    return settings.stage2 is not None and settings.stage2.chunk is not None
+
+
+def _in_chunks(settings: Settings) -> Settings:
+    """The same devices, which hold the logits of ``CHUNK`` candidates at a time."""
+    return settings if settings.stage2 is None else replace(settings, stage2=replace(settings.stage2, chunk=CHUNK))
+
+
 def _step(settings: Settings, plan: Plan | None, choices: Mapping[Knob, Choice]) -> Recost | None:
     """N and D by the step formula; None where something of it is not known."""
     N, D, s, B = (choices[knob].value.value for knob in STEP)
@@ -191,6 +210,9 @@ def _whole(B: float) -> float:
 def _notes(choices: Mapping[Knob, Choice], settings: Settings, cap: int | None) -> list[FitWarning]:
     notes = []
     for knob, choice in choices.items():
+        if choice.value.value is not None and choice.value.beyond > 0.005 and knob in ("s", "K"):
+            far = f"{knob}: the budget lies {decades(choice.value.beyond)} beyond the budgets of its sweeps."
+            notes.append(FitWarning(OUTSIDE, far))
         if choice.place in ("outside left", "outside right"):
             notes.append(FitWarning(OUTSIDE, f"{knob}: {choice.note or 'outside the sweep'}."))
         elif choice.value.value is None and knob not in ("lr", "D"):

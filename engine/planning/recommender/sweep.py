@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,7 +11,7 @@ from engine.errors import PlannerError
 from engine.fitting import FitSpec, fit
 from engine.fitting.result import Fit
 from engine.fitting.verdict import SAID, Place, verdict
-from engine.planning.quantity import Quantity, measure
+from engine.planning.quantity import Quantity, beyond, measure
 from engine.quantities import power10
 from engine.schema import Runs
 
@@ -94,6 +95,12 @@ def at_budget(optima: tuple[Optimum, ...], metric: str, C: float) -> Optimum | N
     """The optimum for ``metric`` at the swept budget nearest to ``C`` in logs; None where the metric was not swept."""
     own = [one for one in optima if one.metric == metric]
     return min(own, key=lambda one: 0.0 if np.isnan(one.budget) else abs(np.log(one.budget / C)), default=None)
+
+
+def off_budgets(optima: Sequence[Optimum], C: float) -> float:
+    """Decades by which ``C`` lies beyond the swept budgets, either way; 0 among them and for one sweep for all."""
+    swept = [one.budget for one in optima]
+    return 0.0 if not swept or np.isnan(swept).any() else beyond(C, (min(swept), max(swept)))
 
 
 def name_of(optimum: Optimum) -> str:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from engine.planning import quantity
 from engine.planning.quantity import Quantity
 from engine.planning.recommender.choice import KNOBS, Choice, Knob
+from engine.planning.recommender.negatives import CHUNK
 from engine.planning.text import Row, aligned, as_row, number, table
 from engine.quantities import count, power10
 
@@ -40,6 +41,13 @@ def lines(recipe: Recipe) -> tuple[tuple[str, Quantity], ...]:
 def rows(recipe: Recipe) -> tuple[Row, ...]:
     """Its table for a terminal."""
     return tuple(as_row(label, q) for label, q in lines(recipe))
+
+
+def source(choice: Choice) -> str:
+    """Where a knob is from, and why one of its intervals is missing where the other is not."""
+    q = choice.value
+    lost = [part for part in q.note.split("; ") if part.startswith("no ") and (q.ci68 is None) != (q.ci95 is None)]
+    return "; ".join(filter(None, (choice.note, *lost)))
 
 
 def side_by_side(answer: Recommendation) -> tuple[tuple[str, ...], ...]:
@@ -84,7 +92,10 @@ def binding(recipe: Recipe) -> str:
     """What limits K, as a sentence; empty where nothing is known to."""
     room = "" if recipe.cap is None else f" The devices hold {count(float(recipe.cap), 3)} negatives."
     if recipe.binds == "memory":
-        return f"Memory binds K.{room}"
+        more = (
+            f" Scored {CHUNK:,} at a time they would hold {count(float(recipe.chunked), 3)}." if recipe.chunked else ""
+        )
+        return f"Memory binds K.{room}{more}"
     return f"FLOPs bind K: more negatives take steps away.{room}" if recipe.binds == "FLOPs" else ""
 
 
@@ -130,6 +141,7 @@ def _recipe(recipe: Recipe) -> dict[str, Any]:
         },
         "binds": recipe.binds,
         "cap": recipe.cap,
+        "chunked": recipe.chunked,
         "step": recipe.step and {"rule": recipe.step.other.to_json(), "factor": float(recipe.step.factor)},
         "warnings": [{"code": w.code, "text": w.text} for w in recipe.warnings],
     }

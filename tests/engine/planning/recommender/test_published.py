@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import pytest
 
@@ -11,6 +12,8 @@ from engine.agreement import across, flips
 from engine.errors import PlannerError
 from engine.hardware import find_device
 from engine.planning.recommender import LearningRate, Settings, Stage2, as_text, recommend
+from engine.planning.recommender.text import binding, source
+from engine.quantities import count
 
 EVIDENCE = published_evidence()
 
@@ -129,3 +132,40 @@ def test_stages_disagree_where_tables_16_and_17_say_so() -> None:
     assert not across(published_agreement(), [("loss", "entropy")])[0].flips
     with pytest.raises(PlannerError, match="There is no metric 'auc' to compare: choose among loss, recall@10"):
         across(published_agreement(), [("loss", "auc")])
+
+
+def test_a_budget_beyond_the_sweeps_is_not_inside_them() -> None:
+    """Table 2 sweeps s up to 3e18 FLOPs or so, Table 6 K up to 1e19: 1e21 lies two decades beyond the latter."""
+    evidence = published_evidence()
+    devices = Settings(stage2=Stage2(find_device("H200"), 188, 64))
+    recipe = recommend(evidence, 1e21, "recall@10", devices).recipe
+    top = max(one.budget for one in evidence.share if one.metric == "recall@10")
+    assert recipe.choices["s"].value.beyond == pytest.approx(math.log10(1e21 / top))
+    assert recipe.choices["K"].value.beyond == pytest.approx(2)
+    assert recipe.choices["K"].note.endswith("; the budget lies 2 decades beyond theirs")
+    assert "K: the budget lies 2 decades beyond the budgets of its sweeps." in [w.text for w in recipe.warnings]
+    among = recommend(evidence, 1e18, "recall@10", devices).recipe
+    assert (among.choices["s"].value.beyond, among.choices["K"].value.beyond) == (0, 0)
+    assert not any("beyond the budgets" in w.text for w in among.warnings)
+
+
+def test_what_memory_caps_is_no_difference_between_metrics_and_chunks_are_offered() -> None:
+    """One H200 holds 112 k negatives beside the 540 sequences of recall@10, which asks for 630 k (Table 6)."""
+    stage2 = Stage2(find_device("H200"), 188)
+    answer = recommend(published_evidence(), 1e18, "recall@10", Settings(stage2=stage2))
+    assert (answer.recipe.binds, "K" in answer.changes) == ("memory", False)
+    in_chunks = replace(stage2, chunk=4096)
+    chunked = recommend(published_evidence(), 1e18, "recall@10", Settings(stage2=in_chunks)).recipe
+    assert answer.recipe.chunked == chunked.cap
+    assert chunked.chunked is None
+    assert "K" in recommend(published_evidence(), 1e18, "recall@10", Settings(stage2=in_chunks)).changes
+    assert f"Scored 4,096 at a time they would hold {count(float(chunked.cap or 0), 3)}." in binding(answer.recipe)
+
+
+def test_a_share_has_no_interval_beyond_all_of_n() -> None:
+    """coverage@10 has optima at two budgets, so that 95 % of Student's t would reach from 0 to 1152 %."""
+    share = recommend(published_evidence(), 1e18, "coverage@10").recipe.choices["s"]
+    assert share.value.ci95 is None
+    assert share.value.ci68 is not None
+    assert share.value.ci68[1] < 0.06
+    assert "no 95 % interval: the spread of 2 budgets does not bound the share below 100 %" in source(share)
