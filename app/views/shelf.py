@@ -18,10 +18,12 @@ def manage(key: str, name: str, rename: Callable[[str], object], delete: Callabl
                 with sentences():
                     rename(fresh or "")
                     st.rerun()
-        if st.button("Delete", icon=":material/delete:", key=f"delete_{key}", help="It can be restored."):
+        if st.button("Delete", icon=":material/delete:", key=f"delete_{key}"):
             with sentences():
                 delete()
+                st.toast(f"Deleted {plain(name)}; it can be restored under Deleted, further down.")
                 st.rerun()
+        st.caption("It can be restored under Deleted, further down.")
 
 
 def deleted(what: str, gone: Mapping[str, str], restore: Callable[[str], object]) -> None:

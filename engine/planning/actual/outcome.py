@@ -121,10 +121,7 @@ def outcome(plan: Plan, fit: Fit, actual: Actual, map: Through | None = None) ->
     if metric and (map is None or map.map.spec.y != metric):
         raise PlannerError(f"A result in {metric} needs the map from {plan.y} to {metric}: give it, or the {plan.y}.")
     measured = map.map if metric and map else fit
-    if measured.spec.logs and not actual.value > 0:
-        raise PlannerError(
-            f"A {measured.spec.y} of {actual.value:g} cannot stand beside a fit of its logarithm: give a positive one."
-        )
+    _positive(measured, actual.value)
     law = map.law if metric and map else fit
     at = _sizes(plan, fit, actual)
     value, draws = (law.sign * _law(law, v, plan, at) for v in (law.values, law.draws))
@@ -134,6 +131,15 @@ def outcome(plan: Plan, fit: Fit, actual: Actual, map: Through | None = None) ->
         expected = map.metric(law.sign * value, law.sign * draws)
         predicted = _single(map.map, expected, _through(map, float(value)))
     return Outcome(fit.hash, metric or plan.y, actual, at, _planned(plan, metric), expected, predicted)
+
+
+def _positive(measured: Fit, value: float) -> None:
+    """Raise PlannerError for what cannot be beside a fit of a logarithm, or beside runs that are all above zero."""
+    y, span = measured.spec.y, spans(measured).get("loss")
+    if value > 0 or not (measured.spec.logs or (span is not None and span[0] > 0)):
+        return
+    why = "a fit of its logarithm" if measured.spec.logs else f"runs with a {y} from {span[0]:.3g}" if span else ""
+    raise PlannerError(f"A {y} of {value:g} cannot stand beside {why}: give a positive one.")
 
 
 def _sizes(plan: Plan, fit: Fit, actual: Actual) -> dict[str, float]:

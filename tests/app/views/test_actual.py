@@ -54,6 +54,21 @@ def test_a_typed_result_stands_beside_its_plan(planned: str, demo: Database, ope
     assert any("too few results to judge the intervals by" in m.value for m in at.markdown)
 
 
+@pytest.mark.parametrize(("field", "text", "why"), [
+    ("Result", "0", "A loss of 0 cannot stand beside a fit of its logarithm: give a positive one."),
+    ("Result", "-0.4", "A loss of -0.4 cannot stand beside a fit of its logarithm: give a positive one."),
+    ("Parameters", "-2", "A run with N = -2 cannot be: give what was trained, or leave it out."),
+])  # fmt: skip
+def test_a_result_that_cannot_be_is_one_sentence(
+    planned: str, demo: Database, open_page: Open, field: str, text: str, why: str
+) -> None:
+    at = open_page("plan")
+    fill(at, **{"Result": "0.41", field: text})
+    send(at)
+    assert told(at) == why
+    assert actuals.all(demo) == []
+
+
 def test_a_metric_is_held_against_its_map(planned: str, demo: Database, open_page: Open) -> None:
     at = open_page("plan")
     next(s for s in at.selectbox if s.label == "What was measured").set_value("R_top")

@@ -202,6 +202,17 @@ def test_bad_results_are_named(epoch: Fit) -> None:
         read_actual({"N": 3})
 
 
+@pytest.mark.parametrize("value", [0.0, -2.1])
+def test_no_result_is_below_zero_beside_runs_that_are_above(epoch: Fit, value: float) -> None:
+    """The same for a fit of the logarithm, a fit of the loss itself, and a metric through its map."""
+    squares = replace(epoch, spec=epoch.spec.model_copy(update={"objective": "ols"}))
+    for law, why in ((epoch, "a fit of its logarithm"), (squares, "runs with a loss from 2")):
+        with pytest.raises(PlannerError, match=f"A loss of {value:g} cannot stand beside {why}: give a positive one"):
+            outcome(plan_budget(law, 1e21), law, Actual(value))
+    signed = replace(squares, data=replace(squares.data, ranges={**RANGES, "loss": (-1.0, 4.0)}))
+    assert outcome(plan_budget(signed, 1e21), signed, Actual(value)).actual.value == value
+
+
 def test_results_come_back_as_they_were() -> None:
     for actual in (Actual(2.3), Actual(2.3, 1e9, 2e10, 1.2e20, "R", "seed 3", "2026-11-22")):
         assert read_actual(actual.to_json()) == actual
