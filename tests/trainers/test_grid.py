@@ -1,0 +1,201 @@
+"""Grids from files and forms: which cells they hold, and what is said of those that cannot be read."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from engine.errors import PlannerError
+from tests.trainers.conftest import workspace
+from trainers.families import find_family
+from trainers.grid import axes, cells, count, make_grid, parse_grid, read_grid, type_field, typed_grid, with_value
+from trainers.grid import write_grid as write
+from trainers.ranges import Range, expand, read_typed
+
+HEAD = 'family = "teacher-student"\n'
+EXAMPLE = find_family("teacher-student", Path())
+COUNTED = st.integers(2, 60)
+
+
+def widths(root: Path, text: str) -> list[int]:
+    return [cell.model_dump()["width"] for cell in cells(parse_grid(f"{HEAD}[cell]\nwidth = {text}\n", root), EXAMPLE)]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("16", [16]),
+        ("[8, 32, 16]", [8, 32, 16]),
+        ("[8, 8.0, 16]", [8, 16]),
+        ('"8..512 x 7"', [8, 16, 32, 64, 128, 256, 512]),
+        ('"8..512 x7"', [8, 16, 32, 64, 128, 256, 512]),
+        ('"8 .. 512 × 7 log"', [8, 16, 32, 64, 128, 256, 512]),
+        ('"10^1..2k x 2"', [10, 2000]),
+        ('"10..50 x 5 linear"', [10, 20, 30, 40, 50]),
+        ('{ from = 10, to = 50, count = 3, scale = "linear" }', [10, 30, 50]),
+        ("{ from = 1, to = 100, count = 3 }", [1, 10, 100]),
+        ('"1..4 x 9"', [1, 2, 3, 4]),
+        ('"8, 16, 32"', [8, 16, 32]),
+        ('["8..32 x 3", 100]', [8, 16, 32, 100]),
+        ('"8;16;"', [8, 16]),
+    ],
+)
+def test_a_field_is_a_value_a_list_or_a_range(root: Path, text: str, expected: list[int]) -> None:
+    assert widths(root, text) == expected
+
+
+def test_cells_come_in_the_order_of_the_file_with_the_last_field_fastest(root: Path) -> None:
+    grid = parse_grid(HEAD + "[cell]\nsamples = [512, 256]\nwidth = [4, 2]\nseed = 3\n", root)
+    made = [cell.model_dump() for cell in cells(grid, EXAMPLE)]
+    assert [(c["samples"], c["width"], c["seed"], c["dim"]) for c in made] == [
+        (512, 4, 3, 32), (512, 2, 3, 32), (256, 4, 3, 32), (256, 2, 3, 32),
+    ]  # fmt: skip
+    assert count(grid, EXAMPLE) == 4
+    assert {cell.seed for cell in cells(with_value(grid, "seed", 7), EXAMPLE)} == {7}
+
+
+def test_a_grid_without_fields_is_the_cell_of_defaults(root: Path) -> None:
+    (cell,) = cells(parse_grid(HEAD, root), EXAMPLE)
+    assert cell == EXAMPLE.cell()
+
+
+def test_ranges_of_numbers_have_round_values_and_go_straight_through_zero(root: Path) -> None:
+    grid = parse_grid(HEAD + '[cell]\nrate = "0.0001..0.1 x 4"\nnoise = "0..1 x 5"\n', root)
+    assert axes(grid, EXAMPLE) == {"rate": (0.0001, 0.001, 0.01, 0.1), "noise": (0, 0.25, 0.5, 0.75, 1)}
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("width = 8", "grid.toml has 'width': a grid has family, name and [cell] only"),
+        ("[cell]\nwidth = 8", 'grid.toml names no family: begin it with family = "teacher-student"'),
+        ("family = ", "grid.toml cannot be read as TOML"),
+        ('family = "student"', "There is no family 'student' of cells: use teacher-student, counter"),
+        (HEAD + "cell = 3", "must have text as its name and its fields below [cell]"),
+        (HEAD + f'name = "{"x" * 101}"', "The name of the grid has 101 characters: use 100 at most"),
+    ],
+)
+def test_a_file_that_is_no_grid_is_one_sentence(root: Path, text: str, why: str) -> None:
+    (root / "grid.toml").write_text(text)
+    with pytest.raises(PlannerError) as error:
+        read_grid(root / "grid.toml", root)
+    assert why in str(error.value)
+
+
+def test_a_missing_file_a_folder_and_bytes_are_one_sentence(root: Path) -> None:
+    (root / "bytes.toml").write_bytes(bytes(range(128, 256)))
+    for path, why in ((root / "no.toml", "There is no file"), (root, "is a folder"), (root / "bytes.toml", "cannot")):
+        with pytest.raises(PlannerError, match=why):
+            read_grid(path, root)
+
+
+@pytest.mark.parametrize(
+    ("cell", "why"),
+    [
+        ("colour = 1", "The family teacher-student has no field 'colour': use seed, threads, deterministic, width"),
+        ("width = []", "The field width of the family teacher-student has an empty list: give it a value."),
+        ("width = [8, 5000]", "The field width of the family teacher-student cannot be 5000: input should be less"),
+        ("width = 8.5", "The field width of the family teacher-student cannot be 8.5: input should be a valid integer"),
+        ("width = true", "The field width of the family teacher-student cannot be 'True': give it a whole number"),
+        ("width = inf", "The field width of the family teacher-student cannot be inf: input should be a finite number"),
+        ("width = 2026-01-01", "The field width of the family teacher-student cannot be '2026-01-01'"),
+        ("width = [[8]]", "The field width of the family teacher-student cannot be '[8]'"),
+        ('width = "wide"', "cannot read 'wide' as a number: write values like 8, 16, 32 or a range like 8..512 x 7"),
+        ('width = "8,,16"', "has nothing between two commas"),
+        ('width = "8..512"', "cannot read the range '8..512': write it like 8..512 x 7"),
+        ('width = "512..8 x 7"', "has a range from 512 to 8: its start must lie below its end"),
+        ('width = "8..512 x 1"', "has a range of 1 values: give it 2 to 20,000"),
+        ('width = "8..512 x 30000"', "has a range of 30000 values: give it 2 to 20,000"),
+        ('width = "0.5..8 x 3"', "takes whole numbers: let its range 0.5..8 x 3 start and end with one"),
+        ('width = "1,024"', "cannot tell whether '1,024' is one number or several"),
+        ('noise = "0,5"', "cannot tell whether '0,5' is one number or several"),
+        ('noise = "0..1 x 3 log"', "has a range from 0, which has no logarithm: start above 0, or ask linear"),
+        ("noise = { from = 0, to = 1 }", "cannot read its range: write { from = 8, to = 512, count = 7 }"),
+        ("noise = { from = 0, to = inf, count = 3 }", "has a range from 0 to inf"),
+        ('deterministic = "0..1 x 2"', "cannot be '0..1 x 2': give it yes or no"),
+        ("deterministic = 1", "cannot be '1': give it yes or no"),
+    ],
+)
+def test_a_wrong_field_is_named(root: Path, cell: str, why: str) -> None:
+    with pytest.raises(PlannerError) as error:
+        cells(parse_grid(f"{HEAD}[cell]\n{cell}\n", root), EXAMPLE)
+    assert why in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+def test_a_million_cells_are_counted_and_not_made(root: Path) -> None:
+    grid = parse_grid(HEAD + '[cell]\nwidth = "1..1000 x 1000 linear"\nseed = "0..999 x 1000"\nnoise = [0, 1]\n', root)
+    with pytest.raises(PlannerError) as error:
+        cells(grid, EXAMPLE)
+    assert str(error.value) == (
+        "The grid has 2,000,000 cells, and a workspace holds 20,000 at most: give fewer values to width or seed."
+    )
+
+
+def test_a_form_reads_what_is_typed_and_shows_it_again(root: Path) -> None:
+    counter = find_family("counter", root)
+    typed = {"size": "8..64 x 4, 100", "steps": "1k", "wait": "0.5; 0,25", "how": ' a, "b, c", ""', "seed": " "}
+    grid = typed_grid(counter, typed | {"deterministic": "no, Yes"})
+    assert axes(grid, counter) == {
+        "size": (8, 16, 32, 64, 100), "steps": (1000,), "wait": (0.5, 0.25), "how": ("a", "b, c", ""),
+        "deterministic": (False, True),
+    }  # fmt: skip
+    shown = {field: type_field(asked) for field, asked in grid.asked.items()}
+    assert shown == {
+        "size": "8..64 x 4, 100", "steps": "1000", "wait": "0.5, 0.25", "how": 'a, "b, c", ""',
+        "deterministic": "no, yes",
+    }  # fmt: skip
+    assert typed_grid(counter, shown) == grid
+    assert parse_grid(write(grid), root) == grid
+
+
+VALUES: dict[str, Any] = {
+    "size": st.integers(-(10**15), 10**15),
+    "wait": st.floats(allow_nan=False, allow_infinity=False),
+    "how": st.text(st.characters(exclude_categories=["Cs"]), max_size=20),
+    "deterministic": st.booleans(),
+}
+RANGES = st.builds(
+    lambda low, more, many, scale: Range(low, low + more, many, scale),
+    *(st.integers(1, 10**6), st.integers(1, 10**9), COUNTED, st.sampled_from(["", "log", "linear"])),
+)
+
+
+@pytest.fixture(scope="module")
+def space(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return workspace(tmp_path_factory.mktemp("written"))
+
+
+@given(st.fixed_dictionaries({}, optional={k: st.lists(v, min_size=1, max_size=4) for k, v in VALUES.items()}), RANGES)
+def test_what_is_written_is_read_as_the_same_grid(space: Path, entries: dict[str, list[Any]], found: Range) -> None:
+    grid = make_grid(find_family("counter", space), {**entries, "steps": [3, found]}, "A name")
+    assert parse_grid(write(grid), space) == grid
+
+
+@given(st.floats(1e-200, 1e200), st.floats(1.001, 1e100), COUNTED)
+def test_a_range_is_even_in_the_logarithm(low: float, factor: float, many: int) -> None:
+    values = [float(x) for x in Range(low, low * factor, many).values(False)]
+    assert (values[0], values[-1], len(values)) == (low, low * factor, many)
+    steps = [math.log(b / a) for a, b in itertools.pairwise(values)]
+    assert steps == pytest.approx([math.log(factor) / (many - 1)] * (many - 1), abs=1e-8)
+
+
+@given(st.integers(-1000, 1000), st.integers(1, 10**7), COUNTED, st.sampled_from(["", "linear"]))
+def test_a_range_of_whole_numbers_rises_between_its_ends(low: int, more: int, many: int, scale: str) -> None:
+    values = [
+        x
+        for x in expand(read_typed(f"{low}..{low + more} x {many} {scale}", "integer", "It"), "integer")
+        if isinstance(x, int)
+    ]
+    assert list(values) == sorted(set(values))
+    assert (values[0], values[-1]) == (low, low + more)
+    if scale == "linear" or low <= 0:
+        assert len(values) == min(many, more + 1)
+    else:
+        assert len(values) <= min(many, more + 1)

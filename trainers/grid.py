@@ -1,0 +1,179 @@
+"""A grid of cells, from ``GRID.toml`` or from a form, and back into a file.
+
+``family = "teacher-student"``, a ``name`` if it has one, and ``[cell]`` whose fields are a value, a list, or a range:
+``width = "8..512 x 7"``. Every combination of the values is a cell; the last field of the file changes fastest.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import math
+import re
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from engine.errors import PlannerError
+from trainers.backend.queue import MOST_CELLS
+from trainers.cell import Cell, Family
+from trainers.families import find_family, read_cell
+from trainers.ranges import Asked, Range, Value, expand, kind_of, read_entry, read_typed
+
+KEYS = ("family", "name", "cell")
+LONGEST_NAME = 100
+_BARE = re.compile(r"[A-Za-z0-9_-]+")
+
+
+@dataclass(frozen=True)
+class Grid:
+    """What was asked: values and ranges of the fields of ``family``, in order. What is not given has its default."""
+
+    family: str
+    asked: Mapping[str, Asked]
+    name: str = ""
+
+
+def read_grid(path: Path, root: Path) -> Grid:
+    """The grid in the file ``path``, of a family of the workspace ``root``. Raises PlannerError where there is none."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise PlannerError(f"There is no file {path}: check the path.") from None
+    except IsADirectoryError:
+        raise PlannerError(f"{path} is a folder: name the file of a grid.") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise PlannerError(f"{path} cannot be read as a grid: {error}.") from None
+    return parse_grid(text, root, str(path))
+
+
+def parse_grid(text: str, root: Path, what: str = "The grid") -> Grid:
+    """The grid in ``text``, TOML. Raises PlannerError, which calls it ``what``, for one that cannot be read."""
+    try:
+        raw = tomllib.loads(text)
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        raise PlannerError(f"{what} cannot be read as TOML: {error}.") from None
+    for key in raw:
+        if key not in KEYS:
+            raise PlannerError(f"{what} has {key!r}: a grid has family, name and [cell] only.")
+    family, name, cell = raw.get("family"), raw.get("name", ""), raw.get("cell", {})
+    if not isinstance(family, str):
+        raise PlannerError(f'{what} names no family: begin it with family = "teacher-student".')
+    if not isinstance(name, str) or not isinstance(cell, dict):
+        raise PlannerError(f"{what} must have text as its name and its fields below [cell].")
+    return make_grid(find_family(family, root), cell, name)
+
+
+def make_grid(family: Family[Any], entries: Mapping[str, object], name: str = "") -> Grid:
+    """A grid of plain values, lists and ranges by field. Raises PlannerError that names the field that is wrong."""
+    _known(family, entries)
+    asked = {field: read_entry(raw, _kind(family, field), where(family, field)) for field, raw in entries.items()}
+    return Grid(family.name, asked, _name(name))
+
+
+def typed_grid(family: Family[Any], texts: Mapping[str, str], name: str = "") -> Grid:
+    """A grid of what was typed into the fields of a form; empty ones have their default. Raises PlannerError."""
+    _known(family, texts)
+    typed = {field: text for field, text in texts.items() if text.strip()}
+    asked = {field: read_typed(text, _kind(family, field), where(family, field)) for field, text in typed.items()}
+    return Grid(family.name, asked, _name(name))
+
+
+def with_value(grid: Grid, field: str, value: Value) -> Grid:
+    """The grid with that one value for a field."""
+    return replace(grid, asked={**grid.asked, field: (value,)})
+
+
+def axes(grid: Grid, family: Family[Any]) -> dict[str, tuple[Value, ...]]:
+    """The values of every field that was given, each once."""
+    return {field: expand(asked, _kind(family, field)) for field, asked in grid.asked.items()}
+
+
+def count(grid: Grid, family: Family[Any]) -> int:
+    """How many cells the grid has, without making them."""
+    return math.prod(len(values) for values in axes(grid, family).values())
+
+
+def cells(grid: Grid, family: Family[Any]) -> list[Cell]:
+    """The cells of the grid, the last field changing fastest.
+
+    Raises PlannerError for more than a workspace holds, before any is made, and for values that a field cannot have.
+    """
+    found = axes(grid, family)
+    many = math.prod(len(values) for values in found.values())
+    if many > MOST_CELLS:
+        longest = sorted((field for field in found if len(found[field]) > 1), key=lambda field: -len(found[field]))
+        raise PlannerError(
+            f"The grid has {many:,} cells, and a workspace holds {MOST_CELLS:,} at most: give fewer values to "
+            f"{' or '.join(longest[:2])}."
+        )
+    return list(_made(family, found))
+
+
+def _made(family: Family[Any], found: Mapping[str, tuple[Value, ...]]) -> Iterator[Cell]:
+    for values in itertools.product(*found.values()):
+        yield read_cell(family, dict(zip(found, values, strict=True)))
+
+
+def write_grid(grid: Grid) -> str:
+    """The grid as ``GRID.toml``; read back it is the same grid."""
+    head = [f"family = {_toml(grid.family)}", *([f"name = {_toml(grid.name)}"] if grid.name else [])]
+    fields = [f"{_key(field)} = {_entry(asked)}" for field, asked in grid.asked.items()]
+    return "\n".join([*head, "", "[cell]", *fields]) + "\n"
+
+
+def type_field(asked: Asked) -> str:
+    """What a field is given, as one types it into a form."""
+    return ", ".join(_as_typed(part) for part in asked)
+
+
+def where(family: Family[Any], field: str) -> str:
+    """How sentences name a field."""
+    return f"The field {field} of the family {family.name}"
+
+
+def _known(family: Family[Any], entries: Mapping[str, object]) -> None:
+    for field in entries:
+        if field not in family.cell.model_fields:
+            known = ", ".join(family.cell.model_fields)
+            raise PlannerError(f"The family {family.name} has no field {field!r}: use {known}.")
+
+
+def _kind(family: Family[Any], field: str) -> Any:
+    return kind_of(family.cell.model_fields[field])
+
+
+def _name(name: str) -> str:
+    bare = " ".join(name.split())
+    if len(bare) > LONGEST_NAME:
+        raise PlannerError(f"The name of the grid has {len(bare)} characters: use {LONGEST_NAME} at most.")
+    return bare
+
+
+def _entry(asked: Asked) -> str:
+    written = [_toml(part.text if isinstance(part, Range) else part) for part in asked]
+    return written[0] if len(written) == 1 else f"[{', '.join(written)}]"
+
+
+def _toml(value: Value) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, str):
+        return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+    return repr(value)
+
+
+def _key(field: str) -> str:
+    return field if _BARE.fullmatch(field) else _toml(field)
+
+
+def _as_typed(part: Value | Range) -> str:
+    if isinstance(part, Range):
+        return part.text
+    if isinstance(part, bool):
+        return "yes" if part else "no"
+    if isinstance(part, str) and (not part or part != part.strip() or set(part) & set(',"')):
+        return '"' + part.replace('"', '""') + '"'
+    return str(part)

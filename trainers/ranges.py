@@ -1,0 +1,201 @@
+"""What one field of a grid may be: values, and ranges such as ``8..512 x 7``, from a file or as people type them."""
+
+from __future__ import annotations
+
+import csv
+import math
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Literal, get_args, get_origin
+
+from pydantic.fields import FieldInfo
+
+from engine.errors import PlannerError
+from engine.quantities import as_typed, cut, parse_number
+
+Value = int | float | str | bool
+Kind = Literal["integer", "number", "boolean", "text"]
+Scale = Literal["", "log", "linear"]
+
+MOST_VALUES = 20_000
+"""Values of one range: more make no grid that a workspace can hold."""
+DIGITS = 10
+"""Significant digits of the values between the ends, so that 0.001..1 x 4 has 0.01 and not a neighbour of it."""
+EXAMPLE = "8..512 x 7"
+_RANGE = re.compile(r"(?P<low>.+?)\.\.(?P<high>.+?)\s*[x×*]\s*(?P<count>\d{1,9})\s*(?P<scale>log|linear)?")
+_GROUPS = re.compile(r"[+-]?\d{1,3}(,\d{3})+")
+_ONE_COMMA = re.compile(r"[+-]?\d+,\d+")
+_TRUTH = {"yes": True, "true": True, "no": False, "false": False}
+
+
+@dataclass(frozen=True)
+class Range:
+    """``count`` values from ``low`` to ``high``: evenly in the logarithm, or ``linear`` where asked or below zero."""
+
+    low: float
+    high: float
+    count: int
+    scale: Scale = ""
+
+    @property
+    def text(self) -> str:
+        """As one types it; read back it is the same range."""
+        return " ".join(f"{as_typed(self.low)}..{as_typed(self.high)} x {self.count} {self.scale}".split())
+
+    @property
+    def logarithmic(self) -> bool:
+        """Whether the values are even in the logarithm; a range that includes 0 cannot be."""
+        return self.scale == "log" or (not self.scale and self.low > 0)
+
+    def values(self, whole: bool) -> tuple[Value, ...]:
+        """The values in rising order; ``whole`` ones are rounded, and made unique."""
+        inner = (self._at(i / (self.count - 1)) for i in range(1, self.count - 1))
+        points = (self.low, *(min(max(x, self.low), self.high) for x in inner), self.high)
+        return tuple(dict.fromkeys(round(x) for x in points) if whole else dict.fromkeys(points))
+
+    def _at(self, share: float) -> float:
+        if self.logarithmic:
+            x = math.exp(math.log(self.low) * (1 - share) + math.log(self.high) * share)
+        else:
+            x = self.low * (1 - share) + self.high * share
+        return float(f"{x:.{DIGITS}g}")
+
+
+Asked = tuple[Value | Range, ...]
+"""What a field is given: one value, or the values and ranges of an axis of the grid."""
+
+
+def kind_of(field: FieldInfo) -> Kind:
+    """What kind of values a field of a cell takes."""
+    kinds: dict[object, Kind] = {bool: "boolean", int: "integer", float: "number"}
+    found = field.annotation
+    if get_origin(found) is Literal and all(type(choice) is int for choice in get_args(found)):
+        return "integer"
+    return kinds.get(found, "text")
+
+
+def expand(asked: Asked, kind: Kind) -> tuple[Value, ...]:
+    """All values of a field, each once, in the order in which they were given."""
+    listed = (part.values(kind == "integer") if isinstance(part, Range) else (part,) for part in asked)
+    return tuple(dict.fromkeys(value for values in listed for value in values))
+
+
+def read_entry(raw: object, kind: Kind, where: str) -> Asked:
+    """What a file gives a field: a value, a list, a table of a range, or the text of any of them.
+
+    ``where`` names the field in the sentence of the PlannerError for what is none of these.
+    """
+    if isinstance(raw, Range):
+        return (_checked(raw, kind, where),)
+    if isinstance(raw, list | tuple):
+        if not raw:
+            raise PlannerError(f"{where} has an empty list: give it a value.")
+        return tuple(part for one in raw for part in _one(one, kind, where))
+    return _one(raw, kind, where)
+
+
+def _one(raw: object, kind: Kind, where: str) -> Asked:
+    if isinstance(raw, Range):
+        return (_checked(raw, kind, where),)
+    if isinstance(raw, Mapping):
+        return (_table(raw, kind, where),)
+    if isinstance(raw, str):
+        return (raw,) if kind == "text" else read_typed(raw, kind, where)
+    if isinstance(raw, bool) != (kind == "boolean") or not isinstance(raw, int | float):
+        raise PlannerError(f"{where} cannot be {cut(str(raw))!r}: give it {_examples(kind)}.")
+    return (raw,)
+
+
+def read_typed(text: str, kind: Kind, where: str) -> Asked:
+    """What was typed for a field: values apart by commas or semicolons, ``8, 16, 32``, and ranges, ``8..512 x 7``.
+
+    Numbers are read as everywhere, 2k or 10^6; a text with a comma stands in double quotes.
+    Raises PlannerError that names the field as ``where``.
+    """
+    if kind == "text":
+        return tuple(next(csv.reader([text], skipinitialspace=True), ()))
+    parts = [part.strip() for part in _parts(text, kind, where)]
+    if not all(parts):
+        raise PlannerError(f"{where} has nothing between two commas: give it {_examples(kind)}.")
+    return tuple(_typed(part, kind, where) for part in parts)
+
+
+def _parts(text: str, kind: Kind, where: str) -> Iterable[str]:
+    if ";" in text:
+        return text.strip().removesuffix(";").split(";")
+    bare = text.strip()
+    unclear = _GROUPS.fullmatch(bare) or (kind == "number" and _ONE_COMMA.fullmatch(bare))
+    if unclear and kind in ("integer", "number"):
+        raise PlannerError(
+            f"{where} cannot tell whether {cut(bare)!r} is one number or several: put a blank after a comma that "
+            "parts them, and write one number without."
+        )
+    return bare.removesuffix(",").split(",")
+
+
+def _typed(part: str, kind: Kind, where: str) -> Value | Range:
+    if kind == "boolean":
+        if part.lower() not in _TRUTH:
+            raise PlannerError(f"{where} cannot be {cut(part)!r}: give it yes or no.")
+        return _TRUTH[part.lower()]
+    if ".." in part:
+        found = _RANGE.fullmatch(part)
+        if found is None:
+            raise PlannerError(f"{where} cannot read the range {cut(part)!r}: write it like {EXAMPLE}.")
+        low, high = _number(found["low"], where), _number(found["high"], where)
+        scale: Scale = "log" if found["scale"] == "log" else "linear" if found["scale"] else ""
+        return _checked(Range(low, high, int(found["count"]), scale), kind, where)
+    return _number(part, where)
+
+
+def _number(text: str, where: str) -> int | float:
+    bare = text.strip()
+    if re.fullmatch(r"[+-]?\d{1,18}", bare):
+        return int(bare)
+    try:
+        value = parse_number(bare)
+    except PlannerError:
+        raise PlannerError(
+            f"{where} cannot read {cut(bare)!r} as a number: write values like 8, 16, 32 or a range like {EXAMPLE}."
+        ) from None
+    return int(value) if value.is_integer() and abs(value) < 2**53 else value
+
+
+def _table(raw: Mapping[object, object], kind: Kind, where: str) -> Range:
+    """A range from a table: ``{ from = 8, to = 512, count = 7, scale = "linear" }``."""
+    wrong = PlannerError(f'{where} cannot read its range: write {{ from = 8, to = 512, count = 7 }} or "{EXAMPLE}".')
+    low, high, count, scale = raw.get("from"), raw.get("to"), raw.get("count"), raw.get("scale", "")
+    if set(raw) - {"from", "to", "count", "scale"} or scale not in ("", "log", "linear"):
+        raise wrong
+    if not isinstance(low, int | float) or not isinstance(high, int | float) or not isinstance(count, int):
+        raise wrong
+    if any(isinstance(x, bool) for x in (low, high, count)):
+        raise wrong
+    known: Scale = "log" if scale == "log" else "linear" if scale else ""
+    return _checked(Range(low, high, count, known), kind, where)
+
+
+def _checked(found: Range, kind: Kind, where: str) -> Range:
+    """The range as it is. Raises PlannerError where it has no values of the field's kind."""
+    if kind not in ("integer", "number"):
+        raise PlannerError(f"{where} takes no range: give it {_examples(kind)}.")
+    low, high = found.low, found.high
+    if not (math.isfinite(low) and math.isfinite(high) and low < high):
+        raise PlannerError(f"{where} has a range from {low:g} to {high:g}: its start must lie below its end.")
+    if not 2 <= found.count <= MOST_VALUES:
+        raise PlannerError(f"{where} has a range of {found.count} values: give it 2 to {MOST_VALUES:,}.")
+    if found.scale == "log" and low <= 0:
+        raise PlannerError(f"{where} has a range from {low:g}, which has no logarithm: start above 0, or ask linear.")
+    if kind == "integer" and not (float(low).is_integer() and float(high).is_integer()):
+        raise PlannerError(f"{where} takes whole numbers: let its range {found.text} start and end with one.")
+    return found
+
+
+def _examples(kind: Kind) -> str:
+    return {
+        "integer": f"a whole number, a list, or a range like {EXAMPLE}",
+        "number": f"a number, a list, or a range like {EXAMPLE}",
+        "boolean": "yes or no (true or false in a file)",
+        "text": "words or a list of them",
+    }[kind]
