@@ -44,6 +44,7 @@ class Attempt:
         self._parent = os.getppid()
 
     def __enter__(self) -> Self:
+        files.sweep(self.folder, CHECKPOINT, "result-*.json")
         self._events = FileIO(events_of(self.folder, self.number), "ab")
         self._beat = FileIO(beat_of(self.folder, self.number), "w")
         self._say_alive(0)
@@ -78,6 +79,7 @@ class Attempt:
         if asked is None or asked.get("number") != self.number:
             return False
         self.why = str(asked.get("why", "stop"))
+        reached("during-cancel")
         return True
 
     def step(self, step: int, total: int | None = None, /, **values: float) -> None:
@@ -86,7 +88,6 @@ class Attempt:
         if values and step % self._every == 0:
             self._write(step, total, values)
         if self.stopping:
-            reached("during-cancel")
             raise Stopped
 
     @property

@@ -7,6 +7,8 @@ import errno
 import json
 import os
 import secrets
+import shutil
+import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -69,11 +71,13 @@ def read_json(path: Path) -> dict[str, Any] | None:
     return found if isinstance(found, dict) else None
 
 
-def sweep(folder: Path) -> None:
-    """Remove what killed writers left in ``folder``."""
-    for left in folder.glob(f"{TEMPORARY}*"):
-        with contextlib.suppress(OSError):
-            left.unlink()
+def sweep(folder: Path, *names: str, older: float = 0.0) -> None:
+    """Remove what killed writers of files called ``names`` left in ``folder``, where it is ``older`` seconds old."""
+    for name in names:
+        for left in folder.glob(f"{TEMPORARY}*{name}"):
+            with contextlib.suppress(OSError):
+                if time.time() - left.stat().st_mtime >= older:
+                    shutil.rmtree(left) if left.is_dir() else left.unlink()
 
 
 FULL = "disk full"

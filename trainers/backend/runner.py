@@ -42,6 +42,8 @@ ANSWER = 12.0
 """Seconds after which the worker of an attempt that does not stop is started anew."""
 NOT_BEGUN = "not begun"
 """Why an attempt stopped that its worker never took up: the worker died with another cell, or the runner did."""
+FORGOTTEN = 3600.0
+"""Seconds after which what a killed process was about to add counts as left behind."""
 LEAST_DISK = 50e6
 """Bytes that must be free before another cell starts."""
 
@@ -82,7 +84,7 @@ def run(root: Path, settings: Settings, idle: float = IDLE, ending: threading.Ev
         if not stack.enter_context(hold_lock(root / CELLS / LOCK)):
             return
         stack.callback((root / CELLS / STATUS).unlink, missing_ok=True)
-        files.sweep(root / CELLS)
+        files.sweep(root / CELLS, "", older=FORGOTTEN)
         _say(root, "starting the workers")
         pool = stack.enter_context(open_pool(settings, root))
         shift = Shift(Queue(root), pool, f"{socket.gethostname()}-{os.getpid()}")
