@@ -131,7 +131,7 @@ def _lines(process: subprocess.Popen[bytes], stream: Stream, said: Said, silence
     """Lines of standard output and standard error as they come, until both end; raises Stopped and CellError."""
     assert process.stdout is not None
     assert process.stderr is not None
-    rest = {"out": b"", "err": b""}
+    rest = {"out": bytearray(), "err": bytearray()}
     with selectors.DefaultSelector() as waiting:
         waiting.register(process.stdout, selectors.EVENT_READ, "out")
         waiting.register(process.stderr, selectors.EVENT_READ, "err")
@@ -142,13 +142,16 @@ def _lines(process: subprocess.Popen[bytes], stream: Stream, said: Said, silence
                 if not data:
                     waiting.unregister(key.fileobj)
                     if rest[name]:
-                        yield name, rest[name]
+                        yield name, bytes(rest[name])
                     continue
-                *whole, rest[name] = (rest[name] + data).split(b"\n")
-                yield from ((name, line) for line in whole)
+                first, *whole = data.split(b"\n")
+                rest[name] += first
+                for part in whole:
+                    yield name, bytes(rest[name])
+                    rest[name] = bytearray(part)
                 if len(rest[name]) > LINE:
-                    yield name, rest[name]
-                    rest[name] = b""
+                    yield name, bytes(rest[name])
+                    rest[name].clear()
             if stream.stopping:
                 raise Stopped
             if process.poll() is not None and _drained(process):

@@ -96,6 +96,8 @@ def _read(path: Path, changed: int) -> dict[str, Family[Any]]:
             first = error.errors()[0]
             where = ".".join(str(part) for part in (name, *first["loc"]))
             raise PlannerError(f"{path}: {where} is wrong: {first['msg']}.") from error
+        except PlannerError as error:
+            raise PlannerError(f"{path}: {name}.sizes is wrong: {error}") from error
     return found
 
 

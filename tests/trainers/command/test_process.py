@@ -1,0 +1,143 @@
+"""Programs that behave as programs do: each ends with one sentence, and nothing of it is left running."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+from engine.errors import PlannerError
+from tests.trainers.conftest import COUNTER, PROGRAMS, add
+from trainers.backend.queue import Queue
+from trainers.backend.record import Record
+from trainers.backend.work import run_cell
+from trainers.families import families, find_family, read_cell
+
+
+def once(root: Path, cell: dict[str, Any], family: str = "counter") -> Record:
+    """One attempt of a cell in this process."""
+    (name,) = add(root, cell, family=family)
+    number = Queue(root).lease(name, "test")
+    run_cell(str(root / "cells" / name), number)
+    return Queue(root).find(name)
+
+
+def log(root: Path, record: Record) -> bytes:
+    return (root / "cells" / record.name / f"log-{record.number}.txt").read_bytes()
+
+
+def left_running(root: Path) -> list[psutil.Process]:
+    found = []
+    for process in psutil.process_iter():
+        try:
+            if process.environ().get("ISOPLAN_CELL", "").startswith(str(root)) and process.status() != "zombie":
+                found.append(process)
+        except psutil.Error:
+            continue
+    return found
+
+
+@pytest.mark.parametrize(
+    ("how", "why"),
+    [
+        ("silent", "The program python -P -S wrote no JSON line: it must write its metrics to standard output."),
+        ("fails", "The program python -P -S ended with exit code 3: its log says why."),
+        ("nan", "The program reported loss = nan at step 1: the training diverged."),
+    ],
+)
+def test_what_goes_wrong_is_one_sentence(root: Path, how: str, why: str) -> None:
+    record = once(root, {"how": how})
+    assert (record.state, record.result["why"]) == ("failed", why)  # type: ignore[index]
+    assert left_running(root) == []
+    if how == "fails":
+        assert log(root, record) == b"something is wrong\n"
+
+
+def test_a_program_that_is_missing_is_named(root: Path) -> None:
+    (root / "programs.toml").write_text('[gone]\ncommand = ["no-such-program", "x"]\n')
+    record = once(root, {}, "gone")
+    assert record.result["why"] == (  # type: ignore[index]
+        "The program 'no-such-program' is not on this machine: install it, or correct programs.toml."
+    )
+
+
+def test_a_program_that_hangs_is_ended(root: Path) -> None:
+    (root / "programs.toml").write_text((root / "programs.toml").read_text().replace("silence = 20", "silence = 1"))
+    began = time.monotonic()
+    record = once(root, {"how": "hangs"})
+    assert time.monotonic() - began < 5
+    assert record.result["why"] == "The program said nothing for 1 s and was ended: raise its silence."  # type: ignore[index]
+    assert left_running(root) == []
+
+
+def test_children_of_a_program_end_with_it(root: Path) -> None:
+    record = once(root, {"how": "forks", "steps": 2})
+    assert record.state == "done"
+    assert left_running(root) == []
+
+
+@pytest.mark.parametrize("how", ["prints", "endless line"])
+def test_a_gigabyte_of_output_is_passed_over(root: Path, how: str) -> None:
+    record = once(root, {"how": how, "steps": 2})
+    assert record.state == "done"
+    kept = log(root, record)
+    assert len(kept) < 11_100_000
+    assert kept.endswith(b"(more was printed and is not kept)\n")
+
+
+def test_the_cell_arrives_whole_and_never_passes_a_shell(root: Path) -> None:
+    hostile = "$(touch hacked); `id` \\ \" ' \n"
+    record = once(root, {"how": hostile, "steps": 2})
+    assert record.state == "done"
+    assert record.cell["how"] == hostile
+    assert not list(root.rglob("hacked"))
+
+
+def test_the_program_is_told_its_threads(root: Path) -> None:
+    (root / "programs.toml").write_text(
+        '[env]\ncommand = ["sh", "-c", "echo {\\\\\\"loss\\\\\\": $OMP_NUM_THREADS}"]\n'
+    )
+    assert once(root, {"threads": 3}, "env").result["metrics"] == {"loss": 3.0}  # type: ignore[index]
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("[a]\ncommand = []", "a.command is wrong"),
+        ("[a]\ncommand = ['x']\nsizes = { N = '2*(' }", "a.sizes is wrong"),
+        ("[a]\ncommand = 'x y'", "a.command is wrong"),
+        ("[a\n", "cannot be read"),
+        ("[a]\ncommand = ['x']\nsilense = 3", "a.silense is wrong"),
+    ],
+)
+def test_a_wrong_file_of_programs_names_the_field(root: Path, text: str, why: str) -> None:
+    (root / "programs.toml").write_text(text)
+    with pytest.raises(PlannerError, match=why):
+        families(root)
+
+
+def test_fields_are_checked_by_the_cell_model(root: Path) -> None:
+    family = find_family("teacher-student", root)
+    with pytest.raises(PlannerError, match="field width of the family teacher-student cannot be 0: input should be"):
+        read_cell(family, {"width": 0})
+    with pytest.raises(PlannerError, match="has no field 'depth': use seed, threads, deterministic, width, samples"):
+        read_cell(family, {"depth": 2})
+    with pytest.raises(PlannerError, match="There is no family 'jet' of cells: use "):
+        find_family("jet", root)
+
+
+def test_another_command_is_another_cell(root: Path) -> None:
+    (one,) = add(root, {"steps": 2})
+    (root / "programs.toml").write_text(PROGRAMS.replace('"-S", "PROGRAM"', f'"{COUNTER}"'))
+    (two,) = add(root, {"steps": 2})
+    assert one != two
+
+
+def test_sizes_follow_the_operators_formulas(root: Path) -> None:
+    family = find_family("teacher-student", root)
+    sizes = family.sizes(read_cell(family, {"width": 8, "samples": 1024}))
+    assert (sizes.N, sizes.D, sizes.U) == (345, 1024, 1024)
+    assert sizes.C == 6 * 1024 * (8 * 32 + 64 + 8) - 2 * 1024 * 8 * 32
