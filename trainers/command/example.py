@@ -23,7 +23,7 @@ Floats = NDArray[np.float64]
 TEACHER, TEACHER_SEED, TESTS = 64, 20_260_101, 4096
 STEEP, CUBIC = np.sqrt(2 / np.pi), 0.044715
 BETAS, EPS = (0.9, 0.999), 1e-8
-SAVE_EVERY, SAY_EVERY = 10.0, 0.25
+SAVE_EVERY, SAY_EVERY = 2.0, 0.25
 """Seconds between two checkpoints, and between two lines."""
 
 ending = False

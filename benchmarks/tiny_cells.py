@@ -1,0 +1,72 @@
+"""What the queue, the runner and Dask add to a cell: a thousand tiny ones, against starting their program by hand."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tempfile
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from benchmarks.report import Report, ms
+from trainers.backend.machine import this_machine
+from trainers.backend.queue import Queue
+from trainers.families import find_family, read_cell
+
+CELLS = 1000
+COMMAND = ["sh", "-c", "echo '{\"loss\": 1.0}'"]
+PROGRAM = """
+[tiny]
+command = ["sh", "-c", "echo '{\\"loss\\": 1.0}'"]
+[tiny.fields.k]
+kind = "integer"
+"""
+
+
+def run() -> Report:
+    """Add the cells, run them, and count from the first that is done to the last."""
+    workers = this_machine().cores
+    with ThreadPoolExecutor(workers) as pool:
+        began = time.perf_counter()
+        list(pool.map(lambda _: subprocess.run(COMMAND, capture_output=True, check=True), range(CELLS)))
+        floor = (time.perf_counter() - began) / CELLS
+    with tempfile.TemporaryDirectory() as name:
+        root = Path(name)
+        (root / "programs.toml").write_text(PROGRAM)
+        queue, family = Queue(root), find_family("tiny", root)
+        began = time.perf_counter()
+        queue.add(family, [read_cell(family, {"k": k}) for k in range(CELLS)])
+        added = time.perf_counter() - began
+        each, started = _run(root, queue)
+    return Report(
+        f"Overhead of {CELLS:,} tiny cells",
+        f"A shell that prints one line, {workers} at a time: by hand, and as cells through the local cluster, from the "
+        "first that is done to the last, each with spec, lease, events, log and result on disk. Goal: less than 50 ms "
+        "for a cell.",
+        ("what", "time"),
+        (
+            ("by hand, a cell", ms(floor)),
+            ("as a cell", ms(each)),
+            ("overhead of a cell", ms(each - floor)),
+            ("adding all of them", ms(added)),
+            ("start of runner and workers", ms(started)),
+        ),
+    )
+
+
+def _run(root: Path, queue: Queue) -> tuple[float, float]:
+    """Seconds a cell, and seconds until the first was done."""
+    began = time.perf_counter()
+    command = [sys.executable, "-P", "-m", "trainers.backend.runner", "--workspace", str(root), "--idle", "0.5"]
+    runner = subprocess.Popen(command, stderr=subprocess.DEVNULL)
+    first, early = 0.0, 0
+    while runner.poll() is None:
+        time.sleep(0.1)
+        done = sum(record.state == "done" for record in queue.scan().values())
+        if done and not first:
+            first, early = time.perf_counter(), done
+        if done == CELLS:
+            runner.wait()
+            return (time.perf_counter() - first) / (CELLS - early), first - began
+    raise RuntimeError("the runner ended before the cells did")
