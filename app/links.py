@@ -25,12 +25,17 @@ PAGES = {"": "home"} | {name: name for name in ("data", "fit", "explore", "plan"
 def here() -> str:
     """The address of this page with what is open on it; a long one is saved and becomes ``?view=hash``."""
     base = (st.context.url or workspace.settings().url).partition("?")[0]
-    query = {name: st.query_params.get_all(name) for name in st.query_params}
+    query = asked()
     text = urlencode(query, doseq=True)
     if len(text) > LONGEST:
         page = base.rstrip("/").rpartition("/")[2]
         text = urlencode({"view": results.save_view(workspace.current(), {"page": page, "query": query})})
     return f"{base}?{text}" if text else base
+
+
+def asked() -> dict[str, list[str]]:
+    """What the address of this page holds now."""
+    return {name: st.query_params.get_all(name) for name in st.query_params}
 
 
 def follow_view() -> None:
@@ -50,7 +55,7 @@ def follow_view() -> None:
 def named_faults() -> Iterator[None]:
     """Around a page's first run: above the page, name the values of its link that it could not take."""
     first = "link_read" not in st.session_state
-    place, given = st.container(), {name: st.query_params.get_all(name) for name in st.query_params} if first else {}
+    place, given = st.container(), asked() if first else {}
     try:
         yield
     finally:

@@ -7,10 +7,12 @@ from typing import get_args
 
 import streamlit as st
 
+from app import workspace
 from app.figures import need as need_figure
+from app.views import saved_answers
 from app.views.blanks import blank, blanks, named_blank, words
-from app.views.exports import downloads, files
-from app.views.parts import doubts, draw, heading, plain, powers, sentences, whole
+from app.views.keeping import keep_answer
+from app.views.parts import doubts, draw, heading, number, plain, powers, sentences, whole
 from data.amplitudes import best_laws, published_law, published_laws
 from engine.planning.amplitude import (
     AmplitudePlan,
@@ -26,6 +28,7 @@ from engine.planning.amplitude.anchors import UNITS, Axis
 from engine.planning.amplitude.document import document
 from engine.planning.amplitude.text import sentence
 from engine.quantities import parse_number
+from engine.store.database import Database
 
 MSE, ERROR = "an MSE of", "a typical relative error of"
 LAW, ANCHOR = "a published law", "a run of mine"
@@ -135,7 +138,7 @@ def _more() -> tuple[float, bool]:
     return parse_number(floor or "0", "MSE of the noise"), fixed
 
 
-def show(plan: AmplitudePlan) -> None:
+def show(db: Database, plan: AmplitudePlan) -> None:
     """The answer, most important first."""
     with st.container(border=True):
         st.header(plain(powers(whole(sentence(plan)))), anchor=False)
@@ -144,7 +147,7 @@ def show(plan: AmplitudePlan) -> None:
         st.table([{k: plain(v) for k, v in row.items()} for row in table], border="horizontal", hide_index=True,
                  alt="The plan in numbers.")  # fmt: skip
     doubts(plan.warnings)
-    downloads("precision", files(document(plan)))
+    keep_answer(db, "amplitude", f"MSE {number(plan.target.mse)}, {plan.n_f} particles", document(plan))
     for need in plan.needs:
         if need.inside:
             st.caption(f"The target lies within what was measured along {need.axis}: nothing is extrapolated.")
@@ -156,8 +159,10 @@ def _cells(what: str, span: str, unit: str, source: str) -> tuple[str, str, str]
     return what, powers(whole(f"{span} {unit}".strip() if span != "-" else "not known")), powers(source)
 
 
+db = workspace.current()
 heading("Precision", "What an amplitude surrogate takes, before anything big is trained.")
 with sentences():
     plan = ask()
     if plan is not None:
-        show(plan)
+        show(db, plan)
+saved_answers.show(db, "amplitude")

@@ -10,7 +10,8 @@ from app import workspace
 from app.views.demo import open_demo
 from app.views.parts import heading, plain, plural, sentences
 from app.views.planning.saved import link
-from engine.store import results, tables
+from app.views.saved_answers import PLACES
+from engine.store import answers, results, tables
 
 STEPS = {
     "Data": "Bring a table of training runs. Roles are guessed, and yours to correct.",
@@ -23,12 +24,14 @@ SHORT_WAYS = {
     "amplitude": ("Precision", "What an amplitude surrogate takes, before anything big is trained."),
 }
 """Pages that answer from published sweeps as well, by their address."""
+ICONS = {"data": "table_view", "fit": "show_chart", "plan": "flag", "recommender": "recommend", "amplitude": "adjust"}
 RECENT = 5
+Query = Mapping[str, str | list[str]] | Mapping[str, list[str]]
 
 db = workspace.current()
 run_tables = tables.all(db)
 own = [t for t in run_tables if not t.read_only]
-fits, plans = results.fits(db), results.plans(db)
+fits, plans, kept = results.fits(db), results.plans(db), answers.all(db)
 
 
 def next_step() -> None:
@@ -61,16 +64,15 @@ def next_step() -> None:
                     open_demo(db)
 
 
-def line(page: str, label: str, query: Mapping[str, str | list[str]], about: str) -> None:
+def line(page: str, label: str, query: Query, about: str) -> None:
     """One row of a list: what it is, as a link that opens it, and a few words."""
-    icons = {"data": "table_view", "fit": "show_chart", "plan": "flag"}
     with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
-        st.page_link(f"views/{page}.py", label=plain(label), query_params=query, icon=f":material/{icons[page]}:")
+        st.page_link(f"views/{page}.py", label=plain(label), query_params=query, icon=f":material/{ICONS[page]}:")
         st.caption(plain(about), width="content")
 
 
 def recent() -> None:
-    """The newest tables, fits and plans."""
+    """The newest fits, plans, answers and tables."""
     if fits:
         st.header(f"Fits ({len(fits)})", anchor=False)
         for f in fits[:RECENT]:
@@ -79,6 +81,10 @@ def recent() -> None:
         st.header(f"Plans ({len(plans)})", anchor=False)
         for p in plans[:RECENT]:
             line("plan", p.name, link(db, results.plan(db, p.hash)), f"{p.created:%d %b %H:%M}")
+    if kept:
+        st.header(f"Answers ({len(kept)})", anchor=False)
+        for a in kept[:RECENT]:
+            line(PLACES[a.kind].page, a.name, a.query, f"{PLACES[a.kind].title}, {a.created:%d %b %H:%M}")
     st.header(f"Run tables ({len(run_tables)})", anchor=False)
     for t in [*own[:RECENT], *(t for t in run_tables if t.read_only)]:
         line("data", t.name, {"table": t.id}, plural(t.rows, "run"))

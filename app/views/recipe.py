@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from app.views.exports import downloads, files
+from app.views.keeping import keep_answer
 from app.views.parts import doubts, number, plain, whole
 from engine.planning.recommender import Evidence, Recommendation, side_by_side
 from engine.planning.recommender.choice import KNOBS, Choice, Otherwise
@@ -12,11 +12,13 @@ from engine.planning.recommender.document import document
 from engine.planning.recommender.text import LABELS, binding, sentence, shown, source
 from engine.planning.text import between, decades
 from engine.planning.text import number as of
+from engine.quantities import power10
+from engine.store.database import Database
 
 MISSING = "not known, see below"
 
 
-def show(answer: Recommendation, own: Evidence) -> None:
+def show(db: Database, answer: Recommendation, own: Evidence) -> None:
     """The answer, most important first; ``own`` is the evidence of the user's runs."""
     with st.container(border=True):
         st.header(plain(whole(sentence(answer))), anchor=False)
@@ -28,7 +30,8 @@ def show(answer: Recommendation, own: Evidence) -> None:
     if any(said):
         st.caption(plain(" ".join(text for text in said if text)))
     doubts(recipe.warnings)
-    downloads("recipe", files(document(answer, own, published=True)))
+    name = f"{answer.served} at {power10(answer.budget)} FLOPs"
+    keep_answer(db, "recipe", name, document(answer, own, published=True))
     _others(answer)
 
 

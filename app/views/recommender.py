@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from app import workspace
-from app.views import own_runs, recipe, regimes, sweeps
+from app.views import own_runs, recipe, regimes, saved_answers, sweeps
 from app.views.blanks import blank, blanks, named_blank, words
 from app.views.parts import heading, plain, sentences
 from app.views.state import recall
@@ -99,6 +99,7 @@ answer = None
 with sentences():
     answer = ask(evidence)
     if answer is not None:
-        recipe.show(answer, own.evidence)
+        recipe.show(db, answer, own.evidence)
 sweeps.show(db, evidence, own, answer)
 regimes.show(db)
+saved_answers.show(db, "recipe")

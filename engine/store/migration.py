@@ -13,11 +13,15 @@ import duckdb
 
 from engine.errors import PlannerError
 
-SCHEMA = 4
+SCHEMA = 5
 
 ACTUALS = """CREATE TABLE actuals (
         id VARCHAR PRIMARY KEY, plan_hash VARCHAR NOT NULL, created TIMESTAMP NOT NULL, deleted BOOLEAN NOT NULL,
         body VARCHAR NOT NULL)"""
+
+ANSWERS = """CREATE TABLE answers (
+        hash VARCHAR PRIMARY KEY, name VARCHAR NOT NULL, kind VARCHAR NOT NULL, sentence VARCHAR NOT NULL,
+        query VARCHAR NOT NULL, created TIMESTAMP NOT NULL, deleted BOOLEAN NOT NULL, body VARCHAR NOT NULL)"""
 
 LAYOUT = (
     "CREATE TABLE meta (key VARCHAR PRIMARY KEY, value VARCHAR NOT NULL)",
@@ -40,6 +44,7 @@ LAYOUT = (
         created TIMESTAMP NOT NULL, deleted BOOLEAN NOT NULL, body VARCHAR NOT NULL)""",
     "CREATE TABLE views (hash VARCHAR PRIMARY KEY, created TIMESTAMP NOT NULL, body VARCHAR NOT NULL)",
     ACTUALS,
+    ANSWERS,
 )
 
 MIGRATIONS: dict[int, tuple[str, ...]] = {
@@ -49,6 +54,7 @@ MIGRATIONS: dict[int, tuple[str, ...]] = {
     ),
     2: ("ALTER TABLE fits ADD COLUMN note VARCHAR DEFAULT ''",),
     3: (ACTUALS,),
+    4: (ANSWERS,),
 }
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
@@ -14,11 +13,9 @@ from engine import fitting, planning
 from engine.errors import PlannerError
 from engine.fitting import Fit
 from engine.planning import Plan
-from engine.store import snapshots
+from engine.store import shelf, snapshots
 from engine.store.bodies import as_text, now, short_hash
 from engine.store.database import Cursor, Database, first
-
-Body = dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -57,7 +54,7 @@ def save_fit(db: Database, fit: Fit, *, name: str = "", table_id: str = "", snap
 
     def change(cursor: Cursor) -> None:
         cursor.execute("INSERT OR IGNORE INTO fits VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", row)
-        _undelete(cursor, "fits", fit.hash)
+        shelf.take_back(cursor, "fits", fit.hash, "")
 
     db.write(change)
     return fit.hash
@@ -66,12 +63,12 @@ def save_fit(db: Database, fit: Fit, *, name: str = "", table_id: str = "", snap
 def fits(db: Database, deleted: bool = False) -> list[SavedFit]:
     """The saved fits, newest first; with ``deleted`` the deleted ones."""
     query = "SELECT hash, name, table_id, snapshot_hash, law, created, deleted, note FROM fits WHERE deleted = ?"
-    return [SavedFit(*row) for row in _rows(db, query, deleted)]
+    return [SavedFit(*row) for row in shelf.rows(db, query, [deleted])]
 
 
 def fit(db: Database, hash: str) -> Fit:
     """A saved fit, deleted or not; raises PlannerError when the store has none with that hash."""
-    return fitting.read_fit(_body(db, "fits", "Fit", hash))
+    return fitting.read_fit(shelf.body(db, "fits", "Fit", hash))
 
 
 def rebuild(db: Database, hash: str) -> str:
@@ -101,22 +98,22 @@ def rebuild(db: Database, hash: str) -> str:
 
 def rename_fit(db: Database, hash: str, name: str) -> None:
     """Give a fit another name."""
-    _rename(db, "fits", "Fit", hash, name)
+    shelf.rename(db, "fits", "Fit", hash, name)
 
 
 def note_fit(db: Database, hash: str, note: str) -> None:
     """Write what is to be remembered of a fit beside it; an empty ``note`` takes it away."""
-    _update(db, "fits", "Fit", hash, "note = ?", note.strip())
+    shelf.update(db, "fits", "Fit", hash, "note = ?", note.strip())
 
 
 def delete_fit(db: Database, hash: str) -> None:
     """Put a fit away; it can be restored."""
-    _set_deleted(db, "fits", "Fit", hash, True)
+    shelf.set_deleted(db, "fits", "Fit", hash, True)
 
 
 def restore_fit(db: Database, hash: str) -> None:
     """Bring a deleted fit back."""
-    _set_deleted(db, "fits", "Fit", hash, False)
+    shelf.set_deleted(db, "fits", "Fit", hash, False)
 
 
 def save_plan(db: Database, plan: Plan, name: str = "") -> str:
@@ -130,9 +127,7 @@ def save_plan(db: Database, plan: Plan, name: str = "") -> str:
 
     def change(cursor: Cursor) -> None:
         cursor.execute("INSERT OR IGNORE INTO plans VALUES (?, ?, ?, ?, ?, ?)", row)
-        if name.strip():
-            cursor.execute("UPDATE plans SET name = ? WHERE hash = ?", [name.strip(), key])
-        _undelete(cursor, "plans", key)
+        shelf.take_back(cursor, "plans", key, name)
 
     db.write(change)
     return key
@@ -141,27 +136,27 @@ def save_plan(db: Database, plan: Plan, name: str = "") -> str:
 def plans(db: Database, deleted: bool = False) -> list[SavedPlan]:
     """The saved plans, newest first; with ``deleted`` the deleted ones."""
     query = "SELECT hash, name, fit_hash, created, deleted FROM plans WHERE deleted = ?"
-    return [SavedPlan(*row) for row in _rows(db, query, deleted)]
+    return [SavedPlan(*row) for row in shelf.rows(db, query, [deleted])]
 
 
 def plan(db: Database, hash: str) -> Plan:
     """A saved plan, deleted or not; raises PlannerError when the store has none with that hash."""
-    return planning.read_plan(_body(db, "plans", "Plan", hash))
+    return planning.read_plan(shelf.body(db, "plans", "Plan", hash))
 
 
 def rename_plan(db: Database, hash: str, name: str) -> None:
     """Give a plan another name."""
-    _rename(db, "plans", "Plan", hash, name)
+    shelf.rename(db, "plans", "Plan", hash, name)
 
 
 def delete_plan(db: Database, hash: str) -> None:
     """Put a plan away; it can be restored."""
-    _set_deleted(db, "plans", "Plan", hash, True)
+    shelf.set_deleted(db, "plans", "Plan", hash, True)
 
 
 def restore_plan(db: Database, hash: str) -> None:
     """Bring a deleted plan back."""
-    _set_deleted(db, "plans", "Plan", hash, False)
+    shelf.set_deleted(db, "plans", "Plan", hash, False)
 
 
 def save_view(db: Database, view: Mapping[str, Any]) -> str:
@@ -173,44 +168,6 @@ def save_view(db: Database, view: Mapping[str, Any]) -> str:
     return key
 
 
-def view(db: Database, hash: str) -> Body:
+def view(db: Database, hash: str) -> dict[str, Any]:
     """A saved view; raises PlannerError when the store has none with that hash."""
-    return _body(db, "views", "View", hash)
-
-
-def _rows(db: Database, query: str, deleted: bool) -> list[tuple[Any, ...]]:
-    with db.read() as cursor:
-        return cursor.execute(f"{query} ORDER BY created DESC, hash", [deleted]).fetchall()
-
-
-def _body(db: Database, table: str, what: str, hash: str) -> Body:
-    with db.read() as cursor:
-        row = first(cursor, f"SELECT body FROM {table} WHERE hash = ?", [hash])
-    if row is None:
-        raise _missing(what, hash)
-    body: Body = json.loads(row[0])
-    return body
-
-
-def _rename(db: Database, table: str, what: str, hash: str, name: str) -> None:
-    if not name.strip():
-        raise PlannerError(f"A {what.lower()} needs a name: type at least one letter.")
-    _update(db, table, what, hash, "name = ?", name.strip())
-
-
-def _set_deleted(db: Database, table: str, what: str, hash: str, deleted: bool) -> None:
-    _update(db, table, what, hash, "deleted = ?", deleted)
-
-
-def _update(db: Database, table: str, what: str, hash: str, change: str, value: object) -> None:
-    query = f"UPDATE {table} SET {change} WHERE hash = ? RETURNING hash"
-    if not db.write(lambda cursor: cursor.execute(query, [value, hash]).fetchall()):
-        raise _missing(what, hash)
-
-
-def _undelete(cursor: Cursor, table: str, hash: str) -> None:
-    cursor.execute(f"UPDATE {table} SET deleted = false WHERE hash = ? AND deleted", [hash])
-
-
-def _missing(what: str, hash: str) -> PlannerError:
-    return PlannerError(f"{what} {hash} is not in this workspace: open the link where it was saved, or make it again.")
+    return shelf.body(db, "views", "View", hash)

@@ -6,8 +6,8 @@ import streamlit as st
 
 from app.figures import plan as plan_figure
 from app.views.cached import runs_behind
-from app.views.exports import downloads, files
-from app.views.parts import doubts, draw, plain, sentences
+from app.views.keeping import keep
+from app.views.parts import doubts, draw, plain
 from app.views.planning.tables import cells, readable, table
 from engine.fitting.result import Fit
 from engine.planning import Plan, flatness, floor_of
@@ -39,7 +39,7 @@ def show(db: Database, fit: Fit, plan: Plan) -> None:
     _rules(plan)
     _picture(db, fit, plan)
     doubts(plan.warnings)
-    _keep(db, plan)
+    keep("plan", _name(plan), "plan", written(plan), lambda name: results.save_plan(db, plan, name))
 
 
 def _rules(plan: Plan) -> None:
@@ -52,19 +52,6 @@ def _picture(db: Database, fit: Fit, plan: Plan) -> None:
     draw(lambda theme: plan_figure.draw(plan, arrays, runs, floor, theme), key="plan_picture")
     for said in flatness(plan):
         st.caption(readable(said))
-
-
-def _keep(db: Database, plan: Plan) -> None:
-    left, right = st.columns([2, 3], vertical_alignment="bottom")
-    with left.form("save_plan", border=False), st.container(horizontal=True, vertical_alignment="bottom"):
-        name = st.text_input("Name of the plan", _name(plan), max_chars=120, key=f"name_{_name(plan)}")
-        if st.form_submit_button("Save the plan", type="primary"):
-            with sentences():
-                results.save_plan(db, plan, name or "")
-                st.toast("The plan is saved.")
-                st.rerun()  # the list of saved plans stands outside of the fragment
-    with right:
-        downloads("plan", files(written(plan)))
 
 
 def written(plan: Plan) -> Document:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
+from app.views import saved_answers
 from app.views.parts import plain
 from app.views.planning import actual, limiting, pricing, rules
 from app.views.shelf import deleted, manage
@@ -29,6 +30,7 @@ def show(db: Database) -> None:
     gone = {p.hash: p.name for p in results.plans(db, deleted=True)}
     deleted("plans", gone, lambda key: results.restore_plan(db, key))
     actual.show(db)
+    saved_answers.show(db)
 
 
 def _saved(db: Database, one: results.SavedPlan) -> None:

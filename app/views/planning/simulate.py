@@ -8,10 +8,11 @@ from functools import partial
 import streamlit as st
 
 from app.figures import simulate as picture
+from app.views import saved_answers
 from app.views.blanks import blank, blanks, words
 from app.views.cached import curves_of, runs_of
-from app.views.exports import downloads, files
-from app.views.parts import distinct, doubts, draw, plain, powers, sentences
+from app.views.keeping import keep_answer
+from app.views.parts import distinct, doubts, draw, number, plain, powers, sentences
 from app.views.planning import pricing
 from app.views.planning.tables import cells, readable, table
 from app.views.state import choose_fit, fit_names, fit_of, keep_possible, recall
@@ -53,9 +54,14 @@ UNPRICED = (
 )
 
 
-@st.fragment
 def show(db: Database) -> None:
-    """The two laws, the question, and its answer."""
+    """The two laws, the question, and its answer, which runs alone when a blank changes; then what was saved."""
+    _ask_and_answer(db)
+    saved_answers.show(db, "repeat")
+
+
+@st.fragment
+def _ask_and_answer(db: Database) -> None:
     with sentences():
         left, right = st.columns(2)
         with left:
@@ -112,9 +118,10 @@ def _ask(db: Database, one: Fit, repeated: Fit) -> None:
     said += [worth_text(worth, sample_unit(one))] if worth is not None else []
     _answer(answer, costs is not None, said)
     if costs is not None:
-        made = {"one_pass": one, "repeated": repeated, "threshold": line, "surface": few}
-        names = Files(**{name: f"fit-{fit.hash}.json" for name, fit in made.items() if fit is not None})
-        downloads("simulate-or-repeat", files(document(answer, factor, names, ways, worth)))
+        fits = {"one_pass": one, "repeated": repeated, "threshold": line, "surface": few}
+        names = Files(**{name: f"fit-{fit.hash}.json" for name, fit in fits.items() if fit is not None})
+        name = f"{one.spec.y} {goal:.4g} at {number(costs.sample)} {costs.currency} a sample"
+        keep_answer(db, "repeat", name, document(answer, factor, names, ways, worth))
 
 
 def _start(one: Fit) -> str:

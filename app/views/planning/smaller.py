@@ -8,8 +8,9 @@ from functools import partial
 import streamlit as st
 
 from app.figures import smaller as picture
+from app.views import saved_answers
 from app.views.blanks import blank, blanks, words
-from app.views.exports import downloads, files
+from app.views.keeping import keep_answer
 from app.views.parts import doubts, draw, plain, powers, sentences
 from app.views.planning import limiting, pricing
 from app.views.planning.asked import choose_way, target_blank
@@ -29,7 +30,7 @@ from engine.planning.smaller.text import (
     smallest_sentence,
     warnings,
 )
-from engine.quantities import parse_flops, parse_number
+from engine.quantities import parse_flops, parse_number, power10
 from engine.store.database import Database
 
 UNSERVED = (
@@ -37,9 +38,14 @@ UNSERVED = (
 )
 
 
-@st.fragment
 def show(db: Database) -> None:
-    """The law, the question, and its answer."""
+    """The law, the question, and its answer, which runs alone when a blank changes; then what was saved."""
+    _ask_and_answer(db)
+    saved_answers.show(db, "smaller")
+
+
+@st.fragment
+def _ask_and_answer(db: Database) -> None:
     with sentences():
         fit = choose_fit(db)
         if fit is None:
@@ -47,7 +53,7 @@ def show(db: Database) -> None:
             return
         question, prices = _ask(fit), pricing.ask()
         if question is not None:
-            _answer(fit, question, prices)
+            _answer(db, fit, question, prices)
 
 
 def _ask(fit: Fit) -> Question | None:
@@ -73,7 +79,7 @@ def _ask(fit: Fit) -> Question | None:
     return Question("target", parse_number(typed, f"target {fit.spec.y}"), limiting.read(limits))
 
 
-def _answer(fit: Fit, question: Question, prices: Prices | None) -> None:
+def _answer(db: Database, fit: Fit, question: Question, prices: Prices | None) -> None:
     """The sentence, what each size costs, its picture, and over the model's life where queries are known."""
     curve, served = same_loss(fit, question, prices=prices), prices.inference if prices is not None else None
     life = lifetime(fit, question, served, prices=prices) if served is not None else None
@@ -97,7 +103,13 @@ def _answer(fit: Fit, question: Question, prices: Prices | None) -> None:
         draw(partial(picture.draw_life, costs, life), key="lifetime_picture")
     st.caption(plain(f"Compute is counted by {fit.compute.text}."))
     doubts(warnings(curve, life))
-    downloads("smaller", files(document(curve, life, served, f"fit-{fit.hash}.json")))
+    keep_answer(db, "smaller", _name(curve), document(curve, life, served, f"fit-{fit.hash}.json"))
+
+
+def _name(curve: SameLoss) -> str:
+    asked = curve.plan.question
+    of = f"of {power10(asked.value)} FLOPs" if asked.kind == "budget" else f"{asked.value:.4g}"
+    return f"{curve.plan.y} {of}"
 
 
 def _sizes(curve: SameLoss) -> list[dict[str, str]]:

@@ -58,7 +58,8 @@ def test_a_workspace_of_the_layout_before_gets_results(tmp_path: Path) -> None:
         plan = planned(db)
 
         def age(cursor: object) -> None:
-            cursor.execute("DROP TABLE actuals")  # type: ignore[attr-defined]
+            for later in ("actuals", "answers"):
+                cursor.execute(f"DROP TABLE {later}")  # type: ignore[attr-defined]
             cursor.execute("UPDATE meta SET value = '3' WHERE key = 'schema'")  # type: ignore[attr-defined]
 
         db.write(age)

@@ -1,0 +1,57 @@
+"""The answers that were saved beside the plans, each with the link that asks for it again."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import streamlit as st
+
+from app.views.parts import plain, powers
+from app.views.planning.tables import readable
+from app.views.shelf import deleted, manage
+from engine.store import answers
+from engine.store.answers import KINDS, Kind, SavedAnswer
+from engine.store.database import Database
+
+MOST = 20
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where answers of a kind are asked for: the page, its icon, and what the question is called."""
+
+    page: str
+    icon: str
+    title: str
+
+
+PLACES: dict[Kind, Place] = {
+    "repeat": Place("plan", "call_split", "Simulate or repeat"),
+    "smaller": Place("plan", "compress", "Smaller for longer"),
+    "recipe": Place("recommender", "recommend", "Recommender"),
+    "amplitude": Place("amplitude", "adjust", "Precision"),
+}
+
+
+def show(db: Database, *kinds: Kind) -> None:
+    """The saved answers of these ``kinds``, of all where none is named, newest first; nothing where none is saved."""
+    kept = answers.all(db, kinds or KINDS)
+    if kept:
+        st.header("Saved answers", anchor=False)
+    for one in kept[:MOST]:
+        _saved(db, one)
+    if len(kept) > MOST:
+        st.caption(f"{len(kept) - MOST} older answers are not shown.")
+    gone = {one.hash: one.name for one in answers.all(db, kinds or KINDS, deleted=True)}
+    deleted("answers", gone, lambda key: answers.restore(db, key))
+
+
+def _saved(db: Database, one: SavedAnswer) -> None:
+    place = PLACES[one.kind]
+    with st.container(border=True):
+        with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
+            st.page_link(f"views/{place.page}.py", label=plain(one.name), query_params=one.query,
+                         icon=f":material/{place.icon}:")  # fmt: skip
+            key = one.hash
+            manage(key, one.name, lambda name: answers.rename(db, key, name), lambda: answers.delete(db, key))
+        st.caption(f"{place.title}. {powers(readable(one.sentence))}")
