@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable
+from functools import partial
 
 import streamlit as st
 
@@ -11,6 +12,7 @@ from app.views.demo import open_demo
 from app.views.parts import heading, plain, plural, sentences
 from app.views.planning.saved import link
 from app.views.saved_answers import PLACES
+from app.views.shelf import opener
 from engine.store import answers, results, tables
 
 STEPS = {
@@ -24,9 +26,7 @@ SHORT_WAYS = {
     "amplitude": ("Precision", "What an amplitude surrogate takes, before anything big is trained."),
 }
 """Pages that answer from published sweeps as well, by their address."""
-ICONS = {"data": "table_view", "fit": "show_chart", "plan": "flag", "recommender": "recommend", "amplitude": "adjust"}
 RECENT = 5
-Query = Mapping[str, str | list[str]] | Mapping[str, list[str]]
 
 db = workspace.current()
 run_tables = tables.all(db)
@@ -64,11 +64,17 @@ def next_step() -> None:
                     open_demo(db)
 
 
-def line(page: str, label: str, query: Query, about: str) -> None:
-    """One row of a list: what it is, as a link that opens it, and a few words."""
+def line(show: Callable[[], object], about: str) -> None:
+    """One row of a list: what it is, as the link that ``show`` draws, and a few words."""
     with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
-        st.page_link(f"views/{page}.py", label=plain(label), query_params=query, icon=f":material/{ICONS[page]}:")
+        show()
         st.caption(plain(about), width="content")
+
+
+def to_page(page: str, label: str, query: dict[str, str], icon: str) -> Callable[[], object]:
+    """A link within the session."""
+    address = f"views/{page}.py"
+    return lambda: st.page_link(address, label=plain(label), query_params=query, icon=f":material/{icon}:")
 
 
 def recent() -> None:
@@ -76,18 +82,21 @@ def recent() -> None:
     if fits:
         st.header(f"Fits ({len(fits)})", anchor=False)
         for f in fits[:RECENT]:
-            line("fit", f.name, {"table": f.table_id, "fit": f.hash}, f"{f.created:%d %b %H:%M}")
+            line(to_page("fit", f.name, {"table": f.table_id, "fit": f.hash}, "show_chart"), f"{f.created:%d %b %H:%M}")
     if plans:
         st.header(f"Plans ({len(plans)})", anchor=False)
         for p in plans[:RECENT]:
-            line("plan", p.name, link(db, results.plan(db, p.hash)), f"{p.created:%d %b %H:%M}")
+            opens = partial(opener, "plan", p.name, link(db, results.plan(db, p.hash)), "flag")
+            line(opens, f"{p.created:%d %b %H:%M}")
     if kept:
         st.header(f"Answers ({len(kept)})", anchor=False)
         for a in kept[:RECENT]:
-            line(PLACES[a.kind].page, a.name, a.query, f"{PLACES[a.kind].title}, {a.created:%d %b %H:%M}")
+            place = PLACES[a.kind]
+            opens = partial(opener, place.page, a.name, a.query, place.icon)
+            line(opens, f"{place.title}, {a.created:%d %b %H:%M}")
     st.header(f"Run tables ({len(run_tables)})", anchor=False)
     for t in [*own[:RECENT], *(t for t in run_tables if t.read_only)]:
-        line("data", t.name, {"table": t.id}, plural(t.rows, "run"))
+        line(to_page("data", t.name, {"table": t.id}, "table_view"), plural(t.rows, "run"))
 
 
 heading("Isoplan", "From a table of training runs to a compute budget.", link=False)

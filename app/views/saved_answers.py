@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import streamlit as st
 
-from app.views.parts import plain, powers
+from app.views.parts import powers
 from app.views.planning.tables import readable
-from app.views.shelf import deleted, manage
+from app.views.shelf import deleted, manage, opener
 from engine.store import answers
 from engine.store.answers import KINDS, Kind, SavedAnswer
 from engine.store.database import Database
@@ -50,8 +50,7 @@ def _saved(db: Database, one: SavedAnswer) -> None:
     place = PLACES[one.kind]
     with st.container(border=True):
         with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
-            st.page_link(f"views/{place.page}.py", label=plain(one.name), query_params=one.query,
-                         icon=f":material/{place.icon}:")  # fmt: skip
+            opener(place.page, one.name, one.query, place.icon)
             key = one.hash
             manage(key, one.name, lambda name: answers.rename(db, key, name), lambda: answers.delete(db, key))
         st.caption(f"{place.title}. {powers(readable(one.sentence))}")

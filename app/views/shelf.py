@@ -2,11 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from html import escape
+from urllib.parse import urlencode
 
 import streamlit as st
 
 from app.views.parts import plain, sentences
+
+
+def opener(page: str, name: str, query: Mapping[str, str | Sequence[str]], icon: str) -> None:
+    """A link that opens what was saved under ``name``, with the Material symbol ``icon`` before it.
+
+    The browser loads the page anew: within a session an input that the link leaves out, because it holds what the page
+    opens with, would keep what was typed there since.
+    """
+    address = escape(f"{page}?{urlencode(query, doseq=True)}")
+    symbol = f'<span class="isoplan-symbol" aria-hidden="true">{escape(icon)}</span>'
+    st.html(f'<a class="isoplan-open" href="{address}">{symbol}{escape(name)}</a>', width="content")
 
 
 def manage(key: str, name: str, rename: Callable[[str], object], delete: Callable[[], object]) -> None:

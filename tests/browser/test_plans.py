@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 from playwright.sync_api import Page, expect
 
@@ -68,3 +69,29 @@ def test_simulate_or_repeat_then_two_plans(server: Server, page: Page) -> None:
     expect(header).to_have_text(cheapest(moved))
     totals = [side.bill["Training, money"].value for side in moved.sides]
     assert float(numbers(page)["Training, money"].split()[0]) in [float(f"{x:.3g}") for x in totals if x]
+
+
+def test_a_saved_answer_opens_as_it_was_and_its_files_come_down(server: Server, page: Page, tmp_path: Path) -> None:
+    """Inputs that the link leaves out, because they hold what the page opens with, are asked again too."""
+    visit(page, server, "amplitude?n_f=5&scale=a+run+of+mine&x1=1e4&loss1=1e-3")
+    heading = page.get_by_role("heading", level=2).first
+    first = heading.inner_text()
+    button(page, "Save the answer").click()
+    expect(page.get_by_role("heading", name="Saved answers")).to_be_visible()
+    for kind, start in (("LaTeX", "\\begin{tabular}"), ("CSV", "quantity,value,unit"), ("Python", "# An MSE of 1e-06")):
+        with page.expect_download() as waiting:
+            button(page, kind).click()
+        waiting.value.save_as(tmp_path / kind)
+        assert (tmp_path / kind).read_text().startswith(start)
+    enter(page, "Target", "1e-4")
+    enter(page, "N", "2e5")
+    expect(heading).not_to_have_text(first)
+    page.get_by_role("link", name="MSE 10⁻⁶, 5 particles").click()
+    expect(heading).to_have_text(first)
+    assert_sound(page, figures=1)
+    expect(page.get_by_label("N", exact=True)).to_have_value("")
+
+    visit(page, server)
+    expect(page.get_by_role("heading", name="Answers (1)")).to_be_visible()
+    page.get_by_role("link", name="MSE 10⁻⁶, 5 particles").click()
+    expect(page.get_by_role("heading", level=2).first).to_have_text(first)

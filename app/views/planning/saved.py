@@ -7,7 +7,7 @@ import streamlit as st
 from app.views import saved_answers
 from app.views.parts import plain
 from app.views.planning import actual, limiting, pricing, rules
-from app.views.shelf import deleted, manage
+from app.views.shelf import deleted, manage, opener
 from app.views.state import fit_of
 from engine.errors import PlannerError
 from engine.planning import Plan
@@ -37,8 +37,7 @@ def _saved(db: Database, one: results.SavedPlan) -> None:
     plan = results.plan(db, one.hash)
     with st.container(border=True):
         with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
-            address = link(db, plan)
-            st.page_link("views/plan.py", label=plain(one.name), query_params=address, icon=":material/flag:")
+            opener("plan", one.name, link(db, plan), "flag")
             with st.container(horizontal=True, width="content"):
                 actual.form(db, one.hash, plan)
                 manage(
