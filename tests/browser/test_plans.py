@@ -88,6 +88,7 @@ def test_a_saved_answer_opens_as_it_was_and_its_files_come_down(server: Server, 
     expect(heading).not_to_have_text(first)
     page.get_by_role("link", name="MSE 10⁻⁶, 5 particles").click()
     expect(heading).to_have_text(first)
+    settle(page)
     assert_sound(page, figures=1)
     expect(page.get_by_label("N", exact=True)).to_have_value("")
 
