@@ -90,9 +90,9 @@ CSS = """<style>
 }
 .st-key-explore_bar > :first-child { min-width: 14rem; }
 .isoplan-open { color: inherit !important; text-decoration: none !important; display: flex; gap: 0.5rem;
-  align-items: center; padding: 0.25rem 0.5rem; border-radius: 0.375rem; }
+  align-items: center; padding: 0.1rem 0.5rem; border-radius: 0.375rem; font-size: 0.875rem; }
 .isoplan-open:hover { background: color-mix(in srgb, currentColor 8%, transparent); }
-.isoplan-symbol { font-family: "Material Symbols Rounded"; font-size: 1.25rem; line-height: 1; }
+.isoplan-symbol { font-family: "Material Symbols Rounded"; font-size: 1rem; line-height: 1.6; }
 .katex-display { padding-top: 0.4em; }
 [data-testid="stTable"] td { font-variant-numeric: tabular-nums; }
 </style>"""
