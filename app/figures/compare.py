@@ -27,8 +27,9 @@ LONGEST, SHORTEST = 30, 16
 """Letters of a name that stand beside its row, and where it is crowded."""
 CROWDED = 1.3
 """From here on the two panels stand one below the other."""
-ROOM, ROOM_SHORT = 1.75, 1.7
-"""How far beyond the dearest plan the axis of money reaches, for the numbers at the ends of the bars."""
+ROOM, ROOM_SHORT = 0.85, 1.7
+"""How far beyond the dearest plan the axis of money reaches for the numbers at the ends of the bars: what is added on a
+page, and the factor where it is crowded."""
 STRETCH = 2.0
 """How far beyond the dearest plan an interval is drawn: one without an end would leave no room for the bars."""
 SPLIT, GAP = 0.58, 0.06
@@ -54,14 +55,14 @@ def draw(found: Comparison, theme: Theme = WEB) -> Drawing:
         longest = _longest(money)
         traces += _bars(theme, sides, longest, crowded)
         unit = next(q.unit for bill in money for q in bill.values())
-        top = (ROOM_SHORT if crowded else ROOM) * longest
+        top = (ROOM_SHORT if crowded else 1 + ROOM * max(theme.crowding, 1.0)) * longest
         layout["xaxis"] = axis(
             theme,
             f"Cost [{unit}]",
             range=[0, top],
             domain=left[0],
             nticks=6,
-            tickformat="~s" if top >= MILLION else ",~g",
+            **({"exponentformat": "B"} if top >= MILLION else {"tickformat": ",~g"}),  # 2M, 2B; 20,000
         )
         layout["yaxis"] = axis(theme, "") | rows | {"domain": left[1]}
         layout["yaxis2"] |= {"showticklabels": crowded}

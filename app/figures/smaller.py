@@ -27,6 +27,8 @@ SHOWN = {0.5: "half", 2.0: "twice"}
 """Fractions whose overhead stands beside the line, as far as there is room."""
 CROWDED = 1.3
 """From here on there is room for the first alone."""
+INSIDE = 0.005
+"""Decades beyond the runs up to which a model counts as within them."""
 TALLEST = 2.6
 """How far above the minimum the axis of a lifetime reaches."""
 
@@ -41,7 +43,7 @@ def draw(curve: SameLoss, life: float | None = None, theme: Theme = WEB) -> Draw
     low, high = np.clip((curve.low68, curve.high68), -MOST, 2 * MOST)  # no farther than the figure could be moved
     traces = [
         *marks.band(x, low, high, ACCENT),
-        *marks.law(theme, x, y, curve.within & (curve.beyond <= 0.005), ACCENT, 2.4, text=text, hovertemplate=hover),
+        *marks.law(theme, x, y, curve.within & (curve.beyond <= INSIDE), ACCENT, 2.4, text=text, hovertemplate=hover),
         marks.star(theme, 1.0, 0.0, _hover("Best for training", curve, 1.0)),
     ]
     if life is not None and window[0] < life < window[1]:
@@ -68,6 +70,7 @@ def draw_life(curve: LifetimeCurve, life: Lifetime, theme: Theme = WEB) -> Drawi
     shown = np.flatnonzero(total <= values[1] * 1.5)
     cut = slice(shown[0], shown[-1] + 1)
     N, window = curve.N[cut], (float(curve.N[cut][0]), float(curve.N[cut][-1]))
+    seen = curve.beyond[cut] <= INSIDE
     parts = {"training": curve.training, "simulation": curve.simulation, "inference": curve.inference}
     parts = {name: x[cut] for name, x in parts.items() if x.any()}
     traces: list[Part] = []
@@ -81,7 +84,7 @@ def draw_life(curve: LifetimeCurve, life: Lifetime, theme: Theme = WEB) -> Drawi
     unit = escape(curve.unit)
     hover = "N  %{x:.3~s}<br>%{y:.4~s} " + unit + "<extra>over its life</extra>"
     traces += [
-        *marks.law(theme, N, total[cut], curve.within[cut], theme.text, 2.2, hovertemplate=hover),
+        *marks.law(theme, N, total[cut], curve.within[cut] & seen, theme.text, 2.2, hovertemplate=hover),
         _least(theme, curve, life, least),
     ]
     line = {"color": GREY, "width": theme.line(1.4), "dash": "dot"}
@@ -90,11 +93,12 @@ def draw_life(curve: LifetimeCurve, life: Lifetime, theme: Theme = WEB) -> Drawi
     side: Part = {"xanchor": "left", "xshift": 6} if right else {"xanchor": "right", "xshift": -6, "align": "right"}
     side |= {"y": 1, "yanchor": "top", "yshift": -4}
     notes.append(marks.note(theme, "best for<br>training alone", xref="x", x=math.log10(curve.first), **side))
-    shades, remark = _disallowed(theme, N, curve.within[cut])
+    ticks: Part = {} if curve.unit == "FLOPs" else {"exponentformat": "B"}  # 1.5M, 2B
+    shades, remark = _outside(theme, N, curve.within[cut], seen)
     figure = compose(
         theme, HEIGHT, "lifetime", traces, [*shades, first], [*notes, *remark],
         xaxis=log_axis(theme, title("N"), *window),
-        yaxis=axis(theme, f"Cost over its life [{unit}]", range=list(values), rangemode="tozero"),
+        yaxis=axis(theme, f"Cost over its life [{unit}]", range=list(values), rangemode="tozero", **ticks),
     )  # fmt: skip
     return Drawing(figure, _alt_life(curve, least), "lifetime-cost", lambda: _table_life(curve))
 
@@ -140,7 +144,7 @@ def _share(theme: Theme, curve: SameLoss, k: float) -> Part:
 
 def _bounds(theme: Theme, curve: SameLoss, window: tuple[float, float]) -> tuple[list[Part], list[Part]]:
     """Grey where no number of samples is enough, and where the limits end: shapes and notes."""
-    shapes, notes = _disallowed(theme, curve.fraction, curve.within, top=True)
+    shapes, notes = _outside(theme, curve.fraction, curve.within, curve.beyond <= INSIDE, top=True)
     q = curve.smallest
     if q.value is None or q.value <= window[0]:
         return shapes, notes
@@ -148,6 +152,17 @@ def _bounds(theme: Theme, curve: SameLoss, window: tuple[float, float]) -> tuple
     sure = f"<br>68 %: {between(q, q.ci68)}" if q.ci68 else ""
     words = f"below {number(q)} no number<br>of samples is enough{sure}"
     return shapes, [*notes, marks.note(theme, words, xref="x", x=math.log10(q.value), y=1, yanchor="top")]
+
+
+def _outside(theme: Theme, x: Floats, within: Mask, seen: Mask, top: bool = False) -> tuple[list[Part], list[Part]]:
+    """Grey over the sizes that the limits do not allow, and over those beyond the runs; a remark for each."""
+    shapes, notes = _disallowed(theme, x, within, top)
+    shades, remarks = marks.beyond(theme, x, seen, top)
+    lower = 1.6 * theme.small if notes and top == (notes[0]["yanchor"] == "top") else 0.0  # below the other remark
+    return [*shapes, *shades], [
+        *notes,
+        *(one | {"yshift": one["yshift"] + (-lower if top else lower)} for one in remarks),
+    ]
 
 
 def _disallowed(theme: Theme, x: Floats, within: Mask, top: bool = False) -> tuple[list[Part], list[Part]]:
@@ -176,12 +191,12 @@ def _name(theme: Theme, name: str, N: Floats, below: Floats, top: Floats, most: 
 
 
 def _table(curve: SameLoss) -> pd.DataFrame:
-    names = ("fraction", "N", "D", "overhead", "low68", "high68", "within")
+    names = ("fraction", "N", "D", "overhead", "low68", "high68", "within", "beyond")
     return pd.DataFrame({name: getattr(curve, name) for name in names})
 
 
 def _table_life(curve: LifetimeCurve) -> pd.DataFrame:
-    names = ("N", "training", "simulation", "inference", "total", "within")
+    names = ("N", "training", "simulation", "inference", "total", "within", "beyond")
     return pd.DataFrame({name: getattr(curve, name) for name in names})
 
 

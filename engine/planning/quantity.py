@@ -110,7 +110,10 @@ def _ends(value: float, draws: Floats, level: float, how: Resampling) -> Interva
     draws = draws[~np.isnan(draws)]
     reach = float(np.mean(np.isfinite(draws)))
     low, high = (1 - level) / 2, (1 + level) / 2
-    return (ends[0] if low <= reach else math.inf, ends[1] if high <= reach else math.inf)
+    found = (ends[0] if low <= reach else math.inf, ends[1] if high <= reach else math.inf)
+    if not math.isfinite(value):
+        return found
+    return (min(found[0], value), max(found[1], value))  # bias beyond one sigma moves a bc interval past its own value
 
 
 def to_json(q: Quantity) -> dict[str, Any]:

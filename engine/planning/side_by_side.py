@@ -23,7 +23,7 @@ from engine.planning.pricing.as_json import prices_json
 from engine.planning.pricing.bill import OF, bill
 from engine.planning.pricing.prices import Line, Prices
 from engine.planning.quantity import Quantity
-from engine.planning.text import UNREACHABLE, aligned, as_row, decades, probability, with_interval
+from engine.planning.text import UNREACHABLE, aligned, as_row, decades, number, probability, with_interval
 
 SCHEMA = 1
 SIZES = ("N", "D", "C", "loss")
@@ -263,7 +263,8 @@ def _chance(risk: Risk) -> str:
 
 
 def _cell(q: Quantity) -> str:
-    """A value with its 68 % interval."""
+    """A value with its 68 % interval, unless both ends are shown as the value itself."""
     row = as_row("", q)
-    spread = f" ({row.ci68})" if row.ci68 and row.ci68 != UNREACHABLE else ""
+    wide = q.ci68 is not None and any(number(q, end) != row.value for end in q.ci68)
+    spread = f" ({row.ci68})" if row.ci68 and row.ci68 != UNREACHABLE and wide else ""
     return f"{row.value} {row.unit}".strip() + spread

@@ -146,7 +146,8 @@ def number(q: Quantity, x: float | None = None, keep: int | None = None) -> str:
         return "0"
     keep = keep or significant(q)
     if q.unit in COUNTED:
-        return count(x, keep)
+        known = q.ci68 is not None and q.ci68[0] < q.ci68[1]
+        return count(float(f"{x:.{keep - 1}e}") if known else x, keep)  # a whole 953 beside 950 would stand outside
     if q.unit == "FLOPs":
         return power10(x, keep)
     spread = q.ci68 if q.ci68 and q.ci68[0] < q.ci68[1] else None

@@ -83,7 +83,8 @@ class Lifetime:
 class LifetimeCurve:
     """What models of one loss cost over their lives in ``unit`` by the best fit, by size: arrays (s,).
 
-    ``within`` marks the models that the limits allow; ``best`` and ``first`` are the sizes of the cheapest and of the
+    ``within`` marks the models that the limits allow, ``beyond`` counts the decades by which N, D or C leaves the runs;
+    ``best`` and ``first`` are the sizes of the cheapest and of the
     best for training alone.
     """
 
@@ -92,6 +93,7 @@ class LifetimeCurve:
     simulation: Floats
     inference: Floats
     within: Mask
+    beyond: Floats
     unit: str
     best: float
     first: float
@@ -208,4 +210,6 @@ def lifetime_curve(
     low, high = NEAREST * float(models.smallest(own, first.loss)), LARGEST * max(float(first.N), best)
     N = np.unique(np.r_[np.geomspace(low, high, n), float(first.N), best])
     others = models.at(own, N, first.loss)
-    return LifetimeCurve(N, *models.parts(others), models.allows(others), models.unit, best, float(first.N))
+    return LifetimeCurve(
+        N, *models.parts(others), models.allows(others), _beyond(fit, others), models.unit, best, float(first.N)
+    )

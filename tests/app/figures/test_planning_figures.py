@@ -22,7 +22,7 @@ from engine.planning.plan import Question
 from engine.planning.pricing.prices import Inference, Prices, Simulation
 from engine.planning.repeat import SampleCosts, simulate_or_repeat
 from engine.planning.side_by_side import Comparison, Saved, side_by_side
-from engine.planning.smaller.answer import lifetime, lifetime_curve, same_loss
+from engine.planning.smaller.answer import Lifetime, LifetimeCurve, lifetime, lifetime_curve, same_loss
 from tests.app.figures.conftest import texts, traces
 from tests.engine.planning.conftest import EPOCH, RANGES, make_fit, scattered
 from tests.engine.planning.repeat.test_repeat import TABLE_1, TABLE_2, TEN, fits
@@ -112,7 +112,7 @@ def test_what_limits_forbid_is_grey(epoch: Fit) -> None:
     curve = same_loss(epoch, question, prices=prices)
     drawing = smaller.draw(curve)
     assert "beyond the limits" in texts(drawing)
-    (grey,) = [s for s in drawing.figure.layout.shapes if s.type == "rect"]
+    (grey, *_) = [s for s in drawing.figure.layout.shapes if s.type == "rect"]
     assert grey.x0 == pytest.approx(8e8 / float(curve.best.N), rel=0.05)
     served = Inference(queries=1e9)
     life = smaller.draw_life(
@@ -157,3 +157,20 @@ def test_plans_without_prices_or_reach(epoch: Fit) -> None:
     assert list(traces(bare, name="C")[0].x) == [found[0].plan.allocation["C"].value]
     priced = compare.draw(side_by_side(found, PRICES))
     assert "not reachable" in str(traces(priced, mode="text")[0].text)
+
+
+def test_a_lifetime_beyond_the_runs_is_dashed_and_says_so() -> None:
+    """Runs of at most 5e9 parameters: models of more are drawn dashed, as those beyond the limits are."""
+    small = make_fit(EPOCH, ranges={"N": (1e7, 5e9), "loss": (2.0, 4.0)})
+    curve, life = lifetime_curve(small, TARGET, SERVED), lifetime(small, TARGET, SERVED)
+    assert (curve.beyond[curve.N <= 5e9] == 0).all()
+    assert curve.beyond[-1] == pytest.approx(math.log10(curve.N[-1] / 5e9))
+    drawing = smaller.draw_life(curve, life)
+    solid = next(t for t in drawing.figure.data if t.line.dash == "solid" and t.mode == "lines")
+    assert float(np.nanmax(np.where(np.isnan(solid.y), np.nan, solid.x))) <= 5e9
+    assert "beyond the runs" in texts(drawing)
+    assert "beyond the runs" not in texts(smaller.draw_life(*both(make_fit(EPOCH))))
+
+
+def both(fit: Fit) -> tuple[LifetimeCurve, Lifetime]:
+    return lifetime_curve(fit, TARGET, SERVED), lifetime(fit, TARGET, SERVED)

@@ -1,0 +1,57 @@
+"""Intervals as they are shown hold the value as it is shown."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from engine.fitting.result import Fit
+from engine.planning.quantity import Quantity, measure
+from engine.planning.side_by_side import _cell
+from engine.planning.text import number
+from tests.engine.planning.conftest import EPOCH, make_fit, scattered
+
+PREFIX = {"": 1.0, "k": 1e3, "M": 1e6, "B": 1e9, "T": 1e12}
+DIGITS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻", "0123456789-")
+
+
+def read(text: str) -> float:
+    """The number that a shown text states."""
+    text = text.replace(",", "")
+    if power := re.fullmatch(r"(?:(-?[\d.]+) × )?10([⁰¹²³⁴⁵⁶⁷⁸⁹⁻]+)", text):
+        return float(power[1] or 1) * 10.0 ** int(power[2].translate(DIGITS))
+    plain = re.fullmatch(r"(-?[\d.]+) ?([kMBT]?)", text)
+    assert plain is not None, text
+    return float(plain[1]) * PREFIX[plain[2]]
+
+
+units = st.sampled_from(["FLOPs", "EUR", "h", "parameters", "negatives", "loss"])
+sizes = st.one_of(st.integers(1, 2000).map(float), st.floats(-4, 13).map(lambda x: 10.0**x))
+
+
+@given(sizes, st.floats(0, 0.5), st.floats(0, 0.5), units)
+@example(953.0, 0.05, 0.001, "parameters")
+def test_a_shown_interval_holds_the_shown_value(value: float, below: float, above: float, unit: str) -> None:
+    """Whole numbers below 1000 too, which are written out where nothing says how well they are known."""
+    q = Quantity(value, (value * (1 - below), value * (1 + above)), None, unit)
+    low, middle, high = (read(number(q, x)) for x in (value * (1 - below), value, value * (1 + above)))
+    assert low <= middle * (1 + 1e-12)
+    assert middle <= high * (1 + 1e-12)
+
+
+@given(st.floats(0.05, 20.0))
+def test_an_interval_holds_its_own_value(value: float) -> None:
+    """However far the resamples lie to one side of the best fit."""
+    fit: Fit = make_fit(EPOCH, scattered(EPOCH, 100))
+    found = measure(fit, value, np.exp(np.random.default_rng(0).normal(0, 0.3, 100)), "EUR")
+    for ends in (found.ci68, found.ci95):
+        assert ends is not None
+        assert ends[0] <= value <= ends[1]
+
+
+def test_an_interval_that_is_shown_as_its_value_is_left_out() -> None:
+    assert _cell(Quantity(3e10, (3e10, 3e10), None, "tokens")) == "30 B tokens"
+    assert _cell(Quantity(3e10, (2e10, 4e10), None, "tokens")) == "30 B tokens (20 B to 40 B)"
