@@ -78,7 +78,8 @@ def published_law(process: str, axis: str = "D", held: str = "", network: str = 
         raise PlannerError(f"No amplitude law of {process!r} is published: choose one of {known}.")
     own = [law for law in named if (law.axis, law.network) == (axis, network)]
     if not own:
-        raise PlannerError(f"No law of {process} against {axis} with {network} is published: choose another axis.")
+        known = ", ".join(dict.fromkeys(f"{law.axis} with {law.network}" for law in named))
+        raise PlannerError(f"No law of {process} against {axis} with {network} is published: choose {known}.")
     chosen = [law for law in own if law.held == held] if held else own[-1:]
     if not chosen:
         raise PlannerError(f"{process} was not measured at {held}: choose {', '.join(law.held for law in own)}.")

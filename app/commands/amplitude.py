@@ -10,7 +10,7 @@ from app.commands.options import AsJson, Form
 from app.commands.output import say_as
 from data.amplitudes import best_laws, published_law
 from engine.errors import PlannerError
-from engine.planning.amplitude import Anchor, Precision, as_text, of_error, of_mse, plan_amplitude
+from engine.planning.amplitude import Anchor, Precision, PublishedLaw, as_text, of_error, of_mse, plan_amplitude
 from engine.planning.amplitude.anchors import Axis
 from engine.planning.amplitude.document import document
 from engine.quantities import parse_number, parse_share
@@ -22,7 +22,9 @@ FIELDS = ("D", "N", "C", "loss", "epochs", "flops", "doubled")
 def amplitude(
     particles: Annotated[int, typer.Option(help="Final-state particles n_f.")],
     target_mse: Annotated[str, typer.Option(help="MSE of the standardised log amplitude to reach.")] = "",
-    target_error: Annotated[str, typer.Option(help="Or the typical relative error: 0.001; it needs --sigma.")] = "",
+    target_error: Annotated[
+        str, typer.Option(help="Or the typical relative error, 0.001 or 0.1%; it needs --sigma.")
+    ] = "",
     sigma: Annotated[str, typer.Option(help="Standard deviation of log A over the points.")] = "",
     anchor: Annotated[
         list[str] | None,
@@ -35,6 +37,10 @@ def amplitude(
     process: Annotated[str, typer.Option(help="Or a published process: ttH, Zg, ..., Zgggg, WZ, WWZ, yyg, yygg.")] = "",
     axis: Annotated[str, typer.Option(help="The axis of the published law: D (the usual one), C or N.")] = "",
     held: Annotated[str, typer.Option(help='What was held in the published law, "N = 1e6".')] = "",
+    network: Annotated[
+        str,
+        typer.Option(help='Its architecture and loss, "MLP-I, heteroscedastic" or "LLoCa-Transformer, MSE".'),
+    ] = "",
     floor: Annotated[str, typer.Option(help="MSE of the noise in the amplitudes themselves.")] = "0",
     fixed_energy: Annotated[
         bool, typer.Option("--fixed-energy", help="At one collision energy: d is one less.")
@@ -43,19 +49,23 @@ def amplitude(
     as_json: AsJson = False,
 ) -> None:
     """D, N and C for an amplitude surrogate, from one cheap anchor or a published law."""
-    if not process and (axis or held):
-        option = "--axis" if axis else "--held"
-        raise PlannerError(f"{option} says nothing without --process: add it, or leave {option} out.")
+    alone = next((name for name, given in {"axis": axis, "held": held, "network": network}.items() if given), "")
+    if alone and not process:
+        raise PlannerError(f"--{alone} says nothing without --process: add it, or leave --{alone} out.")
     answer = plan_amplitude(
         particles,
         _target(target_mse, target_error, sigma),
         [_anchor(text) for text in anchor or []],
-        published_law(process, axis or "D", held) if process else None,
+        _law(process, axis or "D", held, network) if process else None,
         best_laws(),
         floor=parse_number(floor, "option --floor"),
         fixed_energy=fixed_energy,
     )
     say_as("json" if as_json else form, as_text(answer), document(answer), answer.warnings)
+
+
+def _law(process: str, axis: str, held: str, network: str) -> PublishedLaw:
+    return published_law(process, axis, held, **({"network": network} if network else {}))
 
 
 def _target(mse: str, error: str, sigma: str) -> Precision:
@@ -64,7 +74,7 @@ def _target(mse: str, error: str, sigma: str) -> Precision:
         raise PlannerError("Ask one question: give either --target-mse or --target-error.")
     if mse:
         return of_mse(parse_number(mse, "option --target-mse"), spread)
-    return of_error(parse_number(error, "option --target-error"), spread)
+    return of_error(parse_share(error, "option --target-error"), spread)
 
 
 def _anchor(text: str) -> Anchor:

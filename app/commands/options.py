@@ -74,8 +74,16 @@ OtherRule = Annotated[
         "--rule",
         metavar=RULES,
         help="Compute rule in place of that of the runs: zetaND:zeta=240, per-epoch:epochs=10, powers:zeta=6,a=1,b=1, "
-        "step:s=2%,h=188,B=512,L=256,t=24, stage2:s=2%,h=188,B=512,L=256,K=1e5, or 6*N*D + 1e9*D.",
+        "step:s=2%,h=188,B=512,L=256,t=24, stage2:s=2%,h=188,B=512,L=256,K=1e5, 6*N*D + 1e9*D, or fitted to the C of "
+        "--runs: measured (zeta N D), measured:powers (zeta N^a D^b).",
     ),
+]
+RunTable = Annotated[
+    Path | None, typer.Option("--runs", metavar="TABLE", help="The runs with measured C, for --rule measured.")
+]
+RunMap = Annotated[
+    list[str] | None,
+    typer.Option("--map-runs", metavar="ROLE=COLUMN,...", help="As --map, for --runs: C=flops; else as the fit has."),
 ]
 TokensPerSample = Annotated[str, typer.Option("--n-p", help="Tokens per sample, for 6npND and formulas.")]
 RepeatsKept = Annotated[Repeats, typer.Option(help="Rows that differ only in seed: all, or their mean.")]

@@ -8,11 +8,10 @@ import typer
 
 from app.commands import pricing
 from app.commands.files import read_fit_file
-from app.commands.options import AsJson, Form, OtherRule, PlannedGroup, TokensPerSample
+from app.commands.options import RULES, AsJson, Form, OtherRule, PlannedGroup, RunMap, RunTable, TokensPerSample
 from app.commands.output import say_as
-from app.commands.reading import read_budget, read_rule
-from engine.costs import ComputeRule
-from engine.costs.typed import FIELDS
+from app.commands.reading import read_budget
+from app.commands.rules import Behind, check_runs, read_second, read_used
 from engine.errors import PlannerError
 from engine.quantities import parse_number
 
@@ -35,7 +34,9 @@ def plan(
     group: PlannedGroup = "",
     rule: OtherRule = "",
     n_p: TokensPerSample = "",
-    second_rule: Annotated[str, typer.Option(metavar="6ND|FORMULA", help="What the plan costs by this rule too.")] = "",
+    second_rule: Annotated[str, typer.Option(metavar=RULES, help="What the plan costs by this rule too.")] = "",
+    runs: RunTable = None,
+    map_runs: RunMap = None,
     max_unique: pricing.MaxUnique = "",
     max_params: pricing.MaxParams = "",
     max_epochs: pricing.MaxEpochs = "",
@@ -73,8 +74,10 @@ def plan(
     maps = tuple(through(fitted, read_fit_file(path), name) for path in metric_map or ())
     if bool(name) != (budget is None and bool(maps)) or (name and len(maps) != 1):
         raise PlannerError("A target in a metric needs --target-metric NAME=VALUE and one --metric-map.")
-    used = read_rule(rule, n_p) if rule or n_p else None
-    other = _second(second_rule, used or fitted.compute) if second_rule else None
+    behind = Behind(runs, map_runs or (), fitted)
+    check_runs(behind, rule, second_rule)
+    used = read_used(rule, n_p, behind)
+    other = read_second(second_rule, used or fitted.compute, behind)
     limits = pricing.read_limits(
         {"unique": max_unique, "parameters": max_params, "epochs": max_epochs, "hours": max_hours,
          "memory": max_memory, "money": max_money}, currency
@@ -105,9 +108,3 @@ def read_target(loss: str | None, metric: str | None) -> tuple[str, float]:
     if not equals or not name.strip():
         raise PlannerError(f"--target-metric cannot read {metric!r}: write NAME=VALUE, as in --target-metric R=5000.")
     return name.strip(), parse_number(value, "option --target-metric")
-
-
-def _second(text: str, used: ComputeRule) -> ComputeRule:
-    """The second rule; its tokens per sample are those of the first."""
-    counts = text == "6npND" or not (text == "6ND" or text.partition(":")[0] in FIELDS)
-    return read_rule(text, f"{used.n_p:g}" if counts else "")

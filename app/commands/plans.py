@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -16,7 +16,9 @@ from engine.errors import PlannerError
 from engine.fitting.result import Fit
 from engine.planning.again import ask_again
 from engine.planning.plan import read_plan
-from engine.planning.side_by_side import Saved, as_text, side_by_side, to_json
+from engine.planning.pricing.prices import Prices
+from engine.planning.side_by_side import Saved, as_text, scenario, side_by_side, to_json
+from engine.quantities import parse_number, parse_share
 
 
 def plans(
@@ -31,6 +33,8 @@ def plans(
     devices: pricing.Devices = 1,
     hour_price: pricing.HourPrice = "",
     utilisation: pricing.Utilisation = "",
+    hour_times: Annotated[str, typer.Option(help="Times the price of a device hour: 2 doubles it.")] = "",
+    speed: Annotated[str, typer.Option(help="Times the speed of the simulation: 2 halves its time and price.")] = "",
     precision: pricing.PrecisionName = "",
     power: pricing.Power = "",
     currency: pricing.CurrencyName = "",
@@ -46,17 +50,42 @@ def plans(
     as_json: AsJson = False,
 ) -> None:
     """Compare saved plans: allocation, cost and risk, all priced alike."""
+    saved = _saved(files, [one for name in fit or () for one in read_fits_file(name)])
     prices = pricing.read_prices(
-        device=device, devices=str(devices), hour_price=hour_price, utilisation=utilisation, precision=precision,
+        device=device, devices=str(devices), hour_price=hour_price, precision=precision,
+        utilisation=utilisation if device else "",
         power=power, currency=currency, grid=grid, pue=pue, sample_price=sample_price, sample_seconds=sample_seconds,
         cpu_price=cpu_price, sample_bytes=sample_bytes, queries=queries, query_tokens=query_tokens,
         query_flops=query_flops,
     )  # fmt: skip
-    found = side_by_side(_saved(files, [one for name in fit or () for one in read_fits_file(name)]), prices)
+    own = next((one.plan.prices for one in saved if one.plan.prices is not None), None)
+    moved = {"--utilisation": "" if device else utilisation, "--hour-times": hour_times, "--speed": speed}
+    found = side_by_side(saved, _scenario(prices or own, moved))
     if as_json:
         say_json(to_json(found))
     else:
         say(as_text(found))
+
+
+def _scenario(prices: Prices | None, moved: Mapping[str, str]) -> Prices | None:
+    """``prices`` as the options move them. Raises PlannerError where there is nothing that one of them could move."""
+    option = next((option for option, text in moved.items() if text), "")
+    if prices is None:
+        if option:
+            raise PlannerError(f"{option} moves the prices of plans and none has any: add --device and --hour-price.")
+        return None
+    share, times, speed = moved.values()
+    if times and prices.machine.price is None:
+        raise PlannerError("--hour-times moves the price of a device hour and there is none: add --hour-price.")
+    if speed and prices.simulation is None:
+        raise PlannerError("--speed moves what a simulated sample takes, which nothing says: add --sample-price.")
+    factor = parse_number(times, "option --hour-times") if times else 1.0
+    return scenario(
+        prices,
+        hour=None if prices.machine.price is None else factor * prices.machine.price,
+        utilisation=parse_share(share, "option --utilisation") if share else None,
+        speed=parse_number(speed, "option --speed") if speed else 1.0,
+    )
 
 
 def _saved(files: Sequence[str], fits: Sequence[Fit]) -> list[Saved]:

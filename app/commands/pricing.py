@@ -9,7 +9,7 @@ import typer
 
 from engine.planning.limits import LimitName, Limits
 from engine.planning.pricing import typed
-from engine.planning.pricing.prices import Inference, Prices
+from engine.planning.pricing.prices import Inference, Prices, Simulation
 
 DeviceName = Annotated[str, typer.Option(help="What trains: H100, A100 80GB, CPU node, ...")]
 Devices = Annotated[int, typer.Option(help="How many of them.")]
@@ -63,6 +63,11 @@ def read_limits(texts: Mapping[LimitName, str], currency: str) -> Limits:
 def read_prices(**texts: str) -> Prices | None:
     """The prices that the options name, by the names of their fields; None without any. Raises PlannerError."""
     return typed.read_prices({name: text for name, text in texts.items() if text != STARTS.get(name)}, CALLED)
+
+
+def read_simulation(**texts: str) -> Simulation | None:
+    """What a simulated sample costs by the options of these names; None where none says."""
+    return typed.read_simulation(texts, CALLED)
 
 
 def read_inference(queries: str, tokens: str, flops: str) -> Inference | None:

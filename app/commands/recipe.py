@@ -9,14 +9,16 @@ import typer
 
 from app.commands import reading
 from app.commands.files import read_fit_file
-from app.commands.options import AsJson, Form, Seed
+from app.commands.options import AsJson, Form, OtherRule, RunMap, RunTable, Seed, TokensPerSample
 from app.commands.output import note, say_as
+from app.commands.rules import Behind, check_runs, read_used
 from engine.costs import ComputeRule
 from engine.errors import PlannerError
 from engine.fitting.result import Fit
 from engine.hardware import find_device
 from engine.planning.recommender import (
     Evidence,
+    LearningRate,
     Optimum,
     Settings,
     Stage2,
@@ -32,6 +34,8 @@ from engine.quantities import parse_number, parse_share
 
 Fits = Annotated[list[str] | None, typer.Option(metavar="[METRIC=]FIT.json", help="One a metric; may be repeated.")]
 
+SweepMap = Annotated[list[str] | None, typer.Option(metavar="ROLE=COLUMN,...", help="Columns of that table, as --map.")]
+
 
 def recipe(
     budget: Annotated[str, typer.Option(help="FLOPs to spend: 1e18, 3 EFLOP, 200 H200 hours.")],
@@ -40,14 +44,23 @@ def recipe(
     batch: Fits = None,
     share: Annotated[Path | None, typer.Option(help="A table of the share sweep: a row a run.")] = None,
     share_column: Annotated[str, typer.Option(help="Its column of shares, as fractions.")] = "s",
+    map_share: SweepMap = None,
     negatives: Annotated[Path | None, typer.Option(help="A table of the sweep of extra negatives.")] = None,
     negatives_column: Annotated[str, typer.Option(help="Its column of negatives.")] = "K",
+    map_negatives: SweepMap = None,
     device: Annotated[str, typer.Option(help="What trains stage 2: its memory caps K.")] = "",
     devices: Annotated[int, typer.Option(help="How many of them.")] = 1,
     width: Annotated[int, typer.Option(help="Joint embedding width h.")] = 0,
     length: Annotated[int, typer.Option(help="Events in a sequence.")] = 256,
+    precision: Annotated[str, typer.Option(help="Of the logits: bf16, fp32, fp16 or fp8.")] = "bf16",
     chunk: Annotated[int, typer.Option(help="Candidates that are scored at a time; 0 for all.")] = 0,
     batch_size: Annotated[str, typer.Option(help="A batch in sequences, in place of the critical one.")] = "",
+    rate: Annotated[str, typer.Option(help="Learning rate at --rate-batch; it grows as the root of the batch.")] = "",
+    rate_batch: Annotated[str, typer.Option(help="The batch that --rate is of.")] = "",
+    rule: OtherRule = "",
+    n_p: TokensPerSample = "",
+    runs: RunTable = None,
+    map_runs: RunMap = None,
     instead: Annotated[str, typer.Option(metavar="s=0.06,B=2048,K=1e6", help="Other values to cost.")] = "",
     published: Annotated[bool, typer.Option(help="Fall back on what the paper prints.")] = True,
     bootstrap: Annotated[int, typer.Option(min=0, help="Refits of each sweep; 0 for none.")] = 200,
@@ -58,14 +71,17 @@ def recipe(
     """Embedder share, batch, model, events, negatives and learning rate for a budget and a metric."""
     _used("--share-column", share_column != "s", "--share", share)
     _used("--negatives-column", negatives_column != "K", "--negatives", negatives)
-    for option, given in (("--devices", devices != 1), ("--width", width), ("--length", length != 256)):
+    _used("--map-share", bool(map_share), "--share", share)
+    _used("--map-negatives", bool(map_negatives), "--negatives", negatives)
+    machine = (("--devices", devices != 1), ("--width", width), ("--length", length != 256), ("--chunk", chunk),
+               ("--precision", precision != "bf16"))  # fmt: skip
+    for option, given in machine:
         _used(option, bool(given), "--device", device)
-    _used("--chunk", bool(chunk), "--device", device)
     own = Evidence(
-        _sweep(share, share_column, bootstrap, seed),
+        _sweep(share, share_column, map_share, bootstrap, seed),
         _fits(batch, "batch"),
         _fits(allocation, "allocation"),
-        _sweep(negatives, negatives_column, bootstrap, seed),
+        _sweep(negatives, negatives_column, map_negatives, bootstrap, seed),
     )
     evidence = own
     if published:
@@ -73,12 +89,15 @@ def recipe(
 
         evidence = with_fallback(own, published_evidence())
     C = reading.read_budget(budget)
+    behind = Behind(runs, map_runs or ())
+    check_runs(behind, rule)
     settings = Settings(
-        stage2=_stage2(device, devices, width, length, chunk),
+        _scaling(rate, rate_batch),
+        _stage2(device, devices, width, length, precision, chunk),
         batch=parse_number(batch_size, "option --batch-size") if batch_size else None,
         otherwise=_others(instead),
     )
-    answer = recommend(evidence, C, metric, settings)
+    answer = recommend(evidence, C, metric, settings, read_used(rule, n_p, behind))
     made = document(answer, own, published)
     say_as("json" if as_json else form, as_text(answer), made, answer.recipe.warnings)
 
@@ -89,13 +108,14 @@ def _used(option: str, given: bool, other: str, there: object) -> None:
         raise PlannerError(f"{option} says nothing without {other}: add it, or leave {option} out.")
 
 
-def _sweep(table: Path | None, column: str, bootstrap: int, seed: int) -> tuple[Optimum, ...]:
+def _sweep(table: Path | None, column: str, roles: list[str] | None, bootstrap: int, seed: int) -> tuple[Optimum, ...]:
     """The optima of a swept table; nothing without one."""
     if table is None:
         return ()
     spec = reading.read_spec(law="starvation", axis=column, objective="ols", bootstrap=bootstrap, seed=seed)
     runs = reading.read_table(
-        table, {}, ("", ""), "", ComputeRule(), repeats="all", convert=None, sheet=None, inner=None, extra=(column,)
+        table, reading.read_map(roles or []), ("", ""), "", ComputeRule(), repeats="all", convert=None, sheet=None,
+        inner=None, extra=(column,),
     )  # fmt: skip
     note(runs.notes)
     return sweep(runs, spec)
@@ -114,12 +134,18 @@ def _fits(options: list[str] | None, what: str) -> dict[str, Fit]:
     return found
 
 
-def _stage2(device: str, devices: int, width: int, length: int, chunk: int) -> Stage2 | None:
+def _scaling(rate: str, batch: str) -> LearningRate:
+    """The learning rate and the batch that it is of, each the paper's where it is not given."""
+    given = {"rate": (rate, "option --rate"), "batch": (batch, "option --rate-batch")}
+    return LearningRate(**{name: parse_number(text, what) for name, (text, what) in given.items() if text})
+
+
+def _stage2(device: str, devices: int, width: int, length: int, precision: str, chunk: int) -> Stage2 | None:
     if not device:
         return None
     if width < 1:
         raise PlannerError("--device caps K by its memory, for which the embedding width counts: add --width.")
-    return Stage2(find_device(device), width, devices, length, chunk=chunk or None)
+    return Stage2(find_device(device), width, devices, length, precision, chunk or None)
 
 
 def _others(text: str) -> dict[Knob, tuple[float, ...]]:

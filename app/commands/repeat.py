@@ -9,8 +9,10 @@ import typer
 
 from app.commands import pricing, reading
 from app.commands.files import read_fit_file
-from app.commands.options import AsJson, Form
+from app.commands.options import AsJson, Form, OtherRule, RunMap, TokensPerSample
 from app.commands.output import say_as
+from app.commands.rules import Behind, check_runs, read_used
+from engine.amounts import SAMPLES, money, parse_amount
 from engine.costs import ComputeRule
 from engine.errors import PlannerError
 from engine.fitting.result import Fit
@@ -25,6 +27,9 @@ from engine.planning.repeat import (
     fit_factor,
     simulate_or_repeat,
     stated,
+    unpriced_text,
+    worth_of,
+    worth_text,
 )
 from engine.planning.repeat.document import Files, document
 from engine.quantities import parse_number
@@ -34,20 +39,26 @@ def repeat(
     one_pass: Annotated[str, typer.Argument(metavar="ONE_PASS.json", help="A fit of chinchilla to runs of one pass.")],
     repeated: Annotated[str, typer.Argument(metavar="REPEATED.json", help="A fit of repetition to early stops.")],
     target_loss: Annotated[str, typer.Option(help="The loss to reach.")],
-    sample_price: Annotated[str, typer.Option(help="Money for one simulated sample.")],
+    sample_price: pricing.SamplePrice = "",
+    sample_seconds: pricing.SampleSeconds = "",
+    cpu_price: pricing.CpuPrice = "",
     flop_price: Annotated[str, typer.Option(help="Money for one FLOP; or give --device and --hour-price.")] = "",
     device: pricing.DeviceName = "",
     hour_price: pricing.HourPrice = "",
     utilisation: pricing.Utilisation = "",
+    precision: pricing.PrecisionName = "",
     kappa: Annotated[str, typer.Option(help="Compute of repeating over that of one pass; about 10 for jets.")] = "",
     curves: Annotated[
         Path | None, typer.Option(help="Training curves that kappa is read from, in place of it.")
     ] = None,
-    runs: Annotated[Path | None, typer.Option(help="The run table that the curves belong to.")] = None,
+    runs: Annotated[Path | None, typer.Option(help="The runs of --curves, and for --rule measured.")] = None,
     map_curves: Annotated[list[str] | None, typer.Option(metavar="ROLE=COLUMN,...", help="Columns of curves.")] = None,
     threshold: Annotated[str, typer.Option(metavar="FIT.json", help="A fit of threshold, for N and epochs.")] = "",
     surface: Annotated[str, typer.Option(metavar="FIT.json", help="A fit of data-constrained, for few epochs.")] = "",
+    map_runs: RunMap = None,
     have: Annotated[str, typer.Option(help="Samples that exist already.")] = "0",
+    rule: OtherRule = "",
+    n_p: TokensPerSample = "",
     currency: pricing.CurrencyName = "EUR",
     group: Annotated[str, typer.Option(help="The group of REPEATED.json, where it holds several.")] = "",
     form: Form = "text",
@@ -55,34 +66,57 @@ def repeat(
 ) -> None:
     """Weigh simulating more samples against repeating few of them, at one target loss."""
     once, again = read_fit_file(one_pass), read_fit_file(repeated, group)
-    machine = {"device": device, "hour_price": hour_price, "utilisation": utilisation}
-    costs = _costs(have, sample_price, flop_price, currency, **machine)
+    stock = parse_amount(have, "option --have", SAMPLES)
+    costs = _costs(
+        stock, flop_price, currency=currency,
+        machine={"device": device, "hour_price": hour_price, "utilisation": utilisation, "precision": precision},
+        sample={"sample_price": sample_price, "sample_seconds": sample_seconds, "cpu_price": cpu_price},
+    )  # fmt: skip
     line = read_fit_file(threshold) if threshold else None
     goal = parse_number(target_loss, "option --target-loss")
-    factor = _kappa(once, kappa, curves, runs, map_curves or [])
-    answer = simulate_or_repeat(once, again, goal, costs, factor, line)
-    few = between(read_fit_file(surface), goal, costs) if surface else None
+    factor = _kappa(once, kappa, curves, runs, map_runs or [], map_curves or [])
+    behind = Behind(runs, map_runs or (), once)
+    if curves is None:
+        check_runs(behind, rule)
+    used, priced = read_used(rule, n_p, behind), costs or SampleCosts(1.0, 1.0, have=stock)
+    answer = simulate_or_repeat(once, again, goal, priced, factor, line, used)
+    few = between(read_fit_file(surface), goal, priced, used) if surface and costs else None
+    worth = worth_of(once, again, priced.have) if priced.have else None
+    said = [as_text(answer) if costs else unpriced_text(answer)]
+    said += [between_text(few, priced.currency)] if few else []
+    said += [worth_text(worth, answer.one_pass.unique.unit)] if worth else []
+    asked = "json" if as_json else form
+    if costs is None and asked != "text":
+        raise PlannerError("A file of this answer holds what both ways cost: give --sample-price, and --flop-price or "
+                           "--device and --hour-price.")  # fmt: skip
     names = Files(one_pass, repeated, group, threshold, surface)
-    text = "\n\n".join([as_text(answer), *([between_text(few, costs.currency)] if few else [])])
-    say_as("json" if as_json else form, text, document(answer, factor, names, few), answer.warnings)
+    say_as(asked, "\n\n".join(said), document(answer, factor, names, few, worth), answer.warnings)
 
 
-def _costs(have: str, sample: str, flop: str, currency: str, **machine: str) -> SampleCosts:
-    """What a sample and a FLOP cost; a FLOP as given, or from the price of an hour of the machine."""
-    stock = parse_number(have, "option --have")
+def _costs(
+    have: float, flop: str, *, currency: str, machine: dict[str, str], sample: dict[str, str]
+) -> SampleCosts | None:
+    """What a sample and a FLOP cost, a FLOP as given or from the price of an hour of the machine; None without any."""
+    if not (flop or any(machine.values()) or any(sample.values())):
+        return None
     if bool(flop) == any(machine.values()):
         raise PlannerError("What training costs is not clear: give either --flop-price, or --device and --hour-price.")
     if flop:
-        prices = parse_number(sample, "option --sample-price"), parse_number(flop, "option --flop-price")
-        return SampleCosts(*prices, check_currency(currency), stock)
+        one = pricing.read_simulation(currency=currency, **sample)
+        if one is None or one.price is None:
+            raise PlannerError("A simulated sample has no price: give one to weigh simulating against repeating.")
+        price = parse_amount(flop, "option --flop-price", money(currency, "flop"))
+        return SampleCosts(one.price, price, check_currency(currency), have)
     if machine["device"] and not machine["hour_price"]:
         raise PlannerError("--device needs the price of an hour of it: add --hour-price, as in --hour-price 3.")
-    found = pricing.read_prices(sample_price=sample, currency=currency, **machine)
-    assert found is not None  # the price of a sample is given, so a machine is too
-    return costs_of(found, stock)
+    prices = pricing.read_prices(currency=currency, **machine, **sample)
+    assert prices is not None  # something of the machine is given
+    return costs_of(prices, have)
 
 
-def _kappa(one_pass: Fit, kappa: str, curves: Path | None, runs: Path | None, roles: list[str]) -> Factor:
+def _kappa(
+    one_pass: Fit, kappa: str, curves: Path | None, runs: Path | None, roles: list[str], names: list[str]
+) -> Factor:
     """kappa as given, or read off training curves."""
     if bool(kappa) == (curves is not None):
         raise PlannerError("kappa is not known: give either --kappa, as in --kappa 10, or --curves with --runs.")
@@ -91,6 +125,6 @@ def _kappa(one_pass: Fit, kappa: str, curves: Path | None, runs: Path | None, ro
     if runs is None:
         raise PlannerError("--curves needs the run table that names the same runs: add --runs.")
     table = reading.read_table(
-        runs, {}, ("", ""), "", ComputeRule(), repeats="all", convert=None, sheet=None, inner=None
+        runs, reading.read_map(roles), ("", ""), "", ComputeRule(), repeats="all", convert=None, sheet=None, inner=None
     )  # fmt: skip
-    return fit_factor(one_pass, reading.read_training(curves, table, reading.read_map(roles), ("", ""), ()))
+    return fit_factor(one_pass, reading.read_training(curves, table, reading.read_map(names), ("", ""), ()))

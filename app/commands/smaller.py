@@ -8,9 +8,10 @@ import typer
 
 from app.commands import pricing
 from app.commands.files import read_fit_file
-from app.commands.options import AsJson, Form, OtherRule, PlannedGroup, TokensPerSample
+from app.commands.options import AsJson, Form, OtherRule, PlannedGroup, RunMap, RunTable, TokensPerSample
 from app.commands.output import say_as
-from app.commands.reading import read_budget, read_rule
+from app.commands.reading import read_budget
+from app.commands.rules import Behind, check_runs, read_used
 from engine.errors import PlannerError
 from engine.planning.plan import Question
 from engine.planning.smaller.answer import lifetime, same_loss
@@ -33,6 +34,8 @@ def smaller(
     precision: pricing.PrecisionName = "",
     currency: pricing.CurrencyName = "",
     sample_price: pricing.SamplePrice = "",
+    sample_seconds: pricing.SampleSeconds = "",
+    cpu_price: pricing.CpuPrice = "",
     max_unique: pricing.MaxUnique = "",
     max_params: pricing.MaxParams = "",
     max_epochs: pricing.MaxEpochs = "",
@@ -42,13 +45,18 @@ def smaller(
     group: PlannedGroup = "",
     rule: OtherRule = "",
     n_p: TokensPerSample = "",
+    runs: RunTable = None,
+    map_runs: RunMap = None,
     form: Form = "text",
     as_json: AsJson = False,
 ) -> None:
     """What a smaller model of the same loss costs to train, and the size that trains and serves at least cost."""
     if bool(budget) == bool(target_loss):
         raise PlannerError("Ask for one loss: give either --budget or --target-loss.")
-    fitted, used = read_fit_file(fit, group), read_rule(rule, n_p) if rule or n_p else None
+    fitted = read_fit_file(fit, group)
+    behind = Behind(runs, map_runs or (), fitted)
+    check_runs(behind, rule)
+    used = read_used(rule, n_p, behind)
     limits = pricing.read_limits(
         {"unique": max_unique, "parameters": max_params, "epochs": max_epochs, "hours": max_hours,
          "memory": max_memory, "money": max_money}, currency
@@ -60,7 +68,7 @@ def smaller(
     served = pricing.read_inference(queries, query_tokens, query_flops)
     prices = pricing.read_prices(
         device=device, devices=str(devices), hour_price=hour_price, utilisation=utilisation, precision=precision,
-        currency=currency, sample_price=sample_price,
+        currency=currency, sample_price=sample_price, sample_seconds=sample_seconds, cpu_price=cpu_price,
     )  # fmt: skip
     curve = same_loss(fitted, question, used, prices)
     found = lifetime(fitted, question, served, used, prices) if served else None

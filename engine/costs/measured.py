@@ -16,6 +16,8 @@ from engine.costs.forms import Floats
 from engine.costs.rule import ComputeRule, check_zeta
 from engine.errors import PlannerError
 
+LEAST = 1e-3
+"""Per cent of scatter below which only rounding is left."""
 TOGETHER = 1e-6
 """Singular value, relative to the largest, below which N and D do not vary apart."""
 
@@ -35,7 +37,9 @@ class MeasuredRule:
     @property
     def text(self) -> str:
         """The rule with its scatter: ``C = 6.1 N D, fitted to 54 runs that scatter by 2.1 %``."""
-        return f"{self.rule.text}, fitted to {self.n} runs that scatter by {100 * np.expm1(self.scatter):.2g} %"
+        scatter = 100 * float(np.expm1(self.scatter))
+        shown = f"{scatter:.2g}" if scatter >= LEAST else f"less than {LEAST:g}"
+        return f"{self.rule.text}, fitted to {self.n} runs that scatter by {shown} %"
 
 
 def fit_zeta(N: ArrayLike, D: ArrayLike, C: ArrayLike) -> MeasuredRule:

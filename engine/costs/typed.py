@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from numpy.typing import ArrayLike
+
 from engine.costs import ComputeRule, TwoPart
+from engine.costs.measured import MeasuredRule, fit_powers, fit_zeta
 from engine.errors import PlannerError
 from engine.quantities import parse_number, parse_share
 
@@ -26,6 +29,24 @@ NEEDED: dict[str, tuple[str, ...]] = {
     "stage2": ("s", "h", "B", "K"),
 }
 """What has no usual value."""
+
+MEASURED = {"zetaND": fit_zeta, "powers": fit_powers}
+"""The rules that can be fitted to measured C."""
+
+
+def measured_rule(name: str, columns: Mapping[str, ArrayLike] | None) -> MeasuredRule:
+    """The rule ``name`` of MEASURED through N, D and C, each (n,), of the runs that hold them; None without runs.
+
+    Raises PlannerError for another name, for runs without one of the three, and for what cannot be fitted.
+    """
+    if name not in MEASURED:
+        raise PlannerError(f"No compute rule {name!r} is fitted to measured C: use {' or '.join(MEASURED)}.")
+    if columns is None:
+        raise PlannerError("A rule of measured C needs the runs behind the fit: choose another compute rule.")
+    missing = next((axis for axis in ("N", "D", "C") if axis not in columns), None)
+    if missing is not None:
+        raise PlannerError(f"A rule of measured C needs a column of {missing} in the table of runs: map one to it.")
+    return MEASURED[name](columns["N"], columns["D"], columns["C"])
 
 
 def rule_of(name: str, texts: Mapping[str, str], called: Mapping[str, str]) -> ComputeRule:

@@ -9,9 +9,7 @@ import streamlit as st
 
 from app.views.parts import plain
 from engine.costs import ComputeRule, compute_rule
-from engine.costs.measured import fit_powers, fit_zeta
-from engine.costs.typed import rule_of
-from engine.errors import PlannerError
+from engine.costs.typed import measured_rule, rule_of
 from engine.fitting.result import Fit
 from engine.quantities import as_typed, parse_number
 from engine.schema import Runs
@@ -28,7 +26,7 @@ TYPED = {
     "typed formula": "formula",
 }
 """What the link holds as ``rule``, and the name of the rule."""
-MEASURED = {"measured C, zeta N D": fit_zeta, "measured C, zeta N^a D^b": fit_powers}
+MEASURED = {"measured C, zeta N D": "zetaND", "measured C, zeta N^a D^b": "powers"}
 """Rules that are fitted to the measured C of the runs behind the fit."""
 FIELDS: dict[str, dict[str, tuple[str, str]]] = {
     "6npND": {"n_p": ("Tokens a sample n_p", "40")},
@@ -122,9 +120,7 @@ def _ask(label: str, key: str, options: list[str]) -> Rule:
 
 def _read(runs: Runs | None, option: str, typed: Mapping[str, str]) -> ComputeRule:
     if option in MEASURED:
-        if runs is None:
-            raise PlannerError("A rule of measured C needs the runs behind the fit: choose another compute rule.")
-        found = MEASURED[option](runs["N"], runs["D"], runs["C"])
+        found = measured_rule(MEASURED[option], None if runs is None else runs.values)
         st.caption(f"{plain(found.text)}.")
         return found.rule
     name = TYPED[option]

@@ -16,6 +16,7 @@ from app.views.parts import distinct, doubts, draw, number, plain, powers, sente
 from app.views.planning import pricing
 from app.views.planning.tables import cells, readable, table
 from app.views.state import choose_fit, fit_names, fit_of, keep_possible, recall
+from engine.amounts import SAMPLES, parse_amount
 from engine.fitting.result import Fit
 from engine.planning import floor_of
 from engine.planning.plan import sample_unit, spans
@@ -33,6 +34,7 @@ from engine.planning.repeat import (
     simulate_or_repeat,
     stated,
     unpriced,
+    unpriced_rows,
     worth_of,
     worth_text,
 )
@@ -107,7 +109,7 @@ def _ask(db: Database, one: Fit, repeated: Fit) -> None:
     prices = pricing.ask()
     if not target:
         return
-    stock = parse_number(have or "0", "number of samples at hand")
+    stock = parse_amount(have or "0", "number of samples at hand", SAMPLES)
     costs = _costs(prices, stock)
     goal = parse_number(target, f"target {one.spec.y}")
     factor = _kappa(db, one, source, kappa)
@@ -176,7 +178,7 @@ def _answer(answer: SimulateOrRepeat, priced: bool, said: list[str]) -> None:
         st.header(powers(readable(sentence(answer) if priced else unpriced(answer))), anchor=False)
         for text in said:
             st.markdown(powers(readable(text)))
-    body = [cells(row) for row in rows(answer) if priced or row.unit != answer.costs.currency]
+    body = [cells(row) for row in (rows(answer) if priced else unpriced_rows(answer))]
     table([_brief(line, answer) for line in body], "Both ways in numbers.")
     st.caption(plain(f"Compute is counted by {answer.compute.text}."))
     if priced and answer.cheaper.total.value is not None:

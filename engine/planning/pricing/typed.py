@@ -10,7 +10,7 @@ from engine.amounts import Unit, parse_amount
 from engine.errors import PlannerError
 from engine.hardware import UTILISATION, Machine, find_device
 from engine.planning.limits import LimitName, Limits
-from engine.planning.pricing.prices import GIGABYTE, Inference, Prices, Simulation, by_cpu_time
+from engine.planning.pricing.prices import GIGABYTE, Currency, Inference, Prices, Simulation, by_cpu_time
 from engine.quantities import parse_number, parse_share
 
 Texts = Mapping[str, str]
@@ -35,6 +35,8 @@ LIMITED: Mapping[LimitName, Unit] = {
     "memory": amounts.GIGABYTES,
 }
 """What the number of each limit is in, besides money."""
+EUR: Currency = "EUR"
+"""What money is in where nobody says."""
 SERVED = ("queries", "query_tokens", "query_flops")
 
 
@@ -44,7 +46,7 @@ def read_prices(texts: Texts, called: Texts) -> Prices | None:
     The fields are device, devices, hour_price, utilisation, precision, power [W], currency, grid [g CO2/kWh], pue,
     sample_price, sample_seconds, cpu_price, sample_bytes, queries, query_tokens and query_flops.
     """
-    simulation, inference = _simulation(texts, called), read_inference(texts, called)
+    simulation, inference = read_simulation(texts, called), read_inference(texts, called)
     given = [name for name in called if texts.get(name)]
     if "device" not in given:
         if given:
@@ -75,6 +77,21 @@ def read_inference(texts: Texts, called: Texts) -> Inference | None:
     return Inference(queries, 1.0 if tokens is None else tokens, flops)
 
 
+def read_simulation(texts: Texts, called: Texts) -> Simulation | None:
+    """What a simulated sample costs, which needs no machine to be said; None where nothing is given."""
+    price, seconds, hour, size = (
+        _number(texts, called, name) for name in ("sample_price", "sample_seconds", "cpu_price", "sample_bytes")
+    )
+    if hour is not None:
+        if price is not None or seconds is None:
+            raise PlannerError(
+                f"The {called['cpu_price']} needs the {called['sample_seconds']}, and takes the place of the "
+                f"{called['sample_price']}."
+            )
+        return by_cpu_time(seconds, hour, size)
+    return None if price is seconds is size is None else Simulation(price, seconds, size)
+
+
 def _machine(texts: Texts, called: Texts) -> Machine:
     share = texts.get("utilisation")
     count = _number(texts, called, "devices")
@@ -87,20 +104,6 @@ def _machine(texts: Texts, called: Texts) -> Machine:
         precision,
         _number(texts, called, "power"),
     )
-
-
-def _simulation(texts: Texts, called: Texts) -> Simulation | None:
-    price, seconds, hour, size = (
-        _number(texts, called, name) for name in ("sample_price", "sample_seconds", "cpu_price", "sample_bytes")
-    )
-    if hour is not None:
-        if price is not None or seconds is None:
-            raise PlannerError(
-                f"The {called['cpu_price']} needs the {called['sample_seconds']}, and takes the place of the "
-                f"{called['sample_price']}."
-            )
-        return by_cpu_time(seconds, hour, size)
-    return None if price is seconds is size is None else Simulation(price, seconds, size)
 
 
 def read_limits(texts: Mapping[LimitName, str], called: Mapping[LimitName, str], currency: str) -> Limits:
@@ -117,5 +120,5 @@ def _number(texts: Texts, called: Texts, name: str) -> float | None:
     """The number in a field, None where it is empty: in the unit of the field, or plain where it has none."""
     if not texts.get(name):
         return None
-    unit = amounts.money(texts.get("currency") or "EUR", *PRICES[name]) if name in PRICES else UNITS.get(name)
+    unit = amounts.money(texts.get("currency") or EUR, *PRICES[name]) if name in PRICES else UNITS.get(name)
     return parse_number(texts[name], called[name]) if unit is None else parse_amount(texts[name], called[name], unit)

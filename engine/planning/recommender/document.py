@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from engine.planning.export.document import Document, Line
-from engine.planning.export.script import call, script
+from engine.planning.export.script import call, literal, script
 from engine.planning.quantity import Quantity
 from engine.planning.recommender.as_json import evidence_json
 from engine.planning.recommender.choice import KNOBS
@@ -67,10 +67,12 @@ def _script(answer: Recommendation, own: bool, published: bool, file: str) -> st
         repr({knob: tuple(values) for knob, values in settings.otherwise.items()}),
         repr(settings.t),
     ]
+    asked = ["evidence", repr(answer.budget), repr(answer.served), "settings"]
+    asked += [f"read_rule({literal(answer.rule.to_json())})"] if answer.rule is not None else []
     body = [
         f"evidence = {evidence}",
         *call("settings", "Settings", given),
-        f"answer = recommend(evidence, {answer.budget!r}, {answer.served!r}, settings)",
+        *call("answer", "recommend", asked),
         "print(as_text(answer))",
     ]
     return script(sentence(answer), body, HOMES)

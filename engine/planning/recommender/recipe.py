@@ -62,13 +62,14 @@ class Recipe:
 class Recommendation:
     """The answer: the recipe of the metric that is ``served``, and of every metric in ``recipes``.
 
-    ``settings`` are what was given beside the evidence.
+    ``settings`` are what was given beside the evidence, ``rule`` the compute rule in place of those of the fits.
     """
 
     budget: float
     served: str
     recipes: Mapping[str, Recipe]
     settings: Settings
+    rule: ComputeRule | None = None
 
     @property
     def recipe(self) -> Recipe:
@@ -132,7 +133,8 @@ def recommend(
     evidence.known(served)
     settings = settings or Settings()
     names = (served, *(metric for metric in evidence.metrics if metric != served))
-    return Recommendation(float(C), served, {m: _recipe(evidence, C, m, settings, rule) for m in names}, settings)
+    recipes = {m: _recipe(evidence, C, m, settings, rule) for m in names}
+    return Recommendation(float(C), served, recipes, settings, rule)
 
 
 def _recipe(evidence: Evidence, C: float, metric: str, settings: Settings, rule: ComputeRule | None) -> Recipe:

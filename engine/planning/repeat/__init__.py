@@ -13,6 +13,8 @@ from engine.planning.repeat.text import (
     sentence,
     to_json,
     unpriced,
+    unpriced_rows,
+    unpriced_text,
     worth_text,
 )
 from engine.planning.repeat.worth import Worth, worth_of
@@ -37,6 +39,8 @@ __all__ = [
     "stated",
     "to_json",
     "unpriced",
+    "unpriced_rows",
+    "unpriced_text",
     "worth_of",
     "worth_text",
 ]

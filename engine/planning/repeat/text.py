@@ -101,10 +101,24 @@ def _spread(q: Quantity) -> str:
     return f"{number(q)} (68 %: {between(q, q.ci68)})" if q.ci68 else number(q)
 
 
+def unpriced_rows(answer: SimulateOrRepeat) -> tuple[Row, ...]:
+    """The lines of the table that need no price."""
+    return tuple(as_row(label, q) for label, q in lines(answer) if q.unit != answer.costs.currency)
+
+
 def as_text(answer: SimulateOrRepeat) -> str:
     """The answer for a terminal."""
+    return _text(answer, sentence(answer), rows(answer))
+
+
+def unpriced_text(answer: SimulateOrRepeat) -> str:
+    """What needs no price of it, for a terminal."""
+    return _text(answer, unpriced(answer), unpriced_rows(answer))
+
+
+def _text(answer: SimulateOrRepeat, said: str, body: tuple[Row, ...]) -> str:
     notes = [f"\nWarning: {w.text}" for w in answer.warnings]
-    return "\n".join([sentence(answer), "", *table(rows(answer)), "", f"Compute rule: {answer.compute.text}.", *notes])
+    return "\n".join([said, "", *table(body), "", f"Compute rule: {answer.compute.text}.", *notes])
 
 
 def to_json(answer: SimulateOrRepeat) -> dict[str, Any]:

@@ -11,8 +11,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from data.amplitudes import PLAIN, published_laws
 from data.files import path
 from data.recommender import critical_batch
+from engine.costs import ComputeRule
 from engine.fitting import read_fit, to_json
 from engine.hardware import Machine, find_device
 from engine.planning import plan_budget
@@ -274,3 +276,100 @@ def test_smaller_is_printed_in_every_form(run: Run, fitted: Path, tmp_path: Path
     again = subprocess.run([sys.executable, "again.py"], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert again.returncode == 0, again.stderr
     assert again.stdout.split() == run(*ask).out.split()
+
+
+def test_repeat_needs_no_price_to_say_when_repeating_pays(run: Run) -> None:
+    """Jets, Tables 1 and 2 at kappa 10: repeating pays above 9.55 one-pass training costs of a sample."""
+    asked = ("repeat", ONE, TWO, "--target-loss", 0.5, "--kappa", 10)
+    shown = run(*asked, "--have", "2 M jets")
+    assert shown.code == 0
+    assert "repeating is cheaper where simulating a sample costs more than 9.55 times training on it once" in shown.out
+    assert "Your 2.00 M samples reach loss" in shown.out
+    assert "EUR" not in shown.out
+    one_sentence(run(*asked, "--json"), "A file of this answer holds what both ways cost: give --sample-price")
+    one_sentence(run(*asked, "--flop-price", 1e-18), "A simulated sample has no price")
+
+
+def test_repeat_prices_samples_by_their_cpu_time_and_counts_by_a_rule(run: Run) -> None:
+    asked = ("repeat", ONE, TWO, "--target-loss", 0.5, "--kappa", 10, "--json", "--rule", "zetaND:zeta=300")
+    device = ("--device", "H100", "--hour-price", "3 EUR/h", "--precision", "fp8")
+    raw = object_in(run(*asked, *device, "--sample-seconds", "0.5 s", "--cpu-price", 0.02).out)
+    flop = float(Machine(find_device("H100"), price=3, precision="fp8").money(1.0))
+    expected = simulate_or_repeat(
+        TABLE_1,
+        TABLE_2,
+        0.5,
+        SampleCosts(0.5 / 3600 * 0.02, flop),
+        stated(10),
+        rule=ComputeRule(rule="zetaND", zeta=300),
+    )
+    assert raw["compute"]["zeta"] == 300
+    assert raw["question"]["sample_price"] == pytest.approx(0.5 / 3600 * 0.02)
+    assert raw["question"]["flop_price"] == pytest.approx(flop)
+    assert raw["break_even"]["value"] == pytest.approx(expected.break_even.value)
+
+
+def test_recipe_takes_the_precision_of_logits_a_learning_rate_and_a_rule(run: Run) -> None:
+    asked = ("recipe", "--budget", 1e17, "--metric", "recall@10", "--device", "B200", "--width", 188, "--json")
+    short = ("--length", 64)
+    usual, other = (
+        object_in(run(*asked, *short, *more).out)["recipes"]
+        for more in ((), ("--precision", "fp32", "--rate", 1e-3, "--rate-batch", 256, "--rule", "zetaND:zeta=9"))
+    )
+    cap, less = (one["recall@10"]["cap"] for one in (usual, other))
+    sizes = [(each["choices"]["N"]["value"], each["choices"]["D"]["value"]) for each in other.values()]
+    assert any(N for N, _ in sizes)
+    assert all(N is None or N * D == pytest.approx(1e17 / 9, rel=1e-6) for N, D in sizes)
+    usual, other = (one["recall@10"]["choices"] for one in (usual, other))
+    B = usual["B"]["value"]
+    assert usual["lr"]["value"] == pytest.approx(2e-3 * (B / 512) ** 0.5)
+    assert other["lr"]["value"] == pytest.approx(1e-3 * (B / 256) ** 0.5)
+    assert less < cap / 1.9  # twice the bytes a logit, beside the in-batch candidates
+    one_sentence(run(*asked[:5], "--precision", "fp32"), "--precision says nothing without --device")
+    one_sentence(run(*asked, "--precision", "fp1"), "Precision 'fp1' of the logits is unknown")
+    one_sentence(run(*asked, "--rate", 0), "The learning rate is 0")
+
+
+def test_amplitude_reads_the_law_of_a_network(run: Run) -> None:
+    laws = [law for law in published_laws() if law.network != PLAIN and law.axis == "D"]
+    law = laws[0]
+    asked = ("amplitude", "--particles", law.n_f, "--target-mse", 1e-5, "--process", law.process, "--network")
+    shown = run(*asked, law.network, "--held", law.held)
+    assert shown.code == 0, shown.err
+    assert shown.out != run(*asked, PLAIN).out
+    one_sentence(run(*asked, "abacus"), "with abacus is published: choose")
+    one_sentence(run(*asked[:5], "--network", law.network), "--network says nothing without --process")
+    percent = run("amplitude", "--particles", 4, "--target-error", "0.1%", "--sigma", 1.5, "--anchor", CHEAP)
+    assert (
+        percent.out
+        == run("amplitude", "--particles", 4, "--target-error", 0.001, "--sigma", 1.5, "--anchor", CHEAP).out
+    )
+
+
+def test_plans_are_compared_as_the_first_was_priced_and_moved_like_the_sliders(
+    run: Run, fitted: Path, tmp_path: Path
+) -> None:
+    """Twice the price of an hour doubles the money of training, half the utilisation too; speed divides samples'."""
+    asked = ("plan", fitted, "--budget", 1e20, "--device", "H100", "--hour-price", 3, "--sample-price", 1e-6, "--json")
+    saved = tmp_path / "one.json"
+    saved.write_text(run(*asked).out)
+
+    def money(*options: object) -> tuple[float, float]:
+        (one,) = object_in(run("plans", saved, *options, "--json").out)["plans"]
+        return tuple(one["bill"][f"{part}, money"]["value"] for part in ("Training", "Simulation"))
+
+    training, simulation = money()
+    assert money("--hour-times", 2) == pytest.approx((2 * training, simulation))
+    assert money("--utilisation", "20 %") == pytest.approx((2 * training, simulation))
+    assert money("--speed", "2,5") == pytest.approx((training, simulation / 2.5))
+    assert money("--device", "H100", "--hour-price", 6, "--sample-price", 1e-6) == pytest.approx(
+        (2 * training, simulation)
+    )
+    bare = tmp_path / "bare.json"
+    bare.write_text(run("plan", fitted, "--budget", 1e20, "--json").out)
+    one_sentence(run("plans", bare, "--speed", 2), "--speed moves the prices of plans and none has any")
+    bare.write_text(run("plan", fitted, "--budget", 1e20, "--device", "H100", "--json").out)
+    one_sentence(
+        run("plans", bare, "--hour-times", 2), "--hour-times moves the price of a device hour and there is none"
+    )
+    one_sentence(run("plans", bare, "--speed", 2), "--speed moves what a simulated sample takes")
