@@ -14,12 +14,11 @@ from pathlib import Path
 from typing import Self
 
 from trainers.backend import files
+from trainers.backend.life import BEAT
 from trainers.backend.points import reached
 from trainers.backend.record import CHECKPOINT, LEASE, STOP, beat_of, events_of, result_of
 from trainers.cell import Stopped
 
-BEAT = 1.0
-"""Seconds between two signs of life."""
 GRACE = 5.0
 """Seconds that an attempt has to end itself once it was asked to."""
 CHECKPOINT_EVERY = 15.0
@@ -39,7 +38,7 @@ class Attempt:
         self.device, self.folder, self.number = device, folder, number
         self.steps, self.why = 0, ""
         self._every, self._written = 1, 0
-        self._saved = time.monotonic()
+        self._began = self._saved = time.monotonic()
         self._over = threading.Event()
         self._parent = os.getppid()
 
@@ -138,8 +137,9 @@ class Attempt:
 
     def _end(self, why: str) -> None:
         """End the process, having said so."""
+        seconds = time.monotonic() - self._began
         ended = {"number": self.number, "state": "stopped", "metrics": {}, "why": self.why, "note": why}
         try:
-            files.write_json(result_of(self.folder, self.number), ended)
+            files.write_json(result_of(self.folder, self.number), {**ended, "seconds": seconds, "device": self.device})
         finally:
             os._exit(5)

@@ -9,25 +9,37 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import IO
 
 from trainers.backend.record import beat_of
 
+BEAT = 1.0
+"""Seconds between two signs of life of an attempt."""
 SILENT = 20.0
 """Seconds without a beat after which an attempt elsewhere counts as dead, by the watch of the one who looks."""
 
 
 @contextlib.contextmanager
-def hold_lock(path: Path) -> Iterator[bool]:
-    """Whether this process got the lock at ``path``; the system frees it when the process ends."""
+def hold_lock(path: Path, patience: float = 0.0) -> Iterator[bool]:
+    """Whether this process got the lock at ``path``; the system frees it when the process ends.
+
+    Tries for ``patience`` seconds: whoever asks ``is_held`` has the lock for an instant.
+    """
+    until = time.monotonic() + patience
+    with path.open("a") as file:
+        while not (got := _lock(file)) and time.monotonic() < until:
+            time.sleep(0.05)
+        yield got
+
+
+def _lock(file: IO[str]) -> bool:
     import fcntl
 
-    with path.open("a") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            yield False
-            return
-        yield True
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True
 
 
 def is_held(path: Path) -> bool:
@@ -36,6 +48,15 @@ def is_held(path: Path) -> bool:
         return False
     with hold_lock(path) as got:
         return not got
+
+
+def lived(folder: Path, number: int) -> float:
+    """Seconds that attempt ``number`` has beaten for; 0 where it has not begun."""
+    try:
+        beats = beat_of(folder, number).read_text().split()[-1]
+    except (OSError, IndexError):
+        return 0.0
+    return float(beats) * BEAT if beats.isdigit() else 0.0
 
 
 @dataclass(eq=False)

@@ -17,6 +17,7 @@ from typing import Any
 
 from engine.errors import PlannerError
 from trainers.backend import files
+from trainers.backend.life import lived
 from trainers.backend.record import (
     CELLS,
     CHECKPOINT,
@@ -175,7 +176,8 @@ class Queue:
         """
         place, beat = self.folder(name) / CHECKPOINT, beat_of(self.folder(name), number)
         further = place.exists() and beat.exists() and place.stat().st_mtime_ns > _born(beat)
-        self.end(name, number, DIED, why, counts=own and not further)
+        seconds = lived(self.folder(name), number)
+        self.end(name, number, DIED, why, counts=own and not further, seconds=seconds)
 
     def stop(self, name: str, number: int, why: str) -> None:
         """Ask attempt ``number`` to end."""

@@ -26,9 +26,11 @@ from trainers.backend import files
 from trainers.backend.cluster import Pool, open_pool
 from trainers.backend.life import Beats, hold_lock
 from trainers.backend.machine import AHEAD, Place, fits
+from trainers.backend.progress import over_cap
 from trainers.backend.queue import Queue
 from trainers.backend.record import CELLS, DEATHS, Record, result_of
 from trainers.backend.settings import Settings
+from trainers.backend.sweep import NO_SWEEP, hold, read_sweeps, standings
 from trainers.backend.work import run_cell
 from trainers.cell import Needs
 from trainers.families import find_family, read_cell
@@ -44,6 +46,10 @@ NOT_BEGUN = "not begun"
 """Why an attempt stopped that its worker never took up: the worker died with another cell, or the runner did."""
 FORGOTTEN = 3600.0
 """Seconds after which what a killed process was about to add counts as left behind."""
+PATIENCE = 2.0
+"""Seconds for which a runner tries for its lock, which those who look whether one lives have for an instant."""
+CHARGE = 1.0
+"""Seconds between two looks at what the sweeps with a cap have used."""
 LEAST_DISK = 50e6
 """Bytes that must be free before another cell starts."""
 
@@ -61,6 +67,7 @@ class Shift:
     beats: Beats = field(default_factory=Beats)
     woken: threading.Event = field(default_factory=threading.Event)
     message: str = ""
+    charged: float = 0.0
 
 
 @dataclass(eq=False)
@@ -81,7 +88,7 @@ def run(root: Path, settings: Settings, idle: float = IDLE, ending: threading.Ev
     ending = ending or threading.Event()
     (root / CELLS).mkdir(parents=True, exist_ok=True)
     with contextlib.ExitStack() as stack:
-        if not stack.enter_context(hold_lock(root / CELLS / LOCK)):
+        if not stack.enter_context(hold_lock(root / CELLS / LOCK, PATIENCE)):
             return
         stack.callback((root / CELLS / STATUS).unlink, missing_ok=True)
         files.sweep(root / CELLS, "", older=FORGOTTEN)
@@ -108,18 +115,32 @@ def _turn(shift: Shift) -> bool:
         if given.future.done():
             _ended(shift, name, given)
     cells = shift.queue.scan()
+    _charge(shift, cells)
+    told = standings(read_sweeps(shift.queue.root))
     waiting = []
     for name, record in cells.items():
+        held = told.get(name, NO_SWEEP).waits
         if record.state in ("running", "stopping"):
             if name not in shift.given:
                 _orphan(shift, record)
-            elif record.state == "stopping":
+            elif record.state == "stopping" or held:
                 _stopping(shift, record)
-        elif record.state == "queued" and name not in shift.given:
+        elif record.state == "queued" and name not in shift.given and not held:
             waiting.append(record)
-    waiting.sort(key=lambda record: (-record.order.priority, record.created))
+    waiting.sort(key=lambda record: (-told.get(record.name, NO_SWEEP).priority(record), record.created))
     _start(shift, waiting)
     return bool(waiting or shift.given or any(r.state in ("running", "stopping") for r in cells.values()))
+
+
+def _charge(shift: Shift, cells: dict[str, Record]) -> None:
+    """Hold the sweeps that have used what they may."""
+    if time.monotonic() - shift.charged < CHARGE:
+        return
+    shift.charged = time.monotonic()
+    for sweep in read_sweeps(shift.queue.root):
+        why = over_cap(sweep, cells, shift.queue.root)
+        if why:
+            hold(shift.queue.root, sweep.key, why=why)
 
 
 def _start(shift: Shift, waiting: list[Record]) -> None:
@@ -186,6 +207,8 @@ def _stopping(shift: Shift, record: Record) -> None:
     """An attempt that was asked to stop: one that has not begun is taken back, one that does not answer is ended."""
     given = shift.given[record.name]
     now = time.monotonic()
+    if given.asked is None and record.state == "running":  # its sweeps wait, and nobody asked the cell itself
+        shift.queue.stop(record.name, given.number, "hold")
     given.asked = given.asked or now
     if not shift.beats.begun(shift.queue.folder(record.name), given.number):
         del shift.given[record.name]
