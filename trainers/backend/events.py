@@ -12,6 +12,8 @@ from trainers.backend.record import events_of, log_of
 
 TAIL = 256 * 1024
 """Bytes of a long log that are shown."""
+RECENT = 4096
+"""Bytes of the end of a curve that are read to tell how a cell goes now."""
 
 
 @dataclass(frozen=True)
@@ -42,17 +44,21 @@ def curve(folder: Path, number: int) -> list[Point]:
 def last(folder: Path, number: int) -> Point | None:
     """The last that attempt ``number`` said, or the one before it; reads the end of the file only."""
     for attempt in range(number, 0, -1):
-        place = events_of(folder, attempt)
-        try:
-            with place.open("rb") as file:
-                file.seek(max(place.stat().st_size - 4096, 0))
-                lines = file.read().splitlines()
-        except OSError:
-            continue
-        for line in reversed(lines):
-            if (point := _point(line)) is not None:
-                return point
+        if found := recent(folder, attempt):
+            return found[-1]
     return None
+
+
+def recent(folder: Path, number: int) -> list[Point]:
+    """The last points of attempt ``number``, oldest first: those in the last 4 kB that it wrote."""
+    place = events_of(folder, number)
+    try:
+        with place.open("rb") as file:
+            file.seek(max(place.stat().st_size - RECENT, 0))
+            lines = file.read().split(b"\n")
+    except OSError:
+        return []
+    return [point for line in lines if (point := _point(line)) is not None]
 
 
 def log_tail(folder: Path, number: int) -> str:

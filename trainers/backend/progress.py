@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from trainers.backend.life import lived
+from trainers.backend.pace import Pace, pace
 from trainers.backend.record import CELLS, Record
 from trainers.backend.sweep import Standing, Sweep, state_of
-from trainers.backend.tail import Pace, pace
 
 OPEN = ("queued", "running", "stopping", "held")
 """States of cells that are still to be trained."""

@@ -46,7 +46,9 @@ class Cap:
 
     def say(self, hours: float) -> str:
         """So many device hours, in money where an hour has a price."""
-        return f"{hours * self.price:.4g} {self.currency}" if self.price else f"{hours:.4g} device hours"
+        if self.price:
+            return f"{hours * self.price:.4g} {self.currency}"
+        return f"{hours:.4g} device hour{'s' * (f'{hours:.4g}' != '1')}"
 
 
 @dataclass(frozen=True)
