@@ -13,6 +13,8 @@ from typing import IO
 
 from trainers.backend.record import beat_of
 
+LOCK, STATUS = "runner.lock", "runner.json"
+"""The runner's lock, and what it says of itself."""
 BEAT = 1.0
 """Seconds between two signs of life of an attempt."""
 SILENT = 20.0

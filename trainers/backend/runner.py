@@ -24,7 +24,7 @@ from typing import Any
 from engine.errors import PlannerError
 from trainers.backend import files
 from trainers.backend.cluster import Pool, open_pool
-from trainers.backend.life import Beats, hold_lock
+from trainers.backend.life import LOCK, STATUS, Beats, hold_lock
 from trainers.backend.machine import AHEAD, Place, fits
 from trainers.backend.progress import over_cap
 from trainers.backend.queue import Queue
@@ -35,7 +35,6 @@ from trainers.backend.work import run_cell
 from trainers.cell import Needs
 from trainers.families import find_family, read_cell
 
-LOCK, STATUS = "runner.lock", "runner.json"
 LOOK = 0.25
 """Seconds between two looks at the folder while nothing happens."""
 IDLE = 15.0

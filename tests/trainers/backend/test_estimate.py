@@ -1,0 +1,176 @@
+"""What a grid will take, before it is launched: from short cells that really run, from finished ones, and from none."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from engine.errors import PlannerError
+from tests.trainers.conftest import COUNTER, PROGRAMS
+from trainers.backend import files
+from trainers.backend.calibration import Measured, calibrate
+from trainers.backend.estimate import at_once, between, devices, estimate, typical
+from trainers.backend.machine import Machine
+from trainers.backend.queue import Queue
+from trainers.backend.record import result_of
+from trainers.cell import Cell, Family, Needs
+from trainers.families import find_family, read_cell
+
+TWO = Machine(2, 8e9)
+
+
+def counters(root: Path, *cells: dict[str, Any], short: str = "") -> tuple[Family[Any], list[Cell]]:
+    """The counter family, whose short cells differ from its cells in ``short``, and some of its cells."""
+    text = PROGRAMS.replace("PROGRAM", str(COUNTER)).replace("silence = 20", f"silence = 20\nshort = {{ {short} }}")
+    (root / "programs.toml").write_text(text if short else text.replace("short = {  }", ""))
+    family = find_family("counter", root)
+    return family, [read_cell(family, cell) for cell in cells]
+
+
+def short(family: Family[Any], cell: Cell) -> Cell:
+    found = family.short(cell)
+    assert found is not None
+    return found
+
+
+def test_short_cells_tell_speed_and_the_time_to_start(root: Path) -> None:
+    """A step of 50 ms at size 10 has 60 FLOPs: 1200 FLOP/s."""
+    family, cells = counters(root, {"size": 10, "wait": 0.05}, {"size": 40, "wait": 0.05}, short="steps = 20")
+    small, large = calibrate(root, family, [short(family, cell) for cell in cells], TWO)
+    assert small.speed == pytest.approx(1200, rel=0.3)
+    assert large.speed == pytest.approx(4800, rel=0.3)
+    assert 0.02 < small.overhead < 2
+    assert 100 < small.disk < 20_000
+    assert list(root.iterdir()) == [root / "programs.toml"]
+
+
+def test_a_short_cell_that_is_not_short_is_stopped_and_tells_by_how_far_it_came(root: Path) -> None:
+    family, cells = counters(root, {"size": 10, "wait": 0.05}, short="steps = 10000")
+    began = time.monotonic()
+    (found,) = calibrate(root, family, [short(family, cells[0])], TWO, limit=8)
+    assert time.monotonic() - began < 9
+    assert found.speed == pytest.approx(1200, rel=0.3)
+    assert not [p for p in psutil.process_iter() if str(COUNTER) in str(_command(p))]
+
+
+def _command(process: psutil.Process) -> list[str]:
+    try:
+        return [str(part) for part in process.cmdline()] if "isoplan-" in process.cwd() else []
+    except psutil.Error:
+        return []
+
+
+def test_a_short_cell_that_hangs_is_ended_and_one_that_fails_says_why(root: Path) -> None:
+    family, cells = counters(root, {"how": "hangs"}, {"how": "fails"}, short="steps = 3")
+    began = time.monotonic()
+    assert calibrate(root, family, cells[:1], TWO, limit=7) == []
+    assert time.monotonic() - began < 9
+    with pytest.raises(PlannerError, match="ended with exit code 3"):
+        estimate(root, family, cells[1:], TWO)
+
+
+def measured(family: Family[Any], *speeds: float) -> Any:
+    def measure(root: Path, found: Family[Any], cells: list[Cell], machine: Machine) -> list[Measured]:
+        assert len(cells) == len(speeds)
+        return [Measured(cell, speed, 0.5, 1000.0) for cell, speed in zip(cells, speeds, strict=True)]
+
+    return measure
+
+
+def test_an_estimate_adds_up_the_cells_that_are_left(root: Path) -> None:
+    """FLOPs are 6 size steps: 60, 600, 6000 and 60 of the one that is done."""
+    family, cells = counters(
+        root, *({"size": size, "steps": 1} for size in (10, 100, 1000)), {"size": 5, "steps": 2}, short="steps = 1"
+    )
+    queue = Queue(root)
+    (done,) = queue.add(family, cells[3:])
+    queue.lease(done, "test")
+    files.write_json(result_of(queue.folder(done), 1), {"number": 1, "state": "done", "metrics": {}, "seconds": 3.0})
+    found = estimate(root, family, [*cells, cells[0]], TWO, measured(family, 10.0, 1000.0))
+    assert (found.cells, found.done, found.flops) == (4, 1, 6660.0)
+    each = [0.5 + 60 / 10, 0.5 + 600 / 100, 0.5 + 6000 / 1000]
+    assert found.hours == pytest.approx(sum(each) / 3600)
+    assert found.seconds == pytest.approx(sum(each) / 2)
+    assert found.longest == pytest.approx(max(each))
+    assert found.disk == 3000.0
+    assert found.basis == (
+        "Estimated from 2 short cells on this machine: 10 FLOP/s to 1.0 kFLOP/s, and 0.5 s for a cell to start."
+    )
+    assert found.money(7200.0) == pytest.approx(2 * sum(each))
+    assert found.money(None) is None
+
+
+def test_a_grid_takes_no_less_than_its_longest_cell(root: Path) -> None:
+    family, cells = counters(root, {"size": 10, "steps": 1}, {"size": 1000, "steps": 1}, short="steps = 1")
+    found = estimate(root, family, cells, Machine(64, 0.0), measured(family, 60.0, 60.0))
+    assert found.seconds == found.longest == pytest.approx(100.5)
+
+
+def test_cells_that_are_all_done_cost_nothing_and_nothing_is_measured(root: Path) -> None:
+    family, cells = counters(root, {"size": 1}, short="steps = 1")
+    queue = Queue(root)
+    (name,) = queue.add(family, cells)
+    queue.lease(name, "test")
+    queue.end(name, 1, "done", "")
+    found = estimate(root, family, cells, TWO, measured(family))
+    assert (found.done, found.flops, found.seconds, found.hours, found.disk) == (1, 0.0, 0.0, 0.0, 0.0)
+    assert found.basis == "All of its cells are done."
+
+
+def test_without_a_short_cell_the_finished_ones_tell_and_without_those_nothing_does(root: Path) -> None:
+    family, cells = counters(root, {"size": 10, "steps": 10}, {"size": 20, "steps": 20})
+    found = estimate(root, family, cells, TWO)
+    assert (found.flops, found.seconds, found.hours, found.disk) == (3000.0, None, None, None)
+    assert found.basis == (
+        "How long cells of the family counter take is not known before one has finished: it gives no short cell with a "
+        "FLOP count to measure."
+    )
+    queue = Queue(root)
+    (name,) = queue.add(family, cells[:1])
+    queue.lease(name, "test")
+    files.write_json(result_of(queue.folder(name), 1), {"number": 1, "state": "done", "metrics": {}, "seconds": 3.0})
+    found = estimate(root, family, cells, TWO)
+    assert found.seconds == pytest.approx(3.0 * 2400 / 600)
+    assert found.basis == "Estimated from the one cell of this family that finished here, at 200 FLOP/s."
+    blind = replace(family, sizes=lambda cell: type(family.sizes(cell))())
+    found = estimate(root, blind, cells, TWO)
+    assert (found.flops, found.seconds) == (None, 3.0)
+    assert found.basis == "Estimated from the one cell of this family that finished here, which took 3 s each."
+
+
+@pytest.mark.parametrize(
+    ("machine", "needs", "many", "taken"),
+    [
+        (Machine(8, 16e9), Needs(1), 8, 1),
+        (Machine(8, 16e9), Needs(3), 2, 3),
+        (Machine(2, 16e9), Needs(4), 1, 4),
+        (Machine(8, 16e9), Needs(1, 5e9), 3, 1),
+        (Machine(64, 64e9, (80e9, 80e9)), Needs(1, 0.0, 30e9), 4, 1),
+        (Machine(64, 64e9, (80e9, 80e9)), Needs(2, 0.0, 100e9), 1, 1),
+        (Machine(64, 64e9), Needs(2, 0.0, 100e9), 32, 2),
+    ],
+)
+def test_how_many_cells_run_at_once(machine: Machine, needs: Needs, many: int, taken: int) -> None:
+    assert (at_once(machine, needs), devices(machine, needs)) == (many, taken)
+
+
+def test_the_typical_cell_is_where_half_of_the_flops_are_spent(root: Path) -> None:
+    family, cells = counters(root, *({"size": size, "steps": 1} for size in (7, 1, 2, 3, 4)))
+    smallest, half = typical(family, cells)
+    assert (smallest.model_dump()["size"], half.model_dump()["size"]) == (1, 4)
+
+
+@given(st.lists(st.tuples(st.floats(1, 1e12), st.floats(1, 1e12)), min_size=1, max_size=4), st.floats(0, 1e15))
+def test_speeds_lie_between_those_that_were_measured(pairs: list[tuple[float, float]], work: float) -> None:
+    known = sorted(pairs)
+    found = between(known, work)
+    assert min(s for _, s in known) * 0.999999 <= found <= max(s for _, s in known) * 1.000001
+    for w, _ in known:
+        assert between(known, w) in [s for x, s in known if x == w]

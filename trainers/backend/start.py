@@ -1,0 +1,118 @@
+"""Whether a runner is at work in a workspace, and how one is started that outlives whoever asks."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+
+import trainers
+from engine.errors import PlannerError
+from trainers.backend import files
+from trainers.backend.life import LOCK, STATUS, is_held
+from trainers.backend.queue import Queue
+from trainers.backend.record import CELLS
+from trainers.backend.sweep import read_sweeps, standings, state_of
+
+LOG = Path("logs") / "runner.log"
+LONGEST_LOG = 5_000_000
+"""Bytes of the log above which a new one is begun; the one before it is kept."""
+PATIENCE = 30.0
+"""Seconds for a runner to take its lock."""
+NEEDED = ("distributed", "dask", "psutil", "threadpoolctl")
+INSTALL = "Cells need the extra cluster: install it with pip install 'isoplan[cluster]'."
+
+
+@dataclass(frozen=True)
+class RunnerStatus:
+    """What a runner says of itself: what it does, on what, and how many cells it has given out."""
+
+    alive: bool
+    message: str = ""
+    cluster: str = ""
+    given: int = 0
+    pid: int = 0
+    host: str = ""
+
+
+def runner_status(root: Path) -> RunnerStatus:
+    """How the runner of the workspace ``root`` is; where none is alive, only that."""
+    if not is_held(root / CELLS / LOCK):
+        return RunnerStatus(False)
+    said = files.read_json(root / CELLS / STATUS) or {}
+    return RunnerStatus(
+        True,
+        str(said.get("message", "starting")),
+        str(said.get("cluster", "")),
+        int(said.get("given", 0)),
+        int(said.get("pid", 0)),
+        str(said.get("host", "")),
+    )
+
+
+def need_cluster() -> None:
+    """Raise PlannerError where what runs cells is not installed."""
+    if any(find_spec(name) is None for name in NEEDED):
+        raise PlannerError(INSTALL)
+
+
+def ensure_runner(root: Path, queue: Queue | None = None) -> bool:
+    """Start a runner where cells of the workspace ``root`` wait and none is alive; whether one was started.
+
+    It has a session of its own, so that it outlives this process, writes to ``logs/runner.log``, and ends by itself
+    when nothing is left to do. ``queue`` spares reading again what one has read. Raises PlannerError where what it
+    needs is not installed, and where it ends at once.
+    """
+    if is_held(root / CELLS / LOCK) or not _waiting(root, queue or Queue(root)):
+        return False
+    need_cluster()
+    process = _started(root)
+    until = time.monotonic() + PATIENCE
+    while time.monotonic() < until and process.poll() is None and not is_held(root / CELLS / LOCK):
+        time.sleep(0.1)
+    if process.poll():
+        raise PlannerError(f"The runner ended at once ({last_words(root)}): {root / LOG} says more.")
+    return True
+
+
+def last_words(root: Path) -> str:
+    """The last line of the runner's log."""
+    try:
+        lines = (root / LOG).read_bytes()[-4096:].decode(errors="replace").split("\n")
+    except OSError:
+        lines = []
+    said = [line.strip() for line in lines if line.strip()]
+    return said[-1].removesuffix(".") if said else "it said nothing"
+
+
+def _waiting(root: Path, queue: Queue) -> bool:
+    told = standings(read_sweeps(root))
+    return any(state_of(record, told) in ("queued", "running", "stopping") for record in queue.scan().values())
+
+
+def _started(root: Path) -> subprocess.Popen[bytes]:
+    log = root / LOG
+    log.parent.mkdir(parents=True, exist_ok=True)
+    if log.exists() and log.stat().st_size > LONGEST_LOG:
+        log.replace(log.with_suffix(".log.1"))
+    command = [sys.executable, "-P", "-m", "trainers.backend.runner", "--workspace", str(root.resolve())]
+    with log.open("ab") as file:
+        return subprocess.Popen(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=file,
+            stderr=file,
+            cwd=root,
+            env=own_environment(),
+            start_new_session=True,
+        )
+
+
+def own_environment() -> dict[str, str]:
+    """The environment of a process that runs this very copy, and takes no module from the folder that it is in."""
+    paths = [str(Path(trainers.__file__).parents[1]), os.environ.get("PYTHONPATH", "")]
+    return {**os.environ, "PYTHONSAFEPATH": "1", "PYTHONPATH": os.pathsep.join(path for path in paths if path)}
