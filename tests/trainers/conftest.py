@@ -58,14 +58,17 @@ def add(root: Path, *cells: dict[str, Any], family: str = "counter") -> list[str
     return Queue(root).add(found, [read_cell(found, cell) for cell in cells])
 
 
-def start(root: Path, *, idle: float = 0.5, die_at: str = "") -> subprocess.Popen[bytes]:
-    """A runner on two cores; ``die_at`` names the moment at which the first process that gets there is killed."""
-    more = {"ISOPLAN_DIE_AT": f"{die_at}:{root / ('died-' + die_at)}"} if die_at else {}
-    command = [sys.executable, "-P", "-m", "trainers.backend.runner", "--workspace", str(root), "--cores", "2"]
+def start(
+    root: Path, *, idle: float = 0.5, die_at: str = "", cores: int | None = 2, more: tuple[str, ...] = ()
+) -> subprocess.Popen[bytes]:
+    """A runner on two cores, or where ``cluster.toml`` says; the first process to get to ``die_at`` is killed there."""
+    death = {"ISOPLAN_DIE_AT": f"{die_at}:{root / ('died-' + die_at)}"} if die_at else {}
+    command = [sys.executable, "-P", "-m", "trainers.backend.runner", "--workspace", str(root)]
+    limit = ["--cores", str(cores)] if cores else []
     with (root / "runner.log").open("ab") as log:
         return subprocess.Popen(
-            [*command, "--idle", str(idle)],
-            env={**os.environ, "PYTHONPATH": str(ROOT), **more},
+            [*command, *limit, *more, "--idle", str(idle)],
+            env={**os.environ, "PYTHONPATH": str(ROOT), **death},
             stdout=log,
             stderr=log,
             cwd=root,

@@ -2,78 +2,269 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
-from collections.abc import Iterator
-from dataclasses import dataclass
+import math
+import os
+import time
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import Future
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from trainers.backend.machine import Machine, this_machine
+from engine.errors import PlannerError
+from trainers.backend.away import exchange, is_same, pack, run_away, take_in, want
+from trainers.backend.greet import Greeting, greet
+from trainers.backend.machine import Machine, Place, this_machine
 from trainers.backend.points import reached
-from trainers.backend.settings import Settings
+from trainers.backend.settings import Address, Local, Settings
+from trainers.backend.work import run_cell
 
 if TYPE_CHECKING:
     from distributed import Client
+    from distributed.security import Security
 
-WAIT = 60.0
+WAIT = 20.0
 """Seconds for a scheduler to answer."""
+LOOK = 1.0
+"""Seconds between two looks at the workers of a cluster, and two conversations about cells that travel."""
+ANSWER = 30.0
+"""Seconds for such a conversation."""
+CONFIG = {
+    "distributed.scheduler.allowed-failures": 0,  # attempts are counted by the queue
+    "distributed.worker.memory.terminate": False,
+    "distributed.worker.memory.pause": False,
+    "distributed.worker.memory.spill": False,
+    "distributed.worker.memory.target": False,
+    "distributed.admin.tick.limit": "60s",
+    "distributed.admin.large-graph-warning-threshold": "1TB",  # a checkpoint travels with its cell
+    "distributed.worker.daemon": False,  # a cell may start processes of its own
+    "distributed.worker.preload": [],
+    "distributed.comm.timeouts.connect": f"{WAIT:g}s",
+    "distributed.deploy.lost-worker-timeout": "10000 hours",  # or Dask drops workers that are slow to come back
+    "logging.distributed": "warning",
+}
+
+
+class ClusterError(PlannerError):
+    """A cluster that does not answer or cannot be used now: the cells wait, and it is tried again."""
 
 
 @dataclass(eq=False)
 class Pool:
-    """A Dask client and what stands behind it. ``shared`` says that its workers see the workspace's folder."""
+    """A Dask client and what stands behind it.
+
+    ``shared`` says that its workers see the workspace's folder; ``tend`` takes in workers that came or went, and says
+    what users should know, or raises ClusterError.
+    """
 
     client: Client
     text: str
     machine: Machine
-    local: bool
+    root: Path
+    tend: Callable[[Pool], str]
     shared: bool = True
-    cluster: Any = None
+    known: dict[str, Greeting] = field(default_factory=dict)
+    away: dict[str, int] = field(default_factory=dict)
+    asked: Future[dict[str, Any]] | None = None
+    looked: float = -math.inf
+    said: float = -math.inf
 
 
 @contextlib.contextmanager
-def open_pool(settings: Settings, folder: Path) -> Iterator[Pool]:
-    """The cluster that ``settings`` name, until the context ends.
+def open_pool(settings: Settings, root: Path) -> Iterator[Pool]:
+    """The cluster that ``settings`` name, for the workspace ``root``, until the context ends.
 
-    Raises PlannerError for a scheduler that does not answer, one that is not safe to talk to, and workers whose
-    versions differ from ours.
+    Raises ClusterError for a scheduler that does not answer and a batch system that takes no jobs.
     """
     import dask
 
-    dask.config.set(
-        {
-            "distributed.scheduler.allowed-failures": 0,  # attempts are counted by the queue
-            "distributed.worker.memory.terminate": False,
-            "distributed.worker.memory.pause": False,
-            "distributed.worker.memory.spill": False,
-            "distributed.worker.memory.target": False,
-            "distributed.admin.tick.limit": "60s",
-            "distributed.worker.daemon": False,  # a cell may start processes of its own
-            "distributed.worker.preload": [],
-            "distributed.comm.timeouts.connect": "20s",
-        }
-    )
+    from trainers.backend.jobs import open_jobs
+
+    os.environ["DASK_LOGGING__DISTRIBUTED"] = "warning"  # of the workers: their lines are not for users
+    dask.config.set(CONFIG)
     reached("cluster-starts")
-    with _local(settings) as pool:
+    if isinstance(settings, Local):
+        opened = _local(settings, root)
+    elif isinstance(settings, Address):
+        opened = _address(settings, root)
+    else:
+        opened = open_jobs(settings, root)
+    with opened as pool:
         yield pool
 
 
 @contextlib.contextmanager
-def _local(settings: Settings) -> Iterator[Pool]:
-    from distributed import Client, LocalCluster
+def _local(settings: Local, root: Path) -> Iterator[Pool]:
+    from distributed import Client, Nanny, SpecCluster
+
+    from trainers.backend.quiet import QuietScheduler, QuietWorker
 
     machine = this_machine(settings.cores)
+    here = {"host": "127.0.0.1", "dashboard": False}
+    worker = {"nthreads": 1, "memory_limit": 0, "silence_logs": 30, "worker_class": QuietWorker, **here}
     with (
-        LocalCluster(
-            n_workers=machine.cores,
-            threads_per_worker=1,
-            processes=True,
-            host="127.0.0.1",
-            dashboard_address=None,
-            worker_dashboard_address=None,
-            memory_limit=0,
+        SpecCluster(
+            workers={i: {"cls": Nanny, "options": worker} for i in range(machine.cores)},
+            scheduler={"cls": QuietScheduler, "options": {"port": 0, **here}},
             silence_logs=30,
         ) as cluster,
         Client(cluster, timeout=WAIT, set_as_default=False) as client,
     ):
-        yield Pool(client, f"this machine, {machine.cores} workers", machine, True, cluster=cluster)
+        yield Pool(client, f"this machine, {machine.cores} workers", machine, root, lambda pool: "")
+
+
+@contextlib.contextmanager
+def _address(settings: Address, root: Path) -> Iterator[Pool]:
+    with connected(settings.scheduler, security_of(settings)) as client:
+        yield Pool(client, settings.scheduler, Machine(0, 0.0), root, take_stock)
+
+
+def security_of(settings: Address) -> Security:
+    """What this client shows and believes: the files of ``settings``, else those of Dask's own configuration.
+
+    Raises ClusterError where TLS has no certificates, or files that are none.
+    """
+    from distributed.security import Security
+
+    files = {"tls_ca_file": settings.ca, "tls_client_cert": settings.cert, "tls_client_key": settings.key}
+    given = {name: str(path) for name, path in files.items() if path is not None}
+    security = Security(require_encryption=settings.scheduler.startswith("tls:"), **given)
+    try:
+        shown = security.get_connection_args("client")
+    except OSError as error:
+        raise ClusterError(f"The files ca, cert and key of the cluster are no certificates: {error}.") from error
+    if security.require_encryption and shown["ssl_context"] is None:
+        raise ClusterError(f"The scheduler {settings.scheduler} asks for certificates: name ca, cert and key of yours.")
+    return security
+
+
+@contextlib.contextmanager
+def connected(address: str, security: Security) -> Iterator[Client]:
+    """A client of the scheduler at ``address``. Raises ClusterError where it does not answer."""
+    from distributed import Client
+
+    try:
+        client = Client(address, security=security, timeout=WAIT, set_as_default=False)
+    except OSError as error:
+        raise ClusterError(
+            f"The scheduler {address} does not answer: check that it runs, its address, and its certificates."
+        ) from error
+    try:
+        yield client
+    finally:
+        with contextlib.suppress(Exception):
+            client.close(timeout=5)
+
+
+def take_stock(pool: Pool) -> str:
+    """Take in the workers that came or went since the last look, and what they have.
+
+    Raises ClusterError for a scheduler that is gone, and for workers that cannot take cells.
+    """
+    if pool.client.status != "running":
+        raise ClusterError(f"The scheduler {pool.text} went away: its cells go on when it is back.")
+    now = time.monotonic()
+    if now - pool.looked >= LOOK:
+        pool.looked = now
+        try:
+            workers = pool.client.scheduler_info()["workers"]
+            new = {address: said for address, said in workers.items() if address not in pool.known}
+            greeted, wrong = greet(pool.client, new, pool.root) if new else ({}, "")
+        except (OSError, TimeoutError) as error:
+            raise ClusterError(f"The scheduler {pool.text} does not answer any more: its cells wait.") from error
+        if wrong:
+            raise ClusterError(wrong)
+        pool.known = {address: said for address, said in (pool.known | greeted).items() if address in workers}
+        pool.shared = all(greeting.sees for greeting in pool.known.values())
+        pool.machine = _measure({address: workers[address] for address in pool.known}, pool.known)
+    return "" if pool.known else f"waiting for workers of {pool.text}"
+
+
+def _measure(workers: Mapping[str, Any], known: Mapping[str, Greeting]) -> Machine:
+    """What all workers have together; GPUs are those that workers declare as a Dask resource of this name."""
+    memory = [float(said.get("memory_limit") or 0) for said in workers.values()]
+    gpus = [
+        max(known[address].gpus, default=0.0)
+        for address, said in workers.items()
+        for _ in range(int((said.get("resources") or {}).get("GPU", 0)))
+    ]
+    return Machine(len(workers), sum(memory) if all(memory) else 0.0, tuple(gpus))
+
+
+def give(pool: Pool, folder: Path, number: int, place: Place) -> Any:
+    """Give attempt ``number`` of the cell in ``folder`` to a worker; its Dask future.
+
+    On other machines Dask chooses the worker, so a GPU is taken there as a share of the resource that it declares.
+    """
+    elsewhere = bool(pool.known) and place.device != "cpu"
+    how: dict[str, Any] = {"key": f"{folder.name}-{number}", "retries": 0}
+    if elsewhere:
+        how["resources"] = {"GPU": share_of(place.needs.gpu_memory, pool.machine)}
+    device = "cuda:0" if elsewhere else place.device
+    if pool.shared:
+        return pool.client.submit(run_cell, str(folder), number, device, **how)
+    pool.away[folder.name] = number
+    return pool.client.submit(run_away, pack(folder), folder.name, number, device, **how)
+
+
+def share_of(gpu_memory: float, machine: Machine) -> float:
+    """The share of a GPU that ``gpu_memory`` bytes are, of the smallest there is; rounded so that n of 1/n fit."""
+    least = min(machine.gpus, default=0.0)
+    return math.floor(1e6 * min(gpu_memory / least, 1.0)) / 1e6 if least else 1.0
+
+
+def bring_home(pool: Pool, folder: Path, number: int, future: Any) -> None:
+    """Write what a finished attempt that was away has left, into the folder of its cell."""
+    if pool.away.pop(folder.name, None) != number or future.status != "finished" or not folder.exists():
+        return
+    news = future.result()
+    if is_same(folder, news):
+        take_in(folder, news)
+
+
+def converse(pool: Pool, given: Mapping[str, int]) -> list[str]:
+    """Hear how attempts that are away go (``given``: number by cell), and tell workers which should go on or stop.
+
+    Takes no time: an answer is taken in when it is there. Gives the cells whose process died, by what is heard.
+    """
+    dead: list[str] = []
+    if pool.asked is not None and pool.asked.done():
+        answers, pool.asked = pool.asked, None
+        with contextlib.suppress(OSError, TimeoutError):
+            for said in answers.result().values():
+                if isinstance(said, dict):
+                    dead += _hear(pool, given, said)
+    now = time.monotonic()
+    if pool.asked is None and pool.away and now - pool.said >= LOOK:
+        pool.said = now
+        cells = pool.root / "cells"
+        wanted = {name: want(cells / name, number) for name, number in given.items() if pool.away.get(name) == number}
+        asking = pool.client.run(
+            exchange, wanted, workers=list(pool.known), on_error="return", asynchronous=True, callback_timeout=ANSWER
+        )
+        loop: Any = pool.client.loop
+        pool.asked = asyncio.run_coroutine_threadsafe(asking, loop.asyncio_loop)
+    return dead
+
+
+def _hear(pool: Pool, given: Mapping[str, int], said: Mapping[str, Any]) -> list[str]:
+    dead = []
+    for name, news in said.items():
+        folder = pool.root / "cells" / name
+        if given.get(name) != news.number or pool.away.get(name) != news.number or not folder.exists():
+            continue
+        if is_same(folder, news):
+            take_in(folder, news)
+        else:
+            dead.append(name)
+    return dead
+
+
+def end_worker(pool: Pool, future: Any) -> None:
+    """Start the worker anew that holds ``future``, where a nanny watches over it."""
+    with contextlib.suppress(OSError, TimeoutError, ValueError):
+        holders = [worker for worker, keys in pool.client.processing().items() if future.key in keys]
+        if holders:
+            pool.client.restart_workers(holders, raise_for_error=False)

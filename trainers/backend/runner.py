@@ -23,15 +23,14 @@ from typing import Any
 
 from engine.errors import PlannerError
 from trainers.backend import files
-from trainers.backend.cluster import Pool, open_pool
+from trainers.backend.cluster import ClusterError, Pool, bring_home, converse, end_worker, give, open_pool
 from trainers.backend.life import LOCK, STATUS, Beats, hold_lock
 from trainers.backend.machine import AHEAD, Place, fits
 from trainers.backend.progress import over_cap
 from trainers.backend.queue import Queue
-from trainers.backend.record import CELLS, DEATHS, Record, result_of
-from trainers.backend.settings import Settings
+from trainers.backend.record import CELLS, DEATHS, ENDED, Record, result_of
+from trainers.backend.settings import Local, Settings, at_address, read_settings
 from trainers.backend.sweep import NO_SWEEP, hold, read_sweeps, standings
-from trainers.backend.work import run_cell
 from trainers.cell import Needs
 from trainers.families import find_family, read_cell
 
@@ -49,6 +48,8 @@ PATIENCE = 2.0
 """Seconds for which a runner tries for its lock, which those who look whether one lives have for an instant."""
 CHARGE = 1.0
 """Seconds between two looks at what the sweeps with a cap have used."""
+PAUSE, LONGEST = 5.0, 120.0
+"""Seconds before a cluster that cannot be used is tried again, the first time and later."""
 LEAST_DISK = 50e6
 """Bytes that must be free before another cell starts."""
 
@@ -60,7 +61,6 @@ class Shift:
     """What this runner has given out: attempts by cell, with the Dask future, the place, and when a stop was asked."""
 
     queue: Queue
-    pool: Pool
     name: str
     given: dict[str, Given] = field(default_factory=dict)
     beats: Beats = field(default_factory=Beats)
@@ -91,28 +91,68 @@ def run(root: Path, settings: Settings, idle: float = IDLE, ending: threading.Ev
             return
         stack.callback((root / CELLS / STATUS).unlink, missing_ok=True)
         files.sweep(root / CELLS, "", older=FORGOTTEN)
-        _say(root, "starting the workers")
-        pool = stack.enter_context(open_pool(settings, root))
-        shift = Shift(Queue(root), pool, f"{socket.gethostname()}-{os.getpid()}")
-        last = time.monotonic()
-        try:
-            while not ending.is_set():
-                if _turn(shift):
-                    last = time.monotonic()
-                elif time.monotonic() - last > idle:
-                    return
-                _say(root, shift.message or "at work", shift)
-                shift.woken.wait(LOOK)
-                shift.woken.clear()
-        finally:
-            _stop_all(shift)
+        shift = Shift(Queue(root), f"{socket.gethostname()}-{os.getpid()}")
+        pause = PAUSE
+        while not ending.is_set():
+            _say(root, shift.message or "starting the workers")
+            try:
+                with open_pool(settings, root) as pool:
+                    _work(shift, pool, idle, ending)
+                return
+            except ClusterError as error:
+                log.warning("%s", error)
+                shift.message = f"{error} Trying again every {pause:g} s."
+            if not _waited(shift, pause, idle, ending):
+                return
+            pause = min(2 * pause, LONGEST)
 
 
-def _turn(shift: Shift) -> bool:
+def _work(shift: Shift, pool: Pool, idle: float, ending: threading.Event) -> None:
+    """Run cells on ``pool`` until none has been left for ``idle`` seconds. Raises ClusterError where it is gone."""
+    last = time.monotonic()
+    try:
+        while not ending.is_set():
+            if _turn(shift, pool):
+                last = time.monotonic()
+            elif time.monotonic() - last > idle:
+                return
+            _say(shift.queue.root, shift.message or "at work", shift, pool)
+            shift.woken.wait(LOOK)
+            shift.woken.clear()
+    except ClusterError:
+        shift.given.clear()  # from now on they are the attempts of a runner that is gone, which may still live
+        raise
+    finally:
+        _stop_all(shift, pool)
+
+
+def _waited(shift: Shift, seconds: float, idle: float, ending: threading.Event) -> bool:
+    """Wait before the cluster is tried again; whether there is something to try it for."""
+    until = time.monotonic() + seconds
+    last = time.monotonic()
+    while not ending.is_set() and time.monotonic() < until:
+        cells = shift.queue.scan()
+        for record in cells.values():
+            if record.state in ("running", "stopping"):
+                _orphan(shift, record)
+        told = standings(read_sweeps(shift.queue.root))
+        if any(r.state not in (*ENDED, "held") and not told.get(name, NO_SWEEP).waits for name, r in cells.items()):
+            last = time.monotonic()
+        elif time.monotonic() - last > idle:
+            return False
+        _say(shift.queue.root, shift.message)
+        ending.wait(LOOK)
+    return not ending.is_set()
+
+
+def _turn(shift: Shift, pool: Pool) -> bool:
     """Look at the folder once: take in what ended, stop what should, start what can; whether anything is left to do."""
+    note = pool.tend(pool)
+    for name in converse(pool, {name: given.number for name, given in shift.given.items()}):
+        shift.given[name].future.cancel()
     for name, given in list(shift.given.items()):
         if given.future.done():
-            _ended(shift, name, given)
+            _ended(shift, pool, name, given)
     cells = shift.queue.scan()
     _charge(shift, cells)
     told = standings(read_sweeps(shift.queue.root))
@@ -123,11 +163,13 @@ def _turn(shift: Shift) -> bool:
             if name not in shift.given:
                 _orphan(shift, record)
             elif record.state == "stopping" or held:
-                _stopping(shift, record)
+                _stopping(shift, pool, record)
         elif record.state == "queued" and name not in shift.given and not held:
             waiting.append(record)
     waiting.sort(key=lambda record: (-told.get(record.name, NO_SWEEP).priority(record), record.created))
-    _start(shift, waiting)
+    shift.message = note
+    if pool.machine.cores:
+        _start(shift, pool, waiting)
     return bool(waiting or shift.given or any(r.state in ("running", "stopping") for r in cells.values()))
 
 
@@ -142,9 +184,8 @@ def _charge(shift: Shift, cells: dict[str, Record]) -> None:
             hold(shift.queue.root, sweep.key, why=why)
 
 
-def _start(shift: Shift, waiting: list[Record]) -> None:
+def _start(shift: Shift, pool: Pool, waiting: list[Record]) -> None:
     """Lease as many of the ``waiting`` cells as fit and give them to the workers."""
-    shift.message = ""
     for record in waiting:
         if _free(shift.queue.root) < LEAST_DISK:
             shift.message = f"The disk of {shift.queue.root} is full: free some of it, and the cells go on."
@@ -157,15 +198,14 @@ def _start(shift: Shift, waiting: list[Record]) -> None:
         except PlannerError as error:
             _fail(shift, record, str(error))
             continue
-        device = fits(shift.pool.machine, needs, [g.place for g in shift.given.values()], AHEAD)
+        device = fits(pool.machine, needs, [g.place for g in shift.given.values()], AHEAD)
         if device is None:
             return
         number = shift.queue.lease(record.name, shift.name, device=device)
-        future = shift.pool.client.submit(
-            run_cell, str(shift.queue.folder(record.name)), number, device, key=f"{record.name}-{number}", retries=0
-        )
+        place = Place(needs, device)
+        future = give(pool, shift.queue.folder(record.name), number, place)
         future.add_done_callback(lambda _future: shift.woken.set())
-        shift.given[record.name] = Given(number, future, Place(needs, device))
+        shift.given[record.name] = Given(number, future, place)
 
 
 def _needs(shift: Shift, record: Record) -> Needs:
@@ -179,10 +219,11 @@ def _fail(shift: Shift, record: Record, why: str) -> None:
     shift.queue.end(record.name, shift.queue.lease(record.name, shift.name), "failed", why)
 
 
-def _ended(shift: Shift, name: str, given: Given) -> None:
+def _ended(shift: Shift, pool: Pool, name: str, given: Given) -> None:
     """An attempt is over: one without a result has died, whatever Dask says of it."""
     del shift.given[name]
     folder = shift.queue.folder(name)
+    bring_home(pool, folder, given.number, given.future)
     if not folder.exists() or result_of(folder, given.number).exists():
         return
     if not shift.beats.begun(folder, given.number):
@@ -202,7 +243,7 @@ def _orphan(shift: Shift, record: Record) -> None:
         shift.queue.lose(record.name, record.number, "its runner was gone", own=False)
 
 
-def _stopping(shift: Shift, record: Record) -> None:
+def _stopping(shift: Shift, pool: Pool, record: Record) -> None:
     """An attempt that was asked to stop: one that has not begun is taken back, one that does not answer is ended."""
     given = shift.given[record.name]
     now = time.monotonic()
@@ -215,24 +256,23 @@ def _stopping(shift: Shift, record: Record) -> None:
         shift.queue.end(record.name, given.number, "stopped", NOT_BEGUN)
     elif now - given.asked > ANSWER:
         given.asked = now
-        holders = [w for w, keys in shift.pool.client.processing().items() if given.future.key in keys]
-        if holders:
-            shift.pool.client.restart_workers(holders, raise_for_error=False)
+        end_worker(pool, given.future)
 
 
-def _stop_all(shift: Shift) -> None:
+def _stop_all(shift: Shift, pool: Pool) -> None:
     """Ask every attempt to stop and wait for as long as they may take."""
     for name, given in shift.given.items():
         with contextlib.suppress(OSError, PlannerError):
             shift.queue.stop(name, given.number, "runner")
     until = time.monotonic() + ANSWER / 2
     while time.monotonic() < until:
+        converse(pool, {name: given.number for name, given in shift.given.items()})
         if not any(_at_work(shift, name, given) for name, given in shift.given.items()):
             break
         time.sleep(0.05)
     for name, given in list(shift.given.items()):
         with contextlib.suppress(OSError, PlannerError):
-            _ended(shift, name, given)
+            _ended(shift, pool, name, given)
 
 
 def _at_work(shift: Shift, name: str, given: Given) -> bool:
@@ -244,14 +284,14 @@ def _free(root: Path) -> float:
     return float(found.f_bavail * found.f_frsize)
 
 
-def _say(root: Path, message: str, shift: Shift | None = None) -> None:
+def _say(root: Path, message: str, shift: Shift | None = None, pool: Pool | None = None) -> None:
     """Tell pages that the runner lives and what it does; it is written over in place, twice a second at most."""
     status = {
         "pid": os.getpid(),
         "host": socket.gethostname(),
         "beat": time.time(),
         "message": message,
-        "cluster": shift.pool.text if shift else "",
+        "cluster": pool.text if pool else "",
         "given": len(shift.given) if shift else 0,
     }
     with contextlib.suppress(OSError):
@@ -271,12 +311,25 @@ def main() -> None:
     parser.add_argument("--workspace", type=Path, required=True)
     parser.add_argument("--idle", type=float, default=IDLE)
     parser.add_argument("--cores", type=int)
+    parser.add_argument("--scheduler")
+    parser.add_argument("--insecure", action="store_true")
     asked = parser.parse_args()
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(name)s %(levelname)s %(message)s", stream=sys.stderr)
     logging.getLogger("distributed").setLevel(logging.WARNING)
+    try:
+        settings = _settings(asked)
+    except PlannerError as error:
+        sys.exit(str(error))
     ending = threading.Event()
     with _signals(ending):
-        run(asked.workspace, Settings(asked.cores), asked.idle, ending)
+        run(asked.workspace, settings, asked.idle, ending)
+
+
+def _settings(asked: argparse.Namespace) -> Settings:
+    """Where cells are run: what the command line says, else the workspace."""
+    if asked.scheduler:
+        return at_address(asked.scheduler, asked.insecure, read_settings(asked.workspace))
+    return Local(cores=asked.cores) if asked.cores else read_settings(asked.workspace)
 
 
 if __name__ == "__main__":

@@ -17,7 +17,7 @@ from engine.errors import PlannerError
 from trainers.backend import files
 from trainers.backend.attempt import Attempt
 from trainers.backend.points import reached
-from trainers.backend.record import CHECKPOINT, LEASE, log_of, read_record, result_of
+from trainers.backend.record import CHECKPOINT, LEASE, beat_of, log_of, read_record, result_of
 from trainers.cell import Cell, Family, Stopped
 from trainers.families import find_family, read_cell
 
@@ -34,6 +34,8 @@ def run_cell(folder: str, number: int, device: str = "cpu") -> str:
     place = Path(folder)
     record = read_record(place)
     if record is None or record.number != number or record.result is not None:
+        return "stale"
+    if beat_of(place, number).exists():  # a scheduler gave it to another worker when the first one died
         return "stale"
     reached("after-lease")
     begun, clock = datetime.now(UTC), time.monotonic()

@@ -14,6 +14,8 @@ from tests.trainers import inside
 from tests.trainers.conftest import ROOT, add, running, start, wait_for
 from trainers.backend import files
 from trainers.backend.attempt import Attempt
+from trainers.backend.cluster import Pool
+from trainers.backend.machine import Machine
 from trainers.backend.queue import Queue
 from trainers.backend.record import Record, read_record, result_of
 from trainers.backend.work import run_cell
@@ -138,8 +140,8 @@ def test_a_disk_without_room_starts_no_cell_and_the_runner_says_so(root: Path, m
 
     (name,) = add(root, {"steps": 2})
     monkeypatch.setattr(runner, "_free", lambda root: 1e6)
-    shift = runner.Shift(Queue(root), None, "test")  # type: ignore[arg-type]
-    assert runner._turn(shift)
+    shift = runner.Shift(Queue(root), "test")
+    assert runner._turn(shift, Pool(None, "", Machine(2, 0.0), root, lambda pool: ""))  # type: ignore[arg-type]
     assert shift.message == f"The disk of {root} is full: free some of it, and the cells go on."
     assert Queue(root).find(name).state == "queued"
 

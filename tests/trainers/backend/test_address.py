@@ -1,0 +1,163 @@
+"""Cells on the workers of a Dask scheduler that somebody else started."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.trainers.backend.clusters import certificates, free_port, scheduler, workers
+from tests.trainers.conftest import add, running, start, wait_for
+from trainers.backend import cluster
+from trainers.backend.cluster import ClusterError, connected, open_pool, security_of
+from trainers.backend.queue import Queue
+from trainers.backend.record import Record
+from trainers.backend.settings import Address
+
+GRID = [{"size": n, "steps": s} for n in (1, 2, 3) for s in (3, 4, 5)]
+ISOLATED = ["unshare", "--mount", "--propagation", "private", "sh", "-c"]
+
+
+def all_done(cells: dict[str, Record]) -> bool:
+    return all(record.state == "done" for record in cells.values())
+
+
+def write(root: Path, address: str, files: dict[str, Path] | None = None) -> None:
+    """A cluster.toml for the scheduler at ``address``."""
+    lines = ['kind = "address"', f'scheduler = "{address}"', *(f'{k} = "{v}"' for k, v in (files or {}).items())]
+    (root / "cluster.toml").write_text("\n".join(lines))
+
+
+def message(root: Path) -> str:
+    """What the runner says."""
+    try:
+        return str(json.loads((root / "cells" / "runner.json").read_text())["message"])
+    except (OSError, ValueError):
+        return ""
+
+
+def heard(root: Path, words: str, seconds: float = 60) -> str:
+    """What the runner says once ``words`` are in it."""
+    until = time.monotonic() + seconds
+    while words not in message(root) and time.monotonic() < until:
+        time.sleep(0.1)
+    assert words in message(root)
+    return message(root)
+
+
+def test_a_grid_runs_over_tls_and_a_client_without_certificate_is_refused(root: Path, tmp_path: Path) -> None:
+    files = certificates(tmp_path / "keys")
+    names = add(root, *GRID)
+    with scheduler(tmp_path / "dask", free_port(), files) as address, workers(tmp_path / "dask", address, files):
+        write(root, address, files)
+        with running(root, cores=None, idle=1) as runner:
+            cells = wait_for(all_done, root)
+            runner.wait(30)
+        with pytest.raises(ClusterError, match="asks for certificates: name ca, cert and key of yours"):
+            security_of(Address(scheduler=address))
+        other = Address(scheduler=address, **certificates(tmp_path / "other"))  # type: ignore[arg-type]
+        with pytest.raises(ClusterError, match="does not answer: check"), connected(address, security_of(other)):
+            pass
+    assert [cells[name].number for name in names] == [1] * 9
+    measured = [cells[name].results[1]["metrics"]["sum"] for name in names]
+    assert measured == pytest.approx([sum(1 / k**2 for k in range(1, c["steps"] + 1)) for c in GRID])
+    assert "INFO" not in (root / "runner.log").read_text().replace("isoplan", "")
+
+
+def test_a_scheduler_that_goes_away_costs_no_cell(root: Path, tmp_path: Path) -> None:
+    names = add(root, *({"size": n, "steps": 25, "wait": 0.1} for n in range(4)))
+    port = free_port()
+    with scheduler(tmp_path / "dask", port) as address, workers(tmp_path / "dask", address):
+        runner = start(root, cores=None, idle=2, more=("--scheduler", address))
+        wait_for(lambda cells: any((root / "cells" / n / "checkpoint").exists() for n in names), root)
+    try:
+        said = heard(root, "went away")
+        assert said == f"The scheduler {address} went away: its cells go on when it is back. Trying again every 5 s."
+        with scheduler(tmp_path / "dask", port) as address, workers(tmp_path / "dask", address):
+            cells = wait_for(all_done, root, 90)
+            runner.wait(30)
+    finally:
+        runner.kill()
+        runner.wait()
+    assert [cells[name].deaths for name in names] == [0] * 4
+    assert all(len([r for r in cells[name].results.values() if r["state"] == "done"]) == 1 for name in names)
+
+
+def test_a_scheduler_that_does_not_answer_is_named(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cluster, "WAIT", 1.0)
+    address = f"tcp://127.0.0.1:{free_port()}"
+    said = f"The scheduler {address} does not answer: check that it runs, its address, and its certificates."
+    with pytest.raises(ClusterError, match=re.escape(said)), open_pool(Address(scheduler=address), root):
+        pass
+
+
+def test_workers_of_several_threads_are_refused(root: Path, tmp_path: Path) -> None:
+    (name,) = add(root, {})
+    with scheduler(tmp_path / "dask", free_port()) as address:
+        write(root, address)
+        with workers(tmp_path / "dask", address, None, "--nthreads", "2"), running(root, cores=None):
+            said = heard(root, "threads")
+            assert "has 2 threads, and a cell needs a process: start them with dask worker --nthreads 1" in said
+            assert not (root / "cells" / name / "lease.json").exists()
+
+
+@pytest.fixture
+def hiding(root: Path) -> list[str]:
+    """How to start a process that sees an empty folder where the workspace is, without anybody else noticing."""
+    if shutil.which("unshare") is None or subprocess.run([*ISOLATED, "true"], check=False).returncode:
+        pytest.skip("only root, on Linux, can hide a folder from a process")
+    return [*ISOLATED, f'mount -t tmpfs none {root} && cd / && exec "$@"', "sh"]
+
+
+def test_cells_travel_where_the_workspace_is_not_seen(root: Path, tmp_path: Path, hiding: list[str]) -> None:
+    names = add(root, *GRID[:2], {"size": 7, "steps": 40, "wait": 0.1}, {"size": 8, "steps": 400, "wait": 0.1})
+    slow, endless = names[2:]
+    with scheduler(tmp_path / "dask", free_port()) as address:
+        write(root, address)
+        with (
+            workers(tmp_path / "dask", address, before=hiding),
+            running(root, cores=None, idle=1) as runner,
+        ):
+            folders = {name: root / "cells" / name for name in names}
+            wait_for(lambda cells: (folders[slow] / "checkpoint").exists(), root)
+            events = folders[slow] / "events-1.jsonl"
+            early = events.read_text().splitlines()
+            assert 0 < len(early) < 40
+            assert not (folders[slow] / "result-1.json").exists()
+            _kill_holder(folders[slow])
+            wait_for(lambda cells: (folders[endless] / "checkpoint").exists(), root)
+            Queue(root).cancel([endless])
+            cells = wait_for(lambda c: all(c[n].state == "done" for n in names[:3]), root, 90)
+            cells = wait_for(lambda c: c[endless].state == "cancelled", root)
+            runner.wait(30)
+    assert [cells[name].number for name in names[:2]] == [1, 1]
+    result = cells[slow].result
+    assert result is not None
+    assert result["number"] == 2
+    assert result["metrics"]["sum"] == pytest.approx(sum(1 / k**2 for k in range(1, 41)), rel=1e-12)
+    assert result["metrics"]["steps run"] < 40
+    steps = [json.loads(line)["step"] for line in (folders[slow] / "events-2.jsonl").read_text().splitlines()]
+    assert steps == list(range(40 - int(result["metrics"]["steps run"]) + 1, 41))
+    assert not (folders[slow] / "checkpoint").exists()
+    stopped = cells[endless].result
+    assert stopped is not None
+    assert (stopped["state"], stopped["why"]) == ("stopped", "cancel")
+    assert (folders[endless] / "checkpoint").exists()
+
+
+def _kill_holder(folder: Path) -> None:
+    """Kill the worker process that runs attempt 1 of the cell in ``folder``."""
+    os.kill(int((folder / "beat-1").read_text().split()[1]), signal.SIGKILL)
+
+
+def test_a_scheduler_without_workers_is_waited_for(root: Path, tmp_path: Path) -> None:
+    with scheduler(tmp_path / "dask", free_port()) as address, open_pool(Address(scheduler=address), root) as pool:
+        assert pool.tend(pool) == f"waiting for workers of {address}"
+        assert pool.machine.cores == 0
