@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from data.catalogue import DEMOS, PUBLISHED, path
+from data.catalogue import DEMOS, PUBLISHED, TRAINED, path
 from engine.store import tables
 from engine.store.database import Database
 
@@ -14,7 +14,7 @@ def load_bundled(database: Database) -> None:
 
     The first demo is added last, so that it is the newest: a page without a table in its link opens with it.
     """
-    for demo in reversed((*DEMOS, *PUBLISHED)):
+    for demo in reversed((*DEMOS, *TRAINED, *PUBLISHED)):
         table = tables.add(database, Path(str(path(demo.file))), demo.name, read_only=True, provenance=demo.provenance)
         if not table.known:
             tables.set_roles(database, table.id, demo.roles)

@@ -12,7 +12,7 @@ from data.files import path, records
 from engine.costs import ComputeRule
 from engine.schema import Metric, Roles
 
-__all__ = ["CARDS", "DEMOS", "PUBLISHED", "Card", "Demo", "path", "records"]
+__all__ = ["CARDS", "DEMOS", "PUBLISHED", "TRAINED", "Card", "Demo", "path", "records"]
 
 
 @dataclass(frozen=True)
@@ -90,6 +90,26 @@ DEMOS = (
         "laws of four input configurations (jets, Table 2) with 1 % noise. D counts unique jets.",
         "power",
         "D",
+    ),
+)
+
+TRAINED = (
+    Demo(
+        "Teacher and student, 6 widths x 8 sample sizes (trained)",
+        "grids/teacher_student.csv",
+        Roles(
+            N="N",
+            D="D",
+            C="C",
+            loss="loss",
+            metrics=(Metric(column="clean", direction="min"),),
+            seed="seed",
+            run="run",
+            hyper=("width",),
+        ),
+        "Trained by the bundled example (`isoplan train data/grids/teacher_student.toml`): an MLP learns a known "
+        "function from noisy labels. The floor of the loss is the variance of the noise, 0.01.",
+        "chinchilla",
     ),
 )
 

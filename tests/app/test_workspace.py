@@ -11,7 +11,7 @@ import pytest
 
 from app import logs, workspace
 from app.bundled import load_bundled
-from data.catalogue import DEMOS, PUBLISHED
+from data.catalogue import DEMOS, PUBLISHED, TRAINED
 from engine.errors import PlannerError
 from engine.store import database, tables
 
@@ -79,8 +79,8 @@ def test_bundled_tables_are_there_once_and_read_only() -> None:
         load_bundled(db)
         load_bundled(db)
         found = {t.name: t for t in tables.all(db)}
-        assert list(found) == [t.name for t in (*DEMOS, *PUBLISHED)]
-        for demo in (*DEMOS, *PUBLISHED):
+        assert list(found) == [t.name for t in (*DEMOS, *TRAINED, *PUBLISHED)]
+        for demo in (*DEMOS, *TRAINED, *PUBLISHED):
             table = found[demo.name]
             assert table.read_only
             assert table.provenance == demo.provenance
