@@ -24,7 +24,7 @@ from starlette.routing import Route
 from streamlit import config
 from streamlit.web import bootstrap
 
-from app import logs, pdf, shell, workspace
+from app import logs, pdf, shell, training, workspace
 from app.bundled import load_bundled
 from app.errors import show_error
 from app.guard import LOCAL_HOSTS, Guard
@@ -133,6 +133,7 @@ def _lifespan(
                 logs.to_file(folder)
                 load_bundled(database)
                 stack.enter_context(workspace.registered(database, settings))
+                stack.enter_context(training.looking_after(database, database.folder or folder, settings.training))
             except Exception as error:
                 failure.append(error)
                 raise

@@ -36,6 +36,10 @@ _open_here: set[Path] = set()
 _open_lock = threading.Lock()
 
 
+class WorkspaceInUse(PlannerError):
+    """Another process has the workspace open."""
+
+
 def first(cursor: Cursor, query: str, parameters: Sequence[object] = ()) -> tuple[Any, ...] | None:
     """The first row of a query, None when it has none; the cursor is free afterwards, as after ``fetchall``."""
     rows = cursor.execute(query, list(parameters)).fetchall()
@@ -132,7 +136,7 @@ def open_workspace(folder: Path, *, url: str = "") -> Database:
         ) from None
     with _open_lock:
         if folder in _open_here:
-            raise PlannerError(_in_use(folder))
+            raise WorkspaceInUse(_in_use(folder))
         connection = _open_file(folder)
         try:
             write_owner(folder, this_process(url))
@@ -171,7 +175,7 @@ def _connect_file(folder: Path) -> duckdb.DuckDBPyConnection:
     except duckdb.IOException as error:
         text = str(error)
         if "lock" in text.lower():
-            raise PlannerError(_in_use(folder, text)) from None
+            raise WorkspaceInUse(_in_use(folder, text)) from None
         if "Permission denied" in text or "Read-only file system" in text:
             raise PlannerError(f"{folder / FILE} cannot be written: choose another folder with --workspace.") from None
         if "newer version" in text or "storage version" in text.lower():

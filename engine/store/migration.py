@@ -13,7 +13,7 @@ import duckdb
 
 from engine.errors import PlannerError
 
-SCHEMA = 5
+SCHEMA = 6
 
 ACTUALS = """CREATE TABLE actuals (
         id VARCHAR PRIMARY KEY, plan_hash VARCHAR NOT NULL, created TIMESTAMP NOT NULL, deleted BOOLEAN NOT NULL,
@@ -22,6 +22,10 @@ ACTUALS = """CREATE TABLE actuals (
 ANSWERS = """CREATE TABLE answers (
         hash VARCHAR PRIMARY KEY, name VARCHAR NOT NULL, kind VARCHAR NOT NULL, sentence VARCHAR NOT NULL,
         query VARCHAR NOT NULL, created TIMESTAMP NOT NULL, deleted BOOLEAN NOT NULL, body VARCHAR NOT NULL)"""
+
+CELLS = """CREATE TABLE cells (
+        name VARCHAR PRIMARY KEY, family VARCHAR NOT NULL, state VARCHAR NOT NULL, number BIGINT NOT NULL,
+        created VARCHAR NOT NULL, sweep VARCHAR NOT NULL, row_id BIGINT)"""
 
 LAYOUT = (
     "CREATE TABLE meta (key VARCHAR PRIMARY KEY, value VARCHAR NOT NULL)",
@@ -45,6 +49,7 @@ LAYOUT = (
     "CREATE TABLE views (hash VARCHAR PRIMARY KEY, created TIMESTAMP NOT NULL, body VARCHAR NOT NULL)",
     ACTUALS,
     ANSWERS,
+    CELLS,
 )
 
 MIGRATIONS: dict[int, tuple[str, ...]] = {
@@ -55,6 +60,7 @@ MIGRATIONS: dict[int, tuple[str, ...]] = {
     2: ("ALTER TABLE fits ADD COLUMN note VARCHAR DEFAULT ''",),
     3: (ACTUALS,),
     4: (ANSWERS,),
+    5: (CELLS,),
 }
 
 

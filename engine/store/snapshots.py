@@ -84,6 +84,13 @@ def take(db: Database, table_id: str, roles: Roles | None = None, filter: Filter
     return snapshot
 
 
+def newer(db: Database, snapshot: Snapshot) -> int:
+    """How many rows its table has now that pass its filter and that ``snapshot`` does not hold."""
+    known = catalog.columns(db, snapshot.table_id)
+    now = _select(db, snapshot.table_id, known, snapshot.roles, snapshot.filter)
+    return len(np.setdiff1d(now, snapshot.ids, assume_unique=True))
+
+
 def get(db: Database, hash: str) -> Snapshot:
     """The snapshot with that hash; raises PlannerError when the store has none."""
     with db.read() as cursor:

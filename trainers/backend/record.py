@@ -60,7 +60,10 @@ class Order:
 
 @dataclass(frozen=True)
 class Record:
-    """A cell as its folder tells it: ``number`` is that of its lease (0: none yet), ``results`` are by attempt."""
+    """A cell as its folder tells it: ``number`` is that of its lease (0: none yet), ``results`` are by attempt.
+
+    ``version`` is that of the family when the cell was made; ``sweep`` names the grid it came from, where it has one.
+    """
 
     name: str
     family: str
@@ -70,6 +73,8 @@ class Record:
     number: int = 0
     lease: dict[str, Any] = field(default_factory=dict)
     results: dict[int, dict[str, Any]] = field(default_factory=dict)
+    version: str = ""
+    sweep: str = ""
 
     @property
     def result(self) -> dict[str, Any] | None:
@@ -112,4 +117,6 @@ def read_record(folder: Path) -> Record | None:
         int(lease.get("number", 0)),
         lease,
         results,
+        str(spec.get("version", "")),
+        str(spec.get("sweep", "")),
     )

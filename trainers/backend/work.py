@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import platform
 import sys
 import time
 import traceback
 from collections.abc import Iterator, Mapping
+from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -40,17 +42,18 @@ def run_cell(folder: str, number: int, device: str = "cpu") -> str:
     reached("after-lease")
     begun, clock = datetime.now(UTC), time.monotonic()
     with Attempt(place, number, device) as attempt, _printing_to(log_of(place, number)):
-        state, why, measured = _train(record.family, record.cell, attempt)
+        state, why, said = _train(record.family, record.cell, attempt)
     ended: dict[str, Any] = {
         "number": number,
         "state": state,
-        "metrics": measured,
+        "metrics": {},
         "begun": begun.isoformat(timespec="milliseconds"),
         "seconds": time.monotonic() - clock,
         "host": platform.node(),
         "device": device,
         "steps": attempt.steps,
         **({"why": why} if why else {}),
+        **said,
     }
     if not _ours(place, number):
         return "stale"
@@ -61,14 +64,15 @@ def run_cell(folder: str, number: int, device: str = "cpu") -> str:
     return state
 
 
-def _train(family_name: str, raw: dict[str, Any], attempt: Attempt) -> tuple[str, str, dict[str, float]]:
-    """How the training ends, why, and what it measured."""
+def _train(family_name: str, raw: dict[str, Any], attempt: Attempt) -> tuple[str, str, dict[str, Any]]:
+    """How the training ends, why, and of a finished one what it measured and what its family says of it."""
     try:
         family = find_family(family_name, attempt.root)
         cell = read_cell(family, raw)
+        about = _about(family, cell)
         with _threads(cell):
             measured = family.train(cell, attempt)
-        return "done", "", _checked(family, measured)
+        return "done", "", {"metrics": _checked(family, measured), **about}
     except Stopped:
         return "stopped", attempt.why, {}
     except PlannerError as error:
@@ -84,6 +88,12 @@ def _train(family_name: str, raw: dict[str, Any], attempt: Attempt) -> tuple[str
     except Exception as error:
         traceback.print_exc()
         return "failed", f"The training ended with {type(error).__name__}: {error}.", {}
+
+
+def _about(family: Family[Any], cell: Cell) -> dict[str, Any]:
+    """What a row of the run table needs beside what is measured, as the family that trains the cell says it."""
+    sizes = {name: float(x) for name, x in asdict(family.sizes(cell)).items() if x is not None and math.isfinite(x)}
+    return {"version": family.version, "sizes": sizes, "loss": family.loss, "directions": dict(family.metrics)}
 
 
 def _checked(family: Family[Any], measured: Mapping[str, float]) -> dict[str, float]:

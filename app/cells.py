@@ -1,0 +1,118 @@
+"""From the folder of cells to the run tables of the workspace: whoever has the database open does it."""
+
+from __future__ import annotations
+
+import shutil
+import threading
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from engine.errors import PlannerError
+from engine.store import cells
+from engine.store.cells import CellRow, Indexed
+from engine.store.database import Database, WorkspaceInUse, open_workspace
+from trainers.backend.points import reached
+from trainers.backend.queue import Queue
+from trainers.backend.record import Record
+
+LEAST_DISK = 20e6
+"""Bytes that must be free before rows are written: a database whose disk fills up must be opened anew."""
+_folder_and_table = threading.Lock()
+"""Held by whoever reads the folder to write the table, or deletes from both."""
+
+
+def ingest(db: Database, queue: Queue, seen: Mapping[str, Record] | None = None) -> tuple[dict[str, Record], int]:
+    """Bring index and run tables in step with the folder: the cells as they stand, and how many rows are new.
+
+    Nothing is looked at further where the cells are those that were ``seen``. Raises PlannerError on a full disk.
+    """
+    with _folder_and_table:
+        found = queue.scan()
+        if seen is not None and found == seen:
+            return found, 0
+        indexed = cells.index(db)
+        done = [record for record in found.values() if record.state == "done"]
+        fresh = [as_row(r) for r in done if r.name not in indexed or indexed[r.name].row is None]
+        if shutil.disk_usage(queue.root).free < LEAST_DISK:
+            raise PlannerError(f"The disk of {queue.root} is full: free some of it, and finished cells become rows.")
+        new = cells.grow(
+            db,
+            [Indexed(r.name, r.family, r.state, r.number, r.created, r.sweep) for r in found.values()],
+            [row for row in fresh if row is not None and row.usable],
+            lambda: reached("before-ingest-commit"),
+        )
+        reached("after-ingest-commit")
+        return found, new
+
+
+def ingest_if_free(root: Path) -> int:
+    """Make rows of the finished cells of the workspace ``root`` where no app has it open, and say how many are new.
+
+    An app that has it open does so itself, within a second. Raises PlannerError where the workspace cannot be read.
+    """
+    try:
+        with open_workspace(root) as db:
+            return ingest(db, Queue(root))[1]
+    except WorkspaceInUse:
+        return 0
+
+
+def delete(db: Database, queue: Queue, names: Iterable[str]) -> int:
+    """Delete cells and give the bytes that this frees; their rows are withdrawn, and fits made of them keep them.
+
+    Raises PlannerError for one that runs; those before it are deleted.
+    """
+    gone: list[str] = []
+    with _folder_and_table:
+        try:
+            freed = 0
+            for name in names:
+                freed += queue.delete([name])
+                gone.append(name)
+            return freed
+        finally:
+            cells.delete(db, gone)
+
+
+def as_row(record: Record) -> CellRow | None:
+    """The row of a finished cell; None for one whose result does not say what it measured."""
+    result = record.result or {}
+    metrics = result.get("metrics")
+    if not isinstance(metrics, dict):
+        return None
+    before = [one for number, one in record.results.items() if number <= record.number]
+    begun = [moment for one in before if (moment := _moment(one.get("begun"))) is not None]
+    return CellRow(
+        record.name,
+        record.family,
+        record.cell,
+        _numbers(metrics),
+        _numbers(result.get("sizes")),
+        str(result.get("loss", "loss")),
+        {name: way for name, way in dict(result.get("directions") or {}).items() if way in ("min", "max")},
+        str(result.get("version") or record.version),
+        record.sweep,
+        sum(_numbers(one).get("seconds", 0.0) for one in before),
+        min(begun, default=None),
+        str(result.get("host", "")),
+        str(result.get("device", "")),
+        record.number,
+    )
+
+
+def _numbers(raw: Any) -> dict[str, float]:
+    """What is a number in a JSON object that somebody else may have written."""
+    if not isinstance(raw, dict):
+        return {}
+    return {str(k): float(x) for k, x in raw.items() if isinstance(x, int | float) and not isinstance(x, bool)}
+
+
+def _moment(raw: Any) -> datetime | None:
+    """A moment as the store keeps it, in UTC and without a zone."""
+    try:
+        found = datetime.fromisoformat(str(raw))
+    except ValueError:
+        return None
+    return found.astimezone(UTC).replace(tzinfo=None) if found.tzinfo else found

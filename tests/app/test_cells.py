@@ -1,0 +1,203 @@
+"""From the folder of cells to the run tables: what becomes a row, and what never does."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from app.cells import LEAST_DISK, as_row, delete, ingest, ingest_if_free
+from engine.errors import PlannerError
+from engine.store import cells, tables
+from engine.store.database import FILE, Database, open_workspace
+from tests.trainers.conftest import ROOT, add, run_all, workspace
+from trainers.backend.queue import Queue
+
+KEY = cells.table_of("counter")
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    """The folder of a fresh workspace."""
+    return workspace(tmp_path / "space")
+
+
+@pytest.fixture
+def db(root: Path) -> Iterator[Database]:
+    """Its database, open."""
+    with open_workspace(root) as database:
+        yield database
+
+
+def finish(root: Path, name: str, **more: Any) -> int:
+    """End the next attempt of a cell as a worker would."""
+    queue = Queue(root)
+    number = queue.lease(name, "test")
+    said = {
+        "metrics": {"loss": 1.5}, "begun": "2026-01-02T03:04:05.000+00:00", "seconds": 2.0, "host": "here",
+        "device": "cpu", "version": "v1", "sizes": {"N": 10.0, "D": 5.0}, "loss": "loss", "directions": {},
+    }  # fmt: skip
+    queue.end(name, number, "done", "", **{**said, **more})
+    return number
+
+
+def rows(db: Database) -> list[dict[str, Any]]:
+    """The rows of the counter's table."""
+    if KEY not in {table.id for table in tables.all(db)}:
+        return []
+    found: list[dict[str, Any]] = tables.frame(db, KEY).to_dict("records")
+    return found
+
+
+def test_real_cells_become_rows_with_all_that_is_known_of_them(root: Path) -> None:
+    names = add(root, {"size": 10, "steps": 3}, {"size": 20, "steps": 4, "seed": 1}, {"how": "fails"}, {"how": "nan"})
+    found = run_all(root)
+    with open_workspace(root) as db:
+        assert ingest(db, Queue(root))[1] == 2
+        by_name = {row["run"]: row for row in rows(db)}
+        row = by_name[names[1]]
+        assert (row["N"], row["D"], row["C"], row["size"], row["steps"], row["seed"]) == (20, 4, 480, 20, 4, 1)
+        assert row["loss"] == 1.25
+        assert row["sum"] == pytest.approx(1 + 1 / 4 + 1 / 9 + 1 / 16)
+        assert row["seconds"] == pytest.approx(found[names[1]].results[1]["seconds"])
+        assert row["host"] == found[names[1]].results[1]["host"]
+        assert (row["device"], row["attempts"], row["family"]) == ("cpu", 1, "counter")
+        assert row["version"] == found[names[1]].version != ""
+        assert set(by_name) == {*names[:2]}
+        assert cells.counts(db, "counter") == {"done": 2, "failed": 2}
+        assert tables.roles(db, KEY).hyper == ("size", "steps")
+
+
+def test_only_the_result_of_the_lease_counts(root: Path, db: Database) -> None:
+    (name,) = add(root, {"size": 3})
+    finish(root, name)
+    queue = Queue(root)
+    queue.lease(name, "another")
+    assert ingest(db, queue)[1] == 0
+    queue.end(name, 3, "done", "", metrics={"loss": 7.0})
+    assert ingest(db, queue)[1] == 0
+    assert rows(db) == []
+    queue.end(name, 2, "done", "", metrics={"loss": 2.0}, seconds=4.0)
+    assert ingest(db, queue)[1] == 1
+    (row,) = rows(db)
+    assert (row["loss"], row["attempts"], row["seconds"]) == (2.0, 2, 6.0)
+    assert row["begun"] == datetime(2026, 1, 2, 3, 4, 5)
+
+
+def test_half_written_and_foreign_results_are_passed_over(root: Path, db: Database) -> None:
+    names = add(root, *({"size": n} for n in range(1, 8)))
+    for name in names:
+        finish(root, name)
+    texts = [
+        '{"number": 1, "state": "done", "metr', "", "[]", '{"state": "done", "metrics": {"loss": NaN}}',
+        '{"state": "done", "metrics": {"loss": "low"}}', '{"state": "done"}',
+    ]  # fmt: skip
+    for name, text in zip(names, texts, strict=False):
+        (root / "cells" / name / "result-1.json").write_text(text)
+    assert ingest(db, Queue(root))[1] == 1
+    assert [row["run"] for row in rows(db)] == names[6:]
+    (root / "cells" / names[0] / "result-1.json").write_text('{"state": "done", "metrics": {"loss": 3, "x": true}}')
+    assert ingest(db, Queue(root))[1] == 1
+    assert rows(db)[1]["loss"] == 3
+    assert rows(db)[1]["N"] is None
+
+
+def test_a_look_at_what_was_seen_changes_nothing(root: Path, db: Database) -> None:
+    first, second = add(root, {"size": 1}, {"size": 2})
+    queue = Queue(root)
+    finish(root, first)
+    seen, new = ingest(db, queue)
+    assert (new, {name: r.state for name, r in seen.items()}) == (1, {first: "done", second: "queued"})
+    assert ingest(db, queue, seen) == (seen, 0)
+    finish(root, second)
+    assert ingest(db, queue, seen)[1] == 1
+
+
+def test_a_database_that_was_lost_is_filled_again_from_the_folder(root: Path) -> None:
+    names = add(root, *({"size": n} for n in range(1, 6)))
+    for name in names:
+        finish(root, name)
+    assert ingest_if_free(root) == 5
+    with open_workspace(root) as db:
+        before = rows(db), cells.index(db)
+    (root / FILE).unlink()
+    assert ingest_if_free(root) == 5
+    with open_workspace(root) as db:
+        assert (rows(db), cells.index(db)) == before
+    assert ingest_if_free(root) == 0
+
+
+def test_who_does_not_own_the_workspace_leaves_the_rows_to_the_owner(root: Path, db: Database) -> None:
+    (name,) = add(root, {"size": 1})
+    finish(root, name)
+    command = (
+        "import sys; from pathlib import Path; from app.cells import ingest_if_free as f; print(f(Path(sys.argv[1])))"
+    )
+    other = [sys.executable, "-c", command, str(root)]
+    done = subprocess.run(other, capture_output=True, text=True, check=True, cwd=ROOT)
+    assert done.stdout == "0\n"
+    assert ingest_if_free(root) == 0
+    assert ingest(db, Queue(root))[1] == 1
+
+
+def test_deleting_cells_frees_their_folders_and_withdraws_their_rows(root: Path, db: Database) -> None:
+    done, waits, runs = add(root, {"size": 1}, {"size": 2}, {"size": 3})
+    finish(root, done)
+    queue = Queue(root)
+    queue.lease(runs, "somebody")
+    ingest(db, queue)
+    with pytest.raises(PlannerError, match=f"The cell {runs} is running: cancel it first"):
+        delete(db, queue, [done, runs, waits])
+    assert not (root / "cells" / done).exists()
+    assert [row["withdrawn"] for row in rows(db)] == ["its cell was deleted"]
+    assert delete(db, queue, [waits]) > 0
+    assert list(cells.index(db)) == [runs]
+    assert ingest(db, queue)[1] == 0
+
+
+def test_a_cell_that_vanished_from_the_folder_keeps_its_row(root: Path, db: Database) -> None:
+    (name,) = add(root, {"size": 1})
+    finish(root, name)
+    queue = Queue(root)
+    seen, _ = ingest(db, queue)
+    queue.delete([name])
+    assert ingest(db, queue, seen)[1] == 0
+    assert [row["run"] for row in rows(db)] == [name]
+    assert cells.index(db) == {}
+
+
+def test_on_a_full_disk_rows_wait(root: Path, db: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    (name,) = add(root, {"size": 1})
+    finish(root, name)
+    queue, free = Queue(root), [LEAST_DISK - 1]
+    monkeypatch.setattr("app.cells.shutil.disk_usage", lambda _: type("Usage", (), {"free": free[0]}))
+    with pytest.raises(PlannerError, match="is full: free some of it, and finished cells become rows"):
+        ingest(db, queue)
+    assert rows(db) == []
+    free[0] = LEAST_DISK
+    assert ingest(db, queue)[1] == 1
+
+
+def test_sizes_that_the_training_reports_go_before_those_counted(root: Path, db: Database) -> None:
+    (name,) = add(root, {"size": 1})
+    finish(root, name, metrics={"loss": 1.0, "D": 77.0})
+    ingest(db, Queue(root))
+    assert (rows(db)[0]["N"], rows(db)[0]["D"]) == (10, 77)
+
+
+def test_the_sweep_and_the_first_begin_of_a_cell_are_kept(root: Path) -> None:
+    (name,) = add(root, {"size": 1})
+    spec = json.loads((root / "cells" / name / "spec.json").read_text())
+    (root / "cells" / name / "spec.json").write_text(json.dumps(spec | {"sweep": "first try"}))
+    queue = Queue(root)
+    queue.end(name, queue.lease(name, "x"), "stopped", "runner", begun="2025-01-01T00:00:00+00:00", seconds=10.0)
+    finish(root, name)
+    row = as_row(queue.find(name))
+    assert row is not None
+    assert (row.sweep, row.begun, row.seconds, row.attempts) == ("first try", datetime(2025, 1, 1), 12.0, 2)

@@ -1,0 +1,206 @@
+"""The server with no browser open: queued cells finish and stand in the run table, whatever is killed."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import psutil
+import pytest
+
+from app import training
+from engine.store import cells, tables
+from engine.store.database import open_workspace
+from engine.store.owner import owner
+from tests.server import running, stop
+from tests.trainers.conftest import ROOT, add, run_all, wait_for, workspace
+from trainers.backend.life import is_held
+from trainers.backend.queue import Queue
+from trainers.backend.record import Record
+
+KEY = cells.table_of("counter")
+HERE = {"PYTHONPATH": str(ROOT)}
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    """The folder of a fresh workspace."""
+    return workspace(tmp_path / "space")
+
+
+def all_done(found: dict[str, Record]) -> bool:
+    return all(record.state == "done" for record in found.values())
+
+
+def log_of(root: Path) -> str:
+    place = root / "logs" / "isoplan.log"
+    return place.read_text() if place.exists() else ""
+
+
+def wait_until(there: Callable[[], bool], seconds: float = 30) -> None:
+    end = time.monotonic() + seconds
+    while not there():
+        assert time.monotonic() < end
+        time.sleep(0.05)
+
+
+def names_in_table(root: Path) -> list[str]:
+    """The runs of the counter's table, read when nobody has the workspace open."""
+    with open_workspace(root) as db:
+        return [str(name) for name in tables.frame(db, KEY)["run"]]
+
+
+def runner_of(root: Path) -> psutil.Process:
+    """The runner at work in a workspace."""
+    return psutil.Process(json.loads((root / "cells" / "runner.json").read_text())["pid"])
+
+
+def test_queued_cells_finish_and_are_rows_with_no_browser_open(root: Path) -> None:
+    names = add(root, *({"size": n, "steps": 3} for n in range(1, 5)))
+    with running(root, env=HERE):
+        wait_for(all_done, root)
+        wait_until(lambda: "4 cells became rows" in log_of(root) or log_of(root).count("became rows") > 1)
+        more = add(root, {"size": 9, "steps": 4})
+        wait_for(all_done, root)
+        wait_until(lambda: "1 cells became rows" in log_of(root))
+    wait_until(lambda: not is_held(root / "cells" / "runner.lock"))
+    assert sorted(names_in_table(root)) == sorted([*names, *more])
+
+
+def test_the_end_of_the_server_ends_its_runner_and_cells_keep_their_checkpoint(root: Path) -> None:
+    (name,) = add(root, {"steps": 400, "wait": 0.05})
+    with running(root, env=HERE) as server:
+        wait_for(lambda _: (root / "cells" / name / "checkpoint").exists(), root)
+        runner = runner_of(root)
+        stop(server.process, 12)
+        assert owner(root) is None
+        psutil.wait_procs([runner], 10)
+        assert not runner.is_running()
+        (record,) = Queue(root).scan().values()
+        assert (record.state, record.deaths) == ("queued", 0)
+        assert (root / "cells" / name / "checkpoint").exists()
+
+
+def test_a_killed_server_leaves_the_runner_and_the_next_one_takes_the_rows(root: Path) -> None:
+    names = add(root, *({"size": n, "steps": 20, "wait": 0.1} for n in range(1, 4)))
+    with running(root, env=HERE) as server:
+        wait_for(lambda found: any(r.state == "running" for r in found.values()), root)
+        runner = runner_of(root)
+        server.process.kill()
+        server.process.wait()
+        wait_for(all_done, root)
+        assert runner.is_running()
+        assert [r.number for r in Queue(root).scan().values()] == [1, 1, 1]
+    with running(root, env=HERE):
+        wait_until(lambda: "3 cells became rows" in log_of(root))
+        runner.terminate()
+    assert sorted(names_in_table(root)) == sorted(names)
+
+
+@pytest.mark.parametrize(("point", "kept"), [("before-ingest-commit", 0), ("after-ingest-commit", 5)])
+def test_a_server_killed_around_the_commit_loses_no_row_and_doubles_none(root: Path, point: str, kept: int) -> None:
+    names = add(root, *({"size": n, "steps": 3} for n in range(1, 6)))
+    run_all(root)
+    died = root / "died"
+    command = [str(Path(sys.executable).with_name("isoplan")), "app", "--no-browser", "--workspace", str(root)]
+    done = subprocess.run(
+        command, env={**os.environ, **HERE, "ISOPLAN_DIE_AT": f"{point}:{died}"}, timeout=60, check=False,
+        capture_output=True,
+    )  # fmt: skip
+    assert done.returncode == -signal.SIGKILL
+    assert died.exists()
+    with open_workspace(root) as db:
+        assert len(cells.index(db)) == kept
+        assert [t.rows for t in tables.all(db) if t.id == KEY] == ([kept] if kept else [])
+    with running(root, env=HERE):
+        wait_until(lambda: "workspace" in log_of(root))
+        time.sleep(2.5)
+    assert sorted(names_in_table(root)) == sorted(names)
+
+
+def test_a_second_server_is_refused_and_the_first_goes_on(root: Path) -> None:
+    command = [str(Path(sys.executable).with_name("isoplan")), "app", "--no-browser", "--workspace", str(root)]
+    with running(root, env=HERE):
+        second = subprocess.run(command, env={**os.environ, **HERE}, timeout=60, check=False, capture_output=True)
+        assert second.returncode == 2
+        names = add(root, {"steps": 3})
+        wait_for(all_done, root)
+        wait_until(lambda: "1 cells became rows" in log_of(root))
+    assert names_in_table(root) == names
+
+
+def test_where_training_is_off_no_runner_starts_and_rows_still_come(root: Path) -> None:
+    done, waits = add(root, {"steps": 3}, {"steps": 4})
+    queue = Queue(root)
+    queue.end(done, queue.lease(done, "elsewhere"), "done", "", metrics={"loss": 1.0})
+    with running(root, "--shared", env=HERE):
+        wait_until(lambda: "1 cells became rows" in log_of(root))
+        time.sleep(1.5)
+        assert not (root / "cells" / "runner.lock").exists()
+        assert not (root / "logs" / "runner.log").exists()
+    assert queue.find(waits).state == "queued"
+    assert names_in_table(root) == [done]
+
+
+def test_what_goes_wrong_is_said_once_in_a_sentence_and_the_next_look_goes_on(
+    root: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    (name,) = add(root, {"steps": 3})
+    queue = Queue(root)
+    queue.end(name, queue.lease(name, "elsewhere"), "done", "", metrics={"loss": 1.0})
+    looks: list[int] = []
+    ingest = training.ingest
+
+    def sometimes(*arguments: object) -> object:
+        looks.append(1)
+        if len(looks) < 4:
+            raise OSError(5, "Input/output error")
+        return ingest(*arguments)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(training, "LOOK", 0.02)
+    monkeypatch.setattr(training, "ingest", sometimes)
+    with open_workspace(root) as db, training.looking_after(db, root, runs_cells=False):
+        wait_until(lambda: bool(tables.all(db)))
+        assert tables.all(db)[0].rows == 1
+    said = [r.getMessage() for r in caplog.records if r.name == "isoplan.cells" and r.levelname == "ERROR"]
+    assert said == ["Finished cells wait to become rows: [Errno 5] Input/output error"]
+
+
+def test_a_runner_that_fails_is_started_again_after_a_while(
+    root: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    add(root, {"steps": 3})
+    starts: list[float] = []
+
+    def fails(_: Path) -> subprocess.Popen[bytes]:
+        starts.append(time.monotonic())
+        return subprocess.Popen([sys.executable, "-S", "-c", "raise SystemExit(3)"])
+
+    for name, value in {"LOOK": 0.02, "SOON": 0.5, "_start": fails}.items():
+        monkeypatch.setattr(training, name, value)
+    monkeypatch.setattr(
+        training.Runner, "__init__", lambda self: self.__dict__.update(process=None, pause=0.5, after=0)
+    )
+    with open_workspace(root) as db, training.looking_after(db, root, runs_cells=True):
+        wait_until(lambda: len(starts) == 3)
+    assert starts[1] - starts[0] >= 0.5
+    assert starts[2] - starts[1] >= 1.0
+    said = [r.getMessage() for r in caplog.records if r.name == "isoplan.cells"]
+    assert said[0].startswith("The runner of the cells ended with exit code 3: ")
+    assert said[0].endswith("runner.log says why. It starts again in 0.5 s.")
+
+
+def test_held_and_cancelled_cells_start_no_runner(root: Path) -> None:
+    held, cancelled = add(root, {"steps": 3}, {"steps": 4})
+    queue = Queue(root)
+    queue.hold([held])
+    queue.cancel([cancelled])
+    with running(root, env=HERE):
+        time.sleep(2)
+        assert not (root / "logs" / "runner.log").exists()
