@@ -51,8 +51,8 @@ def rows(db: Database) -> list[dict[str, Any]]:
     """The rows of the counter's table."""
     if KEY not in {table.id for table in tables.all(db)}:
         return []
-    found: list[dict[str, Any]] = tables.frame(db, KEY).to_dict("records")
-    return found
+    found = tables.frame(db, KEY).to_dict("records")
+    return [{str(name): value for name, value in row.items()} for row in found]
 
 
 def test_real_cells_become_rows_with_all_that_is_known_of_them(root: Path) -> None:

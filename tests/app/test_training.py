@@ -15,6 +15,7 @@ import psutil
 import pytest
 
 from app import training
+from app.cells import ingest
 from engine.store import cells, tables
 from engine.store.database import open_workspace
 from engine.store.owner import owner
@@ -155,7 +156,6 @@ def test_what_goes_wrong_is_said_once_in_a_sentence_and_the_next_look_goes_on(
     queue = Queue(root)
     queue.end(name, queue.lease(name, "elsewhere"), "done", "", metrics={"loss": 1.0})
     looks: list[int] = []
-    ingest = training.ingest
 
     def sometimes(*arguments: object) -> object:
         looks.append(1)
