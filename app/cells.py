@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import threading
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from engine.store.database import Database, WorkspaceInUse, open_workspace
 from trainers.backend.points import reached
 from trainers.backend.queue import Queue
 from trainers.backend.record import Record
+from trainers.backend.sweep import Sweep, read_sweeps, standings, state_of
 
 LEAST_DISK = 20e6
 """Bytes that must be free before rows are written: a database whose disk fills up must be opened anew."""
@@ -23,28 +25,37 @@ _folder_and_table = threading.Lock()
 """Held by whoever reads the folder to write the table, or deletes from both."""
 
 
-def ingest(db: Database, queue: Queue, seen: Mapping[str, Record] | None = None) -> tuple[dict[str, Record], int]:
-    """Bring index and run tables in step with the folder: the cells as they stand, and how many rows are new.
+@dataclass(frozen=True)
+class Seen:
+    """What a look at the folder found: the cells by name, and the sweeps that they belong to."""
 
-    Nothing is looked at further where the cells are those that were ``seen``. Raises PlannerError on a full disk.
+    cells: Mapping[str, Record]
+    sweeps: tuple[Sweep, ...]
+
+
+def ingest(db: Database, queue: Queue, before: Seen | None = None) -> tuple[Seen, int]:
+    """Bring index and run tables in step with the folder: what it holds now, and how many rows are new.
+
+    Nothing is looked at further where that is what was there ``before``. Raises PlannerError on a full disk.
     """
     with _folder_and_table:
-        found = queue.scan()
-        if seen is not None and found == seen:
-            return found, 0
-        indexed = cells.index(db)
-        done = [record for record in found.values() if record.state == "done"]
-        fresh = [as_row(r) for r in done if r.name not in indexed or indexed[r.name].row is None]
+        seen = Seen(queue.scan(), read_sweeps(queue.root))
+        if seen == before:
+            return seen, 0
+        told = standings(seen.sweeps)
+        sweep = {name: one.name or one.key for one in reversed(seen.sweeps) for name in one.cells}
+        states = [
+            Indexed(r.name, r.family, state_of(r, told), r.number, r.created, sweep.get(r.name, ""))
+            for r in seen.cells.values()
+        ]
+        there = {name for name, cell in cells.index(db).items() if cell.row is not None}
+        done = [r for r in seen.cells.values() if r.state == "done" and r.name not in there]
+        rows = [row for r in done if (row := as_row(r, sweep.get(r.name, ""))) is not None and row.usable]
         if shutil.disk_usage(queue.root).free < LEAST_DISK:
             raise PlannerError(f"The disk of {queue.root} is full: free some of it, and finished cells become rows.")
-        new = cells.grow(
-            db,
-            [Indexed(r.name, r.family, r.state, r.number, r.created, r.sweep) for r in found.values()],
-            [row for row in fresh if row is not None and row.usable],
-            lambda: reached("before-ingest-commit"),
-        )
+        new = cells.grow(db, states, rows, lambda: reached("before-ingest-commit"))
         reached("after-ingest-commit")
-        return found, new
+        return seen, new
 
 
 def ingest_if_free(root: Path) -> int:
@@ -76,7 +87,7 @@ def delete(db: Database, queue: Queue, names: Iterable[str]) -> int:
             cells.delete(db, gone)
 
 
-def as_row(record: Record) -> CellRow | None:
+def as_row(record: Record, sweep: str = "") -> CellRow | None:
     """The row of a finished cell; None for one whose result does not say what it measured."""
     result = record.result or {}
     metrics = result.get("metrics")
@@ -93,7 +104,7 @@ def as_row(record: Record) -> CellRow | None:
         str(result.get("loss", "loss")),
         {name: way for name, way in dict(result.get("directions") or {}).items() if way in ("min", "max")},
         str(result.get("version") or record.version),
-        record.sweep,
+        sweep,
         sum(_numbers(one).get("seconds", 0.0) for one in before),
         min(begun, default=None),
         str(result.get("host", "")),

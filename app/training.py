@@ -4,39 +4,43 @@ from __future__ import annotations
 
 import contextlib
 import logging
-import subprocess
-import sys
+import os
+import signal
+import socket
 import threading
 import time
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
 
-from app.cells import ingest
+from app.cells import Seen, ingest
 from engine.store.database import Database
-from trainers.backend.life import is_held
 from trainers.backend.queue import Queue
-from trainers.backend.record import CELLS, Record
-from trainers.backend.runner import LOCK
+from trainers.backend.start import ensure_runner, runner_status
 
 LOOK = 1.0
 """Seconds between two looks at the folder."""
 ENDING = 5.0
 """Seconds that the runner has to let its cells write their checkpoints when the server ends."""
 SOON, LATE = 5.0, 60.0
-"""Seconds before a runner that failed is started again, the first time and at most."""
+"""Seconds before a runner that ended early is followed by another, the first time and at most."""
+LIVED = 15.0
+"""Seconds after which the end of a runner is not early: it waits so long for more cells."""
 OPEN = ("queued", "running", "stopping")
 
 log = logging.getLogger("isoplan.cells")
 
 
 @dataclass(eq=False)
-class Runner:
-    """The runner that this server started, and when it may start another."""
+class Watch:
+    """What the thread remembers: the last look, the runner that it started, and what it has said of each fault."""
 
-    process: subprocess.Popen[bytes] | None = None
-    pause: float = SOON
-    after: float = 0.0
+    runs_cells: bool
+    seen: Seen | None = None
+    pid: int = 0
+    begun: float | None = None
+    pause: float = 0.0
+    said: dict[str, str] = field(default_factory=dict)
 
 
 @contextlib.contextmanager
@@ -45,68 +49,71 @@ def looking_after(db: Database, folder: Path, runs_cells: bool) -> Iterator[None
 
     Where ``runs_cells`` is false no runner is started; what others finish becomes rows all the same.
     """
-    ending = threading.Event()
-    runner = Runner() if runs_cells else None
-    thread = threading.Thread(target=_look_after, args=(db, folder, runner, ending), name="cells", daemon=True)
+    ending, watch = threading.Event(), Watch(runs_cells)
+    thread = threading.Thread(target=_look_after, args=(db, Queue(folder), watch, ending), name="cells", daemon=True)
     thread.start()
     try:
         yield
     finally:
         ending.set()
-        thread.join()
-        if runner is not None and runner.process is not None:
-            _end(runner.process)
+        thread.join(ENDING)
+        _end_runner(folder, watch)
 
 
-def _look_after(db: Database, folder: Path, runner: Runner | None, ending: threading.Event) -> None:
-    queue = Queue(folder)
-    seen: Mapping[str, Record] | None = None
-    said = ""
+def _look_after(db: Database, queue: Queue, watch: Watch, ending: threading.Event) -> None:
     while not ending.is_set():
-        try:
-            seen, new = ingest(db, queue, seen)
+        with _fault("Finished cells wait to become rows", watch):
+            watch.seen, new = ingest(db, queue, watch.seen)
             if new:
-                log.info("%s cells became rows", new)
-            if runner is not None and any(record.state in OPEN for record in seen.values()):
-                _keep_running(runner, folder)
-            said = ""
-        except Exception as error:  # whatever it is, the next look may go well
-            text = f"Finished cells wait to become rows: {str(error).partition(chr(10))[0] or type(error).__name__}"
-            if text != said:
-                log.error(text, exc_info=error)
-            said = text
+                log.info("1 cell became a row" if new == 1 else f"{new:,} cells became rows")
+        with _fault("Cells wait", watch):
+            if watch.runs_cells and watch.seen is not None:
+                _keep_running(queue, watch.seen, watch)
         ending.wait(LOOK)
 
 
-def _keep_running(runner: Runner, folder: Path) -> None:
-    """Start a runner where none is at work; one that failed is started again after a while."""
-    if runner.process is not None and (code := runner.process.poll()) is not None:
-        runner.process = None
-        if code > 0:
-            log.error(
-                "The runner of the cells ended with exit code %s: %s says why. It starts again in %g s.",
-                code, folder / "logs" / "runner.log", runner.pause,
-            )  # fmt: skip
-            runner.after, runner.pause = time.monotonic() + runner.pause, min(2 * runner.pause, LATE)
-        else:
-            runner.pause = SOON
-    if runner.process is None and time.monotonic() >= runner.after and not is_held(folder / CELLS / LOCK):
-        runner.process = _start(folder)
+def _keep_running(queue: Queue, seen: Seen, watch: Watch) -> None:
+    """Start a runner where cells wait and none is at work; one that ended early is followed by another after a while.
+
+    Raises PlannerError where it cannot be started.
+    """
+    now = time.monotonic()
+    lived = LIVED if watch.begun is None else now - watch.begun
+    if lived < watch.pause or not any(record.state in OPEN for record in seen.cells.values()):
+        return
+    before, watch.begun = watch.begun, now
+    try:
+        pid = ensure_runner(queue.root, queue)
+    except BaseException:
+        watch.pause = min(max(2 * watch.pause, SOON), LATE)
+        raise
+    if not pid:
+        watch.begun = before
+        return
+    watch.pid, watch.pause = pid, SOON if lived >= LIVED else min(max(2 * watch.pause, SOON), LATE)
 
 
-def _start(folder: Path) -> subprocess.Popen[bytes]:
-    """A runner in a session of its own: it ends when it is asked to, not when somebody stops the server by Ctrl+C."""
-    place = folder / "logs"
-    place.mkdir(exist_ok=True)
-    with (place / "runner.log").open("ab") as output:
-        return subprocess.Popen(
-            [sys.executable, "-P", "-m", "trainers.backend.runner", "--workspace", str(folder)],
-            stdin=subprocess.DEVNULL, stdout=output, stderr=output, start_new_session=True,
-        )  # fmt: skip
+def _end_runner(folder: Path, watch: Watch) -> None:
+    """Ask the runner that was started here to end, and give its cells the time to write their checkpoints."""
+    until, asked = time.monotonic() + ENDING, False
+    while watch.pid and time.monotonic() < until and (status := runner_status(folder)).alive:
+        if not asked and (status.pid, status.host) == (watch.pid, socket.gethostname()):
+            os.kill(status.pid, signal.SIGTERM)
+            asked = True
+        elif not asked and status.pid:  # somebody else's; where it says nothing it is just saying something new
+            return
+        time.sleep(0.1)
 
 
-def _end(process: subprocess.Popen[bytes]) -> None:
-    """Ask the runner to end and give its cells the time to write their checkpoints; what is left finishes alone."""
-    process.terminate()
-    with contextlib.suppress(subprocess.TimeoutExpired):
-        process.wait(ENDING)
+@contextlib.contextmanager
+def _fault(what: str, watch: Watch) -> Iterator[None]:
+    """Say whatever goes wrong, once until it is right again: the next look may go well."""
+    try:
+        yield
+    except Exception as error:
+        text = f"{what}: {str(error).partition(chr(10))[0] or type(error).__name__}"
+        if watch.said.get(what) != text:
+            log.error(text, exc_info=error)
+        watch.said[what] = text
+    else:
+        watch.said.pop(what, None)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -17,7 +16,10 @@ from engine.errors import PlannerError
 from engine.store import cells, tables
 from engine.store.database import FILE, Database, open_workspace
 from tests.trainers.conftest import ROOT, add, run_all, workspace
+from trainers.backend import sweep
 from trainers.backend.queue import Queue
+from trainers.families import find_family
+from trainers.grid import make_grid
 
 KEY = cells.table_of("counter")
 
@@ -113,7 +115,7 @@ def test_a_look_at_what_was_seen_changes_nothing(root: Path, db: Database) -> No
     queue = Queue(root)
     finish(root, first)
     seen, new = ingest(db, queue)
-    assert (new, {name: r.state for name, r in seen.items()}) == (1, {first: "done", second: "queued"})
+    assert (new, {name: r.state for name, r in seen.cells.items()}) == (1, {first: "done", second: "queued"})
     assert ingest(db, queue, seen) == (seen, 0)
     finish(root, second)
     assert ingest(db, queue, seen)[1] == 1
@@ -191,13 +193,25 @@ def test_sizes_that_the_training_reports_go_before_those_counted(root: Path, db:
     assert (rows(db)[0]["N"], rows(db)[0]["D"]) == (10, 77)
 
 
-def test_the_sweep_and_the_first_begin_of_a_cell_are_kept(root: Path) -> None:
+def test_the_first_begin_and_all_the_time_of_a_cell_are_kept(root: Path) -> None:
     (name,) = add(root, {"size": 1})
-    spec = json.loads((root / "cells" / name / "spec.json").read_text())
-    (root / "cells" / name / "spec.json").write_text(json.dumps(spec | {"sweep": "first try"}))
     queue = Queue(root)
     queue.end(name, queue.lease(name, "x"), "stopped", "runner", begun="2025-01-01T00:00:00+00:00", seconds=10.0)
     finish(root, name)
     row = as_row(queue.find(name))
     assert row is not None
-    assert (row.sweep, row.begun, row.seconds, row.attempts) == ("first try", datetime(2025, 1, 1), 12.0, 2)
+    assert (row.begun, row.seconds, row.attempts) == (datetime(2025, 1, 1), 12.0, 2)
+
+
+def test_rows_name_their_sweep_and_cells_wait_as_their_sweep_does(root: Path, db: Database) -> None:
+    family = find_family("counter", root)
+    one = sweep.launch(root, make_grid(family, {"size": [1, 2]}, "first try"), family)
+    first, second = one.cells
+    finish(root, first)
+    queue = Queue(root)
+    seen, _ = ingest(db, queue)
+    assert rows(db)[0]["sweep"] == "first try"
+    assert (cells.index(db)[second].state, cells.index(db)[second].sweep) == ("queued", "first try")
+    sweep.hold(root, one.key)
+    ingest(db, queue, seen)
+    assert cells.index(db)[second].state == "held"

@@ -16,6 +16,7 @@ import pytest
 
 from app import training
 from app.cells import ingest
+from engine.errors import PlannerError
 from engine.store import cells, tables
 from engine.store.database import open_workspace
 from engine.store.owner import owner
@@ -69,7 +70,7 @@ def test_queued_cells_finish_and_are_rows_with_no_browser_open(root: Path) -> No
         wait_until(lambda: "4 cells became rows" in log_of(root) or log_of(root).count("became rows") > 1)
         more = add(root, {"size": 9, "steps": 4})
         wait_for(all_done, root)
-        wait_until(lambda: "1 cells became rows" in log_of(root))
+        wait_until(lambda: "1 cell became a row" in log_of(root))
     wait_until(lambda: not is_held(root / "cells" / "runner.lock"))
     assert sorted(names_in_table(root)) == sorted([*names, *more])
 
@@ -132,7 +133,7 @@ def test_a_second_server_is_refused_and_the_first_goes_on(root: Path) -> None:
         assert second.returncode == 2
         names = add(root, {"steps": 3})
         wait_for(all_done, root)
-        wait_until(lambda: "1 cells became rows" in log_of(root))
+        wait_until(lambda: "1 cell became a row" in log_of(root))
     assert names_in_table(root) == names
 
 
@@ -141,7 +142,7 @@ def test_where_training_is_off_no_runner_starts_and_rows_still_come(root: Path) 
     queue = Queue(root)
     queue.end(done, queue.lease(done, "elsewhere"), "done", "", metrics={"loss": 1.0})
     with running(root, "--shared", env=HERE):
-        wait_until(lambda: "1 cells became rows" in log_of(root))
+        wait_until(lambda: "1 cell became a row" in log_of(root))
         time.sleep(1.5)
         assert not (root / "cells" / "runner.lock").exists()
         assert not (root / "logs" / "runner.log").exists()
@@ -178,22 +179,20 @@ def test_a_runner_that_fails_is_started_again_after_a_while(
     add(root, {"steps": 3})
     starts: list[float] = []
 
-    def fails(_: Path) -> subprocess.Popen[bytes]:
+    def fails(*_: object) -> int:
         starts.append(time.monotonic())
-        return subprocess.Popen([sys.executable, "-S", "-c", "raise SystemExit(3)"])
+        if len(starts) > 1:
+            return 4_000_000  # one that ends at once
+        raise PlannerError("The runner ended at once (no room): logs/runner.log says more.")
 
-    for name, value in {"LOOK": 0.02, "SOON": 0.5, "_start": fails}.items():
+    for name, value in {"LOOK": 0.02, "SOON": 0.5, "ensure_runner": fails}.items():
         monkeypatch.setattr(training, name, value)
-    monkeypatch.setattr(
-        training.Runner, "__init__", lambda self: self.__dict__.update(process=None, pause=0.5, after=0)
-    )
     with open_workspace(root) as db, training.looking_after(db, root, runs_cells=True):
         wait_until(lambda: len(starts) == 3)
     assert starts[1] - starts[0] >= 0.5
     assert starts[2] - starts[1] >= 1.0
     said = [r.getMessage() for r in caplog.records if r.name == "isoplan.cells"]
-    assert said[0].startswith("The runner of the cells ended with exit code 3: ")
-    assert said[0].endswith("runner.log says why. It starts again in 0.5 s.")
+    assert said == ["Cells wait: The runner ended at once (no room): logs/runner.log says more."]
 
 
 def test_held_and_cancelled_cells_start_no_runner(root: Path) -> None:

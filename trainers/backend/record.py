@@ -62,7 +62,7 @@ class Order:
 class Record:
     """A cell as its folder tells it: ``number`` is that of its lease (0: none yet), ``results`` are by attempt.
 
-    ``version`` is that of the family when the cell was made; ``sweep`` names the grid it came from, where it has one.
+    ``version`` is that of the family when the cell was made.
     """
 
     name: str
@@ -74,7 +74,6 @@ class Record:
     lease: dict[str, Any] = field(default_factory=dict)
     results: dict[int, dict[str, Any]] = field(default_factory=dict)
     version: str = ""
-    sweep: str = ""
 
     @property
     def result(self) -> dict[str, Any] | None:
@@ -118,5 +117,4 @@ def read_record(folder: Path) -> Record | None:
         lease,
         results,
         str(spec.get("version", "")),
-        str(spec.get("sweep", "")),
     )

@@ -60,15 +60,15 @@ def need_cluster() -> None:
         raise PlannerError(INSTALL)
 
 
-def ensure_runner(root: Path, queue: Queue | None = None) -> bool:
-    """Start a runner where cells of the workspace ``root`` wait and none is alive; whether one was started.
+def ensure_runner(root: Path, queue: Queue | None = None) -> int:
+    """Start a runner where cells of the workspace ``root`` wait and none is alive; its process id, 0 for none started.
 
     It has a session of its own, so that it outlives this process, writes to ``logs/runner.log``, and ends by itself
     when nothing is left to do. ``queue`` spares reading again what one has read. Raises PlannerError where what it
     needs is not installed, and where it ends at once.
     """
     if is_held(root / CELLS / LOCK) or not _waiting(root, queue or Queue(root)):
-        return False
+        return 0
     need_cluster()
     process = _started(root)
     until = time.monotonic() + PATIENCE
@@ -76,7 +76,7 @@ def ensure_runner(root: Path, queue: Queue | None = None) -> bool:
         time.sleep(0.1)
     if process.poll():
         raise PlannerError(f"The runner ended at once ({last_words(root)}): {root / LOG} says more.")
-    return True
+    return process.pid
 
 
 def last_words(root: Path) -> str:
