@@ -98,8 +98,9 @@ def _end_runner(folder: Path, watch: Watch) -> None:
     until, asked = time.monotonic() + ENDING, False
     while watch.pid and time.monotonic() < until and (status := runner_status(folder)).alive:
         if not asked and (status.pid, status.host) == (watch.pid, socket.gethostname()):
-            os.kill(status.pid, signal.SIGTERM)
             asked = True
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(status.pid, signal.SIGTERM)
         elif not asked and status.pid:  # somebody else's; where it says nothing it is just saying something new
             return
         time.sleep(0.1)
