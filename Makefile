@@ -6,12 +6,12 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --no-input
 ARGS ?=
 
-.PHONY: run test check bench lock browser clean python
+.PHONY: run test check bench lock browser slurm clean python
 
 run: $(VENV)/run.stamp
 	@$(BIN)/isoplan app $(ARGS)
 
-test: check browser
+test: check browser slurm
 	$(BIN)/python -m pytest -rs -n logical --maxprocesses 8 --dist loadfile $(ARGS)
 
 check: $(VENV)/dev.stamp
@@ -45,15 +45,25 @@ python:
 	@"$(PYTHON)" -c "import sys; sys.exit(sys.version_info < (3, 11))" || { echo "Isoplan needs Python 3.11 or newer, and $(PYTHON) is older: say where another one is with make PYTHON=/path/to/python3." >&2; exit 1; }
 	@"$(PYTHON)" -c "import venv, ensurepip" 2>/dev/null || { echo "$(PYTHON) has no venv module: install it (Debian, Ubuntu: apt-get install python3-venv) and run make again." >&2; exit 1; }
 
+# $(call installed,PROGRAMS,PACKAGES,FOR): nothing where one of PROGRAMS is there, else PACKAGES through apt where that is allowed.
+define installed
+for name in $(1); do PATH="$$PATH:/usr/sbin" command -v $$name >/dev/null 2>&1 && exit 0; done; \
+if [ "$$(id -u)" = 0 ]; then sudo=; elif sudo -n true 2>/dev/null; then sudo="sudo -n"; else sudo=no; fi; \
+if [ "$$sudo" != no ] && command -v apt-get >/dev/null 2>&1; then \
+  echo "Installing $(firstword $(2)) for the $(3) tests"; \
+  $$sudo apt-get update -qq && $$sudo env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $(2) >/dev/null && exit 0; \
+fi
+endef
+
 # Browser tests drive the system's chromium; without one they are skipped, unless ISOPLAN_STRICT asks for them.
 browser:
-	@for name in chromium chromium-browser google-chrome google-chrome-stable; do command -v $$name >/dev/null 2>&1 && exit 0; done; \
-	if [ "$$(id -u)" = 0 ]; then sudo=; elif sudo -n true 2>/dev/null; then sudo="sudo -n"; else sudo=no; fi; \
-	if [ "$$sudo" != no ] && command -v apt-get >/dev/null 2>&1; then \
-	  echo "Installing chromium for the browser tests"; \
-	  $$sudo apt-get update -qq && DEBIAN_FRONTEND=noninteractive $$sudo apt-get install -y -qq --no-install-recommends chromium fonts-liberation >/dev/null && exit 0; \
-	fi; \
+	@$(call installed,chromium chromium-browser google-chrome google-chrome-stable,chromium fonts-liberation,browser); \
 	echo "For the browser tests install chromium (Debian: apt-get install chromium; macOS: brew install --cask chromium) and run make test again." >&2
+
+# Cells as jobs of Slurm are tested on one that the tests start in a folder; the same holds for it.
+slurm:
+	@$(call installed,slurmctld,slurm-wlm munge,Slurm); \
+	echo "For the tests of Slurm install it (Debian: apt-get install slurm-wlm munge) and run make test again." >&2
 
 # The newest versions that pyproject.toml allows, without hashes, hosts and local versions, so that every platform reads them.
 lock: python

@@ -1,0 +1,125 @@
+"""Workers as jobs of a batch system: a real Slurm, and what HTCondor would be given."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.trainers.backend.slurm import slurm
+from tests.trainers.conftest import add, running, wait_for
+from trainers.backend.cluster import ClusterError, open_pool
+from trainers.backend.jobs import FOLDER, make_cluster
+from trainers.backend.record import Record
+from trainers.backend.settings import HTCondor, Slurm
+
+GOLDEN = Path(__file__).with_name("htcondor.golden")
+GRID = [{"size": n, "steps": s} for n in (1, 2, 3) for s in (3, 4, 5)]
+CLUSTER = """
+kind = "slurm"
+cores = 2
+memory = "200 MB"
+walltime = "00:10:00"
+queue = "short"
+jobs = 1
+interface = "lo"
+"""
+
+
+@pytest.fixture(scope="module")
+def slurm_here(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
+    """A Slurm of one machine, and what its commands need in the environment."""
+    with slurm(tmp_path_factory.mktemp("slurm")) as env:
+        yield env
+
+
+def listed(*columns: str) -> list[list[str]]:
+    """The jobs of this user."""
+    said = subprocess.run(["squeue", "-h", "-o", " ".join(columns)], capture_output=True, text=True, check=True)
+    return [line.split() for line in said.stdout.splitlines()]
+
+
+def test_a_grid_runs_and_a_cancelled_job_is_replaced(
+    root: Path, slurm_here: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in slurm_here.items():
+        monkeypatch.setenv(name, value)
+    (root / "cluster.toml").write_text(CLUSTER)
+    names = add(root, *GRID, {"size": 9, "steps": 120, "wait": 0.1})
+    slow = root / "cells" / names[-1]
+    with running(root, cores=None, idle=1) as runner:
+        wait_for(lambda cells: all(cells[n].state == "done" for n in names[:9]), root)
+        wait_for(lambda cells: (slow / "checkpoint").exists(), root)
+        ((job, name, state),) = listed("%i", "%j", "%T")
+        assert (name, state) == ("isoplan", "RUNNING")
+        keys = list((root / FOLDER).glob(".dask-jobqueue*key*"))
+        assert [one.stat().st_mode & 0o777 for one in keys] == [0o600]
+        steps = json.loads((slow / "checkpoint").read_text())[0]
+        subprocess.run(["scancel", job], check=True)
+        cells = wait_for(lambda cells: cells[names[-1]].number == 2 and (slow / "beat-2").exists(), root, 40)
+        assert [one for (one,) in listed("%i")] == [str(int(job) + 1)]
+        cells = wait_for(done, root, 40)
+        runner.wait(30)
+    assert [cells[one].number for one in names] == [1] * 9 + [2]
+    result = cells[names[-1]].result
+    assert result is not None
+    assert result["metrics"]["sum"] == pytest.approx(sum(1 / k**2 for k in range(1, 121)), rel=1e-12)
+    assert result["metrics"]["steps run"] <= 120 - steps
+    assert cells[names[-1]].results[1]["why"] == "its process died"
+    until = time.monotonic() + 10
+    while listed("%i") and time.monotonic() < until:
+        time.sleep(0.2)
+    assert not listed("%i"), "the jobs end with the runner"
+    assert not list((root / FOLDER).glob(".dask-jobqueue*"))
+
+
+def done(cells: dict[str, Record]) -> bool:
+    return all(record.state == "done" for record in cells.values())
+
+
+def test_what_slurm_refuses_is_said(root: Path, slurm_here: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in slurm_here.items():
+        monkeypatch.setenv(name, value)
+    settings = Slurm(cores=1, memory="100 MB", queue="nowhere")
+    with (
+        pytest.raises(ClusterError, match=r"The batch system took no job: .*invalid partition"),
+        open_pool(settings, root),
+    ):
+        pass
+
+
+def test_a_machine_without_slurm_says_so(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(root))
+    said = "There is no sbatch on this machine: run Isoplan where jobs are submitted"
+    with pytest.raises(ClusterError, match=said), open_pool(Slurm(cores=1, memory="100 MB"), root):
+        pass
+
+
+def test_the_submit_file_of_htcondor(root: Path) -> None:
+    settings = HTCondor(
+        cores=4,
+        memory="8 GB",
+        walltime="1-02:00:00",
+        account="group_physics.jets",
+        disk="2 GB",
+        jobs=3,
+        extra={"request_gpus": "1", "+JobFlavour": '"tomorrow"'},
+        prologue=("module load python",),
+    )
+    cluster: Any = make_cluster(settings, root)
+    try:
+        script = cluster.job_script()
+        address = cluster.scheduler_address
+    finally:
+        cluster.close()
+    for word, name in ((sys.executable, "PYTHON"), (str(root), "ROOT"), (address, "tls://HOST:PORT")):
+        script = script.replace(word, name)
+    script = re.sub(r"(\.dask-jobqueue\.worker\.\w+\.)\w+", r"\1KEY", script)
+    assert script == GOLDEN.read_text()
