@@ -19,7 +19,7 @@ from engine.store import results
 
 LONGEST = 1500
 """Characters of a query that every mail client and chat leaves whole; longer ones become a saved view."""
-PAGES = {"": "home"} | {name: name for name in ("data", "fit", "explore", "plan", "recommender", "amplitude")}
+PAGES = {"": "home"} | {name: name for name in ("data", "fit", "explore", "plan", "train", "recommender", "amplitude")}
 
 
 def here() -> str:

@@ -14,6 +14,7 @@ PAGES = [
     st.Page("views/fit.py", title="Fit", icon=":material/show_chart:", url_path="fit"),
     st.Page("views/explore.py", title="Explore", icon=":material/landscape:", url_path="explore"),
     st.Page("views/plan.py", title="Plan", icon=":material/flag:", url_path="plan"),
+    st.Page("views/train.py", title="Train", icon=":material/model_training:", url_path="train"),
     st.Page("views/recommender.py", title="Recommender", icon=":material/recommend:", url_path="recommender"),
     st.Page("views/amplitude.py", title="Precision", icon=":material/adjust:", url_path="amplitude"),
 ]

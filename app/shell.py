@@ -13,7 +13,7 @@ from starlette.routing import Route
 
 from app.components.scripts import script
 
-PAGES = ("", "data", "fit", "explore", "plan", "recommender", "amplitude")
+PAGES = ("", "data", "fit", "explore", "plan", "train", "recommender", "amplitude")
 FIGURES = ("fit", "explore", "plan", "recommender", "amplitude")
 STATIC = Path(__file__).parent / "static"
 ICON, LOGO = STATIC / "icon.svg", STATIC / "logo.svg"

@@ -47,14 +47,23 @@ def read_cell(family: Family[Any], raw: dict[str, Any]) -> Cell:
     try:
         cell: Cell = family.cell.model_validate(raw)
     except ValidationError as error:
-        raise PlannerError(why(error, family)) from error
+        raise PlannerError(why(error.errors()[0], family)) from error
     family.check(cell)
     return cell
 
 
-def why(error: ValidationError, family: Family[Any]) -> str:
-    """What is wrong with a cell, as a sentence about its first wrong field."""
-    first = error.errors()[0]
+def check_value(family: Family[Any], field: str, value: object) -> None:
+    """Raises PlannerError for a value that ``field`` cannot have, whatever the other fields are."""
+    try:
+        family.cell.model_validate({field: value})
+    except ValidationError as error:
+        for one in error.errors():
+            if one["loc"][:1] == (field,):
+                raise PlannerError(why(one, family)) from error
+
+
+def why(first: Any, family: Family[Any]) -> str:
+    """What is wrong with a cell, as a sentence about the field that pydantic names."""
     where = ".".join(str(part) for part in first["loc"]) or "cell"
     if first["type"] == "extra_forbidden":
         return f"The family {family.name} has no field {where!r}: use {', '.join(family.cell.model_fields)}."

@@ -19,7 +19,7 @@ from typing import Any
 from engine.errors import PlannerError
 from trainers.backend.queue import MOST_CELLS
 from trainers.cell import Cell, Family
-from trainers.families import find_family, read_cell
+from trainers.families import check_value, find_family, read_cell
 from trainers.ranges import Asked, Range, Value, expand, kind_of, read_entry, read_typed
 
 KEYS = ("family", "name", "cell")
@@ -79,6 +79,13 @@ def typed_grid(family: Family[Any], texts: Mapping[str, str], name: str = "") ->
     typed = {field: text for field, text in texts.items() if text.strip()}
     asked = {field: read_typed(text, _kind(family, field), where(family, field)) for field, text in typed.items()}
     return Grid(family.name, asked, _name(name))
+
+
+def check_typed(family: Family[Any], field: str, text: str) -> None:
+    """Raises PlannerError for what was typed into one field of a form and cannot be, whatever the others hold."""
+    for values in axes(typed_grid(family, {field: text}), family).values():
+        for value in values:
+            check_value(family, field, value)
 
 
 def with_value(grid: Grid, field: str, value: Value) -> Grid:

@@ -77,6 +77,13 @@ def to_page(page: str, label: str, query: dict[str, str], icon: str) -> Callable
     return lambda: st.page_link(address, label=plain(label), query_params=query, icon=f":material/{icon}:")
 
 
+def way(page: str, title: str, icon: str, text: str) -> None:
+    """A link to a page, and what it is for."""
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.page_link(f"views/{page}.py", label=title, icon=f":material/{icon}:")
+        st.caption(text, width="content")
+
+
 def recent() -> None:
     """The newest fits, plans, answers and tables."""
     if fits:
@@ -109,7 +116,7 @@ for number, (title, text) in enumerate(STEPS.items(), start=1):
         st.caption(text)
 st.caption("Two questions have answers without a table of your own:")
 for page, (title, text) in SHORT_WAYS.items():
-    with st.container(horizontal=True, vertical_alignment="center"):
-        st.page_link(f"views/{page}.py", label=title, icon=":material/bolt:")
-        st.caption(text, width="content")
+    way(page, title, "bolt", text)
+st.caption("Too few runs, or none yet?")
+way("train", "Train", "model_training", "Cells of a grid, launched from the page; what finishes becomes a row.")
 recent()

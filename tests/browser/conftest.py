@@ -25,7 +25,7 @@ FLAGS = (
     "--disable-component-update",
     "--disable-sync",
 )
-TITLES = ("Data", "Fit", "Explore", "Plan", "Recommender")
+TITLES = ("Data", "Fit", "Explore", "Plan", "Train", "Recommender")
 PAGES = {"": "Home"} | {title.lower(): title for title in TITLES} | {"amplitude": "Precision"}
 
 

@@ -14,7 +14,18 @@ from hypothesis import strategies as st
 from engine.errors import PlannerError
 from tests.trainers.conftest import workspace
 from trainers.families import find_family
-from trainers.grid import axes, cells, count, make_grid, parse_grid, read_grid, type_field, typed_grid, with_value
+from trainers.grid import (
+    axes,
+    cells,
+    check_typed,
+    count,
+    make_grid,
+    parse_grid,
+    read_grid,
+    type_field,
+    typed_grid,
+    with_value,
+)
 from trainers.grid import write_grid as write
 from trainers.ranges import Range, expand, read_typed
 
@@ -199,3 +210,23 @@ def test_a_range_of_whole_numbers_rises_between_its_ends(low: int, more: int, ma
         assert len(values) == min(many, more + 1)
     else:
         assert len(values) <= min(many, more + 1)
+
+
+@pytest.mark.parametrize(
+    ("field", "text", "sentence"),
+    [
+        ("width", "8, 0", "The field width of the family teacher-student cannot be 0: input should be"),
+        ("width", "8..5000 x 3", "The field width of the family teacher-student cannot be 5000: input should be"),
+        ("noise", "-1", "The field noise of the family teacher-student cannot be -1: input should be"),
+        ("seed", "x", "The field seed of the family teacher-student cannot read 'x' as a number"),
+        ("depth", "3", "The family teacher-student has no field 'depth'"),
+    ],
+)
+def test_a_field_is_checked_by_itself(field: str, text: str, sentence: str) -> None:
+    with pytest.raises(PlannerError, match=sentence):
+        check_typed(EXAMPLE, field, text)
+
+
+def test_a_field_that_is_right_is_not_blamed_for_another(root: Path) -> None:
+    check_typed(EXAMPLE, "width", "8..4096 x 10")
+    check_typed(EXAMPLE, "width", "")

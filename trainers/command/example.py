@@ -103,7 +103,7 @@ def main() -> None:
         rate = peak * min((step + 1) / max(updates // 50, 1), 0.5 * (1 + np.cos(np.pi * step / updates)))
         _adam(p, moments, slopes, rate, step + 1)
         now = time.monotonic()
-        if now - said > SAY_EVERY or step == first:
+        if now - said > SAY_EVERY or step in (first, updates - 1):
             said = now
             clean = float(np.mean((forward(p, teacher.tests) - teacher.answers) ** 2))
             seen = (step + 1) * cell["batch"]

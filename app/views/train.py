@@ -1,0 +1,91 @@
+"""Train: define a grid of cells, launch it, watch it, and fit what has finished."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+from pathlib import Path
+
+import streamlit as st
+
+from app import workspace
+from app.views.parts import heading, plain, sentences
+from app.views.state import recall, remember
+from app.views.training import form, overview, standing, table
+from app.views.training.lines import AXES
+from app.views.training.standing import Group, Look
+from trainers.families import find_family
+
+SHARED = "Training is off on a shared server: start Isoplan on your own machine to train."
+MISSING = 'Training takes more packages: install them with `pip install "isoplan[cluster]"` and start Isoplan again.'
+IN_MEMORY = "This workspace is in memory only: start Isoplan with a folder, and its cells are kept there."
+
+
+def cannot() -> str:
+    """Why nothing can be trained here, in one sentence; empty where it can."""
+    if not workspace.settings().training:
+        return SHARED
+    return "" if find_spec("distributed") else MISSING
+
+
+def new_grid(look: Look) -> None:
+    """The form, open until there are cells."""
+    if st.session_state.pop("grid_launched", False):
+        st.session_state["new_grid"] = False
+    with st.expander(
+        "New grid", expanded=not look.records, icon=":material/grid_on:", key="new_grid", on_change="rerun"
+    ):
+        form.show(queue)
+
+
+def cells(look: Look, may: bool) -> None:
+    """The cells of one sweep: how they go, and all of them in a table."""
+    left, right = st.columns([5, 3], vertical_alignment="bottom")
+    with left:
+        group = choose(look)
+    with right:
+        against = st.segmented_control(
+            "Curves against", list(AXES), default="Samples", required=True, key="against", bind="query-params"
+        )
+    with sentences():
+        family = find_family(group.family, look.root)
+        overview.show(queue, group, family, str(against), look.working, may)
+        st.subheader("Cells", anchor=False)
+        table.show(queue, group, family, look.working, may)
+
+
+def choose(look: Look) -> Group:
+    """The sweep that is looked at: the link's, else the newest."""
+    wanted = recall("sweep")
+    if wanted and wanted not in look.groups:
+        st.error(f"The sweep {plain(wanted)} of this link is not in this workspace.", icon=":material/link_off:")
+    opened = wanted if wanted in look.groups else next(iter(look.groups))
+    st.session_state["sweep_choice"] = opened
+    st.selectbox(
+        "Sweep",
+        list(look.groups),
+        format_func=lambda key: look.groups[key].title if key in look.groups else key,
+        key="sweep_choice",
+        on_change=lambda: remember("sweep", st.session_state["sweep_choice"]),
+    )
+    remember("sweep", opened)
+    return look.groups[opened]
+
+
+heading("Train", "Train new runs, watch them, and see the run table grow.")
+folder: Path | None = workspace.current().folder
+reason = cannot()
+if reason:
+    st.info(reason, icon=":material/block:")
+if folder is None:
+    st.info(IN_MEMORY, icon=":material/folder_off:")
+else:
+    queue = standing.queue_of(str(folder))
+    seen = standing.look(queue)
+    if said := st.session_state.pop("launched", ""):
+        st.toast(said, icon=":material/play_arrow:")
+    if not reason:
+        new_grid(seen)
+    if seen.groups:
+        cells(seen, not reason)
+    elif not reason:
+        st.info("No cells yet: type a grid, or fill in the example, and launch it.", icon=":material/school:")

@@ -1,0 +1,121 @@
+"""What people do with cells: with those that are selected, and with all of a sweep."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import streamlit as st
+
+from app.views.parts import plain, plural, sentences
+from app.views.training.standing import Group, Look, names_in
+from engine.quantities import si
+from trainers.backend import sweep
+from trainers.backend.queue import Queue, size_of
+
+PRIORITY = 1000
+"""Priorities go from minus this to this."""
+
+
+@dataclass(frozen=True)
+class Action:
+    """A button: for cells in which states, what it does with them, and what is said afterwards."""
+
+    label: str
+    icon: str
+    states: tuple[str, ...]
+    do: Callable[[Queue, Sequence[str]], object]
+    said: str
+
+
+ACTIONS = (
+    Action("Cancel", "cancel", ("queued", "running", "held"), lambda q, names: q.cancel(names), "Cancelled"),
+    Action("Hold", "pause", ("queued", "running"), lambda q, names: q.hold(names), "Held"),
+    Action("Resume", "play_arrow", ("held", "stopping"), lambda q, names: q.hold(names, False), "Resumed"),
+    Action("Retry", "replay", ("failed", "cancelled"), lambda q, names: q.retry(names), "Queued again"),
+)
+DELETABLE = ("queued", "held", "done", "failed", "cancelled")
+
+
+def of_cells(queue: Queue, look: Look, names: Sequence[str]) -> None:
+    """The buttons for the cells called ``names``; those that do nothing for any of them cannot be pressed."""
+    with st.container(horizontal=True, vertical_alignment="center"):
+        for action in ACTIONS:
+            apt = names_in(look, names, action.states)
+            if st.button(action.label, icon=f":material/{action.icon}:", disabled=not apt, key=f"do_{action.label}"):
+                with sentences():
+                    action.do(queue, apt)
+                    _again(f"{action.said}: {plural(len(apt), 'cell')}.")
+        _priority("cells", not names, lambda priority: queue.put_first(names, priority))
+        _delete(queue, "cells", names_in(look, names, DELETABLE))
+        st.caption(f"{plural(len(names), 'cell')} selected" if names else "Select rows to do something with them.")
+
+
+def of_sweep(queue: Queue, look: Look, group: Group) -> None:
+    """The menu of a whole sweep."""
+    asked, key, root = group.sweep, group.key, queue.root
+    if asked is None:
+        return
+    menu = st.popover("", icon=":material/more_vert:", key=f"menu_{key}", help="The whole sweep", type="tertiary")
+    with menu, sentences():
+        if asked.waits:
+            if _button("Resume the sweep", "play_arrow", key):
+                sweep.hold(root, key, False)
+                _again("The sweep goes on.")
+        elif _button("Hold the sweep", "pause", key, not names_in(look, group.names, ("queued", "running"))):
+            sweep.hold(root, key)
+            _again("The sweep waits.")
+        open_cells = names_in(look, group.names, ("queued", "running", "held"))
+        if _button("Cancel the sweep", "cancel", key, not open_cells):
+            sweep.cancel(root, key)
+            _again("The sweep is cancelled.")
+        failed = names_in(look, group.names, ("failed", "cancelled"))
+        if _button(f"Retry {plural(len(failed), 'cell')}", "replay", key, not failed):
+            sweep.hold(root, key, False)
+            queue.retry(failed)
+            _again(f"Queued again: {plural(len(failed), 'cell')}.")
+        _priority(key, False, lambda priority: sweep.put_first(root, key, priority), asked.order.priority)
+        _delete(queue, key, names_in(look, group.names, DELETABLE), lambda: _forget(look, group))
+
+
+def _forget(look: Look, group: Group) -> None:
+    if len(names_in(look, group.names, DELETABLE)) == len(group.names):
+        sweep.forget(look.root, group.key)
+
+
+def _button(label: str, icon: str, key: str, disabled: bool = False) -> bool:
+    return st.button(
+        label, icon=f":material/{icon}:", key=f"{icon}_{key}", width="stretch", disabled=disabled, type="tertiary"
+    )
+
+
+def _priority(key: str, disabled: bool, put: Callable[[int], object], now: int = 0) -> None:
+    with st.popover("Priority", icon=":material/low_priority:", key=f"priority_{key}", disabled=disabled):
+        given = st.number_input(
+            "Priority", -PRIORITY, PRIORITY, now, key=f"number_{key}", help="Cells with a higher one start first."
+        )
+        if st.button("Set", key=f"set_{key}"):
+            with sentences():
+                put(int(given))
+                _again(f"Priority {given}.")
+
+
+def _delete(queue: Queue, key: str, names: Sequence[str], after: Callable[[], object] = lambda: None) -> None:
+    """The button that deletes cells, with the disk that it frees; which one to measure only where it is asked for."""
+    place = st.popover("Delete", icon=":material/delete:", key=f"delete_{key}", disabled=not names, on_change="rerun")
+    if not place.open:
+        return
+    with place, sentences():
+        freed = sum(size_of(queue.folder(name)) for name in names)
+        st.markdown(f"Deleting {plural(len(names), 'cell')} frees {si(freed)}B. What they learnt is gone.")
+        if st.button("Delete", type="primary", key=f"sure_{key}"):
+            queue.delete(names)
+            after()
+            st.session_state["cells_gone"] = st.session_state.get("cells_gone", 0) + 1
+            _again(f"Deleted {plural(len(names), 'cell')}.")
+
+
+def _again(said: str) -> None:
+    """Say what was done and draw the page anew."""
+    st.toast(plain(said))
+    st.rerun()

@@ -1,0 +1,157 @@
+"""A new grid: one text field for each field of a cell, what they come to, and the button that launches it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Literal, get_args, get_origin
+
+import streamlit as st
+from pydantic.fields import FieldInfo
+
+from app.views.parts import plain, plural, sentences
+from app.views.state import keep_possible, remember
+from app.views.training import launching
+from app.views.training.lines import own_fields
+from app.views.training.preview import preview
+from app.views.training.preview import show as show_preview
+from engine.errors import PlannerError
+from engine.quantities import as_typed
+from trainers.backend.queue import Queue
+from trainers.cell import Cell, Family
+from trainers.families import families
+from trainers.grid import Grid, check_typed, parse_grid, type_field, typed_grid, write_grid
+
+EXAMPLE = {"family": "teacher-student", "width": "8, 16, 32", "samples": "16384, 65536, 262144"}
+"""A grid that trains within a minute."""
+LONGEST = 2000
+"""Characters that a field takes; whole lists of values are better kept in a file."""
+MOST_BYTES = 2**20
+
+
+@st.fragment
+def show(queue: Queue) -> None:
+    """The form and what it comes to."""
+    with sentences():
+        known = families(queue.root)
+        _files(queue.root)
+        left, right = st.columns([1, 1])
+        with left:
+            keep_possible("family", known)
+            family = known[
+                str(st.selectbox("Family", list(known), key="family", bind="query-params", help="What is trained."))
+            ]
+        with right:
+            name = st.text_input(
+                "Name", key="grid_name", bind="query-params", max_chars=100, placeholder="of the sweep, if you like"
+            )
+        st.caption(plain(family.title))
+        texts = _fields(family)
+        if texts is not None:
+            _launch(queue, family, typed_grid(family, texts, name or ""))
+
+
+def _fields(family: Family[Any]) -> dict[str, str] | None:
+    """What is typed into the fields; None where one of them says what is wrong with it."""
+    grid = st.grid(4, min_column_width=210)
+    texts, sound = {}, True
+    for field in (*own_fields(family), *Cell.model_fields):
+        about = family.cell.model_fields[field]
+        with grid.cell():
+            texts[field] = st.text_input(
+                plain(about.title or field), key=f"cell_{field}", bind="query-params", max_chars=LONGEST, live=True,
+                placeholder=_default(about), help=_help(about),
+            ) or ""  # fmt: skip
+            try:
+                check_typed(family, field, texts[field])
+            except PlannerError as error:
+                sound = False
+                st.error(plain(str(error)))
+    return texts if sound else None
+
+
+def _default(about: FieldInfo) -> str:
+    return "must be given" if about.is_required() else type_field((about.default,))
+
+
+def _help(about: FieldInfo) -> str:
+    """What the field is, and which values it takes."""
+    bounds = {name: getattr(part, name) for part in about.metadata for name in ("ge", "gt", "le", "lt")
+              if getattr(part, name, None) is not None}  # fmt: skip
+    words = {"ge": "from", "gt": "above", "le": "to", "lt": "below"}
+    span = " ".join(f"{words[name]} {as_typed(float(bounds[name]))}" for name in words if name in bounds)
+    choices = ", ".join(map(str, get_args(about.annotation))) if get_origin(about.annotation) is Literal else ""
+    said = [about.description or "", f"One of {choices}." if choices else "", f"{span[:1].upper()}{span[1:]}."]
+    return plain(" ".join(part for part in said if part.strip(" .")))
+
+
+def _files(root: Path) -> None:
+    """The example in one click, and a grid from a file."""
+    with st.container(horizontal=True):
+        st.button("Fill in the example", icon=":material/school:", on_click=_fill, args=(dict(EXAMPLE),))
+        with st.popover("Open GRID.toml", icon=":material/upload_file:"):
+            st.session_state.setdefault("grids_read", 0)
+            key = f"grid_file_{st.session_state['grids_read']}"
+            st.file_uploader(
+                "A grid as a file", type=["toml"], key=key, max_upload_size=1, on_change=_read, args=(root, key)
+            )
+    if refused := st.session_state.pop("grid_refused", ""):
+        st.error(plain(refused), icon=":material/error:")
+
+
+def _fill(texts: dict[str, str]) -> None:
+    """Put a grid into the form: ``family``, ``grid_name`` and the fields; all others have their defaults."""
+    for key in [key for key in st.session_state if str(key).startswith("cell_")]:
+        st.session_state[key] = ""
+    st.session_state["family"] = texts.pop("family")
+    st.session_state["grid_name"] = texts.pop("grid_name", "")
+    for field, text in texts.items():
+        st.session_state[f"cell_{field}"] = text
+
+
+def _read(root: Path, key: str) -> None:
+    """Read the file that was given into the form."""
+    sent = st.session_state[key]
+    if sent is None:
+        return
+    st.session_state["grids_read"] += 1
+    try:
+        grid = parse_grid(_text(sent), root, sent.name)
+        texts = {field: type_field(asked) for field, asked in grid.asked.items()}
+        for field, text in texts.items():
+            if len(text) > LONGEST:
+                raise PlannerError(
+                    f"{sent.name} gives {field} more values than the form takes: run it with `isoplan train`."
+                )
+        _fill({"family": grid.family, "grid_name": grid.name, **texts})
+    except PlannerError as error:
+        st.session_state["grid_refused"] = str(error)
+
+
+def _text(sent: Any) -> str:
+    try:
+        return str(sent.getvalue().decode("utf-8"))
+    except UnicodeDecodeError:
+        raise PlannerError(f"{sent.name} is no text: write the grid as TOML in UTF-8.") from None
+
+
+def _launch(queue: Queue, family: Family[Any], grid: Grid) -> None:
+    """What the grid comes to, and the buttons that keep it or run it."""
+    text = write_grid(grid)
+    found = preview(text, family.version, str(queue.root), grid, family)
+    show_preview(found, family)
+    with st.container(horizontal=True):
+        go = st.button(
+            f"Launch {plural(len(found.cells), 'cell')}", type="primary", icon=":material/play_arrow:", key="launch"
+        )
+        st.download_button(
+            "GRID.toml", text, "GRID.toml", "application/toml", icon=":material/download:", on_click="ignore"
+        )
+    if go:
+        before = queue.scan()
+        made = launching.launch(queue.root, grid, family)
+        known = sum(name in before for name in made.cells)
+        again = f" {plural(known, 'cell')} of it were here already." if known else ""
+        st.session_state["launched"] = f"Launched {plural(len(made.cells), 'cell')}.{again}"
+        st.session_state["grid_launched"] = True
+        remember("sweep", made.key)
+        st.rerun()

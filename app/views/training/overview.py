@@ -1,0 +1,101 @@
+"""What runs now: one line on the runner, a bar for each sweep, and the curves as they grow."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import streamlit as st
+
+from app.figures import live
+from app.views.parts import draw, plain, sentences
+from app.views.training import actions, standing
+from app.views.training.lines import AXES, curves, spans
+from app.views.training.standing import Group, Look
+from engine.quantities import count, duration
+from trainers.backend.progress import Progress
+from trainers.backend.queue import Queue
+from trainers.cell import Family
+
+MOST_BARS = 5
+"""Sweeps that have a bar: those that work, and the newest of the others."""
+
+
+def show(queue: Queue, group: Group, family: Family[Any], against: str, working: bool, may: bool) -> None:
+    """All of it, once a second while something is ``working``; ``may`` is whether one may change anything."""
+    st.fragment(_show, run_every="1s" if working else None)(queue, group, family, against, working, may)
+
+
+def _show(queue: Queue, group: Group, family: Family[Any], against: str, working: bool, may: bool) -> None:
+    look = standing.look(queue)
+    _say(standing.runner(queue.root, look.working))
+    for one in _shown(look):
+        _bar(queue, look, one, may)
+    with sentences():
+        if group.key in look.groups:
+            _curves(queue, look, look.groups[group.key], family, against)
+    _notice(look)
+    if look.working != working:
+        st.rerun()
+
+
+def _say(line: standing.Line) -> None:
+    if line.wrong:
+        st.warning(plain(line.text), icon=":material/warning:")
+    else:
+        st.caption(plain(line.text))
+
+
+def _shown(look: Look) -> list[Group]:
+    """The groups that have a bar, newest first."""
+    found = list(look.groups.values())
+    first = sorted(found, key=lambda group: not _works(look, group))[:MOST_BARS]
+    return [group for group in found if group in first]
+
+
+def _works(look: Look, group: Group) -> bool:
+    return any(look.state(record) in standing.WORKING for record in look.cells(group))
+
+
+def _bar(queue: Queue, look: Look, group: Group, may: bool) -> None:
+    """How far a group is, and the menu of a sweep."""
+    found = look.progress(group)
+    left, right = st.columns([20, 1], vertical_alignment="bottom", gap="small")
+    left.progress(min(found.share, 1.0), f"**{plain(group.title)}** {progress_text(found)}")
+    if may:
+        with right:
+            actions.of_sweep(queue, look, group)
+    if group.sweep is not None and group.sweep.order.why:
+        st.warning(plain(group.sweep.order.why), icon=":material/payments:")
+
+
+def progress_text(found: Progress) -> str:
+    """``5 done, 2 running, 2 queued · 41 k samples/s · 2 min left``."""
+    said = [standing.words(found.states)]
+    if found.samples:
+        said.append(f"{count(found.samples)} samples/s")
+    if found.utilisation is not None:
+        said.append(f"{found.utilisation:.0%} of the peak")
+    if found.money:
+        said.append(f"{found.money:.2f} spent")
+    if found.left and not found.over:
+        said.append(f"{duration(found.left)} left")
+    return " · ".join(said)
+
+
+def _curves(queue: Queue, look: Look, group: Group, family: Family[Any], against: str) -> None:
+    """The figure of one group."""
+    cells, x = look.cells(group), AXES[against]
+    found = curves(queue, family, cells, x)
+    end, compute = spans(family, cells, x)
+    draw(lambda theme: live.draw(found, x, family.loss, end, compute, theme), key="cells_picture")
+
+
+def _notice(look: Look) -> None:
+    """A notice for each sweep that worked when this session last looked and does not any more."""
+    working = {group.key for group in look.groups.values() if _works(look, group)}
+    for key in st.session_state.get("sweeps_working", set()) - working:
+        if key in look.groups:
+            group = look.groups[key]
+            said = standing.words(look.progress(group).states)
+            st.toast(f"{plain(group.title)} has ended: {said}.", icon=":material/flag:")
+    st.session_state["sweeps_working"] = working

@@ -1,0 +1,154 @@
+"""How the cells of the workspace stand: what was asked for together, and whether a runner is at work."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import streamlit as st
+
+from app.views.parts import plural
+from trainers.backend.files import read_json
+from trainers.backend.machine import this_machine
+from trainers.backend.progress import Progress, progress
+from trainers.backend.queue import Queue
+from trainers.backend.record import CELLS, Record
+from trainers.backend.runner import STATUS
+from trainers.backend.sweep import Standing, Sweep, read_sweeps, standings, state_of
+
+STATES = ("done", "running", "stopping", "queued", "held", "failed", "cancelled")
+"""In the order in which they are named."""
+WORKING = ("queued", "running", "stopping")
+SILENT = 15.0
+"""Seconds without a word after which a runner is taken for stuck."""
+
+
+@st.cache_resource(show_spinner=False)
+def queue_of(folder: str) -> Queue:
+    """The queue of the workspace ``folder``, one for all sessions: it remembers what it read."""
+    return Queue(Path(folder))
+
+
+@st.cache_resource(show_spinner=False)
+def cores() -> int:
+    """The cores of this machine."""
+    return this_machine().cores
+
+
+@dataclass(frozen=True)
+class Group:
+    """Cells that are looked at together: those of a ``sweep``, or all others of a family."""
+
+    key: str
+    title: str
+    family: str
+    names: tuple[str, ...]
+    sweep: Sweep | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Look:
+    """The workspace at one moment: its cells, what their sweeps say of them, and the groups by key, newest first."""
+
+    root: Path
+    records: Mapping[str, Record]
+    told: Mapping[str, Standing]
+    groups: Mapping[str, Group]
+
+    @property
+    def working(self) -> bool:
+        """Whether anything runs or is about to."""
+        return any(self.state(record) in WORKING for record in self.records.values())
+
+    def state(self, record: Record) -> str:
+        """The state of a cell as people see it."""
+        return state_of(record, self.told)
+
+    def cells(self, group: Group) -> list[Record]:
+        """The cells of a group, in its order."""
+        return [self.records[name] for name in group.names]
+
+    def progress(self, group: Group) -> Progress:
+        """How far a group is."""
+        sweep = group.sweep or Sweep(group.key, group.family, "", "", "", "", group.names)
+        return progress(sweep, self.records, self.told, self.root, cores())
+
+
+def look(queue: Queue) -> Look:
+    """The workspace as it stands now; reads what has changed since it was last looked at."""
+    records, sweeps = queue.scan(), read_sweeps(queue.root)
+    return Look(queue.root, records, standings(sweeps), _groups(records, sweeps))
+
+
+def _groups(records: Mapping[str, Record], sweeps: Sequence[Sweep]) -> dict[str, Group]:
+    """The sweeps that have cells, newest first, and by family the cells that belong to none."""
+    found: dict[str, Group] = {}
+    for sweep in reversed(sweeps):
+        names = tuple(name for name in sweep.cells if name in records)
+        if names:
+            found[sweep.key] = Group(sweep.key, _title(sweep, len(names)), sweep.family, names, sweep)
+    within = {name for group in found.values() for name in group.names}
+    rest: dict[str, list[str]] = {}
+    for name, record in records.items():
+        if name not in within:
+            rest.setdefault(record.family, []).append(name)
+    for family, alone in rest.items():
+        title = f"{family}, {plural(len(alone), 'cell')} without a sweep"
+        found[family] = Group(family, title, family, tuple(alone))
+    return found
+
+
+def _title(sweep: Sweep, many: int) -> str:
+    """The name of a sweep, else what it is of and when it was asked for."""
+    if sweep.name:
+        return sweep.name
+    try:
+        when = f", {datetime.fromisoformat(sweep.created):%d %b %H:%M}"
+    except ValueError:
+        when = ""
+    return f"{sweep.family}, {plural(many, 'cell')}{when}"
+
+
+def words(counts: Mapping[str, int]) -> str:
+    """``5 done, 2 running, 2 queued``."""
+    return ", ".join(f"{counts[state]:,} {state}" for state in STATES if counts.get(state))
+
+
+@dataclass(frozen=True)
+class Line:
+    """What is said of the runner: ``wrong`` where somebody has to do something."""
+
+    text: str
+    wrong: bool = False
+
+
+def runner(root: Path, working: bool) -> Line:
+    """One sentence on the runner of the workspace ``root``."""
+    return runner_line(read_json(root / CELLS / STATUS), working, time.time())
+
+
+def runner_line(status: Mapping[str, Any] | None, working: bool, now: float) -> Line:
+    """The same from what the runner wrote down; None where none is at work."""
+    if status is None:
+        return Line("A runner is about to start." if working else "Nothing runs.")
+    silent = now - float(status.get("beat", 0.0))
+    if silent > SILENT and working:
+        return Line(f"The runner has said nothing for {silent:.0f} s: another one takes over if it is gone.", True)
+    if silent > SILENT:
+        return Line("Nothing runs.")
+    message, where = str(status.get("message", "")), status.get("cluster") or "this machine"
+    if message == "at work":
+        return Line(f"At work on {where}." if working else f"Nothing is left to run on {where}.")
+    if message == "starting the workers":
+        return Line("The runner is starting its workers.")
+    return Line(message, True)
+
+
+def names_in(look: Look, names: Iterable[str], states: Iterable[str]) -> list[str]:
+    """Those of ``names`` that are there and in one of ``states``."""
+    allowed = set(states)
+    return [name for name in names if name in look.records and look.state(look.records[name]) in allowed]

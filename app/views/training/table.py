@@ -1,0 +1,98 @@
+"""The table of cells, what can be done with those that are selected, and the log of one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from app.views.parts import plain
+from app.views.training import actions, standing
+from app.views.training.rows import OURS, frame
+from app.views.training.standing import Group
+from trainers.backend.events import log_tail
+from trainers.backend.queue import Queue
+from trainers.backend.record import Record, log_of
+from trainers.cell import Family
+
+MANY = 500
+"""Rows above which the table is drawn anew less often."""
+HEIGHT = 388
+TAIL_LINES = 200
+
+
+def show(queue: Queue, group: Group, family: Family[Any], working: bool, may: bool) -> None:
+    """The table, drawn anew every few seconds while something is ``working``."""
+    often = "2s" if len(group.names) <= MANY else "10s"
+    st.fragment(_show, run_every=often if working else None)(queue, group, family, may)
+
+
+def _show(queue: Queue, group: Group, family: Family[Any], may: bool) -> None:
+    look = standing.look(queue)
+    chosen = st.pills(
+        "State", standing.STATES, selection_mode="multi", key="states", bind="query-params",
+        label_visibility="collapsed",
+    )  # fmt: skip
+    cells = look.cells(look.groups[group.key]) if group.key in look.groups else []
+    shown = [record for record in cells if not chosen or look.state(record) in chosen]
+    table = frame(queue, family, shown, look.state)
+    picked = _table(table, f"{group.key}_{'_'.join(chosen)}_{st.session_state.get('cells_gone', 0)}", family, may)
+    names = [shown[i].name for i in picked if i < len(shown)]
+    if may:
+        actions.of_cells(queue, look, names)
+    if len(names) == 1 and names[0] in look.records:
+        _log(queue, look.records[names[0]])
+
+
+def _table(table: pd.DataFrame, key: str, family: Family[Any], may: bool) -> list[int]:
+    """The table and the places of the rows that are selected in it."""
+    fields = {field: about.title or field for field, about in family.cell.model_fields.items()}
+    state = st.dataframe(
+        table,
+        key=f"table_{key}",
+        hide_index=True,
+        height=HEIGHT,
+        on_select="rerun",
+        selection_mode="multi-row",
+        placeholder="",
+        column_config={
+            **{name: fields[name] for name in table.columns if name in fields and name not in OURS},
+            "Done": st.column_config.ProgressColumn(format="percent", min_value=0, max_value=1, width="small"),
+            "Loss": st.column_config.NumberColumn(format="%.4g"),
+            "Seconds": st.column_config.NumberColumn(format="%.1f"),
+            "Cell": st.column_config.TextColumn(width="small"),
+            "Why": st.column_config.TextColumn(width="large"),
+        },
+        alt=f"{len(table):,} cells with state, fields, progress, loss and time.",
+    )
+    return list(state["selection"]["rows"])
+
+
+def _log(queue: Queue, record: Record) -> None:
+    """What the newest attempt of a cell printed: its end on the page, and the whole as a file."""
+    folder = queue.folder(record.name)
+    text = "\n".join(log_tail(folder, record.number).splitlines()[-TAIL_LINES:])
+    with st.container(border=True):
+        with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
+            st.markdown(f"**Log of cell {plain(record.name)}**, attempt {record.number}")
+            st.download_button(
+                "The whole log",
+                lambda: whole_log(queue, record),
+                f"{record.name}.log",
+                "text/plain",
+                icon=":material/download:",
+                on_click="ignore",
+                disabled=not record.number,
+            )
+        st.code(text or "It has printed nothing.", language=None, height=240, wrap_lines=True)
+
+
+def whole_log(queue: Queue, record: Record) -> bytes:
+    """The logs of all attempts of a cell, one after the other."""
+    parts = []
+    for number in range(1, record.number + 1):
+        place = log_of(queue.folder(record.name), number)
+        head = f"--- attempt {number} ---\n".encode()
+        parts.append(head + (place.read_bytes() if place.exists() else b""))
+    return b"\n".join(parts)

@@ -1,0 +1,68 @@
+"""The curves of cells while they train: colours, ends, axes that stay, and what is drawn of very many."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from app.figures.live import MOST, Curve, Ends, draw
+from app.figures.palette import COMPUTE, PLAN
+from app.figures.theme import DARK, WEB, Theme
+from tests.app.figures.conftest import texts, traces
+
+
+def curve(name: str, C: float = math.nan, points: int = 4, ends: Ends = "") -> Curve:
+    x = np.geomspace(256, 65536, points)
+    return Curve(name, f"width {name}", x, 2 * x**-0.3, C, ends)
+
+
+@pytest.mark.parametrize("theme", [WEB, DARK], ids=lambda t: t.name)
+def test_a_curve_has_the_colour_of_its_compute_and_names_its_cell(theme: Theme) -> None:
+    drawing = draw([curve("8", 1e9), curve("16", 1e12, ends="running")], theme=theme)
+    small, large = drawing.figure.data[:2]
+    assert (small.line.color, large.line.color) == (COMPUTE[0], COMPUTE[-1])
+    assert small.hovertemplate.startswith("width 8<br>")
+    assert np.asarray(small.x) == pytest.approx(np.geomspace(256, 65536, 4))
+    (dot,) = traces(drawing, name="running")
+    assert (list(dot.x), list(dot.text)) == ([pytest.approx(65536)], ["width 16, running"])
+    (bar,) = traces(drawing, name="scale")
+    assert (bar.marker.cmin, bar.marker.cmax) == (9, 12)
+    assert bar.marker.colorbar.title.text == "Compute of the cell [FLOPs]"
+    assert drawing.alt == "2 curves of loss against D, 1 running."
+
+
+def test_a_failed_curve_ends_in_a_cross_and_gaps_are_left_out() -> None:
+    broken = Curve("a", "width 8", np.array([1.0, 2.0, 3.0]), np.array([1.0, 0.5, np.nan]), ends="failed")
+    (cross,) = traces(draw([broken], x="step"), name="failed")
+    assert (list(cross.x), list(cross.y)) == ([2.0], [0.5])
+    assert (cross.marker.symbol, cross.marker.color) == ("x", PLAN)
+
+
+def test_axes_and_colours_stay_while_curves_grow() -> None:
+    whole, begun = curve("8", 1e9, 40), curve("8", 1e9, 40)
+    begun = Curve("8", begun.label, begun.x[:20], begun.y[:20], begun.C, "running")
+    early, late = (draw([c], "D", "loss", 65536, (1e8, 1e10)) for c in (begun, whole))
+    assert early.figure.layout.xaxis.range == late.figure.layout.xaxis.range
+    assert [10**x for x in late.figure.layout.xaxis.range] == pytest.approx([200, 1e5])
+    assert early.figure.data[0].line.color == late.figure.data[0].line.color
+    assert early.figure.layout.height == late.figure.layout.height == draw([]).figure.layout.height
+
+
+def test_of_very_many_cells_so_many_are_drawn_with_fewer_points_and_their_ends() -> None:
+    drawing = draw([curve(str(i), 1e9, 900) for i in range(MOST + 50)])
+    lines = [trace for trace in drawing.figure.data if trace.mode == "lines"]
+    assert len(lines) == MOST
+    assert len(lines[0].x) <= 50
+    assert (lines[0].x[0], lines[0].x[-1]) == (pytest.approx(256), pytest.approx(65536))
+
+
+def test_without_a_curve_the_figure_says_when_there_will_be_one() -> None:
+    assert "once the cells say how they go" in texts(draw([], end=65536))
+    assert len(draw([]).data) == 0
+
+
+def test_a_loss_below_zero_stands_on_a_linear_axis() -> None:
+    falling = Curve("a", "a", np.array([1.0, 10.0]), np.array([1.0, -2.0]))
+    assert draw([falling]).figure.layout.yaxis.type is None

@@ -1,0 +1,250 @@
+"""The Train page without a browser: what is typed, what is said of it, what is launched, and how cells stand."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+import streamlit as st
+from streamlit.testing.v1 import AppTest
+
+from app import workspace
+from app.views.training import launching, rows, standing
+from app.views.training.lines import curves
+from app.workspace import Settings
+from engine.store.database import Database, open_workspace
+from tests.app.views.conftest import Open, said, told
+from trainers.backend import files, sweep
+from trainers.backend.queue import Queue
+from trainers.backend.record import CELLS, events_of, result_of
+from trainers.families import find_family
+from trainers.grid import typed_grid
+
+EXAMPLE = find_family("teacher-student", Path())
+NINE = {"cell_width": "8, 16, 32", "cell_samples": "16384, 65536, 262144"}
+
+
+@pytest.fixture
+def db(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Database]:
+    """A workspace on disk that pages see, with nobody to run its cells."""
+    st.cache_data.clear()
+    st.cache_resource.clear()
+    monkeypatch.setattr(launching, "_run", lambda root: None)
+    with open_workspace(tmp_path / "space") as database, workspace.registered(database):
+        yield database
+
+
+@pytest.fixture
+def root(db: Database) -> Path:
+    assert db.folder is not None
+    return db.folder
+
+
+def flops(width: int, samples: int, dim: int = 32) -> float:
+    """FLOPs of the example: 6 a weight and sample, less the gradient of the input, which nobody needs."""
+    weights = dim * width + width * width + width
+    return 6.0 * samples * weights - 2.0 * samples * width * dim
+
+
+def words(at: AppTest) -> str:
+    return "\n".join(str(m.value) for m in at.markdown)
+
+
+def press(at: AppTest, label: str) -> AppTest:
+    return next(b for b in at.button if b.label == label).click().run()
+
+
+def test_an_empty_page_says_what_to_do_and_the_example_fills_the_form(open_page: Open) -> None:
+    at = open_page("train")
+    assert "No cells yet" in said(at)
+    press(at, "Fill in the example")
+    assert (at.text_input(key="cell_width").value, at.text_input(key="cell_samples").value) == (
+        "8, 16, 32", "16384, 65536, 262144",
+    )  # fmt: skip
+    whole = sum(flops(w, s) for w in (8, 16, 32) for s in (16384, 65536, 262144))
+    assert whole == pytest.approx(5.36e9, rel=1e-3)
+    assert "3 × 3 = 9 cells, 5.36 × 10⁹ FLOPs in all" in words(at)
+    assert told(at) == ""
+
+
+def test_what_is_typed_stands_in_the_link_and_comes_back_from_it(open_page: Open) -> None:
+    at = open_page("train", **NINE)
+    assert at.text_input(key="cell_width").value == "8, 16, 32"
+    table = next(d.value for d in at.dataframe if "C" in d.value)
+    assert list(table["width"]) == [8, 8, 8, 16, 16, 16, 32, 32, 32]
+    assert list(table["samples"][:3]) == [16384, 65536, 262144]
+    assert table["C"][8] == flops(32, 262144)
+    assert table["N"][0] == 8 * 33 + 8 * 9 + 9
+
+
+@pytest.mark.parametrize(
+    ("field", "typed", "sentence"),
+    [
+        ("width", "8, x", "cannot read 'x' as a number"),
+        ("width", "0", "The field width of the family teacher-student cannot be 0: input should be greater than"),
+        ("width", "8..5000 x 3", "cannot be 5000: input should be less than or equal to 4096"),
+        ("samples", "8..", "cannot read the range '8..': write it like 8..512 x 7"),
+        ("deterministic", "maybe", "cannot be 'maybe': give it yes or no"),
+    ],
+)
+def test_a_wrong_field_says_so_in_one_sentence_and_nothing_can_be_launched(
+    open_page: Open, field: str, typed: str, sentence: str
+) -> None:
+    at = open_page("train")
+    at.text_input(key=f"cell_{field}").set_value(typed).run()
+    assert [sentence in str(e.value).replace("\\", "") for e in at.error] == [True]
+    assert not [b for b in at.button if b.label.startswith("Launch")]
+    at.text_input(key=f"cell_{field}").set_value("").run()
+    assert told(at) == ""
+
+
+def test_a_grid_of_a_million_cells_is_refused_before_it_is_made(open_page: Open) -> None:
+    at = open_page("train", cell_width="1..1000 x 1000", cell_seed="0..999 x 1000")
+    assert "holds 20,000 at most" in told(at)
+    assert "width" in told(at)
+
+
+def test_a_launch_queues_each_cell_once_however_often_it_is_pressed(open_page: Open, root: Path) -> None:
+    at = press(open_page("train", **NINE), "Launch 9 cells")
+    assert told(at) == ""
+    assert [t.value for t in at.toast] == ["Launched 9 cells."]
+    cells = Queue(root).scan()
+    assert sorted((r.cell["width"], r.cell["samples"]) for r in cells.values()) == sorted(
+        (w, s) for w in (8, 16, 32) for s in (16384, 65536, 262144)
+    )
+    press(at, "Launch 9 cells")
+    assert [t.value for t in at.toast] == ["Launched 9 cells. 9 cells of it were here already."]
+    assert set(Queue(root).scan()) == set(cells)
+    assert len(sweep.read_sweeps(root)) == 1
+    (table,) = (d.value for d in at.dataframe if "State" in d.value)
+    assert list(table["State"]) == ["queued"] * 9
+    assert list(table.columns[:4]) == ["State", "width", "samples", "Done"]
+
+
+def test_a_sweep_is_held_cancelled_retried_and_deleted_as_a_whole(open_page: Open, root: Path) -> None:
+    at = press(open_page("train", **NINE), "Launch 9 cells")
+    press(at, "Hold the sweep")
+    assert "9 held" in bars(at)
+    press(at, "Resume the sweep")
+    assert "9 queued" in bars(at)
+    press(at, "Cancel the sweep")
+    assert "9 cancelled" in bars(at)
+    press(at, "Retry 9 cells")
+    assert "9 queued" in bars(at)
+    assert told(at) == ""
+
+
+def bars(at: AppTest) -> str:
+    return "\n".join(str(p.proto.text) for p in at.get("progress"))
+
+
+@pytest.mark.parametrize(
+    ("settings", "sentence"),
+    [(Settings(shared=True), "Training is off on a shared server")],
+)
+def test_where_nothing_may_be_trained_one_sentence_says_why(
+    db: Database, open_page: Open, settings: Settings, sentence: str
+) -> None:
+    with workspace.registered(db, settings):
+        at = open_page("train")
+    assert sentence in said(at)
+    assert not at.text_input
+
+
+def test_without_the_packages_of_the_cluster_one_sentence_says_how_to_get_them(
+    open_page: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("importlib.util.find_spec", lambda name, package=None: None)
+    at = open_page("train")
+    assert 'pip install "isoplan[cluster]"' in said(at)
+    assert not at.text_input
+
+
+@pytest.mark.parametrize(
+    ("status", "working", "text", "wrong"),
+    [
+        (None, True, "A runner is about to start.", False),
+        (None, False, "Nothing runs.", False),
+        ({"beat": 99, "message": "starting the workers"}, True, "The runner is starting its workers.", False),
+        ({"beat": 99, "message": "at work", "cluster": "this machine, 2 workers"}, True,
+         "At work on this machine, 2 workers.", False),
+        ({"beat": 99, "message": "The disk of /w is full: free some of it, and the cells go on."}, True,
+         "The disk of /w is full: free some of it, and the cells go on.", True),
+        ({"beat": 40, "message": "at work"}, True,
+         "The runner has said nothing for 60 s: another one takes over if it is gone.", True),
+        ({"beat": 40, "message": "at work"}, False, "Nothing runs.", False),
+    ],
+)  # fmt: skip
+def test_one_line_says_whether_a_runner_is_at_work(
+    status: dict[str, object] | None, working: bool, text: str, wrong: bool
+) -> None:
+    assert standing.runner_line(status, working, 100.0) == standing.Line(text, wrong)
+
+
+def test_the_table_holds_how_far_each_cell_is_and_why_one_failed(root: Path) -> None:
+    made = sweep.launch(root, typed_grid(EXAMPLE, {"width": "8, 16, 32", "samples": "512"}), EXAMPLE)
+    queue = Queue(root)
+    running, failed, _ = made.cells
+    now = datetime.now(UTC)
+    number = queue.lease(running, "here")
+    say(queue.folder(running), number, 1, 2, 0.5)
+    files.write_json(
+        result_of(queue.folder(failed), queue.lease(failed, "here")),
+        {"number": 1, "state": "failed", "metrics": {}, "seconds": 3.5, "why": "It diverged."},
+    )
+    records = queue.scan()
+    found = rows.frame(queue, EXAMPLE, [records[name] for name in made.cells], now=now + timedelta(seconds=60))
+    assert list(found.columns) == ["State", "width", "Done", "Step", "Loss", "Seconds", "Attempts", "Cell", "Why"]
+    assert list(found["State"]) == ["running", "failed", "queued"]
+    assert list(found["width"]) == [8, 16, 32]
+    assert list(found["Done"]) == [0.5, 0, 0]
+    assert found["Step"][0] == "1 of 2"
+    assert found["Loss"][0] == 0.5
+    assert found["Seconds"][0] == pytest.approx(60, abs=2)
+    assert found["Seconds"][1] == 3.5
+    assert list(found["Attempts"]) == [1, 1, 0]
+    assert list(found["Why"]) == ["", "It diverged.", ""]
+
+
+def test_a_finished_curve_ends_where_the_cell_did(root: Path) -> None:
+    (name,) = sweep.launch(root, typed_grid(EXAMPLE, {"width": "8", "samples": "512"}), EXAMPLE).cells
+    queue = Queue(root)
+    number = queue.lease(name, "here")
+    say(queue.folder(name), number, 1, 2, 0.5, samples=256)
+    files.write_json(
+        result_of(queue.folder(name), number),
+        {"number": 1, "state": "done", "metrics": {"loss": 0.25}, "steps": 2},
+    )
+    records = list(queue.scan().values())
+    for axis, expected in (("D", [256, 512]), ("C", [flops(8, 256), flops(8, 512)]), ("step", [1, 2])):
+        (found,) = curves(queue, EXAMPLE, records, axis)
+        assert list(found.x) == pytest.approx(expected)
+        assert list(found.y) == [0.5, 0.25]
+        assert (found.C, found.ends) == (flops(8, 512), "")
+
+
+def say(folder: Path, number: int, step: int, total: int, loss: float, **more: float) -> None:
+    values = {"step": step, "total": total, "at": 1.0, "loss": loss, **more}
+    with events_of(folder, number).open("a") as file:
+        file.write(str(values).replace("'", '"') + "\n")
+
+
+def test_five_thousand_cells_answer_within_a_second(root: Path, open_page: Open) -> None:
+    grid = typed_grid(EXAMPLE, {"width": "1..4000 x 500 linear", "seed": "0..9 x 10 linear", "samples": "512"})
+    made = sweep.launch(root, grid, EXAMPLE)
+    for name in made.cells:
+        folder = root / CELLS / name
+        (folder / "lease.json").write_text('{"number": 1}')
+        (folder / "result-1.json").write_text(
+            '{"number": 1, "state": "done", "metrics": {"loss": 0.5}, "seconds": 1.0, "steps": 2}'
+        )
+    at = open_page("train")
+    begun = datetime.now(UTC)
+    at.run()
+    taken = (datetime.now(UTC) - begun).total_seconds()
+    assert told(at) == ""
+    (table,) = (d.value for d in at.dataframe if "State" in d.value)
+    assert (len(table), set(table["State"])) == (5000, {"done"})
+    assert taken < 2.0, taken  # a second on an idle machine; this one runs other tests meanwhile
