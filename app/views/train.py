@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from importlib.util import find_spec
 from pathlib import Path
 
 import streamlit as st
@@ -13,10 +12,11 @@ from app.views.state import recall, remember
 from app.views.training import form, overview, standing, table
 from app.views.training.lines import AXES
 from app.views.training.standing import Group, Look
+from engine.errors import PlannerError
+from trainers.backend.start import need_cluster
 from trainers.families import find_family
 
 SHARED = "Training is off on a shared server: start Isoplan on your own machine to train."
-MISSING = 'Training takes more packages: install them with `pip install "isoplan[cluster]"` and start Isoplan again.'
 IN_MEMORY = "This workspace is in memory only: start Isoplan with a folder, and its cells are kept there."
 
 
@@ -24,7 +24,11 @@ def cannot() -> str:
     """Why nothing can be trained here, in one sentence; empty where it can."""
     if not workspace.settings().training:
         return SHARED
-    return "" if find_spec("distributed") else MISSING
+    try:
+        need_cluster()
+    except PlannerError as error:
+        return str(error)
+    return ""
 
 
 def new_grid(look: Look) -> None:
@@ -49,7 +53,6 @@ def cells(look: Look, may: bool) -> None:
     with sentences():
         family = find_family(group.family, look.root)
         overview.show(queue, group, family, str(against), look.working, may)
-        st.subheader("Cells", anchor=False)
         table.show(queue, group, family, look.working, may)
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import streamlit as st
 
+from app import cells, workspace
 from app.views.parts import plain, plural, sentences
 from app.views.training.standing import Group, Look, names_in
 from engine.quantities import si
@@ -109,7 +110,7 @@ def _delete(queue: Queue, key: str, names: Sequence[str], after: Callable[[], ob
         freed = sum(size_of(queue.folder(name)) for name in names)
         st.markdown(f"Deleting {plural(len(names), 'cell')} frees {si(freed)}B. What they learnt is gone.")
         if st.button("Delete", type="primary", key=f"sure_{key}"):
-            queue.delete(names)
+            cells.delete(workspace.current(), queue, names)
             after()
             st.session_state["cells_gone"] = st.session_state.get("cells_gone", 0) + 1
             _again(f"Deleted {plural(len(names), 'cell')}.")

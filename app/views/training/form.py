@@ -10,13 +10,13 @@ from pydantic.fields import FieldInfo
 
 from app.views.parts import plain, plural, sentences
 from app.views.state import keep_possible, remember
-from app.views.training import launching
 from app.views.training.lines import own_fields
 from app.views.training.preview import preview
 from app.views.training.preview import show as show_preview
 from engine.errors import PlannerError
 from engine.quantities import as_typed
 from trainers.backend.queue import Queue
+from trainers.backend.sweep import launch
 from trainers.cell import Cell, Family
 from trainers.families import families
 from trainers.grid import Grid, check_typed, parse_grid, type_field, typed_grid, write_grid
@@ -47,7 +47,7 @@ def show(queue: Queue) -> None:
         st.caption(plain(family.title))
         texts = _fields(family)
         if texts is not None:
-            _launch(queue, family, typed_grid(family, texts, name or ""))
+            _offer(queue, family, typed_grid(family, texts, name or ""))
 
 
 def _fields(family: Family[Any]) -> dict[str, str] | None:
@@ -134,7 +134,7 @@ def _text(sent: Any) -> str:
         raise PlannerError(f"{sent.name} is no text: write the grid as TOML in UTF-8.") from None
 
 
-def _launch(queue: Queue, family: Family[Any], grid: Grid) -> None:
+def _offer(queue: Queue, family: Family[Any], grid: Grid) -> None:
     """What the grid comes to, and the buttons that keep it or run it."""
     text = write_grid(grid)
     found = preview(text, family.version, str(queue.root), grid, family)
@@ -148,7 +148,7 @@ def _launch(queue: Queue, family: Family[Any], grid: Grid) -> None:
         )
     if go:
         before = queue.scan()
-        made = launching.launch(queue.root, grid, family)
+        made = launch(queue.root, grid, family)
         known = sum(name in before for name in made.cells)
         again = f" {plural(known, 'cell')} of it were here already." if known else ""
         st.session_state["launched"] = f"Launched {plural(len(made.cells), 'cell')}.{again}"

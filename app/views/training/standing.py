@@ -13,11 +13,11 @@ import streamlit as st
 
 from app.views.parts import plural
 from trainers.backend.files import read_json
+from trainers.backend.life import LOCK, STATUS, is_held
 from trainers.backend.machine import this_machine
 from trainers.backend.progress import Progress, progress
 from trainers.backend.queue import Queue
 from trainers.backend.record import CELLS, Record
-from trainers.backend.runner import STATUS
 from trainers.backend.sweep import Standing, Sweep, read_sweeps, standings, state_of
 
 STATES = ("done", "running", "stopping", "queued", "held", "failed", "cancelled")
@@ -128,7 +128,8 @@ class Line:
 
 def runner(root: Path, working: bool) -> Line:
     """One sentence on the runner of the workspace ``root``."""
-    return runner_line(read_json(root / CELLS / STATUS), working, time.time())
+    folder = root / CELLS
+    return runner_line(read_json(folder / STATUS) if is_held(folder / LOCK) else None, working, time.time())
 
 
 def runner_line(status: Mapping[str, Any] | None, working: bool, now: float) -> Line:

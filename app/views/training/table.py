@@ -7,10 +7,13 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
+from app import workspace
 from app.views.parts import plain
 from app.views.training import actions, standing
 from app.views.training.rows import OURS, frame
 from app.views.training.standing import Group
+from engine.store import tables
+from engine.store.cells import table_of
 from trainers.backend.events import log_tail
 from trainers.backend.queue import Queue
 from trainers.backend.record import Record, log_of
@@ -30,6 +33,9 @@ def show(queue: Queue, group: Group, family: Family[Any], working: bool, may: bo
 
 def _show(queue: Queue, group: Group, family: Family[Any], may: bool) -> None:
     look = standing.look(queue)
+    with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
+        st.subheader("Cells", anchor=False, width="content")
+        _fit(family)
     chosen = st.pills(
         "State", standing.STATES, selection_mode="multi", key="states", bind="query-params",
         label_visibility="collapsed",
@@ -43,6 +49,15 @@ def _show(queue: Queue, group: Group, family: Family[Any], may: bool) -> None:
         actions.of_cells(queue, look, names)
     if len(names) == 1 and names[0] in look.records:
         _log(queue, look.records[names[0]])
+
+
+def _fit(family: Family[Any]) -> None:
+    """The way to the Fit page with the run table that the finished cells have become."""
+    table = table_of(family.name)
+    ready = any(known.id == table for known in tables.all(workspace.current()))
+    said = "Opens the Fit page on all finished cells of the family."
+    if st.button("Fit these cells", icon=":material/show_chart:", key="fit_cells", disabled=not ready, help=said):
+        st.switch_page("views/fit.py", query_params={"table": table})
 
 
 def _table(table: pd.DataFrame, key: str, family: Family[Any], may: bool) -> list[int]:

@@ -11,7 +11,7 @@ import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from app import workspace
-from app.views.training import launching, rows, standing
+from app.views.training import rows, standing
 from app.views.training.lines import curves
 from app.workspace import Settings
 from engine.store.database import Database, open_workspace
@@ -27,11 +27,10 @@ NINE = {"cell_width": "8, 16, 32", "cell_samples": "16384, 65536, 262144"}
 
 
 @pytest.fixture
-def db(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Database]:
+def db(tmp_path: Path) -> Iterator[Database]:
     """A workspace on disk that pages see, with nobody to run its cells."""
     st.cache_data.clear()
     st.cache_resource.clear()
-    monkeypatch.setattr(launching, "_run", lambda root: None)
     with open_workspace(tmp_path / "space") as database, workspace.registered(database):
         yield database
 
@@ -156,9 +155,9 @@ def test_where_nothing_may_be_trained_one_sentence_says_why(
 def test_without_the_packages_of_the_cluster_one_sentence_says_how_to_get_them(
     open_page: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("importlib.util.find_spec", lambda name, package=None: None)
+    monkeypatch.setattr("trainers.backend.start.NEEDED", ("distributed", "a_package_that_there_is_not"))
     at = open_page("train")
-    assert 'pip install "isoplan[cluster]"' in said(at)
+    assert "pip install 'isoplan[cluster]'" in said(at)
     assert not at.text_input
 
 
