@@ -29,6 +29,8 @@ COMMANDS = {
     "recipe": "app.commands.recipe",
     "plans": "app.commands.plans",
     "actual": "app.commands.actual",
+    "train": "app.commands.train",
+    "cells": "app.commands.cells",
 }
 
 

@@ -93,6 +93,11 @@ def with_value(grid: Grid, field: str, value: Value) -> Grid:
     return replace(grid, asked={**grid.asked, field: (value,)})
 
 
+def rename(grid: Grid, name: str) -> Grid:
+    """The grid under another name. Raises PlannerError for one that is too long."""
+    return replace(grid, name=_name(name))
+
+
 def axes(grid: Grid, family: Family[Any]) -> dict[str, tuple[Value, ...]]:
     """The values of every field that was given, each once."""
     return {field: expand(asked, _kind(family, field)) for field, asked in grid.asked.items()}

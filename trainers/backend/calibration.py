@@ -8,15 +8,17 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
+from statistics import harmonic_mean, mean
 from typing import Any
 
 from engine.errors import PlannerError
 from trainers.backend.events import curve, last
-from trainers.backend.machine import Machine, fits
+from trainers.backend.machine import Machine, at_once
 from trainers.backend.queue import Queue, size_of
 from trainers.backend.record import CELLS, SWEEPS, Record
 from trainers.backend.start import own_environment
@@ -26,6 +28,9 @@ LIMIT = 20.0
 """Seconds that a calibration may take in all."""
 LAST = 6.0
 """Seconds of them that a cell has to stop, and to say how far it came."""
+COPIES = 8
+"""Copies of a short cell that run beside one another, at most."""
+SEEDS = 2**31
 LEFT_OUT = {CELLS, SWEEPS, "logs", "owner.json"}
 
 
@@ -44,20 +49,37 @@ def calibrate(
 ) -> list[Measured]:
     """Run ``cells``, which are short, one after another and for at most ``limit`` seconds in all; those that tell.
 
-    Raises PlannerError with the sentence of a cell that fails.
+    As many of each run beside one another as the machine takes, with other seeds: alone a cell would be faster than
+    in a grid. Raises PlannerError with the sentence of a cell that fails.
     """
+    needs = family.needs(cells[0])
+    copies = min(at_once(machine, needs), COPIES)
     with tempfile.TemporaryDirectory(prefix="isoplan-") as place:
         own = Path(place)
         _borrow(root, own)
         queue = Queue(own)
-        names = queue.add(family, cells)
-        device = fits(machine, family.needs(cells[0]), []) or "cpu"
-        for name in names:
-            queue.lease(name, "calibration", device=device)
-        _run(queue, list(dict.fromkeys(names)), device, limit)
+        copied = [[cell.model_copy(update={"seed": (cell.seed + i) % SEEDS}) for cell in cells] for i in range(copies)]
+        names = [queue.add(family, some) for some in copied]
+        commands = []
+        for i, some in enumerate(names):
+            device = f"cuda:{i % len(machine.gpus)}" if needs.gpu_memory and machine.gpus else "cpu"
+            for name in some:
+                queue.lease(name, "calibration", device=device)
+            commands.append([str(own), device, *some])
+        _run(queue, commands, limit)
         records = queue.scan()
-        found = [_measured(family, cell, records[name], own) for name, cell in zip(names, cells, strict=True)]
-    return [measured for measured in found if measured]
+        found = [[_measured(family, cell, records[n[k]], own) for n in names] for k, cell in enumerate(cells)]
+    return [_mean([one for one in some if one]) for some in found if any(some)]
+
+
+def _mean(found: Sequence[Measured]) -> Measured:
+    """Several copies of a cell as one: the speed at which all of them together were trained."""
+    return Measured(
+        found[0].cell,
+        harmonic_mean([one.speed for one in found]),
+        mean(one.overhead for one in found),
+        mean(one.disk for one in found),
+    )
 
 
 def _borrow(root: Path, own: Path) -> None:
@@ -67,34 +89,42 @@ def _borrow(root: Path, own: Path) -> None:
             (own / entry.name).symlink_to(entry.resolve())
 
 
-def _run(queue: Queue, names: list[str], device: str, limit: float) -> None:
-    """Run the cells in a process of their own; ask them to stop when time is up, and then end it."""
-    command = [sys.executable, "-P", "-m", "trainers.backend.calibration", str(queue.root), device, *names]
-    with (queue.root / "calibration.log").open("wb") as log:
-        process = subprocess.Popen(
-            command,
-            stdin=subprocess.DEVNULL,
-            stdout=log,
-            stderr=log,
-            cwd=queue.root,
-            env=own_environment(),
-            start_new_session=True,
-        )
-    try:
-        if not _ends(process, limit - LAST):
-            for name in names:
-                queue.stop(name, 1, "calibration")
-            _ends(process, LAST)
-    finally:
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
+def _run(queue: Queue, commands: Sequence[Sequence[str]], limit: float) -> None:
+    """Run cells in processes of their own; ask them to stop when time is up, and then end them."""
+    until = time.monotonic() + limit
+    command = [sys.executable, "-P", "-m", "trainers.backend.calibration"]
+    with (queue.root / "calibration.log").open("wb") as log, contextlib.ExitStack() as ended:
+        processes = []
+        for more in commands:
+            process = subprocess.Popen(
+                [*command, *more],
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                cwd=queue.root,
+                env=own_environment(),
+                start_new_session=True,
+            )
+            ended.callback(_end, process)
+            processes.append(process)
+        if not _all_end(processes, until - LAST):
+            for record in queue.scan().values():
+                queue.stop(record.name, record.number, "calibration")
+            _all_end(processes, until)
 
 
-def _ends(process: subprocess.Popen[bytes], seconds: float) -> bool:
-    with contextlib.suppress(subprocess.TimeoutExpired):
-        process.wait(max(seconds, 0.1))
-    return process.poll() is not None
+def _all_end(processes: Sequence[subprocess.Popen[bytes]], until: float) -> bool:
+    """Whether all ``processes`` end before the moment ``until``."""
+    for process in processes:
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(max(until - time.monotonic(), 0.1))
+    return all(process.poll() is not None for process in processes)
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
 
 
 def _measured(family: Family[Any], cell: Cell, record: Record, root: Path) -> Measured | None:

@@ -15,10 +15,10 @@ from typing import Any
 from engine.errors import PlannerError
 from engine.quantities import si
 from trainers.backend.calibration import Measured, calibrate
-from trainers.backend.machine import Machine, this_machine
+from trainers.backend.machine import Machine, at_once, devices, this_machine
 from trainers.backend.queue import Queue, size_of
 from trainers.backend.record import CELLS, Record
-from trainers.cell import Cell, Family, Needs, cell_name
+from trainers.cell import Cell, Family, cell_name
 from trainers.families import read_cell
 
 LOOKED_AT = 50
@@ -88,21 +88,6 @@ def estimate(
     return Estimate(len(names), done, flops, whole, hours, max(seconds), speeds.disk * len(left), speeds.basis)
 
 
-def at_once(machine: Machine, needs: Needs) -> int:
-    """How many cells with these ``needs`` the machine runs at once; at least one."""
-    most = machine.cores // max(needs.cores, 1)
-    if machine.memory and needs.memory:
-        most = min(most, int(machine.memory // needs.memory))
-    if needs.gpu_memory and machine.gpus:
-        most = min(most, sum(int(memory // needs.gpu_memory) for memory in machine.gpus))
-    return max(most, 1)
-
-
-def devices(machine: Machine, needs: Needs) -> int:
-    """How many devices a cell takes: one GPU, or its cores."""
-    return 1 if needs.gpu_memory and machine.gpus else needs.cores
-
-
 def typical(family: Family[Any], cells: Sequence[Cell]) -> tuple[Cell, Cell]:
     """The smallest of ``cells`` and the one at which half of all FLOPs are spent, going up in size."""
     sized = sorted(((family.sizes(cell).C or 0.0, i) for i, cell in enumerate(cells)))
@@ -134,7 +119,7 @@ def _calibrated(
     slow, fast = min(one.speed for one in measured), max(one.speed for one in measured)
     speed = f"{si(slow, 2)}FLOP/s" if len(measured) == 1 else f"{si(slow, 2)}FLOP/s to {si(fast, 2)}FLOP/s"
     ran = "one short cell" if len(measured) == 1 else f"{len(measured)} short cells"
-    basis = f"Estimated from {ran} on this machine: {speed}, and {overhead:.2g} s for a cell to start."
+    basis = f"Estimated from {ran} on this machine, all of it busy: {speed}, and {overhead:.2g} s for a cell to start."
     return Speeds(seconds, mean(one.disk for one in measured), basis)
 
 

@@ -70,3 +70,18 @@ def fits(machine: Machine, needs: Needs, running: Sequence[Place], ahead: int = 
             free[place.device] -= place.needs.gpu_memory
     device = max(free, key=lambda name: free[name])
     return device if free[device] >= needs.gpu_memory else None
+
+
+def at_once(machine: Machine, needs: Needs) -> int:
+    """How many cells with these ``needs`` the machine runs at once; at least one."""
+    most = machine.cores // max(needs.cores, 1)
+    if machine.memory and needs.memory:
+        most = min(most, int(machine.memory // needs.memory))
+    if needs.gpu_memory and machine.gpus:
+        most = min(most, sum(int(memory // needs.gpu_memory) for memory in machine.gpus))
+    return max(most, 1)
+
+
+def devices(machine: Machine, needs: Needs) -> int:
+    """How many devices a cell takes: one GPU, or its cores."""
+    return 1 if needs.gpu_memory and machine.gpus else needs.cores

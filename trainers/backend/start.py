@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -15,7 +16,7 @@ from engine.errors import PlannerError
 from trainers.backend import files
 from trainers.backend.life import LOCK, STATUS, is_held
 from trainers.backend.queue import Queue
-from trainers.backend.record import CELLS
+from trainers.backend.record import CELLS, Record
 from trainers.backend.sweep import read_sweeps, standings, state_of
 
 LOG = Path("logs") / "runner.log"
@@ -67,7 +68,7 @@ def ensure_runner(root: Path, queue: Queue | None = None) -> int:
     when nothing is left to do. ``queue`` spares reading again what one has read. Raises PlannerError where what it
     needs is not installed, and where it ends at once.
     """
-    if is_held(root / CELLS / LOCK) or not _waiting(root, queue or Queue(root)):
+    if is_held(root / CELLS / LOCK) or not has_work(root, (queue or Queue(root)).scan()):
         return 0
     need_cluster()
     process = _started(root)
@@ -89,9 +90,10 @@ def last_words(root: Path) -> str:
     return said[-1].removesuffix(".") if said else "it said nothing"
 
 
-def _waiting(root: Path, queue: Queue) -> bool:
+def has_work(root: Path, records: Mapping[str, Record]) -> bool:
+    """Whether any of the cells of the workspace ``root`` waits for a runner: not those whose sweeps are held."""
     told = standings(read_sweeps(root))
-    return any(state_of(record, told) in ("queued", "running", "stopping") for record in queue.scan().values())
+    return any(state_of(record, told) in ("queued", "running", "stopping") for record in records.values())
 
 
 def _started(root: Path) -> subprocess.Popen[bytes]:

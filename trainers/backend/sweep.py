@@ -109,8 +109,9 @@ def launch(
 ) -> Sweep:
     """Put the cells of ``grid`` into the queue as a sweep and give it; the same grid again goes on with the same sweep.
 
-    Cells that are there already stay; those that were cancelled are queued again, and so is a sweep that waits. Raises
-    PlannerError for a grid that cannot be, OSError where the disk is full; then nothing is added.
+    Cells that are there already stay, and name the sweep that they were made for; those that were cancelled are queued
+    again, and so is a sweep that waits. Raises PlannerError for a grid that cannot be, OSError where the disk is full;
+    then nothing is added.
     """
     made = cells(grid, family)
     names = [cell_name(family, cell) for cell in made]
@@ -125,7 +126,7 @@ def launch(
         before = read_sweep(folder)
         cap = before.order.cap if before and cap is None else cap or Cap()
         _order(folder, replace(before.order if before else SweepOrder(), held=False, cancelled=False, why="", cap=cap))
-        queue.add(family, made, made_by)
+        queue.add(family, made, {"sweep": grid.name or folder.name, **(made_by or {})})
     except BaseException:
         if new:
             shutil.rmtree(folder, ignore_errors=True)

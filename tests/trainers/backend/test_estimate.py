@@ -16,8 +16,8 @@ from engine.errors import PlannerError
 from tests.trainers.conftest import COUNTER, PROGRAMS
 from trainers.backend import files
 from trainers.backend.calibration import Measured, calibrate
-from trainers.backend.estimate import at_once, between, devices, estimate, typical
-from trainers.backend.machine import Machine
+from trainers.backend.estimate import between, estimate, typical
+from trainers.backend.machine import Machine, at_once, devices
 from trainers.backend.queue import Queue
 from trainers.backend.record import result_of
 from trainers.cell import Cell, Family, Needs
@@ -101,7 +101,8 @@ def test_an_estimate_adds_up_the_cells_that_are_left(root: Path) -> None:
     assert found.longest == pytest.approx(max(each))
     assert found.disk == 3000.0
     assert found.basis == (
-        "Estimated from 2 short cells on this machine: 10 FLOP/s to 1.0 kFLOP/s, and 0.5 s for a cell to start."
+        "Estimated from 2 short cells on this machine, all of it busy: 10 FLOP/s to 1.0 kFLOP/s, and 0.5 s for a cell "
+        "to start."
     )
     assert found.money(7200.0) == pytest.approx(2 * sum(each))
     assert found.money(None) is None

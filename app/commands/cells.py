@@ -1,0 +1,225 @@
+"""`isoplan cells`: the sweeps and cells of a workspace, and what one asks of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from app.commands.output import note, say, say_json
+from engine.errors import PlannerError
+from engine.quantities import si
+
+if TYPE_CHECKING:
+    from trainers.backend.queue import Queue
+    from trainers.backend.record import Record
+    from trainers.backend.sweep import Sweep
+
+Action = Literal["list", "cancel", "retry", "hold", "resume", "delete", "log"]
+SHOWN = 8
+"""Characters of a key that are shown; as many as tell it from others may be given."""
+
+
+def cells(
+    action: Annotated[Action, typer.Argument(help="What to do; without it they are listed.")] = "list",
+    names: Annotated[
+        list[str] | None, typer.Argument(metavar="[NAME]...", help="Sweeps, by key or name, or cells by their key.")
+    ] = None,
+    workspace: Annotated[
+        Path | None, typer.Option(file_okay=False, help="Folder of the workspace; without it one in your data folder.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+) -> None:
+    """List sweeps and cells, hold, resume, cancel, retry or delete them, and read a cell's log."""
+    from app.workspace import default_folder
+    from trainers.backend.queue import Queue
+
+    root = workspace or default_folder()
+    queue = Queue(root)
+    chosen = choose(root, queue.scan(), names or [])
+    if action == "list":
+        _list(root, queue, chosen, as_json)
+    elif not names:
+        raise PlannerError(f"Name the sweeps or cells to {action}: `isoplan cells list` shows their keys.")
+    elif action == "log":
+        _log(queue, chosen)
+    else:
+        said = _do(action, root, queue, chosen)
+        say_json({"schema": 1, "action": action, "names": chosen.keys}) if as_json else note([said])
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """The sweeps and the single cells that were named."""
+
+    sweeps: tuple[Sweep, ...]
+    cells: tuple[Record, ...]
+
+    @property
+    def keys(self) -> list[str]:
+        """The whole keys of all of them."""
+        return [*(sweep.key for sweep in self.sweeps), *(record.name for record in self.cells)]
+
+
+def choose(root: Path, records: dict[str, Record], names: Sequence[str]) -> Chosen:
+    """What ``names`` name: a sweep by name or the beginning of its key, a cell by the beginning of its own.
+
+    Raises PlannerError for one that names nothing, or several.
+    """
+    from trainers.backend.sweep import read_sweeps
+
+    sweeps: list[Sweep] = []
+    cells: list[Record] = []
+    for name in names:
+        found = [sweep for sweep in read_sweeps(root) if name and name in (sweep.key, sweep.name)]
+        found = found or [sweep for sweep in read_sweeps(root) if name and sweep.key.startswith(name)]
+        alone = [record for key, record in records.items() if name and key.startswith(name)]
+        if len(found) + len(alone) != 1:
+            many = "no sweep or cell" if not found and not alone else "more than one sweep or cell"
+            raise PlannerError(f"{name!r} names {many} here: `isoplan cells list` shows their keys.")
+        sweeps += found
+        cells += alone
+    return Chosen(tuple(sweeps), tuple(cells))
+
+
+def _do(action: Action, root: Path, queue: Queue, chosen: Chosen) -> str:
+    """Do it, and say so in one sentence."""
+    from trainers.backend import sweep as sweeps
+
+    single = [record.name for record in chosen.cells]
+    if action == "delete":
+        return _delete(root, queue, chosen)
+    for sweep in chosen.sweeps:
+        if action == "cancel":
+            sweeps.cancel(root, sweep.key)
+        else:
+            sweeps.hold(root, sweep.key, held=action == "hold")
+        if action == "retry":
+            records = queue.scan()
+            ended = (name for name in sweep.cells if name in records and records[name].state in ("failed", "cancelled"))
+            queue.retry(ended)
+    if action == "cancel":
+        queue.cancel(single)
+    elif action in ("hold", "resume"):
+        queue.hold(single, held=action == "hold")
+    else:
+        queue.retry(single)
+    if action in ("resume", "retry"):
+        from trainers.backend.start import ensure_runner
+
+        ensure_runner(root, queue)
+    done = {"cancel": "cancelled", "hold": "held", "resume": "resumed", "retry": "queued again"}[action]
+    late = ", running cells after a checkpoint" if action in ("cancel", "hold") else ""
+    return f"{_many(chosen)} {done}{late}."
+
+
+def _delete(root: Path, queue: Queue, chosen: Chosen) -> str:
+    """Delete cells with what they left on disk; those of a sweep only where no other sweep has them."""
+    from trainers.backend.sweep import forget, read_sweeps
+
+    gone, records = {sweep.key for sweep in chosen.sweeps}, queue.scan()
+    kept = {name for sweep in read_sweeps(root) if sweep.key not in gone for name in sweep.cells}
+    of_sweeps = (name for sweep in chosen.sweeps for name in sweep.cells if name in records and name not in kept)
+    names = dict.fromkeys([*of_sweeps, *(record.name for record in chosen.cells)])
+    running = [name for name in names if records[name].state in ("running", "stopping")]
+    if running:
+        raise PlannerError(f"The cell {running[0][:SHOWN]} is running: cancel it first.")
+    freed = queue.delete(names)
+    for key in gone:
+        forget(root, key)
+    return f"{_many(chosen)} deleted, which frees {si(freed, 2)}B."
+
+
+def _many(chosen: Chosen) -> str:
+    keys = chosen.keys
+    return f"{keys[0][:SHOWN]} is" if len(keys) == 1 else f"{', '.join(key[:SHOWN] for key in keys)} are"
+
+
+def _log(queue: Queue, chosen: Chosen) -> None:
+    from trainers.backend.events import log_tail
+
+    if chosen.sweeps or len(chosen.cells) != 1:
+        raise PlannerError("A log is that of one cell: name one by its key, as `isoplan cells list SWEEP` shows it.")
+    (record,) = chosen.cells
+    text = log_tail(queue.folder(record.name), record.number)
+    say(text.rstrip("\n") if text else "(it printed nothing)")
+
+
+def _list(root: Path, queue: Queue, chosen: Chosen, as_json: bool) -> None:
+    """The sweeps of the workspace and how far they are; with names, their cells."""
+    from trainers.backend.sweep import read_sweeps, standings
+
+    sweeps, records = read_sweeps(root), queue.scan()
+    told = standings(sweeps)
+    if chosen.keys:
+        of_sweeps = (records[name] for sweep in chosen.sweeps for name in sweep.cells if name in records)
+        _say_cells({record.name: record for record in (*of_sweeps, *chosen.cells)}.values(), told, as_json)
+        return
+    _say_sweeps(root, sweeps, records, as_json)
+
+
+def _say_sweeps(root: Path, sweeps: Sequence[Sweep], records: dict[str, Record], as_json: bool) -> None:
+    from app.commands.following import as_line
+    from trainers.backend.machine import this_machine
+    from trainers.backend.progress import progress
+    from trainers.backend.start import runner_status
+    from trainers.backend.sweep import standings
+
+    told, cores, runner = standings(tuple(sweeps)), this_machine().cores, runner_status(root)
+    now = {sweep.key: progress(sweep, records, told, root, cores) for sweep in sweeps}
+    loose = [record for name, record in records.items() if name not in told]
+    if as_json:
+        shown = [
+            {"sweep": s.key, "name": s.name, "family": s.family, "waits": s.waits, "why": s.order.why,
+             "priority": s.order.priority, "progress": asdict(now[s.key])}
+            for s in sweeps
+        ]  # fmt: skip
+        alone = [_cell(record, told) for record in loose]
+        say_json({"schema": 1, "runner": asdict(runner), "sweeps": shown, "cells": alone})
+        return
+    lines = [
+        f"{s.key[:SHOWN]}  {s.name or s.family}  {as_line(now[s.key], s.order.cap)}"
+        + (f"\n  {s.order.why}" if s.order.why else "")
+        for s in sweeps
+    ]
+    if loose:
+        lines.append(f"{len(loose):,} cell{'s' * (len(loose) != 1)} of no sweep")
+    lines.append(f"The runner is {'at work' if runner.message == 'at work' else f'up: {runner.message}'}."
+                 if runner.alive else "No runner is at work.")  # fmt: skip
+    say("\n".join(lines if sweeps or loose else ["There are no cells in this workspace."]))
+
+
+def _say_cells(records: Iterable[Record], told: Any, as_json: bool) -> None:
+    from app.commands.following import fields_of, why
+    from trainers.backend.sweep import state_of
+
+    if as_json:
+        say_json({"schema": 1, "cells": [_cell(record, told) for record in records]})
+        return
+    lines = []
+    for record in records:
+        measured = (record.result or {}).get("metrics") or {}
+        found = (
+            why(record) if record.state == "failed" else f"loss {measured['loss']:.6g}" if "loss" in measured else ""
+        )
+        parts = [record.name[:SHOWN], f"{state_of(record, told):9}", fields_of(record), *([found] if found else [])]
+        lines.append("  ".join(parts))
+    say("\n".join(lines) or "It has no cells.")
+
+
+def _cell(record: Record, told: Any) -> dict[str, Any]:
+    from app.commands.following import why
+    from trainers.backend.sweep import state_of
+
+    return {
+        "cell": record.name,
+        "family": record.family,
+        "fields": record.cell,
+        "state": state_of(record, told),
+        "attempts": record.number,
+        "metrics": (record.result or {}).get("metrics") or {},
+        "why": why(record),
+    }

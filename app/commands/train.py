@@ -1,0 +1,116 @@
+"""`isoplan train`: train the cells of a grid, here or wherever the workspace's runner has its workers."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from app.commands.output import note, say, say_json
+from engine.quantities import duration, si
+
+if TYPE_CHECKING:
+    from trainers.backend.estimate import Estimate
+    from trainers.backend.sweep import Cap, Sweep
+
+INTERRUPTED = 130
+"""The exit code after Ctrl+C, as shells have it."""
+
+
+def train(
+    grid: Annotated[Path, typer.Argument(metavar="GRID.toml", help="Family, and values or ranges of its fields.")],
+    workspace: Annotated[
+        Path | None, typer.Option(file_okay=False, help="Folder of the workspace; without it one in your data folder.")
+    ] = None,
+    name: Annotated[str, typer.Option(help="What the sweep is called, in place of the name in the file.")] = "",
+    seed: Annotated[int | None, typer.Option(min=0, help="Seed of every cell, in place of those in the file.")] = None,
+    cap: Annotated[str, typer.Option(help="What the cells may use at most, 50 EUR or 20 h; then they wait.")] = "",
+    hour_price: Annotated[str, typer.Option(help="Money for one hour of a device: a GPU, or one core.")] = "",
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what the grid would take.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask before the cells are queued.")] = False,
+    wait: Annotated[bool, typer.Option(help="Show progress until the cells have ended.")] = True,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+) -> None:
+    """Train the cells of a grid: what it takes, and how it goes until its end."""
+    from app.commands.following import as_rows, follow, outcome
+    from app.spending import read_cap
+    from app.workspace import default_folder
+    from trainers.backend.estimate import estimate
+    from trainers.backend.start import ensure_runner, need_cluster
+    from trainers.backend.sweep import launch
+    from trainers.families import find_family
+    from trainers.grid import cells, read_grid, rename, with_value
+
+    need_cluster()
+    root = workspace or default_folder()
+    root.mkdir(parents=True, exist_ok=True)
+    asked = read_grid(grid, root)
+    asked = rename(asked, name) if name else asked
+    asked = asked if seed is None else with_value(asked, "seed", seed)
+    family, spend = find_family(asked.family, root), read_cap(cap, hour_price)
+    made = cells(asked, family)
+    found = estimate(root, family, made)
+    if not as_json:
+        say(as_text(found, spend))
+    if dry_run:
+        if as_json:
+            say_json({"schema": 1, "family": family.name, "estimate": as_object(found, spend)})
+        return
+    if not (yes or as_json) and sys.stdin.isatty() and not typer.confirm("Train them?", default=True):
+        note(["Nothing was queued."])
+        return
+    sweep = launch(root, asked, family, cap=spend if cap or hour_price else None)
+    ensure_runner(root)
+    note([_queued(sweep, root)])
+    try:
+        if wait:
+            follow(root, sweep)
+    except KeyboardInterrupt:
+        note([_goes_on(sweep, root)])
+        raise typer.Exit(INTERRUPTED) from None
+    if wait:
+        as_rows(root)
+    ended = outcome(root, sweep)
+    if as_json:
+        say_json({"schema": 1, **ended.document, "estimate": as_object(found, spend)})
+    elif wait:
+        say(ended.text)
+    if wait and not ended.all_done:
+        raise typer.Exit(1)
+
+
+def as_text(found: Estimate, spend: Cap) -> str:
+    """What a grid takes, a line for people."""
+    done = f", {found.done:,} of them done" if found.done else ""
+    parts = [f"{found.cells:,} cell{'s' * (found.cells != 1)}{done}"]
+    if found.flops is not None:
+        parts.append(f"{si(found.flops)}FLOPs")
+    if found.seconds is not None and found.hours is not None:
+        parts += [f"about {duration(found.seconds)} on this machine", f"{duration(3600 * found.hours)} of device time"]
+    if (money := found.money(spend.price)) is not None:
+        parts.append(f"{money:.3g} {spend.currency}")
+    if found.disk:
+        parts.append(f"{si(found.disk, 2)}B of disk")
+    limit = f" They may use {spend.text}." if spend.text else ""
+    return f"{', '.join(parts)}.\n{found.basis}{limit}"
+
+
+def as_object(found: Estimate, spend: Cap) -> dict[str, Any]:
+    """The same for scripts; seconds, device hours, bytes."""
+    return {**asdict(found), "money": found.money(spend.price), "currency": spend.currency or None}
+
+
+def _queued(sweep: Sweep, root: Path) -> str:
+    called = f" {sweep.name}" if sweep.name else ""
+    return f"Sweep {sweep.key[:8]}{called}: {len(sweep.cells):,} cells in {root}."
+
+
+def _goes_on(sweep: Sweep, root: Path) -> str:
+    where = f"--workspace {root}"
+    return (
+        f"The cells go on without this terminal: `isoplan cells list {where}` shows them, and "
+        f"`isoplan cells cancel {sweep.key[:8]} {where}` ends them."
+    )
