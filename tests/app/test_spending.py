@@ -1,0 +1,58 @@
+"""Caps as they are typed: in money at a price, or in hours."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.spending import read_cap
+from engine.errors import PlannerError
+from trainers.backend.sweep import Cap
+
+
+@pytest.mark.parametrize(
+    ("cap", "price", "expected"),
+    [
+        ("", "", Cap()),
+        ("", "2", Cap(None, 2.0, "EUR")),
+        ("50 EUR", "2", Cap(25.0, 2.0, "EUR")),
+        ("€50", "2 EUR/h", Cap(25.0, 2.0, "EUR")),
+        ("$50", "2", Cap(25.0, 2.0, "USD")),
+        ("1k USD", "4 USD per hour", Cap(250.0, 4.0, "USD")),
+        ("20 h", "", Cap(20.0)),
+        ("20 device hours", "1.5 EUR/h", Cap(20.0, 1.5, "EUR")),
+        ("2 GPU h", "", Cap(2.0)),
+        ("2 days", "3 USD", Cap(48.0, 3.0, "USD")),
+        ("90 min", "", Cap(1.5)),
+    ],
+)
+def test_caps(cap: str, price: str, expected: Cap) -> None:
+    assert read_cap(cap, price) == expected
+
+
+@pytest.mark.parametrize(
+    ("cap", "price", "why"),
+    [
+        ("50", "2", "The option --cap '50' has no unit: write it like 50 EUR or 20 h."),
+        ("1k", "", "The option --cap '1k' has no unit"),
+        ("50 EUR", "", "The option --cap is in EUR: give the option --hour-price too, or write hours, as in 20 h."),
+        ("50 EUR", "2 USD", "The option --hour-price '2 USD' is in USD, not in EUR"),
+        ("0 h", "", "The option --cap must be above 0."),
+        ("-5 EUR", "2", "The option --cap must be above 0."),
+        ("50 EUR", "0", "The option --hour-price must be above 0."),
+        ("lots", "", "The option --cap 'lots' cannot be read as a number"),
+        ("50 GB", "", "The option --cap '50 GB' is in GB, not in hours"),
+    ],
+)
+def test_what_is_no_cap_is_one_sentence(cap: str, price: str, why: str) -> None:
+    with pytest.raises(PlannerError) as error:
+        read_cap(cap, price)
+    assert why in str(error.value)
+
+
+@given(st.floats(0.01, 1e6), st.floats(0.01, 1e3))
+def test_money_buys_hours_at_the_price(money: float, price: float) -> None:
+    found = read_cap(f"{money!r} EUR", f"{price!r}")
+    assert found.hours == pytest.approx(money / price)
+    assert found.text == f"{money:.4g} EUR"
