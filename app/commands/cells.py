@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -192,20 +192,25 @@ def _say_sweeps(root: Path, sweeps: Sequence[Sweep], records: dict[str, Record],
     say("\n".join(lines if sweeps or loose else ["There are no cells in this workspace."]))
 
 
-def _say_cells(records: Iterable[Record], told: Any, as_json: bool) -> None:
-    from app.commands.following import fields_of, why
+def _say_cells(records: Collection[Record], told: Any, as_json: bool) -> None:
+    from app.commands.following import fields_of, telling, why
     from trainers.backend.sweep import state_of
 
     if as_json:
         say_json({"schema": 1, "cells": [_cell(record, told) for record in records]})
         return
-    lines = []
+    lines, names = [], telling(records)
     for record in records:
         measured = (record.result or {}).get("metrics") or {}
         found = (
             why(record) if record.state == "failed" else f"loss {measured['loss']:.6g}" if "loss" in measured else ""
         )
-        parts = [record.name[:SHOWN], f"{state_of(record, told):9}", fields_of(record), *([found] if found else [])]
+        parts = [
+            record.name[:SHOWN],
+            f"{state_of(record, told):9}",
+            fields_of(record, names),
+            *([found] if found else []),
+        ]
         lines.append("  ".join(parts))
     say("\n".join(lines) or "It has no cells.")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -89,7 +90,8 @@ def outcome(root: Path, sweep: Sweep) -> Outcome:
     sweep, records = find_sweep(root, sweep.key), Queue(root).scan()
     now = progress(sweep, records, standings(read_sweeps(root)), root, this_machine().cores)
     failed = [record for name in sweep.cells if (record := records.get(name)) and record.state == "failed"]
-    lines = [f"{record.name[:8]} ({fields_of(record)}): {why(record)}" for record in failed]
+    names = telling(records[name] for name in sweep.cells if name in records)
+    lines = [f"{record.name[:8]} ({fields_of(record, names)}): {why(record)}" for record in failed]
     done = now.states.get("done", 0)
     head = f"{done:,} of {now.total:,} cells are done."
     if sweep.waits:
@@ -113,11 +115,17 @@ def why(record: Record) -> str:
     return str((record.result or {}).get("why", ""))
 
 
-def fields_of(record: Record) -> str:
-    """The fields of a cell that are not the same in all families, as one types them."""
-    common = ("seed", "threads", "deterministic")
-    own = {name: value for name, value in record.cell.items() if name not in common}
-    return ", ".join(f"{name} {value}" for name, value in {**own, "seed": record.cell.get("seed", 0)}.items())
+def telling(records: Iterable[Record]) -> tuple[str, ...]:
+    """The fields that tell cells from one another; all of them where none does."""
+    found = list(records)
+    fields = dict.fromkeys(name for record in found for name in record.cell)
+    differ = [name for name in fields if len({record.cell.get(name) for record in found}) > 1]
+    return tuple(differ or fields)
+
+
+def fields_of(record: Record, names: Iterable[str]) -> str:
+    """Fields of a cell and their values."""
+    return ", ".join(f"{name} {record.cell[name]}" for name in names if name in record.cell)
 
 
 def as_rows(root: Path) -> None:
