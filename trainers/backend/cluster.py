@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 import math
 import os
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -24,6 +25,8 @@ from trainers.backend.work import run_cell
 if TYPE_CHECKING:
     from distributed import Client
     from distributed.security import Security
+
+log = logging.getLogger("isoplan.cluster")
 
 WAIT = 20.0
 """Seconds for a scheduler to answer."""
@@ -51,6 +54,14 @@ class ClusterError(PlannerError):
     """A cluster that does not answer or cannot be used now: the cells wait, and it is tried again."""
 
 
+@dataclass(frozen=True)
+class Gpu:
+    """The ``share`` of a GPU with ``memory`` bytes that a worker elsewhere has."""
+
+    memory: float
+    share: float
+
+
 @dataclass(eq=False)
 class Pool:
     """A Dask client and what stands behind it.
@@ -66,6 +77,7 @@ class Pool:
     tend: Callable[[Pool], str]
     shared: bool = True
     known: dict[str, Greeting] = field(default_factory=dict)
+    gpus: tuple[Gpu, ...] = ()
     away: dict[str, int] = field(default_factory=dict)
     asked: Future[dict[str, Any]] | None = None
     looked: float = -math.inf
@@ -178,19 +190,22 @@ def take_stock(pool: Pool) -> str:
             raise ClusterError(wrong)
         pool.known = {address: said for address, said in (pool.known | greeted).items() if address in workers}
         pool.shared = all(greeting.sees for greeting in pool.known.values())
-        pool.machine = _measure({address: workers[address] for address in pool.known}, pool.known)
+        there = {address: workers[address] for address in pool.known}
+        pool.gpus = _gpus(there, pool.known)
+        pool.machine = _measure(there, pool.gpus)
     return "" if pool.known else f"waiting for workers of {pool.text}"
 
 
-def _measure(workers: Mapping[str, Any], known: Mapping[str, Greeting]) -> Machine:
-    """What all workers have together; GPUs are those that workers declare as a Dask resource of this name."""
+def _measure(workers: Mapping[str, Any], gpus: Sequence[Gpu]) -> Machine:
+    """What all workers have together. Each runs one cell at a time, so each counts with its share of a GPU."""
     memory = [float(said.get("memory_limit") or 0) for said in workers.values()]
-    gpus = [
-        max(known[address].gpus, default=0.0)
-        for address, said in workers.items()
-        for _ in range(int((said.get("resources") or {}).get("GPU", 0)))
-    ]
-    return Machine(len(workers), sum(memory) if all(memory) else 0.0, tuple(gpus))
+    return Machine(len(workers), sum(memory) if all(memory) else 0.0, tuple(gpu.memory * gpu.share for gpu in gpus))
+
+
+def _gpus(workers: Mapping[str, Any], known: Mapping[str, Greeting]) -> tuple[Gpu, ...]:
+    """What workers declare as the Dask resource GPU; memory that a worker cannot say is taken to be enough."""
+    shares = {a: min(float((said.get("resources") or {}).get("GPU", 0)), 1.0) for a, said in workers.items()}
+    return tuple(Gpu(max(known[a].gpus, default=math.inf), share) for a, share in shares.items() if share > 0)
 
 
 def give(pool: Pool, folder: Path, number: int, place: Place) -> Any:
@@ -198,10 +213,10 @@ def give(pool: Pool, folder: Path, number: int, place: Place) -> Any:
 
     On other machines Dask chooses the worker, so a GPU is taken there as a share of the resource that it declares.
     """
-    elsewhere = bool(pool.known) and place.device != "cpu"
+    elsewhere = bool(pool.gpus) and place.device != "cpu"
     how: dict[str, Any] = {"key": f"{folder.name}-{number}", "retries": 0}
     if elsewhere:
-        how["resources"] = {"GPU": share_of(place.needs.gpu_memory, pool.machine)}
+        how["resources"] = {"GPU": share_of(place.needs.gpu_memory, pool.gpus)}
     device = "cuda:0" if elsewhere else place.device
     if pool.shared:
         return pool.client.submit(run_cell, str(folder), number, device, **how)
@@ -209,17 +224,24 @@ def give(pool: Pool, folder: Path, number: int, place: Place) -> Any:
     return pool.client.submit(run_away, pack(folder), folder.name, number, device, **how)
 
 
-def share_of(gpu_memory: float, machine: Machine) -> float:
-    """The share of a GPU that ``gpu_memory`` bytes are, of the smallest there is; rounded so that n of 1/n fit."""
-    least = min(machine.gpus, default=0.0)
-    return math.floor(1e6 * min(gpu_memory / least, 1.0)) / 1e6 if least else 1.0
+def share_of(gpu_memory: float, gpus: Sequence[Gpu]) -> float:
+    """The share of a GPU that a cell asks a worker for: ``gpu_memory`` bytes of the smallest, and no more than any has.
+
+    Rounded down, so that n of 1/n fit.
+    """
+    least, most = min(gpu.memory for gpu in gpus), max(gpu.share for gpu in gpus)
+    return min(math.floor(1e6 * gpu_memory / least) / 1e6, most)
 
 
 def bring_home(pool: Pool, folder: Path, number: int, future: Any) -> None:
     """Write what a finished attempt that was away has left, into the folder of its cell."""
     if pool.away.pop(folder.name, None) != number or future.status != "finished" or not folder.exists():
         return
-    news = future.result()
+    try:
+        news = future.result(timeout=ANSWER)
+    except Exception as error:  # whatever Dask raises where the worker died with it
+        log.warning("cell %s: what attempt %s left did not arrive: %r", folder.name, number, error)
+        return
     if is_same(folder, news):
         take_in(folder, news)
 

@@ -64,7 +64,8 @@ def open_jobs(settings: Slurm | HTCondor, root: Path) -> Iterator[Pool]:
         _submit(cluster, settings)
         upkeep = Upkeep(cluster, settings.kind, root / FOLDER)
         with Client(cluster, timeout=WAIT, set_as_default=False) as client:
-            text = f"{'Slurm' if settings.kind == 'slurm' else 'HTCondor'}, {settings.jobs} jobs"
+            name = "Slurm" if isinstance(settings, Slurm) else "HTCondor"
+            text = f"{name}, {settings.jobs} {'job' if settings.jobs == 1 else 'jobs'}"
             yield Pool(client, text, Machine(0, 0.0), root, lambda pool: _tend(upkeep, pool))
 
 
@@ -110,7 +111,10 @@ def job_options(settings: Slurm | HTCondor, root: Path) -> dict[str, Any]:
         "job_name": "isoplan",
         "log_directory": str(root / FOLDER),
         "job_script_prologue": [*_exports(), *settings.prologue],
-        "worker_extra_args": ["--worker-class", "trainers.backend.quiet.QuietWorker", "--no-dashboard"],
+        "worker_extra_args": [
+            *("--worker-class", "trainers.backend.quiet.QuietWorker", "--no-dashboard"),
+            *(("--resources", f"GPU={1 / settings.cores:.6f}") if settings.gpu else ()),
+        ],
     }
     if isinstance(settings, Slurm):
         return options | {

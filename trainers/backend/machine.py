@@ -43,12 +43,27 @@ def _gpus() -> tuple[float, ...]:
     program = shutil.which("nvidia-smi")
     if program is None:
         return ()
-    asked = [program, "--query-gpu=memory.total", "--format=csv,noheader,nounits"]
+    asked = [program, "--query-gpu=index,uuid,memory.total", "--format=csv,noheader,nounits"]
     try:
         said = subprocess.run(asked, capture_output=True, text=True, timeout=20, check=True).stdout
     except (OSError, subprocess.SubprocessError):
         return ()
-    return tuple(float(line) * MIB for line in said.split() if line.replace(".", "").isdigit())
+    return seen(said, os.environ.get("CUDA_VISIBLE_DEVICES"))
+
+
+def seen(listed: str, visible: str | None) -> tuple[float, ...]:
+    """Bytes of memory of the GPUs that nvidia-smi ``listed`` (index, uuid, MiB), of those that are ``visible`` to us.
+
+    ``visible`` is ``CUDA_VISIBLE_DEVICES``: indices, or beginnings of uuids.
+    """
+    rows = [[part.strip() for part in line.split(",")] for line in listed.splitlines()]
+    gpus = [
+        (index, uuid, float(mib) * MIB) for index, uuid, mib in (row for row in rows if len(row) == 3) if mib.isdigit()
+    ]
+    if visible is None:
+        return tuple(memory for _, _, memory in gpus)
+    names = [name.strip() for name in visible.split(",") if name.strip()]
+    return tuple(m for name in names for index, uuid, m in gpus if name == index or uuid.startswith(name))
 
 
 def fits(machine: Machine, needs: Needs, running: Sequence[Place], ahead: int = 1) -> str | None:

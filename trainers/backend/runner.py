@@ -201,7 +201,7 @@ def _start(shift: Shift, pool: Pool, waiting: list[Record]) -> None:
         device = fits(pool.machine, needs, [g.place for g in shift.given.values()], AHEAD)
         if device is None:
             return
-        number = shift.queue.lease(record.name, shift.name, device=device)
+        number = shift.queue.lease(record.name, shift.name, device=device, away=not pool.shared)
         place = Place(needs, device)
         future = give(pool, shift.queue.folder(record.name), number, place)
         future.add_done_callback(lambda _future: shift.woken.set())
@@ -235,11 +235,11 @@ def _ended(shift: Shift, pool: Pool, name: str, given: Given) -> None:
 
 
 def _orphan(shift: Shift, record: Record) -> None:
-    """An attempt that another runner gave out: dead where nothing shows that it lives."""
+    """An attempt that another runner gave out: dead where nothing shows that it lives, or it cannot say so any more."""
     folder = shift.queue.folder(record.name)
     if not shift.beats.begun(folder, record.number):
         shift.queue.end(record.name, record.number, "stopped", NOT_BEGUN)
-    elif not shift.beats.alive(folder, record.number):
+    elif record.lease.get("away") or not shift.beats.alive(folder, record.number):
         shift.queue.lose(record.name, record.number, "its runner was gone", own=False)
 
 

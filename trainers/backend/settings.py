@@ -71,8 +71,8 @@ class Address(_Kind):
 class Jobs(_Kind):
     """Batch jobs, each with so many workers as it has ``cores``; as many as ``jobs`` are kept in the batch system.
 
-    ``memory`` is that of one job. ``interface`` is the network interface by which jobs reach this machine;
-    ``prologue`` are shell lines that come before the worker, such as ``module load``.
+    ``memory`` is that of one job; with ``gpu`` it has a GPU, which its workers share. ``interface`` is the network
+    interface by which jobs reach this machine; ``prologue`` are shell lines before the worker, such as ``module load``.
     """
 
     cores: Annotated[int, Field(ge=1, le=4096)]
@@ -80,6 +80,7 @@ class Jobs(_Kind):
     walltime: str = "01:00:00"
     account: str | None = None
     jobs: Annotated[int, Field(ge=1, le=10_000)] = 1
+    gpu: bool = False
     interface: str | None = None
     prologue: tuple[str, ...] = ()
 

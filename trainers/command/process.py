@@ -53,7 +53,7 @@ def train(command: Sequence[str], loss: str, silence: float, cell: Cell, stream:
     """
     given: dict[str, object] = {
         "cell": cell.model_dump(mode="json"),
-        "device": stream.device,
+        "device": "cuda:0" if stream.device.startswith("cuda:") else stream.device,  # the only one that it sees
         "folder": str(stream.folder),
         "checkpoint": str(stream.folder / CHECKPOINT),
         "resume": str(stream.resume) if stream.resume else None,
@@ -92,7 +92,7 @@ def _ended(command: Sequence[str], code: int, said: Said) -> dict[str, float]:
 def _started(command: Sequence[str], cell: Cell, stream: Stream) -> Iterator[subprocess.Popen[bytes]]:
     """The program in a session of its own, which is ended whole, children of the program included."""
     threads = {name: str(cell.threads) for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")}
-    device = {"CUDA_VISIBLE_DEVICES": stream.device.partition(":")[2]} if stream.device.startswith("cuda:") else {}
+    device = {"CUDA_VISIBLE_DEVICES": _gpu(stream.device)} if stream.device.startswith("cuda:") else {}
     program = shutil.which(command[0])
     if program is None:
         raise CellError(f"The program {command[0]!r} is not on this machine: install it, or correct programs.toml.")
@@ -112,6 +112,13 @@ def _started(command: Sequence[str], cell: Cell, stream: Stream) -> Iterator[sub
         yield process
     finally:
         _end(process)
+
+
+def _gpu(device: str) -> str:
+    """The name of a GPU for a process of its own: ``cuda:1`` is the second of those that this process sees."""
+    index = device.partition(":")[2]
+    names = [name.strip() for name in os.environ.get("CUDA_VISIBLE_DEVICES", "").split(",") if name.strip()]
+    return names[int(index)] if names and int(index) < len(names) else index
 
 
 def _tied() -> list[str]:

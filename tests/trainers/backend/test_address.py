@@ -9,12 +9,13 @@ import shutil
 import signal
 import subprocess
 import time
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
 
 from tests.trainers.backend.clusters import certificates, free_port, scheduler, workers
-from tests.trainers.conftest import add, running, start, wait_for
+from tests.trainers.conftest import ROOT, add, running, start, wait_for
 from trainers.backend import cluster
 from trainers.backend.cluster import ClusterError, connected, open_pool, security_of
 from trainers.backend.queue import Queue
@@ -105,6 +106,20 @@ def test_workers_of_several_threads_are_refused(root: Path, tmp_path: Path) -> N
         with workers(tmp_path / "dask", address, None, "--nthreads", "2"), running(root, cores=None):
             said = heard(root, "threads")
             assert "has 2 threads, and a cell needs a process: start them with dask worker --nthreads 1" in said
+            assert not (root / "cells" / name / "lease.json").exists()
+
+
+def test_workers_of_another_version_get_no_cell(root: Path, tmp_path: Path) -> None:
+    (name,) = add(root, {})
+    other = tmp_path / "other" / "isoplan-99.0.dist-info"
+    other.mkdir(parents=True)
+    (other / "METADATA").write_text("Metadata-Version: 2.1\nName: isoplan\nVersion: 99.0\n")
+    newer = ["env", f"PYTHONPATH={other.parent}:{ROOT}"]
+    with scheduler(tmp_path / "dask", free_port()) as address:
+        write(root, address)
+        with workers(tmp_path / "dask", address, before=newer), running(root, cores=None):
+            said = heard(root, "99.0")
+            assert f"has isoplan 99.0 and here is {version('isoplan')}: install the same on both. Trying again" in said
             assert not (root / "cells" / name / "lease.json").exists()
 
 

@@ -15,7 +15,7 @@ import pytest
 
 from tests.trainers.backend.slurm import slurm
 from tests.trainers.conftest import add, running, wait_for
-from trainers.backend.cluster import ClusterError, open_pool
+from trainers.backend.cluster import ClusterError, Pool, open_pool
 from trainers.backend.jobs import FOLDER, make_cluster
 from trainers.backend.record import Record
 from trainers.backend.settings import HTCondor, Slurm
@@ -95,6 +95,25 @@ def test_what_slurm_refuses_is_said(root: Path, slurm_here: dict[str, str], monk
         pass
 
 
+def tended(pool: Pool, note: str, seconds: float = 30) -> None:
+    """Tend ``pool`` for as long as it says ``note``."""
+    until = time.monotonic() + seconds
+    while pool.tend(pool) == note and time.monotonic() < until:
+        time.sleep(0.2)
+
+
+def test_jobs_that_end_without_a_worker_are_not_submitted_for_ever(
+    root: Path, slurm_here: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in slurm_here.items():
+        monkeypatch.setenv(name, value)
+    settings = Slurm(cores=1, memory="100 MB", interface="lo", prologue=("echo no such module; exit 1",))
+    said = f"3 jobs ended before their workers were there: {root / FOLDER} has what they said."
+    with pytest.raises(ClusterError, match=re.escape(said)), open_pool(settings, root) as pool:
+        tended(pool, "waiting for workers of Slurm, 1 job")
+    assert len([log for log in (root / FOLDER).glob("*.out") if "no such module" in log.read_text()]) == 3
+
+
 def test_a_machine_without_slurm_says_so(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(root))
     said = "There is no sbatch on this machine: run Isoplan where jobs are submitted"
@@ -110,6 +129,7 @@ def test_the_submit_file_of_htcondor(root: Path) -> None:
         account="group_physics.jets",
         disk="2 GB",
         jobs=3,
+        gpu=True,
         extra={"request_gpus": "1", "+JobFlavour": '"tomorrow"'},
         prologue=("module load python",),
     )

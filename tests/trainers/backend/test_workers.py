@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 from pathlib import Path
 from typing import Any
@@ -14,11 +15,12 @@ from hypothesis import strategies as st
 
 from tests.trainers.conftest import add, running, wait_for
 from trainers.backend.away import News, is_same, pack, take_in, want
-from trainers.backend.cluster import share_of
-from trainers.backend.greet import PACKAGES, differing
-from trainers.backend.machine import Machine, Place, fits
+from trainers.backend.cluster import Gpu, _gpus, _measure, share_of
+from trainers.backend.greet import PACKAGES, Greeting, differing, greet
+from trainers.backend.machine import Machine, Place, fits, seen
 from trainers.backend.queue import Queue
 from trainers.cell import Needs
+from trainers.command.process import _gpu
 
 GB = 1e9
 
@@ -40,6 +42,39 @@ def test_versions_that_differ_are_both_named() -> None:
     assert differing(ours, {"The worker a": {"packages": {}}}, PACKAGES) == (
         "The worker a has isoplan not at all and here is 1.2.3: install the same on both."
     )
+
+
+class Bare:
+    """A client whose only worker has no Isoplan."""
+
+    def get_versions(self, packages: list[str]) -> dict[str, Any]:
+        return {"client": versions(), "scheduler": versions(), "workers": {"tls://far:1": versions()}}
+
+    def run(self, function: object, *args: object, **how: object) -> dict[str, Exception]:
+        return {"tls://far:1": ModuleNotFoundError("No module named 'trainers'")}
+
+
+def test_a_worker_without_isoplan_is_named(root: Path) -> None:
+    (root / "cells").mkdir()
+    said = "The worker tls://far:1 cannot import Isoplan: install it there, in the version that is here."
+    assert greet(Bare(), {"tls://far:1": {"nthreads": 1}}, root) == ({}, said)  # type: ignore[arg-type]
+    assert not list((root / "cells").iterdir())
+
+
+def test_the_gpus_that_a_process_may_use() -> None:
+    listed = "0, GPU-aa11, 24576\n1, GPU-bb22, 81920\n2, GPU-cc33, [N/A]\n"
+    a, b = 24576 * 2.0**20, 81920 * 2.0**20
+    assert seen(listed, None) == (a, b)
+    assert seen(listed, "1") == (b,)
+    assert seen(listed, "GPU-bb,0") == (b, a)
+    assert seen(listed, "") == seen(listed, "-1") == seen("", None) == ()
+
+
+def test_a_program_sees_its_gpu_as_the_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+    assert _gpu("cuda:1") == "1"
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "4,7")
+    assert (_gpu("cuda:0"), _gpu("cuda:1")) == ("4", "7")
 
 
 def test_as_many_small_cells_on_a_gpu_as_fit() -> None:
@@ -72,9 +107,21 @@ def test_gpus_are_never_given_out_twice(wanted: list[float], gpus: int) -> None:
 
 @given(st.integers(1, 50))
 def test_shares_of_a_gpu_fill_it(n: int) -> None:
-    assert n * share_of(24 * GB / n, Machine(1, 0.0, (24 * GB, 80 * GB))) <= 1.0
-    assert share_of(99 * GB, Machine(1, 0.0, (24 * GB,))) == 1.0
-    assert share_of(99 * GB, Machine(1, 0.0, (0.0,))) == 1.0
+    gpus = (Gpu(24 * GB, 1.0), Gpu(80 * GB, 1.0))
+    assert 0.99 < n * share_of(24 * GB / n, gpus) <= 1.0
+    assert share_of(24 * GB / n, (Gpu(24 * GB, float(f"{1 / n:.6f}")),)) <= float(f"{1 / n:.6f}")
+    assert share_of(99 * GB, (Gpu(24 * GB, 0.5),)) == 0.5
+    assert share_of(99 * GB, (Gpu(math.inf, 0.5),)) == 0.0
+
+
+def test_workers_count_with_the_gpu_that_they_declare() -> None:
+    said = {"memory_limit": 4 * GB, "resources": {}}
+    workers = {"a": said, "b": said | {"resources": {"GPU": 0.25}}, "c": said | {"resources": {"GPU": 1.0}}}
+    known = {"a": Greeting(True, (24 * GB,)), "b": Greeting(True, (24 * GB,)), "c": Greeting(True, ())}
+    gpus = _gpus(workers, known)
+    assert gpus == (Gpu(24 * GB, 0.25), Gpu(math.inf, 1.0))
+    assert _measure(workers, gpus) == Machine(3, 12 * GB, (6 * GB, math.inf))
+    assert _measure({"a": said | {"memory_limit": 0}}, ()) == Machine(1, 0.0)
 
 
 def test_pieces_that_come_twice_or_late_are_written_once(root: Path) -> None:
