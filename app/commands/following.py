@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -37,8 +37,10 @@ class Outcome:
     all_done: bool
 
 
-def follow(root: Path, sweep: Sweep) -> None:
+def follow(root: Path, sweep: Sweep, options: Sequence[str] = ()) -> None:
     """Print how ``sweep`` goes on standard error until nothing of it will run any more, with a runner at work.
+
+    ``options`` are those of a runner that has to be started.
 
     Raises PlannerError where runners end again and again, KeyboardInterrupt after Ctrl+C.
     """
@@ -54,7 +56,7 @@ def follow(root: Path, sweep: Sweep) -> None:
             _line(as_line(now, sweep.order.cap, runner_status(root).message), tty, now.over)
         if now.over:
             return
-        if ensure_runner(root, queue):
+        if ensure_runner(root, queue, options):
             starts += 1
             if starts > STARTS:
                 raise PlannerError(f"The runner ended {STARTS} times ({last_words(root)}): {root / LOG} says more.")

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import asdict
+from collections.abc import Sequence
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -15,9 +16,11 @@ from engine.quantities import duration, si
 if TYPE_CHECKING:
     from trainers.backend.estimate import Estimate
     from trainers.backend.sweep import Cap, Sweep
+    from trainers.cell import Cell, Family
 
 INTERRUPTED = 130
 """The exit code after Ctrl+C, as shells have it."""
+ELSEWHERE = "The cells run elsewhere, where they may take another time."
 
 
 def train(
@@ -29,17 +32,20 @@ def train(
     seed: Annotated[int | None, typer.Option(min=0, help="Seed of every cell, in place of those in the file.")] = None,
     cap: Annotated[str, typer.Option(help="What the cells may use at most, 50 EUR or 20 h; then they wait.")] = "",
     hour_price: Annotated[str, typer.Option(help="Money for one hour of a device: a GPU, or one core.")] = "",
+    scheduler: Annotated[
+        str, typer.Option(help="Where cells run: local, or a Dask scheduler as tls://host:8786; else by cluster.toml.")
+    ] = "",
+    insecure: Annotated[bool, typer.Option("--insecure", help="Allow a scheduler elsewhere without TLS.")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what the grid would take.")] = False,
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask before the cells are queued.")] = False,
     wait: Annotated[bool, typer.Option(help="Show progress until the cells have ended.")] = True,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Train the cells of a grid: what it takes, and how it goes until its end."""
-    from app.commands.following import as_rows, follow, outcome
+    from app.commands.following import outcome
     from app.spending import read_cap
     from app.workspace import default_folder
-    from trainers.backend.estimate import estimate
-    from trainers.backend.start import ensure_runner, need_cluster
+    from trainers.backend.start import need_cluster
     from trainers.backend.sweep import launch
     from trainers.families import find_family
     from trainers.grid import cells, read_grid, rename, with_value
@@ -51,8 +57,7 @@ def train(
     asked = rename(asked, name) if name else asked
     asked = asked if seed is None else with_value(asked, "seed", seed)
     family, spend = find_family(asked.family, root), read_cap(cap, hour_price)
-    made = cells(asked, family)
-    found = estimate(root, family, made)
+    found = _estimated(root, family, cells(asked, family), scheduler, insecure)
     if not as_json:
         say(as_text(found, spend))
     if dry_run:
@@ -63,16 +68,8 @@ def train(
         note(["Nothing was queued."])
         return
     sweep = launch(root, asked, family, cap=spend if cap or hour_price else None)
-    ensure_runner(root)
     note([_queued(sweep, root)])
-    try:
-        if wait:
-            follow(root, sweep)
-    except KeyboardInterrupt:
-        note([_goes_on(sweep, root)])
-        raise typer.Exit(INTERRUPTED) from None
-    if wait:
-        as_rows(root)
+    _run(root, sweep, scheduler, insecure, wait)
     ended = outcome(root, sweep)
     if as_json:
         say_json({"schema": 1, **ended.document, "estimate": as_object(found, spend)})
@@ -80,6 +77,39 @@ def train(
         say(ended.text)
     if wait and not ended.all_done:
         raise typer.Exit(1)
+
+
+def _estimated(root: Path, family: Family[Any], made: Sequence[Cell], scheduler: str, insecure: bool) -> Estimate:
+    """What the cells take, measured here; raises PlannerError for a scheduler that cannot be."""
+    from trainers.backend.estimate import estimate
+    from trainers.backend.machine import this_machine
+    from trainers.backend.settings import Local, at_address, read_settings
+
+    known = read_settings(root)
+    where = Local() if scheduler == "local" else at_address(scheduler, insecure, known) if scheduler else known
+    if isinstance(where, Local):
+        return estimate(root, family, made, this_machine(where.cores))
+    found = estimate(root, family, made)
+    return replace(found, basis=f"{found.basis} {ELSEWHERE}")
+
+
+def _run(root: Path, sweep: Sweep, scheduler: str, insecure: bool, wait: bool) -> None:
+    """Have a runner at work, and follow ``sweep`` to its end where asked to ``wait``."""
+    from app.commands.following import as_rows, follow
+    from trainers.backend.start import ensure_runner, runner_status
+
+    options = [*(["--scheduler", scheduler] if scheduler else []), *(["--insecure"] if insecure else [])]
+    try:
+        started = ensure_runner(root, options=options)
+        if scheduler and not started and (cluster := runner_status(root).cluster):
+            note([f"A runner is at work already, on {cluster}: it takes these cells too."])
+        if wait:
+            follow(root, sweep, options)
+    except KeyboardInterrupt:
+        note([_goes_on(sweep, root)])
+        raise typer.Exit(INTERRUPTED) from None
+    if wait:
+        as_rows(root)
 
 
 def as_text(found: Estimate, spend: Cap) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 
 from trainers.backend.life import lived
 from trainers.backend.pace import Pace, pace
-from trainers.backend.record import CELLS, Record
+from trainers.backend.record import CELLS, Record, beat_of
 from trainers.backend.sweep import Standing, Sweep, state_of
 
 OPEN = ("queued", "running", "stopping", "held")
@@ -142,9 +142,11 @@ def _left(
     if not trained or not seconds:
         return None
     rest = sum(weights[record.name] * (1 - done.get(record.name, 0.0)) for record in to_do)
-    busy = sum(devices(record, record.lease) for record in to_do if record.state in ("running", "stopping"))
+    busy = sum(
+        devices(r, r.lease) for r in to_do if r.result is None and beat_of(root / CELLS / r.name, r.number).exists()
+    )
     most = sum(devices(record, record.lease) for record in to_do)
-    return rest * seconds / trained / min(busy or cores, max(cores, 1), most)
+    return rest * seconds / trained / min(busy or max(cores, 1), most)
 
 
 def _sum(values: Any) -> float | None:

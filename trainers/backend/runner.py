@@ -327,6 +327,8 @@ def main() -> None:
 
 def _settings(asked: argparse.Namespace) -> Settings:
     """Where cells are run: what the command line says, else the workspace."""
+    if asked.scheduler == "local":
+        return Local(cores=asked.cores)
     if asked.scheduler:
         return at_address(asked.scheduler, asked.insecure, read_settings(asked.workspace))
     return Local(cores=asked.cores) if asked.cores else read_settings(asked.workspace)

@@ -6,7 +6,7 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -61,17 +61,18 @@ def need_cluster() -> None:
         raise PlannerError(INSTALL)
 
 
-def ensure_runner(root: Path, queue: Queue | None = None) -> int:
+def ensure_runner(root: Path, queue: Queue | None = None, options: Sequence[str] = ()) -> int:
     """Start a runner where cells of the workspace ``root`` wait and none is alive; its process id, 0 for none started.
 
     It has a session of its own, so that it outlives this process, writes to ``logs/runner.log``, and ends by itself
-    when nothing is left to do. ``queue`` spares reading again what one has read. Raises PlannerError where what it
+    when nothing is left to do. ``queue`` spares reading again what one has read; ``options`` are those
+    of the runner, where it is not to do as ``cluster.toml`` says. Raises PlannerError where what it
     needs is not installed, and where it ends at once.
     """
     if is_held(root / CELLS / LOCK) or not has_work(root, (queue or Queue(root)).scan()):
         return 0
     need_cluster()
-    process = _started(root)
+    process = _started(root, options)
     until = time.monotonic() + PATIENCE
     while time.monotonic() < until and process.poll() is None and not is_held(root / CELLS / LOCK):
         time.sleep(0.1)
@@ -96,12 +97,12 @@ def has_work(root: Path, records: Mapping[str, Record]) -> bool:
     return any(state_of(record, told) in ("queued", "running", "stopping") for record in records.values())
 
 
-def _started(root: Path) -> subprocess.Popen[bytes]:
+def _started(root: Path, options: Sequence[str]) -> subprocess.Popen[bytes]:
     log = root / LOG
     log.parent.mkdir(parents=True, exist_ok=True)
     if log.exists() and log.stat().st_size > LONGEST_LOG:
         log.replace(log.with_suffix(".log.1"))
-    command = [sys.executable, "-P", "-m", "trainers.backend.runner", "--workspace", str(root.resolve())]
+    command = [sys.executable, "-P", "-m", "trainers.backend.runner", "--workspace", str(root.resolve()), *options]
     with log.open("ab") as file:
         return subprocess.Popen(
             command,

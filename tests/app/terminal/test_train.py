@@ -9,6 +9,7 @@ import pty
 import re
 import signal
 import subprocess
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -18,8 +19,12 @@ import pytest
 from app.commands import following
 from app.commands.following import as_line
 from engine.errors import PlannerError
+from engine.store import tables
+from engine.store.cells import table_of
+from engine.store.database import open_workspace
+from tests import server
 from tests.app.terminal.asking import ISOPLAN, Run, object_in, one_sentence, process
-from tests.trainers.conftest import add, start, wait_for, workspace
+from tests.trainers.conftest import ROOT, add, start, wait_for, workspace
 from trainers.backend import start as starting
 from trainers.backend.progress import Progress
 from trainers.backend.queue import Queue
@@ -99,6 +104,38 @@ def test_without_waiting_it_returns_at_once_and_a_cap_is_kept(root: Path) -> Non
     (sweep,) = read_sweeps(root)
     assert sweep.order.cap == Cap(2.0)
     wait_for(lambda cells: all(record.state == "done" for record in cells.values()), root)
+
+
+def test_with_the_app_closed_the_rows_are_there_when_it_returns(root: Path) -> None:
+    done = process("train", grid(root, "size = [1, 2, 3]\nsteps = 3"), "--workspace", root)
+    assert done.returncode == 0, done.stderr
+    with open_workspace(root) as db:
+        assert sorted(tables.frame(db, table_of("counter"))["run"]) == sorted(Queue(root).scan())
+
+
+def test_with_the_app_open_its_runner_trains_and_it_makes_the_rows(root: Path) -> None:
+    with server.running(root, env={"PYTHONPATH": str(ROOT)}):
+        done = process("train", grid(root, "size = [1, 2, 3]\nsteps = 3"), "--workspace", root)
+        assert done.returncode == 0, done.stderr
+        assert "3 of 3 cells are done." in done.stdout
+        log = root / "logs" / "isoplan.log"
+        until = time.monotonic() + 20
+        while "became" not in log.read_text() and time.monotonic() < until:
+            time.sleep(0.1)
+    with open_workspace(root) as db:
+        assert sorted(tables.frame(db, table_of("counter"))["run"]) == sorted(Queue(root).scan())
+
+
+def test_a_scheduler_that_is_not_safe_or_none_is_one_sentence(run: Run, root: Path) -> None:
+    path = grid(root, "size = 1")
+    one_sentence(run("train", path, "--workspace", root, "--scheduler", "host"), "The scheduler 'host' is no address")
+    far = ("--scheduler", "tcp://10.0.0.9:8786")
+    one_sentence(run("train", path, "--workspace", root, *far), "is beyond this machine and not encrypted")
+    dry = run("train", path, "--workspace", root, *far, "--insecure", "--dry-run")
+    assert dry.out.endswith("The cells run elsewhere, where they may take another time.\n")
+    (root / "cluster.toml").write_text('kind = "address"\nscheduler = "tcp://10.0.0.9:8786"\ninsecure = true\n')
+    local = process("train", path, "--workspace", root, "--scheduler", "local", "--yes")
+    assert (local.returncode, "1 of 1 cells are done." in local.stdout) == (0, True), local.stderr
 
 
 def test_a_cap_ends_the_waiting_with_its_sentence(root: Path) -> None:

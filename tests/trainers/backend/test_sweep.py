@@ -202,6 +202,12 @@ def test_progress_by_flops(tmp_path: Path) -> None:
     assert found.hours == pytest.approx((1800 + 1800 + 900) / 3600)
     assert found.money == pytest.approx(2 * found.hours)
     assert found.left == pytest.approx((100 + 600) * (1800 + 900) / 200)
+    records["d"] = record("d", 1, lease={"device": "cuda:1"})  # under lease, but not begun: it does not share the work
+
+    def halfway(folder: Path, number: int) -> Pace:
+        return Pace(0.5) if folder.name == "c" else Pace()
+
+    assert progress(sweep, records, {}, tmp_path, 8, look=halfway).left == pytest.approx(700 * (1800 + 900) / 200)
     assert found.samples == 30.0
     assert found.utilisation == pytest.approx(200 * 0.1 / 40)
 
