@@ -181,7 +181,8 @@ def take_stock(pool: Pool) -> str:
     if now - pool.looked >= LOOK:
         pool.looked = now
         try:
-            workers = pool.client.scheduler_info()["workers"]
+            rpc: Any = pool.client.scheduler
+            workers = pool.client.sync(rpc.identity, n_workers=-1, callback_timeout=ANSWER)["workers"]
             new = {address: said for address, said in workers.items() if address not in pool.known}
             greeted, wrong = greet(pool.client, new, pool.root) if new else ({}, "")
         except (OSError, TimeoutError) as error:

@@ -35,12 +35,12 @@ def greet(client: Client, workers: Mapping[str, Any], root: Path) -> tuple[dict[
     """Ask ``workers`` (by address, as the scheduler describes them) who they are.
 
     The answers, and a sentence where one of them cannot take cells: it has other versions, or several threads in one
-    process. Raises OSError where the scheduler is gone.
+    process. Raises OSError or TimeoutError where the scheduler is gone.
     """
-    versions: Any = client.get_versions(packages=["isoplan"])
-    wrong = differing(versions["client"], {"The scheduler": versions["scheduler"]}, ("python", "dask", "distributed"))
-    named = {f"The worker {a}": v for a, v in versions["workers"].items() if a in workers}
-    wrong = wrong or differing(versions["client"], named, PACKAGES) or _threads(workers)
+    ours, scheduler, theirs = _versions(client, workers)
+    wrong = differing(ours, {"The scheduler": scheduler}, ("python", "dask", "distributed"))
+    wrong = wrong or differing(ours, {f"The worker {a}": said for a, said in theirs.items()}, PACKAGES)
+    wrong = wrong or _threads(workers)
     if wrong:
         return {}, wrong
     with _probe(root) as (place, content):
@@ -49,6 +49,17 @@ def greet(client: Client, workers: Mapping[str, Any], root: Path) -> tuple[dict[
         if isinstance(answer, ImportError):
             return {}, f"The worker {address} cannot import Isoplan: install it there, in the version that is here."
     return {address: answer for address, answer in said.items() if isinstance(answer, Greeting)}, ""
+
+
+def _versions(client: Client, workers: Mapping[str, Any]) -> tuple[Any, Any, dict[str, Any]]:
+    """What this process, the scheduler and ``workers`` run. As ``Client.get_versions``, which waits for ever."""
+    from distributed.versions import get_versions
+
+    packages = ["isoplan"]
+    rpc: Any = client.scheduler
+    scheduler = client.sync(rpc.versions, packages=packages, callback_timeout=ANSWER)
+    asked = {"msg": {"op": "versions", "packages": packages}, "workers": list(workers), "on_error": "ignore"}
+    return get_versions(packages), scheduler, client.sync(rpc.broadcast, **asked, callback_timeout=ANSWER)
 
 
 def look(place: str, content: str) -> Greeting:
@@ -69,7 +80,8 @@ def differing(ours: Mapping[str, Any], theirs: Mapping[str, Mapping[str, Any]], 
         for name in names:
             here, there = (_version(one, name) for one in (ours, said))
             if here != there:
-                return f"{who} has {name} {there or 'not at all'} and here is {here}: install the same on both."
+                has = f"{name} {there}" if there else f"no {name}"
+                return f"{who} has {has} and here is {here}: install the same on both."
     return ""
 
 

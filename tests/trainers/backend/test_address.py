@@ -12,6 +12,7 @@ import time
 from importlib.metadata import version
 from pathlib import Path
 
+import psutil
 import pytest
 
 from tests.trainers.backend.clusters import certificates, free_port, scheduler, workers
@@ -99,6 +100,21 @@ def test_a_scheduler_that_does_not_answer_is_named(root: Path, monkeypatch: pyte
         pass
 
 
+def test_a_scheduler_that_hangs_is_given_up(root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cluster, "ANSWER", 1.0)
+    with scheduler(tmp_path / "dask", port := free_port()) as address:
+        (hanging,) = [p for p in psutil.process_iter(["cmdline"]) if str(port) in (p.info["cmdline"] or [])]
+        with open_pool(Address(scheduler=address), root) as pool:
+            assert pool.tend(pool)
+            hanging.suspend()
+            pool.looked = 0.0
+            try:
+                with pytest.raises(ClusterError, match=f"The scheduler {address} does not answer any more: its cells"):
+                    pool.tend(pool)
+            finally:
+                hanging.resume()
+
+
 def test_workers_of_several_threads_are_refused(root: Path, tmp_path: Path) -> None:
     (name,) = add(root, {})
     with scheduler(tmp_path / "dask", free_port()) as address:
@@ -165,6 +181,24 @@ def test_cells_travel_where_the_workspace_is_not_seen(root: Path, tmp_path: Path
     assert stopped is not None
     assert (stopped["state"], stopped["why"]) == ("stopped", "cancel")
     assert (folders[endless] / "checkpoint").exists()
+
+
+def test_a_killed_runner_leaves_no_cell_behind_on_workers_far_away(
+    root: Path, tmp_path: Path, hiding: list[str]
+) -> None:
+    (name,) = add(root, {"size": 7, "steps": 60, "wait": 0.1})
+    folder = root / "cells" / name
+    with scheduler(tmp_path / "dask", free_port()) as address, workers(tmp_path / "dask", address, before=hiding):
+        write(root, address)
+        with running(root, cores=None):
+            wait_for(lambda cells: (folder / "checkpoint").exists(), root)
+            first = psutil.Process(int((folder / "beat-1").read_text().split()[1]))
+        with running(root, cores=None, idle=1) as runner:
+            cells = wait_for(all_done, root)
+            runner.wait(30)
+        assert not first.is_running()
+    assert [cells[name].number, cells[name].deaths] == [2, 0]
+    assert cells[name].results[2]["metrics"]["steps run"] < 60
 
 
 def _kill_holder(folder: Path) -> None:

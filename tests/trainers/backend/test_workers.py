@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.trainers.conftest import add, running, wait_for
+from trainers.backend import greet as greetings
 from trainers.backend.away import News, is_same, pack, take_in, want
 from trainers.backend.cluster import Gpu, _gpus, _measure, share_of
 from trainers.backend.greet import PACKAGES, Greeting, differing, greet
@@ -40,21 +41,19 @@ def test_versions_that_differ_are_both_named() -> None:
         "The scheduler has python 3.12 and here is 3.11: install the same on both."
     )
     assert differing(ours, {"The worker a": {"packages": {}}}, PACKAGES) == (
-        "The worker a has isoplan not at all and here is 1.2.3: install the same on both."
+        "The worker a has no isoplan and here is 1.2.3: install the same on both."
     )
 
 
 class Bare:
     """A client whose only worker has no Isoplan."""
 
-    def get_versions(self, packages: list[str]) -> dict[str, Any]:
-        return {"client": versions(), "scheduler": versions(), "workers": {"tls://far:1": versions()}}
-
     def run(self, function: object, *args: object, **how: object) -> dict[str, Exception]:
         return {"tls://far:1": ModuleNotFoundError("No module named 'trainers'")}
 
 
-def test_a_worker_without_isoplan_is_named(root: Path) -> None:
+def test_a_worker_without_isoplan_is_named(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(greetings, "_versions", lambda client, workers: (versions(), versions(), {}))
     (root / "cells").mkdir()
     said = "The worker tls://far:1 cannot import Isoplan: install it there, in the version that is here."
     assert greet(Bare(), {"tls://far:1": {"nthreads": 1}}, root) == ({}, said)  # type: ignore[arg-type]
