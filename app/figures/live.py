@@ -55,12 +55,14 @@ def draw(
     y: str = "loss",
     end: float | None = None,
     compute: Span | None = None,
+    begun: int = 0,
     theme: Theme = WEB,
 ) -> Drawing:
     """The curves over ``x`` (D, C or step); a running one ends in a dot, a failed one in a cross.
 
     ``end`` is how far the cells will get and ``compute`` what the smallest and the largest of them takes, where that is
-    known: axis and colours then stay while the curves grow and others begin.
+    known: axis and colours then stay while the curves grow and others begin. Where more cells have ``begun`` than are
+    drawn, a note says so.
     """
     shown = [curve for curve in curves if np.any(np.isfinite(curve.y) & (curve.x > 0))][:MOST]
     known = [curve.C for curve in shown if curve.C > 0]
@@ -70,7 +72,7 @@ def draw(
     traces += [_heads(theme, shown, span, ends) for ends in ("running", "failed")]
     traces += _bar(theme, span)
     figure = compose(
-        theme, HEIGHT, f"cells-{x}", traces, [], [] if shown else [_waiting(theme)], **_room(span),
+        theme, HEIGHT, f"cells-{x}", traces, [], _notes(theme, len(shown), begun), **_room(span),
         xaxis=log_axis(theme, TITLES.get(x, title(x)), *_across(shown, end)),
         yaxis=value_axis(theme, y, *_snapped(*extent(*(curve.y for curve in shown), positive=_positive(shown)))),
     )  # fmt: skip
@@ -162,9 +164,11 @@ def _word(x: str) -> str:
     return {"D": "samples", "C": "FLOPs", "step": "updates"}.get(x, x)
 
 
-def _waiting(theme: Theme) -> Part:
+def _notes(theme: Theme, drawn: int, begun: int) -> list[Part]:
+    if drawn:
+        return [marks.note(theme, f"{drawn:,} of {begun:,} cells drawn")] if begun > drawn == MOST else []
     text = "The curves appear here once the cells say how they go."
-    return marks.note(theme, text, x=0.5, y=0.5, xanchor="center", yanchor="middle", xshift=0, yshift=0)
+    return [marks.note(theme, text, x=0.5, y=0.5, xanchor="center", yanchor="middle", xshift=0, yshift=0)]
 
 
 def _points(curves: Sequence[Curve], x: str, y: str) -> pd.DataFrame:

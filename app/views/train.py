@@ -43,7 +43,7 @@ def new_grid(look: Look) -> None:
 
 def cells(look: Look, may: bool) -> None:
     """The cells of one sweep: how they go, and all of them in a table."""
-    left, right = st.columns([5, 3], vertical_alignment="bottom")
+    left, right = st.columns([1, 1], vertical_alignment="bottom")
     with left:
         group = choose(look)
     with right:

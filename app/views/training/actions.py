@@ -4,16 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 import streamlit as st
 
 from app import cells, workspace
+from app.spending import read_cap
 from app.views.parts import plain, plural, sentences
-from app.views.training.standing import Group, Look, names_in
+from app.views.training.costs import CALLED
+from app.views.training.standing import Group, Look, changed, names_in
 from engine.quantities import si
 from trainers.backend import sweep
 from trainers.backend.queue import Queue, size_of
+from trainers.backend.sweep import Sweep
 
+Type = Literal["secondary", "tertiary"]
 PRIORITY = 1000
 """Priorities go from minus this to this."""
 
@@ -47,7 +52,7 @@ def of_cells(queue: Queue, look: Look, names: Sequence[str]) -> None:
                 with sentences():
                     action.do(queue, apt)
                     _again(f"{action.said}: {plural(len(apt), 'cell')}.")
-        _priority("cells", not names, lambda priority: queue.put_first(names, priority))
+        _priority("cells", not names, lambda priority: queue.put_first(names, priority), kind="secondary")
         _delete(queue, "cells", names_in(look, names, DELETABLE))
         st.caption(f"{plural(len(names), 'cell')} selected" if names else "Select rows to do something with them.")
 
@@ -76,7 +81,22 @@ def of_sweep(queue: Queue, look: Look, group: Group) -> None:
             queue.retry(failed)
             _again(f"Queued again: {plural(len(failed), 'cell')}.")
         _priority(key, False, lambda priority: sweep.put_first(root, key, priority), asked.order.priority)
-        _delete(queue, key, names_in(look, group.names, DELETABLE), lambda: _forget(look, group))
+        _cap(queue, asked)
+        _delete(queue, key, names_in(look, group.names, DELETABLE), lambda: _forget(look, group), "tertiary")
+
+
+def _cap(queue: Queue, asked: Sweep) -> None:
+    """What the sweep may spend, to be raised or lowered."""
+    cap = asked.order.cap
+    with st.popover("Cap", icon=":material/payments:", key=f"cap_{asked.key}", type="tertiary", width="stretch"):
+        typed = st.text_input(
+            "Spend at most", cap.text, key=f"spend_{asked.key}", placeholder="50 EUR or 20 h", max_chars=100
+        )
+        if st.button("Set", key=f"set_cap_{asked.key}"):
+            with sentences():
+                price = f"{cap.price} {cap.currency}" if cap.price else ""
+                sweep.set_cap(queue.root, asked.key, read_cap(typed or "", price, CALLED))
+                _again("The cap is set.")
 
 
 def _forget(look: Look, group: Group) -> None:
@@ -90,8 +110,12 @@ def _button(label: str, icon: str, key: str, disabled: bool = False) -> bool:
     )
 
 
-def _priority(key: str, disabled: bool, put: Callable[[int], object], now: int = 0) -> None:
-    with st.popover("Priority", icon=":material/low_priority:", key=f"priority_{key}", disabled=disabled):
+def _priority(key: str, disabled: bool, put: Callable[[int], object], now: int = 0, kind: Type = "tertiary") -> None:
+    width: Literal["stretch", "content"] = "stretch" if kind == "tertiary" else "content"
+    place = st.popover(
+        "Priority", icon=":material/low_priority:", key=f"priority_{key}", disabled=disabled, type=kind, width=width
+    )
+    with place:
         given = st.number_input(
             "Priority", -PRIORITY, PRIORITY, now, key=f"number_{key}", help="Cells with a higher one start first."
         )
@@ -101,7 +125,13 @@ def _priority(key: str, disabled: bool, put: Callable[[int], object], now: int =
                 _again(f"Priority {given}.")
 
 
-def _delete(queue: Queue, key: str, names: Sequence[str], after: Callable[[], object] = lambda: None) -> None:
+def _delete(
+    queue: Queue,
+    key: str,
+    names: Sequence[str],
+    after: Callable[[], object] = lambda: None,
+    kind: Type = "secondary",
+) -> None:
     """The button that deletes cells, with the disk that it frees; which one to measure only where it is asked for."""
     place = st.popover("Delete", icon=":material/delete:", key=f"delete_{key}", disabled=not names, on_change="rerun")
     if not place.open:
@@ -118,5 +148,6 @@ def _delete(queue: Queue, key: str, names: Sequence[str], after: Callable[[], ob
 
 def _again(said: str) -> None:
     """Say what was done and draw the page anew."""
+    changed()
     st.toast(plain(said))
     st.rerun()

@@ -10,13 +10,14 @@ from pydantic.fields import FieldInfo
 
 from app.views.parts import plain, plural, sentences
 from app.views.state import keep_possible, remember
+from app.views.training import costs, standing
 from app.views.training.lines import own_fields
 from app.views.training.preview import preview
 from app.views.training.preview import show as show_preview
 from engine.errors import PlannerError
 from engine.quantities import as_typed
 from trainers.backend.queue import Queue
-from trainers.backend.sweep import launch
+from trainers.backend.sweep import Cap, launch
 from trainers.cell import Cell, Family
 from trainers.families import families
 from trainers.grid import Grid, check_typed, parse_grid, type_field, typed_grid, write_grid
@@ -135,10 +136,12 @@ def _text(sent: Any) -> str:
 
 
 def _offer(queue: Queue, family: Family[Any], grid: Grid) -> None:
-    """What the grid comes to, and the buttons that keep it or run it."""
+    """What the grid comes to and will take, and the buttons that keep it or run it."""
     text = write_grid(grid)
     found = preview(text, family.version, str(queue.root), grid, family)
     show_preview(found, family)
+    cap = costs.ask_cap()
+    costs.show(queue, family, found, text, cap)
     with st.container(horizontal=True):
         go = st.button(
             f"Launch {plural(len(found.cells), 'cell')}", type="primary", icon=":material/play_arrow:", key="launch"
@@ -147,11 +150,17 @@ def _offer(queue: Queue, family: Family[Any], grid: Grid) -> None:
             "GRID.toml", text, "GRID.toml", "application/toml", icon=":material/download:", on_click="ignore"
         )
     if go:
-        before = queue.scan()
-        made = launch(queue.root, grid, family)
-        known = sum(name in before for name in made.cells)
-        again = f" {plural(known, 'cell')} of it were here already." if known else ""
-        st.session_state["launched"] = f"Launched {plural(len(made.cells), 'cell')}.{again}"
-        st.session_state["grid_launched"] = True
-        remember("sweep", made.key)
-        st.rerun()
+        _launch(queue, family, grid, cap)
+
+
+def _launch(queue: Queue, family: Family[Any], grid: Grid, cap: Cap) -> None:
+    """Queue the cells and open them below."""
+    before = standing.look(queue).records
+    made = launch(queue.root, grid, family, cap=cap if cap.text or cap.price else None)
+    known = sum(name in before for name in made.cells)
+    standing.changed()
+    again = f" {plural(known, 'cell')} of it were here already." if known else ""
+    st.session_state["launched"] = f"Launched {plural(len(made.cells), 'cell')}.{again}"
+    st.session_state["grid_launched"] = True
+    remember("sweep", made.key)
+    st.rerun()

@@ -18,6 +18,8 @@ from trainers.families import read_cell
 
 AXES = {"Samples": "D", "Compute": "C", "Updates": "step"}
 """What curves are drawn against, by its name on the page and in the link."""
+LOOKED_AT = 500
+"""Cells whose sizes say where the axes end."""
 Pairs = list[tuple[float, float]]
 
 
@@ -69,8 +71,12 @@ def curves(queue: Queue, family: Family[Any], records: Sequence[Record], x: str)
 
 
 def spans(family: Family[Any], records: Sequence[Record], x: str) -> tuple[float | None, tuple[float, float] | None]:
-    """How far along ``x`` the largest cell gets, and the compute of the smallest and the largest; None if unknown."""
-    sizes = [sizes_of(family, record) for record in records]
+    """How far along ``x`` the largest cell gets, and the compute of the smallest and the largest; None if unknown.
+
+    Of thousands of cells some are looked at: those of a grid lie evenly between its ends.
+    """
+    some = [*records[:: max(len(records) // LOOKED_AT, 1)], *records[-1:]]
+    sizes = [sizes_of(family, record) for record in some]
     ends = [end for size in sizes if (end := getattr(size, x, None))]
     compute = [size.C for size in sizes if size.C]
     return max(ends, default=None), (min(compute), max(compute)) if compute else None

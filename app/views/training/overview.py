@@ -87,7 +87,8 @@ def _curves(queue: Queue, look: Look, group: Group, family: Family[Any], against
     cells, x = look.cells(group), AXES[against]
     found = curves(queue, family, cells, x)
     end, compute = spans(family, cells, x)
-    draw(lambda theme: live.draw(found, x, family.loss, end, compute, theme), key="cells_picture")
+    begun = sum(record.number > 0 for record in cells)
+    draw(lambda theme: live.draw(found, x, family.loss, end, compute, begun, theme), key="cells_picture")
 
 
 def _notice(look: Look) -> None:

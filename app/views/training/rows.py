@@ -25,7 +25,8 @@ def frame(
 ) -> pd.DataFrame:
     """The cells in the order that is given; the fields in which they differ stand after the state.
 
-    ``Done`` is the share of the steps, ``Seconds`` those of all attempts so far, ``Loss`` the last that a cell said.
+    ``Done`` is how much of the steps, in per cent, ``Seconds`` those of all attempts so far, and ``Loss`` the last that
+    a cell said.
     """
     at = now or datetime.now(UTC)
     table = pd.DataFrame(
@@ -40,13 +41,13 @@ def frame(
 def _row(queue: Queue, record: Record, loss: str, state: str, now: datetime) -> tuple[object, ...]:
     if record.state == "done" and record.result is not None:
         steps = record.result.get("steps")
-        step, share = "" if steps is None else f"{steps:,}", 1.0
+        step, share = "" if steps is None else f"{steps:,}", 100.0
         value = record.result.get("metrics", {}).get(loss)
     else:
         said = last_said(queue.folder(record.name), record)
         total = said.total if said else None
         step = "" if said is None else f"{said.step:,} of {total:,}" if total else f"{said.step:,}"
-        share = said.step / total if said and total else 0.0
+        share = 100 * said.step / total if said and total else 0.0
         value = said.values.get(loss) if said else None
     taken = seconds(record, now)
     return state, share, step, value, taken or None, record.number, record.name[:8], why(record)

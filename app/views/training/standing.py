@@ -23,6 +23,8 @@ from trainers.backend.sweep import Standing, Sweep, read_sweeps, standings, stat
 STATES = ("done", "running", "stopping", "queued", "held", "failed", "cancelled")
 """In the order in which they are named."""
 WORKING = ("queued", "running", "stopping")
+FRESH = 0.5
+"""Seconds for which a look holds."""
 SILENT = 15.0
 """Seconds without a word after which a runner is taken for stuck."""
 
@@ -79,9 +81,19 @@ class Look:
 
 
 def look(queue: Queue) -> Look:
-    """The workspace as it stands now; reads what has changed since it was last looked at."""
-    records, sweeps = queue.scan(), read_sweeps(queue.root)
-    return Look(queue.root, records, standings(sweeps), _groups(records, sweeps))
+    """The workspace as it stood at most half a second ago, read once for all parts of a page and all sessions."""
+    return _look(str(queue.root), queue)
+
+
+@st.cache_resource(ttl=FRESH, show_spinner=False)
+def _look(folder: str, _queue: Queue) -> Look:
+    records, sweeps = _queue.scan(), read_sweeps(_queue.root)
+    return Look(_queue.root, records, standings(sweeps), _groups(records, sweeps))
+
+
+def changed() -> None:
+    """Let the next look see what was just done."""
+    _look.clear()
 
 
 def _groups(records: Mapping[str, Record], sweeps: Sequence[Sweep]) -> dict[str, Group]:

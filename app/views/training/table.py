@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Sequence
 from typing import Any
 
 import pandas as pd
 import streamlit as st
 
 from app import workspace
-from app.views.parts import plain
+from app.views.parts import plain, plural
 from app.views.training import actions, standing
-from app.views.training.rows import OURS, frame
+from app.views.training.rows import OURS, frame, why
 from app.views.training.standing import Group
 from engine.store import tables
 from engine.store.cells import table_of
@@ -42,6 +44,7 @@ def _show(queue: Queue, group: Group, family: Family[Any], may: bool) -> None:
     )  # fmt: skip
     cells = look.cells(look.groups[group.key]) if group.key in look.groups else []
     shown = [record for record in cells if not chosen or look.state(record) in chosen]
+    _failed(cells)
     table = frame(queue, family, shown, look.state)
     picked = _table(table, f"{group.key}_{'_'.join(chosen)}_{st.session_state.get('cells_gone', 0)}", family, may)
     names = [shown[i].name for i in picked if i < len(shown)]
@@ -49,6 +52,15 @@ def _show(queue: Queue, group: Group, family: Family[Any], may: bool) -> None:
         actions.of_cells(queue, look, names)
     if len(names) == 1 and names[0] in look.records:
         _log(queue, look.records[names[0]])
+
+
+def _failed(cells: Sequence[Record]) -> None:
+    """How many cells failed, and why most of them did."""
+    reasons = Counter(why(record) for record in cells if record.state == "failed")
+    if reasons:
+        (most, many), whole = reasons.most_common(1)[0], reasons.total()
+        share = "" if many == whole else f" ({many:,} of them)"
+        st.caption(f":material/error: {plural(whole, 'cell')} failed{share}: {plain(most)}")
 
 
 def _fit(family: Family[Any]) -> None:
@@ -73,7 +85,7 @@ def _table(table: pd.DataFrame, key: str, family: Family[Any], may: bool) -> lis
         placeholder="",
         column_config={
             **{name: fields[name] for name in table.columns if name in fields and name not in OURS},
-            "Done": st.column_config.ProgressColumn(format="percent", min_value=0, max_value=1, width="small"),
+            "Done": st.column_config.ProgressColumn(format="%d%%", min_value=0, max_value=100, width="small"),
             "Loss": st.column_config.NumberColumn(format="%.4g"),
             "Seconds": st.column_config.NumberColumn(format="%.1f"),
             "Cell": st.column_config.TextColumn(width="small"),
@@ -100,7 +112,10 @@ def _log(queue: Queue, record: Record) -> None:
                 on_click="ignore",
                 disabled=not record.number,
             )
-        st.code(text or "It has printed nothing.", language=None, height=240, wrap_lines=True)
+        if reason := why(record):
+            st.error(plain(reason), icon=":material/error:")
+        with st.container(height=240, autoscroll=True, border=False):
+            st.code(text or "It has printed nothing.", language=None, wrap_lines=True)
 
 
 def whole_log(queue: Queue, record: Record) -> bytes:

@@ -11,16 +11,19 @@ import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from app import workspace
-from app.views.training import rows, standing
+from app.views.training import costs, rows, standing
 from app.views.training.lines import curves
+from app.views.training.table import whole_log
 from app.workspace import Settings
 from engine.store.database import Database, open_workspace
 from tests.app.views.conftest import Open, said, told
 from trainers.backend import files, sweep
+from trainers.backend.estimate import Estimate
 from trainers.backend.queue import Queue
-from trainers.backend.record import CELLS, events_of, result_of
+from trainers.backend.record import CELLS, events_of, log_of, result_of
+from trainers.backend.sweep import Cap
 from trainers.families import find_family
-from trainers.grid import typed_grid
+from trainers.grid import typed_grid, write_grid
 
 EXAMPLE = find_family("teacher-student", Path())
 NINE = {"cell_width": "8, 16, 32", "cell_samples": "16384, 65536, 262144"}
@@ -198,7 +201,7 @@ def test_the_table_holds_how_far_each_cell_is_and_why_one_failed(root: Path) -> 
     assert list(found.columns) == ["State", "width", "Done", "Step", "Loss", "Seconds", "Attempts", "Cell", "Why"]
     assert list(found["State"]) == ["running", "failed", "queued"]
     assert list(found["width"]) == [8, 16, 32]
-    assert list(found["Done"]) == [0.5, 0, 0]
+    assert list(found["Done"]) == [50, 0, 0]
     assert found["Step"][0] == "1 of 2"
     assert found["Loss"][0] == 0.5
     assert found["Seconds"][0] == pytest.approx(60, abs=2)
@@ -247,3 +250,82 @@ def test_five_thousand_cells_answer_within_a_second(root: Path, open_page: Open)
     (table,) = (d.value for d in at.dataframe if "State" in d.value)
     assert (len(table), set(table["State"])) == (5000, {"done"})
     assert taken < 2.0, taken  # a second on an idle machine; this one runs other tests meanwhile
+
+
+def test_a_grid_goes_to_a_file_and_comes_back_into_the_form(open_page: Open) -> None:
+    at = open_page("train")
+    text = 'family = "teacher-student"\nname = "from a file"\n\n[cell]\nwidth = "8..512 x 7"\nnoise = [0.1, 0.2]\n'
+    at.file_uploader(key="grid_file_0").set_value(("GRID.toml", text.encode(), "application/toml")).run()
+    assert told(at) == ""
+    assert at.text_input(key="cell_width").value == "8..512 x 7"
+    assert at.text_input(key="cell_noise").value == "0.1, 0.2"
+    assert at.text_input(key="grid_name").value == "from a file"
+    assert "7 × 2 = 14 cells" in words(at)
+    form = {field: at.text_input(key=f"cell_{field}").value or "" for field in EXAMPLE.cell.model_fields}
+    again = typed_grid(EXAMPLE, {field: typed for field, typed in form.items() if typed}, "from a file")
+    assert write_grid(again) == text
+
+
+@pytest.mark.parametrize(
+    ("file", "sentence"),
+    [
+        (b"family = ", "GRID.toml cannot be read as TOML"),
+        (b'family = "nobody"', "There is no family 'nobody' of cells: use teacher-student"),
+        (b"\xff\xfe", "GRID.toml is no text: write the grid as TOML in UTF-8."),
+        (b'family = "teacher-student"\n[cell]\nwidth = [' + b"8, " * 1500 + b"9]", "more values than the form takes"),
+    ],
+)
+def test_a_file_that_is_no_grid_says_why_and_the_form_stays(open_page: Open, file: bytes, sentence: str) -> None:
+    at = open_page("train", cell_width="64")
+    at.file_uploader(key="grid_file_0").set_value(("GRID.toml", file, "application/toml")).run()
+    assert sentence in told(at).replace("\\", "")
+    assert at.text_input(key="cell_width").value == "64"
+
+
+def test_a_cap_is_kept_with_the_sweep_and_a_wrong_one_says_so(open_page: Open, root: Path) -> None:
+    at = open_page("train", **NINE, hour_price="0.5", spend_cap="2 EUR")
+    press(at, "Launch 9 cells")
+    (made,) = sweep.read_sweeps(root)
+    assert (made.order.cap.hours, made.order.cap.price, made.order.cap.currency) == (4.0, 0.5, "EUR")
+    at.text_input(key="spend_cap").set_value("5").run()
+    assert "The cap of the sweep '5' has no unit: write it like 50 EUR or 20 h." in told(at)
+
+
+@pytest.mark.parametrize(
+    ("found", "cap", "text"),
+    [
+        (Estimate(9, 0, 5e9, 34.0, 0.0141, 8.0, 1.2e6, ""), Cap(None, 2.0, "EUR"),
+         "About 34 s on this machine, 0.014 device hours (0.028 EUR), 1.2 MB of disk; the longest cell takes 8 s."),
+        (Estimate(9, 3, 5e9, 7200.0, 4.0, 3600.0, None, ""), Cap(2.0),
+         "3 of 9 cells are done already. About 2 h on this machine, 4 device hours; the longest cell takes 60 min. "
+         "That is more than the 2 device hours that it may spend: it will wait there."),
+        (Estimate(9, 9, 0.0, 0.0, 0.0, 0.0, 0.0, "All of its cells are done."), Cap(), ""),
+        (Estimate(9, 0, None, None, None, None, None, "Not known."), Cap(), ""),
+    ],
+)  # fmt: skip
+def test_an_estimate_says_time_money_and_disk(found: Estimate, cap: Cap, text: str) -> None:
+    assert costs.text(found, cap) == text
+
+
+def test_failed_cells_say_why_most_of_them_did(open_page: Open, root: Path) -> None:
+    made = sweep.launch(root, typed_grid(EXAMPLE, {"width": "8, 16, 32"}), EXAMPLE)
+    queue = Queue(root)
+    for name, reason in zip(made.cells, ("It diverged.", "It diverged.", "No memory."), strict=True):
+        number = queue.lease(name, "here")
+        files.write_json(
+            result_of(queue.folder(name), number),
+            {"number": number, "state": "failed", "metrics": {}, "why": reason},
+        )
+    at = open_page("train", states="failed")
+    assert told(at) == ""
+    assert any("3 cells failed (2 of them): It diverged." in str(c.value) for c in at.caption)
+    assert "3 failed" in bars(at)
+
+
+def test_the_whole_log_holds_every_attempt(root: Path) -> None:
+    (name,) = sweep.launch(root, typed_grid(EXAMPLE, {"width": "8"}), EXAMPLE).cells
+    queue = Queue(root)
+    for number, text in ((1, "first\n"), (2, "second\n")):
+        assert queue.lease(name, "here") == number
+        log_of(queue.folder(name), number).write_text(text)
+    assert whole_log(queue, queue.find(name)) == b"--- attempt 1 ---\nfirst\n\n--- attempt 2 ---\nsecond\n"

@@ -1,0 +1,82 @@
+"""A grid from the page to a fit: typed, launched, watched, its worker killed on the way, every cell once a row."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from collections.abc import Callable
+
+from playwright.sync_api import Page, expect
+
+from engine.store.cells import table_of
+from tests.browser.conftest import visit
+from tests.browser.steps import assert_sound, button, press, settle
+from tests.server import Server
+from trainers.backend.queue import Queue
+from trainers.backend.record import Record, beat_of
+
+SLOW_MS = 60_000
+FIELDS = {"Width": "8, 16, 32", "Samples": "8192, 32768, 131072"}
+
+
+def points(page: Page) -> int:
+    """How many points the curves on the page have."""
+    return int(page.evaluate(_POINTS))
+
+
+_POINTS = """
+() => [...document.querySelectorAll('.js-plotly-plot')].flatMap(plot => plot._fullData || [])
+  .filter(trace => trace.mode === 'lines').reduce((sum, trace) => sum + trace._length, 0)
+"""
+
+
+def wait(what: Callable[[], object], seconds: float = SLOW_MS / 1000) -> None:
+    """Until ``what`` says yes."""
+    until = time.monotonic() + seconds
+    while not what():
+        assert time.monotonic() < until
+        time.sleep(0.1)
+
+
+def worker(queue: Queue, records: dict[str, Record]) -> int:
+    """The process of a cell that runs now; 0 where none does."""
+    for record in records.values():
+        beat = beat_of(queue.folder(record.name), record.number)
+        if record.state == "running" and record.cell["samples"] > 8192 and beat.exists():
+            return int(beat.read_text().split()[1])
+    return 0
+
+
+def test_a_grid_is_typed_launched_watched_killed_and_fitted(page: Page, server: Server) -> None:
+    visit(page, server, "train")
+    for label, text in FIELDS.items():
+        page.get_by_label(label, exact=True).fill(text)
+    expect(page.get_by_text("3 × 3 = 9 cells")).to_be_visible()
+    assert "cell_width=8" in page.url
+    button(page, "Launch 9 cells").click()
+    expect(page.get_by_text("Launched 9 cells.")).to_be_visible()
+
+    wait(lambda: points(page) > 2)
+    before, queue = points(page), Queue(server.workspace)
+    wait(lambda: points(page) > before)
+    wait(lambda: worker(queue, queue.scan()))
+    os.kill(worker(queue, queue.scan()), signal.SIGKILL)
+
+    wait(lambda: any(record.number > 1 for record in queue.scan().values()))
+    wait(lambda: all(record.state == "done" for record in queue.scan().values()))
+    assert len(queue.scan()) == 9
+    expect(page.get_by_text("9 done", exact=False).first).to_be_visible(timeout=SLOW_MS)
+    settle(page)
+    assert_sound(page, figures=1)
+
+    expect(button(page, "Fit these cells")).to_be_enabled(timeout=SLOW_MS)
+    press(page, "Fit these cells")
+    expect(page.get_by_text("9 runs; smaller is better.")).to_be_visible()
+    press(page, "Fit")
+    assert_sound(page)
+    expect(page.get_by_role("tab").first).to_be_visible()
+    assert "fit=" in page.url
+
+    visit(page, server, f"data?table={table_of('teacher-student')}&show=Rows")
+    expect(page.get_by_text("Rows 1 to 9 of 9")).to_be_visible()
