@@ -22,8 +22,9 @@ NAMES = (
     "parabolas",
     "verdicts",
     "envelope",
+    "tiny_cells",
 )
-LONG = ("calibration",)
+LONG = ("calibration", "kills")
 """Measures of a quarter of an hour, which run only when they are named."""
 PAGE = Path(__file__).parents[1] / "docs" / "benchmarks.md"
 HEAD = """# Benchmarks

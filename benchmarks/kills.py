@@ -15,6 +15,7 @@ import numpy as np
 import psutil
 
 from benchmarks.report import Report
+from engine.store import cells, tables
 from engine.store.database import open_workspace
 from trainers.backend.queue import Queue
 from trainers.backend.record import Record
@@ -39,12 +40,12 @@ def run() -> Report:
         root = Path(name) / "space"
         root.mkdir()
         family = find_family(FAMILY, root)
-        cells = [read_cell(family, {"width": WIDTH, "samples": SAMPLES, "seed": k}) for k in range(CELLS)]
-        names = Queue(root).add(family, cells)
+        asked = [read_cell(family, {"width": WIDTH, "samples": SAMPLES, "seed": k}) for k in range(CELLS)]
+        names = Queue(root).add(family, asked)
         killed = _killing(root, rng)
         found = Queue(root).scan()
-        rows = _rows(root)
-        losses, seconds = zip(*(_alone(Path(name) / f"alone{k}", cells[k]) for k in range(ALONE)), strict=True)
+        rows, different = _rows(root)
+        losses, seconds = zip(*(_alone(Path(name) / f"alone{k}", asked[k]) for k in range(ALONE)), strict=True)
         off = max(abs(_loss(found[names[k]]) / losses[k] - 1) for k in range(ALONE))
     return Report(
         f"{sum(killed.values())} random kills over {CELLS} cells",
@@ -55,7 +56,7 @@ def run() -> Report:
             *((f"kills of {who}", str(n)) for who, n in killed.items()),
             ("cells done", f"{sum(r.state == 'done' for r in found.values())} of {CELLS}"),
             ("attempts", str(sum(r.number for r in found.values()))),
-            ("rows in the run table", f"{len(rows)}, of {len(set(rows))} cells"),
+            ("rows in the run table", f"{rows}, of {different} cells"),
             ("loss of a killed cell against an uninterrupted one, relative", f"{off:.1g}"),
         ),
     )
@@ -72,6 +73,8 @@ def _killing(root: Path, rng: np.random.Generator) -> dict[str, int]:
             if all(record.state == "done" for record in queue.scan().values()):
                 time.sleep(3)  # the last rows
                 return killed
+            if app.poll() is not None:
+                raise RuntimeError("the app ended by itself")
             if time.monotonic() < due or sum(killed.values()) == KILLS:
                 continue
             who = rng.choice(list(killed))
@@ -111,14 +114,16 @@ def _app(root: Path) -> subprocess.Popen[bytes]:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    command = [sys.executable, "-m", "app.cli", "app", "--no-browser", "--port", str(port), "--workspace", str(root)]
+    isoplan = str(Path(sys.executable).with_name("isoplan"))
+    command = [isoplan, "app", "--no-browser", "--port", str(port), "--workspace", str(root)]
     return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
 
-def _rows(root: Path) -> list[str]:
-    """The cells of all rows of the run table."""
+def _rows(root: Path) -> tuple[int, int]:
+    """How many rows the run table of the family has, and of how many cells."""
     with open_workspace(root) as db:
-        return [str(name) for name in db.table_of_cells(FAMILY)]  # type: ignore[attr-defined]
+        rows = tables.frame(db, cells.table_of(FAMILY))
+    return len(rows), rows["seed"].nunique()
 
 
 def _alone(root: Path, cell: Cell) -> tuple[float, float]:
