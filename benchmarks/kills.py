@@ -26,7 +26,7 @@ from trainers.families import find_family, read_cell
 CELLS, KILLS, SEED = 20, 30, 20_261_122
 EVERY = (5.0, 9.0)
 """Seconds between two kills, drawn evenly."""
-SAMPLES, WIDTH = 1_000_000, 16
+SAMPLES, WIDTH = 3_500_000, 16
 ALONE = 3
 """Cells that are also run without a kill."""
 SECONDS = 1500.0
@@ -66,7 +66,7 @@ def _killing(root: Path, rng: np.random.Generator) -> dict[str, int]:
     """Run the cells, killing; how often whom."""
     killed = dict.fromkeys(("a worker", "the runner", "the app"), 0)
     app, queue, until = _app(root), Queue(root), time.monotonic() + SECONDS
-    due = time.monotonic() + rng.uniform(*EVERY)
+    due, who = time.monotonic() + rng.uniform(*EVERY), rng.choice(list(killed))
     try:
         while time.monotonic() < until:
             time.sleep(0.2)
@@ -77,7 +77,6 @@ def _killing(root: Path, rng: np.random.Generator) -> dict[str, int]:
                 raise RuntimeError("the app ended by itself")
             if time.monotonic() < due or sum(killed.values()) == KILLS:
                 continue
-            who = rng.choice(list(killed))
             victim = app.pid if who == "the app" else _victim(root, who, rng)
             if victim is None:
                 continue
@@ -86,7 +85,7 @@ def _killing(root: Path, rng: np.random.Generator) -> dict[str, int]:
             if who == "the app":
                 app.wait()
                 app = _app(root)
-            due = time.monotonic() + rng.uniform(*EVERY)
+            due, who = time.monotonic() + rng.uniform(*EVERY), rng.choice(list(killed))
     finally:
         app.terminate()
         app.wait()
