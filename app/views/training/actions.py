@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Literal
 
 import streamlit as st
@@ -12,7 +13,7 @@ from app import cells, workspace
 from app.spending import read_cap
 from app.views.parts import plain, plural, sentences
 from app.views.training.costs import CALLED
-from app.views.training.standing import Group, Look, changed, names_in
+from app.views.training.standing import Group, Look, changed, names_in, writing
 from engine.quantities import si
 from trainers.backend import sweep
 from trainers.backend.queue import Queue, size_of
@@ -49,10 +50,10 @@ def of_cells(queue: Queue, look: Look, names: Sequence[str]) -> None:
         for action in ACTIONS:
             apt = names_in(look, names, action.states)
             if st.button(action.label, icon=f":material/{action.icon}:", disabled=not apt, key=f"do_{action.label}"):
-                with sentences():
+                with sentences(), writing(queue.root):
                     action.do(queue, apt)
                     _again(f"{action.said}: {plural(len(apt), 'cell')}.")
-        _priority("cells", not names, lambda priority: queue.put_first(names, priority), kind="secondary")
+        _priority(queue.root, "cells", not names, lambda priority: queue.put_first(names, priority), kind="secondary")
         _delete(queue, "cells", names_in(look, names, DELETABLE))
         st.caption(f"{plural(len(names), 'cell')} selected" if names else "Select rows to do something with them.")
 
@@ -63,7 +64,7 @@ def of_sweep(queue: Queue, look: Look, group: Group) -> None:
     if asked is None:
         return
     menu = st.popover("", icon=":material/more_vert:", key=f"menu_{key}", help="The whole sweep", type="tertiary")
-    with menu, sentences():
+    with menu, sentences(), writing(root):
         if asked.waits:
             if _button("Resume the sweep", "play_arrow", key):
                 sweep.hold(root, key, False)
@@ -80,7 +81,7 @@ def of_sweep(queue: Queue, look: Look, group: Group) -> None:
             sweep.hold(root, key, False)
             queue.retry(failed)
             _again(f"Queued again: {plural(len(failed), 'cell')}.")
-        _priority(key, False, lambda priority: sweep.put_first(root, key, priority), asked.order.priority)
+        _priority(root, key, False, lambda priority: sweep.put_first(root, key, priority), asked.order.priority)
         _cap(queue, asked)
         _delete(queue, key, names_in(look, group.names, DELETABLE), lambda: _forget(look, group), "tertiary")
 
@@ -93,7 +94,7 @@ def _cap(queue: Queue, asked: Sweep) -> None:
             "Spend at most", cap.text, key=f"spend_{asked.key}", placeholder="50 EUR or 20 h", max_chars=100
         )
         if st.button("Set", key=f"set_cap_{asked.key}"):
-            with sentences():
+            with sentences(), writing(queue.root):
                 price = f"{cap.price} {cap.currency}" if cap.price else ""
                 sweep.set_cap(queue.root, asked.key, read_cap(typed or "", price, CALLED))
                 _again("The cap is set.")
@@ -110,17 +111,23 @@ def _button(label: str, icon: str, key: str, disabled: bool = False) -> bool:
     )
 
 
-def _priority(key: str, disabled: bool, put: Callable[[int], object], now: int = 0, kind: Type = "tertiary") -> None:
-    width: Literal["stretch", "content"] = "stretch" if kind == "tertiary" else "content"
+def _width(kind: Type) -> Literal["stretch", "content"]:
+    return "stretch" if kind == "tertiary" else "content"
+
+
+def _priority(
+    root: Path, key: str, disabled: bool, put: Callable[[int], object], now: int = 0, kind: Type = "tertiary"
+) -> None:
     place = st.popover(
-        "Priority", icon=":material/low_priority:", key=f"priority_{key}", disabled=disabled, type=kind, width=width
-    )
+        "Priority", icon=":material/low_priority:", key=f"priority_{key}", disabled=disabled, type=kind,
+        width=_width(kind),
+    )  # fmt: skip
     with place:
         given = st.number_input(
             "Priority", -PRIORITY, PRIORITY, now, key=f"number_{key}", help="Cells with a higher one start first."
         )
         if st.button("Set", key=f"set_{key}"):
-            with sentences():
+            with sentences(), writing(root):
                 put(int(given))
                 _again(f"Priority {given}.")
 
@@ -133,10 +140,13 @@ def _delete(
     kind: Type = "secondary",
 ) -> None:
     """The button that deletes cells, with the disk that it frees; which one to measure only where it is asked for."""
-    place = st.popover("Delete", icon=":material/delete:", key=f"delete_{key}", disabled=not names, on_change="rerun")
+    place = st.popover(
+        "Delete", icon=":material/delete:", key=f"delete_{key}", disabled=not names, on_change="rerun", type=kind,
+        width=_width(kind),
+    )  # fmt: skip
     if not place.open:
         return
-    with place, sentences():
+    with place, sentences(), writing(queue.root):
         freed = sum(size_of(queue.folder(name)) for name in names)
         st.markdown(f"Deleting {plural(len(names), 'cell')} frees {si(freed)}B. What they learnt is gone.")
         if st.button("Delete", type="primary", key=f"sure_{key}"):

@@ -156,7 +156,8 @@ def _offer(queue: Queue, family: Family[Any], grid: Grid) -> None:
 def _launch(queue: Queue, family: Family[Any], grid: Grid, cap: Cap) -> None:
     """Queue the cells and open them below."""
     before = standing.look(queue).records
-    made = launch(queue.root, grid, family, cap=cap if cap.text or cap.price else None)
+    with standing.writing(queue.root):
+        made = launch(queue.root, grid, family, cap=cap if cap.text or cap.price else None)
     known = sum(name in before for name in made.cells)
     standing.changed()
     again = f" {plural(known, 'cell')} of it were here already." if known else ""

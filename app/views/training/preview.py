@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,6 +13,7 @@ import streamlit as st
 from engine.quantities import power10
 from trainers.cell import Cell, Family, Sizes
 from trainers.grid import Grid, axes, cells
+from trainers.ranges import kind_of
 
 SIZES = ("N", "D", "U", "C")
 
@@ -62,12 +64,24 @@ def show(found: Preview, family: Family[Any]) -> None:
     st.markdown(f"**{found.text}**")
     if found.table.columns.empty:
         return
-    titles = {field: about.title or field for field, about in family.cell.model_fields.items()}
+    fields = fields_config([name for name in found.table.columns if name not in SIZES], family)
     big = {name: st.column_config.NumberColumn(format="compact") for name in ("N", "D", "U")}
     st.dataframe(
         found.table,
         hide_index=True,
         height=212,
-        column_config={**titles, **big, "C": st.column_config.NumberColumn("C [FLOPs]", format="scientific")},
+        column_config={**fields, **big, "C": st.column_config.NumberColumn("C [FLOPs]", format="scientific")},
         alt=f"The {len(found.cells):,} cells of the grid.",
     )
+
+
+def fields_config(names: Iterable[str], family: Family[Any]) -> dict[str, Any]:
+    """How the columns of fields are shown: under their titles, whole numbers with separators."""
+    shown = set(names)
+    known = {name: about for name, about in family.cell.model_fields.items() if name in shown}
+    return {
+        name: st.column_config.NumberColumn(about.title, format="localized")
+        if kind_of(about) == "integer"
+        else about.title or name
+        for name, about in known.items()
+    }

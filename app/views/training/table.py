@@ -12,6 +12,7 @@ import streamlit as st
 from app import workspace
 from app.views.parts import plain, plural
 from app.views.training import actions, standing
+from app.views.training.preview import fields_config
 from app.views.training.rows import OURS, frame, why
 from app.views.training.standing import Group
 from engine.store import tables
@@ -74,7 +75,6 @@ def _fit(family: Family[Any]) -> None:
 
 def _table(table: pd.DataFrame, key: str, family: Family[Any], may: bool) -> list[int]:
     """The table and the places of the rows that are selected in it."""
-    fields = {field: about.title or field for field, about in family.cell.model_fields.items()}
     state = st.dataframe(
         table,
         key=f"table_{key}",
@@ -84,11 +84,14 @@ def _table(table: pd.DataFrame, key: str, family: Family[Any], may: bool) -> lis
         selection_mode="multi-row",
         placeholder="",
         column_config={
-            **{name: fields[name] for name in table.columns if name in fields and name not in OURS},
-            "Done": st.column_config.ProgressColumn(format="%d%%", min_value=0, max_value=100, width="small"),
-            "Loss": st.column_config.NumberColumn(format="%.4g"),
-            "Seconds": st.column_config.NumberColumn(format="%.1f"),
-            "Cell": st.column_config.TextColumn(width="small"),
+            **fields_config([name for name in table.columns if name not in OURS], family),
+            "State": st.column_config.TextColumn(width=84),
+            "Done": st.column_config.ProgressColumn(format="%d%%", min_value=0, max_value=100, width=92),
+            "Step": st.column_config.TextColumn(width=112),
+            "Loss": st.column_config.NumberColumn(format="%.4g", width=80),
+            "Seconds": st.column_config.NumberColumn(format="%.1f", width=80),
+            "Attempts": st.column_config.NumberColumn(width=76),
+            "Cell": st.column_config.TextColumn(width=84),
             "Why": st.column_config.TextColumn(width="large"),
         },
         alt=f"{len(table):,} cells with state, fields, progress, loss and time.",

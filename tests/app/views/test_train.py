@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -329,3 +330,31 @@ def test_the_whole_log_holds_every_attempt(root: Path) -> None:
         assert queue.lease(name, "here") == number
         log_of(queue.folder(name), number).write_text(text)
     assert whole_log(queue, queue.find(name)) == b"--- attempt 1 ---\nfirst\n\n--- attempt 2 ---\nsecond\n"
+
+
+def test_a_notice_says_that_a_sweep_has_ended_and_one_does_only(open_page: Open, root: Path) -> None:
+    made = sweep.launch(root, typed_grid(EXAMPLE, {"width": "8"}, "a small one"), EXAMPLE)
+    at = open_page("train")
+    assert not at.toast
+    queue = Queue(root)
+    ended = {"number": 1, "state": "done", "metrics": {"loss": 0.5}}
+    files.write_json(result_of(queue.folder(made.cells[0]), queue.lease(made.cells[0], "here")), ended)
+    standing.changed()
+    at.run()
+    assert [t.value for t in at.toast] == ["a small one has ended: 1 done."]
+    at.run()
+    assert not at.toast
+
+
+def test_a_full_disk_is_one_sentence_and_leaves_no_cell(
+    open_page: Open, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object, **__: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    at = open_page("train", **NINE)
+    with monkeypatch.context() as patched:
+        patched.setattr("trainers.backend.files.write_json", full)
+        press(at, "Launch 9 cells")
+    assert f"The disk of {root} is full: free some of it and try again." in told(at)
+    assert not Queue(root).scan()
