@@ -50,6 +50,18 @@ def _runs_of(version: tuple[object, ...], gone: int, _db: Database) -> tuple[str
     return snapshot.hash, snapshots.runs(_db, snapshot)
 
 
+def newer_rows(db: Database, snapshot: str) -> int:
+    """How many rows the table of a snapshot has now that would be in it, were it taken again."""
+    table = tables.get(db, snapshots.get(db, snapshot).table_id)
+    gone = hash(tuple(row for row, _, _ in tables.withdrawn(db, table.id)))
+    return _newer_rows(snapshot, table.rows, gone, str(db.folder), db)
+
+
+@st.cache_resource(max_entries=64, show_spinner=False)
+def _newer_rows(snapshot: str, rows: int, gone: int, folder: str, _db: Database) -> int:
+    return snapshots.newer(_db, snapshots.get(_db, snapshot))
+
+
 def curves_of(db: Database, table: TableInfo, snapshot: str, runs: Runs) -> Curves:
     """The training curves of the curve table ``table``, tied to the ``runs`` of a snapshot."""
     version = (str(db.folder), table.id, table.rows, tables.roles(db, table.id).model_dump_json(), snapshot)

@@ -5,14 +5,14 @@ from __future__ import annotations
 import streamlit as st
 
 from app import workspace
-from app.views import agreement, curves, rows, runs
+from app.views import agreement, curves, growing, rows, runs
 from app.views.filters import row_filter
 from app.views.mapping import edit_mapping
 from app.views.parts import heading, plain, plural, sentences
 from app.views.shelf import deleted, manage
 from app.views.state import choose_table, open_table, remember
 from app.views.upload import add_table
-from engine.store import tables
+from engine.store import cells, tables
 from engine.store.database import Database
 from engine.store.tables import TableInfo
 
@@ -24,7 +24,10 @@ def about(table: TableInfo) -> None:
         st.badge(plural(table.rows, "run"), color="blue")
         if table.read_only:
             st.badge("Comes with Isoplan, read-only", color="gray", icon=":material/lock:")
-        st.caption(f"SHA-256 {table.sha256[:12]}, imported {table.created:%d %b %Y %H:%M} UTC")
+        if cells.family_of(table):
+            growing.follow(db, table)
+        else:
+            st.caption(f"SHA-256 {table.sha256[:12]}, imported {table.created:%d %b %Y %H:%M} UTC")
     with right.container(horizontal=True, horizontal_alignment="right"):
         if not table.read_only:
             manage(table.id, table.name, lambda name: tables.rename(db, table.id, name), lambda: put_away(db, table.id))
@@ -71,6 +74,8 @@ if table is not None:
     if tab_runs.open:
         with tab_runs, sentences():
             runs.show(db, table, where)
+    else:
+        growing.choosing(table.id, ())
     if tab_curves.open:
         with tab_curves, sentences():
             curves.show(db, table, where)

@@ -19,7 +19,8 @@ from engine.store.tables import TableInfo
 def row_filter(table: TableInfo, columns: Sequence[Column]) -> str:
     """The condition on the rows of ``table``, empty for all of them or where it cannot be used."""
     left, right = st.columns([4, 1], vertical_alignment="bottom")
-    st.session_state["where_box"] = recall("where")
+    if st.session_state.get("where_box") != recall("where"):  # else what is being typed would be lost
+        st.session_state["where_box"] = recall("where")
     left.text_input(
         "Only rows where",
         key="where_box",

@@ -6,13 +6,14 @@ from collections.abc import Callable
 
 from app.views.cached import runs_of
 from engine.fitting import fit, fit_groups
-from engine.fitting.result import data_key
+from engine.fitting.result import Fit, data_key
 from engine.fitting.spec import FitSpec
 from engine.fitting.threshold import is_label
 from engine.laws import LAWS, OF_CELLS, ONE_AXIS, Law
 from engine.schema import Curves, Runs
-from engine.store import results
+from engine.store import results, snapshots, tables
 from engine.store.database import Database
+from engine.store.snapshots import Snapshot
 from engine.store.tables import TableInfo
 
 
@@ -29,16 +30,47 @@ def make_fit(
     One that is saved already is kept. Where groups share parameters each has a fit of its own; the first is returned.
     """
     snapshot, runs = runs_of(db, table, where)
+    return next(iter(_saved(db, table, where, spec, (snapshot, runs), progress, curves).values()))
+
+
+def refit(db: Database, old: Fit, progress: Callable[[float], None] | None = None) -> str:
+    """Fit again as ``old`` was, under the same mapping and filter, to the rows that its tables have now.
+
+    Returns the hash of the saved fit, of the same group where groups share parameters.
+    """
+    snapshot = _taken_again(db, old.data.snapshot)
+    runs = snapshots.runs(db, snapshot)
+    curves = snapshots.curves(db, _taken_again(db, old.data.curves), runs) if old.data.curves else None
+    table = tables.get(db, snapshot.table_id)
+    saved = _saved(db, table, old.data.where, old.spec, (snapshot.hash, runs), progress, curves)
+    return saved.get(old.data.group, next(iter(saved.values())))
+
+
+def _taken_again(db: Database, snapshot: str) -> Snapshot:
+    before = snapshots.get(db, snapshot)
+    return snapshots.take(db, before.table_id, before.roles, before.filter)
+
+
+def _saved(
+    db: Database,
+    table: TableInfo,
+    where: str,
+    spec: FitSpec,
+    made_from: tuple[str, Runs],
+    progress: Callable[[float], None] | None,
+    curves: Curves | None,
+) -> dict[str, str]:
+    """The hashes of the saved fits by group; without groups there is one, under an empty name."""
+    snapshot, runs = made_from
     key = spec.hash(data_key(snapshot, curves.snapshot if curves is not None else ""))
     if key in {saved.hash for saved in results.fits(db)}:
-        return key
+        return {"": key}
     name = f"{spec.find_law().title}, {table.name}" + ("" if spec.y == "loss" else f", {spec.y}")
     if not spec.share:
         made = fit(spec, runs, curves=curves, snapshot=snapshot, where=where, progress=progress)
-        return results.save_fit(db, made, name=name, table_id=table.id)
+        return {"": results.save_fit(db, made, name=name, table_id=table.id)}
     groups = fit_groups(spec, runs, snapshot=snapshot, where=where, progress=progress).fits
-    saved = [results.save_fit(db, one, name=f"{name}, {group}", table_id=table.id) for group, one in groups.items()]
-    return saved[0]
+    return {g: results.save_fit(db, one, name=f"{name}, {g}", table_id=table.id) for g, one in groups.items()}
 
 
 def offered(runs: Runs, y: str) -> tuple[list[Law], list[tuple[Law, str]]]:

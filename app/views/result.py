@@ -7,6 +7,7 @@ import math
 import streamlit as st
 
 from app.views import cards, sections
+from app.views.growing import offer_refit
 from app.views.parts import doubts, plain, plural, powers
 from app.views.state import fit_of
 from engine.fitting import text
@@ -25,6 +26,7 @@ def show(db: Database, fit_hash: str) -> None:
     fit = fit_of(db, fit_hash)
     st.header(fit.law.title, anchor=False)
     st.caption(plain(f"{fit.law.summary} {fit.law.reference}."))
+    offer_refit(db, fit)
     st.latex(fit.law.latex)
     doubts(fit.warnings)
     _parameters(fit)

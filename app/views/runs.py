@@ -6,6 +6,7 @@ import streamlit as st
 
 from app.figures import runs as picture
 from app.views.cached import drawn_runs, runs_of
+from app.views.growing import choosing
 from app.views.parts import chosen_rows, draw_selectable, plain, plural, sentences
 from engine.store import tables
 from engine.store.database import Database
@@ -25,8 +26,10 @@ def show(db: Database, table: TableInfo, where: str) -> None:
         key=f"overview_{table.id}_{snapshot}",
         drawing=drawn_runs(snapshot, str(db.folder), found),
     )
+    rows = chosen_rows(event)
+    choosing(table.id, rows)
     if not table.read_only:
-        _withdraw(db, table, chosen_rows(event))
+        _withdraw(db, table, rows)
     _withdrawn(db, table)
 
 

@@ -156,9 +156,10 @@ def _cells(row: CellRow) -> dict[str, Value]:
     fields, metrics = _fields(row), _metrics(row)
     sizes = {name: x for name in SIZES if (x := row.metrics.get(name, row.sizes.get(name))) is not None}
     found: dict[str, Any] = {RUN: row.name, SWEEP: row.sweep or None}
-    found |= {fields[name]: value for name, value in row.fields.items()}
+    found |= {fields[name]: value for name, value in row.fields.items() if name not in HOW_IT_RAN}
     found |= sizes
     found |= {metrics[name]: row.metrics[name] for name in sorted(metrics, key=lambda name: name != row.loss)}
+    found |= {name: row.fields.get(name) for name in HOW_IT_RAN}
     found |= {"seconds": row.seconds, "begun": row.begun, "host": row.host or None, "device": row.device or None}
     found |= {"attempts": row.attempts, "family": row.family, "version": row.version or None}
     return {name: value for name, raw in found.items() if (value := _value(raw)) is not None}
