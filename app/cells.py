@@ -7,6 +7,7 @@ import threading
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +32,12 @@ class Seen:
 
     cells: Mapping[str, Record]
     sweeps: tuple[Sweep, ...]
+
+
+@lru_cache(maxsize=8)
+def queue_of(folder: Path) -> Queue:
+    """The queue of the workspace ``folder``, one for the server and its pages: it remembers what it read."""
+    return Queue(folder)
 
 
 def ingest(db: Database, queue: Queue, before: Seen | None = None) -> tuple[Seen, int]:

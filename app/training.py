@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from app.cells import Seen, ingest
+from app.cells import Seen, ingest, queue_of
 from engine.store.database import Database
 from trainers.backend.queue import Queue
 from trainers.backend.start import ensure_runner, runner_status
@@ -50,7 +50,7 @@ def looking_after(db: Database, folder: Path, runs_cells: bool) -> Iterator[None
     Where ``runs_cells`` is false no runner is started; what others finish becomes rows all the same.
     """
     ending, watch = threading.Event(), Watch(runs_cells)
-    thread = threading.Thread(target=_look_after, args=(db, Queue(folder), watch, ending), name="cells", daemon=True)
+    thread = threading.Thread(target=_look_after, args=(db, queue_of(folder), watch, ending), name="cells", daemon=True)
     thread.start()
     try:
         yield

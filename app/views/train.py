@@ -7,6 +7,7 @@ from pathlib import Path
 import streamlit as st
 
 from app import workspace
+from app.cells import queue_of
 from app.views.parts import heading, plain, sentences
 from app.views.state import recall, remember
 from app.views.training import form, overview, standing, table
@@ -82,7 +83,7 @@ if reason:
 if folder is None:
     st.info(IN_MEMORY, icon=":material/folder_off:")
 else:
-    queue = standing.queue_of(str(folder))
+    queue = queue_of(folder)
     seen = standing.look(queue)
     if said := st.session_state.pop("launched", ""):
         st.toast(said, icon=":material/play_arrow:")

@@ -32,12 +32,6 @@ SILENT = 15.0
 
 
 @st.cache_resource(show_spinner=False)
-def queue_of(folder: str) -> Queue:
-    """The queue of the workspace ``folder``, one for all sessions: it remembers what it read."""
-    return Queue(Path(folder))
-
-
-@st.cache_resource(show_spinner=False)
 def cores() -> int:
     """The cores of this machine."""
     return this_machine().cores
