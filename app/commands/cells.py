@@ -86,7 +86,14 @@ def choose(root: Path, records: dict[str, Record], names: Sequence[str]) -> Chos
 
 
 def _do(action: Action, root: Path, queue: Queue, chosen: Chosen) -> str:
-    """Do it, and say so in one sentence."""
+    """Do it, and say so in one sentence. Raises PlannerError where the workspace cannot be written."""
+    from trainers.backend.files import writing
+
+    with writing(root):
+        return _done(action, root, queue, chosen)
+
+
+def _done(action: Action, root: Path, queue: Queue, chosen: Chosen) -> str:
     from trainers.backend import sweep as sweeps
 
     single = [record.name for record in chosen.cells]

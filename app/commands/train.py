@@ -45,6 +45,7 @@ def train(
     from app.commands.following import outcome
     from app.spending import read_cap
     from app.workspace import default_folder
+    from trainers.backend.files import writing
     from trainers.backend.start import need_cluster
     from trainers.backend.sweep import launch
     from trainers.families import find_family
@@ -67,7 +68,8 @@ def train(
     if not (yes or as_json) and sys.stdin.isatty() and not typer.confirm("Train them?", default=True):
         note(["Nothing was queued."])
         return
-    sweep = launch(root, asked, family, cap=spend if cap or hour_price else None)
+    with writing(root):
+        sweep = launch(root, asked, family, cap=spend if cap or hour_price else None)
     note([_queued(sweep, root)])
     _run(root, sweep, scheduler, insecure, wait)
     ended = outcome(root, sweep)

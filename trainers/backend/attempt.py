@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import math
 import os
@@ -118,7 +119,8 @@ class Attempt:
         beats = 0
         while not self._over.wait(BEAT):
             beats += 1
-            self._say_alive(beats)
+            with contextlib.suppress(OSError):  # a full disk ends the training where it writes, not its watch
+                self._say_alive(beats)
             now = time.monotonic()
             if self.stopping:
                 asked = asked or now

@@ -9,10 +9,11 @@ import os
 import secrets
 import shutil
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from engine.errors import PlannerError
 from trainers.backend.points import reached
 
 TEMPORARY = ".tmp-"
@@ -22,7 +23,7 @@ TEMPORARY = ".tmp-"
 def write_json(path: Path, value: Mapping[str, Any], point: str = "") -> None:
     """Put ``value`` at ``path``, durably: after a power cut either the old file or the new one is there.
 
-    ``point`` names the moments around it. Raises OSError where the disk is full, and leaves what was there.
+    ``point`` names the moments around it. Raises DiskFull where there is no room, and leaves what was there.
     """
     data = json.dumps(value, ensure_ascii=False, indent=1, allow_nan=False).encode() + b"\n"
 
@@ -35,6 +36,11 @@ def write_json(path: Path, value: Mapping[str, Any], point: str = "") -> None:
 def replace(path: Path, write: Callable[[Path], None], point: str = "") -> None:
     """Put at ``path`` what ``write`` puts into the file that it is given; ``point`` names the moments around it."""
     place = path.with_name(f"{TEMPORARY}{secrets.token_hex(6)}-{path.name}")
+    with room(path.parent):
+        _replace(path, place, write, point)
+
+
+def _replace(path: Path, place: Path, write: Callable[[Path], None], point: str) -> None:
     try:
         write(place)
         with place.open("rb+") as file:
@@ -84,6 +90,28 @@ FULL = "disk full"
 """Why an attempt stopped that could not write any more."""
 
 
-def is_full(error: OSError) -> bool:
-    """Whether the disk, or what the user may take of it, is used up."""
-    return error.errno in (errno.ENOSPC, errno.EDQUOT)
+class DiskFull(PlannerError, OSError):
+    """The disk, or what the user may take of it, is used up; what was there is as it was."""
+
+
+@contextlib.contextmanager
+def room(folder: Path) -> Iterator[None]:
+    """Say in one sentence where the disk of ``folder`` is full: raises DiskFull."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno not in (errno.ENOSPC, errno.EDQUOT):
+            raise
+        raise DiskFull(f"The disk of {folder} is full: free some of it and try again.") from error
+
+
+@contextlib.contextmanager
+def writing(root: Path) -> Iterator[None]:
+    """Around what changes the workspace ``root``: raises PlannerError, one sentence, where it cannot be written."""
+    try:
+        with room(root):
+            yield
+    except PlannerError:
+        raise
+    except OSError as error:
+        raise PlannerError(f"{root} cannot be written: {error.strerror or error}.") from error

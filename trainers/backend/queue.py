@@ -85,9 +85,10 @@ class Queue:
     def add(self, family: Family[Any], cells: Sequence[Cell], made_by: Mapping[str, Any] | None = None) -> list[str]:
         """Put ``cells`` into the queue and give their names, in their order; those that are there already stay.
 
-        Raises PlannerError where the workspace would hold too many, OSError where the disk is full (none is added).
+        Raises PlannerError where the workspace would hold too many, DiskFull where there is no room (none is added).
         """
-        self.cells.mkdir(parents=True, exist_ok=True)
+        with files.room(self.root):
+            self.cells.mkdir(parents=True, exist_ok=True)
         names = [cell_name(family, cell) for cell in cells]
         new = {name: cell for name, cell in zip(names, cells, strict=True) if not self.folder(name).exists()}
         if len(new) + len(self._known) > MOST_CELLS:
@@ -97,27 +98,34 @@ class Queue:
             )
         created = datetime.now(UTC).isoformat(timespec="milliseconds")
         waiting = self.cells / f"{files.TEMPORARY}{secrets.token_hex(6)}"
-        waiting.mkdir()
         try:
-            for name, cell in new.items():
-                spec = {
-                    "schema": SCHEMA,
-                    "family": family.name,
-                    "version": family.version,
-                    "cell": cell.model_dump(mode="json"),
-                    "created": created,
-                }
-                (waiting / name).mkdir()
-                (waiting / name / SPEC).write_bytes(canonical(spec | dict(made_by or {})))
-            if new:
-                _flush(waiting)
-            for name in new:
-                if not self.folder(name).exists():
-                    (waiting / name).rename(self.folder(name))
-            files.sync_folder(self.cells)
+            with files.room(self.root):
+                self._place(waiting, family, new, created, made_by or {})
         finally:
             shutil.rmtree(waiting, ignore_errors=True)
         return names
+
+    def _place(
+        self, waiting: Path, family: Family[Any], new: Mapping[str, Cell], created: str, made_by: Mapping[str, Any]
+    ) -> None:
+        """Write the specifications of ``new`` cells in the folder ``waiting``, then rename them into their place."""
+        waiting.mkdir()
+        for name, cell in new.items():
+            spec = {
+                "schema": SCHEMA,
+                "family": family.name,
+                "version": family.version,
+                "cell": cell.model_dump(mode="json"),
+                "created": created,
+            }
+            (waiting / name).mkdir()
+            (waiting / name / SPEC).write_bytes(canonical(spec | dict(made_by)))
+        if new:
+            _flush(waiting)
+        for name in new:
+            if not self.folder(name).exists():
+                (waiting / name).rename(self.folder(name))
+        files.sync_folder(self.cells)
 
     def hold(self, names: Iterable[str], held: bool = True) -> None:
         """Let cells wait, running ones after a checkpoint; or let them go on."""

@@ -112,7 +112,7 @@ def _work(shift: Shift, pool: Pool, idle: float, ending: threading.Event) -> Non
     last = time.monotonic()
     try:
         while not ending.is_set():
-            if _turn(shift, pool):
+            if _turned(shift, pool):
                 last = time.monotonic()
             elif time.monotonic() - last > idle:
                 return
@@ -124,6 +124,15 @@ def _work(shift: Shift, pool: Pool, idle: float, ending: threading.Event) -> Non
         raise
     finally:
         _stop_all(shift, pool)
+
+
+def _turned(shift: Shift, pool: Pool) -> bool:
+    """Look at the folder once; a disk that is full is waited for, and what it kept from being written comes again."""
+    try:
+        return _turn(shift, pool)
+    except files.DiskFull as error:
+        shift.message = str(error)
+        return True
 
 
 def _waited(shift: Shift, seconds: float, idle: float, ending: threading.Event) -> bool:
@@ -229,9 +238,10 @@ def _ended(shift: Shift, pool: Pool, name: str, given: Given) -> None:
     if not shift.beats.begun(folder, given.number):
         shift.queue.end(name, given.number, "stopped", NOT_BEGUN)
         return
-    if given.future.status == "error":
-        log.warning("cell %s: attempt %s ended with %r", name, given.number, given.future.exception())
-    shift.queue.lose(name, given.number, "its process died", own=True)
+    error = given.future.exception() if given.future.status == "error" else None
+    if error is not None:
+        log.warning("cell %s: attempt %s ended with %r", name, given.number, error)
+    shift.queue.lose(name, given.number, "its process died", own=not isinstance(error, files.DiskFull))
 
 
 def _orphan(shift: Shift, record: Record) -> None:
@@ -285,7 +295,7 @@ def _free(root: Path) -> float:
 
 
 def _say(root: Path, message: str, shift: Shift | None = None, pool: Pool | None = None) -> None:
-    """Tell pages that the runner lives and what it does; it is written over in place, twice a second at most."""
+    """Tell pages that the runner lives and what it does. Not synced: it is of this moment."""
     status = {
         "pid": os.getpid(),
         "host": socket.gethostname(),
@@ -295,7 +305,9 @@ def _say(root: Path, message: str, shift: Shift | None = None, pool: Pool | None
         "given": len(shift.given) if shift else 0,
     }
     with contextlib.suppress(OSError):
-        (root / CELLS / STATUS).write_text(json.dumps(status))
+        beside = root / CELLS / f"{files.TEMPORARY}{STATUS}"
+        beside.write_text(json.dumps(status))
+        beside.replace(root / CELLS / STATUS)
 
 
 @contextlib.contextmanager

@@ -110,7 +110,7 @@ def launch(
     """Put the cells of ``grid`` into the queue as a sweep and give it; the same grid again goes on with the same sweep.
 
     Cells that are there already stay, and name the sweep that they were made for; those that were cancelled are queued
-    again, and so is a sweep that waits. Raises PlannerError for a grid that cannot be, OSError where the disk is full;
+    again, and so is a sweep that waits. Raises PlannerError for a grid that cannot be, DiskFull where there is no room;
     then nothing is added.
     """
     made = cells(grid, family)
@@ -119,7 +119,8 @@ def launch(
     new = not (folder / SPEC).exists()
     queue = Queue(root)
     known = queue.scan()
-    folder.mkdir(parents=True, exist_ok=True)
+    with files.room(root):
+        folder.mkdir(parents=True, exist_ok=True)
     try:
         if new:
             files.write_json(folder / SPEC, _spec(grid, family, made, names))

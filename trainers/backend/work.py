@@ -30,8 +30,8 @@ LOG_BYTES = 20_000_000
 def run_cell(folder: str, number: int, device: str = "cpu") -> str:
     """Run attempt ``number`` of the cell in ``folder`` on ``device``; how it ended: done, failed, stopped or stale.
 
-    Whatever the training raises becomes a result with one sentence, and the log keeps the whole of it. Raises OSError
-    where not even that can be written, because the disk is full.
+    Whatever the training raises becomes a result with one sentence, and the log keeps the whole of it. Raises DiskFull
+    where not even that can be written.
     """
     place = Path(folder)
     record = read_record(place)
@@ -41,7 +41,7 @@ def run_cell(folder: str, number: int, device: str = "cpu") -> str:
         return "stale"
     reached("after-lease")
     begun, clock = datetime.now(UTC), time.monotonic()
-    with Attempt(place, number, device) as attempt, _printing_to(log_of(place, number)):
+    with files.room(place), Attempt(place, number, device) as attempt, _printing_to(log_of(place, number)):
         state, why, said = _train(record.family, record.cell, attempt)
     ended: dict[str, Any] = {
         "number": number,
@@ -70,17 +70,17 @@ def _train(family_name: str, raw: dict[str, Any], attempt: Attempt) -> tuple[str
         family = find_family(family_name, attempt.root)
         cell = read_cell(family, raw)
         about = _about(family, cell)
-        with _threads(cell):
+        with _threads(cell), files.room(attempt.folder):
             measured = family.train(cell, attempt)
         return "done", "", {"metrics": _checked(family, measured), **about}
     except Stopped:
         return "stopped", attempt.why, {}
+    except files.DiskFull:
+        return "stopped", files.FULL, {}
     except PlannerError as error:
         return "failed", str(error), {}
     except OSError as error:
         traceback.print_exc()
-        if files.is_full(error):
-            return "stopped", files.FULL, {}
         return "failed", f"The training ended with {type(error).__name__}: {error}.", {}
     except MemoryError:
         traceback.print_exc()

@@ -13,9 +13,10 @@ from app import cells, workspace
 from app.spending import read_cap
 from app.views.parts import plain, plural, sentences
 from app.views.training.costs import CALLED
-from app.views.training.standing import Group, Look, changed, names_in, writing
+from app.views.training.standing import Group, Look, changed, names_in
 from engine.quantities import si
 from trainers.backend import sweep
+from trainers.backend.files import writing
 from trainers.backend.queue import Queue, size_of
 from trainers.backend.sweep import Sweep
 

@@ -16,6 +16,7 @@ from app.views.training.preview import preview
 from app.views.training.preview import show as show_preview
 from engine.errors import PlannerError
 from engine.quantities import as_typed
+from trainers.backend.files import writing
 from trainers.backend.queue import Queue
 from trainers.backend.sweep import Cap, launch
 from trainers.cell import Cell, Family
@@ -156,7 +157,7 @@ def _offer(queue: Queue, family: Family[Any], grid: Grid) -> None:
 def _launch(queue: Queue, family: Family[Any], grid: Grid, cap: Cap) -> None:
     """Queue the cells and open them below."""
     before = standing.look(queue).records
-    with standing.writing(queue.root):
+    with writing(queue.root):
         made = launch(queue.root, grid, family, cap=cap if cap.text or cap.price else None)
     known = sum(name in before for name in made.cells)
     standing.changed()

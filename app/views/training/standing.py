@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -13,8 +12,7 @@ from typing import Any
 import streamlit as st
 
 from app.views.parts import plural
-from engine.errors import PlannerError
-from trainers.backend.files import is_full, read_json
+from trainers.backend.files import read_json
 from trainers.backend.life import LOCK, STATUS, is_held
 from trainers.backend.machine import this_machine
 from trainers.backend.progress import Progress, progress
@@ -90,17 +88,6 @@ def _look(folder: str, _queue: Queue) -> Look:
 def changed() -> None:
     """Let the next look see what was just done."""
     _look.clear()
-
-
-@contextmanager
-def writing(root: Path) -> Iterator[None]:
-    """Around what changes the workspace ``root``: raises PlannerError, one sentence, where it cannot be written."""
-    try:
-        yield
-    except OSError as error:
-        if is_full(error):
-            raise PlannerError(f"The disk of {root} is full: free some of it and try again.") from error
-        raise PlannerError(f"{root} cannot be written: {error.strerror or error}.") from error
 
 
 def _groups(records: Mapping[str, Record], sweeps: Sequence[Sweep]) -> dict[str, Group]:
