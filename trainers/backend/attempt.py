@@ -47,7 +47,11 @@ class Attempt:
         files.sweep(self.folder, CHECKPOINT, "result-*.json")
         self._events = FileIO(events_of(self.folder, self.number), "ab")
         self._beat = FileIO(beat_of(self.folder, self.number), "w")
-        self._say_alive(0)
+        try:
+            self._say_alive(0)
+        except OSError:
+            self._close()
+            raise
         self._watch = threading.Thread(target=self._watching, daemon=True)
         self._watch.start()
         return self
@@ -55,6 +59,9 @@ class Attempt:
     def __exit__(self, *_: object) -> None:
         self._over.set()
         self._watch.join()
+        self._close()
+
+    def _close(self) -> None:
         self._events.close()
         self._beat.close()
 
