@@ -1,4 +1,4 @@
-# make run | test | check | bench | lock | clean. Needs Python 3.11 or newer with pip, and make; everything else goes to .venv.
+# make run | test | check | bench | grid-jets | lock | clean. Needs Python 3.11 or newer with pip, and make; everything else goes to .venv.
 
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 VENV := .venv
@@ -6,13 +6,13 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --no-input
 ARGS ?=
 
-.PHONY: run test check bench lock browser slurm clean python
+.PHONY: run test check bench grid-jets lock browser slurm clean python
 
 run: $(VENV)/run.stamp
 	@$(BIN)/isoplan app $(ARGS)
 
 test: check browser slurm
-	$(BIN)/python -m pytest -rs -n logical --maxprocesses 8 --dist loadfile $(ARGS)
+	$(BIN)/python -m pytest -rs -n logical --maxprocesses 8 --dist loadfile --no-loadscope-reorder $(ARGS)
 
 check: $(VENV)/dev.stamp
 	$(BIN)/ruff check .
@@ -22,12 +22,23 @@ check: $(VENV)/dev.stamp
 bench: $(VENV)/dev.stamp
 	$(BIN)/python -m benchmarks $(ARGS)
 
+# The bundled grids of jets, simulation included: cell by cell in a workspace in build/, on from where it was stopped.
+grid-jets: $(VENV)/run.stamp
+	@for grid in rates one_pass paper_rate repeated inputs rejection; do \
+	  $(BIN)/isoplan train data/grids/jets_$$grid.toml --workspace build/jets --yes || exit 1; \
+	  $(BIN)/python -m trainers.jets.bundle build/jets data/grids; done
+
 # An environment that was left half-made is made again.
-$(VENV)/run.stamp: requirements.lock pyproject.toml | $(BIN)/python
+# What the families of cells train with, each where the platform has a wheel.
+families = $(PIP) install --quiet --no-deps --only-binary :all: $(1)
+
+$(VENV)/run.stamp: requirements.lock requirements-train.lock pyproject.toml | $(BIN)/python
 	@$(BIN)/python -c "import pip" 2>/dev/null || "$(PYTHON)" -m venv --clear $(VENV)
 	@echo "Setting up $(VENV) from requirements.lock: a minute or two, once"
 	@$(PIP) install --quiet -r requirements.lock
 	@$(PIP) install --quiet --no-deps --no-build-isolation -e .
+	@$(call families,-r requirements-train.lock) || sed 's/ .*//' requirements-train.lock | while read -r one; do \
+	  $(call families,"$$one") || echo "No $$one for this platform: what needs it says so when it is asked for"; done
 	@echo "Compiling the fitting kernels"
 	-@$(BIN)/python -m engine.fitting.kernels
 	@touch $@
@@ -71,8 +82,10 @@ lock: python
 	"$(PYTHON)" -m venv build/lock
 	build/lock/bin/python -m pip install --quiet "setuptools>=77" ".[cluster]"
 	build/lock/bin/python -m pip freeze --all --exclude pip --exclude isoplan | sed 's/+[^ ;]*//' > requirements.lock
+	build/lock/bin/python -m pip install --quiet -c requirements.lock ".[cluster,train,jets]" torch==2.13.0
+	build/lock/bin/python -m pip freeze --all --exclude pip --exclude isoplan | sed 's/+[^ ;]*//' | grep -vxFf requirements.lock > requirements-train.lock
 	build/lock/bin/python -m pip install --quiet -c requirements.lock ".[cluster,dev]"
-	build/lock/bin/python -m pip freeze --all --exclude pip --exclude isoplan | sed 's/+[^ ;]*//' > requirements-dev.lock
+	build/lock/bin/python -m pip freeze --all --exclude pip --exclude isoplan | sed 's/+[^ ;]*//' | grep -vxFf requirements-train.lock > requirements-dev.lock
 	rm -rf build/lock
 
 clean:

@@ -31,6 +31,7 @@ COMMANDS = {
     "actual": "app.commands.actual",
     "train": "app.commands.train",
     "cells": "app.commands.cells",
+    "simulate": "app.commands.simulate",
 }
 
 

@@ -23,8 +23,11 @@ NAMES = (
     "verdicts",
     "envelope",
     "tiny_cells",
+    "train_page",
+    "jets_chain",
+    "jets_training",
 )
-LONG = ("calibration", "kills")
+LONG = ("calibration", "jets_physics", "kills")
 """Measures of a quarter of an hour, which run only when they are named."""
 PAGE = Path(__file__).parents[1] / "docs" / "benchmarks.md"
 HEAD = """# Benchmarks

@@ -21,6 +21,13 @@ ROOT = Path(__file__).parents[1]
 SHARED = Path(__file__).parents[2] / "shared"
 
 
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers() -> int:
+    """One worker more than cores: many tests wait for a browser, a server or a worker, and leave theirs idle."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return cores + 1
+
+
 def skip_or_fail(what: str, reason: str) -> None:
     """Skip, unless ``ISOPLAN_STRICT`` names ``what`` (browser, slurm, shared): there a skip is a failure."""
     if what in os.environ.get("ISOPLAN_STRICT", "").split(","):

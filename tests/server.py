@@ -1,7 +1,12 @@
-"""Start ``isoplan app`` for a test, wait until it answers, and stop it as a user would."""
+"""Start ``isoplan app`` for a test, wait until it answers, and stop it as a user would.
+
+``running`` starts the command itself. ``forked`` starts the same server from a process that has imported its modules,
+two seconds sooner: for tests of what a server does, not of how it starts.
+"""
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import signal
 import socket
@@ -11,12 +16,55 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from multiprocessing.process import BaseProcess
 from pathlib import Path
+from types import ModuleType
+from typing import Protocol
 from urllib.request import urlopen
 
 import pytest
 
 READY_S = 30.0
+_forks = multiprocessing.get_context("forkserver")
+_forks.set_forkserver_preload(["app.server", "engine.fitting.kernels.twins"])
+
+
+class Process(Protocol):
+    """What tests do with the process of a server, as with ``subprocess.Popen``."""
+
+    @property
+    def pid(self) -> int: ...
+    def poll(self) -> int | None: ...
+    def wait(self, timeout: float | None = None) -> int: ...
+    def send_signal(self, sig: int) -> None: ...
+    def kill(self) -> None: ...
+
+
+@dataclass(frozen=True)
+class Fork:
+    """A process of ``multiprocessing`` with the methods of ``subprocess.Popen``."""
+
+    process: BaseProcess
+
+    @property
+    def pid(self) -> int:
+        return self.process.pid or 0
+
+    def poll(self) -> int | None:
+        return self.process.exitcode
+
+    def wait(self, timeout: float | None = None) -> int:
+        self.process.join(timeout)
+        if self.process.exitcode is None:
+            raise subprocess.TimeoutExpired("isoplan app", timeout or 0)
+        return self.process.exitcode
+
+    def send_signal(self, sig: int) -> None:
+        if self.poll() is None:
+            os.kill(self.pid, sig)
+
+    def kill(self) -> None:
+        self.process.kill()
 
 
 @dataclass(frozen=True)
@@ -24,7 +72,7 @@ class Server:
     """A running ``isoplan app``: its address, process and workspace. ``output`` is the file it prints to."""
 
     url: str
-    process: subprocess.Popen[bytes]
+    process: Process
     workspace: Path
     output: Path
 
@@ -37,26 +85,61 @@ def running(
 
     ``command`` starts another copy than this checkout's.
     """
-    port = free_port()
-    workspace.parent.mkdir(parents=True, exist_ok=True)
-    output = workspace.with_name(workspace.name + ".out")
     isoplan = command or [str(Path(sys.executable).with_name("isoplan"))]
+    port, output = _place(workspace)
     with output.open("wb") as sink:
         process = subprocess.Popen(
-            [*isoplan, "app", "--no-browser", "--port", str(port), "--workspace", str(workspace), *options],
+            [*isoplan, *_arguments(port, workspace, options)],
             stdout=sink,
             stderr=subprocess.STDOUT,
             env={**os.environ, **(env or {})},
         )
-    server = Server(f"http://localhost:{port}", process, workspace, output)
+    yield from _served(Server(f"http://localhost:{port}", process, workspace, output))
+
+
+@contextmanager
+def forked(workspace: Path, *options: str, env: dict[str, str] | None = None) -> Iterator[Server]:
+    """``running`` with this checkout's modules imported before."""
+    port, output = _place(workspace)
+    output.touch()
+    process = _forks.Process(target=_serve, args=(_arguments(port, workspace, options), env or {}, output))
+    with pytest.MonkeyPatch.context() as patch:  # a page that a test has run is __main__ still: it is not to run there
+        patch.setitem(sys.modules, "__main__", ModuleType("__main__"))
+        process.start()
+    yield from _served(Server(f"http://localhost:{port}", Fork(process), workspace, output))
+
+
+def _place(workspace: Path) -> tuple[int, Path]:
+    """The port of a server to be started, and the file for what it prints."""
+    workspace.parent.mkdir(parents=True, exist_ok=True)
+    return free_port(), workspace.with_name(workspace.name + ".out")
+
+
+def _arguments(port: int, workspace: Path, options: Sequence[str]) -> list[str]:
+    return ["app", "--no-browser", "--port", str(port), "--workspace", str(workspace), *options]
+
+
+def _serve(arguments: list[str], env: dict[str, str], output: Path) -> None:
+    """What the console script does, in a process that has just been forked."""
+    from app.cli import main
+
+    with output.open("wb") as sink:
+        for stream in (1, 2):
+            os.dup2(sink.fileno(), stream)
+    os.environ.update(env)
+    sys.argv = ["isoplan", *arguments]
+    main()
+
+
+def _served(server: Server) -> Iterator[Server]:
     try:
         wait_healthy(server)
         yield server
     finally:
-        stop(process)
+        stop(server.process)
 
 
-def stop(process: subprocess.Popen[bytes], seconds: float = 10) -> None:
+def stop(process: Process, seconds: float = 10) -> None:
     """End a server by SIGTERM; fail when it takes longer than ``seconds``."""
     process.send_signal(signal.SIGTERM)
     try:

@@ -14,6 +14,7 @@ from packaging.requirements import Requirement
 from packaging.version import Version
 
 ROOT = Path(__file__).parents[1]
+LOCKS = ("requirements.lock", "requirements-train.lock", "requirements-dev.lock")
 PINNED = re.compile(r"([A-Za-z0-9._-]+)==([0-9][A-Za-z0-9.]*)")
 
 
@@ -21,7 +22,7 @@ def make(folder: Path, *arguments: str, path: str | None = None) -> subprocess.C
     """Run make in a copy of the Makefile, so that nothing here is made."""
     if shutil.which("make") is None:
         pytest.skip("no make on this machine")
-    for name in ("Makefile", "pyproject.toml", "requirements.lock", "requirements-dev.lock"):
+    for name in ("Makefile", "pyproject.toml", *LOCKS):
         shutil.copy(ROOT / name, folder)
     env = {k: v for k, v in os.environ.items() if not k.startswith("MAKE")} | ({"PATH": path} if path else {})
     return subprocess.run(
@@ -100,10 +101,13 @@ def pins(name: str) -> dict[str, str]:
     return found
 
 
-@pytest.mark.parametrize(("lock", "group"), [("requirements.lock", ""), ("requirements-dev.lock", "dev")])
+@pytest.mark.parametrize(
+    ("lock", "group"),
+    [(LOCKS[0], ""), (LOCKS[0], "cluster"), (LOCKS[1], "train"), (LOCKS[1], "jets"), (LOCKS[2], "dev")],
+)
 def test_a_lock_holds_every_dependency_in_a_version_that_is_allowed(lock: str, group: str) -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    wanted = project["dependencies"] + (project["optional-dependencies"][group] if group else [])
+    wanted = project["optional-dependencies"][group] if group else project["dependencies"]
     held = pins(lock)
     for text in wanted:
         requirement = Requirement(text)
@@ -115,6 +119,19 @@ def test_the_locks_agree_and_hold_no_test_tools_at_run_time() -> None:
     run, dev = pins("requirements.lock"), pins("requirements-dev.lock")
     assert run.items() <= dev.items()
     assert not {"pytest", "playwright", "hypothesis", "mypy", "torch"} & run.keys()
+
+
+def test_what_families_train_with_is_apart_and_missing_wheels_leave_the_rest(tmp_path: Path) -> None:
+    assert not pins(LOCKS[1]).keys() & pins(LOCKS[2]).keys()
+    refuse = 'case "$*" in *only-binary*train.lock|*only-binary*pythia8mc*) exit 1;; esac; exit 0'
+    made = f"mkdir -p .venv/bin; printf '#!/bin/sh\\n{refuse}\\n' > .venv/bin/python; chmod +x .venv/bin/python"
+    made = made.replace('"', '\\"').replace("$", "\\$")
+    python = fake_python(tmp_path, f'case "$*" in *"-m venv --clear"*) sh -c "{made}";; esac\n')
+    done = make(tmp_path, ".venv/run.stamp", f"PYTHON={python}")
+    assert done.returncode == 0, done.stderr
+    assert [line for line in done.stdout.splitlines() if line.startswith("No ")] == [
+        "No pythia8mc==8.317.2 for this platform: what needs it says so when it is asked for"
+    ]
 
 
 def test_continuous_integration_runs_make_test() -> None:

@@ -112,7 +112,8 @@ class Family(Generic[C]):
     ``train(cell, stream)`` trains and returns what it measured by name; ``loss`` names the one that laws describe and
     ``metrics`` the others with the direction that is better. ``sizes(cell)`` says N, D, U and C. ``short(cell)`` is a
     cell of about a second that tells how fast this machine trains it, None where every cell must be run as it is.
-    ``check(cell)`` raises CellError for fields that do not go together. Another ``version`` gives other results.
+    ``check(cell)`` raises CellError for fields that do not go together. ``example`` is a grid that trains within a
+    minute or two, as one types it into the fields. Another ``version`` gives other results.
     """
 
     name: str
@@ -125,6 +126,7 @@ class Family(Generic[C]):
     check: Callable[[C], None] = lambda cell: None
     loss: str = "loss"
     metrics: Mapping[str, Literal["min", "max"]] = field(default_factory=dict)
+    example: Mapping[str, str] = field(default_factory=dict)
     version: str = "1"
 
 

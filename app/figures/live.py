@@ -20,7 +20,7 @@ from app.figures.words import hover_format, literal, nice_ticks, tick_text
 from engine.schema import Floats
 
 HEIGHT = 430
-MOST = 200
+MOST = 120
 """Curves drawn at most."""
 MOST_POINTS, FEW_POINTS = 150, 50
 """Points of a curve that are drawn, and where there are more than ``MANY`` curves."""

@@ -33,13 +33,17 @@ def cannot() -> str:
 
 
 def new_grid(look: Look) -> None:
-    """The form, open until there are cells."""
+    """The form, open until there are cells and where a link brings a grid; made when it is first opened."""
     if st.session_state.pop("grid_launched", False):
         st.session_state["new_grid"] = False
-    with st.expander(
-        "New grid", expanded=not look.records, icon=":material/grid_on:", key="new_grid", on_change="rerun"
-    ):
-        form.show(queue)
+    brought = any(name == "family" or name.startswith("cell_") for name in st.query_params)
+    place = st.expander(
+        "New grid", expanded=brought or not look.records, icon=":material/grid_on:", key="new_grid", on_change="rerun"
+    )
+    if place.open or "grid_opened" in st.session_state:
+        st.session_state["grid_opened"] = True  # what was typed stays when it is closed again
+        with place:
+            form.show(queue)
 
 
 def cells(look: Look, may: bool) -> None:

@@ -27,7 +27,8 @@ SCALES = ("N", "D", "U", "C")
 class Sample:
     """The runs that are fitted: weight above zero, columns by axis, and y with the sign that makes smaller better.
 
-    ``unplaced`` counts the runs at zero on the axis of a swept knob that no realised value was stated for.
+    ``unplaced`` counts the runs at zero on the axis of a swept knob that no realised value was stated for,
+    ``unmeasured`` those without the metric y, as a rejection that is only a limit.
     """
 
     law: Law
@@ -40,6 +41,7 @@ class Sample:
     left_out: int = 0  # runs of weight zero
     known: tuple[str, ...] = ()  # parameters that the runs of other groups help to find
     unplaced: int = 0
+    unmeasured: int = 0
 
     def __len__(self) -> int:
         return len(self.y)
@@ -72,13 +74,17 @@ def sample(spec: FitSpec, runs: Runs, known: tuple[str, ...] = ()) -> Sample:
         raise PlannerError("No run is selected: loosen the filter, or give at least one run a weight above zero.")
     at = placed(spec, kept)
     somewhere = ~np.any([np.isnan(at[a]) & (kept[a] == 0) for a in law.axes], axis=0)
-    kept = replace(kept, values={**kept.values, **at}).take(somewhere)
+    there = ~np.isnan(kept[spec.y]) | (spec.y == "loss")
+    kept = replace(kept, values={**kept.values, **at}).take(somewhere & there)
+    if len(kept) == 0 and not there.any():
+        raise PlannerError(f"No run has a value of {spec.y}: choose another metric, or select runs that have one.")
     for role in needed:
         _usable(kept, role, zero=role in law.axes and role not in law.positive)
     sign = -1.0 if runs.roles.direction(spec.y) == "max" and law.oriented else 1.0
     y, columns = sign * kept[spec.y], {a: kept[a] for a in needed}
-    left_out, unplaced = int(np.sum(weight == 0)), int(np.sum(~somewhere))
-    out = Sample(law, spec, kept, columns, y, weight[weight > 0][somewhere], sign, left_out, known, unplaced)
+    left_out, unplaced, unmeasured = (int(np.sum(x)) for x in (weight == 0, ~somewhere, ~there))
+    weight = weight[weight > 0][somewhere & there]
+    out = Sample(law, spec, kept, columns, y, weight, sign, left_out, known, unplaced, unmeasured)
     _target(out)
     out = replace(out, weight=out.weight * precision(spec, kept))
     _bounds(out)
@@ -94,7 +100,6 @@ def precision(spec: FitSpec, runs: Runs) -> Floats:
     """What the relative errors multiply the weights with: (n,), ones where none are stated.
 
     1/sigma^2, so that least squares sums squared pulls and Huber's is that of pulls; 1/sigma for absolute deviations.
-    sigma is the error of log y, or of y where the objective reads y itself.
     """
     stated = spec.relative_error
     if stated is None:
@@ -110,13 +115,22 @@ def precision(spec: FitSpec, runs: Runs) -> Floats:
             f"The relative error {stated} is {error[bad[0]]:g} in {row(runs, int(bad[0]))}: "
             "give a number above zero, or leave the run out."
         )
-    sigma = error if spec.logs else error * np.abs(runs[spec.y])
+    sigma = stated_error(spec, runs)
     bad = np.flatnonzero(sigma == 0)
     if bad.size:
         raise PlannerError(
             f"{column(runs, spec.y)} is 0 in {row(runs, int(bad[0]))}, which has no relative error: leave the run out."
         )
     return 1 / sigma if spec.objective in ("lad", "asymmetric") else 1 / sigma**2
+
+
+def stated_error(spec: FitSpec, runs: Runs) -> Floats:
+    """The error of log y, or of y where the objective reads y itself, as it is stated for each run: (n,), else ones."""
+    stated = spec.relative_error
+    if stated is None:
+        return np.ones(len(runs))
+    error = runs[stated] if isinstance(stated, str) else np.full(len(runs), stated)
+    return error if spec.logs else error * np.abs(runs[spec.y])
 
 
 def placed(spec: FitSpec, runs: Runs) -> dict[str, Floats]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from engine.fitting.checks import Sample, column, direction, row
+from engine.fitting.checks import Sample, column, direction, row, stated_error
 from engine.fitting.estimate import Estimate
 from engine.fitting.folds import folds
 from engine.fitting.intervals import FEWEST
@@ -36,7 +36,7 @@ PULL = {
 def diagnose(s: Sample, found: Estimate) -> tuple[FitWarning, ...]:
     """Every soft problem of a fit, the estimator's own first."""
     values = s.law.values(found.theta)
-    out = [*found.warnings, *_left_out(s), *_unplaced(s), *_few(s), *_repeats(s), *_failed(found)]
+    out = [*found.warnings, *_left_out(s), *_unplaced(s), *_unmeasured(s), *_few(s), *_repeats(s), *_failed(found)]
     out += [*_few_refits(found), *_floor(s, found), *folds(s.law, found.resamples)]
     if s.law.every_run:
         out += [*_collinear(s), *_terms(s, values), *_rows(s, found.theta)]
@@ -175,6 +175,12 @@ def _unplaced(s: Sample) -> Iterator[FitWarning]:
         )
 
 
+def _unmeasured(s: Sample) -> Iterator[FitWarning]:
+    if s.unmeasured:
+        runs = "run has" if s.unmeasured == 1 else "runs have"
+        yield FitWarning("unmeasured", f"{s.unmeasured} {runs} no {s.spec.y} and cannot be fitted.")
+
+
 def _optimum(s: Sample, found: Estimate) -> Iterator[FitWarning]:
     """An optimum that the sweep does not hold."""
     law = s.law
@@ -223,7 +229,7 @@ def _absent(s: Sample, values: Values) -> Iterator[FitWarning]:
 
 
 def _rows(s: Sample, theta: Floats) -> Iterator[FitWarning]:
-    r = compare(s.law.predict(theta, s.columns), s.y, s.spec.logs)
+    r = compare(s.law.predict(theta, s.columns), s.y, s.spec.logs, stated_error(s.spec, s.runs))
     far = np.flatnonzero(r.outlier)
     if far.size:
         largest = far[np.argsort(-np.abs(r.z[far]), kind="stable")]

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.errors import PlannerError
-from engine.fitting.checks import placed
+from engine.fitting.checks import placed, stated_error
 from engine.fitting.result import Fit
 from engine.laws.law import Floats
 from engine.schema import Runs
@@ -22,8 +22,9 @@ class Residuals:
     """Arrays of length n in the order of the runs.
 
     ``residual`` is log(y / predicted) for objectives of logs (``log``), else y - predicted in the unit of y; a positive
-    one lies above the law. ``z`` is the residual over 1.4826 times the median absolute one. ``rms`` has the unit of
-    ``residual``; ``r2`` is the share of the variance of y (of log y) that the law explains.
+    one lies above the law. ``z`` is the residual over 1.4826 times the median absolute one, both in units of the error
+    that is stated for each run, where errors are. ``rms`` has the unit of ``residual``; ``r2`` is the share of the
+    variance of y (of log y) that the law explains.
     """
 
     predicted: Floats
@@ -43,22 +44,30 @@ def residuals(fit: Fit, runs: Runs) -> Residuals:
     """
     if not fit.law.every_run:
         raise PlannerError(f"Law {fit.law.name} describes minima, not single runs: look at its parabolas.")
-    missing = [name for name in (*fit.law.axes, fit.spec.y) if name not in runs]
+    error = fit.spec.relative_error
+    needed = (*fit.law.axes, fit.spec.y, *([error] if isinstance(error, str) else []))
+    missing = [name for name in needed if name not in runs]
     if missing:
         raise PlannerError(f"These runs have no {' and '.join(missing)}: map the columns that the fit used.")
-    return compare(fit.predict(placed(fit.spec, runs)), runs[fit.spec.y], fit.spec.logs)
+    predicted = fit.predict(placed(fit.spec, runs))
+    return compare(predicted, runs[fit.spec.y], fit.spec.logs, stated_error(fit.spec, runs))
 
 
-def compare(predicted: Floats, y: Floats, log: bool) -> Residuals:
-    """Residuals of ``y`` (n,) against ``predicted`` (n,), NaN for runs that have no place on the law's axis."""
-    there = ~np.isnan(predicted)
+def compare(predicted: Floats, y: Floats, log: bool, error: Floats | float = 1.0) -> Residuals:
+    """Residuals of ``y`` (n,) against ``predicted`` (n,), NaN for runs that have no place on the law's axis or no y.
+
+    ``error`` (n,) is that of each run where errors are stated, in any one unit.
+    """
+    there = ~np.isnan(predicted) & ~np.isnan(y)
     with np.errstate(divide="ignore", invalid="ignore"):
         residual = np.log(y / predicted) if log else y - predicted
         target = np.log(y) if log else y
     left, seen = residual[there], target[there]
-    scale = 1.4826 * float(np.median(np.abs(left))) if left.size else 0.0
     noise = 1e-12 * float(np.max(np.abs(seen), initial=0.0))
-    z = residual / scale if scale > noise else np.zeros_like(residual)
+    typical = float(np.median(np.abs(left))) if left.size else 0.0
+    with np.errstate(divide="ignore", invalid="ignore"):
+        pull = residual / error
+    z = pull / (1.4826 * np.nanmedian(np.abs(pull[there]))) if 1.4826 * typical > noise else np.zeros_like(residual)
     spread = float(np.sum((seen - np.mean(seen)) ** 2)) if seen.size else 0.0
     squares = float(np.sum(left**2))
     return Residuals(

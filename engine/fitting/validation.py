@@ -139,9 +139,10 @@ def leave_out(specs: Sequence[FitSpec], runs: Runs, progress: Progress | None = 
     little to leave out.
     """
     y, weight = specs[0].y, runs.values.get("weight")
-    kept = runs if weight is None else runs.take(weight > 0)
-    if y not in kept:
+    if y not in runs:
         raise PlannerError(f"There is no {y} to predict: map a column to it.")
+    measured = ~np.isnan(runs[y])
+    kept = runs.take(measured if weight is None else measured & (weight > 0))
     specs = [spec.read_from(kept) for spec in specs]
     law = specs[0].find_law()
     role, size = _size(kept, law.axes)

@@ -21,7 +21,7 @@ from app.commands.serve import own_token
 from app.server import OPTIONS, UPLOAD_MB, Start, listen
 from engine.errors import PlannerError
 from engine.store.uploads import MAX_UPLOAD_BYTES
-from tests.server import Server, free_port, running
+from tests.server import Server, forked, free_port, running
 
 ISOPLAN = str(Path(sys.executable).with_name("isoplan"))
 TOKEN = "0123456789-token_of-a-test"
@@ -50,7 +50,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 @pytest.fixture(scope="module")
 def shared_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     folder = tmp_path_factory.mktemp("shared") / "workspace"
-    with running(folder, "--shared", env={"ISOPLAN_TOKEN": TOKEN}) as found:
+    with forked(folder, "--shared", env={"ISOPLAN_TOKEN": TOKEN}) as found:
         yield found
 
 
@@ -160,7 +160,7 @@ def test_shared_the_printed_link_lets_in_and_leaves_the_address(shared_server: S
 
 
 def test_a_host_that_means_every_address_prints_a_link_for_this_machine_too(tmp_path: Path) -> None:
-    with running(tmp_path / "w", "--shared", "--host", "0.0.0.0", env={"ISOPLAN_TOKEN": TOKEN}) as found:
+    with forked(tmp_path / "w", "--shared", "--host", "0.0.0.0", env={"ISOPLAN_TOKEN": TOKEN}) as found:
         lines = found.output.read_text().splitlines()
         assert lines[0] == f"Isoplan is at http://{socket.gethostname()}:{found.url.rsplit(':', 1)[1]}/?token={TOKEN}"
         assert lines[1] == f"and on this machine at {found.url}/?token={TOKEN}"
@@ -175,7 +175,7 @@ def test_shared_the_token_is_not_in_the_log(shared_server: Server) -> None:
 
 
 def test_the_end_closes_the_workspace_and_is_logged(tmp_path: Path) -> None:
-    with running(tmp_path / "workspace") as server:
+    with forked(tmp_path / "workspace") as server:
         owner = json.loads((server.workspace / "owner.json").read_text())
         assert owner["pid"] == server.process.pid
         assert owner["url"] == server.url
@@ -195,10 +195,10 @@ def test_ctrl_c_ends_it_in_peace(tmp_path: Path) -> None:
 
 
 def test_after_a_kill_the_workspace_opens_again(tmp_path: Path) -> None:
-    with running(tmp_path / "workspace") as server:
+    with forked(tmp_path / "workspace") as server:
         server.process.kill()
         server.process.wait()
-    with running(tmp_path / "workspace") as again:
+    with forked(tmp_path / "workspace") as again:
         assert get(again.url + "/healthz")[0] == 200
 
 

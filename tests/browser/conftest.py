@@ -13,7 +13,7 @@ import pytest
 from playwright.sync_api import Browser, ConsoleMessage, Page, Request, Response, sync_playwright
 
 from tests.conftest import skip_or_fail
-from tests.server import READY_S, Server, running
+from tests.server import READY_S, Server, forked
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 MAC = Path("/Applications/Google Chrome.app/Contents/MacOS/Google Chrome")
@@ -44,7 +44,7 @@ def chromium() -> Iterator[Browser]:
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """One server for the tests of a module, on a workspace of its own."""
-    with running(tmp_path_factory.mktemp("server") / "workspace") as found:
+    with forked(tmp_path_factory.mktemp("server") / "workspace") as found:
         yield found
 
 

@@ -13,7 +13,7 @@ from engine.store import cells
 from tests.app.test_cells import finish
 from tests.browser.conftest import visit
 from tests.browser.steps import SLOW_MS, button, press, settle
-from tests.server import Server, running
+from tests.server import Server, forked
 from tests.trainers.conftest import add, workspace
 
 TABLE = cells.table_of("counter")
@@ -37,7 +37,7 @@ def server(tmp_path: Path) -> Iterator[Server]:
     """A server on a workspace with twelve finished cells."""
     root = workspace(tmp_path / "space")
     train(root, 12)
-    with running(root) as found:
+    with forked(root) as found:
         yield found
 
 

@@ -29,7 +29,7 @@ from engine.store import results, snapshots, tables
 from engine.store.database import open_workspace
 from tests.browser.conftest import visit
 from tests.browser.steps import assert_sound, enter, pick, press, select, settle
-from tests.server import Server, running
+from tests.server import Server, forked
 
 REFITS = 200
 LAW = FitSpec(bootstrap=REFITS)
@@ -60,7 +60,7 @@ def fits(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Fit, Fit, Fit]
 @pytest.fixture(scope="module")
 def server(fits: tuple[Path, Fit, Fit, Fit]) -> Iterator[Server]:
     """A server on that workspace."""
-    with running(fits[0]) as found:
+    with forked(fits[0]) as found:
         yield found
 
 

@@ -8,14 +8,14 @@ from pathlib import Path
 from playwright.sync_api import Page
 
 from tests.browser.conftest import Faults, visit, wait_ready
-from tests.server import running
+from tests.server import forked
 
 TOKEN = "0123456789-token_of-a-test"
 
 
 def test_the_link_lets_in_and_nothing_else_does(open_page: Callable[..., Page], faults: Faults, tmp_path: Path) -> None:
     faults.allow.append(r"401")
-    with running(tmp_path / "workspace", "--shared", env={"ISOPLAN_TOKEN": TOKEN}) as server:
+    with forked(tmp_path / "workspace", "--shared", env={"ISOPLAN_TOKEN": TOKEN}) as server:
         stranger = open_page()
         stranger.goto(server.url + "/fit")
         assert "open it with the link that holds its token" in stranger.inner_text("body")

@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import Page
 
 from tests.browser.conftest import PAGES, scrolls_sideways, visit
-from tests.server import running
+from tests.server import forked
 
 # Every heading and dialog that ever stood on the page: neither another page nor "Page not found" may flash up.
 WATCH = """
@@ -27,7 +27,7 @@ def test_the_first_request_is_a_deep_link(
     path: str, scheme: str, tmp_path: Path, open_page: Callable[..., Page]
 ) -> None:
     seen: list[str] = []
-    with running(tmp_path / "workspace") as server:
+    with forked(tmp_path / "workspace") as server:
         page = open_page(scheme=scheme, width=1024)
         page.add_init_script(WATCH)
         page.on("framenavigated", lambda frame: seen.append(frame.url))

@@ -11,7 +11,7 @@ from engine.store import results, tables
 from engine.store.database import open_workspace
 from tests.browser.conftest import visit
 from tests.browser.steps import ROLES, SLOW_MS, assert_sound, button, settle
-from tests.server import running
+from tests.server import forked
 
 SESSIONS = 10
 REFITS = 20
@@ -49,7 +49,7 @@ def few_refits(page: Page) -> None:
 
 
 def test_ten_sessions_at_once(open_page: Callable[..., Page], tmp_path: Path) -> None:
-    with running(tmp_path / "workspace") as server:
+    with forked(tmp_path / "workspace") as server:
         pages = [open_page() for _ in range(SESSIONS)]
         for page in pages:
             page.goto(f"{server.url}/data", wait_until="commit")

@@ -12,6 +12,7 @@ from __future__ import annotations
 import os
 import re
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
 
@@ -80,7 +81,7 @@ class Record:
         """That of the attempt under lease; None while it runs. Those of others are late or past."""
         return self.results.get(self.number)
 
-    @property
+    @cached_property
     def state(self) -> State:
         """Where the cell stands. An attempt under lease without a result counts as running until it is found dead."""
         if self.number > 0 and self.result is None:

@@ -47,7 +47,8 @@ class Program(BaseModel):
     """A program: its ``command``, the fields of its cells, what it measures, and what it takes.
 
     ``sizes`` are formulas of the fields for N, D, U and C (FLOPs); ``silence`` is after how many seconds without a line
-    it counts as hanging; ``short`` are fields that make a cell of about a second, by which its speed is measured.
+    it counts as hanging; ``short`` are fields that make a cell of about a second, by which its speed is measured;
+    ``example`` is a grid as one types it into the fields, for those who want to see something run.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -61,6 +62,7 @@ class Program(BaseModel):
     memory_gb: Annotated[float, Field(ge=0)] = 0.0
     gpu_memory_gb: Annotated[float, Field(ge=0)] = 0.0
     short: dict[str, int | float | str | bool] = {}
+    example: dict[str, str] = {}
 
     @field_validator("sizes")
     @classmethod
@@ -114,6 +116,7 @@ def _family(name: str, program: Program) -> Family[Any]:
         short=lambda cell: cell.model_copy(update=dict(program.short)) if program.short else None,
         loss=program.loss,
         metrics=program.metrics,
+        example=program.example,
         version=hashlib.sha256(canonical(list(program.command))).hexdigest()[:12],
     )
 

@@ -23,8 +23,6 @@ from trainers.cell import Cell, Family
 from trainers.families import families
 from trainers.grid import Grid, check_typed, parse_grid, type_field, typed_grid, write_grid
 
-EXAMPLE = {"family": "teacher-student", "width": "8, 16, 32", "samples": "16384, 65536, 262144"}
-"""A grid that trains within a minute."""
 LONGEST = 2000
 """Characters that a field takes; whole lists of values are better kept in a file."""
 MOST_BYTES = 2**20
@@ -35,7 +33,7 @@ def show(queue: Queue) -> None:
     """The form and what it comes to."""
     with sentences():
         known = families(queue.root)
-        _files(queue.root)
+        top = st.container(horizontal=True)
         left, right = st.columns([1, 1])
         with left:
             keep_possible("family", known)
@@ -46,6 +44,9 @@ def show(queue: Queue) -> None:
             name = st.text_input(
                 "Name", key="grid_name", bind="query-params", max_chars=100, placeholder="of the sweep, if you like"
             )
+        with top:
+            _files(queue.root, family)
+        _refused()
         st.caption(plain(family.title))
         texts = _fields(family)
         if texts is not None:
@@ -86,18 +87,24 @@ def _help(about: FieldInfo) -> str:
     return plain(" ".join(part for part in said if part.strip(" .")))
 
 
-def _files(root: Path) -> None:
-    """The example in one click, and a grid from a file."""
-    with st.container(horizontal=True):
-        st.button("Fill in the example", icon=":material/school:", on_click=_fill, args=(dict(EXAMPLE),))
-        with st.popover("Open GRID.toml", icon=":material/upload_file:"):
-            st.session_state.setdefault("grids_read", 0)
-            key = f"grid_file_{st.session_state['grids_read']}"
-            st.file_uploader(
-                "A grid as a file", type=["toml"], key=key, max_upload_size=1, on_change=_read, args=(root, key)
-            )
-    if refused := st.session_state.pop("grid_refused", ""):
-        st.error(plain(refused), icon=":material/error:")
+def _files(root: Path, family: Family[Any]) -> None:
+    """The example of the ``family`` in one click, and a grid from a file."""
+    example = {"family": family.name, **family.example}
+    st.button(
+        "Fill in the example", icon=":material/school:", on_click=_fill, args=(example,), disabled=not family.example
+    )
+    with st.popover("Open GRID.toml", icon=":material/upload_file:"):
+        st.session_state.setdefault("grids_read", 0)
+        key = f"grid_file_{st.session_state['grids_read']}"
+        st.file_uploader(
+            "A grid as a file", type=["toml"], key=key, max_upload_size=1, on_change=_read, args=(root, key)
+        )
+
+
+def _refused() -> None:
+    """Why the file that was given is no grid."""
+    if reason := st.session_state.pop("grid_refused", ""):
+        st.error(plain(reason), icon=":material/error:")
 
 
 def _fill(texts: dict[str, str]) -> None:

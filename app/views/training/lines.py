@@ -38,12 +38,10 @@ def _sizes(family: Family[Any], fields: tuple[tuple[str, Any], ...]) -> Sizes:
 
 def varied(family: Family[Any], records: Sequence[Record]) -> list[str]:
     """The fields in which the cells differ, those of the family itself first."""
-    seen: dict[str, set[Any]] = {}
-    for record in records:
-        for field, value in record.cell.items():
-            seen.setdefault(field, set()).add(value)
+    seen = {field for record in records for field in record.cell}
     known = [*own_fields(family), *Cell.model_fields]
-    return [field for field in sorted(seen, key=lambda f: known.index(f) if f in known else 0) if len(seen[field]) > 1]
+    ordered = sorted(seen, key=lambda field: known.index(field) if field in known else 0)
+    return [field for field in ordered if len({record.cell[field] for record in records if field in record.cell}) > 1]
 
 
 def own_fields(family: Family[Any]) -> list[str]:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import streamlit as st
 
 from app.figures import live
+from app.figures.drawing import Drawing
+from app.figures.theme import WEB, Theme
 from app.views.parts import draw, plain, sentences
 from app.views.training import actions, standing
 from app.views.training.lines import AXES, curves, spans
@@ -48,12 +51,8 @@ def _say(line: standing.Line) -> None:
 def _shown(look: Look) -> list[Group]:
     """The groups that have a bar, newest first."""
     found = list(look.groups.values())
-    first = sorted(found, key=lambda group: not _works(look, group))[:MOST_BARS]
+    first = sorted(found, key=lambda group: not look.works(group))[:MOST_BARS]
     return [group for group in found if group in first]
-
-
-def _works(look: Look, group: Group) -> bool:
-    return any(look.state(record) in standing.WORKING for record in look.cells(group))
 
 
 def _bar(queue: Queue, look: Look, group: Group, may: bool) -> None:
@@ -83,17 +82,26 @@ def progress_text(found: Progress) -> str:
 
 
 def _curves(queue: Queue, look: Look, group: Group, family: Family[Any], against: str) -> None:
-    """The figure of one group."""
+    """The figure of one group; where nothing of it runs it is drawn once."""
     cells, x = look.cells(group), AXES[against]
-    found = curves(queue, family, cells, x)
-    end, compute = spans(family, cells, x)
-    begun = sum(record.number > 0 for record in cells)
-    draw(lambda theme: live.draw(found, x, family.loss, end, compute, begun, theme), key="cells_picture")
+
+    def redraw(theme: Theme) -> Drawing:
+        begun = sum(record.number > 0 for record in cells)
+        return live.draw(curves(queue, family, cells, x), x, family.loss, *spans(family, cells, x), begun, theme)
+
+    state = hash(tuple((record.name, record.number, record.state, record.created) for record in cells))
+    kept = None if look.works(group) else _settled(str(queue.root), group.key, x, state, redraw)
+    draw(redraw, "cells_picture", kept)
+
+
+@st.cache_resource(max_entries=20, show_spinner=False)
+def _settled(root: str, group: str, x: str, state: int, _redraw: Callable[[Theme], Drawing]) -> Drawing:
+    return _redraw(WEB)
 
 
 def _notice(look: Look) -> None:
     """A notice for each sweep that worked when this session last looked and does not any more."""
-    working = {group.key for group in look.groups.values() if _works(look, group)}
+    working = {group.key for group in look.groups.values() if look.works(group)}
     for key in st.session_state.get("sweeps_working", set()) - working:
         if key in look.groups:
             group = look.groups[key]

@@ -6,6 +6,7 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -55,14 +56,23 @@ class Look:
     told: Mapping[str, Standing]
     groups: Mapping[str, Group]
 
-    @property
+    @cached_property
+    def states(self) -> Mapping[str, str]:
+        """The state of each cell as people see it."""
+        return {name: state_of(record, self.told) for name, record in self.records.items()}
+
+    @cached_property
     def working(self) -> bool:
         """Whether anything runs or is about to."""
-        return any(self.state(record) in WORKING for record in self.records.values())
+        return any(state in WORKING for state in self.states.values())
+
+    def works(self, group: Group) -> bool:
+        """Whether anything of a group runs or is about to."""
+        return self.working and any(self.states[name] in WORKING for name in group.names)
 
     def state(self, record: Record) -> str:
         """The state of a cell as people see it."""
-        return state_of(record, self.told)
+        return self.states[record.name]
 
     def cells(self, group: Group) -> list[Record]:
         """The cells of a group, in its order."""
@@ -158,4 +168,4 @@ def runner_line(status: Mapping[str, Any] | None, working: bool, now: float) -> 
 def names_in(look: Look, names: Iterable[str], states: Iterable[str]) -> list[str]:
     """Those of ``names`` that are there and in one of ``states``."""
     allowed = set(states)
-    return [name for name in names if name in look.records and look.state(look.records[name]) in allowed]
+    return [name for name in names if look.states.get(name) in allowed]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +31,7 @@ _REFINE = void(
 )
 
 
+@cache
 def engine(where: Path | None) -> Engine:
     """The kernels, compiled or read from the cache in ``where``; a call with other types raises TypeError."""
     config: Any = numba.config

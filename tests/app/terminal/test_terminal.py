@@ -311,3 +311,27 @@ def test_a_small_card_still_plans(run: Run, table: Path, tmp_path: Path) -> None
     assert plans["values"]["ci68"] is None
     refused = run("fit", table, *LAW, *MAP, "--card", "values")
     assert (refused.code, "add --json" in refused.err) == (2, True)
+
+
+def test_a_metric_map_weighs_each_run_by_its_own_error(run: Run, tmp_path: Path) -> None:
+    loss = np.linspace(0.45, 0.95, 14)
+    rejection = 4e5 * np.exp(-9 * loss) + 20
+    rows = [f"{x},{r},{0.001 * r**0.5}" for x, r in zip(loss, rejection, strict=True)]
+    table = tmp_path / "jets.csv"
+    table.write_text("\n".join(["loss,R_top,R_top_error", "0.4,,", *rows]))
+    asked = (
+        "--law",
+        "metric-map",
+        "--axis",
+        "loss",
+        "--metric",
+        "R_top:max",
+        "--objective",
+        "ols-log",
+        "--bootstrap",
+        0,
+    )
+    card = object_in(run("fit", table, *asked, "--relative-error", "R_top_error", "--json").out)
+    assert (card["n"], card["spec"]["relative_error"]) == (14, "R_top_error")
+    assert [p["value"] for p in card["parameters"].values()] == pytest.approx([4e5, -9, 20], rel=1e-6)
+    assert any(w["text"] == "1 run has no R_top and cannot be fitted." for w in card["warnings"])

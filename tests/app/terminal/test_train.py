@@ -114,7 +114,7 @@ def test_with_the_app_closed_the_rows_are_there_when_it_returns(root: Path) -> N
 
 
 def test_with_the_app_open_its_runner_trains_and_it_makes_the_rows(root: Path) -> None:
-    with server.running(root, env={"PYTHONPATH": str(ROOT)}):
+    with server.forked(root, env={"PYTHONPATH": str(ROOT)}):
         done = process("train", grid(root, "size = [1, 2, 3]\nsteps = 3"), "--workspace", root)
         assert done.returncode == 0, done.stderr
         assert "3 of 3 cells are done." in done.stdout

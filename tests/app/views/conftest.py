@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 import streamlit as st
+from streamlit.components.v2 import manifest_scanner
 from streamlit.testing.v1 import AppTest
 
 import app
@@ -14,10 +15,35 @@ from app import workspace
 from app.bundled import load_bundled
 from engine.fitting import FitSpec, fit
 from engine.store import results, snapshots, tables
-from engine.store.database import Database, memory
+from engine.store.database import FILE, Cursor, Database, memory, open_workspace
+from tests.compiled import compiled_kernels
 
 MAIN = Path(app.__file__).with_name("main.py")
 Open = Callable[..., AppTest]
+
+
+@pytest.fixture(scope="package", autouse=True)
+def _compiled() -> Iterator[None]:
+    with compiled_kernels():
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _packages_are_looked_through_once() -> Iterator[None]:
+    """Every AppTest asks all installed packages for Streamlit components, which takes longer than most pages."""
+    found = manifest_scanner.scan_component_manifests()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(manifest_scanner, "scan_component_manifests", lambda: found)
+        yield
+
+
+@pytest.fixture(scope="session")
+def bundled(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The database of a workspace with the bundled tables; every test with a demo copies it."""
+    folder = tmp_path_factory.mktemp("bundled")
+    with open_workspace(folder) as database:
+        load_bundled(database)
+    return folder / FILE
 
 
 @pytest.fixture
@@ -30,10 +56,21 @@ def db() -> Iterator[Database]:
 
 
 @pytest.fixture
-def demo(db: Database) -> Database:
+def demo(db: Database, bundled: Path) -> Database:
     """A workspace with the bundled tables."""
-    load_bundled(db)
+    with db.read() as cursor:
+        cursor.execute(f"ATTACH '{bundled}' AS bundled (READ_ONLY)")
+    db.write(_copy_bundled)
+    with db.read() as cursor:
+        cursor.execute("DETACH bundled")
     return db
+
+
+def _copy_bundled(cursor: Cursor) -> None:
+    names = cursor.execute("SELECT table_name FROM duckdb_tables() WHERE database_name = 'bundled'").fetchall()
+    for name in (name for (name,) in names if name.startswith("t_")):
+        cursor.execute(f"CREATE TABLE {name} AS FROM bundled.{name}")
+    cursor.execute("INSERT INTO tables FROM bundled.tables")
 
 
 @pytest.fixture

@@ -82,3 +82,24 @@ def test_the_list_says_which_columns_a_law_may_be_over(db: Database, sweep: Tabl
     assert at.selectbox(key="axis").options == ["loss", "updates"]
     at = open_page("fit", table=sweep.id, law="chinchilla")
     assert "chinchilla cannot read this table" in said(at)
+
+
+def test_a_rejection_is_fitted_with_the_error_of_each_run(db: Database, open_page: Open) -> None:
+    loss = np.linspace(0.45, 0.95, 14)
+    rejection = 4e5 * np.exp(-9 * loss) + 20
+    error = 0.01 * np.sqrt(rejection / 100)
+    cells = [f"{x:.6g},{r * (1 + e * s):.6g},{e:.4g}" for x, r, e, s in zip(
+        loss[1:], rejection[1:], error[1:], np.sin(5 * loss[1:] * 99), strict=True
+    )]  # fmt: skip
+    lines = ["loss,R_top,R_top_error", f"{loss[0]},,", *cells]  # few jets survive in the first: there is only a limit
+    table = tables.add(db, "\n".join(lines).encode(), "jets.csv")
+    metric = Metric(column="R_top", direction="max")
+    tables.set_roles(db, table.id, Roles(loss="loss", metrics=(metric,), hyper=("R_top_error",)))
+    query = {"law": "metric-map", "axis": "loss", "y": "R_top", "objective": "ols-log", "relative_error": "R_top_error"}
+    at = open_page("fit", table=table.id, refits="25", **query)
+    next(b for b in at.button if b.label == "Fit").click().run()
+    made = results.fit(db, at.query_params["fit"])
+    assert (made.n, made.spec.relative_error) == (13, "R_top_error")
+    assert r"1 run has no R\_top and cannot be fitted." in said(at)
+    for part in ("Residuals", "Law", "Validation"):
+        assert "Something went wrong" not in told(open_page("fit", fit=made.hash, part=part))

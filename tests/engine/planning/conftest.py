@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 import pytest
 
@@ -9,6 +11,7 @@ from engine.costs import ComputeRule
 from engine.fitting.result import Fit, FitData, Interval, Parameter, empty_resamples
 from engine.fitting.spec import FitSpec
 from engine.laws.law import Floats
+from tests.compiled import compiled_kernels
 
 JETS = (0.32, 11.27, 7.22, 0.44, 0.22)
 """Jets, Table 1: E, A, B, alpha, beta."""
@@ -46,6 +49,12 @@ def make_fit(
 def scattered(theta: tuple[float, ...], r: int = 500, spread: float = 0.02, seed: int = 0) -> Floats:
     """``r`` resamples, each parameter off by a relative ``spread``."""
     return np.array(theta) * np.exp(np.random.default_rng(seed).normal(0, spread, (r, len(theta))))
+
+
+@pytest.fixture(scope="package", autouse=True)
+def _compiled() -> Iterator[None]:
+    with compiled_kernels():
+        yield
 
 
 @pytest.fixture

@@ -139,7 +139,7 @@ def test_the_ways_in_between_agree() -> None:
 
 
 def test_every_resample_simulates_its_own_number() -> None:
-    draws = scattered(THETA, 40, spread=0.01)
+    draws = scattered(THETA, 24, spread=0.01)
     fit = make_fit(THETA, draws, law="data-constrained", ranges=RANGES)
     plan = plan_target(fit, 2.4, prices=priced(1e-7))
     alone = [plan_target(make_fit(tuple(d), law="data-constrained"), 2.4, prices=priced(1e-7)) for d in draws]

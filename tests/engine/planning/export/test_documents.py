@@ -9,7 +9,7 @@ import json
 import math
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,7 @@ import pytest
 from data.amplitudes import best_laws, published_law
 from data.recommender import critical_batch, published_evidence
 from engine.costs import compute_rule
+from engine.fitting import kernels
 from engine.fitting import to_json as fit_to_json
 from engine.fitting.cards import read_fit
 from engine.fitting.result import Fit
@@ -147,6 +148,16 @@ CASES: dict[str, Callable[[Path], Case]] = {
     "amplitude": lambda folder: precise(folder, own=False),
     "amplitude, own run": lambda folder: precise(folder, own=True),
 }
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _numpy() -> Iterator[None]:
+    """Fit as the process of a script does: the last digits of the compiled kernels are others."""
+    published_evidence.cache_clear()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(kernels, "compiled", lambda work: None)
+        yield
+    published_evidence.cache_clear()
 
 
 @pytest.fixture(params=CASES)

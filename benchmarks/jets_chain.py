@@ -1,0 +1,64 @@
+"""Events per second from Pythia to features read back from a ROOT file, against Pythia alone."""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from pathlib import Path
+
+import awkward as ak
+import numpy as np
+
+from benchmarks.report import Report
+from trainers.jets.classes import NAMES
+from trainers.jets.features import CONFIGURATIONS
+from trainers.jets.read import read_jets
+from trainers.jets.simulate.chain import jets_of
+from trainers.jets.simulate.detector import Noise
+from trainers.jets.simulate.generate import Generator
+from trainers.jets.simulate.processes import PROCESSES
+from trainers.jets.simulate.write import write_jets
+
+BATCH, BATCHES = 128, 5
+
+
+def run() -> Report:
+    """Batches of the same seed in turn: bare, and through the chain."""
+    return Report(
+        "The chain of simulated jets",
+        f"{BATCH * BATCHES} events of each class on one core, in batches of {BATCH}, the process's own time. Bare: "
+        "nextBatch with the same settings and seed, in turn with the chain: generation, detector, clustering, "
+        "matching, substructure, branches, and in the end a ROOT file and the 21 features of 128 particles read from "
+        "it. Goal: at least 0.75 of the events/s of bare nextBatch.",
+        ("class", "bare events/s", "chain events/s", "ratio", "jets per event", "jets/s"),
+        tuple(_row(kind) for kind in NAMES),
+    )
+
+
+def _row(kind: str) -> tuple[str, ...]:
+    process = PROCESSES[kind]
+    alone, first = Generator(process, 1), Generator(process, 1)
+    noise = Noise.of(np.random.SeedSequence(1))
+    bare, chain, found = 0.0, 0.0, []
+    for _ in range(BATCHES):
+        began = time.process_time()
+        alone.batch(BATCH)
+        then = time.process_time()
+        found.append(jets_of(first, first.batch(BATCH), process, kind, noise))
+        bare, chain = bare + then - began, chain + time.process_time() - then
+    with tempfile.TemporaryDirectory() as folder:
+        began = time.process_time()
+        write_jets(Path(folder) / "jets.root", found)
+        jets = sum(len(piece.labels) for piece in read_jets(Path(folder) / "jets.root", CONFIGURATIONS["21x128"]))
+        chain += time.process_time() - began
+    assert jets == len(ak.concatenate(found))
+    events = BATCH * BATCHES
+    rates = events / bare, events / chain
+    return (
+        kind,
+        f"{rates[0]:.0f}",
+        f"{rates[1]:.0f}",
+        f"{bare / chain:.2f}",
+        f"{jets / events:.2f}",
+        f"{jets / chain:.0f}",
+    )

@@ -1,0 +1,74 @@
+"""Jets from the terminal: simulated, stopped and gone on with, and bad input."""
+
+from __future__ import annotations
+
+import errno
+import os
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+import uproot
+
+from tests.app.terminal.asking import ISOPLAN, Run, one_sentence, process
+from trainers.jets import simulate
+from trainers.jets.classes import TREE
+from trainers.jets.simulate import run as running
+from trainers.jets.simulate.parts import Request
+from trainers.jets.simulate.run import finished, parts_of
+
+
+def test_stopped_by_ctrl_c_it_goes_on_from_its_parts(tmp_path: Path) -> None:
+    out, request = tmp_path / "jets.root", Request(("Wqq", "Hcc"), 60, 3)
+    command = ["simulate", "jets", "--n", 60, "--seed", 3, "--out", out, "--classes", "Wqq, Hcc", "--cores", 1]
+    first = subprocess.Popen([*ISOPLAN, *map(str, command)], stderr=subprocess.PIPE, text=True, start_new_session=True)
+    until = time.monotonic() + 60
+    while not finished(parts_of(out), request.chunks()) and time.monotonic() < until and first.poll() is None:
+        time.sleep(0.02)
+    os.killpg(first.pid, signal.SIGINT)  # as a terminal does, to all of its processes
+    _, err = first.communicate(timeout=30)
+    assert first.returncode == 130
+    assert "isoplan: Stopped with 1 of 2 parts done: the same command goes on from there." in err
+    assert "Traceback" not in err
+    (part,) = finished(parts_of(out), request.chunks())
+    made = (parts_of(out) / part.name).stat()
+
+    again = process(*command)
+    assert again.returncode == 0, again.stderr
+    assert again.stdout.startswith(f"{out}: 60 jets of 2 classes, 0.")
+    assert os.listdir(tmp_path) == ["jets.root"]
+    assert out.stat().st_mtime_ns > made.st_mtime_ns
+    with uproot.open(out) as file:
+        labels = file[TREE].arrays(["label_Wqq", "label_Hcc", "jet_pt"])
+    assert (np.sum(labels.label_Wqq), np.sum(labels.label_Hcc)) == (30, 30)
+    assert len(set(labels.jet_pt.to_list())) > 58
+    assert 5 < np.sum(labels.label_Wqq[:30]) < 25  # mixed
+
+
+def test_bad_input_is_one_sentence(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def ask(why: str, *more: object, n: int = 20, out: str = "jets.root") -> None:
+        one_sentence(run("simulate", "jets", "--n", n, "--out", tmp_path / out, *more), why)
+
+    (tmp_path / "old.root").touch()
+    ask("There is no class 'Hxx' of jets: use QCD, Hbb,", "--classes", "Hbb,Hxx")
+    ask("Name every class of jets once", "--classes", "Hbb,Hbb")
+    ask("9 jets cannot be shared among 10 classes", n=9)
+    ask("old.root is there already: name another file", out="old.root")
+    ask("There is no folder ", out="no/jets.root")
+    monkeypatch.setattr(simulate, "find_spec", lambda name: None)
+    ask("needs the extra jets (pythia8mc, fastjet, awkward, vector, uproot): install it with pip install")
+    assert os.listdir(tmp_path) == ["old.root"]
+
+
+def test_a_fault_in_a_process_is_one_sentence(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(running, "_make", full)
+    answer = run("simulate", "jets", "--n", 20, "--out", tmp_path / "jets.root")
+    assert (answer.code, answer.out) == (2, "")
+    assert answer.err.splitlines()[-1] == f"isoplan: The disk of {tmp_path} is full: free some of it and try again."
+    assert parts_of(tmp_path / "jets.root").is_dir()

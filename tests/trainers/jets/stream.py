@@ -1,0 +1,36 @@
+"""A stream that nobody watches, and that stops where a test says so."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from trainers.cell import Stopped
+
+
+@dataclass
+class Silent:
+    """Keeps what is said; raises Stopped at update ``end``, having saved a checkpoint."""
+
+    folder: Path
+    end: int = -1
+    resume: Path | None = None
+    number: int = 1
+    device: str = "cpu"
+    said: list[tuple[int, dict[str, float]]] = field(default_factory=list)
+    stopping: bool = False
+    at: int = 0
+
+    def step(self, step: int, total: int | None = None, /, **values: float) -> None:
+        self.said.append((step, values))
+        self.at = step
+        if self.stopping or step == self.end:
+            raise Stopped
+
+    @property
+    def due(self) -> bool:
+        return self.at == self.end - 1
+
+    def save(self, write: Callable[[Path], None]) -> None:
+        write(self.folder / "checkpoint")

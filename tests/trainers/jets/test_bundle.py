@@ -1,0 +1,68 @@
+"""Finished cells as the tables that come along: one row a cell, curves thinned, what has not finished left out."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+
+import pytest
+
+from tests.app.test_cells import finish
+from trainers.backend.queue import Queue
+from trainers.families import find_family, read_cell
+from trainers.grid import cells, read_grid
+from trainers.jets import bundle
+
+
+def read(path: Path) -> list[dict[str, str]]:
+    return list(csv.DictReader(path.read_text().splitlines()))
+
+
+@pytest.fixture
+def space(tmp_path: Path) -> Path:
+    """A workspace with three cells of the one-pass grid, two of them finished."""
+    family, queue = find_family("jets", tmp_path), Queue(tmp_path)
+    three = cells(read_grid(bundle.GRIDS / "jets_one_pass.toml", tmp_path), family)[:3]
+    for i, name in enumerate(queue.add(family, three)[:2]):
+        metrics = {"loss": 1.5 + i, "accuracy": 0.25, "N": 1126.0, "R_top_error": 0.123456789, "untrained": 0.0}
+        finish(tmp_path, name, metrics=metrics, sizes={"N": 1.0, "U": 1000.0})
+        points = [f'{{"step": {k}, "at": 0.0, "loss": {2 - k / 1000}, "samples": {4.0 * k}}}' for k in range(1, 301)]
+        (tmp_path / "cells" / name / "events-1.jsonl").write_text("\n".join(points) + "\n")
+    return tmp_path
+
+
+def test_finished_cells_become_rows_in_the_order_of_their_grid(space: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    out.mkdir()
+    bundle.main(space, out)
+    rows = read(out / "jets_one_pass.csv")
+    assert [(row["width"], row["loss"], row["N"]) for row in rows] == [("4", "1.5", "1126"), ("8", "2.5", "1126")]
+    assert rows[0]["R_top_error"] == "0.1234568"
+    assert "R_top" not in rows[0]
+    assert sorted(path.name for path in out.iterdir()) == ["jets_curves.csv", "jets_one_pass.csv"]
+    before = (out / "jets_one_pass.csv").read_bytes()
+    bundle.main(space, out)
+    assert (out / "jets_one_pass.csv").read_bytes() == before
+
+
+def test_curves_keep_their_first_and_last_point_and_few_between(space: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    out.mkdir()
+    bundle.main(space, out)
+    points = read(out / "jets_curves.csv")
+    first = [point for point in points if point["run"] == points[0]["run"]]
+    assert 20 < len(first) <= bundle.POINTS
+    assert (first[0]["update"], first[-1]["update"], first[-1]["samples"]) == ("1", "300", "1200")
+
+
+def test_every_grid_of_jets_can_be_read_and_has_the_cells_that_it_says(tmp_path: Path) -> None:
+    family = find_family("jets", tmp_path)
+    found = {path.stem: cells(read_grid(path, tmp_path), family) for path in bundle.GRIDS.glob("jets_*.toml")}
+    counts = {name: len(made) for name, made in found.items()}
+    assert counts["jets_one_pass"] >= 40
+    assert counts["jets_repeated"] >= 25
+    assert counts["jets_inputs"] == 16
+    assert {cell.rate for cell in found["jets_paper_rate"]} == {1e-4}  # type: ignore[attr-defined]
+    assert all(cell.tests >= 500_000 for cell in found["jets_rejection"])  # type: ignore[attr-defined]
+    for made in found.values():
+        assert all(read_cell(family, cell.model_dump()) == cell for cell in made)

@@ -1,0 +1,112 @@
+"""Sets of jets: slices, and the folder that holds them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from engine.errors import PlannerError
+from trainers.jets import jetset
+from trainers.jets.jetset import JetSet, write
+
+
+def jets(lengths: list[int], width: int = 2) -> JetSet:
+    """Jets of these lengths; a particle's first feature is its place in the whole set, a jet's label its own mod 10."""
+    starts = np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)]).astype(np.int64)
+    features = np.arange(starts[-1])[:, None] + np.arange(width) / 8
+    return JetSet(features.astype(np.float32), starts, np.arange(len(lengths)) % 10)
+
+
+def same(a: JetSet, b: JetSet) -> bool:
+    return all(np.array_equal(getattr(a, n), getattr(b, n)) for n in jetset.TYPES)
+
+
+@given(st.lists(st.integers(0, 4), max_size=8), st.integers(-9, 9), st.integers(-9, 9))
+def test_a_slice_holds_the_particles_of_its_jets(lengths: list[int], first: int, last: int) -> None:
+    whole = jets(lengths)
+    found = whole.take(slice(first, last))
+    one_by_one = [whole.features[whole.starts[i] : whole.starts[i + 1]] for i in range(len(whole))][first:last]
+    assert found.lengths.tolist() == lengths[first:last]
+    assert found.labels.tolist() == whole.labels[first:last].tolist()
+    assert np.array_equal(found.features, np.concatenate([whole.features[:0], *one_by_one]))
+
+
+def test_a_slice_is_a_view_of_neighbours() -> None:
+    whole = jets([1, 2, 3])
+    assert np.shares_memory(whole.take(slice(1, 3)).features, whole.features)
+    with pytest.raises(ValueError, match="follow each other"):
+        whole.take(slice(None, None, 2))
+
+
+@pytest.mark.parametrize("starts", [[0, 2], [0, 3, 2], [1, 2, 3], [0, 1, 2]])
+def test_arrays_that_do_not_fit_are_no_jets(starts: list[int]) -> None:
+    with pytest.raises(ValueError, match="not a set of jets"):
+        JetSet(np.zeros((3, 2), np.float32), np.array(starts), np.zeros(2, np.int64))
+
+
+def test_what_was_written_is_mapped_again(tmp_path: Path) -> None:
+    whole = jets([3, 0, 1, 7, 2])
+    pieces = [whole.take(slice(0, 2)), whole.take(slice(2, 2)), whole.take(slice(2, 5))]
+    written = write(pieces, tmp_path / "some" / "jets")
+    assert same(written, whole)
+    assert isinstance(written.features, np.memmap)
+    assert not written.features.flags.writeable
+    assert [written.features.dtype, written.starts.dtype, written.labels.dtype] == [np.float32, np.int64, np.int64]
+    assert sorted(p.name for p in (tmp_path / "some").iterdir()) == ["jets"]
+    assert same(JetSet.open(tmp_path / "some" / "jets"), whole)
+
+
+def test_a_set_takes_the_place_of_another_and_of_nothing_else(tmp_path: Path) -> None:
+    first = jets([1]).save(tmp_path / "jets")
+    assert same(jets([2, 2], 3).save(tmp_path / "jets"), jets([2, 2], 3))
+    assert same(first, jets([1]))  # still mapped
+    assert [p.name for p in tmp_path.iterdir()] == ["jets"]
+    (tmp_path / "jets" / "thesis.tex").write_text("mine")
+    with pytest.raises(PlannerError, match=re.escape(f"{tmp_path / 'jets'} exists and is not a set of jets")):
+        jets([1]).save(tmp_path / "jets")
+    with pytest.raises(PlannerError, match="is not a set of jets"):
+        jets([1]).save(tmp_path / "jets" / "thesis.tex")
+
+
+def test_a_writer_that_fails_leaves_what_was_there(tmp_path: Path) -> None:
+    jets([4]).save(tmp_path / "jets")
+
+    def broken() -> Iterator[JetSet]:
+        yield jets([1])
+        raise PlannerError("the second file is damaged")
+
+    with pytest.raises(PlannerError, match="second file"):
+        write(broken(), tmp_path / "jets")
+    assert same(JetSet.open(tmp_path / "jets"), jets([4]))
+    assert [p.name for p in tmp_path.iterdir()] == ["jets"]
+    with pytest.raises(PlannerError, match="There are no jets to write"):
+        write([jets([])], tmp_path / "other")
+    with pytest.raises(ValueError, match="2 features, then of 3"):
+        write([jets([1]), jets([1], 3)], tmp_path / "other")
+    assert [p.name for p in tmp_path.iterdir()] == ["jets"]
+
+
+def test_a_damaged_folder_is_one_sentence(tmp_path: Path) -> None:
+    folder = tmp_path / "jets"
+    with pytest.raises(PlannerError, match=r"jets holds no jets: features\.npy is missing"):
+        JetSet.open(folder)
+    jets([4, 1]).save(folder)
+    features = (folder / "features.npy").read_bytes()
+    (folder / "features.npy").write_bytes(features[:-4])
+    with pytest.raises(PlannerError, match=r"features\.npy is damaged"):
+        JetSet.open(folder)
+    np.save(folder / "features.npy", np.zeros((4, 2), np.float32))
+    with pytest.raises(PlannerError, match="do not belong together"):
+        JetSet.open(folder)
+    np.save(folder / "features.npy", np.zeros((5, 2)))
+    with pytest.raises(PlannerError, match="holds float64, not float32"):
+        JetSet.open(folder)
+    np.save(folder / "features.npy", np.array([{}], object), allow_pickle=True)
+    with pytest.raises(PlannerError, match=r"features\.npy is damaged"):
+        JetSet.open(folder)

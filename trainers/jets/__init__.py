@@ -1,0 +1,7 @@
+"""Jets: the set Transformer of the jet paper, on JetClass files or on jets simulated here."""
+
+from __future__ import annotations
+
+from trainers.jets.family import families
+
+__all__ = ["families"]

@@ -1,0 +1,153 @@
+"""The cells of the jets family: what one asks for, and what follows from it before anything is trained."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from engine.errors import PlannerError
+from trainers.cell import Cell, Needs, Sizes
+from trainers.jets.classes import KINDS
+from trainers.jets.features import CONFIGURATIONS, Configuration
+from trainers.jets.flops import parameters, training_flops
+from trainers.jets.rates import learning_rate
+from trainers.jets.shape import Shape
+
+SIMULATED, TOY, FOLDER = "simulated", "toy", "jets"
+BATCH, LEAST_UPDATES = 128, 250
+SHORT = 2_560
+"""Jets of a cell of about a second."""
+TYPICAL = {10: (10,), 40: (20, 30, 38, 40), 128: (20, 33, 44, 63)}
+"""Particles of a jet by the most that are read: quarters of the jets simulated here, as far as they are not known."""
+BYTES_A_TOKEN = 34 * 4
+"""Of memory that a token takes in each layer while it trains, for each number of its embedding."""
+PROCESS = 0.6e9
+"""Bytes that a process takes with torch and nothing to train."""
+
+
+class JetCell(Cell):
+    """A set Transformer of one size, trained on so many jets; the defaults are those of the jet paper (Sec. 2)."""
+
+    data: Annotated[
+        str,
+        Field(
+            pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$",
+            title="Data",
+            description="simulated makes what is missing with Pythia; toy makes up numbers to try things out; any "
+            "other name is a folder in jets/ of the workspace, with JetClass files in train, validation and test.",
+        ),
+    ] = SIMULATED
+    inputs: Annotated[
+        Literal["3x40", "21x10", "21x40", "21x128"],
+        Field(title="Inputs", description="Features x hardest particles that the model reads of a jet."),
+    ] = "21x128"
+    width: Annotated[int, Field(ge=1, le=4096, title="Width d", description="Of the embedding; N grows as 48 d².")] = 16
+    jets: Annotated[int, Field(ge=10, le=10**8, title="Jets U", description="Different jets to train on.")] = 10_000
+    epochs: Annotated[
+        int,
+        Field(ge=1, le=10_000, title="Epochs", description="Passes at most; above 1 the best of them is kept."),
+    ] = 1
+    patience: Annotated[
+        float,
+        Field(gt=0, le=10, title="Patience", description="Passes without a better loss, as a share of those before."),
+    ] = 0.5
+    batch: Annotated[
+        int,
+        Field(ge=0, le=65_536, title="Batch", description="Jets of an update; 0: 128, or less for 250 updates."),
+    ] = 0
+    rate: Annotated[
+        float,
+        Field(ge=0, le=1, title="Learning rate", description="Of AdamW, 0.0001 in the paper; 0 takes one by width."),
+    ] = 0.0
+    schedule: Annotated[
+        Literal["constant", "cosine"],
+        Field(title="Schedule", description="Of the rate: as in the paper, or warmed up and then to zero by a cosine."),
+    ] = "constant"
+    weight_decay: Annotated[float, Field(ge=0, le=1, title="Weight decay", description="Of AdamW.")] = 0.01
+    dropout: Annotated[float, Field(ge=0, lt=1, title="Dropout", description="Share of numbers left out.")] = 0.01
+    layers: Annotated[int, Field(ge=1, le=64, title="Layers", description="Of the Transformer.")] = 4
+    heads: Annotated[int, Field(ge=0, le=64, title="Heads", description="Of attention; 0 is max(1, d // 64).")] = 0
+    hidden: Annotated[int, Field(ge=0, le=65_536, title="Hidden", description="Of the feed-forward; 0 is 4 d.")] = 0
+    validation: Annotated[
+        int, Field(ge=100, le=5_000_000, title="Validation jets", description="On which the loss is taken.")
+    ] = 20_000
+    tests: Annotated[
+        int,
+        Field(
+            ge=0, le=20_000_000, title="Test jets of QCD",
+            description="For rejections, with a fiftieth as many of each signal; 0 takes the validation jets.",
+        ),
+    ] = 0  # fmt: skip
+    device: Annotated[
+        Literal["auto", "cpu"], Field(title="Device", description="A GPU where there is one, or never.")
+    ] = "auto"
+    compile: Annotated[bool, Field(title="Compile", description="The model, on a GPU.")] = False
+
+    @property
+    def configuration(self) -> Configuration:
+        """What is read of a jet."""
+        return CONFIGURATIONS[self.inputs]
+
+    @property
+    def shape(self) -> Shape:
+        """The Transformer. Raises PlannerError for one that cannot be."""
+        features = len(self.configuration.features)
+        return Shape(features, self.width, self.layers, self.heads, self.hidden, len(KINDS), self.dropout)
+
+    @property
+    def jets_a_batch(self) -> int:
+        """128 as in the paper, fewer where that gives less than 250 updates."""
+        return self.batch or min(BATCH, max(self.jets * self.epochs // LEAST_UPDATES, 1))
+
+    @property
+    def updates_a_pass(self) -> int:
+        """The last one of a pass may have fewer jets."""
+        return -(-self.jets // self.jets_a_batch)
+
+    @property
+    def peak_rate(self) -> float:
+        """The learning rate that was asked for, else one by width and updates."""
+        return self.rate or learning_rate(self.width, self.updates_a_pass * self.epochs, self.schedule)
+
+
+def sizes(cell: JetCell) -> Sizes:
+    """N exactly, U, D of one pass, and C as for typical jets; what a cell reports in the end is counted exactly."""
+    flops = float(training_flops(cell.shape, TYPICAL[cell.configuration.particles]).mean())
+    seen = cell.jets * cell.epochs
+    return Sizes(
+        float(parameters(cell.shape)), float(seen) if cell.epochs == 1 else None, float(cell.jets), flops * seen
+    )
+
+
+def needs(cell: JetCell) -> Needs:
+    """Cores, and memory for the weights, their moments, and the largest batch."""
+    took = memory(cell)
+    return Needs(cell.threads, PROCESS + took, 0.0 if cell.device == "cpu" else PROCESS + took)
+
+
+def memory(cell: JetCell) -> float:
+    """Bytes that training takes beside the process itself: four copies of N, and the activations of a batch."""
+    shape, tokens = cell.shape, cell.configuration.particles + 1
+    rows = cell.jets_a_batch * tokens
+    attention = 3 * 4 * rows * tokens * shape.heads
+    return 16.0 * parameters(shape) + shape.layers * (BYTES_A_TOKEN * rows * shape.width + attention)
+
+
+def short(cell: JetCell) -> JetCell:
+    """The same model on a few jets that need no simulation."""
+    few = {"jets": SHORT, "epochs": 1, "batch": min(cell.jets_a_batch, BATCH), "validation": 100, "tests": 0}
+    return cell.model_copy(update={**few, "data": TOY, "rate": cell.peak_rate})
+
+
+def check(root: Path, cell: JetCell) -> None:
+    """Raises PlannerError for fields that do not go together, and for jets that are not there."""
+    _ = cell.shape
+    if cell.schedule == "cosine" and cell.epochs > 1:
+        raise PlannerError("A cosine needs a known end: with more than one epoch use schedule constant.")
+    if cell.data not in (SIMULATED, TOY) and not (root / FOLDER / cell.data / "train").is_dir():
+        raise PlannerError(
+            f"There are no jets {cell.data!r}: put JetClass files into {FOLDER}/{cell.data}/train and "
+            f"{FOLDER}/{cell.data}/validation of the workspace, or use {SIMULATED}."
+        )

@@ -1,0 +1,146 @@
+"""What a tagger is worth: cross-entropy, accuracy, and the rejection of QCD jets for each of the nine signals.
+
+A jet is judged signal s by p_s / (p_s + p_QCD) (Particle Transformer, arXiv:2202.03772, Sec. 5). Rejection is one over
+the share of QCD jets that survive the cut which keeps the signal efficiency of the jet paper (Sec. 4 and Fig. 5).
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.errors import PlannerError
+from trainers.backend.files import replace
+from trainers.jets.classes import KINDS
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+FEWEST = 20
+"""Surviving QCD jets below which only a limit is said."""
+INTERVAL, LIMIT = 0.68, 0.95
+"""Confidence of the two-sided interval of a rejection, and of its one-sided limit."""
+METRICS: dict[str, Literal["min", "max"]] = {"accuracy": "max", **{kind.metric: "max" for kind in KINDS if kind.metric}}
+"""The metrics of a cell and the direction that is better, beside its loss."""
+EFFICIENCIES = np.union1d(np.arange(0.01, 1.0, 0.01), 1 - np.logspace(-1, -4, 101)).round(6)
+"""Signal efficiencies at which ROC curves are kept: each percent, and closer and closer towards one."""
+BLOCK = 100_000
+"""Jets whose probabilities are worked out at once."""
+
+
+@dataclass(frozen=True, eq=False)
+class Evaluation:
+    """``metrics`` are finite numbers by name; ``curves`` are ROC curves (points, 2) by the name of the signal.
+
+    A point of a curve is the signal efficiency and the QCD efficiency of one cut. For each class with jets of it and of
+    QCD, with R its metric: ``R_survivors``, the QCD jets that pass; where these are at least ``FEWEST`` also ``R``
+    itself, ``R_low`` and ``R_high``, its 68 % interval, and ``R_error``, its relative standard error; where they are
+    fewer instead ``R_above``, its lower limit at 95 %. So a table has no R where it is only a limit, and what is fitted
+    to R leaves that row out.
+    """
+
+    metrics: dict[str, float]
+    curves: dict[str, Floats]
+
+
+def evaluate(logits: NDArray[np.floating], labels: Ints) -> Evaluation:
+    """Everything that is said of a tagger with ``logits`` (jets, 10) for jets of ``labels`` (jets,), by class.
+
+    ``loss`` is the mean cross-entropy in nats, ``accuracy`` the share of jets whose own class has the largest logit.
+    Raises PlannerError where there are no jets and where a logit is not finite.
+    """
+    if logits.shape != (len(labels), len(KINDS)):
+        raise ValueError(f"logits {logits.shape} for {len(labels)} jets")
+    if not len(labels):
+        raise PlannerError("There are no jets to evaluate on: prepare some that the model is not trained on.")
+    loss, right = 0.0, 0
+    for first in range(0, len(labels), BLOCK):
+        some, y = logits[first : first + BLOCK].astype(np.float64), labels[first : first + BLOCK]
+        if not np.isfinite(some).all():
+            raise PlannerError("The model gives logits that are not finite: lower its learning rate.")
+        top = some.max(axis=1)
+        loss += float(np.sum(top + np.log(np.exp(some - top[:, None]).sum(axis=1)) - some[np.arange(len(y)), y]))
+        right += int(np.sum(some.argmax(axis=1) == y))
+    metrics = {"loss": loss / len(labels), "accuracy": right / len(labels)}
+    curves = {}
+    qcd = logits[labels == 0]
+    for i, kind in enumerate(KINDS):
+        mine = logits[labels == i]
+        if not kind.metric or not len(qcd) or not len(mine):
+            continue
+        signal, background = score(mine, i), score(qcd, i)
+        passed = int(survivors(signal, background, np.array([kind.efficiency]))[1][0])
+        metrics |= rejection(kind.metric, passed, len(background), cut_error(signal, background, kind.efficiency))
+        kept, left = survivors(signal, background, EFFICIENCIES)
+        curves[kind.name] = np.unique(np.stack([kept / len(signal), left / len(background)], axis=1), axis=0)
+    return Evaluation(metrics, curves)
+
+
+def score(logits: NDArray[np.floating], signal: int) -> Floats:
+    """The log odds of p_s / (p_s + p_QCD), (jets,): the same order, and no ties where p is rounded to one."""
+    return logits[:, signal].astype(np.float64) - logits[:, 0].astype(np.float64)
+
+
+def survivors(signal: Floats, background: Floats, efficiencies: Floats) -> tuple[Ints, Ints]:
+    """How many ``signal`` and ``background`` jets pass the hardest cut that keeps each share of the signal.
+
+    Jets of the same score pass together, as in ``sklearn.metrics.roc_curve``. (efficiencies,) each.
+    """
+    up, below = np.sort(signal), np.sort(background)
+    wanted = np.ceil(efficiencies * len(up) - 1e-9).astype(np.int64).clip(1, len(up))
+    cut = up[len(up) - wanted]
+    return len(up) - np.searchsorted(up, cut), len(below) - np.searchsorted(below, cut)
+
+
+def cut_error(signal: Floats, background: Floats, efficiency: float) -> float:
+    """Relative standard error of a rejection from the cut, which so many signal jets set.
+
+    Half of how much it changes between efficiencies one standard error below and above.
+    """
+    sigma = np.sqrt(efficiency * (1 - efficiency) / len(signal))
+    around = np.clip(np.array([efficiency - sigma, efficiency + sigma]), 0.5 / len(signal), 1)
+    low, high = survivors(signal, background, around)[1]
+    return float(np.log(max(high, 1) / max(low, 1)) / 2)
+
+
+def rejection(name: str, passed: int, total: int, cut: float = 0.0) -> dict[str, float]:
+    """What is said of a rejection, called ``name``, where ``passed`` of ``total`` QCD jets survive.
+
+    ``cut`` is the relative error that the cut adds in quadrature to that of the count.
+
+    Interval and limit are those of Clopper and Pearson (Biometrika 26 (1934) 404) for the share of QCD jets that
+    survive; the cut, which the signal jets set, is taken as it is.
+    """
+    from scipy.stats import binomtest
+
+    said = {f"{name}_survivors": float(passed)}
+    if passed < FEWEST:
+        limit = binomtest(passed, total, alternative="less").proportion_ci(LIMIT, "exact")
+        return said | {f"{name}_above": 1 / float(limit.high)}
+    found = binomtest(passed, total).proportion_ci(INTERVAL, "exact")
+    return said | {
+        name: total / passed,
+        f"{name}_low": 1 / float(found.high),
+        f"{name}_high": 1 / float(found.low),
+        f"{name}_error": float(np.hypot(np.sqrt((1 - passed / total) / passed), cut)),
+    }
+
+
+def write_roc(path: Path, curves: Mapping[str, Floats]) -> None:
+    """Keep ROC curves as CSV: class, signal efficiency, QCD efficiency; the file is there whole or not at all."""
+    text = io.StringIO()
+    out = csv.writer(text, lineterminator="\n")
+    out.writerow(("class", "signal_efficiency", "qcd_efficiency"))
+    out.writerows((name, f"{s:.9g}", f"{b:.9g}") for name, points in curves.items() for s, b in points)
+    replace(path, lambda place: _write(place, text.getvalue()))
+
+
+def _write(place: Path, text: str) -> None:
+    place.write_text(text, encoding="utf-8")

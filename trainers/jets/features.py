@@ -1,0 +1,137 @@
+"""From the branches of JetClass to what the model reads of a particle, and the four inputs of the jet paper.
+
+The first 17 features and their numbers are those of the configuration "full" of Particle Transformer (H. Qu, C. Li,
+S. Qian, arXiv:2202.03772, Table 2; jet-universe/particle_transformer, data/JetClass/JetClass_full.yaml): a variable
+that it standardises is shifted, scaled, and cut at -5 and 5, the others stay as they are. The jet paper adds momentum
+and energy without saying their unit; here they are in units of 100 GeV, not cut, so that they are small for most
+particles and of order one for the hardest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trainers.jets.classes import MOST_PARTICLES, PARTICLE_FLAGS
+
+Floats = NDArray[np.float32]
+Ints = NDArray[np.int64]
+Columns = Mapping[str, Floats]
+"""Branches by name, one number a particle each; those of the jet are repeated for its particles."""
+
+MOMENTUM_UNIT = 100.0
+"""GeV."""
+
+
+@dataclass(frozen=True)
+class Feature:
+    """One number of a particle: ``value`` of the ``branches`` that it needs, minus ``centre``, times ``scale``, cut."""
+
+    name: str
+    branches: tuple[str, ...]
+    value: Callable[[Columns], Floats]
+    centre: float = 0.0
+    scale: float = 1.0
+    low: float = -np.inf
+    high: float = np.inf
+
+    def of(self, columns: Columns) -> Floats:
+        """The feature of each particle, (particles,)."""
+        with np.errstate(divide="ignore"):  # the log of a momentum of zero is cut below
+            value = self.value(columns)
+        scaled = (value - np.float32(self.centre)) * np.float32(self.scale)
+        return np.clip(scaled, np.float32(self.low), np.float32(self.high))
+
+
+def _pt(c: Columns) -> Floats:
+    return np.hypot(c["part_px"], c["part_py"])
+
+
+def _plain(branch: str, scale: float = 1.0) -> Feature:
+    return Feature(branch, (branch,), lambda c: c[branch], scale=scale)
+
+
+def _log(name: str, branches: tuple[str, ...], value: Callable[[Columns], Floats], centre: float) -> Feature:
+    return Feature(name, branches, lambda c: np.log(value(c)), centre, 0.7, -5, 5)
+
+
+def _impact(way: str) -> tuple[Feature, Feature]:
+    """The impact parameter in one direction, in mm, and its error."""
+    value, error = f"part_{way}val", f"part_{way}err"
+    return (
+        Feature(f"part_{way}", (value,), lambda c: np.tanh(c[value])),
+        Feature(error, (error,), lambda c: c[error], low=0, high=1),
+    )
+
+
+_PT = ("part_px", "part_py")
+LOG_PT = _log("part_pt_log", _PT, _pt, 1.7)
+DIRECTION = (_plain("part_deta"), _plain("part_dphi"))
+
+PARTICLE_TRANSFORMER = (
+    LOG_PT,
+    _log("part_e_log", ("part_energy",), lambda c: c["part_energy"], 2.0),
+    _log("part_logptrel", (*_PT, "jet_pt"), lambda c: _pt(c) / c["jet_pt"], -4.7),
+    _log("part_logerel", ("part_energy", "jet_energy"), lambda c: c["part_energy"] / c["jet_energy"], -4.7),
+    Feature(
+        "part_deltaR", ("part_deta", "part_dphi"), lambda c: np.hypot(c["part_deta"], c["part_dphi"]), 0.2, 4.0, -5, 5
+    ),
+    _plain("part_charge"),
+    *(_plain(flag) for flag in PARTICLE_FLAGS),
+    *_impact("d0"),
+    *_impact("dz"),
+    *DIRECTION,
+)  # fmt: skip
+MOMENTUM = tuple(_plain(f"part_{name}", 1 / MOMENTUM_UNIT) for name in ("px", "py", "pz", "energy"))
+ALL = (*PARTICLE_TRANSFORMER, *MOMENTUM)
+KINEMATIC = (*DIRECTION, LOG_PT)
+
+
+@dataclass(frozen=True)
+class Configuration:
+    """What is read of a jet: ``features`` of its ``particles`` hardest particles."""
+
+    name: str
+    features: tuple[Feature, ...]
+    particles: int
+
+    @property
+    def branches(self) -> tuple[str, ...]:
+        """The branches that it needs, each once; always those of the transverse momentum, which orders particles."""
+        return tuple(dict.fromkeys((*_PT, *(branch for feature in self.features for branch in feature.branches))))
+
+    def compute(self, columns: Columns) -> Floats:
+        """The features (particles, F) of particles whose branches are ``columns``, (particles,) each."""
+        out = np.empty((len(columns["part_px"]), len(self.features)), np.float32)
+        for i, feature in enumerate(self.features):
+            out[:, i] = feature.of(columns)
+        return out
+
+
+CONFIGURATIONS = {
+    found.name: found
+    for found in (
+        Configuration("3x40", KINEMATIC, 40),
+        Configuration("21x10", ALL, 10),
+        Configuration("21x40", ALL, 40),
+        Configuration("21x128", ALL, MOST_PARTICLES),
+    )
+}
+"""The inputs of the jet paper (Sec. 3.3 and Table 2) by name: features x hardest particles."""
+
+
+def hardest(pt: Floats, starts: Ints, most: int) -> tuple[Ints, Ints]:
+    """The places of the ``most`` hardest particles of each jet by falling ``pt`` (particles,), and the new starts.
+
+    Particles of the same pT stay in their order. ``starts`` (jets + 1,) says where each jet begins.
+    """
+    lengths = np.diff(starts)
+    jet = np.repeat(np.arange(len(lengths)), lengths)
+    falls = (pt[1:] <= pt[:-1]) | (jet[1:] != jet[:-1])
+    order = np.arange(len(pt)) if np.all(falls) else np.lexsort((-pt, jet))
+    rank = np.arange(len(pt)) - np.repeat(starts[:-1], lengths)
+    new = np.concatenate([[0], np.cumsum(np.minimum(lengths, most))])
+    return order[rank < most], new

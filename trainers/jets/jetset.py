@@ -1,0 +1,167 @@
+"""Jets as the set Transformer reads them: the features of all particles in one array, jet after jet, without padding.
+
+A set of jets lies on disk as a folder of plain .npy files, which are mapped into memory and never held whole.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import secrets
+import shutil
+from collections.abc import Iterable
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+from numpy.lib import format as npy
+from numpy.typing import NDArray
+
+from engine.errors import PlannerError
+from trainers.backend.files import TEMPORARY, room, sync_folder
+
+Floats = NDArray[np.float32]
+Ints = NDArray[np.int64]
+
+TYPES: dict[str, np.dtype[Any]] = {"features": np.dtype("<f4"), "starts": np.dtype("<i8"), "labels": np.dtype("<i8")}
+"""The arrays of a set, each in a file of its name, and their numbers."""
+
+
+@dataclass(frozen=True, eq=False)
+class JetSet:
+    """Jets of any number of particles.
+
+    ``features`` (particles, F) holds the particles of the first jet by falling pT, then those of the second;
+    ``starts`` (jets + 1,) says where each begins, from 0, and last the number of particles; ``labels`` (jets,) is the
+    place of the jet's class in ``trainers.jets.classes.KINDS``.
+    """
+
+    features: Floats
+    starts: Ints
+    labels: Ints
+
+    def __post_init__(self) -> None:
+        f, s, y = self.features, self.starts, self.labels
+        if f.ndim != 2 or s.ndim != 1 or len(s) != len(y) + 1 or s[0] != 0 or s[-1] != len(f) or np.any(s[1:] < s[:-1]):
+            raise ValueError(f"not a set of jets: features {f.shape}, starts {s.shape}, labels {y.shape}")
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    @property
+    def lengths(self) -> Ints:
+        """The number of particles of each jet, (jets,)."""
+        return np.diff(self.starts)
+
+    def take(self, jets: slice) -> JetSet:
+        """Some neighbouring jets; their features are a view, so nothing is read until it is used."""
+        first, last, step = jets.indices(len(self))
+        if step != 1:
+            raise ValueError("only jets that follow each other")
+        last = max(first, last)
+        starts = self.starts[first : last + 1]
+        return JetSet(self.features[starts[0] : starts[-1]], starts - starts[0], self.labels[first:last])
+
+    def save(self, folder: Path) -> JetSet:
+        """The same jets, mapped from ``folder``; raises as ``write``."""
+        return write([self], folder)
+
+    @classmethod
+    def open(cls, folder: Path) -> JetSet:
+        """The jets that were written to ``folder``, mapped for reading.
+
+        Raises PlannerError where a file is missing, damaged, or of another kind.
+        """
+        found = {}
+        for name, kind in TYPES.items():
+            path = folder / f"{name}.npy"
+            try:
+                found[name] = np.load(path, mmap_mode="r", allow_pickle=False)
+            except FileNotFoundError:
+                raise PlannerError(f"{folder} holds no jets: {path.name} is missing; prepare them anew.") from None
+            except (OSError, ValueError, EOFError):
+                raise PlannerError(f"{path} is damaged: prepare the jets anew.") from None
+            if found[name].dtype != kind:
+                raise PlannerError(f"{path} holds {found[name].dtype}, not {kind}: prepare the jets anew.")
+        try:
+            return cls(**found)
+        except (ValueError, IndexError):
+            raise PlannerError(f"The files of {folder} do not belong together: prepare the jets anew.") from None
+
+
+def write(pieces: Iterable[JetSet], folder: Path) -> JetSet:
+    """The jets of all ``pieces`` in their order, mapped from ``folder``; one piece is in memory at a time.
+
+    The folder is there whole or not at all, and takes the place of a set of jets that was there before. Raises
+    PlannerError where it holds something else, where it cannot be written, and where there are no jets.
+    """
+    _check_place(folder)
+    place = folder.with_name(f"{TEMPORARY}{secrets.token_hex(6)}-{folder.name}")
+    with room(folder.parent):
+        try:
+            place.mkdir(parents=True)
+            _fill(pieces, place)
+            _put(place, folder)
+        except BaseException:
+            shutil.rmtree(place, ignore_errors=True)
+            raise
+    return JetSet.open(folder)
+
+
+def _check_place(folder: Path) -> None:
+    """Nothing but a set of jets is ever replaced."""
+    if folder.exists() and (not folder.is_dir() or {p.name for p in folder.iterdir()} - {f"{n}.npy" for n in TYPES}):
+        raise PlannerError(f"{folder} exists and is not a set of jets: name another folder.")
+
+
+def _fill(pieces: Iterable[JetSet], place: Path) -> None:
+    """Append the pieces to growing .npy files; their headers, which numpy pads for this, are put right at the end."""
+    jets = particles = width = 0
+    with ExitStack() as files:
+        out = {name: files.enter_context((place / f"{name}.npy").open("wb+")) for name in TYPES}
+        for piece in pieces:
+            if not width:
+                width = piece.features.shape[1]
+                for name, file in out.items():
+                    _header(file, name, (0, width) if name == "features" else (0,))
+                _append(out["starts"], "starts", np.zeros(1, np.int64))
+            elif piece.features.shape[1] != width:
+                raise ValueError(f"jets of {width} features, then of {piece.features.shape[1]}")
+            _append(out["features"], "features", piece.features)
+            _append(out["starts"], "starts", piece.starts[1:] + particles)
+            _append(out["labels"], "labels", piece.labels)
+            jets, particles = jets + len(piece), particles + len(piece.features)
+        if not jets:
+            raise PlannerError("There are no jets to write: name files that hold some.")
+        shapes = {"features": (particles, width), "starts": (jets + 1,), "labels": (jets,)}
+        for name, file in out.items():
+            _header(file, name, shapes[name])
+            file.flush()
+            os.fsync(file.fileno())
+
+
+def _append(file: BinaryIO, name: str, values: Floats | Ints) -> None:
+    file.write(np.ascontiguousarray(values, TYPES[name]).data)
+
+
+def _header(file: BinaryIO, name: str, shape: tuple[int, ...]) -> None:
+    file.seek(0)
+    npy.write_array_header_1_0(file, {"descr": npy.dtype_to_descr(TYPES[name]), "fortran_order": False, "shape": shape})
+
+
+def _put(place: Path, folder: Path) -> None:
+    """Give a whole folder its name; a set of jets that has it makes room."""
+    sync_folder(place)
+    while True:
+        try:
+            os.rename(place, folder)
+            break
+        except OSError as error:
+            if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
+                raise
+        old = folder.with_name(f"{TEMPORARY}{secrets.token_hex(6)}-{folder.name}")
+        os.rename(folder, old)
+        shutil.rmtree(old, ignore_errors=True)
+    sync_folder(folder.parent)

@@ -1,0 +1,218 @@
+"""Jets from ROOT files with the branches of JetClass: the public ones and those that are simulated here.
+
+A file is read some thousand jets at a time. What is held besides is one basket of each branch, the piece in which ROOT
+compresses it; no file and no set is ever held whole.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from glob import glob, has_magic
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.errors import PlannerError
+from trainers.jets.classes import LABELS, TREE
+from trainers.jets.features import Configuration, Floats, Ints, hardest
+from trainers.jets.jetset import JetSet, write
+
+STEP = 5_000
+"""Jets read at a time."""
+POSITIVE = ("jet_pt", "jet_energy")
+VERSION = 1
+"""To be raised where the same files give other features."""
+
+Paths = str | Path | Sequence[str | Path]
+
+
+def read_jets(paths: Paths, configuration: Configuration, most: int | None = None) -> Iterator[JetSet]:
+    """The jets of some files, a few thousand at a time, in the order of the files.
+
+    ``paths`` are files, folders (their *.root) and patterns. ``most`` takes the first jets of every file, as many of
+    each as there are, until they are ``most``; files often hold one class each, so whoever trains mixes them. Jets
+    without particles are kept, since a tagger must answer for them too. Every file is opened once before the first
+    jet is read. Raises PlannerError, which names file and branch, for anything that is no jet.
+    """
+    if most is not None and most < 1:
+        raise PlannerError(f"{most} jets cannot be read: ask for at least one.")
+    branches = (*configuration.branches, *LABELS)
+    files = find_files(paths)
+    counts = [_count(path, branches) for path in files]
+    for path, share in zip(files, shares(counts, most), strict=True):
+        first = 0
+        for arrays in _arrays(path, branches, share):
+            yield _jets(path, first, arrays, configuration)
+            first += len(arrays)
+
+
+def prepare(paths: Paths, configuration: Configuration, folder: Path, most: int | None = None) -> JetSet:
+    """The jets of ``read_jets``, mapped from a folder inside ``folder``; read once and found there after that.
+
+    Its name is a hash of the files (name, size, time of the last change), ``configuration`` and ``most``, so that other
+    jets never take the place of these. It takes 4 bytes a feature and particle. Raises as ``read_jets`` and ``write``.
+    """
+    features = [(f.name, f.branches, f.centre, f.scale, f.low, f.high) for f in configuration.features]
+    files = [(p.name, p.stat().st_size, p.stat().st_mtime_ns) for p in find_files(paths)]
+    whole = repr((VERSION, configuration.name, configuration.particles, features, files, most))
+    place = folder / f"{configuration.name}-{hashlib.sha256(whole.encode()).hexdigest()[:16]}"
+    if place.is_dir():
+        try:
+            return JetSet.open(place)
+        except PlannerError:
+            pass  # damaged: written anew
+    return write(read_jets(paths, configuration, most), place)
+
+
+def find_files(paths: Paths) -> list[Path]:
+    """The files that ``paths`` name, each once: files, the *.root of folders by name, and what patterns match."""
+    found: dict[Path, Path] = {}
+    for one in [paths] if isinstance(paths, str | Path) else paths:
+        path = Path(one).expanduser()
+        if path.is_dir():
+            here = sorted(p for p in path.glob("*.root") if not p.name.startswith("."))
+        elif not path.exists() and has_magic(str(path)):
+            here = sorted(Path(p) for p in glob(str(path), recursive=True))
+        else:
+            here = [path]
+        if not here:
+            raise PlannerError(f"{one} names no ROOT file: give a file, a folder of *.root files, or a pattern.")
+        for file in here:
+            if not file.is_file():
+                raise PlannerError(f"There is no file {file}: give a ROOT file, a folder of them, or a pattern.")
+            found.setdefault(file.resolve(), file)
+    if not found:
+        raise PlannerError("No ROOT file is named: give a file, a folder of *.root files, or a pattern.")
+    return list(found.values())
+
+
+def shares(counts: Sequence[int], most: int | None) -> list[int]:
+    """How many jets of each file are read so that they are ``most`` in all: equal ones, as far as a file has them."""
+    if most is None or most >= sum(counts):
+        return list(counts)
+    taken, left = [0] * len(counts), most
+    for rank, i in enumerate(sorted(range(len(counts)), key=lambda i: counts[i])):
+        taken[i] = min(counts[i], left // (len(counts) - rank))
+        left -= taken[i]
+    return taken
+
+
+@contextmanager
+def _tree(path: Path) -> Iterator[Any]:
+    """The tree of a file; whatever the file makes of uproot is one sentence."""
+    try:
+        import uproot
+    except ImportError:
+        raise PlannerError("ROOT files need the extra jets: install it with pip install 'isoplan[jets]'.") from None
+    try:
+        with path.open("rb") as file:
+            magic = file.read(4)
+    except OSError as error:
+        raise PlannerError(f"{path} cannot be read: {error.strerror or error}.") from None
+    if magic != b"root":
+        raise PlannerError(f"{path} is {'not a ROOT file' if magic else 'empty'}: give files with the JetClass tree.")
+    try:
+        with uproot.open(path, array_cache=None, object_cache=None) as file:
+            if path.stat().st_size < file.file.fEND:
+                raise EOFError
+            kinds = file.classnames(recursive=False, cycle=False)
+            if kinds.get(TREE) != "TTree":
+                held = ", ".join(f"{kind} {name}" for name, kind in kinds.items()) or "nothing"
+                raise PlannerError(f"{path} holds no TTree {TREE}, but {held}: give files with the JetClass tree.")
+            yield file[TREE]
+    except (PlannerError, MemoryError):
+        raise
+    except Exception as error:  # a damaged file raises almost anything
+        raise PlannerError(f"{path} is damaged or cut short: copy it or simulate it again.") from error
+
+
+def _count(path: Path, branches: Sequence[str]) -> int:
+    """How many jets a file holds; raises PlannerError where there are none or where a branch is missing."""
+    with _tree(path) as tree:
+        if missing := [name for name in branches if name not in tree]:
+            some = ", ".join(missing[:5]) + (f" and {len(missing) - 5} more" if len(missing) > 5 else "")
+            raise PlannerError(f"{path} has no branch {some}: give files with the branches of JetClass.")
+        if tree.num_entries == 0:
+            raise PlannerError(f"{path} holds no jets: leave it out or simulate it again.")
+        return int(tree.num_entries)
+
+
+def _arrays(path: Path, branches: Sequence[str], stop: int) -> Iterator[Any]:
+    """The first ``stop`` jets of a file as Awkward arrays, a step at a time."""
+    if not stop:
+        return
+    with _tree(path) as tree:
+        yield from tree.iterate(list(branches), entry_stop=stop, step_size=STEP, library="ak")
+
+
+def _jets(path: Path, first: int, arrays: Any, configuration: Configuration) -> JetSet:
+    """One step as features; ``first`` is the place of its first jet in the file."""
+    lengths, flat = _flat(path, first, arrays, configuration.branches)
+    starts = np.concatenate([[0], np.cumsum(lengths)])
+    order, new = hardest(np.hypot(flat["part_px"], flat["part_py"]), starts, configuration.particles)
+    kept = np.diff(new)
+    columns = {name: v[order] if name.startswith("part_") else np.repeat(v, kept) for name, v in flat.items()}
+    return JetSet(configuration.compute(columns), new, _labels(path, first, arrays))
+
+
+def _flat(path: Path, first: int, arrays: Any, branches: Sequence[str]) -> tuple[Ints, dict[str, Floats]]:
+    """The particles of each jet, and every branch as one flat array of finite numbers."""
+    import awkward as ak
+
+    lengths, flat = None, {}
+    for name in branches:
+        values = arrays[name]
+        jagged = name.startswith("part_")
+        if values.ndim != 1 + jagged:
+            what = "one list of numbers" if jagged else "one number"
+            raise PlannerError(f"Branch {name} of {path} must hold {what} a jet.")
+        if jagged:
+            own = ak.to_numpy(ak.num(values)).astype(np.int64)
+            lengths = own if lengths is None else lengths
+            if (wrong := own != lengths).any():
+                raise PlannerError(
+                    f"Jet {first + wrong.argmax()} of {path} has {lengths[wrong][0]} particles in {branches[0]} and "
+                    f"{own[wrong][0]} in {name}: write the file again."
+                )
+            values = ak.flatten(values)
+        flat[name] = _numbers(path, first, name, values, lengths if jagged else None)
+    assert lengths is not None
+    return lengths, flat
+
+
+def _numbers(path: Path, first: int, name: str, values: Any, lengths: Ints | None) -> Floats:
+    """One branch as float32, checked; ``lengths`` are the particles of each jet where it has a value a particle."""
+    try:
+        with np.errstate(over="ignore"):
+            found = np.asarray(values).astype(np.float32)
+    except (TypeError, ValueError):
+        raise PlannerError(f"Branch {name} of {path} does not hold numbers.") from None
+    bad, what = ~np.isfinite(found), "is not finite"
+    if not bad.any() and name in POSITIVE:
+        bad, what = found <= 0, "is not above zero"
+    if not bad.any() and name == "part_energy":
+        bad, what = found < 0, "is below zero"
+    if bad.any():
+        at = int(bad.argmax())
+        jet = first + (at if lengths is None else int(np.searchsorted(np.cumsum(lengths), at, side="right")))
+        raise PlannerError(f"{name} of jet {jet} in {path} {what} ({found[at]:g}): leave the jet out of the file.")
+    return found
+
+
+def _labels(path: Path, first: int, arrays: Any) -> NDArray[np.int64]:
+    """The class of each jet, (jets,): the one branch of ten that is 1."""
+    try:
+        marks = np.stack([np.asarray(arrays[name]).astype(np.float64) for name in LABELS], axis=1)
+    except (TypeError, ValueError):
+        raise PlannerError(f"The branches {LABELS[0]} to {LABELS[-1]} of {path} must hold one number a jet.") from None
+    wrong = ~np.isin(marks, (0, 1)).all(axis=1) | (marks.sum(axis=1) != 1)
+    if wrong.any():
+        raise PlannerError(
+            f"Jet {first + wrong.argmax()} of {path} has no single class: exactly one of the branches {LABELS[0]} to "
+            f"{LABELS[-1]} must be 1, the others 0."
+        )
+    return marks.argmax(axis=1).astype(np.int64)

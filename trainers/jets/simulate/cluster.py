@@ -1,0 +1,86 @@
+"""Jets of reconstructed particles: anti-kt, soft drop and N-subjettiness from FastJet, a batch of events at once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import awkward as ak
+import fastjet
+import numpy as np
+from numpy.typing import NDArray
+
+from trainers.jets.simulate.detector import Seen
+from trainers.jets.simulate.generate import Floats, Ints
+from trainers.jets.simulate.processes import ETA, PT, RADIUS
+
+fastjet._swig.ClusterSequence.set_fastjet_banner_stream(None)  # it would go to standard output
+ANTI_KT = fastjet.JetDefinition(fastjet.antikt_algorithm, RADIUS)
+# A jet is clustered again as a whole: no two of its particles are as far apart as this.
+CAMBRIDGE = fastjet.JetDefinition(fastjet.cambridge_algorithm, 100.0)
+Z_CUT, BETA = 0.1, 0.0
+AXES = (1, 2, 3, 4)
+
+
+@dataclass(frozen=True)
+class Jets:
+    """Jets in the window of transverse momentum and pseudorapidity, by event.
+
+    ``rows`` (jets * var) are the numbers of their particles in ``Seen``; momenta in GeV.
+    """
+
+    event: Ints
+    px: Floats
+    py: Floats
+    pz: Floats
+    energy: Floats
+    rows: ak.Array
+
+    @property
+    def pt(self) -> Floats:
+        """Transverse momentum in GeV."""
+        return np.hypot(self.px, self.py)
+
+    @property
+    def eta(self) -> Floats:
+        """Pseudorapidity of the axis."""
+        return np.arcsinh(self.pz / self.pt)
+
+    @property
+    def phi(self) -> Floats:
+        """Azimuth of the axis, from -pi to pi."""
+        return np.arctan2(self.py, self.px)
+
+    def __getitem__(self, kept: NDArray[np.bool_]) -> Jets:
+        """Those of them that are ``kept``."""
+        px, py, pz, energy = (column[kept] for column in (self.px, self.py, self.pz, self.energy))
+        return Jets(self.event[kept], px, py, pz, energy, self.rows[kept])
+
+
+def find_jets(seen: Seen) -> Jets:
+    """The anti-kt jets within the window."""
+    counts = np.bincount(seen.event, minlength=seen.events)
+    full = np.flatnonzero(counts)  # FastJet has nothing to say about an event without particles
+    starts = (np.cumsum(counts) - counts)[full]
+    found = fastjet.ClusterSequence(ak.unflatten(_momenta(seen), counts[full]), ANTI_KT)
+    jets, rows = found.inclusive_jets(min_pt=PT[0]), found.constituent_index(min_pt=PT[0])
+    many = ak.to_numpy(ak.num(jets))
+    event = np.repeat(np.arange(len(full)), many)
+    flat = ak.flatten(jets)
+    px, py, pz, energy = (ak.to_numpy(flat[name]) for name in ("px", "py", "pz", "E"))
+    every = Jets(full[event], px, py, pz, energy, ak.flatten(rows) + starts[event])
+    return every[(every.pt < PT[1]) & (np.abs(every.eta) < ETA)]
+
+
+def substructure(seen: Seen, jets: Jets) -> tuple[Floats, Floats]:
+    """Soft-drop mass in GeV (z_cut 0.1, beta 0) and (jets, 4) N-subjettiness (beta 1) with one-pass kt axes."""
+    if len(jets.event) == 0:
+        return np.zeros(0), np.zeros((0, len(AXES)))
+    particles = ak.unflatten(_momenta(seen)[ak.to_numpy(ak.flatten(jets.rows))], ak.num(jets.rows))
+    found = fastjet.ClusterSequence(particles, CAMBRIDGE)
+    groomed = found.exclusive_jets_softdrop_grooming(njets=1, beta=BETA, symmetry_cut=Z_CUT, R0=RADIUS)
+    tau = found.njettiness(njets=list(AXES), R0=RADIUS)
+    return ak.to_numpy(groomed.msoftdrop).astype(float), ak.to_numpy(tau).astype(float)
+
+
+def _momenta(seen: Seen) -> ak.Array:
+    return ak.zip({"px": seen.px, "py": seen.py, "pz": seen.pz, "E": seen.energy}, with_name="Momentum4D")

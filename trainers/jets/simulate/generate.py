@@ -1,0 +1,228 @@
+"""Seeded Pythia, and what is read of its events: flat columns, event after event."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import awkward as ak
+import numpy as np
+import pythia8mc
+from numpy.typing import NDArray
+
+from engine.errors import PlannerError
+from trainers.jets.simulate.processes import NEUTRINOS, RADIUS, SCALE, Bounds, Hope, Process
+
+SEEDS = 900_000_000
+"""Pythia's seeds run from 1 to this number; each gives a sequence of its own."""
+FARTHEST = 3.2
+"""Pseudorapidity beyond which particles are left out: none of them can be in a jet whose axis lies within 2."""
+
+BOUNDS = Bounds()
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Particles:
+    """Stable visible particles of ``events`` events, one row each, by event.
+
+    Momenta in GeV, place of production ``x, y, z`` in mm, ``pid`` by the Particle Data Group, charge in units of e.
+    """
+
+    events: int
+    event: Ints
+    pid: Ints
+    charge: Floats
+    px: Floats
+    py: Floats
+    pz: Floats
+    e: Floats
+    x: Floats
+    y: Floats
+    z: Floats
+
+
+@dataclass(frozen=True)
+class Partons:
+    """Visible products of the decays that jets stand for, by event; ``parent`` numbers the decays over all events.
+
+    ``pid`` is that of the product; ``parents`` are the particles that decayed, by number: columns ``pid``, ``pt`` in
+    GeV, ``eta`` and ``phi``.
+    """
+
+    event: Ints
+    parent: Ints
+    pid: Ints
+    eta: Floats
+    phi: Floats
+    parents: dict[str, Floats]
+
+
+class _Wanted(pythia8mc.UserHooks):  # type: ignore[misc]  # no stubs
+    """Passes over events that can give no jet of the class, at little cost beside that of a whole one.
+
+    First hard processes with another number of neutrinos; then, when the shower has come down to ``SCALE``, those in
+    which nothing that becomes a jet has the pT, or the direction, that a jet within the window could come from.
+    """
+
+    def __init__(self, process: Process, bounds: Bounds) -> None:
+        super().__init__()
+        self.process, self.bounds = process, bounds
+        self.hopes: list[list[Hope]] = []
+        self.wanted: list[int] = []
+
+    def canVetoProcessLevel(self) -> bool:
+        return True
+
+    def doVetoProcessLevel(self, process: Any) -> bool:
+        found = sum(process[i].idAbs() in NEUTRINOS for i in range(5, process.size()))
+        out = [i for i in (5, 6) if process[i].idAbs() == self.process.parent]
+        self.wanted = [i for i in out if process[process[i].daughter1()].idAbs() not in NEUTRINOS]
+        return found != self.process.neutrinos
+
+    def canVetoPT(self) -> bool:
+        return True
+
+    def scaleVetoPT(self) -> float:
+        return SCALE
+
+    def doVetoPT(self, place: int, event: Any) -> bool:
+        if place >= 5:  # the shower of a decay
+            return False
+        hopes = [_latest(event, i) for i in self.wanted] if self.process.parent else [_hardest(event)]
+        if not self.bounds.allow(hopes):
+            return True
+        self.hopes.append(hopes)
+        return False
+
+
+def _latest(event: Any, made: int) -> Hope:
+    """pT and pseudorapidity of what the hard process made as particle ``made``, with all recoil so far."""
+    one = event[event[made].iBotCopyId()]
+    return one.pT(), one.eta()
+
+
+def _hardest(event: Any) -> Hope:
+    """pT of the partons around the hardest one, and its pseudorapidity."""
+    partons = [event[i] for i in range(event.size()) if event[i].isFinal() and event[i].isParton()]
+    polar = [(one.pT(), one.eta(), one.phi()) for one in partons]
+    _, eta, phi = max(polar, default=(0.0, 0.0, 0.0))
+    near = (pt for pt, y, f in polar if math.hypot(y - eta, math.remainder(f - phi, math.tau)) < RADIUS)
+    return sum(near), eta
+
+
+class Generator:
+    """Pythia for one process: ``batch(n)`` makes the next ``n`` events; their sequence depends on the seed alone."""
+
+    def __init__(self, process: Process, seed: int, bounds: Bounds = BOUNDS) -> None:
+        self._pythia = pythia8mc.Pythia("", False)
+        lines = (*process.lines, f"PhaseSpace:pTHatMin = {bounds.pt_hat:g}", f"Random:seed = {seed}")
+        for line in lines:
+            if not self._pythia.readString(line):
+                raise PlannerError(
+                    f"This version of Pythia does not know the setting {line!r}: install pythia8mc 8.317."
+                )
+        self._hook = _Wanted(process, bounds)  # Pythia does not keep it alive
+        self._pythia.setUserHooksPtr(self._hook)
+        if not self._pythia.init():
+            raise PlannerError("Pythia could not start with the settings of this class: see what it printed above.")
+
+    def batch(self, n: int) -> ak.Array:
+        """The next ``n`` events, fewer where Pythia gave some up."""
+        return self._pythia.nextBatch(n)
+
+    @property
+    def hopes(self) -> list[list[Hope]]:
+        """For every event so far what was to become its jets, by which it was not passed over."""
+        return self._hook.hopes
+
+    def charges(self, pid: NDArray[Any]) -> Floats:
+        """The electric charge of each of these particles."""
+        unique, number = np.unique(pid, return_inverse=True)
+        of = np.array([self._pythia.particleData.charge(int(one)) for one in unique])
+        return of[number]
+
+
+class Columns:
+    """Event records without a copy: ``offsets`` of the events and the columns of all particles, each read once."""
+
+    def __init__(self, events: ak.Array) -> None:
+        particles = events.layout.content("prt")
+        self.offsets: Ints = particles.offsets.data
+        self._rows = particles.content
+
+    def __call__(self, name: str) -> NDArray[Any]:
+        """The column ``name``, such as ``id`` or ``status``."""
+        return self._rows.content(name).data
+
+    def momentum(self, rows: Ints) -> tuple[Floats, ...]:
+        """px, py, pz and energy of these rows."""
+        p = self._rows.content("p")
+        return tuple(p.content(name).data[rows] for name in ("px", "py", "pz", "e"))
+
+    def vertex(self, rows: Ints) -> Floats:
+        """(3, rows): where these were produced in mm; the record has none for what begins at the collision itself."""
+        option = self._rows.content("vProd")
+        at = option.index.data[rows]
+        found = np.zeros((3, len(rows)))
+        there = at >= 0
+        for axis, name in enumerate(("px", "py", "pz")):
+            found[axis, there] = option.content.content(name).data[at[there]]
+        return found
+
+    def event(self, rows: Ints) -> Ints:
+        """The event of each of these rows."""
+        return np.searchsorted(self.offsets, rows, side="right") - 1
+
+
+def particles(columns: Columns, charges: Callable[[NDArray[Any]], Floats]) -> Particles:
+    """The stable particles that a detector could see, with their ``charges``."""
+    pid = columns("id")
+    rows = np.flatnonzero((columns("status") > 0) & ~np.isin(np.abs(pid), NEUTRINOS))
+    px, py, pz, e = columns.momentum(rows)
+    central = np.abs(pz) < np.sinh(FARTHEST) * np.hypot(px, py)
+    rows = rows[central]
+    x, y, z = columns.vertex(rows)
+    px, py, pz, e = px[central], py[central], pz[central], e[central]
+    pid = pid[rows].astype(np.int64)
+    return Particles(len(columns.offsets) - 1, columns.event(rows), pid, charges(pid), px, py, pz, e, x, y, z)
+
+
+def partons(columns: Columns, parent: int) -> Partons:
+    """The visible products of the decays of ``parent`` (0: of the hard process itself), with Pythia's status 23.
+
+    What comes from elsewhere in the hard process is left out.
+    """
+    pid = np.abs(columns("id"))
+    rows = np.flatnonzero((np.abs(columns("status")) == 23) & ~np.isin(pid, NEUTRINOS))
+    event = columns.event(rows)
+    top = rows if parent == 0 else _ancestors(columns, rows, event, pid, parent)
+    found = top >= 0
+    rows, event, top = rows[found], event[found], top[found]
+    unique, number = np.unique(top, return_inverse=True)
+    _, eta, phi = _polar(columns, rows)
+    pt_parent, eta_parent, phi_parent = _polar(columns, unique)
+    signed = columns("id")
+    parents = {"pid": signed[unique].astype(float), "pt": pt_parent, "eta": eta_parent, "phi": phi_parent}
+    return Partons(event, number, signed[rows].astype(np.int64), eta, phi, parents)
+
+
+def _ancestors(columns: Columns, rows: Ints, event: Ints, pid: NDArray[Any], parent: int) -> Ints:
+    """The nearest ancestor of that kind for each row, -1 where there is none."""
+    mother, start = columns("mother1"), columns.offsets[event]
+    at, found = rows.copy(), np.full(len(rows), -1)
+    for _ in range(8):  # t -> W -> q, with copies in between
+        up = mother[at].astype(np.int64)
+        at = np.where(up > 0, start + up, at)
+        found = np.where((found < 0) & (pid[at] == parent), at, found)
+    return found
+
+
+def _polar(columns: Columns, rows: Ints) -> tuple[Floats, Floats, Floats]:
+    px, py, pz, _ = columns.momentum(rows)
+    pt = np.hypot(px, py)
+    with np.errstate(divide="ignore"):
+        return pt, np.arcsinh(pz / pt), np.arctan2(py, px)

@@ -1,0 +1,106 @@
+"""What Pythia makes for each class of jets: processes, decays, and bounds of pT, as settings.
+
+Proton collisions at 13 TeV at leading order, with Pythia's own parton showers, multiparton interactions, hadronisation
+and decays. Every signal recoils against a Z that decays to neutrinos, or against the other top quark, so that an event
+holds nothing else that looks like a jet of its class.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import TypeAlias
+
+PT = (500.0, 1000.0)
+"""Transverse momenta of jets in GeV."""
+ETA = 2.0
+"""Largest pseudorapidity of a jet's axis, in size."""
+RADIUS = 0.8
+NEUTRINOS = (12, 14, 16)
+
+GLUON, W, Z, H, TOP = 21, 24, 23, 25, 6
+
+
+SCALE = 30.0
+"""GeV of pT in the evolution of an event at which it is looked at, and passed over where no jet can come of it."""
+
+
+Hope: TypeAlias = tuple[float, float]
+"""pT in GeV and pseudorapidity of what becomes a jet."""
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """Where no jet within the window comes from: pT below ``pt_hat`` in the hard process, and less than ``hope`` (GeV)
+    or more than ``eta`` in what becomes a jet when its shower has come down to ``SCALE``.
+
+    What they cost at either end of the window is measured by ``python -m benchmarks jets_physics``.
+    """
+
+    pt_hat: float = 200.0
+    hope: float = 420.0
+    eta: float = 2.3
+
+    def allow(self, hopes: Iterable[Hope]) -> bool:
+        """Whether one of those is left in an event."""
+        return any(pt > self.hope and abs(eta) < self.eta for pt, eta in hopes)
+
+
+@dataclass(frozen=True)
+class Process:
+    """One class: lines for Pythia, and how its jets are found in an event.
+
+    A jet stands for the decay of a particle ``parent`` (PDG number without sign; 0: a parton of the hard process) that
+    has all ``visible`` products in it, neutrinos not counted. Events that do not have ``neutrinos`` of them in the hard
+    process are passed over.
+    """
+
+    settings: tuple[str, ...]
+    parent: int
+    visible: int
+    neutrinos: int
+
+    @property
+    def lines(self) -> tuple[str, ...]:
+        """All settings of the class but the seed."""
+        return (*COMMON, *self.settings)
+
+
+COMMON = (
+    "Print:quiet = on",
+    "Beams:eCM = 13000.",
+    "Random:setSeed = on",
+    "Next:numberCount = 0",
+    "WeakZ0:gmZmode = 2",  # Z alone, without the photon that it mixes with
+)
+INVISIBLE_Z = ("23:onMode = off", "23:onIfAny = 12 14 16")
+HADRONIC_W = ("24:onMode = off", "24:onIfAny = 1 2 3 4 5")
+LEPTONIC_W = ("24:onMode = off", "24:onIfAny = 11 13")
+ANY_W = ("24:onMode = off", "24:onIfAny = 1 2 3 4 5 11 13")
+TOPS = ("Top:gg2ttbar = on", "Top:qqbar2ttbar = on")
+
+
+def _higgs(products: str, *more: str) -> tuple[str, ...]:
+    decay = ("25:m0 = 125.", "25:onMode = off", f"25:onIfMatch = {products}")
+    return ("HiggsSM:ffbar2HZ = on", *decay, *INVISIBLE_Z, *more)
+
+
+PROCESSES: Mapping[str, Process] = MappingProxyType(
+    {
+        "QCD": Process(
+            ("WeakBosonAndParton:qqbar2gmZg = on", "WeakBosonAndParton:qg2gmZq = on", *INVISIBLE_Z), 0, 1, 2
+        ),
+        "Hbb": Process(_higgs("5 -5"), H, 2, 2),
+        "Hcc": Process(_higgs("4 -4"), H, 2, 2),
+        "Hgg": Process(_higgs("21 21"), H, 2, 2),
+        "H4q": Process(_higgs("24 -24", *HADRONIC_W), H, 4, 2),
+        "Hqql": Process(_higgs("24 -24", *ANY_W), H, 3, 3),
+        "Zqq": Process(
+            ("WeakDoubleBoson:ffbar2gmZgmZ = on", "23:onMode = off", "23:onIfAny = 1 2 3 4 5 12 14 16"), Z, 2, 2
+        ),
+        "Wqq": Process(("WeakDoubleBoson:ffbar2ZW = on", *INVISIBLE_Z, *HADRONIC_W), W, 2, 2),
+        "Tbqq": Process((*TOPS, *HADRONIC_W), TOP, 3, 0),
+        "Tbl": Process((*TOPS, *LEPTONIC_W), TOP, 2, 2),
+    }
+)

@@ -1,0 +1,50 @@
+"""Jets in ROOT files that the readers of JetClass read: a file is there whole or not at all."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import awkward as ak
+import numpy as np
+import uproot
+
+from trainers.backend.files import replace
+from trainers.jets.classes import TREE
+
+COUNTER = "npart"
+"""The branch with the number of particles that ROOT wants beside lists; JetClass, in vectors, has none."""
+
+
+def write_jets(path: Path, pieces: Iterable[ak.Array]) -> None:
+    """Put jets into a ROOT file at ``path``, a piece at a time; every piece has the fields of the first.
+
+    Raises DiskFull where there is no room, and leaves what was there.
+    """
+    replace(path, lambda place: _write(place, pieces))
+
+
+def _write(place: Path, pieces: Iterable[ak.Array]) -> None:
+    with place.open("wb+") as sink, uproot.recreate(sink) as file:
+        tree = None
+        for piece in pieces:
+            columns = {name: piece[name] for name in piece.fields}
+            if tree is None:
+                kinds = {name: str(values.type.content) for name, values in columns.items()}
+                tree = file.mktree(TREE, kinds, counter_name=lambda _: COUNTER)
+            tree.extend(columns)
+
+
+def read_jets(path: Path) -> ak.Array:
+    """The jets of a file that ``write_jets`` made."""
+    with uproot.open(path) as file:
+        tree = file[TREE]
+        return tree.arrays([name for name in tree.keys() if name != COUNTER])  # noqa: SIM118  # no mapping
+
+
+def shuffled(groups: Iterable[list[Path]], seed: int) -> Iterator[ak.Array]:
+    """The jets of each group of files in random order, group after group."""
+    for number, paths in enumerate(groups):
+        found = ak.concatenate([read_jets(path) for path in paths])
+        order = np.random.default_rng([seed, number]).permutation(len(found))
+        yield found[order]

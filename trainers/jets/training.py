@@ -1,0 +1,286 @@
+"""Training of a cell: batches of random jets, AdamW, the best pass of several, checkpoints that go on to the digit."""
+
+from __future__ import annotations
+
+import math
+import os
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+from torch.nn import functional as F
+
+from trainers.cell import CellError, Stopped, Stream
+from trainers.jets.cell import JetCell, memory
+from trainers.jets.data import Jets, open_jets
+from trainers.jets.evaluate import evaluate, write_roc
+from trainers.jets.flops import parameters, training_flops
+from trainers.jets.model import SetTransformer, loss_of
+
+Ints = NDArray[np.int64]
+UNTRAINED = 0.1
+"""A cell whose loss lies less than this below ln 10 has learned nothing that a law could describe."""
+WARM = 0.05
+"""Share of the updates in which a cosine rises to its peak."""
+POINTS = 200
+"""Times that a cell of one pass says how it goes."""
+SILENCE = 30.0
+"""Seconds after which one of several says so between two passes; more often, and passes would have to make room."""
+STRIDE = 0.25
+"""Validation waits until so many jets, as a share of its own, have been trained on."""
+AT_ONCE = 512
+"""Jets of one batch of an evaluation."""
+ROC = "roc.csv"
+TURNED = 1.01
+"""A loss that ends above so many times its best has turned up."""
+
+
+@dataclass(frozen=True)
+class State:
+    """How far a cell is: updates made; the pass that was ``looked`` at last, and the last one that was ``checked``.
+
+    ``best`` is the pass with the least validation loss so far (0: none yet).
+    """
+
+    updates: int = 0
+    looked: int = 0
+    checked: int = 0
+    last_loss: float = math.inf
+    best: int = 0
+    best_loss: float = math.inf
+
+
+class Trainer:
+    """The model of a cell with its optimiser, on a device, and where it stands."""
+
+    def __init__(self, cell: JetCell, device: str) -> None:
+        torch.manual_seed(cell.seed)
+        self.cell, self.device = cell, torch.device(device)
+        self.model = SetTransformer(cell.shape).to(self.device)
+        self.run: Any = torch.compile(self.model, dynamic=True) if cell.compile and self.on_gpu else self.model
+        self.optimiser = torch.optim.AdamW(
+            self.model.parameters(), cell.peak_rate, weight_decay=cell.weight_decay, fused=True
+        )
+        self.state = State()
+        self.kept: dict[str, Tensor] = {}
+
+    @property
+    def on_gpu(self) -> bool:
+        """Whether the device is one."""
+        return self.device.type == "cuda"
+
+    def logits(self, jets: Jets, chosen: Ints) -> Tensor:
+        """Logits (B, classes) of the ``chosen`` jets, in bf16 on a GPU."""
+        particles, lengths, _ = jets.gather(chosen)
+        with torch.autocast("cuda", torch.bfloat16, enabled=self.on_gpu):
+            found: Tensor = self.run(torch.from_numpy(particles).to(self.device), torch.from_numpy(lengths))
+        return found.float()
+
+    def update(self, jets: Jets, chosen: Ints, rate: float) -> Tensor:
+        """One step of AdamW on the ``chosen`` jets; the loss before it."""
+        for group in self.optimiser.param_groups:
+            group["lr"] = rate
+        particles, lengths, labels = map(torch.from_numpy, jets.gather(chosen))
+        loss = loss_of(self.run, particles.to(self.device), lengths, labels.to(self.device))
+        self.optimiser.zero_grad(set_to_none=True)
+        torch.autograd.backward(loss)
+        self.optimiser.step()
+        return loss.detach()
+
+    @torch.no_grad()
+    def evaluate(self, jets: Jets, stream: Stream) -> NDArray[np.float32]:
+        """Logits (jets, classes) of all jets, without dropout. Raises Stopped where the cell was asked to."""
+        self.model.eval()
+        found = []
+        for first in range(0, len(jets.labels), AT_ONCE):
+            if stream.stopping:
+                raise Stopped
+            chosen = np.arange(first, min(first + AT_ONCE, len(jets.labels)))
+            found.append(self.logits(jets, chosen).cpu().numpy())
+        self.model.train()
+        return np.concatenate(found)
+
+    def keep(self) -> None:
+        """Remember the weights as they are: they are the best so far."""
+        self.kept = {name: value.clone() for name, value in self.model.state_dict().items()}
+
+    def save(self, place: Path) -> None:
+        """Everything that the next update depends on."""
+        rng = {"cpu": torch.get_rng_state(), **({"cuda": torch.cuda.get_rng_state()} if self.on_gpu else {})}
+        whole = {"model": self.model.state_dict(), "optimiser": self.optimiser.state_dict(), "kept": self.kept}
+        with place.open("wb") as file:  # by its name torch refuses a file that begins with a point
+            torch.save({**whole, "rng": rng, "state": asdict(self.state)}, file)
+
+    def load(self, place: Path) -> None:
+        """Go on from a checkpoint. Raises CellError for one that cannot be read."""
+        try:
+            found = torch.load(place, map_location=self.device, weights_only=True)
+            self.model.load_state_dict(found["model"])
+            self.optimiser.load_state_dict(found["optimiser"])
+            self.kept, self.state = found["kept"], State(**found["state"])
+            torch.set_rng_state(found["rng"]["cpu"].cpu())
+            if self.on_gpu and "cuda" in found["rng"]:
+                torch.cuda.set_rng_state(found["rng"]["cuda"].cpu())
+        except Exception as error:
+            raise CellError(f"The {place.name} cannot be read ({error}).") from error
+
+
+def train(root: Path, cell: JetCell, stream: Stream) -> Mapping[str, float]:
+    """Train a cell of the workspace ``root`` and evaluate it: loss, accuracy, rejections, and N, D, U, C as they were.
+
+    Raises CellError for a cell that is larger than the memory there is, and for jets that cannot be had.
+    """
+    _fits(cell, stream.device)
+    data = open_jets(root, cell, stream)
+    torch.set_num_threads(cell.threads)
+    if cell.deterministic:
+        os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
+    torch.use_deterministic_algorithms(cell.deterministic)
+    trainer = _begin(cell, stream)
+    try:
+        _passes(trainer, data.train, data.validation, stream)
+        return _measured(trainer, data.train, data.validation, data.test, stream)
+    except torch.OutOfMemoryError:
+        raise CellError("The GPU has too little memory for this cell: make its batch or its width smaller.") from None
+
+
+def _begin(cell: JetCell, stream: Stream) -> Trainer:
+    """A new trainer, or one that goes on from the checkpoint, if that can be read."""
+    if stream.resume is not None:
+        try:
+            trainer = Trainer(cell, stream.device)
+            trainer.load(stream.resume)
+            return trainer
+        except CellError as error:
+            print(f"{error} The cell begins again.")
+    return Trainer(cell, stream.device)
+
+
+def _passes(trainer: Trainer, train: Jets, validation: Jets, stream: Stream) -> None:
+    """Pass over the jets until they have been seen as often as asked, or the loss has turned up."""
+    cell, per = trainer.cell, trainer.cell.updates_a_pass
+    total = per * cell.epochs
+    every, talked = max(total // POINTS, 1), time.monotonic()
+    said: list[Tensor] = []
+    while True:
+        done = trainer.state.updates
+        if cell.epochs > 1 and done == per * (trainer.state.looked + 1):
+            _look(trainer, validation, total, stream)
+        if done == total or _over(trainer):
+            return
+        for chosen in _batches(cell, done // per, done % per):
+            said.append(trainer.update(train, chosen, _rate(cell, done, total)))
+            done += 1
+            trainer.state = replace(trainer.state, updates=done)
+            if stream.due:
+                stream.save(trainer.save)
+            if (done % every == 0 or done == total) if cell.epochs == 1 else time.monotonic() - talked > SILENCE:
+                _say(trainer, said, total, stream)
+                said, talked = [], time.monotonic()
+            else:
+                stream.step(done, total)
+
+
+def _batches(cell: JetCell, epoch: int, first: int) -> Iterator[Ints]:
+    """The batches of a pass from number ``first`` on: all jets once, in an order of their own."""
+    order = np.random.default_rng([cell.seed, epoch]).permutation(cell.jets)
+    for k in range(first, cell.updates_a_pass):
+        yield order[k * cell.jets_a_batch : (k + 1) * cell.jets_a_batch]
+
+
+def _rate(cell: JetCell, update: int, total: int) -> float:
+    if cell.schedule == "constant":
+        return cell.peak_rate
+    return cell.peak_rate * min((update + 1) / max(WARM * total, 1), 0.5 * (1 + math.cos(math.pi * update / total)))
+
+
+def _say(trainer: Trainer, said: list[Tensor], total: int, stream: Stream) -> None:
+    """The mean loss of the last batches; where every jet is new, that is a fair estimate of the loss."""
+    cell, done = trainer.cell, trainer.state.updates
+    mean = float(torch.stack(said).mean())
+    if not math.isfinite(mean):
+        raise CellError(f"The training diverged after {done:,} updates: use a smaller learning rate.")
+    name = "loss" if cell.epochs == 1 else "train"
+    stream.step(done, total, **{name: mean}, samples=float(_seen(cell, done)))
+
+
+def _look(trainer: Trainer, validation: Jets, total: int, stream: Stream) -> None:
+    """The validation loss after a pass, unless the last one is too near; the weights are kept where it is the best."""
+    cell, epoch = trainer.cell, trainer.state.looked + 1
+    trainer.state = state = replace(trainer.state, looked=epoch)
+    if 0 < (epoch - state.checked) * cell.jets < STRIDE * cell.validation and epoch < cell.epochs and state.checked:
+        return
+    logits = trainer.evaluate(validation, stream)
+    loss = float(F.cross_entropy(torch.from_numpy(logits), torch.from_numpy(np.asarray(validation.labels))))
+    if not math.isfinite(loss):
+        raise CellError(f"The training diverged after {epoch:,} passes: use a smaller learning rate.")
+    trainer.state = replace(state, last_loss=loss, checked=epoch)
+    if loss < state.best_loss:
+        trainer.state = replace(trainer.state, best=epoch, best_loss=loss)
+        trainer.keep()
+    stream.step(state.updates, total, loss=loss, samples=float(_seen(cell, state.updates)))
+
+
+def _over(trainer: Trainer) -> bool:
+    """Whether the best pass is so long ago that the loss has turned up or stays where it is."""
+    cell, state = trainer.cell, trainer.state
+    stride = max(math.ceil(STRIDE * cell.validation / cell.jets), 1)
+    return bool(state.best) and state.checked - state.best >= max(cell.patience * state.best, 3 * stride)
+
+
+def _seen(cell: JetCell, updates: int) -> int:
+    passes, rest = divmod(updates, cell.updates_a_pass)
+    return passes * cell.jets + min(rest * cell.jets_a_batch, cell.jets)
+
+
+def _measured(trainer: Trainer, train: Jets, validation: Jets, test: Jets | None, stream: Stream) -> dict[str, float]:
+    """What a finished cell is worth: of the weights of its best pass where there were several."""
+    cell, state = trainer.cell, trainer.state
+    if trainer.kept:
+        trainer.model.load_state_dict(trainer.kept)
+    passes = state.best or 1
+    logits = trainer.evaluate(validation, stream)
+    judged = evaluate(logits, validation.labels)
+    found = dict(judged.metrics)
+    if test is not None:
+        judged = evaluate(trainer.evaluate(test, stream), test.labels)
+        found |= {name: value for name, value in judged.metrics.items() if name.startswith("R_")}
+    write_roc(stream.folder / ROC, judged.curves)
+    lengths = train.lengths
+    found |= {
+        "N": float(parameters(cell.shape)),
+        "U": float(cell.jets),
+        "D": float(cell.jets * passes),
+        "C": float(training_flops(cell.shape, lengths).sum() * passes),
+        "n_p": float(lengths.mean()),
+        "rate_used": cell.peak_rate,
+        "batch_used": float(cell.jets_a_batch),
+        "untrained": float(found["loss"] > math.log(10) - UNTRAINED),
+    }
+    if cell.epochs > 1:
+        found |= {
+            "best_epoch": float(passes),
+            "rise": state.last_loss / state.best_loss - 1,
+            "overfits": float(state.last_loss > TURNED * state.best_loss),
+            "censored": float(not _over(trainer)),
+        }
+    return found
+
+
+def _fits(cell: JetCell, device: str) -> None:
+    """Raises CellError for a cell that takes more memory than there is."""
+    if device.startswith("cuda"):
+        there = float(torch.cuda.get_device_properties(device).total_memory)
+    else:
+        there = float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")) if hasattr(os, "sysconf") else math.inf
+    if memory(cell) > there:
+        raise CellError(
+            f"This cell takes about {memory(cell) / 1e9:,.0f} GB of memory and there are {there / 1e9:,.0f} GB: make "
+            "its width, its batch or the particles of its inputs smaller."
+        )
