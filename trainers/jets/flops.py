@@ -49,7 +49,7 @@ def executed_flops(shape: Shape, lengths: ArrayLike) -> float:
     """
     d, n = shape.width, np.asarray(lengths, np.int64)
     layout = lay_out(n)
-    squares = sum((r.jets.stop - r.jets.start) * r.tokens**2 for r in layout.rectangles)
+    squares = sum((r.members.stop - r.members.start) * r.tokens**2 for r in layout.rectangles)
     layer = layout.rows * (4 * d * d + 2 * d * shape.hidden) + 2 * d * squares
     last = len(n) * (4 * d * d + 2 * d * shape.hidden) + 2 * d * shape.heads * layout.rows
     products = (shape.layers - 1) * layer + last + len(n) * d * shape.classes

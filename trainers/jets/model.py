@@ -7,7 +7,6 @@ of it, and nearly all random numbers of dropout.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import cast
 
@@ -15,9 +14,10 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from trainers.jets.operations import Block, add_dropped, attend, drop, gelu_dropped
-from trainers.jets.packing import Layout, lay_out
+from trainers.jets.packing import lay_out
 from trainers.jets.shape import Shape
+from trainers.packed.layer import Layer, blocks_of
+from trainers.packed.operations import Block, add_dropped, drop
 
 CLS_SPREAD = 0.02
 """Standard deviation of the first [CLS]; the paper does not say, BERT and vision Transformers use this."""
@@ -31,7 +31,7 @@ class SetTransformer(nn.Module):
         self.shape = shape
         self.embed = nn.Linear(shape.features, shape.width)
         self.cls = nn.Parameter(torch.randn(shape.width) * CLS_SPREAD)
-        self.layers = nn.ModuleList(Layer(shape) for _ in range(shape.layers))
+        self.layers = nn.ModuleList(JetLayer(shape) for _ in range(shape.layers))
         self.norm = nn.LayerNorm(shape.width)
         self.head = nn.Linear(shape.width, shape.classes)
 
@@ -44,7 +44,7 @@ class SetTransformer(nn.Module):
         blocks = blocks_of(layout, particles)
         cls = torch.from_numpy(layout.cls).to(particles.device)
         x = self._tokens(particles, torch.from_numpy(layout.particles).to(particles.device), cls, layout.rows)
-        *inner, last = cast("list[Layer]", list(self.layers))
+        *inner, last = cast("list[JetLayer]", list(self.layers))
         for layer in inner:
             x = layer(x, blocks)
         x = last.of_cls(x, blocks, cls)
@@ -64,19 +64,11 @@ def loss_of(model: SetTransformer, particles: Tensor, lengths: Tensor, labels: T
         return F.cross_entropy(model(particles, lengths), labels)
 
 
-class Layer(nn.TransformerEncoderLayer):
-    """A pre-norm layer of torch, its parameters and their first values, computed on the rows of a layout."""
+class JetLayer(Layer):
+    """A layer that can also be computed for [CLS] alone."""
 
     def __init__(self, shape: Shape) -> None:
-        super().__init__(shape.width, shape.heads, shape.hidden, shape.dropout, "gelu", norm_first=True)
-        self.shape = shape
-
-    def forward(self, x: Tensor, blocks: Sequence[Block]) -> Tensor:  # type: ignore[override]
-        """The layer on all tokens: (rows, d) -> (rows, d)."""
-        attention = self.self_attn
-        qkv = F.linear(self.norm1(x), attention.in_proj_weight, attention.in_proj_bias)
-        seen = attend(qkv, blocks, self.shape.heads, self._p)
-        return self._feed(add_dropped(x, attention.out_proj(seen), self._p))
+        super().__init__(shape.width, shape.heads, shape.hidden, shape.dropout)
 
     def of_cls(self, x: Tensor, blocks: Sequence[Block], cls: Tensor) -> Tensor:
         """The layer for [CLS] alone, in rows ``cls``: (rows, d) -> (B, d).
@@ -84,7 +76,7 @@ class Layer(nn.TransformerEncoderLayer):
         With one query q a jet, q (W x) = (q W) x and sum a (W x) = W (sum a x): keys and values are never made. The
         bias of the keys adds the same to all scores of a jet, which changes no weight.
         """
-        attention, heads, d = self.self_attn, self.shape.heads, self.shape.width
+        attention, heads, d = self.self_attn, self.heads, self.width
         w_q, w_k, w_v = attention.in_proj_weight.view(3, heads, d // heads, d)
         b_q, _, b_v = attention.in_proj_bias.view(3, heads, 1, d // heads)
         n = self.norm1(x)
@@ -94,14 +86,6 @@ class Layer(nn.TransformerEncoderLayer):
         seen = torch.baddbmm(shares.mT[:, :, None] * b_v, pooled.transpose(0, 1), w_v.mT)
         seen = attention.out_proj(seen.transpose(0, 1).reshape(-1, d))
         return self._feed(add_dropped(x.index_select(0, cls), seen, self._p))
-
-    def _feed(self, x: Tensor) -> Tensor:
-        hidden = gelu_dropped(self.linear1(self.norm2(x)), self._p)
-        return add_dropped(x, F.linear(hidden, self.linear2.weight / (1 - self._p), self.linear2.bias), self._p)
-
-    @property
-    def _p(self) -> float:
-        return self.shape.dropout if self.training else 0.0
 
 
 def _pool(n: Tensor, asked: Tensor, blocks: Sequence[Block], p: float) -> tuple[Tensor, Tensor]:
@@ -114,14 +98,3 @@ def _pool(n: Tensor, asked: Tensor, blocks: Sequence[Block], p: float) -> tuple[
         pooled.append(torch.bmm(weights, tokens))
         shares.append(weights.sum(-1))
     return torch.cat(pooled), torch.cat(shares)
-
-
-def blocks_of(layout: Layout, like: Tensor) -> list[Block]:
-    """The rectangles of a layout, with masks where and of the type that ``like`` is."""
-    filled = torch.from_numpy(layout.filled)
-    found = []
-    for r in layout.rectangles:
-        padding = torch.arange(r.tokens) >= filled[r.jets, None]
-        mask = torch.zeros(padding.shape, dtype=like.dtype).masked_fill_(padding, -math.inf)
-        found.append(Block(r.rows, r.jets, r.tokens, mask[:, None].to(like.device)))
-    return found

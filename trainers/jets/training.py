@@ -22,12 +22,13 @@ from trainers.jets.data import Jets, open_jets
 from trainers.jets.evaluate import evaluate, write_roc
 from trainers.jets.flops import parameters, training_flops
 from trainers.jets.model import SetTransformer, loss_of
+from trainers.loop import checkpoint
+from trainers.loop.memory import check_memory
+from trainers.loop.schedule import warm_cosine
 
 Ints = NDArray[np.int64]
 UNTRAINED = 0.1
 """A cell whose loss lies less than this below ln 10 has learned nothing that a law could describe."""
-WARM = 0.05
-"""Share of the updates in which a cosine rises to its peak."""
 POINTS = 200
 """Times that a cell of one pass says how it goes."""
 SILENCE = 30.0
@@ -112,23 +113,15 @@ class Trainer:
 
     def save(self, place: Path) -> None:
         """Everything that the next update depends on."""
-        rng = {"cpu": torch.get_rng_state(), **({"cuda": torch.cuda.get_rng_state()} if self.on_gpu else {})}
         whole = {"model": self.model.state_dict(), "optimiser": self.optimiser.state_dict(), "kept": self.kept}
-        with place.open("wb") as file:  # by its name torch refuses a file that begins with a point
-            torch.save({**whole, "rng": rng, "state": asdict(self.state)}, file)
+        checkpoint.save(place, self.device, **whole, state=asdict(self.state))
 
     def load(self, place: Path) -> None:
         """Go on from a checkpoint. Raises CellError for one that cannot be read."""
-        try:
-            found = torch.load(place, map_location=self.device, weights_only=True)
+        with checkpoint.loading(place, self.device) as found:
             self.model.load_state_dict(found["model"])
             self.optimiser.load_state_dict(found["optimiser"])
             self.kept, self.state = found["kept"], State(**found["state"])
-            torch.set_rng_state(found["rng"]["cpu"].cpu())
-            if self.on_gpu and "cuda" in found["rng"]:
-                torch.cuda.set_rng_state(found["rng"]["cuda"].cpu())
-        except Exception as error:
-            raise CellError(f"The {place.name} cannot be read ({error}).") from error
 
 
 def train(root: Path, cell: JetCell, stream: Stream) -> Mapping[str, float]:
@@ -136,30 +129,18 @@ def train(root: Path, cell: JetCell, stream: Stream) -> Mapping[str, float]:
 
     Raises CellError for a cell that is larger than the memory there is, and for jets that cannot be had.
     """
-    _fits(cell, stream.device)
+    check_memory(memory(cell), stream.device, "make its width, its batch or the particles of its inputs smaller")
     data = open_jets(root, cell, stream)
     torch.set_num_threads(cell.threads)
     if cell.deterministic:
         os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
     torch.use_deterministic_algorithms(cell.deterministic)
-    trainer = _begin(cell, stream)
+    trainer = checkpoint.begin(lambda: Trainer(cell, stream.device), stream)
     try:
         _passes(trainer, data.train, data.validation, stream)
         return _measured(trainer, data.train, data.validation, data.test, stream)
     except torch.OutOfMemoryError:
         raise CellError("The GPU has too little memory for this cell: make its batch or its width smaller.") from None
-
-
-def _begin(cell: JetCell, stream: Stream) -> Trainer:
-    """A new trainer, or one that goes on from the checkpoint, if that can be read."""
-    if stream.resume is not None:
-        try:
-            trainer = Trainer(cell, stream.device)
-            trainer.load(stream.resume)
-            return trainer
-        except CellError as error:
-            print(f"{error} The cell begins again.")
-    return Trainer(cell, stream.device)
 
 
 def _passes(trainer: Trainer, train: Jets, validation: Jets, stream: Stream) -> None:
@@ -197,7 +178,7 @@ def _batches(cell: JetCell, epoch: int, first: int) -> Iterator[Ints]:
 def _rate(cell: JetCell, update: int, total: int) -> float:
     if cell.schedule == "constant":
         return cell.peak_rate
-    return cell.peak_rate * min((update + 1) / max(WARM * total, 1), 0.5 * (1 + math.cos(math.pi * update / total)))
+    return warm_cosine(cell.peak_rate, update, total)
 
 
 def _say(trainer: Trainer, said: list[Tensor], total: int, stream: Stream) -> None:
@@ -271,16 +252,3 @@ def _measured(trainer: Trainer, train: Jets, validation: Jets, test: Jets | None
             "censored": float(not _over(trainer)),
         }
     return found
-
-
-def _fits(cell: JetCell, device: str) -> None:
-    """Raises CellError for a cell that takes more memory than there is."""
-    if device.startswith("cuda"):
-        there = float(torch.cuda.get_device_properties(device).total_memory)
-    else:
-        there = float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")) if hasattr(os, "sysconf") else math.inf
-    if memory(cell) > there:
-        raise CellError(
-            f"This cell takes about {memory(cell) / 1e9:,.0f} GB of memory and there are {there / 1e9:,.0f} GB: make "
-            "its width, its batch or the particles of its inputs smaller."
-        )

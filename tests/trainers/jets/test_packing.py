@@ -57,11 +57,11 @@ def test_every_token_has_a_row_in_the_rectangle_of_its_jet(lengths: list[int], c
         assert layout.particles[starts[jet] : starts[jet + 1]].tolist() == expected.tolist()
     jets = row = 0
     for r in layout.rectangles:
-        assert (r.jets.start, r.rows.start) == (jets, row)
-        jets, row = r.jets.stop, r.rows.stop
-        assert row - r.rows.start == r.tokens * (jets - r.jets.start)
-        assert r.tokens == layout.filled[r.jets].max()
-        assert layout.cls[r.jets].tolist() == list(range(r.rows.start, r.rows.stop, r.tokens))
+        assert (r.members.start, r.rows.start) == (jets, row)
+        jets, row = r.members.stop, r.rows.stop
+        assert row - r.rows.start == r.tokens * (jets - r.members.start)
+        assert r.tokens == layout.filled[r.members].max()
+        assert layout.cls[r.members].tolist() == list(range(r.rows.start, r.rows.stop, r.tokens))
     assert (jets, row) == (len(lengths), layout.rows)
 
 

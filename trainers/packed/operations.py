@@ -1,4 +1,4 @@
-"""Attention inside rectangles of jets, and dropout: what torch does slower than need be on a CPU.
+"""Attention inside rectangles of sequences, and dropout: what torch does slower than need be on a CPU.
 
 Dropout draws where the zeros are and not a number for each element: the gaps between zeros are geometric, so a
 hundredth of the random numbers does, exactly. On a GPU, torch's own kernels are used.
@@ -22,19 +22,20 @@ FEW = 16
 
 @dataclass(frozen=True)
 class Block:
-    """A rectangle of jets: ``rows`` of the tokens of the batch, ``tokens`` a jet.
+    """A rectangle of sequences: ``rows`` of the tokens of the batch, ``tokens`` a sequence.
 
-    ``mask`` (jets, 1, tokens) is 0 where a token is and -inf where padding is.
+    ``mask`` is 0 where a query (second axis) may look at a key (third axis) and -inf elsewhere: (sequences, 1, tokens)
+    against padding, (1, tokens, tokens) for a causal order.
     """
 
     rows: slice
-    jets: slice
+    members: slice
     tokens: int
     mask: Tensor
 
 
 def attend(qkv: Tensor, blocks: Sequence[Block], heads: int, p: float) -> Tensor:
-    """Attention of each token to those of its own jet: queries, keys and values (rows, 3 d) -> (rows, d).
+    """Attention of each token to those of its own sequence: queries, keys and values (rows, 3 d) -> (rows, d).
 
     ``p`` is the share of the attention weights that dropout takes.
     """
@@ -129,7 +130,7 @@ class _Attention(Function):
 def _heads(
     qkv: Tensor, out: Tensor, blocks: Sequence[Block], heads: int
 ) -> Iterator[tuple[tuple[Tensor, Tensor, Tensor], Tensor, Tensor]]:
-    """For each block and head the views (jets, tokens, d / heads) of q, k, v and of the output, and the mask."""
+    """For each block and head the views (sequences, tokens, d / heads) of q, k, v and of the output, and the mask."""
     width = out.shape[1] // heads
     for b in blocks:
         inputs = qkv[b.rows].view(-1, b.tokens, 3, heads, width)
