@@ -6,12 +6,17 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --no-input
 ARGS ?=
 
-.PHONY: run test check bench grid-jets lock browser slurm clean python
+# Packages are installed while pip works, and types are checked while tests wait for servers.
+MAKEFLAGS += --jobs=3
+
+.PHONY: run test check tests bench grid-jets lock browser slurm clean python
 
 run: $(VENV)/run.stamp
 	@$(BIN)/isoplan app $(ARGS)
 
-test: check browser slurm
+test: check tests
+
+tests: $(VENV)/dev.stamp browser slurm
 	$(BIN)/python -m pytest -rs -n logical --maxprocesses 8 --dist loadfile --no-loadscope-reorder $(ARGS)
 
 check: $(VENV)/dev.stamp
@@ -72,7 +77,7 @@ browser:
 	echo "For the browser tests install chromium (Debian: apt-get install chromium; macOS: brew install --cask chromium) and run make test again." >&2
 
 # Cells as jobs of Slurm are tested on one that the tests start in a folder; the same holds for it.
-slurm:
+slurm: browser  # one at a time: they share apt's lock
 	@$(call installed,slurmctld,slurm-wlm munge,Slurm); \
 	echo "For the tests of Slurm install it (Debian: apt-get install slurm-wlm munge) and run make test again." >&2
 
