@@ -1,0 +1,69 @@
+"""What an embedder reads of a catalogue."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from trainers.behavior.known import HASHES, fields_of, known_of
+from trainers.behavior.log import Features, Items, texts
+from trainers.behavior.shape import Fields
+
+NONE = np.zeros(0, np.int32)
+
+
+def catalogue(items: int) -> Items:
+    """Items of which only the name is known."""
+    names = texts([f"item {i}" for i in range(items)])
+    return Items(names, NONE, np.zeros(items + 1, np.int64), 1, Features.none(items))
+
+
+def rich() -> Items:
+    """Three items with texts of 2, 0 and 30 words, two categories and two numbers."""
+    tokens = np.concatenate([[4, 5], np.arange(1, 31)]).astype(np.int32)
+    features = Features(
+        np.array([[1, 0], [2, 3], [1, 1]], np.int32), (3, 4), np.array([[1, 7], [2, 7], [6, 7]], np.float32),
+        ("kind", "brand"), ("price", "year"),
+    )  # fmt: skip
+    return Items(texts(["a", "b", "c"]), tokens, np.array([0, 2, 2, 32]), 31, features)
+
+
+def test_features_are_read_and_ids_only_where_asked_for() -> None:
+    items = rich()
+    assert fields_of(items) == Fields(31, (3, 4), 2, 0)
+    assert fields_of(items, buckets=2).buckets == 2
+    known = known_of(items, fields_of(items))
+    assert known.lengths.tolist() == [2, 0, 24]
+    assert known.words.tolist() == [4, 5, *range(1, 25)]
+    assert known.categories.tolist() == [[1, 3], [2, 6], [1, 4]]
+    price = np.array([1, 2, 6])
+    assert np.allclose(known.numbers[:, 0], (price - price.mean()) / price.std())
+    assert (known.numbers[:, 1] == 0).all()
+    assert known.ids.shape == (3, 0)
+
+
+def test_some_items_are_taken_in_the_order_asked_for() -> None:
+    known = known_of(rich(), fields_of(rich()))
+    some = known.take(np.array([2, 0, 2]))
+    assert some.lengths.tolist() == [24, 2, 24]
+    assert some.words.tolist() == [*range(1, 25), 4, 5, *range(1, 25)]
+    assert some.categories[:, 0].tolist() == [1, 1, 1]
+
+
+def test_an_item_of_which_nothing_is_known_has_its_own_row() -> None:
+    items = catalogue(50)
+    assert fields_of(items) == Fields(buckets=50)
+    assert known_of(items, fields_of(items)).ids.tolist() == [[i] for i in range(50)]
+
+
+def test_ids_are_hashed_where_rows_are_fewer_and_hardly_ever_collide() -> None:
+    items = catalogue(2000)
+    ids = known_of(items, fields_of(items, buckets=500)).ids
+    assert ids.shape == (2000, HASHES)
+    assert 0 <= ids.min()
+    assert ids.max() < 500
+    counts = np.bincount(ids.ravel(), minlength=500)
+    assert counts.min() > 0
+    # Of 2,000 pairs of 250,000 about 8 coincide; with one row each, all of them would.
+    assert len(np.unique(ids, axis=0)) > 1960
+    again = known_of(catalogue(3000), Fields(buckets=500)).ids
+    assert (again[:2000] == ids).all()  # by name, whatever else the catalogue holds

@@ -1,0 +1,41 @@
+"""What a step of training reads of a log: some windows, and the distinct items in them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Batch:
+    """Sequences of ``lengths`` (S,) positions one after the other, P in all; each reads an item and predicts the next.
+
+    ``items`` (I,) are the distinct items of the batch, rising. ``inputs`` (P,) are places among them. ``candidates``
+    (M,) are the places of those that are the target of any position, and ``targets`` (P,) are places among the
+    candidates.
+    """
+
+    items: Ints
+    inputs: Ints
+    candidates: Ints
+    targets: Ints
+    lengths: Ints
+
+    @property
+    def positions(self) -> int:
+        """Events that the step trains on."""
+        return len(self.inputs)
+
+
+def batch_of(inputs: NDArray[np.integer], targets: NDArray[np.integer], lengths: Ints) -> Batch:
+    """The batch in which position p reads item ``inputs[p]`` and predicts item ``targets[p]``, (P,) each."""
+    if not len(inputs) == len(targets) == lengths.sum():
+        raise ValueError(f"{len(inputs)} inputs, {len(targets)} targets, {lengths.sum()} positions")
+    items, places = np.unique(np.concatenate([inputs, targets]), return_inverse=True)
+    read, wanted = np.split(places, 2)
+    candidates, own = np.unique(wanted, return_inverse=True)
+    return Batch(items.astype(np.int64), read, candidates, own, lengths)
