@@ -1,0 +1,130 @@
+"""FLOPs against torch's own counter, for the model as torch has it and for ours, and against eq. 1 by hand."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from torch.nn import functional as F  # noqa: E402
+from torch.nn.attention import SDPBackend, sdpa_kernel  # noqa: E402
+from torch.utils.flop_counter import FlopCounterMode  # noqa: E402
+
+from tests.trainers.behavior.plain import Plain, random_known  # noqa: E402
+from trainers.behavior.batch import batch_of  # noqa: E402
+from trainers.behavior.flops import (  # noqa: E402
+    context_flops,
+    embedding_flops,
+    parameters,
+    scoring_flops,
+    stage1_flops,
+    stage2_flops,
+    two_part,
+)
+from trainers.behavior.losses import draw, stage1, stage2  # noqa: E402
+from trainers.behavior.model import TwoPartModel  # noqa: E402
+from trainers.behavior.shape import Fields, Shape  # noqa: E402
+from trainers.packed.rectangles import lay_out  # noqa: E402
+
+SHAPES = (
+    Shape(Fields(30, (4, 7), 3), h=16, width=32, layers=2, text_layers=2, length=16),
+    Shape(Fields(buckets=30), h=24, width=24, layers=3, length=16),
+    Shape(Fields(30, (4, 7)), h=8, width=128, layers=1, text_layers=1, length=16),
+)
+LENGTHS = np.array([10, 10])
+
+
+def label(shape: Shape) -> str:
+    return f"h{shape.h}d{shape.width}"
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=label)
+def test_the_flops_of_a_step_are_those_that_torch_counts(shape: Shape) -> None:
+    """Stage 1 as eq. 1 has it: every event of the batch is embedded, and scored against the unique targets."""
+    plain = Plain(TwoPartModel(shape))
+    rng = np.random.default_rng(0)
+    known = random_known(rng, 22, ids=shape.fields.buckets)
+    events = rng.permutation(22).reshape(2, 11)
+    unique = np.unique(events[:, 1:])
+    with FlopCounterMode(display=False) as counter, sdpa_kernel(SDPBackend.MATH):
+        embedded = plain.embed(known)
+        queries = plain.queries(embedded[torch.from_numpy(events[:, :-1].ravel())], LENGTHS)
+        scores = queries @ embedded[torch.from_numpy(unique)].mT
+        torch.autograd.backward(F.cross_entropy(scores, torch.arange(20) % len(unique)))
+    tokens = known.lengths if shape.fields.vocabulary else np.zeros(22)
+    ours = stage1_flops(shape, LENGTHS, tokens, len(unique))
+    assert ours == pytest.approx(counter.get_total_flops(), rel=0.02)
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=label)
+def test_what_our_model_computes_is_what_torch_counts(shape: Shape) -> None:
+    """Each distinct item is embedded once; what is padded is computed too."""
+    model, rng = TwoPartModel(shape), np.random.default_rng(1)
+    known = random_known(rng, 30, ids=shape.fields.buckets)
+    lengths = rng.integers(1, 17, 40)
+    batch = batch_of(rng.integers(0, 30, lengths.sum()), rng.integers(0, 30, lengths.sum()), lengths)
+    with FlopCounterMode(display=False) as counter:
+        items = model.embedder(known.take(batch.items))
+        queries = model.context(items[torch.from_numpy(batch.inputs)], lengths)
+        embeddings = items[torch.from_numpy(batch.candidates)]
+        torch.autograd.backward(stage1(queries, embeddings, torch.from_numpy(batch.targets), chunk=1000).total)
+    some = known.lengths[known.lengths > 0]
+    texts = padded(some) if shape.fields.vocabulary else np.zeros(30)
+    merged = embedding_flops(shape, np.zeros(30 - len(texts)))
+    ours = embedding_flops(shape, texts) + merged + context_flops(shape, padded(lengths))
+    ends = 6 * shape.h * shape.width * 2 * (padded(lengths).sum() - lengths.sum())  # only layers see padding
+    ours += scoring_flops(shape.h, lengths.sum(), len(batch.candidates)) - ends
+    assert ours == pytest.approx(counter.get_total_flops(), rel=0.02)
+
+
+@pytest.mark.parametrize("K", [0, 20])
+def test_stage_2_is_what_torch_counts(K: int) -> None:
+    """A cached embedder costs nothing, and scores of cached items two products: forward, and the query's gradient."""
+    shape, rng = SHAPES[0], np.random.default_rng(2)
+    model, cache = TwoPartModel(shape), torch.randn(30, shape.h)
+    batch = batch_of(rng.integers(0, 30, LENGTHS.sum()), rng.integers(0, 30, LENGTHS.sum()), LENGTHS)
+    candidates, own = (torch.from_numpy(x) for x in (batch.items[batch.candidates], batch.targets))
+    drawn = draw(30, K, candidates, own, torch.Generator())
+    with FlopCounterMode(display=False) as counter:
+        queries = model.context(cache[torch.from_numpy(batch.items[batch.inputs])], LENGTHS)
+        torch.autograd.backward(stage2(queries, cache, candidates, own, drawn, chunk=500).total)
+    ours = stage2_flops(shape, LENGTHS, len(batch.candidates), K)
+    assert ours == pytest.approx(counter.get_total_flops(), rel=0.02)
+
+
+def padded(lengths: np.ndarray) -> np.ndarray:
+    """Tokens of each sequence with the padding of its rectangle."""
+    layout = lay_out(lengths)
+    return np.concatenate([np.full(r.members.stop - r.members.start, r.tokens) for r in layout.rectangles])
+
+
+def test_a_step_by_hand() -> None:
+    shape = Shape(Fields(vocabulary=10, numbers=3), h=4, width=8, layers=2, text_layers=1, length=16)
+    embedded = 6 * (12 * 16 * 5 + 2 * 4 * 25 + 8 * 16) + 6 * 8 * 16 + 2 * 4 * 3 * 4
+    context = 6 * (2 * (12 * 64 * 3 + 2 * 8 * 9) + 2 * 4 * 8 * 3)
+    assert embedding_flops(shape, [5, 0]) == embedded
+    assert context_flops(shape, [3]) == context
+    assert stage1_flops(shape, [3], [5, 0], 7) == embedded + context + 6 * 4 * 3 * 7
+    assert stage2_flops(shape, [3], 7, 100) == context - 2 * 4 * 8 * 3 + 4 * 4 * 3 * 107
+
+
+def test_beside_attention_the_count_is_that_of_eq_1_with_other_scoring() -> None:
+    """6 D (t p_e + p + B L h) with t once where the words of an item are merged: eq. 1 says 3 B L h."""
+    shape = Shape(Fields(vocabulary=1000), h=188, width=452, layers=24, text_layers=8)
+    B, L, t, h = 4, 256, 24, 188
+    p_e, p = parameters(shape)
+    ours = stage1_flops(shape, np.full(B, L), np.full(B * L, t), B * L)
+    attention = 24 * 2 * 452 * L + 8 * 2 * h * t**2
+    without = t * (p_e - 8 * h**2) + 8 * h**2 + p + B * L * h
+    assert ours == pytest.approx(6 * B * L * (without + attention), rel=0.02)
+    eq_1 = two_part(shape, B, t).stage1.flops(np.asarray(float(p_e + p)), np.asarray(float(B * L)))
+    assert eq_1 == pytest.approx(6 * B * L * (t * p_e + p + 3 * B * L * h))
+
+
+def test_counting_and_sizing_need_no_torch() -> None:
+    code = "import sys, trainers.behavior.sizing, trainers.behavior.known; sys.exit('torch' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

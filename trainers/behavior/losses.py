@@ -1,0 +1,220 @@
+"""The sampled softmax of both stages (behavioural, Secs. 2 and 7, App. E).
+
+Every loss here is the mean over positions of -log softmax of the true next item among some candidates. Who they are:
+
+- **in-batch**: the unique targets of the batch. An item that is the target of several positions is one candidate, so no
+  position has its own target among its negatives. Other items that the same user goes on to are negatives.
+- **extra**: the true item and K items drawn uniformly, all different. Where the true item is among the drawn ones
+  (an accidental hit) it is left out there for that position, so that it counts once.
+- **joint**: the unique targets of the batch and those drawn items that are not among them, in one softmax.
+
+Stage 1 minimises the first. Stage 2 minimises the mean of the first two, or with ``joint`` the third. Targets are drawn
+by popularity, so what the in-batch loss is least for is p(y | history) / p(y), the same for popular and rare items
+alike; the more drawn items there are, the nearer the candidates are to uniform and the minimum to p(y | history)
+(behavioural, Sec. 7). ``log q`` subtracts from each score the log of the chance that the item is a candidate, so that
+the minimum is p(y | history) whatever the candidates (Bengio and Senecal 2008): scores then hold popularity, which
+full-catalogue metrics reward and batch-local ones do not. For the extra loss that chance is the same for all items, and
+the correction does nothing.
+
+Gradients are made along with the loss, for some positions at a time, so scores are computed once and never kept:
+``chunk`` of them are there at once, or one row.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import torch
+from torch import Tensor
+from torch.autograd import Function
+
+CHUNK = 2**20
+"""Scores that are there at once on a CPU: 4 MB, so that they stay near it."""
+CHUNK_OF_GPU = 2**27
+"""On a GPU: 0.5 GB, and as much again in bf16."""
+
+Softmax = Literal["mean", "joint"]
+
+
+@dataclass(frozen=True, eq=False)
+class Candidates:
+    """Embeddings (M, h) that positions are scored against.
+
+    ``own`` (P,) is the column of each position's true item, -1 where it is not among them. ``offset`` (M,) is
+    subtracted from the scores, and ``own_offset`` (P,) from that of the true item; None for nothing.
+    """
+
+    embeddings: Tensor
+    own: Tensor
+    offset: Tensor | None = None
+    own_offset: Tensor | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Losses:
+    """What a step minimises, and its parts by name: ``in_batch``, ``extra`` or ``joint``, all in nats."""
+
+    total: Tensor
+    parts: dict[str, Tensor]
+
+
+def cross_entropy(queries: Tensor, targets: Tensor, among: Candidates, chunk: int = CHUNK) -> Tensor:
+    """Mean over positions of -log softmax of ``targets`` (P, h) among them and the candidates, for ``queries`` (P, h).
+
+    The column ``own`` of a position is left out: it stands there already as the target. ``chunk`` scores are there at
+    once, or one row of them. Differentiable once, in queries, targets and embeddings.
+    """
+    found: Tensor = _CrossEntropy.apply(
+        queries, targets, among.embeddings, among.own, among.offset, among.own_offset, chunk
+    )  # type: ignore[no-untyped-call]
+    return found
+
+
+def stage1(queries: Tensor, embeddings: Tensor, own: Tensor, log_q: Tensor | None = None, chunk: int = CHUNK) -> Losses:
+    """In-batch softmax of ``queries`` (P, h) over the ``embeddings`` (M, h) of the batch's unique targets.
+
+    ``own`` (P,) is the place of each position's target among them; ``log_q`` (M,) corrects for how they were drawn.
+    """
+    offset = None if log_q is None else (log_q, log_q[own])
+    loss = cross_entropy(queries, embeddings[own], Candidates(embeddings, own, *(offset or ())), chunk)
+    return Losses(loss, {"in_batch": loss})
+
+
+@dataclass(frozen=True, eq=False)
+class Drawn:
+    """Extra negatives of a step: ``items`` (K,), rows of the cache.
+
+    ``hits`` (P,) is the column of each position's own target among them, -1 where it is not drawn; ``fresh`` (F,) are
+    the columns of items that are no candidate of the batch.
+    """
+
+    items: Tensor
+    hits: Tensor
+    fresh: Tensor
+
+
+def draw(catalogue: int, K: int, candidates: Tensor, own: Tensor, random: torch.Generator) -> Drawn:
+    """``K`` different items of a ``catalogue`` of so many, each set of them with the same chance.
+
+    ``candidates`` (M,) are the unique targets of the batch and ``own`` (P,) places among them; all on the device of
+    ``random``.
+    """
+    items = torch.randperm(catalogue, generator=random, device=random.device)[:K]
+    columns = torch.full((catalogue,), -1, device=random.device)
+    columns[items] = torch.arange(len(items), device=random.device)
+    of_candidates = columns[candidates]
+    fresh = torch.ones(len(items), dtype=torch.bool, device=random.device)
+    fresh[of_candidates[of_candidates >= 0]] = False
+    return Drawn(items, of_candidates[own], fresh.nonzero().squeeze(1))
+
+
+def stage2(
+    queries: Tensor,
+    cache: Tensor,
+    candidates: Tensor,
+    own: Tensor,
+    drawn: Drawn,
+    softmax: Softmax = "mean",
+    log_q: tuple[Tensor, Tensor] | None = None,
+    chunk: int = CHUNK,
+) -> Losses:
+    """Loss of ``queries`` (P, h) against the batch's unique targets and the extra negatives, read from the ``cache``.
+
+    ``cache`` (items, h) are frozen embeddings, ``candidates`` (M,) rows of it, ``own`` (P,) places among the
+    candidates. With ``mean`` the loss is that of the batch where nothing is drawn, else the mean of both (App. E).
+    ``log_q`` are corrections of the candidates (M,) and, for a joint softmax, of the drawn items (K,).
+    """
+    embeddings = cache[candidates]
+    if softmax == "joint":
+        both = torch.cat([embeddings, cache[drawn.items[drawn.fresh]]])
+        offsets: tuple[Tensor, ...] = ()
+        if log_q is not None:
+            offsets = torch.cat([log_q[0], log_q[1][drawn.fresh]]), log_q[0][own]
+        loss = cross_entropy(queries, embeddings[own], Candidates(both, own, *offsets), chunk)
+        return Losses(loss, {"joint": loss})
+    in_batch = stage1(queries, embeddings, own, None if log_q is None else log_q[0], chunk).total
+    if not len(drawn.items):
+        return Losses(in_batch, {"in_batch": in_batch})
+    extra = cross_entropy(queries, embeddings[own], Candidates(cache[drawn.items], drawn.hits), chunk)
+    return Losses((in_batch + extra) / 2, {"in_batch": in_batch, "extra": extra})
+
+
+def log_chances(shares: Tensor, positions: int, drawn: float = 0.0) -> Tensor:
+    """log q of items (items,): the chance that each is a candidate of a batch of so many ``positions``.
+
+    ``shares`` (items,) are their shares of all targets, above zero. Among the unique targets an item is with chance
+    1 - (1 - share)^P; in a joint softmax it may also be among the drawn ones, with chance ``drawn`` = K / items.
+    """
+    missed = positions * torch.log1p(-shares.double().clamp(max=1 - 1e-12)) + math.log1p(-min(drawn, 1 - 1e-12))
+    return torch.log(-torch.expm1(missed)).to(shares.dtype)
+
+
+class _CrossEntropy(Function):
+    """Positions some at a time: scores, softmax, and what they add to each gradient. Scores in bf16 under autocast."""
+
+    @staticmethod
+    def forward(
+        ctx: Any,
+        queries: Tensor,
+        targets: Tensor,
+        embeddings: Tensor,
+        own: Tensor,
+        offset: Tensor | None,
+        own_offset: Tensor | None,
+        chunk: int,
+    ) -> Tensor:
+        needs = ctx.needs_input_grad[:3]
+        half = queries.is_cuda and torch.is_autocast_enabled("cuda")
+        whole = torch.float32 if half else queries.dtype
+        work = torch.bfloat16 if half else whole
+        with torch.autocast(queries.device.type, enabled=False):
+            e = embeddings.to(work)
+            grads = [
+                torch.zeros(x.shape, dtype=whole, device=x.device) if need else None
+                for x, need in zip((queries, targets, embeddings), needs, strict=True)
+            ]
+            total = torch.zeros((), dtype=whole, device=queries.device)
+            step = max(chunk // max(len(e), 1), 1)
+            for first in range(0, len(queries), step):
+                rows = slice(first, first + step)
+                q, t, column = queries[rows].to(whole), targets[rows].to(whole), own[rows]
+                scores = (q.to(work) @ e.mT).to(whole)
+                mine = (q * t).sum(1)
+                if offset is not None:
+                    scores -= offset
+                if own_offset is not None:
+                    mine = mine - own_offset[rows]
+                if len(e):
+                    at = column.clamp(min=0)[:, None]
+                    scores.scatter_(1, at, scores.gather(1, at).masked_fill(column[:, None] >= 0, -torch.inf))
+                top = torch.maximum(scores.amax(1), mine) if len(e) else mine
+                weights = scores.sub_(top[:, None]).exp_()
+                at_mine = (mine - top).exp()
+                norm = weights.sum(1) + at_mine
+                total += (norm.log() + top - mine).sum()
+                p, less = weights.div_(norm[:, None]), (at_mine / norm - 1)[:, None]
+                _add(grads, rows, p.to(work), q, t, e, less)
+        ctx.save_for_backward(*(g for g in grads if g is not None))
+        ctx.needs, ctx.of = needs, [x.dtype for x in (queries, targets, embeddings)]
+        ctx.count = len(queries)
+        return total / len(queries)
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
+        saved = iter(ctx.saved_tensors)
+        by = grad / ctx.count
+        found = [(next(saved) * by).to(dtype) if need else None for need, dtype in zip(ctx.needs, ctx.of, strict=True)]
+        return *found, None, None, None, None
+
+
+def _add(grads: list[Tensor | None], rows: slice, p: Tensor, q: Tensor, t: Tensor, e: Tensor, less: Tensor) -> None:
+    """The gradients of some positions: sum_j p_j e_j + (p - 1) t in the query, (p - 1) q in the target, and p q."""
+    of_queries, of_targets, of_embeddings = grads
+    if of_queries is not None:
+        of_queries[rows] = (p @ e).to(q.dtype) + less * t
+    if of_targets is not None:
+        of_targets[rows] = less * q
+    if of_embeddings is not None:
+        of_embeddings += (p.mT @ q.to(p.dtype)).to(q.dtype)
