@@ -95,7 +95,7 @@ def _needed(table: Table, free: Sequence[str], what: str, names: Sequence[str]) 
     if found := _guessed(free, names):
         return found
     raise PlannerError(
-        f"{table.name} has no column {what!r}: rename the column of the {what}, or say which of "
+        f"{table.name} has no column {what!r}: rename the column of the {what}, or say in columns.toml which of "
         f"{_listed(table.columns)} it is."
     )
 

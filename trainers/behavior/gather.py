@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.errors import PlannerError
-from trainers.behavior.cells import Coder, Words, is_number, numbers, parses, refuse_number, refuse_text, texts
 from trainers.behavior.columns import Kind
+from trainers.behavior.convert import Coder, Words, is_number, numbers, parses, refuse_number, refuse_text, texts
 from trainers.behavior.log import UNKNOWN, Codes, Features, Ints
 from trainers.behavior.tables import Batch, Table
 

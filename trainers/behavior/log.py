@@ -138,3 +138,8 @@ class Log:
     def owners(self) -> Codes:
         """The user of each event, (events,)."""
         return np.repeat(np.arange(len(self.users), dtype=np.int32), self.lengths)
+
+    @cached_property
+    def seen(self) -> Ints:
+        """Every user with every item of its events, rising and each once: user times number of items plus item."""
+        return np.unique(self.owners.astype(np.int64) * len(self.catalogue) + self.items)

@@ -94,8 +94,9 @@ def draw_unseen(log: Log, users: NDArray[np.integer], count: int, *, seed: int) 
     items = len(log.catalogue)
     if count > items:
         raise PlannerError(f"{count:,} candidates cannot be drawn from a catalogue of {items:,} items: ask for fewer.")
-    known = np.unique(log.owners.astype(np.int64) * items + log.items)
-    full = np.bincount(known // items, minlength=len(log.users))[users] >= items
+    known = log.seen
+    firsts, ends = (np.searchsorted(known, np.asarray(users, np.int64) * items + edge) for edge in (0, items))
+    full = ends - firsts >= items
     if full.any():
         name = log.users[users[full.argmax()]]
         raise PlannerError(f"User {name!r} has events with every item, so that none is left to draw: leave it out.")

@@ -18,8 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.errors import PlannerError
-from trainers.behavior.cells import Clock, Coder, clock, moments, names
 from trainers.behavior.columns import Columns, Roles, roles
+from trainers.behavior.convert import Clock, Coder, clock, moments, names
 from trainers.behavior.gather import Texts, add_all, gather, gathered
 from trainers.behavior.log import Codes, Features, Items, Log, texts
 from trainers.behavior.tables import Batch, Table, batches, open_table
