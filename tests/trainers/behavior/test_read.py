@@ -182,8 +182,8 @@ def fault(folder: Path, text: str, columns: Columns | None = None, items: Items 
         ("user,item,user\n1,2,3\n", "events.csv has two columns 'user': rename one of them."),
         (
             "who,item\n1,2\n",
-            "events.csv has no column 'user': rename the column of the user, or say in columns.toml which of who, item it "
-            "is.",
+            "events.csv has no column 'user': rename the column of the user, or say in columns.toml which of who, item "
+            "it is.",
         ),
         ("user,item\n1,2\n1\n", "Row 2 of events.csv has 1 cells and not 2: correct that row."),
         ("user,item\n1,2\n,3\n", "Column user of events.csv is empty in row 2: fill it in, or leave the row out."),
