@@ -21,7 +21,9 @@ Doubles = NDArray[np.float64]
 Codes = NDArray[np.int32]
 Clock = Literal["number", "date", "zoned date"]
 """What a column of moments holds: numbers, dates, or dates with a time zone."""
+WRITTEN = {"date": "date like 2024-05-31 12:30:00", "zoned date": "date with a zone like 2024-05-31 12:30:00+02:00"}
 
+AS_CATEGORY = "name the column as a category"
 LARGEST = float(np.finfo(np.float32).max)
 """Numbers beyond it are refused: features are kept in single precision."""
 WORD = re.compile(r"\w+")
@@ -62,8 +64,8 @@ def texts(table: Table, batch: Batch, column: str, cells: Any = None) -> Any:
         ) from None
 
 
-def numbers(table: Table, batch: Batch, column: str) -> Doubles:
-    """Finite numbers, (rows,), no cell empty."""
+def numbers(table: Table, batch: Batch, column: str, instead: str = AS_CATEGORY) -> Doubles:
+    """Finite numbers, (rows,), no cell empty; ``instead`` is what may be done where they are no numbers at all."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -73,9 +75,9 @@ def numbers(table: Table, batch: Batch, column: str) -> Doubles:
     try:
         if pa.types.is_string(cells.type):
             cells = pc.utf8_trim_whitespace(cells)
-        found = pc.cast(cells, pa.float64()).to_numpy(zero_copy_only=False)
+        found = pc.cast(cells, pa.float64(), safe=False).to_numpy(zero_copy_only=False)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
-        refuse_text(table, batch, column)
+        refuse_text(table, batch, column, instead)
     bad = ~(np.abs(found) <= LARGEST)
     if bad.any():
         row = int(bad.argmax())
@@ -107,7 +109,7 @@ def moments(table: Table, batch: Batch, column: str, how: Clock) -> Doubles:
     import pyarrow.compute as pc
 
     if how == "number":
-        return numbers(table, batch, column)
+        return numbers(table, batch, column, "write all moments as dates")
     cells = batch.columns[column]
     if cells.null_count:
         _refuse_empty(table, batch, column)
@@ -121,8 +123,8 @@ def moments(table: Table, batch: Batch, column: str, how: Clock) -> Doubles:
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
         row = _first_that(cells, cast)
         raise PlannerError(
-            f"Column {column} of {table.name} has {cells[row].as_py()!r} in row {batch.first + row}, which is no {how} "
-            f"like those before it: write all moments as numbers, or all as 2024-05-31 12:30:00."
+            f"Column {column} of {table.name} has {cells[row].as_py()!r} in row {batch.first + row}, which is no "
+            f"{WRITTEN[how]}: write all moments so, or all as numbers."
         ) from None
     return np.asarray(found.to_numpy(zero_copy_only=False) / 1e6)
 
@@ -143,12 +145,12 @@ def is_number(text: str | None) -> bool:
 
 def refuse_number(table: Table, batch: Batch, column: str) -> NoReturn:
     """Raises PlannerError for the first number in a column of texts."""
-    _refuse_mixed(table, batch, column, is_number)
+    _refuse_mixed(table, batch, column, is_number, AS_CATEGORY)
 
 
-def refuse_text(table: Table, batch: Batch, column: str) -> NoReturn:
+def refuse_text(table: Table, batch: Batch, column: str, instead: str = AS_CATEGORY) -> NoReturn:
     """Raises PlannerError for the first text in a column of numbers."""
-    _refuse_mixed(table, batch, column, lambda text: not parses(text))
+    _refuse_mixed(table, batch, column, lambda text: not parses(text), instead)
 
 
 class Coder:
@@ -192,13 +194,13 @@ def _refuse_empty(table: Table, batch: Batch, column: str) -> NoReturn:
     )
 
 
-def _refuse_mixed(table: Table, batch: Batch, column: str, odd: Callable[[str | None], bool]) -> NoReturn:
+def _refuse_mixed(table: Table, batch: Batch, column: str, odd: Callable[[str | None], bool], instead: str) -> NoReturn:
     for row, text in enumerate(batch.columns[column].to_pylist()):
         if text is not None and odd(str(text)):
             others = "texts" if odd is is_number else "numbers"
             raise PlannerError(
                 f"Column {column} of {table.name} has {text!r} in row {batch.first + row} where others are {others}: "
-                f"correct the row, or name the column as a category."
+                f"correct the row, or {instead}."
             )
     raise PlannerError(
         f"Column {column} of {table.name} holds {batch.columns[column].type} and not numbers: leave it out."

@@ -101,9 +101,21 @@ def _parquet_batches(table: Table, names: Sequence[str]) -> Iterator[tuple[dict[
     try:
         with pq.ParquetFile(table.path) as file:
             for batch in file.iter_batches(BLOCK_ROWS, columns=list(names), use_threads=False):
-                yield {name: batch.column(name) for name in names}, batch.num_rows
+                yield {name: _plain(batch.column(name)) for name in names}, batch.num_rows
     except (pa.ArrowException, OSError):
         raise _damaged(table.path) from None
+
+
+def _plain(cells: Any) -> Any:
+    """Texts as one kind of Arrow array, however Parquet holds them."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if pa.types.is_dictionary(cells.type):
+        cells = cells.dictionary_decode()
+    if pa.types.is_large_string(cells.type) or pa.types.is_string_view(cells.type):
+        return pc.cast(cells, pa.string())
+    return cells
 
 
 def _damaged(path: Path) -> PlannerError:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import tracemalloc
 from datetime import UTC, datetime
+from decimal import Decimal
 from pathlib import Path
 
 import numpy as np
@@ -150,6 +151,28 @@ def test_moments(tmp_path: Path) -> None:
         assert log.users.tolist() == ["1"]
 
 
+def test_columns_as_parquet_may_hold_them(tmp_path: Path) -> None:
+    """Nanoseconds beyond 2^53, texts as categories and long ones, whole numbers, decimals and truth values."""
+    frame = pa.table(
+        {
+            "user": pa.array(["x", "x"]).dictionary_encode(),
+            "item": pa.array(["b", "a"], pa.large_string()),
+            "time": pa.array([1_717_158_600_000_000_001, 1_617_158_600_000_000_000]),
+            "price": pa.array([Decimal("1.50"), Decimal("2")]),
+            "paid": [True, False],
+            "when": pa.array(["2024-05-31", "2024-06-01"], pa.string_view()),
+        }
+    )
+    pq.write_table(frame, tmp_path / "e.parquet")
+    log = read_log(tmp_path / "e.parquet", Columns(categories=("paid",), numbers=("price",)))
+    assert events(log) == [("x", "a"), ("x", "b")]
+    assert log.times.tolist() == [1.6171586e18, 1.7171586e18]
+    assert log.catalogue.features.number_names == ("price",)
+    assert log.catalogue.features.category_names == ("paid", "when")
+    log = read_log(tmp_path / "e.parquet", Columns(time="when"))
+    assert np.diff(log.times).tolist() == [86_400]
+
+
 @settings(max_examples=30)
 @given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 5)), min_size=1, max_size=30))
 def test_every_event_is_kept_once_and_each_user_in_time(rows: list[tuple[int, int]]) -> None:
@@ -219,8 +242,18 @@ def fault(folder: Path, text: str, columns: Columns | None = None, items: Items 
         ),
         (
             "user,item,time\n1,2,2024-05-31\n1,2,2024-06-01\n1,2,yesterday\n",
-            "Column time of events.csv has 'yesterday' in row 3, which is no date like those before it: write all "
-            "moments as numbers, or all as 2024-05-31 12:30:00.",
+            "Column time of events.csv has 'yesterday' in row 3, which is no date like 2024-05-31 12:30:00: write all "
+            "moments so, or all as numbers.",
+        ),
+        (
+            "user,item,time\n1,2,2024-05-31 12:30:00Z\n1,2,2024-06-01\n",
+            "Column time of events.csv has '2024-06-01' in row 2, which is no date with a zone like 2024-05-31 "
+            "12:30:00+02:00: write all moments so, or all as numbers.",
+        ),
+        (
+            "user,item,time\n1,2,3\n1,2,2024-06-01\n",
+            "Column time of events.csv has '2024-06-01' in row 2 where others are numbers: correct the row, or write "
+            "all moments as dates.",
         ),
         (
             'user,item\n1,2\n1,"3\n1,4\n',
