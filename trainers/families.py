@@ -16,11 +16,14 @@ from engine.errors import PlannerError
 from trainers.cell import Cell, Family
 
 FUNCTION = "families"
+OWN = "command"
+"""The folder of what users bring themselves, which comes first."""
 
 
 @cache
 def _folders() -> tuple[ModuleType, ...]:
     names = [found.name for found in pkgutil.iter_modules(trainers.__path__) if found.ispkg]
+    names.sort(key=lambda name: (name != OWN, name))
     modules = [importlib.import_module(f"trainers.{name}") for name in names]
     return tuple(module for module in modules if hasattr(module, FUNCTION))
 

@@ -1,1 +1,7 @@
 """Recommender cells: the two-stage behavioural model on event logs, real or made here."""
+
+from __future__ import annotations
+
+from trainers.behavior.family import families
+
+__all__ = ["families"]

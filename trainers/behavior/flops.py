@@ -49,10 +49,10 @@ def vocabulary_parameters(shape: Shape) -> int:
     return shape.fields.rows * shape.h
 
 
-def two_part(shape: Shape, batch: int, t: int, K: int = 0) -> TwoPart:
-    """The model as behavioural eq. 1 reads it: ``batch`` sequences a step, ``t`` tokens an event."""
+def two_part(shape: Shape, batch: int, t: int, events: int, K: int = 0) -> TwoPart:
+    """The model as behavioural eq. 1 reads it: ``batch`` sequences of ``events`` a step, ``t`` tokens an event."""
     p_e, p = parameters(shape)
-    return TwoPart(s=p_e / (p_e + p), h=shape.h, B=batch, L=shape.length, t=t, K=K)
+    return TwoPart(s=p_e / (p_e + p), h=shape.h, B=batch, L=events, t=t, K=K)
 
 
 def embedding_flops(shape: Shape, tokens: ArrayLike) -> float:

@@ -15,6 +15,8 @@ from trainers.packed.rectangles import runs
 
 HASHES = 2
 """Rows that an id is the sum of where there are fewer rows than items: two items hardly ever share both."""
+DECADES = 100.0
+"""From the least to the largest of a column beyond which it is its logarithm that varies evenly."""
 MOST_BUCKETS = 2**20
 """Rows of the table of ids at most, where nobody says how many."""
 
@@ -24,7 +26,8 @@ class Known:
     """Item i has ``lengths[i]`` of the ``words``, one item after the other, and row i of every other array.
 
     ``words`` (words,) are from 1, ``lengths`` (items,). ``categories`` (items, columns) are rows of one table that
-    holds all columns. ``numbers`` (items, columns) have mean 0 and variance 1 over the catalogue. ``ids`` (items,
+    holds all columns. ``numbers`` (items, columns) have mean 0 and variance 1 over the catalogue; those of a column
+    that is positive and spans a factor of 100, such as prices, are logarithms. ``ids`` (items,
     rows) are rows of the table of ids, summed; (items, 0) where ids are not read.
     """
 
@@ -71,10 +74,12 @@ def known_of(items: Items, fields: Fields) -> Known:
 
 
 def _scaled(numbers: Floats) -> Floats:
-    """Each column with mean 0 and variance 1; a column of one value is 0."""
+    """Each column, or its logarithm, with mean 0 and variance 1; a column of one value is 0."""
     if not numbers.size:
         return numbers
     wide = numbers.astype(np.float64)
+    far = (wide.min(axis=0) > 0) & (wide.max(axis=0) > DECADES * wide.min(axis=0))
+    wide[:, far] = np.log(wide[:, far])
     mean, std = wide.mean(axis=0), wide.std(axis=0)
     return ((wide - mean) / np.where(std > 0, std, 1)).astype(np.float32)
 

@@ -8,7 +8,7 @@ whole, so that what comes out lies a little beside what was asked: it is said as
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,7 +36,8 @@ class Asked:
     """What a cell is sized for: ``budget`` FLOPs of stage 1 with ``batch`` sequences a step and ``t`` tokens an event.
 
     Zero leaves a number free. ``share`` s = p_e / N or ``h``, one of them, fixes the embedder. Without ``width`` the
-    ``ratio`` D / N fixes N; with it, the contextualiser is as given and D is what the budget leaves.
+    ``ratio`` D / N fixes N; with it, the contextualiser is as given and D is what the budget leaves. A sequence has
+    ``events`` on average, ``length`` where that is zero.
     """
 
     budget: float
@@ -50,6 +51,12 @@ class Asked:
     layers: int = 0
     text_layers: int = 2
     length: int = 256
+    events: float = 0.0
+
+    @property
+    def reads(self) -> int:
+        """Events of a sequence, a whole number of them."""
+        return max(round(self.events or self.length), 1)
 
 
 @dataclass(frozen=True)
@@ -60,11 +67,12 @@ class Sized:
     batch: int
     steps: int
     t: int
+    events: int = 256
 
     @property
     def parts(self) -> TwoPart:
         """The model as eq. 1 reads it."""
-        return two_part(self.shape, self.batch, self.t)
+        return two_part(self.shape, self.batch, self.t, self.events)
 
     @property
     def N(self) -> int:
@@ -78,7 +86,7 @@ class Sized:
 
     @property
     def D(self) -> float:
-        """Events: T B L."""
+        """Events: T B L, with so many events a sequence as there are on average."""
         return self.steps * self.parts.events
 
     @property
@@ -97,17 +105,17 @@ def size(asked: Asked) -> Sized:
         raise PlannerError("The embedder is sized by its share or by its width h: give one of them.")
     if not 0 <= asked.share < 1:
         raise PlannerError(f"The share {asked.share:g} is no fraction of the parameters: write 0.02 for 2 %, below 1.")
-    shape = _given(asked) if asked.width else _at_ratio(asked)
-    steps = steps_of(asked.budget, float(two_part(shape, asked.batch, asked.t).stage1.flops(_N(shape), _once(asked))))
-    return Sized(shape, asked.batch, steps, asked.t)
+    shape = given(asked) if asked.width else _at_ratio(asked)
+    once = Sized(shape, asked.batch, 1, asked.t, asked.reads)
+    return replace(once, steps=steps_of(asked.budget, once.C))
 
 
-def stage2_steps(shape: Shape, budget: float, batch: int, K: int) -> int:
-    """Steps of stage 2 that spend ``budget`` FLOPs with ``K`` extra negatives, to half a step.
+def stage2_steps(shape: Shape, budget: float, batch: int, events: int, K: int) -> int:
+    """Steps of stage 2 that spend ``budget`` FLOPs on ``batch`` sequences of ``events`` with ``K`` extra negatives.
 
     Raises PlannerError where the budget is less than half of one.
     """
-    parts = two_part(shape, batch, 1, K)
+    parts = two_part(shape, batch, 1, events, K)
     return steps_of(budget, float(parts.stage2.flops(_N(shape), np.asarray(parts.events))))
 
 
@@ -127,11 +135,11 @@ def _N(shape: Shape) -> Floats:
 
 
 def _once(asked: Asked) -> Floats:
-    return np.asarray(float(asked.batch * asked.length))
+    return np.asarray(float(asked.batch * asked.reads))
 
 
-def _given(asked: Asked) -> Shape:
-    """The contextualiser that is given, with the embedder of the share beside it: p_e (1 - s) = s p."""
+def given(asked: Asked) -> Shape:
+    """The contextualiser of ``width`` with the embedder of ``h``, or of the share beside it: p_e (1 - s) = s p."""
     layers = asked.layers or max(round(asked.width / ASPECT), 1)
     if asked.h:
         return _shape(asked, asked.h, asked.width, layers)

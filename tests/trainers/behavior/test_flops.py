@@ -35,7 +35,7 @@ SHAPES = (
     Shape(Fields(buckets=30), h=24, width=24, layers=3, length=16),
     Shape(Fields(30, (4, 7)), h=8, width=128, layers=1, text_layers=1, length=16),
 )
-LENGTHS = np.array([10, 10])
+LENGTHS = np.array([5, 5])
 
 
 def label(shape: Shape) -> str:
@@ -47,15 +47,15 @@ def test_the_flops_of_a_step_are_those_that_torch_counts(shape: Shape) -> None:
     """Stage 1 as eq. 1 has it: every event of the batch is embedded, and scored against the unique targets."""
     plain = Plain(TwoPartModel(shape))
     rng = np.random.default_rng(0)
-    known = random_known(rng, 22, ids=shape.fields.buckets)
-    events = rng.permutation(22).reshape(2, 11)
+    known = random_known(rng, 12, ids=shape.fields.buckets)
+    events = rng.permutation(12).reshape(2, 6)
     unique = np.unique(events[:, 1:])
     with FlopCounterMode(display=False) as counter, sdpa_kernel(SDPBackend.MATH):
         embedded = plain.embed(known)
         queries = plain.queries(embedded[torch.from_numpy(events[:, :-1].ravel())], LENGTHS)
         scores = queries @ embedded[torch.from_numpy(unique)].mT
-        torch.autograd.backward(F.cross_entropy(scores, torch.arange(20) % len(unique)))
-    tokens = known.lengths if shape.fields.vocabulary else np.zeros(22)
+        torch.autograd.backward(F.cross_entropy(scores, torch.arange(10) % len(unique)))
+    tokens = known.lengths if shape.fields.vocabulary else np.zeros(12)
     ours = stage1_flops(shape, LENGTHS, tokens, len(unique))
     assert ours == pytest.approx(counter.get_total_flops(), rel=0.02)
 
@@ -121,7 +121,7 @@ def test_beside_attention_the_count_is_that_of_eq_1_with_other_scoring() -> None
     attention = 24 * 2 * 452 * L + 8 * 2 * h * t**2
     without = t * (p_e - 8 * h**2) + 8 * h**2 + p + B * L * h
     assert ours == pytest.approx(6 * B * L * (without + attention), rel=0.02)
-    eq_1 = two_part(shape, B, t).stage1.flops(np.asarray(float(p_e + p)), np.asarray(float(B * L)))
+    eq_1 = two_part(shape, B, t, L).stage1.flops(np.asarray(float(p_e + p)), np.asarray(float(B * L)))
     assert eq_1 == pytest.approx(6 * B * L * (t * p_e + p + 3 * B * L * h))
 
 

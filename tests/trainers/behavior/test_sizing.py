@@ -108,6 +108,16 @@ def test_a_depth_split_keeps_what_is_given() -> None:
     assert cells[0].share > cells[1].share > cells[2].share
 
 
+def test_short_sequences_are_counted_as_they_are() -> None:
+    """Nine events a sequence on average: more steps, and less to score in each."""
+    found = size(asked(budget=1e14, events=9.2))
+    assert found.D == found.steps * 64 * 9
+    p_e, p = parameters(found.shape)
+    assert found.C == pytest.approx(6 * found.D * (24 * p_e + p + 3 * 64 * 9 * found.shape.h))
+    assert found.C == pytest.approx(1e14, rel=1e-3)
+    assert found.shape.length == 256
+
+
 def test_a_width_of_the_embedder_is_kept_at_the_ratio() -> None:
     found = size(asked(share=0.0, h=44, layers=8))
     assert (found.shape.h, found.shape.layers) == (44, 8)
@@ -116,7 +126,7 @@ def test_a_width_of_the_embedder_is_kept_at_the_ratio() -> None:
 
 def test_more_negatives_are_fewer_steps() -> None:
     shape = size(BASE).shape
-    none, many = (stage2_steps(shape, 1e15, 64, K) for K in (0, 262_144))
+    none, many = (stage2_steps(shape, 1e15, 64, 256, K) for K in (0, 262_144))
     p = parameters(shape)[1]
     step = 6 * 64 * 256 * (p + 3 * 64 * 256 * shape.h)
     assert none == round(1e15 / step)
@@ -149,7 +159,7 @@ def test_what_has_no_size_is_one_sentence(fields: dict[str, object], sentence: s
 
 def test_a_stage_2_below_one_step_is_one_sentence() -> None:
     with pytest.raises(PlannerError, match="less than one step"):
-        stage2_steps(size(BASE).shape, math.e, 64, 10)
+        stage2_steps(size(BASE).shape, math.e, 64, 256, 10)
 
 
 def test_items_of_which_nothing_is_known_have_no_embedder() -> None:

@@ -1,0 +1,244 @@
+"""Training of both stages: to the digit after a stop, what is frozen, what a finished cell says, and what cannot be."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from engine.errors import PlannerError  # noqa: E402
+from tests.trainers.jets.stream import Silent  # noqa: E402
+from trainers.behavior import training  # noqa: E402
+from trainers.behavior.batch import batch_of  # noqa: E402
+from trainers.behavior.cell import BehaviorCell, facts_of  # noqa: E402
+from trainers.behavior.data import open_data  # noqa: E402
+from trainers.behavior.flops import parameters, stage1_flops, stage2_flops, two_part  # noqa: E402
+from trainers.behavior.judge import beside_rivals, judge  # noqa: E402
+from trainers.behavior.names import METRICS  # noqa: E402
+from trainers.behavior.split import pack  # noqa: E402
+from trainers.behavior.synthetic import beliefs, floor, make  # noqa: E402
+from trainers.behavior.trainer import Trainer  # noqa: E402
+from trainers.cell import CellError, Stopped  # noqa: E402
+
+ONE = BehaviorCell(
+    users=80, items=60, user_events=8, steps=12, batch=16, h=8, width=16, layers=1, length=12, pool=32, rate=0.01,
+    dropout=0.1, looks=2,
+)  # fmt: skip
+TWO = ONE.model_copy(update={"stage": 2, "negatives": 20})
+
+
+def run(cell: BehaviorCell, folder: Path, **stream: object) -> tuple[dict[str, float], Silent]:
+    folder.mkdir(exist_ok=True)
+    watched = Silent(folder, **stream)  # type: ignore[arg-type]
+    return dict(training.train(folder, cell, watched)), watched
+
+
+def batches(cell: BehaviorCell, folder: Path, stage: int) -> list[np.ndarray]:
+    """The windows of every update of a stage, drawn as the docstring says."""
+    windows = len(open_data(folder, cell).train)
+    per = math.ceil(windows / cell.batch)
+    rngs = [np.random.default_rng([cell.seed, stage, epoch]) for epoch in range(math.ceil(cell.steps / per))]
+    return [part for rng in rngs for part in np.split(rng.permutation(windows), range(16, windows, 16))][: cell.steps]
+
+
+@pytest.mark.parametrize(("cell", "end"), [(ONE, 7), (TWO, 5), (TWO, 19)])
+def test_a_stopped_cell_goes_on_to_the_same_digits(cell: BehaviorCell, end: int, tmp_path: Path) -> None:
+    whole, _ = run(cell, tmp_path / "whole")
+    with pytest.raises(Stopped):
+        run(cell, tmp_path / "cut", end=end)
+    torch.manual_seed(99)
+    rest, stream = run(cell, tmp_path / "cut", resume=tmp_path / "cut" / "checkpoint")
+    assert rest == whole
+    assert stream.said[0][0] == end + 1
+
+
+def test_another_seed_gives_another_row(tmp_path: Path) -> None:
+    first, other = (run(ONE.model_copy(update={"seed": s}), tmp_path / str(s))[0] for s in (0, 1))
+    assert first["loss"] != other["loss"]
+    assert first["N"] == other["N"]
+
+
+def test_a_finished_cell_counts_itself(tmp_path: Path) -> None:
+    found, stream = run(ONE, tmp_path)
+    data = open_data(tmp_path, ONE)
+    shape, items = ONE.sized(data.facts).shape, data.log.items
+    D, C = 0, 0.0
+    for chosen in batches(ONE, tmp_path, 1):
+        packed = pack(data.train, chosen)
+        lengths = np.diff(packed.starts)
+        events = np.concatenate([packed.inputs, packed.targets[packed.starts[1:] - 1]])
+        D += int(lengths.sum())
+        C += stage1_flops(shape, lengths, data.known.lengths[items[events]], len(np.unique(items[packed.targets])))
+    p_e, p = parameters(shape)
+    assert found["D"] == D
+    assert found["C"] == pytest.approx(C, rel=1e-12)
+    assert (found["N"], found["p_e"], found["p"], found["s"]) == (p_e + p, p_e, p, p_e / (p_e + p))
+    assert found["U"] == sum(max(n - 3, 0) for n in data.log.lengths)
+    step = two_part(shape, 16, data.facts.t, round(data.facts.events)).stage1.flops(np.asarray(p_e + p), np.asarray(D))
+    assert found["C_step"] == step
+    assert found["C"] == pytest.approx(found["C_step"], rel=0.5)
+    assert stream.said[-1][0] == 12
+    assert {name for name in found if name in METRICS} >= {"recall@10", "full_NDCG@10", "coverage@10", "MRR@10/ctx_3"}
+    assert all(math.isfinite(value) for value in found.values())
+
+
+def test_looks_on_the_way_say_what_curves_are_read_from(tmp_path: Path) -> None:
+    found, stream = run(ONE, tmp_path)
+    looks = {step: said for step, said in stream.said if "loss" in said}
+    assert list(looks) == [6, 12]
+    assert looks[12]["recall@10"] == pytest.approx(found["recall@10"])
+    assert looks[12]["loss"] == pytest.approx(found["loss"])
+    trained = [said["train"] for _, said in stream.said]
+    assert found["train_loss"] == pytest.approx(np.mean(trained), rel=1e-6)
+
+
+def test_stage_2_freezes_the_embedder_and_goes_on(tmp_path: Path) -> None:
+    data = open_data(tmp_path, TWO)
+    trainer = Trainer(TWO, TWO.sized(data.facts).shape, data, "cpu")
+    for chosen in batches(TWO, tmp_path, 1)[:3]:
+        trainer.update(chosen, 0.01)
+    embedder = {k: v.clone() for k, v in trainer.model.embedder.state_dict().items()}
+    context = trainer.model.context.into.weight.clone()
+    trainer.freeze()
+    assert trainer.cache is not None
+    torch.testing.assert_close(trainer.cache, trainer.model.embedder(data.known).detach())
+    said = trainer.update(batches(TWO, tmp_path, 2)[0], 0.01)
+    assert said["train"] == pytest.approx(float(said["in_batch"] + said["extra"]) / 2)
+    assert all(torch.equal(embedder[k], v) for k, v in trainer.model.embedder.state_dict().items())
+    assert not torch.equal(context, trainer.model.context.into.weight)
+    assert trainer.state.before[0] == 3
+
+
+def test_stage_2_counts_itself_and_is_judged_on_the_catalogue(tmp_path: Path) -> None:
+    found, stream = run(TWO, tmp_path)
+    data = open_data(tmp_path, TWO)
+    C, D = 0.0, 0
+    for chosen in batches(TWO, tmp_path, 2):
+        packed = pack(data.train, chosen)
+        batch = batch_of(data.log.items[packed.inputs], data.log.items[packed.targets], np.diff(packed.starts))
+        D += batch.positions
+        C += stage2_flops(TWO.sized(data.facts).shape, batch.lengths, len(batch.candidates), 20)
+    assert found["D"] == D
+    assert found["C"] == pytest.approx(C, rel=1e-12)
+    one, _ = run(ONE, tmp_path / "one")
+    assert (found["D_stage1"], found["C_stage1"]) == (one["D"], one["C"])
+    assert [step for step, _ in stream.said] == list(range(1, 25))
+    assert {"in_batch", "extra"} <= set(stream.said[-1][1])
+    assert found["perplexity"] == pytest.approx(math.exp(found["loss"]))
+    assert "local_loss" in found
+    assert "full_loss" not in found
+
+
+def test_a_sweep_of_negatives_trains_stage_1_once(tmp_path: Path) -> None:
+    run(TWO, tmp_path)
+    cell = TWO.model_copy(update={"negatives": 5, "softmax": "joint", "log_q": False})
+    found, stream = run(cell, tmp_path)
+    assert stream.said[0][0] == 13
+    assert "joint" in stream.said[-1][1]
+    assert found == run(cell, tmp_path / "other")[0]
+
+
+def test_full_metrics_are_those_of_all_scores_at_once(tmp_path: Path) -> None:
+    data = open_data(tmp_path, TWO)
+    trainer = Trainer(TWO, TWO.sized(data.facts).shape, data, "cpu")
+    stream = Silent(tmp_path)
+    full = judge(trainer, data.judged, "full", stream).metrics
+    local = judge(trainer, data.judged, "local", stream).metrics
+    trainer.model.eval()
+    with torch.no_grad():
+        catalogue = trainer.model.embedder(data.known)
+        packed = pack(data.judged, np.arange(len(data.judged)))
+        items = torch.from_numpy(data.log.items[packed.inputs].astype(np.int64))
+        queries = trainer.model.context(catalogue[items], np.diff(packed.starts))[torch.from_numpy(packed.scored)]
+        targets = torch.from_numpy(data.log.items[packed.targets[packed.scored]].astype(np.int64))
+        scores = queries @ catalogue.mT
+    ranks = (scores > scores.gather(1, targets[:, None])).sum(1) + 1
+    assert full["loss"] == pytest.approx(float(torch.nn.functional.cross_entropy(scores, targets)), rel=1e-5)
+    assert full["recall@10"] == pytest.approx(float((ranks <= 10).float().mean()))
+    assert full["NDCG@10"] == pytest.approx(float(torch.where(ranks <= 10, 1 / torch.log2(ranks + 1), 0).mean()))
+    losses = []
+    for part, own in zip(queries.split(32), targets.split(32), strict=True):
+        unique, place = own.unique(return_inverse=True)
+        losses.append(torch.nn.functional.cross_entropy(part @ catalogue[unique].mT, place, reduction="sum"))
+    assert local["loss"] == pytest.approx(float(sum(losses)) / len(targets), rel=1e-5)
+    beside = beside_rivals(trainer, data.judged, 20, stream)
+    assert full["recall@10"] < beside["hit@10/rivals"] < 1
+
+
+def test_a_short_training_learns_what_the_log_is_made_of(tmp_path: Path) -> None:
+    """Half way at least from the popularity of items to what knowing all about the log would give, and not beyond."""
+    fields = {"users": 300, "user_events": 12.0, "items": 40, "h": 16, "width": 32, "length": 16, "batch": 32}
+    how = {"steps": 110, "rate": 0.006, "dropout": 0.0, "looks": 0, "log_q": True}
+    cell = ONE.model_copy(update={**fields, **how})
+    found, _ = run(cell, tmp_path)
+    made = make(cell.world)
+    judged = open_data(tmp_path, cell).judged.stop - 1
+    best = floor(made, beliefs(made), judged)
+    popularity = -np.log(made.truth.popularity[made.log.items[judged]])
+    assert best.mean() - 3 * best.std() / len(judged) ** 0.5 < found["full_loss"]
+    assert found["full_loss"] < (best.mean() + popularity.mean()) / 2
+
+
+def test_a_log_of_a_folder_leaves_its_facts(tmp_path: Path) -> None:
+    folder = tmp_path / "behavior" / "shop"
+    folder.mkdir(parents=True)
+    rng = np.random.default_rng(0)
+    lines = [f"u{u} i{i}" for u in range(30) for i in rng.integers(0, 40, 6)]
+    (folder / "events.txt").write_text("\n".join(lines))
+    cell = ONE.model_copy(update={"data": "shop", "steps": 2, "looks": 0, "rivals": 5})
+    found, _ = run(cell, tmp_path)
+    assert found["events"] == 180
+    assert found["U"] == 30 * 3
+    assert 0 < found["hit@10/rivals"] <= 1
+    facts = facts_of(tmp_path, cell)
+    assert facts is not None
+    assert (facts.buckets, facts.targets) == (facts.items, 90)
+
+
+@pytest.mark.parametrize(
+    ("fields", "error", "sentence"),
+    [
+        ({"stage": 2, "negatives": 61}, PlannerError, "K = 61 extra negatives are more than the 60 items"),
+        ({"rivals": 70}, PlannerError, "70 candidates cannot be drawn from a catalogue of 60 items"),
+        (
+            {"batch": 60_000, "width": 16_384, "layers": 256},
+            CellError,
+            r"takes about [\d,]+ GB of memory and there are",
+        ),
+        ({"h": 4096, "items": 10**8}, CellError, "embeddings of 100,000,000 items at h = 4096 take 1,638 GB"),
+    ],
+)
+def test_what_cannot_be_trained_is_one_sentence(
+    fields: dict[str, object], error: type[Exception], sentence: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if fields.get("items"):
+        small = open_data(tmp_path, ONE)
+        large = replace(small, facts=small.facts.model_copy(update={"items": fields["items"]}))
+        monkeypatch.setattr(training, "open_data", lambda *_: large)
+        monkeypatch.setattr(training, "memory_of", lambda _: 64e9)
+    with pytest.raises(error, match=sentence):
+        run(ONE.model_copy(update=fields), tmp_path)
+
+
+def test_divergence_is_one_sentence(tmp_path: Path) -> None:
+    data = open_data(tmp_path, ONE)
+    trainer = Trainer(ONE, ONE.sized(data.facts).shape, data, "cpu")
+    with pytest.raises(CellError, match=r"diverged after .* updates: use a smaller learning rate"):
+        training._said(trainer, {"train": [torch.tensor(math.nan)]})
+
+
+def test_a_damaged_checkpoint_or_backbone_is_passed_over(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    whole, _ = run(TWO, tmp_path / "whole")
+    for kept in (tmp_path / "whole" / "behavior" / "backbones").iterdir():
+        kept.write_bytes(b"no weights")
+    (tmp_path / "checkpoint").write_bytes(b"no checkpoint")
+    found, _ = run(TWO, tmp_path / "whole", resume=tmp_path / "checkpoint")
+    assert found == whole
+    said = capsys.readouterr().out
+    assert "The checkpoint cannot be read" in said
+    assert "Stage 1 is trained again." in said

@@ -1,0 +1,237 @@
+"""The cells of the behavior family: what one asks for, and what follows from it before anything is trained."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from hashlib import sha256
+from pathlib import Path
+from typing import Annotated, Literal
+
+import numpy as np
+from pydantic import Field
+
+from engine.errors import PlannerError
+from trainers.behavior.facts import FOLDER, Facts, read_facts
+from trainers.behavior.flops import stage1_flops, stage2_flops
+from trainers.behavior.rates import learning_rate
+from trainers.behavior.sizing import Asked, Sized, given, size, stage2_steps
+from trainers.behavior.synthetic import World
+from trainers.cell import Cell, Sizes
+
+SYNTHETIC = "synthetic"
+SHORT_USERS, SHORT_ITEMS, SHORT_STEPS = 200, 5_000, 20
+"""Of a cell of about a second."""
+UNREAD = Facts(
+    items=100_000, vocabulary=10_000, categories=(), numbers=0, buckets=0, targets=1_000_000, windows=100_000, t=8
+)
+"""What a log is taken for that no cell has read yet."""
+NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"
+
+
+class BehaviorCell(Cell):
+    """A two-part model trained on a log of events; zeros are sized by the budget or taken by rule."""
+
+    data: Annotated[
+        str,
+        Field(
+            pattern=NAME,
+            title="Data",
+            description="synthetic makes a log up; any other name is a folder in behavior/ of the workspace, with "
+            "events and perhaps items as CSV, Parquet or lines of user and item.",
+        ),
+    ] = SYNTHETIC
+    items: Annotated[
+        int, Field(ge=40, le=10**8, title="Items", description="Of a synthetic log; others hold what they hold.")
+    ] = 2_000
+    users: Annotated[int, Field(ge=20, le=10**8, title="Users", description="Of a synthetic log.")] = 2_000
+    user_events: Annotated[
+        float, Field(ge=3, le=200, title="Events a user", description="Of a synthetic log, in the mean.")
+    ] = 20.0
+    split: Annotated[
+        Literal["last", "time"],
+        Field(title="Split", description="Last events of each user, or the last tenths of all time, are held out."),
+    ] = "last"
+    judge: Annotated[
+        Literal["validation", "test"], Field(title="Judged on", description="Which held-out events are scored.")
+    ] = "validation"
+    stage: Annotated[
+        int,
+        Field(ge=1, le=2, title="Stage", description="2 freezes the embedder of the same cell of stage 1 and goes on."),
+    ] = 1
+    negatives: Annotated[
+        int, Field(ge=0, le=10**9, title="Negatives K", description="Drawn uniformly beside the batch's, in stage 2.")
+    ] = 0
+    softmax: Annotated[
+        Literal["mean", "joint"],
+        Field(title="Softmax", description="Of stage 2: the mean of in-batch and extra losses, or one over both."),
+    ] = "mean"
+    log_q: Annotated[bool, Field(title="log q", description="Correct scores for how often an item is a candidate.")] = (
+        False
+    )
+    budget: Annotated[
+        float,
+        Field(ge=0, le=1e24, title="Budget", description="FLOPs of a stage by the step formula; 0 takes the steps."),
+    ] = 0.0
+    ratio: Annotated[
+        float, Field(gt=0, le=1e6, title="D / N", description="With a budget and width 0: events per parameter.")
+    ] = 15.0
+    share: Annotated[
+        float, Field(gt=0, lt=1, title="Share s", description="Of the embedder in the parameters, where h is 0.")
+    ] = 0.02
+    h: Annotated[int, Field(ge=0, le=4096, title="Width h", description="Of embeddings; 0 takes it by the share.")] = 0
+    width: Annotated[
+        int, Field(ge=0, le=16_384, title="Width d", description="Of the contextualiser; 0 takes it by the budget.")
+    ] = 64
+    layers: Annotated[
+        int, Field(ge=0, le=256, title="Layers", description="Of the contextualiser; 0 takes d / 32.")
+    ] = 2
+    text_layers: Annotated[int, Field(ge=1, le=64, title="Text layers", description="Of the text encoder.")] = 1
+    length: Annotated[int, Field(ge=2, le=4096, title="Length", description="Events that a sequence reads.")] = 64
+    batch: Annotated[int, Field(ge=1, le=65_536, title="Batch B", description="Sequences of an update.")] = 64
+    steps: Annotated[
+        int, Field(ge=1, le=10**8, title="Steps", description="Updates of a stage, where there is no budget.")
+    ] = 300
+    rate: Annotated[
+        float, Field(ge=0, le=1, title="Learning rate", description="Of AdamW; 0 takes 0.002 sqrt(B / 512).")
+    ] = 0.0
+    schedule: Annotated[
+        Literal["cosine", "constant"], Field(title="Schedule", description="Of the rate; the batch sweep is constant.")
+    ] = "cosine"
+    weight_decay: Annotated[float, Field(ge=0, le=1, title="Weight decay", description="Of AdamW, on matrices.")] = 0.1
+    dropout: Annotated[float, Field(ge=0, lt=1, title="Dropout", description="In the contextualiser.")] = 0.0
+    buckets: Annotated[
+        int,
+        Field(ge=0, le=10**8, title="Buckets", description="For ids; 0 reads ids only where nothing else is known."),
+    ] = 0
+    pool: Annotated[
+        int,
+        Field(ge=2, le=65_536, title="Pool", description="Sequences whose targets are the candidates when judged."),
+    ] = 256
+    looks: Annotated[
+        int, Field(ge=0, le=1000, title="Looks", description="Times that some of what is judged is scored on the way.")
+    ] = 0
+    rivals: Annotated[
+        int,
+        Field(ge=0, le=10_000, title="Rivals", description="Unseen items drawn for each user: hit rates beside them."),
+    ] = 0
+    device: Annotated[
+        Literal["auto", "cpu"], Field(title="Device", description="A GPU where there is one, or never.")
+    ] = "auto"
+
+    @property
+    def world(self) -> World:
+        """The synthetic log, the same for all cells of a grid that say so many items and users."""
+        return World(users=self.users, items=self.items, mean_length=self.user_events)
+
+    @property
+    def peak_rate(self) -> float:
+        """The learning rate that was asked for, else one by batch."""
+        return self.rate or learning_rate(self.batch)
+
+    @property
+    def backbone(self) -> BehaviorCell:
+        """The cell of stage 1 whose embedder this one freezes: what stage 2 alone reads is left out."""
+        alone = {"stage": 1, "negatives": 0, "softmax": "mean", "judge": "validation", "looks": 0, "rivals": 0}
+        return self.model_copy(update={**alone, "pool": 2})
+
+    def asked(self, facts: Facts) -> Asked:
+        """What the cell is sized for."""
+        return Asked(
+            budget=self.budget, fields=facts.fields, batch=self.batch, t=facts.t, ratio=self.ratio,
+            share=0.0 if self.h else self.share, h=self.h, width=self.width, layers=self.layers,
+            text_layers=self.text_layers, length=self.length, events=facts.events,
+        )  # fmt: skip
+
+    def sized(self, facts: Facts) -> Sized:
+        """Model and steps of stage 1. Raises PlannerError where a budget is too small for them."""
+        asked = self.asked(facts)
+        found = size(asked) if self.budget else Sized(given(asked), self.batch, self.steps, facts.t, asked.reads)
+        return replace(found, shape=replace(found.shape, dropout=self.dropout))
+
+    def more_steps(self, facts: Facts) -> int:
+        """Steps of stage 2: those that spend its budget, or as many as asked for."""
+        if not self.budget:
+            return self.steps
+        found = self.sized(facts)
+        return stage2_steps(found.shape, self.budget, self.batch, found.events, self.negatives)
+
+
+def name_of(cell: BehaviorCell, facts: Facts) -> str:
+    """The name of what a cell of stage 1 trains on data of such facts."""
+    whole = [cell.model_dump(mode="json", exclude={"threads", "device"}), facts.model_dump(mode="json")]
+    return sha256(json.dumps(whole, sort_keys=True).encode()).hexdigest()[:20]
+
+
+def sizes(root: Path, cell: BehaviorCell) -> Sizes:
+    """N, D, U and C as for typical batches where the data are known; what a cell reports in the end is exact."""
+    facts = facts_of(root, cell)
+    if facts is None:
+        return Sizes(C=cell.budget or None)
+    found = cell.sized(facts)
+    steps = found.steps if cell.stage == 1 else cell.more_steps(facts)
+    D = steps * cell.batch * facts.events
+    return Sizes(float(found.N), D, float(facts.targets), steps * step_flops(cell, found, facts))
+
+
+def step_flops(cell: BehaviorCell, found: Sized, facts: Facts) -> float:
+    """C of a typical step: sequences of mean length, texts of mean length, and targets that are all different."""
+    lengths = np.full(cell.batch, facts.events)
+    unique = min(lengths.sum(), facts.items)
+    if cell.stage == 2:
+        return stage2_flops(found.shape, lengths, unique, cell.negatives)
+    return stage1_flops(found.shape, lengths, np.full(round(lengths.sum() + cell.batch), facts.t), unique)
+
+
+def facts_of(root: Path, cell: BehaviorCell) -> Facts | None:
+    """What is known of a cell's data before it runs, of a synthetic log nearly; None for a folder not read yet."""
+    if cell.data == SYNTHETIC:
+        world = cell.world
+        targets = round(cell.users * max(cell.user_events - 3, 1))  # two are held out, and the first is not predicted
+        windows = max(cell.users, -(-targets // cell.length))
+        return Facts(
+            items=cell.items, vocabulary=world.vocabulary, categories=(world.categories + 1,), numbers=1,
+            buckets=min(cell.buckets, cell.items), targets=targets, windows=windows, t=round(world.words),
+        )  # fmt: skip
+    try:
+        return read_facts(root, cell.data, cell.split, cell.length, cell.buckets)
+    except OSError:
+        return None
+
+
+def check(root: Path, cell: BehaviorCell) -> None:
+    """Raises PlannerError for fields that do not go together, and for a log that is not there."""
+    if not cell.budget and not cell.width:
+        raise PlannerError("Width 0 is taken by the budget: give a budget, or a width.")
+    if cell.negatives and cell.stage == 1:
+        raise PlannerError(f"K = {cell.negatives:,} extra negatives are of stage 2: use stage 2, or 0 negatives.")
+    if cell.data != SYNTHETIC and not (root / FOLDER / cell.data).is_dir():
+        raise PlannerError(
+            f"There is no log {cell.data!r}: put its events into {FOLDER}/{cell.data} of the workspace, or use "
+            f"{SYNTHETIC}."
+        )
+    facts = facts_of(root, cell)
+    if facts is not None:
+        check_negatives(cell, facts)
+        _ = cell.sized(facts) if cell.stage == 1 else cell.more_steps(facts)
+
+
+def check_negatives(cell: BehaviorCell, facts: Facts) -> None:
+    """Raises PlannerError where more items are to be drawn than there are."""
+    if cell.negatives > facts.items:
+        raise PlannerError(
+            f"K = {cell.negatives:,} extra negatives are more than the {facts.items:,} items of the catalogue: ask for "
+            "fewer."
+        )
+
+
+def short(root: Path, cell: BehaviorCell) -> BehaviorCell:
+    """The same model on a small synthetic log; a few updates, and little that is judged."""
+    shape = cell.sized(facts_of(root, cell) or UNREAD).shape
+    items = min(cell.items, SHORT_ITEMS)
+    few = {
+        "data": SYNTHETIC, "users": SHORT_USERS, "items": items, "split": "last", "budget": 0.0, "steps": SHORT_STEPS,
+        "h": shape.h, "width": shape.width, "layers": shape.layers, "negatives": min(cell.negatives, items),
+        "looks": 0, "rivals": 0, "rate": cell.peak_rate,
+    }  # fmt: skip
+    return cell.model_copy(update=few)

@@ -1,0 +1,43 @@
+"""The family of recommender cells as the backend knows it. Nothing that trains is imported before a cell runs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from trainers.behavior.cell import BehaviorCell, check, short, sizes
+from trainers.behavior.memory import needs
+from trainers.behavior.names import METRICS
+from trainers.behavior.rates import VERSION
+from trainers.cell import CellError, Family, Stream
+
+
+def families(root: Path) -> tuple[Family[Any], ...]:
+    """Two-part behavioural models on the event logs of the workspace ``root``."""
+    return (
+        Family(
+            name="behavior",
+            title="Recommender: an event embedder and a causal Transformer on event logs",
+            cell=BehaviorCell,
+            train=partial(train, root),
+            sizes=partial(sizes, root),
+            needs=partial(needs, root),
+            short=partial(short, root),
+            check=partial(check, root),
+            metrics=METRICS,
+            version=f"1.{VERSION}",
+            example={"width": "16, 32, 64", "share": "0.02, 0.1", "steps": "150", "items": "500", "users": "500"},
+        ),
+    )
+
+
+def train(root: Path, cell: BehaviorCell, stream: Stream) -> Mapping[str, float]:
+    """Train a cell. Raises CellError where PyTorch is not installed, and as ``trainers.behavior.training.train``."""
+    if find_spec("torch") is None:
+        raise CellError("Recommender cells need PyTorch: install it with pip install 'isoplan[train]'.")
+    from trainers.behavior import training
+
+    return training.train(root, cell, stream)

@@ -1,0 +1,123 @@
+"""What a model is worth on events that it was not trained on, batch-locally and against the whole catalogue."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from trainers.behavior.data import Data
+from trainers.behavior.metrics import CUTOFFS, HISTORIES, PLAIN, Evaluation, evaluate
+from trainers.behavior.names import HIT, NDCG, RIVALS_AT
+from trainers.behavior.popularity import draw_unseen
+from trainers.behavior.ranks import Ranked, rank_batch, rank_catalogue
+from trainers.behavior.split import Packed, Windows, pack
+from trainers.behavior.trainer import Regime, Trainer
+from trainers.cell import Stopped, Stream
+
+AT_ONCE = 2**22
+"""Scores that are there at once where the catalogue is ranked, about."""
+TOP = max(CUTOFFS)
+LOOKED = 2_048
+"""Events that are scored at each look on the way, at most, about."""
+
+
+def judge(trainer: Trainer, windows: Windows, regime: Regime, stream: Stream) -> Evaluation:
+    """Metrics over ``windows``: candidates are the unique targets of a batch of them, or all items.
+
+    Raises Stopped where the cell was asked to stop, and PlannerError where there is nothing to score.
+    """
+    catalogue = trainer.embeddings()
+    items, batches = trainer.data.log.items, _batches(trainer, catalogue, windows, stream)
+    ranked = _local(catalogue, batches, items) if regime == "local" else _full(catalogue, batches, items)
+    return evaluate(ranked, len(catalogue), CUTOFFS, HISTORIES)
+
+
+def beside_rivals(trainer: Trainer, windows: Windows, rivals: int, stream: Stream) -> dict[str, float]:
+    """hit@10 and NDCG@10 of each true item among so many items that its user has in no event (SASRec's protocol)."""
+    catalogue, log = trainer.embeddings(), trainer.data.log
+    parts: list[tuple[Ranked, NDArray[np.integer]]] = []
+    for queries, packed in _batches(trainer, catalogue, windows, stream):
+        targets = packed.targets[packed.scored]
+        drawn = draw_unseen(log, log.owners[targets], rivals, seed=trainer.cell.seed + len(parts))
+        candidates = np.concatenate([log.items[targets][:, None], drawn], 1)
+        there = catalogue[torch.from_numpy(candidates).to(catalogue.device)].float()
+        scores = torch.einsum("qh,qch->qc", queries, there)
+        first = np.zeros(len(targets), np.int64)
+        parts.append((rank_batch(scores.cpu().numpy(), first, candidates, top=1), packed.history[packed.scored]))
+    found = evaluate(parts, len(catalogue), (RIVALS_AT,), ()).metrics
+    return {HIT: found[f"recall@{RIVALS_AT}"], NDCG: found[f"NDCG@{RIVALS_AT}"]}
+
+
+def check_rivals(data: Data, rivals: int) -> None:
+    """Raises PlannerError, before anything is trained, where so many cannot be drawn for the users that are judged."""
+    if rivals:
+        users = np.unique(data.log.owners[data.judged.first])
+        draw_unseen(data.log, users[:1], rivals, seed=0)
+        draw_unseen(data.log, users, 1, seed=0)
+
+
+def some(windows: Windows, seed: int) -> Windows:
+    """A part of ``windows`` with about as many scored events as are looked at on the way, the same each time."""
+    order = np.random.default_rng([seed, len(windows)]).permutation(len(windows))
+    scored = (windows.stop - windows.scored)[order]
+    chosen = np.sort(order[: max(int(np.searchsorted(np.cumsum(scored), LOOKED)), 1)])
+    return Windows(windows.first[chosen], windows.scored[chosen], windows.stop[chosen], windows.length)
+
+
+def plain(found: Evaluation, regime: Regime) -> dict[str, float]:
+    """The metrics of a regime that is not the cell's own, all events together."""
+    return {f"{regime}_{name}": value for name, value in found.metrics.items()}
+
+
+def shown(found: Evaluation) -> dict[str, float]:
+    """What is streamed of a look: loss and entropy, recall, NDCG and MRR at 10."""
+    names = (*PLAIN, *(f"{name}@10" for name in ("recall", "NDCG", "MRR")))
+    return {name: found.metrics[name] for name in names if name in found.metrics}
+
+
+def _batches(trainer: Trainer, catalogue: Tensor, windows: Windows, stream: Stream) -> Iterator[tuple[Tensor, Packed]]:
+    """Queries (Q, h) of the scored positions of some windows at a time."""
+    items = trainer.data.log.items
+    trainer.model.eval()
+    try:
+        for first in range(0, len(windows), trainer.cell.pool):
+            if stream.stopping:
+                raise Stopped
+            packed = pack(windows, np.arange(first, min(first + trainer.cell.pool, len(windows))))
+            read = torch.from_numpy(items[packed.inputs].astype(np.int64)).to(catalogue.device)
+            with torch.no_grad(), trainer.autocast():
+                queries = trainer.model.context(catalogue[read], np.diff(packed.starts))
+            yield queries.float()[torch.from_numpy(packed.scored).to(catalogue.device)], packed
+    finally:
+        trainer.model.train()
+
+
+def _local(
+    catalogue: Tensor, batches: Iterator[tuple[Tensor, Packed]], log_items: NDArray[np.integer]
+) -> Iterator[tuple[Ranked, NDArray[np.integer]]]:
+    for queries, packed in batches:
+        candidates, own = np.unique(log_items[packed.targets[packed.scored]], return_inverse=True)
+        there = catalogue[torch.from_numpy(candidates.astype(np.int64)).to(catalogue.device)]
+        scores = queries @ there.float().mT
+        yield rank_batch(scores.cpu().numpy(), own, candidates, top=TOP), packed.history[packed.scored]
+
+
+def _full(
+    catalogue: Tensor, batches: Iterator[tuple[Tensor, Packed]], log_items: NDArray[np.integer]
+) -> Iterator[tuple[Ranked, NDArray[np.integer]]]:
+    """Every item is scored for every query, some items at a time and exactly."""
+    for queries, packed in batches:
+        targets = log_items[packed.targets[packed.scored]].astype(np.int64)
+        chunk = max(AT_ONCE // max(len(targets), 1), 1)
+        score = partial(_scores, queries, catalogue)
+        yield rank_catalogue(score, targets, len(catalogue), top=TOP, chunk=chunk), packed.history[packed.scored]
+
+
+def _scores(queries: Tensor, catalogue: Tensor, first: int, stop: int) -> NDArray[np.float32]:
+    found: NDArray[np.float32] = (queries @ catalogue[first:stop].float().mT).cpu().numpy()
+    return found

@@ -1,0 +1,160 @@
+"""The model of a cell with its optimiser and where it stands: updates of both stages, and checkpoints."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from trainers.behavior.batch import Batch, batch_of
+from trainers.behavior.cell import BehaviorCell
+from trainers.behavior.data import Data
+from trainers.behavior.flops import stage1_flops, stage2_flops
+from trainers.behavior.losses import CHUNK, CHUNK_OF_GPU, Losses, draw, log_chances, stage1, stage2
+from trainers.behavior.model import TwoPartModel
+from trainers.behavior.shape import Shape
+from trainers.behavior.split import Ints, pack
+from trainers.loop import checkpoint
+
+Regime = Literal["local", "full"]
+
+
+@dataclass(frozen=True)
+class State:
+    """How far a cell is: in which stage, and its updates, events and FLOPs (C) in it; before them those of stage 1."""
+
+    stage: int = 1
+    updates: int = 0
+    events: int = 0
+    flops: float = 0.0
+    before: tuple[int, int, float] = (0, 0, 0.0)
+
+
+class Trainer:
+    """Everything that the next update depends on."""
+
+    def __init__(self, cell: BehaviorCell, shape: Shape, data: Data, device: str) -> None:
+        torch.manual_seed(cell.seed)
+        self.cell, self.shape, self.data, self.device = cell, shape, data, torch.device(device)
+        self.model = TwoPartModel(shape).to(self.device)
+        self.chunk = CHUNK_OF_GPU if self.on_gpu else CHUNK
+        self.optimiser = self._optimiser()
+        self.state = State()
+        self.tail: list[float] = []
+        self.cache: Tensor | None = None
+        self.shares = torch.from_numpy(data.shares).to(self.device)
+
+    @property
+    def on_gpu(self) -> bool:
+        """Whether the device is one."""
+        return self.device.type == "cuda"
+
+    @property
+    def regime(self) -> Regime:
+        """Whom true items are judged among: those of a batch in stage 1, the whole catalogue in stage 2."""
+        return "local" if self.cell.stage == 1 else "full"
+
+    def freeze(self) -> None:
+        """Begin stage 2: embeddings of the whole catalogue are kept, and only the contextualiser goes on."""
+        if self.state.stage == 1:
+            before = (self.state.updates, self.state.events, self.state.flops)
+            self.state, self.tail = State(2, before=before), []
+        self.model.embedder.requires_grad_(False)
+        self.cache = self.embeddings()
+        self.optimiser = self._optimiser()
+
+    def embeddings(self) -> Tensor:
+        """Embeddings (items, h) of all items: the cache of stage 2, else as the embedder is now."""
+        if self.cache is not None:
+            return self.cache
+        self.model.eval()
+        with self.autocast():
+            found = self.model.embedder.all(self.data.known)
+        self.model.train()
+        return found
+
+    def autocast(self) -> torch.autocast:
+        """bf16 on a GPU."""
+        return torch.autocast("cuda", torch.bfloat16, enabled=self.on_gpu)
+
+    def update(self, chosen: Ints, rate: float) -> dict[str, Tensor]:
+        """One step of AdamW on the ``chosen`` windows; the loss before it, and its parts by name."""
+        for group in self.optimiser.param_groups:
+            group["lr"] = rate
+        batch = self.batch(chosen)
+        with self.autocast():
+            losses = self._stage1(batch) if self.cache is None else self._stage2(batch, self.cache)
+        self.optimiser.zero_grad(set_to_none=True)
+        torch.autograd.backward(losses.total)
+        self.optimiser.step()
+        state = self.state
+        self.state = replace(
+            state, updates=state.updates + 1, events=state.events + batch.positions, flops=state.flops + self._C(batch)
+        )
+        return {"train": losses.total.detach(), **{name: part.detach() for name, part in losses.parts.items()}}
+
+    def batch(self, chosen: Ints) -> Batch:
+        """What the ``chosen`` windows of the training set hold."""
+        packed = pack(self.data.train, chosen)
+        items = self.data.log.items
+        return batch_of(items[packed.inputs], items[packed.targets], np.diff(packed.starts))
+
+    def save(self, place: Path) -> None:
+        """Everything that the next update depends on."""
+        whole = {"model": self.model.state_dict(), "optimiser": self.optimiser.state_dict()}
+        checkpoint.save(place, self.device, **whole, state=asdict(self.state), tail=self.tail)
+
+    def load(self, place: Path) -> None:
+        """Go on from a checkpoint. Raises CellError for one that cannot be read."""
+        with checkpoint.loading(place, self.device) as found:
+            self.model.load_state_dict(found["model"])
+            self.state = State(**{**found["state"], "before": tuple(found["state"]["before"])})
+            self.tail = list(found["tail"])
+            if self.state.stage == 2:
+                self.freeze()
+            self.optimiser.load_state_dict(found["optimiser"])
+
+    def _stage1(self, batch: Batch) -> Losses:
+        items = self.model.embedder(self.data.known.take(batch.items))
+        queries = self.model.context(items.index_select(0, self._there(batch.inputs)), batch.lengths)
+        candidates = items.index_select(0, self._there(batch.candidates))
+        log_q = None
+        if self.cell.log_q:
+            log_q = log_chances(self.shares[self._there(batch.items[batch.candidates])], batch.positions)
+        return stage1(queries, candidates, self._there(batch.targets), log_q, self.chunk)
+
+    def _stage2(self, batch: Batch, cache: Tensor) -> Losses:
+        cell, joint = self.cell, self.cell.softmax == "joint"
+        candidates, own = self._there(batch.items[batch.candidates]), self._there(batch.targets)
+        seed = np.random.SeedSequence([cell.seed, self.state.updates]).generate_state(1, np.uint64)[0]
+        random = torch.Generator(self.device).manual_seed(int(seed >> np.uint64(1)))
+        drawn = draw(len(cache), cell.negatives, candidates, own, random)
+        log_q = None
+        if cell.log_q:
+            chance = cell.negatives / len(cache) if joint else 0.0
+            log_q = (
+                log_chances(self.shares[candidates], batch.positions, chance),
+                log_chances(self.shares[drawn.items], batch.positions, chance),
+            )
+        queries = self.model.context(cache.index_select(0, self._there(batch.items[batch.inputs])), batch.lengths)
+        return stage2(queries, cache, candidates, own, drawn, cell.softmax, log_q, self.chunk)
+
+    def _C(self, batch: Batch) -> float:
+        """FLOPs of a step as the family counts them: every event of it is embedded in stage 1."""
+        unique = len(batch.candidates)
+        if self.cache is not None:
+            return stage2_flops(self.shape, batch.lengths, unique, self.cell.negatives)
+        last = np.cumsum(batch.lengths) - 1
+        events = np.concatenate([batch.inputs, batch.candidates[batch.targets[last]]])
+        return stage1_flops(self.shape, batch.lengths, self.data.known.lengths[batch.items[events]], unique)
+
+    def _there(self, places: Ints) -> Tensor:
+        return torch.from_numpy(places.astype(np.int64)).to(self.device)
+
+    def _optimiser(self) -> torch.optim.AdamW:
+        groups: Any = self.model.groups(self.cell.weight_decay)
+        return torch.optim.AdamW(groups, self.cell.peak_rate, fused=True)

@@ -1,0 +1,158 @@
+"""Training of a cell: random windows of the log, both stages, looks on the way, and what it is worth in the end."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from trainers.backend import files
+from trainers.behavior.cell import BehaviorCell, check_negatives, name_of
+from trainers.behavior.data import open_data
+from trainers.behavior.facts import FOLDER
+from trainers.behavior.flops import parameters, two_part
+from trainers.behavior.judge import beside_rivals, check_rivals, judge, plain, shown, some
+from trainers.behavior.memory import check_catalogue, memory
+from trainers.behavior.split import Ints
+from trainers.behavior.trainer import Regime, Trainer
+from trainers.cell import CellError, Stream
+from trainers.loop import checkpoint
+from trainers.loop.memory import check_memory, memory_of
+from trainers.loop.schedule import warm_cosine
+
+BACKBONES = "backbones"
+"""Where finished cells of stage 1 are kept for those of stage 2, beside the logs."""
+POINTS = 200
+"""Times that a cell says how it goes."""
+TAIL = 100
+"""Updates whose mean loss is the training loss of a cell: learning rates are chosen by it (behavioural, App. D)."""
+
+
+def train(root: Path, cell: BehaviorCell, stream: Stream) -> Mapping[str, float]:
+    """Train a cell of the workspace ``root`` and judge it: N, p_e, p, s, D, U, C as they were, and all metrics.
+
+    Raises CellError for a cell or a catalogue larger than the memory there is, and PlannerError for more negatives than
+    items, and for a log that cannot be read or split.
+    """
+    data = open_data(root, cell)
+    check_negatives(cell, data.facts)
+    check_catalogue(cell, data.facts, memory_of(stream.device))
+    check_memory(
+        memory(cell, data.facts, stream.device), stream.device, "make its batch, its widths or its negatives smaller"
+    )
+    check_rivals(data, cell.rivals)
+    torch.set_num_threads(cell.threads)
+    if cell.deterministic:
+        os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
+    torch.use_deterministic_algorithms(cell.deterministic)
+    sized = cell.sized(data.facts)
+    steps = (sized.steps, cell.more_steps(data.facts) if cell.stage == 2 else 0)
+    trainer = checkpoint.begin(lambda: Trainer(cell, sized.shape, data, stream.device), stream)
+    try:
+        if trainer.state.stage == 1:
+            _stage1(root, trainer, steps, stream)
+        if cell.stage == 2:
+            _stage2(trainer, steps, stream)
+        return _measured(trainer, stream)
+    except torch.OutOfMemoryError:
+        raise CellError("The GPU has too little memory for this cell: make its batch or its negatives fewer.") from None
+
+
+def _stage1(root: Path, trainer: Trainer, steps: tuple[int, int], stream: Stream) -> None:
+    """Train both parts, or take what a cell of stage 1 has left for those of stage 2."""
+    cell = trainer.cell
+    place = root / FOLDER / BACKBONES / f"{name_of(cell.backbone, trainer.data.facts)}.pt"
+    if cell.stage == 2 and trainer.state.updates == 0 and place.exists():
+        try:
+            trainer.load(place)
+            return
+        except CellError as error:
+            print(f"{error} Stage 1 is trained again.")
+    _updates(trainer, steps, stream)
+    if cell.stage == 2:
+        place.parent.mkdir(parents=True, exist_ok=True)
+        files.replace(place, trainer.save)
+
+
+def _stage2(trainer: Trainer, steps: tuple[int, int], stream: Stream) -> None:
+    if trainer.state.stage == 1:
+        torch.manual_seed(trainer.cell.seed)
+        trainer.freeze()
+    _updates(trainer, steps, stream)
+
+
+def _updates(trainer: Trainer, steps: tuple[int, int], stream: Stream) -> None:
+    """Update until as many updates of the stage have been made as ``steps`` says of both."""
+    cell, stage = trainer.cell, trainer.state.stage
+    total, before = steps[stage - 1], steps[0] * (stage - 1)
+    last = stage == cell.stage
+    looks = {round(total * (k + 1) / cell.looks) for k in range(cell.looks)} if last else set()
+    every = max(total // POINTS, 1)
+    recent: dict[str, list[Tensor]] = {}
+    for chosen in _batches(trainer, trainer.state.updates, total):
+        done = trainer.state.updates
+        rate = warm_cosine(cell.peak_rate, done, total) if cell.schedule == "cosine" else cell.peak_rate
+        for name, value in trainer.update(chosen, rate).items():
+            recent.setdefault(name, []).append(value)
+        done += 1
+        values: dict[str, float] = {}
+        due = stream.due
+        if done % every == 0 or done == total or due or done in looks:
+            values = _said(trainer, recent)
+            recent = {}
+        if done in looks:
+            windows = some(trainer.data.judged, cell.seed)
+            values |= shown(judge(trainer, windows, trainer.regime, stream))
+        if due:
+            stream.save(trainer.save)
+        stream.step(before + done, sum(steps), **values)
+
+
+def _said(trainer: Trainer, recent: dict[str, list[Tensor]]) -> dict[str, float]:
+    """The mean losses of the last updates, and the events of the stage; what the tail of the stage is made of."""
+    losses = {name: torch.stack(values).cpu().double().numpy() for name, values in recent.items()}
+    trainer.tail = [*trainer.tail, *losses["train"].tolist()][-TAIL:]
+    if not np.isfinite(losses["train"]).all():
+        done = trainer.state.updates
+        raise CellError(f"The training diverged after {done:,} updates: use a smaller learning rate.")
+    return {name: float(x.mean()) for name, x in losses.items()} | {"samples": float(trainer.state.events)}
+
+
+def _batches(trainer: Trainer, first: int, total: int) -> Iterator[Ints]:
+    """The windows of updates from number ``first`` on: pass after pass, each in an order of its own."""
+    cell, windows = trainer.cell, len(trainer.data.train)
+    per = -(-windows // cell.batch)
+    order, epoch = np.empty(0, np.int64), -1
+    for k in range(first, total):
+        if k // per != epoch:
+            epoch = k // per
+            order = np.random.default_rng([cell.seed, trainer.state.stage, epoch]).permutation(windows)
+        yield order[k % per * cell.batch : (k % per + 1) * cell.batch]
+
+
+def _measured(trainer: Trainer, stream: Stream) -> dict[str, float]:
+    """What a finished cell is worth, and what it took."""
+    cell, state, data = trainer.cell, trainer.state, trainer.data
+    p_e, p = parameters(trainer.shape)
+    found = judge(trainer, data.judged, trainer.regime, stream).row()
+    other: Regime = "full" if trainer.regime == "local" else "local"
+    found |= plain(judge(trainer, data.judged, other, stream), other)
+    if cell.rivals:
+        found |= beside_rivals(trainer, data.judged, cell.rivals, stream)
+    parts = two_part(trainer.shape, cell.batch, data.facts.t, max(round(data.facts.events), 1), cell.negatives)
+    rule = parts.stage1 if cell.stage == 1 else parts.stage2
+    sizes = {
+        "N": p_e + p, "p_e": p_e, "p": p, "s": p_e / (p_e + p), "D": state.events, "U": data.facts.targets,
+        "C": state.flops, "C_step": float(rule.flops(np.asarray(float(p_e + p)), np.asarray(float(state.events)))),
+        "h_used": trainer.shape.h, "width_used": trainer.shape.width, "layers_used": trainer.shape.layers,
+        "updates": state.updates, "rate_used": cell.peak_rate, "events": len(data.log), "catalogue": data.facts.items,
+        "train_loss": math.fsum(trainer.tail) / len(trainer.tail),
+    }  # fmt: skip
+    if cell.stage == 2:
+        _, sizes["D_stage1"], sizes["C_stage1"] = state.before
+    return found | {name: float(value) for name, value in sizes.items()}
