@@ -49,7 +49,7 @@ class ComputeRule(BaseModel):
     ``per-epoch``  C = zeta n_p N U times ``epochs``: D counts unique samples U, each seen ``epochs`` times.
     ``powers``     C = zeta N^a D^b, as ``engine.costs.measured`` fits it to measured C.
     ``step``       C = 6 D (t p_e + p + 3 B L h): the step formula of a two-part model ``parts`` (behavioural, eq. 1).
-    ``stage2``     C = 6 D (p + 3 (B L + K) h): the same for a cached embedder and K extra negatives; ours, by analogy.
+    ``stage2``     C = D (6 p + 4 (B L + K) h): a cached embedder and K extra negatives, as our own trainer computes it.
     ``formula``    C = ``formula``, of N, D, n_p and, for runs, any other column; it must grow with D.
     """
 
@@ -208,9 +208,8 @@ class ComputeRule(BaseModel):
         batch = f"B = {parts.B:g}, L = {parts.L:g}, h = {parts.h:.4g}"
         if self.rule == "step":
             return f"C = 6 D (t p_e + p + 3 B L h) with {given}, t = {parts.t:g}, {batch}"
-        return (
-            f"C = 6 D (p + 3 (B L + K) h) with {given}, {batch}, K = {parts.K:g} (our analogy to eq. 1, not published)"
-        )
+        own = "(counted in our trainer, not published)"
+        return f"C = D (6 p + 4 (B L + K) h) with {given}, {batch}, K = {parts.K:g} {own}"
 
     @model_serializer
     def _stored(self) -> dict[str, Any]:

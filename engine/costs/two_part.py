@@ -1,9 +1,10 @@
 """The step formula of a two-part behavioural model: an event embedder in front of a contextualizer.
 
 Stage 1 trains both with an in-batch softmax and costs 6 B L (t p_e + p + 3 B L h) FLOPs a step (behavioural, eq. 1).
-Stage 2 freezes and caches the embedder and scores K extra negatives: 6 B L (p + 3 (B L + K) h) a step. That one is
-our own analogy to eq. 1: the paper prints no formula for it, and it has not been measured yet.
-A step consumes B L events, so both are 6 D times the bracket.
+Stage 2 freezes and caches the embedder and scores K extra negatives: B L (6 p + 4 (B L + K) h) a step. The paper prints
+no formula for it; this is what our own trainer computes, counted by PyTorch in its tests: two products with each
+candidate, the score and the gradient of the query, for what is cached needs none. Eq. 1 charges nine for each.
+A step consumes B L events, so both are D times the bracket.
 """
 
 from __future__ import annotations
@@ -75,8 +76,8 @@ class TwoPart(BaseModel):
 
     @property
     def stage2(self) -> PerSample:
-        """C = 6 D (p + 3 (B L + K) h), D in events: ours, by analogy to eq. 1."""
-        return PerSample(1 - self.s, 3 * (self.events + self.K) * self.h)
+        """C = D (6 p + 4 (B L + K) h), D in events: what our own trainer computes."""
+        return PerSample(1 - self.s, 2 / 3 * (self.events + self.K) * self.h)
 
 
 def joint_width(p_e: ArrayLike, known_p_e: ArrayLike, known_h: ArrayLike) -> Floats:

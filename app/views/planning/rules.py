@@ -22,7 +22,7 @@ TYPED = {
     "per epoch": "per-epoch",
     "zeta N^a D^b": "powers",
     "step formula": "step",
-    "stage 2 (our analogy)": "stage2",
+    "stage 2": "stage2",
     "typed formula": "formula",
 }
 """What the link holds as ``rule``, and the name of the rule."""

@@ -129,7 +129,7 @@ EVERY: dict[str, dict[str, Any]] = {
     "rule": {"budget": "1e15", "rule": "6 N D"},
     "per epoch": {"budget": "1e15", "rule": "per epoch", "rule_n_p": "40", "rule_epochs": "4"},
     "powers": {"budget": "1e15", "rule": "zeta N^a D^b", "rule_zeta": "200", "rule_a": "1.05", "rule_b": "0.95"},
-    "stage 2": {"budget": "1e15", "second": "stage 2 (our analogy)", "second_K": "1e5"},
+    "stage 2": {"budget": "1e15", "second": "stage 2", "second_K": "1e5"},
     "second rule": {"budget": "1e15", "second": "step formula", "second_B": "256"},
     "no second rule": {"budget": "1e15", "rule": "zeta N D", "rule_zeta": "240", "second": "none"},
     "formula": {"budget": "1e15", "rule": "typed formula", "rule_formula": "6*n_p*N*D + 1e3*N", "rule_n_p": "40"},
@@ -164,8 +164,8 @@ def test_rules_from_python_leave_a_link_that_opens(jets: str, demo: Database, op
 
 
 def test_stage_2_carries_its_mark(jets: str, open_page: Open) -> None:
-    at = open_page("plan", fit=jets, budget="1e15", rule="stage 2 (our analogy)", rule_K="1e5")
-    assert "(our analogy to eq. 1, not published)" in "\n".join(plain(str(c.value)) for c in at.caption).replace(
+    at = open_page("plan", fit=jets, budget="1e15", rule="stage 2", rule_K="1e5")
+    assert "(counted in our trainer, not published)" in "\n".join(plain(str(c.value)) for c in at.caption).replace(
         "\\", ""
     )
 

@@ -54,7 +54,7 @@ def test_effective_parameters_count_the_embedder_t_times() -> None:
 def test_stage_2_drops_the_embedder_and_scores_more_candidates() -> None:
     parts = PARTS.model_copy(update={"K": 1e5})
     rule = ComputeRule(rule="stage2", parts=parts)
-    assert rule.flops(1e6, 1e9) == pytest.approx(6e9 * (0.98e6 + 3 * (256 * 256 + 1e5) * 188))
+    assert rule.flops(1e6, 1e9) == pytest.approx(1e9 * (6 * 0.98e6 + 4 * (256 * 256 + 1e5) * 188))
 
 
 def test_the_joint_width_follows_a_power_of_the_embedder() -> None:

@@ -47,7 +47,7 @@ def test_a_budget_of_stage_2_buys_fewer_steps_the_more_negatives() -> None:
     counts = [cell(budget=1e13, stage=2, negatives=K).more_steps(UNREAD) for K in (0, 1000, 100_000)]
     assert counts[0] > counts[1] > counts[2]
     p = parameters(cell().sized(UNREAD).shape)[1]
-    assert counts[2] == round(1e13 / (6 * 640 * (p + 3 * (640 + 100_000) * 16)))
+    assert counts[2] == round(1e13 / (640 * (6 * p + 4 * (640 + 100_000) * 16)))
     assert cell(steps=55, stage=2).more_steps(UNREAD) == 55
 
 

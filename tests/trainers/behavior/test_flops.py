@@ -125,6 +125,17 @@ def test_beside_attention_the_count_is_that_of_eq_1_with_other_scoring() -> None
     assert eq_1 == pytest.approx(6 * B * L * (t * p_e + p + 3 * B * L * h))
 
 
+@pytest.mark.parametrize("K", [0, 10**6])
+def test_the_planner_s_stage_2_is_what_a_large_cell_costs(K: int) -> None:
+    """D (6 p + 4 (B L + K) h) up to attention and the gradient that frozen inputs do not need."""
+    shape = Shape(Fields(vocabulary=1000), h=188, width=452, layers=24, text_layers=8)
+    B, L = 64, 256
+    parts = two_part(shape, B, 24, L, K)
+    ours = stage2_flops(shape, np.full(B, L), B * L, K) - 6 * B * L * 24 * 2 * 452 * L
+    rule = parts.stage2.flops(np.asarray(float(sum(parameters(shape)))), np.asarray(float(B * L)))
+    assert ours == pytest.approx(float(rule), rel=0.02)
+
+
 def test_counting_and_sizing_need_no_torch() -> None:
     code = "import sys, trainers.behavior.sizing, trainers.behavior.known; sys.exit('torch' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -128,7 +128,7 @@ def test_more_negatives_are_fewer_steps() -> None:
     shape = size(BASE).shape
     none, many = (stage2_steps(shape, 1e15, 64, 256, K) for K in (0, 262_144))
     p = parameters(shape)[1]
-    step = 6 * 64 * 256 * (p + 3 * 64 * 256 * shape.h)
+    step = 64 * 256 * (6 * p + 4 * 64 * 256 * shape.h)
     assert none == round(1e15 / step)
     assert many < none / 2
 
