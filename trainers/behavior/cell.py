@@ -60,8 +60,12 @@ class BehaviorCell(Cell):
         Field(ge=1, le=2, title="Stage", description="2 freezes the embedder of the same cell of stage 1 and goes on."),
     ] = 1
     negatives: Annotated[
-        int, Field(ge=0, le=10**9, title="Negatives K", description="Drawn uniformly beside the batch's, in stage 2.")
-    ] = 0
+        int,
+        Field(
+            ge=0, le=10**9, title="Negatives K",
+            description="Items drawn uniformly beside the batch's targets; the paper does so in stage 2 alone.",
+        ),
+    ] = 0  # fmt: skip
     softmax: Annotated[
         Literal["mean", "joint"],
         Field(title="Softmax", description="Of stage 2: the mean of in-batch and extra losses, or one over both."),
@@ -180,7 +184,8 @@ def step_flops(cell: BehaviorCell, found: Sized, facts: Facts) -> float:
     unique = min(lengths.sum(), facts.items)
     if cell.stage == 2:
         return stage2_flops(found.shape, lengths, unique, cell.negatives)
-    return stage1_flops(found.shape, lengths, np.full(round(lengths.sum() + cell.batch), facts.t), unique)
+    embedded = round(lengths.sum()) + cell.batch + cell.negatives
+    return stage1_flops(found.shape, lengths, np.full(embedded, facts.t), unique + cell.negatives)
 
 
 def facts_of(root: Path, cell: BehaviorCell) -> Facts | None:
@@ -203,8 +208,11 @@ def check(root: Path, cell: BehaviorCell) -> None:
     """Raises PlannerError for fields that do not go together, and for a log that is not there."""
     if not cell.budget and not cell.width:
         raise PlannerError("Width 0 is taken by the budget: give a budget, or a width.")
-    if cell.negatives and cell.stage == 1:
-        raise PlannerError(f"K = {cell.negatives:,} extra negatives are of stage 2: use stage 2, or 0 negatives.")
+    if cell.negatives and cell.stage == 1 and cell.budget:
+        raise PlannerError(
+            f"The step formula of stage 1 has no K = {cell.negatives:,} extra negatives: give steps and no budget, or "
+            "use stage 2."
+        )
     if cell.data != SYNTHETIC and not (root / FOLDER / cell.data).is_dir():
         raise PlannerError(
             f"There is no log {cell.data!r}: put its events into {FOLDER}/{cell.data} of the workspace, or use "

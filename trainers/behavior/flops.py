@@ -82,8 +82,8 @@ def scoring_flops(h: int, positions: float, candidates: float, *, frozen: bool =
 
 
 def stage1_flops(shape: Shape, lengths: ArrayLike, tokens: ArrayLike, candidates: float) -> float:
-    """C of a step of stage 1: sequences of ``lengths`` (sequences,) inputs, the ``tokens`` (events,) of every event of
-    the batch, and its unique targets as ``candidates``.
+    """C of a step of stage 1: sequences of ``lengths`` (sequences,) inputs, the ``tokens`` of every event of the batch,
+    (events,), and of every drawn item, and as ``candidates`` the unique targets and the drawn items.
     """
     scoring = scoring_flops(shape.h, float(np.sum(lengths)), candidates)
     return embedding_flops(shape, tokens) + context_flops(shape, lengths) + scoring

@@ -8,7 +8,8 @@ Every loss here is the mean over positions of -log softmax of the true next item
   (an accidental hit) it is left out there for that position, so that it counts once.
 - **joint**: the unique targets of the batch and those drawn items that are not among them, in one softmax.
 
-Stage 1 minimises the first. Stage 2 minimises the mean of the first two, or with ``joint`` the third. Targets are drawn
+Stage 1 minimises the first. Stage 2, and stage 1 where items are drawn in it too, minimises the mean of the first two,
+or with ``joint`` the third. Targets are drawn
 by popularity, so what the in-batch loss is least for is p(y | history) / p(y), the same for popular and rare items
 alike; the more drawn items there are, the nearer the candidates are to uniform and the minimum to p(y | history)
 (behavioural, Sec. 7). ``log q`` subtracts from each score the log of the chance that the item is a candidate, so that
@@ -72,16 +73,6 @@ def cross_entropy(queries: Tensor, targets: Tensor, among: Candidates, chunk: in
     return found
 
 
-def stage1(queries: Tensor, embeddings: Tensor, own: Tensor, log_q: Tensor | None = None, chunk: int = CHUNK) -> Losses:
-    """In-batch softmax of ``queries`` (P, h) over the ``embeddings`` (M, h) of the batch's unique targets.
-
-    ``own`` (P,) is the place of each position's target among them; ``log_q`` (M,) corrects for how they were drawn.
-    """
-    offset = None if log_q is None else (log_q, log_q[own])
-    loss = cross_entropy(queries, embeddings[own], Candidates(embeddings, own, *(offset or ())), chunk)
-    return Losses(loss, {"in_batch": loss})
-
-
 @dataclass(frozen=True, eq=False)
 class Drawn:
     """Extra negatives of a step: ``items`` (K,), rows of the cache.
@@ -101,6 +92,9 @@ def draw(catalogue: int, K: int, candidates: Tensor, own: Tensor, random: torch.
     ``candidates`` (M,) are the unique targets of the batch and ``own`` (P,) places among them; all on the device of
     ``random``.
     """
+    if not K:
+        none = torch.empty(0, dtype=torch.int64, device=random.device)
+        return Drawn(none, torch.full_like(own, -1), none)
     items = torch.randperm(catalogue, generator=random, device=random.device)[:K]
     columns = torch.full((catalogue,), -1, device=random.device)
     columns[items] = torch.arange(len(items), device=random.device)
@@ -110,7 +104,18 @@ def draw(catalogue: int, K: int, candidates: Tensor, own: Tensor, random: torch.
     return Drawn(items, of_candidates[own], fresh.nonzero().squeeze(1))
 
 
-def stage2(
+def in_batch(
+    queries: Tensor, embeddings: Tensor, own: Tensor, log_q: Tensor | None = None, chunk: int = CHUNK
+) -> Tensor:
+    """Softmax of ``queries`` (P, h) over the ``embeddings`` (M, h) of the batch's unique targets.
+
+    ``own`` (P,) is the place of each position's target among them; ``log_q`` (M,) corrects for how they were drawn.
+    """
+    offset = () if log_q is None else (log_q, log_q[own])
+    return cross_entropy(queries, embeddings.index_select(0, own), Candidates(embeddings, own, *offset), chunk)
+
+
+def sampled(
     queries: Tensor,
     cache: Tensor,
     candidates: Tensor,
@@ -122,23 +127,25 @@ def stage2(
 ) -> Losses:
     """Loss of ``queries`` (P, h) against the batch's unique targets and the extra negatives, read from the ``cache``.
 
-    ``cache`` (items, h) are frozen embeddings, ``candidates`` (M,) rows of it, ``own`` (P,) places among the
+    ``cache`` (items, h) are embeddings, frozen or not, ``candidates`` (M,) rows of it, ``own`` (P,) places among the
     candidates. With ``mean`` the loss is that of the batch where nothing is drawn, else the mean of both (App. E).
     ``log_q`` are corrections of the candidates (M,) and, for a joint softmax, of the drawn items (K,).
     """
-    embeddings = cache[candidates]
+    embeddings = cache.index_select(0, candidates)
+    true = embeddings.index_select(0, own)
     if softmax == "joint":
-        both = torch.cat([embeddings, cache[drawn.items[drawn.fresh]]])
+        both = torch.cat([embeddings, cache.index_select(0, drawn.items[drawn.fresh])])
         offsets: tuple[Tensor, ...] = ()
         if log_q is not None:
             offsets = torch.cat([log_q[0], log_q[1][drawn.fresh]]), log_q[0][own]
-        loss = cross_entropy(queries, embeddings[own], Candidates(both, own, *offsets), chunk)
+        loss = cross_entropy(queries, true, Candidates(both, own, *offsets), chunk)
         return Losses(loss, {"joint": loss})
-    in_batch = stage1(queries, embeddings, own, None if log_q is None else log_q[0], chunk).total
+    local = in_batch(queries, embeddings, own, None if log_q is None else log_q[0], chunk)
     if not len(drawn.items):
-        return Losses(in_batch, {"in_batch": in_batch})
-    extra = cross_entropy(queries, embeddings[own], Candidates(cache[drawn.items], drawn.hits), chunk)
-    return Losses((in_batch + extra) / 2, {"in_batch": in_batch, "extra": extra})
+        return Losses(local, {"in_batch": local})
+    among = Candidates(cache.index_select(0, drawn.items), drawn.hits)
+    extra = cross_entropy(queries, true, among, chunk)
+    return Losses((local + extra) / 2, {"in_batch": local, "extra": extra})
 
 
 def log_chances(shares: Tensor, positions: int, drawn: float = 0.0) -> Tensor:

@@ -34,7 +34,7 @@ def memory(cell: BehaviorCell, facts: Facts, device: str = "cpu") -> float:
     scores = SCORES["gpu" if device.startswith("cuda") else "cpu"]
     whole = ADAM * (sum(parameters(shape)) + vocabulary_parameters(shape)) + context + scores + JUDGED
     whole += catalogue_bytes(facts.items, shape.h)
-    distinct = min(rows, facts.items)
+    distinct = min(rows + cell.negatives, facts.items)
     if cell.stage == 1:
         words = distinct * facts.t * bool(shape.fields.vocabulary)
         text = shape.text_layers * words * (A_LAYER * shape.h + 3 * FLOAT * TEXT * shape.text_heads)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -14,7 +16,7 @@ from trainers.behavior.batch import Batch, batch_of
 from trainers.behavior.cell import BehaviorCell
 from trainers.behavior.data import Data
 from trainers.behavior.flops import stage1_flops, stage2_flops
-from trainers.behavior.losses import CHUNK, CHUNK_OF_GPU, Losses, draw, log_chances, stage1, stage2
+from trainers.behavior.losses import CHUNK, CHUNK_OF_GPU, Drawn, Losses, Softmax, draw, log_chances, sampled
 from trainers.behavior.model import TwoPartModel
 from trainers.behavior.shape import Shape
 from trainers.behavior.split import Ints, pack
@@ -58,6 +60,11 @@ class Trainer:
         """Whom true items are judged among: those of a batch in stage 1, the whole catalogue in stage 2."""
         return "local" if self.cell.stage == 1 else "full"
 
+    @property
+    def negatives(self) -> int:
+        """Items that are drawn at each update: in stage 1 of a cell of stage 2 none, so that a sweep of K shares it."""
+        return self.cell.negatives if self.state.stage == self.cell.stage else 0
+
     def freeze(self) -> None:
         """Begin stage 2: embeddings of the whole catalogue are kept, and only the contextualiser goes on."""
         if self.state.stage == 1:
@@ -87,13 +94,13 @@ class Trainer:
             group["lr"] = rate
         batch = self.batch(chosen)
         with self.autocast():
-            losses = self._stage1(batch) if self.cache is None else self._stage2(batch, self.cache)
+            losses, drawn = self._losses(batch)
         self.optimiser.zero_grad(set_to_none=True)
         torch.autograd.backward(losses.total)
         self.optimiser.step()
-        state = self.state
+        state, flops = self.state, self._C(batch, drawn)
         self.state = replace(
-            state, updates=state.updates + 1, events=state.events + batch.positions, flops=state.flops + self._C(batch)
+            state, updates=state.updates + 1, events=state.events + batch.positions, flops=state.flops + flops
         )
         return {"train": losses.total.detach(), **{name: part.detach() for name, part in losses.parts.items()}}
 
@@ -118,39 +125,48 @@ class Trainer:
                 self.freeze()
             self.optimiser.load_state_dict(found["optimiser"])
 
-    def _stage1(self, batch: Batch) -> Losses:
-        items = self.model.embedder(self.data.known.take(batch.items))
-        queries = self.model.context(items.index_select(0, self._there(batch.inputs)), batch.lengths)
-        candidates = items.index_select(0, self._there(batch.candidates))
+    def _losses(self, batch: Batch) -> tuple[Losses, Drawn]:
+        """Stage 1 embeds the items of the batch and those drawn, each once; stage 2 reads all from the cache."""
+        wanted, own = self._there(batch.items[batch.candidates]), self._there(batch.targets)
+        drawn = draw(self.data.facts.items, self.negatives, wanted, own, self._random())
+        table, places = self._table(batch, drawn)
+        read = places(self._there(batch.items[batch.inputs]))
+        queries = self.model.context(table.index_select(0, read), batch.lengths)
+        joint = self.cell.softmax == "joint" and self.negatives > 0
         log_q = None
         if self.cell.log_q:
-            log_q = log_chances(self.shares[self._there(batch.items[batch.candidates])], batch.positions)
-        return stage1(queries, candidates, self._there(batch.targets), log_q, self.chunk)
-
-    def _stage2(self, batch: Batch, cache: Tensor) -> Losses:
-        cell, joint = self.cell, self.cell.softmax == "joint"
-        candidates, own = self._there(batch.items[batch.candidates]), self._there(batch.targets)
-        seed = np.random.SeedSequence([cell.seed, self.state.updates]).generate_state(1, np.uint64)[0]
-        random = torch.Generator(self.device).manual_seed(int(seed >> np.uint64(1)))
-        drawn = draw(len(cache), cell.negatives, candidates, own, random)
-        log_q = None
-        if cell.log_q:
-            chance = cell.negatives / len(cache) if joint else 0.0
+            chance = self.negatives / self.data.facts.items if joint else 0.0
             log_q = (
-                log_chances(self.shares[candidates], batch.positions, chance),
+                log_chances(self.shares[wanted], batch.positions, chance),
                 log_chances(self.shares[drawn.items], batch.positions, chance),
             )
-        queries = self.model.context(cache.index_select(0, self._there(batch.items[batch.inputs])), batch.lengths)
-        return stage2(queries, cache, candidates, own, drawn, cell.softmax, log_q, self.chunk)
+        placed = replace(drawn, items=places(drawn.items))
+        how: Softmax = "joint" if joint else "mean"
+        return sampled(queries, table, places(wanted), own, placed, how, log_q, self.chunk), drawn
 
-    def _C(self, batch: Batch) -> float:
-        """FLOPs of a step as the family counts them: every event of it is embedded in stage 1."""
+    def _table(self, batch: Batch, drawn: Drawn) -> tuple[Tensor, Callable[[Tensor], Tensor]]:
+        """Embeddings of all items that a step needs, and where in it items are."""
+        if self.cache is not None:
+            return self.cache, lambda items: items
+        rows = np.union1d(batch.items, drawn.items.cpu().numpy())
+        return self.model.embedder(self.data.known.take(rows)), partial(torch.bucketize, boundaries=self._there(rows))
+
+    def _random(self) -> torch.Generator:
+        """Random numbers of one update, whatever was drawn before it."""
+        seed = np.random.SeedSequence([self.cell.seed, self.state.stage, self.state.updates]).generate_state(
+            1, np.uint64
+        )
+        return torch.Generator(self.device).manual_seed(int(seed[0] >> np.uint64(1)))
+
+    def _C(self, batch: Batch, drawn: Drawn) -> float:
+        """FLOPs of a step as the family counts them: every event of it is embedded in stage 1, and every drawn item."""
         unique = len(batch.candidates)
         if self.cache is not None:
-            return stage2_flops(self.shape, batch.lengths, unique, self.cell.negatives)
+            return stage2_flops(self.shape, batch.lengths, unique, self.negatives)
         last = np.cumsum(batch.lengths) - 1
         events = np.concatenate([batch.inputs, batch.candidates[batch.targets[last]]])
-        return stage1_flops(self.shape, batch.lengths, self.data.known.lengths[batch.items[events]], unique)
+        items = np.concatenate([batch.items[events], drawn.items.cpu().numpy()])
+        return stage1_flops(self.shape, batch.lengths, self.data.known.lengths[items], unique + self.negatives)
 
     def _there(self, places: Ints) -> Tensor:
         return torch.from_numpy(places.astype(np.int64)).to(self.device)

@@ -25,7 +25,7 @@ from trainers.behavior.flops import (  # noqa: E402
     stage2_flops,
     two_part,
 )
-from trainers.behavior.losses import draw, stage1, stage2  # noqa: E402
+from trainers.behavior.losses import draw, in_batch, sampled  # noqa: E402
 from trainers.behavior.model import TwoPartModel  # noqa: E402
 from trainers.behavior.shape import Fields, Shape  # noqa: E402
 from trainers.packed.rectangles import lay_out  # noqa: E402
@@ -71,7 +71,7 @@ def test_what_our_model_computes_is_what_torch_counts(shape: Shape) -> None:
         items = model.embedder(known.take(batch.items))
         queries = model.context(items[torch.from_numpy(batch.inputs)], lengths)
         embeddings = items[torch.from_numpy(batch.candidates)]
-        torch.autograd.backward(stage1(queries, embeddings, torch.from_numpy(batch.targets), chunk=1000).total)
+        torch.autograd.backward(in_batch(queries, embeddings, torch.from_numpy(batch.targets), chunk=1000))
     some = known.lengths[known.lengths > 0]
     texts = padded(some) if shape.fields.vocabulary else np.zeros(30)
     merged = embedding_flops(shape, np.zeros(30 - len(texts)))
@@ -91,7 +91,7 @@ def test_stage_2_is_what_torch_counts(K: int) -> None:
     drawn = draw(30, K, candidates, own, torch.Generator())
     with FlopCounterMode(display=False) as counter:
         queries = model.context(cache[torch.from_numpy(batch.items[batch.inputs])], LENGTHS)
-        torch.autograd.backward(stage2(queries, cache, candidates, own, drawn, chunk=500).total)
+        torch.autograd.backward(sampled(queries, cache, candidates, own, drawn, chunk=500).total)
     ours = stage2_flops(shape, LENGTHS, len(batch.candidates), K)
     assert ours == pytest.approx(counter.get_total_flops(), rel=0.02)
 

@@ -15,7 +15,7 @@ torch = pytest.importorskip("torch")
 from torch import Tensor  # noqa: E402
 from torch.nn import functional as F  # noqa: E402
 
-from trainers.behavior.losses import Candidates, Drawn, cross_entropy, draw, log_chances, stage1, stage2  # noqa: E402
+from trainers.behavior.losses import Candidates, Drawn, cross_entropy, draw, in_batch, log_chances, sampled  # noqa: E402
 
 H, ITEMS = 5, 30
 
@@ -58,16 +58,15 @@ def test_gradients_are_those_of_finite_differences() -> None:
     own = torch.tensor([1, -1, 0])
     assert torch.autograd.gradcheck(lambda q, t, e: cross_entropy(q, t, Candidates(e, own), 5), (q, t, e))
     batch = torch.tensor([2, 0, 2])
-    assert torch.autograd.gradcheck(lambda q, e: stage1(q, e, batch, chunk=4).total, (q, e))
+    assert torch.autograd.gradcheck(lambda q, e: in_batch(q, e, batch, chunk=4), (q, e))
 
 
-def test_stage_1_is_the_cross_entropy_of_torch_over_unique_targets() -> None:
+def test_the_in_batch_loss_is_the_cross_entropy_of_torch_over_unique_targets() -> None:
     q, e = numbers(9, H), numbers(4, H, seed=1)
     own = torch.tensor([0, 1, 1, 3, 2, 0, 1, 3, 3])
-    ours, theirs = stage1(q, e, own), F.cross_entropy(q @ e.mT, own)
-    torch.testing.assert_close(ours.total, theirs)
-    assert ours.parts["in_batch"] is ours.total
-    for a, b in zip(*(torch.autograd.grad(loss, (q, e)) for loss in (ours.total, theirs)), strict=True):
+    ours, theirs = in_batch(q, e, own), F.cross_entropy(q @ e.mT, own)
+    torch.testing.assert_close(ours, theirs)
+    for a, b in zip(*(torch.autograd.grad(loss, (q, e)) for loss in (ours, theirs)), strict=True):
         torch.testing.assert_close(a, b)
 
 
@@ -75,7 +74,7 @@ def test_stage_1_is_the_cross_entropy_of_torch_over_unique_targets() -> None:
 def test_large_scores_do_not_overflow(scale: float) -> None:
     q, e = scale * numbers(9, H).detach().float(), numbers(4, H, seed=1).detach().float()
     own = torch.arange(9) % 4
-    torch.testing.assert_close(stage1(q, e, own).total, F.cross_entropy(q @ e.mT, own), rtol=1e-5, atol=1e-6)
+    torch.testing.assert_close(in_batch(q, e, own), F.cross_entropy(q @ e.mT, own), rtol=1e-5, atol=1e-6)
 
 
 def step_of(K: int, seed: int = 0) -> tuple[Tensor, Tensor, Tensor, Tensor, Drawn]:
@@ -86,9 +85,9 @@ def step_of(K: int, seed: int = 0) -> tuple[Tensor, Tensor, Tensor, Tensor, Draw
 
 
 @pytest.mark.parametrize("K", [1, 12, ITEMS])
-def test_stage_2_is_the_mean_of_both_loops(K: int) -> None:
+def test_stage_2_minimises_the_mean_of_both_loops(K: int) -> None:
     q, cache, candidates, own, drawn = step_of(K)
-    found = stage2(q, cache, candidates, own, drawn, chunk=9)
+    found = sampled(q, cache, candidates, own, drawn, chunk=9)
     extras = drawn.items.tolist()
     assert len(set(extras)) == K
     in_batch, extra = torch.zeros(()), torch.zeros(())
@@ -107,7 +106,7 @@ def test_stage_2_is_the_mean_of_both_loops(K: int) -> None:
 
 def test_without_negatives_stage_2_is_in_batch() -> None:
     q, cache, candidates, own, drawn = step_of(0)
-    found = stage2(q, cache, candidates, own, drawn)
+    found = sampled(q, cache, candidates, own, drawn)
     assert list(found.parts) == ["in_batch"]
     torch.testing.assert_close(found.total, F.cross_entropy(q @ cache[candidates].mT, own))
 
@@ -115,7 +114,7 @@ def test_without_negatives_stage_2_is_in_batch() -> None:
 @pytest.mark.parametrize("softmax", ["mean", "joint"])
 def test_with_all_items_drawn_the_candidates_are_the_catalogue(softmax: str) -> None:
     q, cache, candidates, own, drawn = step_of(ITEMS)
-    parts = stage2(q, cache, candidates, own, drawn, softmax).parts  # type: ignore[arg-type]
+    parts = sampled(q, cache, candidates, own, drawn, softmax).parts  # type: ignore[arg-type]
     whole = F.cross_entropy(q @ cache.mT, candidates[own])
     torch.testing.assert_close(parts["extra" if softmax == "mean" else "joint"], whole)
 
@@ -126,7 +125,7 @@ def test_a_joint_softmax_counts_every_candidate_once(corrected: bool) -> None:
     assert 0 < len(drawn.fresh) < 12
     log_q = torch.linspace(-3, 0, ITEMS, dtype=torch.float64) * corrected
     given = (log_q[candidates], log_q[drawn.items]) if corrected else None
-    found = stage2(q, cache, candidates, own, drawn, "joint", given)
+    found = sampled(q, cache, candidates, own, drawn, "joint", given)
     union = sorted({*candidates.tolist(), *drawn.items.tolist()})
     place = torch.tensor([union.index(int(c)) for c in candidates])
     theirs = F.cross_entropy(q @ cache[union].mT - log_q[union], place[own])
@@ -136,9 +135,9 @@ def test_a_joint_softmax_counts_every_candidate_once(corrected: bool) -> None:
 
 def test_the_correction_of_uniform_negatives_does_nothing() -> None:
     q, cache, candidates, own, drawn = step_of(12)
-    plain = stage2(q, cache, candidates, own, drawn).parts
+    plain = sampled(q, cache, candidates, own, drawn).parts
     log_q = torch.linspace(-3, 0, 4, dtype=torch.float64)
-    corrected = stage2(q, cache, candidates, own, drawn, "mean", (log_q, log_q)).parts
+    corrected = sampled(q, cache, candidates, own, drawn, "mean", (log_q, log_q)).parts
     torch.testing.assert_close(plain["extra"], corrected["extra"])
     theirs = F.cross_entropy(q @ cache[candidates].mT - log_q, own)
     torch.testing.assert_close(corrected["in_batch"], theirs)
@@ -196,7 +195,7 @@ def test_what_the_in_batch_loss_is_least_for(corrected: bool) -> None:
             group["lr"] = 0.05 * (1 - step / 450)
         optimiser.zero_grad()
         one = torch.ones(2, 1, dtype=torch.float64)
-        torch.autograd.backward(stage1(one, scores[unique, None], own, log_q).total)
+        torch.autograd.backward(in_batch(one, scores[unique, None], own, log_q))
         optimiser.step()
         if step >= 150:
             late.append(scores.detach() - scores.detach().mean())

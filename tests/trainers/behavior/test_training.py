@@ -134,6 +134,31 @@ def test_stage_2_counts_itself_and_is_judged_on_the_catalogue(tmp_path: Path) ->
     assert "full_loss" not in found
 
 
+@pytest.mark.parametrize("softmax", ["mean", "joint"])
+def test_items_drawn_in_stage_1_are_embedded_and_counted(softmax: str, tmp_path: Path) -> None:
+    """With all items drawn the extra and the joint loss are cross-entropies over the catalogue, which is trained."""
+    cell = ONE.model_copy(update={"negatives": 60, "softmax": softmax, "dropout": 0.0})
+    data = open_data(tmp_path, cell)
+    trainer = Trainer(cell, cell.sized(data.facts).shape, data, "cpu")
+    batch = trainer.batch(np.arange(5))
+    catalogue = trainer.model.embedder(data.known)
+    read = torch.from_numpy(batch.items[batch.inputs])
+    scores = trainer.model.context(catalogue[read], batch.lengths) @ catalogue.mT
+    targets = torch.from_numpy(batch.items[batch.candidates][batch.targets])
+    whole = torch.nn.functional.cross_entropy(scores, targets)
+    losses, _ = trainer._losses(batch)
+    ours = losses.parts["extra" if softmax == "mean" else "joint"]
+    torch.testing.assert_close(ours, whole)
+    weights = [w for w in trainer.model.parameters() if w.requires_grad]
+    for a, b in zip(*(torch.autograd.grad(x, weights, retain_graph=True) for x in (ours, whole)), strict=True):
+        torch.testing.assert_close(a, b, rtol=1e-3, atol=1e-6)
+    trainer.update(np.arange(5), 0.01)
+    events = np.concatenate([data.log.items[data.train.first[i] : data.train.stop[i]] for i in range(5)])
+    tokens = data.known.lengths[np.concatenate([events, np.arange(60)])]
+    expected = stage1_flops(trainer.shape, batch.lengths, tokens, len(batch.candidates) + 60)
+    assert trainer.state.flops == pytest.approx(expected, rel=1e-12)
+
+
 def test_a_sweep_of_negatives_trains_stage_1_once(tmp_path: Path) -> None:
     run(TWO, tmp_path)
     cell = TWO.model_copy(update={"negatives": 5, "softmax": "joint", "log_q": False})
