@@ -26,6 +26,7 @@ NAMES = (
     "train_page",
     "jets_chain",
     "jets_training",
+    "jets_laws",
 )
 LONG = ("calibration", "jets_physics", "kills")
 """Measures of a quarter of an hour, which run only when they are named."""

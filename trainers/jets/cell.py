@@ -17,6 +17,9 @@ from trainers.jets.shape import Shape
 
 SIMULATED, TOY, FOLDER = "simulated", "toy", "jets"
 BATCH, LEAST_UPDATES = 128, 250
+ONCE, AGAIN = 8.0, 1.5
+"""A batch is the root of the jets over one of these, for one pass and for several: more jets make more updates, and
+larger ones; where jets come again updates are many, and less noisy ones stop at a lower loss."""
 SHORT = 2_560
 """Jets of a cell of about a second."""
 TYPICAL = {10: (10,), 40: (20, 30, 38, 40), 128: (20, 33, 44, 63)}
@@ -55,7 +58,12 @@ class JetCell(Cell):
     ] = 0.5
     batch: Annotated[
         int,
-        Field(ge=0, le=65_536, title="Batch", description="Jets of an update; 0: 128, or less for 250 updates."),
+        Field(
+            ge=0,
+            le=65_536,
+            title="Batch",
+            description="Jets of an update; 0: √U / 8 (√U / 1.5 for several passes) up to 128.",
+        ),
     ] = 0
     rate: Annotated[
         float,
@@ -98,8 +106,9 @@ class JetCell(Cell):
 
     @property
     def jets_a_batch(self) -> int:
-        """128 as in the paper, fewer where that gives less than 250 updates."""
-        return self.batch or min(BATCH, max(self.jets * self.epochs // LEAST_UPDATES, 1))
+        """By the root of the jets, at most 128 as in the paper, and fewer where that gives less than 250 updates."""
+        enough, root = self.jets * self.epochs // LEAST_UPDATES, self.jets**0.5
+        return self.batch or max(min(BATCH, round(root / (ONCE if self.epochs == 1 else AGAIN)), enough), 1)
 
     @property
     def updates_a_pass(self) -> int:
@@ -108,8 +117,8 @@ class JetCell(Cell):
 
     @property
     def peak_rate(self) -> float:
-        """The learning rate that was asked for, else one by width and updates."""
-        return self.rate or learning_rate(self.width, self.updates_a_pass * self.epochs, self.schedule)
+        """The learning rate that was asked for, else one by width."""
+        return self.rate or learning_rate(self.width)
 
 
 def sizes(cell: JetCell) -> Sizes:

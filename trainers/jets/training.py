@@ -35,6 +35,8 @@ SILENCE = 30.0
 """Seconds after which one of several says so between two passes; more often, and passes would have to make room."""
 STRIDE = 0.25
 """Validation waits until so many jets, as a share of its own, have been trained on."""
+STALL = 1000
+"""Updates without a better loss before a cell is over: a plateau of its first passes is not its end."""
 AT_ONCE = 512
 """Jets of one batch of an evaluation."""
 ROC = "roc.csv"
@@ -212,7 +214,8 @@ def _over(trainer: Trainer) -> bool:
     """Whether the best pass is so long ago that the loss has turned up or stays where it is."""
     cell, state = trainer.cell, trainer.state
     stride = max(math.ceil(STRIDE * cell.validation / cell.jets), 1)
-    return bool(state.best) and state.checked - state.best >= max(cell.patience * state.best, 3 * stride)
+    waited = max(cell.patience * state.best, 3 * stride, STALL / cell.updates_a_pass)
+    return bool(state.best) and state.checked - state.best >= waited
 
 
 def _seen(cell: JetCell, updates: int) -> int:

@@ -36,8 +36,11 @@ def test_compute_is_that_of_the_paper_plus_attention() -> None:
     assert narrow.C / (6 * 40 * narrow.N * 1000) > 2  # type: ignore[operator]
 
 
-@pytest.mark.parametrize(("jets", "epochs", "batch"), [(1000, 1, 4), (10, 1, 1), (32_000, 1, 128), (1000, 100, 128)])
-def test_every_cell_has_250_updates_and_at_most_128_jets_in_each(jets: int, epochs: int, batch: int) -> None:
+@pytest.mark.parametrize(
+    ("jets", "epochs", "batch"),
+    [(10, 1, 1), (900, 1, 3), (10_000, 1, 12), (10_000, 100, 67), (300_000, 1, 68), (10**8, 1, 128)],
+)
+def test_a_batch_goes_by_the_root_of_the_jets_where_that_leaves_250_updates(jets: int, epochs: int, batch: int) -> None:
     found = cell(jets=jets, epochs=epochs)
     assert found.jets_a_batch == batch
     assert found.updates_a_pass * epochs >= min(250, jets)

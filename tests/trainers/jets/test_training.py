@@ -57,7 +57,8 @@ def test_the_batches_of_a_pass_hold_every_jet_once() -> None:
     assert list(rest) == list(second[60:])
 
 
-def test_repeated_jets_overfit_and_the_best_pass_is_kept(tmp_path: Path) -> None:
+def test_repeated_jets_overfit_and_the_best_pass_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(training, "STALL", 0)
     found, stream = run(AGAIN, tmp_path)
     curve = [(step, said["loss"]) for step, said in stream.said if "loss" in said]
     best = min(curve, key=lambda point: point[1])

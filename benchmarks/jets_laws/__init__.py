@@ -1,0 +1,19 @@
+"""The laws of the bundled grids of jets, beside those of the jet paper: writes docs/jets_laws.md and its figures."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from benchmarks.jets_laws.figures import figures
+from benchmarks.jets_laws.page import report, write
+from benchmarks.pictures import draw
+from benchmarks.report import Report
+
+PAGE = Path(__file__).parents[2] / "docs" / "jets_laws.md"
+
+
+def run() -> Report:
+    """Fit the laws, draw docs/images/jets_law_*.png, write the page, and say how the largest cells are predicted."""
+    draw(figures())
+    PAGE.write_text(write())
+    return report()

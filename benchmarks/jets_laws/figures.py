@@ -1,0 +1,40 @@
+"""The figures of docs/jets_laws.md: those of the app, of the bundled grids."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import plotly.graph_objects as go
+
+from app.figures import cells, overlay, surface
+from app.figures.along import of_axis
+from app.figures.theme import LIGHT
+from benchmarks.jets_laws import laws
+from engine.fitting.result import Fit
+from engine.planning.drawing import curves
+from engine.schema import Runs
+from trainers.jets.features import CONFIGURATIONS
+
+PAGE = replace(LIGHT, width=680)
+
+
+def figures() -> dict[str, go.Figure]:
+    """Every figure whose grid is trained, by the name of its picture."""
+    once, runs = laws.one_pass()
+    found = {"jets_law_surface": surface.draw(curves.surface(once), runs, theme=PAGE).figure}
+    if laws.there("repeated"):
+        found["jets_law_repeated"] = _beside({"repeated until it overfits": laws.repeated()})
+        found["jets_law_threshold"] = cells.draw(*laws.threshold(), PAGE).figure
+    if laws.there("inputs"):
+        found["jets_law_inputs"] = _beside(
+            {inputs.replace("x", " x "): laws.of_inputs(inputs) for inputs in CONFIGURATIONS}
+        )
+    if laws.there("rejection"):
+        found["jets_law_rejection"] = _beside({metric: laws.rejection(metric) for metric in laws.metrics()})
+    return found
+
+
+def _beside(fits: dict[str, tuple[Fit, Runs]]) -> go.Figure:
+    """Laws on one axis, with their runs and bands."""
+    lines = {name: of_axis(curves.one_axis_curve(fit), runs, fit.spec.y) for name, (fit, runs) in fits.items()}
+    return overlay.draw(lines, PAGE).figure

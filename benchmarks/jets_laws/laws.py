@@ -1,0 +1,183 @@
+"""The laws of the bundled grids of jets, fitted as `isoplan fit` fits them, and what they are held against."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from data.catalogue import path, records
+from engine.costs import ComputeRule
+from engine.costs.measured import MeasuredRule, fit_powers
+from engine.fitting import FitSpec, fit
+from engine.fitting.baselines import BASELINES, Points
+from engine.fitting.result import Fit, Interval
+from engine.planning import plan_budget
+from engine.planning.actual.outcome import Actual, Outcome, outcome
+from engine.schema import Runs
+from engine.store.files import read_runs
+from trainers.jets.classes import KINDS
+
+GRIDS = ("one_pass", "repeated", "inputs", "paper_rate", "rejection", "rates")
+SIZES = {"N": "N", "D": "D", "C": "C", "loss": "loss", "run": "run"}
+UNIQUE = {**SIZES, "D": "", "U": "U"}
+TRAINED, OVERFIT = "untrained = 0", "overfits = 1"
+LARGEST = 0.8
+"""The cells beyond this quantile of C are the largest-compute fifth."""
+LEVEL = 0.95
+
+
+def there(grid: str) -> bool:
+    """Whether a grid has been trained."""
+    return Path(str(path(f"grids/jets_{grid}.csv"))).exists()
+
+
+def rows(grid: str) -> list[dict[str, str]]:
+    """The cells of a grid as text."""
+    return records(f"grids/jets_{grid}.csv")
+
+
+def read(grid: str, mapping: Mapping[str, str], where: str = "") -> Runs:
+    """The cells of a grid for which ``where`` holds, in the roles of ``mapping``."""
+    return read_runs(Path(str(path(f"grids/jets_{grid}.csv"))), mapping, where)
+
+
+@cache
+def one_pass() -> tuple[Fit, Runs]:
+    """The loss surface of cells that see every jet once (jets, eq. 1)."""
+    runs = read("one_pass", SIZES, TRAINED)
+    return fit(FitSpec(), runs), runs
+
+
+@cache
+def repeated() -> tuple[Fit, Runs]:
+    """The early-stopped loss of repeated cells above the overfitting threshold, against their jets (jets, eq. 4)."""
+    runs = read("repeated", UNIQUE, OVERFIT)
+    return fit(FitSpec(law="repetition", axis="U"), runs), runs
+
+
+@cache
+def of_inputs(inputs: str) -> tuple[Fit, Runs]:
+    """The same for one input configuration."""
+    runs = read("inputs", UNIQUE, f"inputs = '{inputs}' and {OVERFIT}")
+    return fit(FitSpec(law="repetition", axis="U"), runs), runs
+
+
+@cache
+def threshold() -> tuple[Fit, Runs]:
+    """The line between repeated cells that level off and those that overfit (jets, Fig. 3)."""
+    runs = read("repeated", {**SIZES, "D": "U", "U": "", "metric": "overfits"})
+    return fit(FitSpec(law="threshold", y="overfits"), runs), runs
+
+
+@cache
+def rejection(metric: str) -> tuple[Fit, Runs]:
+    """R(L) of one signal, weighted by the errors of R (jets, sec. 4). Rejections beyond their range are left out."""
+    runs = read("rejection", {**SIZES, "metric": metric, "hyper": f"{metric}_error"}, f"{metric}_above = 0")
+    spec = FitSpec(law="metric-map", axis="loss", y=metric, objective="ols-log", relative_error=f"{metric}_error")
+    return fit(spec, runs), runs
+
+
+def metrics() -> tuple[str, ...]:
+    """The rejections, one a signal."""
+    return tuple(kind.metric for kind in KINDS if kind.metric)
+
+
+def jets_of(runs: Runs) -> float:
+    """Particles of a jet, the mean over the cells of the one-pass grid."""
+    return float(np.mean([float(row["n_p"]) for row in rows("one_pass")]))
+
+
+def rules() -> tuple[ComputeRule, MeasuredRule]:
+    """6 n_p N D with the particles of our jets, and what the counted C of our cells grows like."""
+    runs = one_pass()[1]
+    return ComputeRule(rule="6npND", n_p=jets_of(runs)), fit_powers(runs["N"], runs["D"], runs["C"])
+
+
+@dataclass(frozen=True)
+class HoldOut:
+    """Relative errors of the law and of each baseline on the largest-compute fifth; results beside their intervals."""
+
+    fitted: int
+    law: float
+    baselines: Mapping[str, float]
+    outcomes: tuple[Outcome, ...]
+    decades: float
+
+    @property
+    def inside(self) -> int:
+        """Cells that lie in their 95 % prediction interval."""
+        return sum(one.inside(LEVEL) is True for one in self.outcomes)
+
+    @property
+    def best(self) -> str:
+        """The baseline with the smallest error."""
+        return min(self.baselines, key=lambda name: self.baselines[name])
+
+
+@cache
+def hold_out() -> HoldOut:
+    """The law of the one-pass cells without their largest-compute fifth, held against that fifth."""
+    whole, runs = one_pass()
+    held = runs["C"] > np.quantile(runs["C"], LARGEST)
+    known, new = runs.take(~held), runs.take(held)
+    made = fit(whole.spec, known)
+    plan = plan_budget(made, float(np.median(new["C"])))
+    outcomes = tuple(
+        outcome(plan, made, Actual(float(y), N=float(n), D=float(d), C=float(c)))
+        for n, d, c, y in zip(new["N"], new["D"], new["C"], new["loss"], strict=True)
+    )
+    points = [Points(r["C"], np.log(np.column_stack([r["N"], r["D"]])), r["loss"]) for r in (known, new)]
+    errors = {name: _error(one(*points), new["loss"]) for name, one in BASELINES.items()}
+    decades = float(np.log10(new["C"].max() / known["C"].max()))
+    return HoldOut(
+        len(known), _error(made.predict({"N": new["N"], "D": new["D"]}), new["loss"]), errors, outcomes, decades
+    )
+
+
+def _error(predicted: NDArray[np.float64], y: NDArray[np.float64]) -> float:
+    return float(np.mean(np.abs(predicted - y) / y))
+
+
+@dataclass(frozen=True)
+class Rates:
+    """Losses of one width and number of jets against the learning rate; ``best`` is the least of a parabola in ln rate.
+
+    The parabola goes through the least loss and its neighbours; where the least stands at an end, ``best`` is that end.
+    """
+
+    width: int
+    jets: int
+    rates: tuple[float, ...]
+    losses: tuple[float, ...]
+
+    @property
+    def best(self) -> float:
+        i = int(np.argmin(self.losses))
+        if i in (0, len(self.rates) - 1):
+            return self.rates[i]
+        at, y = np.log(self.rates[i - 1 : i + 2]), self.losses[i - 1 : i + 2]
+        bend, slope, _ = np.polyfit(at - at[1], y, 2)
+        return float(np.exp(at[1] - slope / (2 * bend)))
+
+    def loss(self, rate: float) -> float:
+        """Between the rates that were tried, on straight lines in ln rate."""
+        return float(np.interp(np.log(rate), np.log(self.rates), self.losses))
+
+
+def study() -> list[Rates]:
+    """The transfer study, a line for each width and number of jets."""
+    found: dict[tuple[int, int], dict[float, float]] = {}
+    for row in rows("rates"):
+        found.setdefault((int(row["width"]), int(row["U"])), {})[float(row["rate_used"])] = float(row["loss"])
+    return [Rates(*key, *zip(*sorted(losses.items()), strict=True)) for key, losses in sorted(found.items())]
+
+
+def interval(made: Fit, name: str) -> tuple[float, Interval | None]:
+    """A parameter and its 68 % interval."""
+    found = next(p for p in made.parameters if p.name == name)
+    return found.value, found.ci68

@@ -1,0 +1,275 @@
+"""docs/jets_laws.md from the bundled grids."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from benchmarks.jets_laws import laws
+from benchmarks.report import Report
+from data.catalogue import records
+from engine.fitting.result import Fit, Interval
+from engine.laws.repetition import amplification
+from engine.planning.frontier import frontier
+from engine.planning.repeat.floors import together
+from engine.quantities import count, power10
+from trainers.jets.rates import AT_ONE, learning_rate
+
+HEAD = """# The laws of our jets
+
+The grids in `data/grids/jets_*.csv` were trained by `make grid-jets` on jets that Isoplan simulates
+([jets.md](jets.md)), with the set Transformer of the jet paper (arXiv:2602.15781). This page is written by
+`python -m benchmarks jets_laws` from these tables. Numbers in brackets are 68 % intervals.
+"""
+PAPER_LAMBDA = 0.47
+
+
+def write() -> str:
+    """The page, as far as the grids are trained."""
+    return "\n".join([HEAD, *_surface(), *_repetition(), *_inputs(), *_study(), *_rate(), *_rejection()]) + "\n"
+
+
+def report() -> Report:
+    """The hold-out, for docs/benchmarks.md."""
+    found = laws.hold_out()
+    lines = [
+        ("law chinchilla", f"{found.law:.2%}"),
+        *((name, f"{error:.2%}") for name, error in found.baselines.items()),
+    ]
+    return Report(
+        "The law of our jets",
+        f"Fitted to the {found.fitted} cells of smaller compute, held against the largest-compute fifth, up to "
+        f"{found.decades:.1f} decades beyond; goals: at most half the error of the best baseline, and 80 % of the "
+        f"cells inside their 95 % prediction interval (here {found.inside} of {len(found.outcomes)}). The rest is in "
+        "[jets_laws.md](jets_laws.md).",
+        ("method", "mean relative error"),
+        tuple(lines),
+    )
+
+
+def _surface() -> Iterator[str]:
+    made, runs = laws.one_pass()
+    every = laws.rows("one_pass")
+    untrained = sum(float(row["untrained"]) for row in every)
+    yield f"""## Every jet once
+
+{len(every)} cells: {_span("width", every)} widths, {_span("U", every)} jets; 250 updates at least, each cell at its own
+learning rate. {untrained:.0f} cells end less than 0.1 below ln 10, the loss of guessing; they are kept, flagged
+"untrained" and left out: few jets are few updates, not enough to learn anything. E + A/N^α + B/D^β, `huber-log`, of the
+other {len(runs)}:
+
+![Loss over model size and jets, cells, iso-loss and iso-FLOP lines](images/jets_law_surface.png)
+"""
+    ours = {name: laws.interval(made, name) for name in ("E", "A", "alpha", "B", "beta", "gamma")}
+    paper = {row["parameter"]: row for row in records("papers/jets/table1_scaling_law.csv")}
+    yield from _table(
+        ("", "our jets", "JetClass (Table 1)"),
+        [(_symbol(name), _pair(*ours[name]), _printed(paper[name])) for name in ours],
+    )
+    yield from _optimum(made)
+    yield from _hold_out()
+
+
+def _optimum(made: Fit) -> Iterator[str]:
+    theory, counted = laws.rules()
+    yield f"""
+### The best model of a budget, under both counts
+
+6 n_p N D leaves out attention and the embedding of the inputs, which are most of a small model's work. Counted, C of
+these cells is {counted.text}. n_p is {theory.n_p:.1f} particles.
+"""
+    span = made.data.ranges["C"]
+    budgets = [10.0**k for k in range(math.ceil(math.log10(span[0])), math.floor(math.log10(span[1])) + 1)]
+    lines = []
+    for C in budgets:
+        at = [frontier(made.law, made.values, np.asarray(C), rule) for rule in (theory, counted.rule)]
+        lines.append(
+            (power10(C), *(text for p in at for text in (count(float(p.N)), count(float(p.D)), f"{float(p.loss):.3f}")))
+        )
+    head = ("C [FLOPs]", "N*, 6 n_p N D", "D*", "L*", "N*, counted", "D*", "L*")
+    yield from _table(head, lines)
+
+
+def _hold_out() -> Iterator[str]:
+    found = laws.hold_out()
+    yield f"""
+### Without its largest cells
+
+Fitted to the {found.fitted} cells of smaller compute, the law predicts the largest-compute fifth, up to
+{found.decades:.1f} decades beyond, to {found.law:.1%} on average; the best baseline ({found.best}) to
+{found.baselines[found.best]:.1%}. {found.inside} of {len(found.outcomes)} cells lie inside their 95 % prediction
+interval.
+"""
+    yield from _table(
+        ("N", "D", "C [FLOPs]", "predicted, 95 %", "loss"),
+        [
+            (
+                count(one.at["N"]),
+                count(one.at["D"]),
+                power10(one.at["C"]),
+                _pair(one.predicted.value or math.nan, one.predicted.ci95),
+                f"{one.actual.value:.3f}",
+            )
+            for one in found.outcomes
+        ],
+    )
+
+
+def _repetition() -> Iterator[str]:
+    if not laws.there("repeated"):
+        return
+    made, runs = laws.repeated()
+    over = laws.threshold()[0]
+    once = laws.one_pass()[0]
+    both = together(once, made)
+    jets = [1e3, 1e4, 1e5, 1e6]
+    best, draws = both.best, both.draws
+    gains = [(amplification(best, best, np.asarray(D)), amplification(draws, draws, np.asarray(D))) for D in jets]
+    yield f"""
+## The same jets again and again
+
+{len(laws.rows("repeated"))} cells pass over their jets until the validation loss turns up; the best pass is kept.
+The loss of the {len(runs)} that overfit against their jets, L_inf + B_rep/D^β_rep, beside the same of JetClass:
+
+![Early-stopped loss of repeated jets beside one pass](images/jets_law_repeated.png)
+"""
+    paper = {r["parameter"]: r for r in records("papers/jets/table2_repetition.csv") if r["particles"] == "128"}
+    yield from _table(
+        ("", "our jets", "JetClass (Table 2)"),
+        [
+            (_symbol(name), _pair(*laws.interval(made, name)), _printed(paper[name]))
+            for name in ("L_inf", "B_rep", "beta_rep")
+        ],
+    )
+    yield f"""
+One floor for both regimes {"fits" if both.shared else "does not fit"} (E less L_inf is {both.gap:.2f}). ω(D), the jets
+that one pass needs for what D jets give when repeated (eq. 5):
+"""
+    yield from _table(
+        ("D", *(count(D) for D in jets)),
+        [("ω", *(_pair(float(b), _quantiles(d)) for b, d in gains))],
+    )
+    lam, ends = laws.interval(over, "lambda")
+    yield f"""
+The threshold above which a model overfits goes as N ∝ D^{lam:.2f} ({_ends(ends)}; the paper's exponent is
+{PAPER_LAMBDA}).
+
+![Cells that level off and cells that overfit](images/jets_law_threshold.png)
+"""
+
+
+def _inputs() -> Iterator[str]:
+    if not laws.there("inputs"):
+        return
+    yield """
+## Inputs
+
+The same for the four inputs of the paper, features x particles:
+
+![Early-stopped loss of four inputs against jets](images/jets_law_inputs.png)
+"""
+    paper = {
+        (f"{r['features']}x{r['particles']}", r["parameter"]): r for r in records("papers/jets/table2_repetition.csv")
+    }
+    lines = []
+    for inputs in ("3x40", "21x10", "21x40", "21x128"):
+        made = laws.of_inputs(inputs)[0]
+        both = (
+            (_pair(*laws.interval(made, name)), _printed(paper[inputs, name]))
+            for name in ("L_inf", "B_rep", "beta_rep")
+        )
+        lines.append((inputs, *(text for pair in both for text in pair)))
+    yield from _table(("inputs", "L_inf", "JetClass", "B_rep", "JetClass", "β_rep", "JetClass"), lines)
+
+
+def _study() -> Iterator[str]:
+    if not laws.there("rates"):
+        return
+    yield f"""
+## Learning rates
+
+{len(laws.rows("rates"))} cells of one pass with a cosine choose the rate of all others: {AT_ONE:g} / d. The best rate
+is inverse to the width and hardly moves with the jets, whose batches grow as their root; it is flat around its best.
+"""
+    yield from _table(
+        ("width d", "jets", "best rate", "loss there", f"{AT_ONE:g} / d", "loss there"),
+        [
+            (
+                str(one.width),
+                count(one.jets),
+                *(t for r in (one.best, learning_rate(one.width)) for t in (f"{r:.2g}", f"{one.loss(r):.3f}")),
+            )
+            for one in laws.study()
+        ],
+    )
+
+
+def _rate() -> Iterator[str]:
+    if not laws.there("paper_rate"):
+        return
+    fixed = {row["U"]: row for row in laws.rows("paper_rate")}
+    width = next(iter(fixed.values()))["width"]
+    own = {row["U"]: row for row in laws.rows("one_pass") if row["width"] == width}
+    yield f"""
+## What one learning rate for all costs
+
+Width {width} at the paper's batch of 128 and rate of 1e-4, each jet once, beside the same cells at their own:
+"""
+    yield from _table(
+        ("jets", "loss at 1e-4", "updates", "loss at its own rate", "updates"),
+        [(count(float(U)), *_column(fixed[U]), *_column(own[U])) for U in fixed if U in own],
+    )
+
+
+def _column(row: dict[str, str]) -> tuple[str, str]:
+    return f"{float(row['loss']):.3f}", f"{math.ceil(float(row['D']) / float(row['batch_used'])):,}"
+
+
+def _rejection() -> Iterator[str]:
+    if not laws.there("rejection"):
+        return
+    yield """
+## Rejection against loss
+
+QCD rejection of each signal at its efficiency, on 500,000 QCD jets, against the loss: R = A e^(B L) + C, weighted
+by the errors of the rejections. Rejections that fewer than 20 QCD jets survive are lower limits and left out.
+
+![Rejection against loss](images/jets_law_rejection.png)
+"""
+    lines = []
+    for metric in laws.metrics():
+        made, runs = laws.rejection(metric)
+        lines.append((metric, str(len(runs)), *(_pair(*laws.interval(made, name)) for name in ("A", "B", "C"))))
+    yield from _table(("", "cells", "A", "B", "C"), lines)
+
+
+def _span(column: str, every: Sequence[dict[str, str]]) -> str:
+    values = sorted({float(row[column]) for row in every})
+    return f"{len(values)}, from {count(values[0])} to {count(values[-1])},"
+
+
+def _symbol(name: str) -> str:
+    return {"alpha": "α", "beta": "β", "gamma": "γ", "beta_rep": "β_rep"}.get(name, name)
+
+
+def _pair(value: float, ends: Interval | None) -> str:
+    return f"{value:.3g} ({_ends(ends)})"
+
+
+def _ends(ends: Interval | None) -> str:
+    return "no interval" if ends is None else f"{ends[0]:.3g} to {ends[1]:.3g}"
+
+
+def _printed(row: dict[str, str]) -> str:
+    return f"{row['value']} ({row['ci68_lo']} to {row['ci68_hi']})"
+
+
+def _quantiles(draws: np.ndarray) -> Interval:
+    low, high = np.nanquantile(draws, (0.16, 0.84))
+    return float(low), float(high)
+
+
+def _table(head: Sequence[str], lines: Sequence[Sequence[str]]) -> list[str]:
+    return [f"| {' | '.join(line)} |" for line in (head, ["---"] * len(head), *lines)]
