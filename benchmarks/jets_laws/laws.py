@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from data.catalogue import path, records
+from data.catalogue import records
 from engine.costs import ComputeRule
 from engine.costs.measured import MeasuredRule, fit_powers
 from engine.fitting import FitSpec, fit
@@ -22,7 +22,7 @@ from engine.schema import Runs
 from engine.store.files import read_runs
 from trainers.jets.classes import KINDS
 
-GRIDS = ("one_pass", "repeated", "inputs", "paper_rate", "rejection", "rates")
+GRIDS = Path(__file__).parents[2] / "data" / "grids"
 SIZES = {"N": "N", "D": "D", "C": "C", "loss": "loss", "run": "run"}
 UNIQUE = {**SIZES, "D": "", "U": "U"}
 TRAINED, OVERFIT = "untrained = 0", "overfits = 1"
@@ -33,7 +33,7 @@ LEVEL = 0.95
 
 def there(grid: str) -> bool:
     """Whether a grid has been trained."""
-    return Path(str(path(f"grids/jets_{grid}.csv"))).exists()
+    return (GRIDS / f"jets_{grid}.csv").exists()
 
 
 def rows(grid: str) -> list[dict[str, str]]:
@@ -43,7 +43,7 @@ def rows(grid: str) -> list[dict[str, str]]:
 
 def read(grid: str, mapping: Mapping[str, str], where: str = "") -> Runs:
     """The cells of a grid for which ``where`` holds, in the roles of ``mapping``."""
-    return read_runs(Path(str(path(f"grids/jets_{grid}.csv"))), mapping, where)
+    return read_runs(GRIDS / f"jets_{grid}.csv", mapping, where)
 
 
 @cache

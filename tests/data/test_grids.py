@@ -13,8 +13,10 @@ from tests.engine.fitting.tables import make_runs
 from tests.trainers.conftest import workspace
 from trainers.backend.queue import Queue
 from trainers.backend.work import run_cell
+from trainers.cell import cell_name
 from trainers.families import find_family
-from trainers.grid import cells, parse_grid
+from trainers.grid import cells, parse_grid, read_grid
+from trainers.jets.rates import learning_rate
 
 ROWS = records("grids/teacher_student.csv")
 FLOOR = 0.01
@@ -49,3 +51,42 @@ def test_the_known_floor_lies_in_the_interval_of_the_fit() -> None:
     assert E.ci95[0] == pytest.approx(0.0082, abs=2e-4)
     assert E.ci95[1] == pytest.approx(0.0312, abs=1e-3)
     assert E.ci95[0] < FLOOR < E.ci95[1]
+
+
+GRIDS = Path(__file__).parents[2] / "data" / "grids"
+JETS = sorted(GRIDS.glob("jets_*.toml"))
+
+
+@pytest.mark.parametrize("grid", [g for g in JETS if g.with_suffix(".csv").exists()], ids=lambda g: g.stem)
+def test_a_table_of_jets_holds_cells_of_its_grid_and_what_they_cost(grid: Path, tmp_path: Path) -> None:
+    family = find_family("jets", tmp_path)
+    asked = {cell_name(family, cell): cell for cell in cells(read_grid(grid, tmp_path), family)}
+    rows = records(f"grids/{grid.stem}.csv")
+    assert len({row["run"] for row in rows}) == len(rows)
+    for row in rows:
+        cell = asked[row["run"]]
+        N, D, U, C = (float(row[key]) for key in "NDUC")
+        assert (N, U) == (family.sizes(cell).N, cell.jets)
+        assert D == U * float(row.get("best_epoch") or 1)
+        assert C == pytest.approx(D / U * family.sizes(cell).C / cell.epochs, rel=0.05)
+        assert float(row["n_p"]) == pytest.approx(42, abs=0.5)
+        assert float(row["untrained"]) == (float(row["loss"]) > np.log(10) - 0.1)
+        if not cell.rate:
+            assert float(row["rate_used"]) == pytest.approx(learning_rate(cell.width), rel=1e-6)
+
+
+def test_curves_belong_to_cells_of_the_tables() -> None:
+    known = {
+        row["run"] for grid in JETS if grid.with_suffix(".csv").exists() for row in records(f"grids/{grid.stem}.csv")
+    }
+    assert {row["run"] for row in records("grids/jets_curves.csv")} <= known
+
+
+def test_the_rate_of_a_cell_is_near_the_best_that_the_study_found() -> None:
+    losses: dict[tuple[int, str], dict[float, float]] = {}
+    for row in records("grids/jets_rates.csv"):
+        losses.setdefault((int(row["width"]), row["U"]), {})[float(row["rate_used"])] = float(row["loss"])
+    assert len(losses) == 6
+    for (width, _), found in losses.items():
+        best = min(found, key=lambda rate: found[rate])
+        assert 0.4 < learning_rate(width) / best < 2.1

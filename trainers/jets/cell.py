@@ -22,7 +22,7 @@ ONCE, AGAIN = 8.0, 1.5
 larger ones; where jets come again updates are many, and less noisy ones stop at a lower loss."""
 SHORT = 2_560
 """Jets of a cell of about a second."""
-TYPICAL = {10: (10,), 40: (20, 30, 38, 40), 128: (20, 33, 44, 63)}
+TYPICAL = {10: (10,), 40: (23, 35, 40, 40), 128: (23, 35, 46, 64)}
 """Particles of a jet by the most that are read: quarters of the jets simulated here, as far as they are not known."""
 BYTES_A_TOKEN = 34 * 4
 """Of memory that a token takes in each layer while it trains, for each number of its embedding."""
