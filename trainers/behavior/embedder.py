@@ -20,7 +20,7 @@ from trainers.packed.rectangles import Ints, lay_out, runs
 
 SPREAD = 0.02
 """Standard deviation of the first tables and maps."""
-AT_ONCE = 8192
+AT_ONCE = 2048
 """Items that are embedded at once where no gradient is needed."""
 
 
@@ -60,8 +60,12 @@ class Embedder(nn.Module):
     @torch.no_grad()
     def all(self, known: Known) -> Tensor:
         """Embeddings (items, h) of a whole catalogue, without gradients: what stage 2 and evaluation keep."""
-        parts = [range(first, min(first + AT_ONCE, len(known))) for first in range(0, len(known), AT_ONCE)]
-        return torch.cat([self(known.take(np.arange(part.start, part.stop))) for part in parts])
+        weight = self.norm2.weight
+        found = torch.empty(len(known), self.width, device=weight.device, dtype=weight.dtype)
+        for first in range(0, len(known), AT_ONCE):
+            some = np.arange(first, min(first + AT_ONCE, len(known)))
+            found[first : first + AT_ONCE] = self(known.take(some))
+        return found
 
     def tables(self) -> list[Tensor]:
         """The rows that N leaves out."""

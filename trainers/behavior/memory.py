@@ -16,8 +16,10 @@ ADAM = 16
 """Of a parameter with its gradient and both moments."""
 FLOAT, PLACE = 4, 8
 """Of a number, and of the place of an item."""
-A_LAYER = 34 * FLOAT
-"""That a token takes in each layer while it trains, for each number of its embedding."""
+A_LAYER = 22 * FLOAT
+"""That a token takes in each layer while it trains, for each number of its embedding, as measured."""
+EMBEDDED = 14 * FLOAT * 2048
+"""That each number of a word takes while a catalogue is embedded, so many items at a time."""
 SCORES = {"cpu": 4 * FLOAT * 2**20, "gpu": 3 * FLOAT * 2**27}
 """Of the scores that are there at once, and of what is made of them."""
 JUDGED = 4 * PLACE * 2**22
@@ -33,7 +35,7 @@ def memory(cell: BehaviorCell, facts: Facts, device: str = "cpu") -> float:
     )
     scores = SCORES["gpu" if device.startswith("cuda") else "cpu"]
     whole = ADAM * (sum(parameters(shape)) + vocabulary_parameters(shape)) + context + scores + JUDGED
-    whole += catalogue_bytes(facts.items, shape.h)
+    whole += catalogue_bytes(facts.items, shape.h) + EMBEDDED * facts.t * shape.h
     distinct = min(rows + cell.negatives, facts.items)
     if cell.stage == 1:
         words = distinct * facts.t * bool(shape.fields.vocabulary)

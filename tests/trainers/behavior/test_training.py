@@ -12,6 +12,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from engine.errors import PlannerError  # noqa: E402
+from tests.trainers.behavior.plain import Plain  # noqa: E402
 from tests.trainers.jets.stream import Silent  # noqa: E402
 from trainers.behavior import training  # noqa: E402
 from trainers.behavior.batch import batch_of  # noqa: E402
@@ -95,6 +96,33 @@ def test_looks_on_the_way_say_what_curves_are_read_from(tmp_path: Path) -> None:
     assert looks[12]["loss"] == pytest.approx(found["loss"])
     trained = [said["train"] for _, said in stream.said]
     assert found["train_loss"] == pytest.approx(np.mean(trained), rel=1e-6)
+
+
+def test_losses_of_training_are_those_of_a_plain_loop_with_padding(tmp_path: Path) -> None:
+    """The same batches, padded to the longest sequence, through torch's own layers and cross-entropy."""
+    cell = ONE.model_copy(update={"dropout": 0.0})
+    data = open_data(tmp_path, cell)
+    ours, theirs = (Trainer(cell, cell.sized(data.facts).shape, data, "cpu") for _ in range(2))
+    model, plain = theirs.model, Plain(theirs.model)
+    groups = model.groups(cell.weight_decay)
+    inner = {id(w) for w in model.context.layers.parameters()}
+    for group, more in zip(groups, (True, False), strict=True):
+        kept = [w for w in group["params"] if id(w) not in inner]  # type: ignore[attr-defined]
+        group["params"] = kept + [w for w in plain.layers.parameters() if (w.ndim > 1) == more]
+    optimiser = torch.optim.AdamW(groups, 0.01)
+    losses = []
+    for chosen in batches(cell, tmp_path, 1):
+        batch = theirs.batch(chosen)
+        items = model.embedder(data.known.take(batch.items))
+        queries = plain.queries(items[torch.from_numpy(batch.inputs)], batch.lengths)
+        scores = queries @ items[torch.from_numpy(batch.candidates)].mT
+        loss = torch.nn.functional.cross_entropy(scores, torch.from_numpy(batch.targets))
+        optimiser.zero_grad()
+        torch.autograd.backward(loss)
+        optimiser.step()
+        losses.append(float(loss.detach()))
+        assert float(ours.update(chosen, 0.01)["train"]) == pytest.approx(losses[-1], abs=1e-5)
+    assert losses[-1] < losses[0] - 0.1
 
 
 def test_stage_2_freezes_the_embedder_and_goes_on(tmp_path: Path) -> None:
