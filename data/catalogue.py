@@ -95,6 +95,24 @@ DEMOS = (
 
 TRAINED = (
     Demo(
+        "Jets, one pass, widths x numbers of jets (trained)",
+        "grids/jets_one_pass.csv",
+        Roles(
+            N="N",
+            D="D",
+            C="C",
+            loss="loss",
+            metrics=(Metric(column="accuracy"),),
+            seed="seed",
+            run="run",
+            hyper=("width",),
+            compute=ComputeRule(rule="6npND", n_p=42),
+        ),
+        "Trained by `isoplan train data/grids/jets_one_pass.toml`: the set Transformer of the jet paper on jets that "
+        "Isoplan simulated, each seen once. C is counted, attention included.",
+        "chinchilla",
+    ),
+    Demo(
         "Teacher and student, 6 widths x 8 sample sizes (trained)",
         "grids/teacher_student.csv",
         Roles(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -15,6 +17,7 @@ from engine.costs import ComputeRule
 from engine.costs.measured import MeasuredRule, fit_powers
 from engine.fitting import FitSpec, fit
 from engine.fitting.baselines import BASELINES, Points
+from engine.fitting.derived import derived
 from engine.fitting.result import Fit, Interval
 from engine.planning import plan_budget
 from engine.planning.actual.outcome import Actual, Outcome, outcome
@@ -34,6 +37,12 @@ LEVEL = 0.95
 def there(grid: str) -> bool:
     """Whether a grid has been trained."""
     return (GRIDS / f"jets_{grid}.csv").exists()
+
+
+def asked(grid: str) -> int:
+    """Cells that a grid asks for."""
+    fields = tomllib.loads((GRIDS / f"jets_{grid}.toml").read_text())["cell"].values()
+    return math.prod(len(value) for value in fields if isinstance(value, list))
 
 
 def rows(grid: str) -> list[dict[str, str]]:
@@ -178,6 +187,6 @@ def study() -> list[Rates]:
 
 
 def interval(made: Fit, name: str) -> tuple[float, Interval | None]:
-    """A parameter and its 68 % interval."""
-    found = next(p for p in made.parameters if p.name == name)
+    """A parameter, or a number that follows from them, and its 68 % interval."""
+    found = next(p for p in (*made.parameters, *derived(made)) if p.name == name)
     return found.value, found.ci68

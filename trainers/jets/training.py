@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -40,21 +40,23 @@ STALL = 1000
 AT_ONCE = 512
 """Jets of one batch of an evaluation."""
 ROC = "roc.csv"
-TURNED = 1.01
-"""A loss that ends above so many times its best has turned up."""
+TURNED = 0.01
+"""A loss that ends so much of itself above its least has turned up."""
+SMOOTH = 5
+"""Validation losses whose median is a loss without luck."""
 
 
 @dataclass(frozen=True)
 class State:
     """How far a cell is: updates made; the pass that was ``looked`` at last, and the last one that was ``checked``.
 
-    ``best`` is the pass with the least validation loss so far (0: none yet).
+    ``losses`` are the validation losses so far, ``best`` is the pass with the least of them (0: none yet).
     """
 
     updates: int = 0
     looked: int = 0
     checked: int = 0
-    last_loss: float = math.inf
+    losses: tuple[float, ...] = ()
     best: int = 0
     best_loss: float = math.inf
 
@@ -203,7 +205,7 @@ def _look(trainer: Trainer, validation: Jets, total: int, stream: Stream) -> Non
     loss = float(F.cross_entropy(torch.from_numpy(logits), torch.from_numpy(np.asarray(validation.labels))))
     if not math.isfinite(loss):
         raise CellError(f"The training diverged after {epoch:,} passes: use a smaller learning rate.")
-    trainer.state = replace(state, last_loss=loss, checked=epoch)
+    trainer.state = replace(state, losses=(*state.losses, loss), checked=epoch)
     if loss < state.best_loss:
         trainer.state = replace(trainer.state, best=epoch, best_loss=loss)
         trainer.keep()
@@ -216,6 +218,13 @@ def _over(trainer: Trainer) -> bool:
     stride = max(math.ceil(STRIDE * cell.validation / cell.jets), 1)
     waited = max(cell.patience * state.best, 3 * stride, STALL / cell.updates_a_pass)
     return bool(state.best) and state.checked - state.best >= waited
+
+
+def rise(losses: Sequence[float]) -> float:
+    """By what share the validation loss ended above its least, both as medians of ``SMOOTH`` looks."""
+    shown = np.lib.stride_tricks.sliding_window_view(np.asarray(losses), min(SMOOTH, len(losses)))
+    smooth = np.median(shown, axis=1)
+    return float(smooth[-1] / smooth.min() - 1)
 
 
 def _seen(cell: JetCell, updates: int) -> int:
@@ -250,8 +259,8 @@ def _measured(trainer: Trainer, train: Jets, validation: Jets, test: Jets | None
     if cell.epochs > 1:
         found |= {
             "best_epoch": float(passes),
-            "rise": state.last_loss / state.best_loss - 1,
-            "overfits": float(state.last_loss > TURNED * state.best_loss),
+            "rise": rise(state.losses),
+            "overfits": float(rise(state.losses) > TURNED),
             "censored": float(not _over(trainer)),
         }
     return found
