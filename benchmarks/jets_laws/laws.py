@@ -51,8 +51,8 @@ def rows(grid: str) -> list[dict[str, str]]:
 
 
 def read(grid: str, mapping: Mapping[str, str], where: str = "") -> Runs:
-    """The cells of a grid for which ``where`` holds, in the roles of ``mapping``."""
-    return read_runs(GRIDS / f"jets_{grid}.csv", mapping, where)
+    """The cells of a grid for which ``where`` holds, in the roles of ``mapping``; compute goes as 6 n_p N D."""
+    return read_runs(GRIDS / f"jets_{grid}.csv", mapping, where, theory())
 
 
 @cache
@@ -86,7 +86,7 @@ def threshold() -> tuple[Fit, Runs]:
 @cache
 def rejection(metric: str) -> tuple[Fit, Runs]:
     """R(L) of one signal, weighted by the errors of R (jets, sec. 4). Rejections beyond their range are left out."""
-    runs = read("rejection", {**SIZES, "metric": metric, "hyper": f"{metric}_error"}, f"{metric}_above = 0")
+    runs = read("rejection", {**SIZES, "metric": metric, "hyper": f"{metric}_error"}, f'"{metric}" is not null')
     spec = FitSpec(law="metric-map", axis="loss", y=metric, objective="ols-log", relative_error=f"{metric}_error")
     return fit(spec, runs), runs
 
@@ -96,15 +96,16 @@ def metrics() -> tuple[str, ...]:
     return tuple(kind.metric for kind in KINDS if kind.metric)
 
 
-def jets_of(runs: Runs) -> float:
-    """Particles of a jet, the mean over the cells of the one-pass grid."""
-    return float(np.mean([float(row["n_p"]) for row in rows("one_pass")]))
+@cache
+def theory() -> ComputeRule:
+    """6 n_p N D with the particles of our jets, the mean over the cells of one pass."""
+    return ComputeRule(rule="6npND", n_p=float(np.mean([float(row["n_p"]) for row in rows("one_pass")])))
 
 
-def rules() -> tuple[ComputeRule, MeasuredRule]:
-    """6 n_p N D with the particles of our jets, and what the counted C of our cells grows like."""
+def counted() -> MeasuredRule:
+    """What the counted C of the cells of one pass grows like."""
     runs = one_pass()[1]
-    return ComputeRule(rule="6npND", n_p=jets_of(runs)), fit_powers(runs["N"], runs["D"], runs["C"])
+    return fit_powers(runs["N"], runs["D"], runs["C"])
 
 
 @dataclass(frozen=True)

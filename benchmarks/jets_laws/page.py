@@ -55,7 +55,10 @@ def _surface() -> Iterator[str]:
     left = len(every) - len(runs)
     yield f"""## Every jet once
 
-{len(every)} cells: {_span("width", every)} widths, {_span("U", every)} jets, each cell at its own learning rate.{
+{len(every)} cells, {_span("width", every, "widths")} and {
+        _span("U", every, "numbers of jets")
+    }, each at a learning rate
+for its width.{
         f" {left} of them end less than 0.1 below ln 10, the loss of guessing: flagged untrained, kept and left out."
         if left
         else ""
@@ -66,8 +69,8 @@ E + A/N^α + B/D^β, `huber-log`, beside that of JetClass:
 
 Ours is not the paper's law, and need not be. The jets are others: leading-order processes, no pile-up, a detector of a
 page, so that classes overlap otherwise and the floor lies elsewhere. The range is another: the paper goes up to 10⁸
-jets and models of 10⁷ parameters, where its loss comes near the floor; our cells, of minutes of one core, see the
-first descent from guessing, which is steeper. A law fitted there says little of the floor, and its interval says so.
+jets and models of 10⁷ parameters, where its loss comes near the floor; our cells take minutes of one core and end
+far above it, so that they say little of where it lies: read E with its interval, and plan inside the cells.
 """
     ours = {name: laws.interval(made, name) for name in ("E", "A", "alpha", "B", "beta", "gamma")}
     paper = {row["parameter"]: row for row in records("papers/jets/table1_scaling_law.csv")}
@@ -80,7 +83,7 @@ first descent from guessing, which is steeper. A law fitted there says little of
 
 
 def _optimum(made: Fit) -> Iterator[str]:
-    theory, counted = laws.rules()
+    theory, counted = laws.theory(), laws.counted()
     yield f"""
 ### The best model of a budget, under both counts
 
@@ -106,8 +109,7 @@ def _hold_out() -> Iterator[str]:
 
 Fitted to the {found.fitted} cells of smaller compute, the law predicts the largest-compute fifth, up to
 {found.decades:.1f} decades beyond, to {found.law:.1%} on average; the best baseline ({found.best}) to
-{found.baselines[found.best]:.1%}. {found.inside} of {len(found.outcomes)} cells lie inside their 95 % prediction
-interval.
+{found.baselines[found.best]:.1%}. {found.inside} of {len(found.outcomes)} cells lie inside their 95 % interval.
 """
     yield from _table(
         ("N", "D", "C [FLOPs]", "predicted, 95 %", "loss"),
@@ -252,9 +254,9 @@ by the errors of the rejections. Rejections that fewer than 20 QCD jets survive 
     yield from _table(("", "cells", "A", "B", "C"), lines)
 
 
-def _span(column: str, every: Sequence[dict[str, str]]) -> str:
+def _span(column: str, every: Sequence[dict[str, str]], what: str) -> str:
     values = sorted({float(row[column]) for row in every})
-    return f"{len(values)} ({count(values[0])} to {count(values[-1])})"
+    return f"{len(values)} {what} ({count(values[0])} to {count(values[-1])})"
 
 
 def _symbol(name: str) -> str:
