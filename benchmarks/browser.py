@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 from playwright.sync_api import Page, sync_playwright
 
-NAMES = ("chromium", "chromium-browser", "google-chrome")
+NAMES = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
 FLAGS = ("--no-sandbox", "--disable-gpu", "--disable-background-networking", "--no-first-run", "--disable-sync")
 DRAWN = """
 () => {

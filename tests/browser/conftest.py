@@ -15,7 +15,7 @@ from playwright.sync_api import Browser, ConsoleMessage, Page, Request, Response
 from tests.conftest import skip_or_fail
 from tests.server import READY_S, Server, forked
 
-NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+NAMES = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 MAC = Path("/Applications/Google Chrome.app/Contents/MacOS/Google Chrome")
 FLAGS = (
     "--no-sandbox",
