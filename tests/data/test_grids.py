@@ -16,6 +16,7 @@ from trainers.backend.work import run_cell
 from trainers.cell import cell_name
 from trainers.families import find_family
 from trainers.grid import cells, parse_grid, read_grid
+from trainers.jets.cell import JetCell
 from trainers.jets.rates import learning_rate
 
 ROWS = records("grids/teacher_student.csv")
@@ -65,10 +66,13 @@ def test_a_table_of_jets_holds_cells_of_its_grid_and_what_they_cost(grid: Path, 
     assert len({row["run"] for row in rows}) == len(rows)
     for row in rows:
         cell = asked[row["run"]]
+        assert isinstance(cell, JetCell)
+        sizes = family.sizes(cell)
+        assert sizes.C is not None
         N, D, U, C = (float(row[key]) for key in "NDUC")
-        assert (N, U) == (family.sizes(cell).N, cell.jets)
+        assert (N, U) == (sizes.N, cell.jets)
         assert D == U * float(row.get("best_epoch") or 1)
-        assert C == pytest.approx(D / U * family.sizes(cell).C / cell.epochs, rel=0.05)
+        assert C == pytest.approx(D / U * sizes.C / cell.epochs, rel=0.05)
         assert float(row["n_p"]) == pytest.approx(42, abs=0.5)
         assert float(row["untrained"]) == (float(row["loss"]) > np.log(10) - 0.1)
         if not cell.rate:
