@@ -4,17 +4,21 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from data.catalogue import DEMOS, PUBLISHED, TRAINED, path
+from data.catalogue import BUNDLED, path
 from engine.store import tables
 from engine.store.database import Database
 
 
 def load_bundled(database: Database) -> None:
-    """Add the demo and the published tables that the workspace does not hold yet, each with its mapping.
+    """Add the trained, simulated and published tables that the workspace does not hold yet, each with its mapping.
 
-    The first demo is added last, so that it is the newest: a page without a table in its link opens with it.
+    Those of an earlier version are put away, and fits made from them go on working. The first is added last, so that
+    it is the newest: a page without a table in its link opens with it.
     """
-    for demo in reversed((*DEMOS, *TRAINED, *PUBLISHED)):
+    kept = []
+    for demo in reversed(BUNDLED):
         table = tables.add(database, Path(str(path(demo.file))), demo.name, read_only=True, provenance=demo.provenance)
         if not table.known:
             tables.set_roles(database, table.id, demo.roles)
+        kept.append(table.id)
+    tables.retire(database, kept)

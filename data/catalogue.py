@@ -12,7 +12,7 @@ from data.files import path, records
 from engine.costs import ComputeRule
 from engine.schema import Metric, Roles
 
-__all__ = ["CARDS", "DEMOS", "PUBLISHED", "TRAINED", "Card", "Demo", "path", "records"]
+__all__ = ["BUNDLED", "CARDS", "DEMOS", "PUBLISHED", "TRAINED", "Card", "Demo", "path", "records"]
 
 
 @dataclass(frozen=True)
@@ -156,5 +156,8 @@ PUBLISHED = (
         "C",
     ),
 )
+
+BUNDLED = (*TRAINED, *DEMOS, *PUBLISHED)
+"""Every table in the order in which they are listed; the first is the one that the demo opens."""
 
 CARDS = tuple(Card(**entry) for entry in json.loads(path("cards/index.json").read_text(encoding="utf-8")))

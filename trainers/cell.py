@@ -105,6 +105,14 @@ class Stream(Protocol):
         """Keep a checkpoint: ``write`` puts it into the file that it is given, which then replaces the last one."""
 
 
+@dataclass(frozen=True)
+class Preset:
+    """A grid to begin with: ``fields`` as one types them into a form, and ``about``, in a line, what it is for."""
+
+    fields: Mapping[str, str]
+    about: str = ""
+
+
 @dataclass(frozen=True, eq=False)
 class Family(Generic[C]):
     """A kind of training.
@@ -112,8 +120,8 @@ class Family(Generic[C]):
     ``train(cell, stream)`` trains and returns what it measured by name; ``loss`` names the one that laws describe and
     ``metrics`` the others with the direction that is better. ``sizes(cell)`` says N, D, U and C. ``short(cell)`` is a
     cell of about a second that tells how fast this machine trains it, None where every cell must be run as it is.
-    ``check(cell)`` raises CellError for fields that do not go together. ``example`` is a grid that trains within a
-    minute or two, as one types it into the fields. Another ``version`` gives other results.
+    ``check(cell)`` raises CellError for fields that do not go together. ``presets`` are grids to begin with by name,
+    words with hyphens; the one called example trains within a minute or two. Another ``version`` gives other results.
     """
 
     name: str
@@ -126,7 +134,7 @@ class Family(Generic[C]):
     check: Callable[[C], None] = lambda cell: None
     loss: str = "loss"
     metrics: Mapping[str, Literal["min", "max"]] = field(default_factory=dict)
-    example: Mapping[str, str] = field(default_factory=dict)
+    presets: Mapping[str, Preset] = field(default_factory=dict)
     version: str = "1"
 
 

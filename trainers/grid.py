@@ -19,7 +19,7 @@ from typing import Any
 from engine.errors import PlannerError
 from trainers.backend.queue import MOST_CELLS
 from trainers.cell import Cell, Family
-from trainers.families import check_value, find_family, read_cell
+from trainers.families import check_value, families, find_family, read_cell
 from trainers.ranges import Asked, Range, Value, expand, kind_of, read_entry, read_typed
 
 KEYS = ("family", "name", "cell")
@@ -47,6 +47,26 @@ def read_grid(path: Path, root: Path) -> Grid:
     except (OSError, UnicodeDecodeError) as error:
         raise PlannerError(f"{path} cannot be read as a grid: {error}.") from None
     return parse_grid(text, root, str(path))
+
+
+def open_grid(path: Path, root: Path) -> Grid:
+    """The grid in the file ``path``, or where there is none the preset that ``path`` names as FAMILY/PRESET.
+
+    Raises PlannerError where there is neither.
+    """
+    known = families(root)
+    if path.exists() or len(path.parts) != 2 or path.parts[0] not in known:
+        return read_grid(path, root)
+    family, preset = known[path.parts[0]], path.parts[1]
+    if preset not in family.presets:
+        there = f"use {', '.join(family.presets)}" if family.presets else "write a file"
+        raise PlannerError(f"There is no file {path}, and the family {family.name} has no preset {preset!r}: {there}.")
+    return typed_grid(family, family.presets[preset].fields, title_of(preset))
+
+
+def title_of(preset: str) -> str:
+    """What a preset is called on a page: ``share-sweep`` is Share sweep."""
+    return preset.replace("-", " ").capitalize()
 
 
 def parse_grid(text: str, root: Path, what: str = "The grid") -> Grid:
@@ -91,6 +111,14 @@ def check_typed(family: Family[Any], field: str, text: str) -> None:
 def with_value(grid: Grid, field: str, value: Value) -> Grid:
     """The grid with that one value for a field."""
     return replace(grid, asked={**grid.asked, field: (value,)})
+
+
+def with_typed(grid: Grid, family: Family[Any], text: str) -> Grid:
+    """The grid with what ``text`` says as FIELD=VALUES, in place of what it had there. Raises PlannerError."""
+    field, equals, values = text.partition("=")
+    if not equals:
+        raise PlannerError(f"Write a field with its values as FIELD=VALUES, width=8,16 for example: {text!r} is not.")
+    return replace(grid, asked={**grid.asked, **typed_grid(family, {field.strip(): values}).asked})
 
 
 def rename(grid: Grid, name: str) -> Grid:

@@ -24,11 +24,21 @@ ELSEWHERE = "The cells run elsewhere, where they may take another time."
 
 
 def train(
-    grid: Annotated[Path, typer.Argument(metavar="GRID.toml", help="Family, and values or ranges of its fields.")],
+    grid: Annotated[
+        Path,
+        typer.Argument(
+            metavar="GRID.toml",
+            help="Family, and values or ranges of its fields; or a preset, behavior/share-sweep for example.",
+        ),
+    ],
     workspace: Annotated[
         Path | None, typer.Option(file_okay=False, help="Folder of the workspace; without it one in your data folder.")
     ] = None,
     name: Annotated[str, typer.Option(help="What the sweep is called, in place of the name in the file.")] = "",
+    given: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="FIELD=VALUES", help="Values of a field in place of the grid's, width=8,16."),
+    ] = None,
     seed: Annotated[int | None, typer.Option(min=0, help="Seed of every cell, in place of those in the file.")] = None,
     cap: Annotated[str, typer.Option(help="What the cells may use at most, 50 EUR or 20 h; then they wait.")] = "",
     hour_price: Annotated[str, typer.Option(help="Money for one hour of a device: a GPU, or one core.")] = "",
@@ -49,15 +59,17 @@ def train(
     from trainers.backend.start import need_cluster
     from trainers.backend.sweep import launch
     from trainers.families import find_family
-    from trainers.grid import cells, read_grid, rename, with_value
+    from trainers.grid import cells, open_grid, rename, with_typed, with_value
 
     need_cluster()
     root = workspace or default_folder()
     root.mkdir(parents=True, exist_ok=True)
-    asked = read_grid(grid, root)
+    asked = open_grid(grid, root)
+    family, spend = find_family(asked.family, root), read_cap(cap, hour_price)
+    for text in given or ():
+        asked = with_typed(asked, family, text)
     asked = rename(asked, name) if name else asked
     asked = asked if seed is None else with_value(asked, "seed", seed)
-    family, spend = find_family(asked.family, root), read_cap(cap, hour_price)
     found = _estimated(root, family, cells(asked, family), scheduler, insecure)
     if not as_json:
         say(as_text(found, spend))

@@ -85,4 +85,5 @@ if table is not None:
     if tab_rows.open:
         with tab_rows, sentences():
             rows.show(db, table, columns, where)
-deleted("tables", {t.id: t.name for t in tables.all(db, deleted=True)}, lambda key: bring_back(db, key))
+gone = {t.id: t.name for t in tables.all(db, deleted=True) if not t.read_only}
+deleted("tables", gone, lambda key: bring_back(db, key))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from app.views.fitting import make_fit
-from data.catalogue import DEMOS
+from data.catalogue import BUNDLED
 from engine.errors import PlannerError
 from engine.fitting.spec import FitSpec
 from engine.store import tables
@@ -14,7 +14,7 @@ from engine.store.database import Database
 
 def open_demo(db: Database) -> None:
     """Fit the demo table with its law unless that fit is saved already, and go to Explore with it."""
-    demo = DEMOS[0]
+    demo = BUNDLED[0]
     table = next((t for t in tables.all(db) if t.name == demo.name and t.read_only), None)
     if table is None:
         raise PlannerError("The demo table is not in this workspace: start Isoplan again to load it.")

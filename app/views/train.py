@@ -96,4 +96,4 @@ else:
     if seen.groups:
         cells(seen, not reason)
     elif not reason:
-        st.info("No cells yet: type a grid, or fill in the example, and launch it.", icon=":material/school:")
+        st.info("No cells yet: type a grid, or begin with an example, and launch it.", icon=":material/school:")

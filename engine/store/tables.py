@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -147,7 +147,15 @@ def rename(db: Database, table_id: str, name: str) -> TableInfo:
 
 def delete(db: Database, table_id: str) -> TableInfo:
     """Put a table away; its rows stay until it is restored, and fits made from it go on working."""
+    _changeable(db, table_id)
     return _set_deleted(db, table_id, True)
+
+
+def retire(db: Database, kept: Collection[str]) -> None:
+    """Put the read-only tables away that are not among ``kept``, ids: what came with an earlier version."""
+    for info in all(db):
+        if info.read_only and info.id not in kept:
+            _set_deleted(db, info.id, True)
 
 
 def restore(db: Database, table_id: str) -> TableInfo:
@@ -273,7 +281,6 @@ def _changeable(db: Database, table_id: str) -> TableInfo:
 
 
 def _set_deleted(db: Database, table_id: str, deleted: bool) -> TableInfo:
-    _changeable(db, table_id)
     db.write(
         lambda cursor: cursor.execute("UPDATE tables SET deleted = ? WHERE id = ?", [deleted, table_id]).fetchall()
     )

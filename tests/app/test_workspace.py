@@ -11,7 +11,7 @@ import pytest
 
 from app import logs, workspace
 from app.bundled import load_bundled
-from data.catalogue import DEMOS, PUBLISHED, TRAINED
+from data.catalogue import BUNDLED, DEMOS, path
 from engine.errors import PlannerError
 from engine.store import database, tables
 
@@ -79,8 +79,8 @@ def test_bundled_tables_are_there_once_and_read_only() -> None:
         load_bundled(db)
         load_bundled(db)
         found = {t.name: t for t in tables.all(db)}
-        assert list(found) == [t.name for t in (*DEMOS, *TRAINED, *PUBLISHED)]
-        for demo in (*DEMOS, *TRAINED, *PUBLISHED):
+        assert list(found) == [t.name for t in BUNDLED]
+        for demo in BUNDLED:
             table = found[demo.name]
             assert table.read_only
             assert table.provenance == demo.provenance
@@ -97,6 +97,27 @@ def test_a_corrected_mapping_of_a_bundled_table_stays() -> None:
         tables.set_roles(db, table.id, corrected)
         load_bundled(db)
         assert tables.roles(db, table.id) == corrected
+
+
+def test_bundled_tables_of_an_earlier_version_are_put_away(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    demo = BUNDLED[0]
+    lines = path(demo.file).read_text(encoding="utf-8").splitlines(keepends=True)
+    earlier = tmp_path / "earlier.csv"
+    earlier.write_text("".join(lines[:-1]), encoding="utf-8")
+    with database.memory() as db:
+        with monkeypatch.context() as patch:
+            patch.setattr("app.bundled.path", lambda file: earlier if file == demo.file else path(file))
+            load_bundled(db)
+        before = tables.by_name(db, demo.name)
+        mine = tables.add(db, b"N,loss\n1,2\n", "mine.csv")
+        load_bundled(db)
+        assert [t.rows for t in tables.all(db) if t.name == demo.name] == [before.rows + 1]
+        assert tables.get(db, before.id).deleted
+        assert not tables.get(db, mine.id).deleted
+        with monkeypatch.context() as patch:
+            patch.setattr("app.bundled.path", lambda file: earlier if file == demo.file else path(file))
+            load_bundled(db)
+        assert [t.rows for t in tables.all(db) if t.name == demo.name] == [before.rows]
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ from playwright.sync_api import Page, expect
 
 from app.bundled import load_bundled
 from app.views.parts import powers
-from data.catalogue import CARDS, path
+from data.catalogue import CARDS, DEMOS, path
 from engine.fitting import FitSpec, fit
 from engine.fitting.cards import read_fit
 from engine.fitting.result import Fit
@@ -45,7 +45,7 @@ def fits(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Fit, Fit, Fit]
     folder = tmp_path_factory.mktemp("planner") / "workspace"
     with open_workspace(folder) as db:
         load_bundled(db)
-        table = tables.all(db)[0]
+        table = tables.by_name(db, DEMOS[0].name)
         snapshot = snapshots.take(db, table.id)
         runs = snapshots.runs(db, snapshot)
         law, mapped = (fit(spec, runs, snapshot=snapshot.hash) for spec in (LAW, MAP))

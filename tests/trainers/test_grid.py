@@ -13,17 +13,19 @@ from hypothesis import strategies as st
 
 from engine.errors import PlannerError
 from tests.trainers.conftest import workspace
-from trainers.families import find_family
+from trainers.families import families, find_family
 from trainers.grid import (
     axes,
     cells,
     check_typed,
     count,
     make_grid,
+    open_grid,
     parse_grid,
     read_grid,
     type_field,
     typed_grid,
+    with_typed,
     with_value,
 )
 from trainers.grid import write_grid as write
@@ -230,3 +232,58 @@ def test_a_field_is_checked_by_itself(field: str, text: str, sentence: str) -> N
 def test_a_field_that_is_right_is_not_blamed_for_another(root: Path) -> None:
     check_typed(EXAMPLE, "width", "8..4096 x 10")
     check_typed(EXAMPLE, "width", "")
+
+
+@pytest.mark.parametrize("family", ["behavior", "jets"])
+def test_presets_are_grids_of_sound_cells(root: Path, family: str) -> None:
+    presets = families(root)[family].presets
+    assert next(iter(presets)) == "example"
+    for name in presets:
+        grid = open_grid(Path(family, name), root)
+        assert grid.name == name.replace("-", " ").capitalize()
+        assert 5 < len(cells(grid, families(root)[family])) < 60
+
+
+def test_a_preset_takes_other_budgets_and_a_log_of_ones_own(root: Path) -> None:
+    family = families(root)["behavior"]
+    grid = open_grid(Path("behavior/share-sweep"), root)
+    for text in ("budget=1e11,1e13", " users = 1000", "share=0.1"):
+        grid = with_typed(grid, family, text)
+    found = [cell.model_dump() for cell in cells(grid, family)]
+    assert [(c["budget"], c["users"], c["share"], c["rates"]) for c in found] == [
+        (1e11, 1000, 0.1, 3), (1e13, 1000, 0.1, 3),
+    ]  # fmt: skip
+
+
+def test_a_file_comes_before_a_preset_of_that_name(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(root)
+    Path("jets").mkdir()
+    Path("jets/example").write_text(f"{HEAD}[cell]\nwidth = 8\n")
+    assert open_grid(Path("jets/example"), root).family == "teacher-student"
+
+
+@pytest.mark.parametrize(
+    ("path", "why"),
+    [
+        ("behavior/best", "the family behavior has no preset 'best': use example, share-sweep, batch-sweep"),
+        ("counter/best", "the family counter has no preset 'best': write a file"),
+        ("nobody/example", "There is no file nobody/example: check the path"),
+        ("behavior", "There is no file behavior: check the path"),
+    ],
+)
+def test_a_preset_that_there_is_not_is_one_sentence(root: Path, path: str, why: str) -> None:
+    with pytest.raises(PlannerError, match=why):
+        open_grid(Path(path), root)
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("width", "Write a field with its values as FIELD=VALUES"),
+        ("wide=8", "has no field 'wide'"),
+        ("width=x", "cannot read 'x' as a number"),
+    ],
+)
+def test_values_that_cannot_be_set_are_one_sentence(root: Path, text: str, why: str) -> None:
+    with pytest.raises(PlannerError, match=why):
+        with_typed(typed_grid(EXAMPLE, {}), EXAMPLE, text)

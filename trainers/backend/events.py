@@ -41,6 +41,16 @@ def curve(folder: Path, number: int) -> list[Point]:
     return found
 
 
+def of_one_rate(points: list[Point], rate: float | None) -> list[Point]:
+    """The points at the learning ``rate``, at the last one where that is None.
+
+    A cell that tries several, one after the other, says ``rate`` with its points; of others all points are kept.
+    """
+    said = [point.values["rate"] for point in points if "rate" in point.values]
+    kept = rate if rate in said else said[-1] if said else None
+    return [point for point in points if point.values.get("rate", kept) == kept]
+
+
 def last(folder: Path, number: int) -> Point | None:
     """The last that attempt ``number`` said, or the one before it; reads the end of the file only."""
     for attempt in range(number, 0, -1):

@@ -99,6 +99,13 @@ class BehaviorCell(Cell):
     rate: Annotated[
         float, Field(ge=0, le=1, title="Learning rate", description="Of AdamW; 0 takes 0.002 sqrt(B / 512).")
     ] = 0.0
+    rates: Annotated[
+        int,
+        Field(
+            ge=1, le=9, title="Rates tried",
+            description="Learning rates around that one, a factor of 2 apart; the least training loss is kept.",
+        ),
+    ] = 1  # fmt: skip
     schedule: Annotated[
         Literal["cosine", "constant"], Field(title="Schedule", description="Of the rate; the batch sweep is constant.")
     ] = "cosine"
@@ -114,7 +121,7 @@ class BehaviorCell(Cell):
     ] = 256
     looks: Annotated[
         int, Field(ge=0, le=1000, title="Looks", description="Times that some of what is judged is scored on the way.")
-    ] = 0
+    ] = 10
     rivals: Annotated[
         int,
         Field(ge=0, le=10_000, title="Rivals", description="Unseen items drawn for each user: hit rates beside them."),
@@ -132,6 +139,11 @@ class BehaviorCell(Cell):
     def peak_rate(self) -> float:
         """The learning rate that was asked for, else one by batch."""
         return self.rate or learning_rate(self.batch)
+
+    @property
+    def tried_rates(self) -> tuple[float, ...]:
+        """The learning rates that each stage tries, the smallest first."""
+        return tuple(self.peak_rate * 2.0 ** (k - (self.rates - 1) / 2) for k in range(self.rates))
 
     @property
     def backbone(self) -> BehaviorCell:

@@ -11,6 +11,7 @@ from typing import Any
 from trainers.behavior.cell import BehaviorCell, check, short, sizes
 from trainers.behavior.memory import needs
 from trainers.behavior.names import METRICS
+from trainers.behavior.presets import PRESETS
 from trainers.behavior.rates import VERSION
 from trainers.cell import CellError, Family, Stream
 
@@ -29,7 +30,7 @@ def families(root: Path) -> tuple[Family[Any], ...]:
             check=partial(check, root),
             metrics=METRICS,
             version=f"1.{VERSION}",
-            example={"width": "16, 32, 64", "share": "0.02, 0.1", "steps": "150", "items": "500", "users": "500"},
+            presets=PRESETS,
         ),
     )
 

@@ -11,6 +11,6 @@ LARGEST = 1e-2
 def learning_rate(batch: int) -> float:
     """Of AdamW for ``batch`` sequences a step: 2e-3 sqrt(B / 512) (behavioural, Table 7), at most 1e-2.
 
-    The paper tries three rates a cell and keeps the one with the least training loss; a grid does so by its rates.
+    The paper tries three rates a cell and keeps the one with the least training loss; so does a cell with ``rates`` 3.
     """
     return float(min(RATE * (batch / BATCH) ** 0.5, LARGEST))

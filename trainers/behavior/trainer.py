@@ -27,13 +27,19 @@ Regime = Literal["local", "full"]
 
 @dataclass(frozen=True)
 class State:
-    """How far a cell is: in which stage, and its updates, events and FLOPs (C) in it; before them those of stage 1."""
+    """How far a cell is: in which stage, and its updates, events and FLOPs (C) in it; before them those of stage 1.
+
+    ``tried`` are training losses at the learning rates that the stage has been through, in their order, and ``rate`` is
+    the one that was kept, zero before that is known.
+    """
 
     stage: int = 1
     updates: int = 0
     events: int = 0
     flops: float = 0.0
     before: tuple[int, int, float] = (0, 0, 0.0)
+    tried: tuple[float, ...] = ()
+    rate: float = 0.0
 
 
 class Trainer:
@@ -119,7 +125,8 @@ class Trainer:
         """Go on from a checkpoint. Raises CellError for one that cannot be read."""
         with checkpoint.loading(place, self.device) as found:
             self.model.load_state_dict(found["model"])
-            self.state = State(**{**found["state"], "before": tuple(found["state"]["before"])})
+            pairs = {name: tuple(found["state"][name]) for name in ("before", "tried")}
+            self.state = State(**{**found["state"], **pairs})
             self.tail = list(found["tail"])
             if self.state.stage == 2:
                 self.freeze()

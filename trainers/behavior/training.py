@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -31,6 +32,10 @@ POINTS = 200
 """Times that a cell says how it goes."""
 TAIL = 100
 """Updates whose mean loss is the training loss of a cell: learning rates are chosen by it (behavioural, App. D)."""
+
+
+class Diverged(CellError):
+    """A loss that is no number."""
 
 
 def train(root: Path, cell: BehaviorCell, stream: Stream) -> Mapping[str, float]:
@@ -73,7 +78,7 @@ def _stage1(root: Path, trainer: Trainer, steps: tuple[int, int], stream: Stream
             return
         except CellError as error:
             print(f"{error} Stage 1 is trained again.")
-    _updates(trainer, steps, stream)
+    _at_rates(trainer, steps, stream)
     if cell.stage == 2:
         place.parent.mkdir(parents=True, exist_ok=True)
         files.replace(place, trainer.save)
@@ -83,34 +88,64 @@ def _stage2(trainer: Trainer, steps: tuple[int, int], stream: Stream) -> None:
     if trainer.state.stage == 1:
         torch.manual_seed(trainer.cell.seed)
         trainer.freeze()
-    _updates(trainer, steps, stream)
+    _at_rates(trainer, steps, stream)
 
 
-def _updates(trainer: Trainer, steps: tuple[int, int], stream: Stream) -> None:
-    """Update until as many updates of the stage have been made as ``steps`` says of both."""
+def _at_rates(trainer: Trainer, steps: tuple[int, int], stream: Stream) -> None:
+    """Train the stage at every learning rate of the cell from the same beginning; the least training loss is kept.
+
+    Raises CellError where the training diverges at each of them.
+    """
+    rates = trainer.cell.tried_rates
+    begun, best = (stream.folder / f"{name}.pt" for name in ("begun", "best"))
+    while len(tried := trainer.state.tried) < len(rates):
+        if len(rates) > 1 and not tried and trainer.state.updates == 0:
+            trainer.save(begun)
+        try:
+            _updates(trainer, steps, rates[len(tried)], stream)
+            loss = math.fsum(trainer.tail) / len(trainer.tail)
+        except Diverged:
+            if len(tried) + 1 == len(rates) and not np.isfinite(tried).any():
+                raise
+            loss = math.inf
+        tried = (*tried, loss)
+        kept = int(np.argmin(tried))
+        if len(tried) < len(rates):
+            if kept == len(tried) - 1:
+                trainer.save(best)
+            trainer.load(begun)
+        elif kept < len(tried) - 1:
+            trainer.load(best)
+        trainer.state = replace(trainer.state, tried=tried, rate=rates[kept])
+
+
+def _updates(trainer: Trainer, steps: tuple[int, int], peak: float, stream: Stream) -> None:
+    """Update until as many updates of the stage have been made as ``steps`` says of both. Raises Diverged."""
     cell, stage = trainer.cell, trainer.state.stage
-    total, before = steps[stage - 1], steps[0] * (stage - 1)
+    tries = len(cell.tried_rates)
+    total = steps[stage - 1]
+    before = steps[0] * (stage - 1) * tries + len(trainer.state.tried) * total
     last = stage == cell.stage
     looks = {round(total * (k + 1) / cell.looks) for k in range(cell.looks)} if last else set()
     every = max(total // POINTS, 1)
     recent: dict[str, list[Tensor]] = {}
     for chosen in _batches(trainer, trainer.state.updates, total):
         done = trainer.state.updates
-        rate = warm_cosine(cell.peak_rate, done, total) if cell.schedule == "cosine" else cell.peak_rate
+        rate = warm_cosine(peak, done, total) if cell.schedule == "cosine" else peak
         for name, value in trainer.update(chosen, rate).items():
             recent.setdefault(name, []).append(value)
         done += 1
         values: dict[str, float] = {}
         due = stream.due
         if done % every == 0 or done == total or due or done in looks:
-            values = _said(trainer, recent)
+            values = _said(trainer, recent) | ({"rate": peak} if tries > 1 else {})
             recent = {}
         if done in looks:
             windows = some(trainer.data.judged, cell.seed)
             values |= shown(judge(trainer, windows, trainer.regime, stream))
         if due:
             stream.save(trainer.save)
-        stream.step(before + done, sum(steps), **values)
+        stream.step(before + done, sum(steps) * tries, **values)
 
 
 def _said(trainer: Trainer, recent: dict[str, list[Tensor]]) -> dict[str, float]:
@@ -119,7 +154,7 @@ def _said(trainer: Trainer, recent: dict[str, list[Tensor]]) -> dict[str, float]
     trainer.tail = [*trainer.tail, *losses["train"].tolist()][-TAIL:]
     if not np.isfinite(losses["train"]).all():
         done = trainer.state.updates
-        raise CellError(f"The training diverged after {done:,} updates: use a smaller learning rate.")
+        raise Diverged(f"The training diverged after {done:,} updates: use a smaller learning rate.")
     return {name: float(x.mean()) for name, x in losses.items()} | {"samples": float(trainer.state.events)}
 
 
@@ -150,7 +185,7 @@ def _measured(trainer: Trainer, stream: Stream) -> dict[str, float]:
         "N": p_e + p, "p_e": p_e, "p": p, "s": p_e / (p_e + p), "D": state.events, "U": data.facts.targets,
         "C": state.flops, "C_step": float(rule.flops(np.asarray(float(p_e + p)), np.asarray(float(state.events)))),
         "h_used": trainer.shape.h, "width_used": trainer.shape.width, "layers_used": trainer.shape.layers,
-        "updates": state.updates, "rate_used": cell.peak_rate, "events": len(data.log), "catalogue": data.facts.items,
+        "updates": state.updates, "rate_used": state.rate, "events": len(data.log), "catalogue": data.facts.items,
         "train_loss": math.fsum(trainer.tail) / len(trainer.tail),
     }  # fmt: skip
     if cell.stage == 2:

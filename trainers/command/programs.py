@@ -18,7 +18,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 
 from engine.costs import ComputeRule
 from engine.errors import PlannerError
-from trainers.cell import Cell, Family, Needs, Sizes, canonical
+from trainers.cell import Cell, Family, Needs, Preset, Sizes, canonical
 from trainers.command.process import train
 
 FILE = "programs.toml"
@@ -116,7 +116,7 @@ def _family(name: str, program: Program) -> Family[Any]:
         short=lambda cell: cell.model_copy(update=dict(program.short)) if program.short else None,
         loss=program.loss,
         metrics=program.metrics,
-        example=program.example,
+        presets={"example": Preset(program.example, "Trains within a minute or two.")} if program.example else {},
         version=hashlib.sha256(canonical(list(program.command))).hexdigest()[:12],
     )
 

@@ -8,10 +8,30 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from trainers.cell import CellError, Family, Stream
+from trainers.cell import CellError, Family, Preset, Stream
 from trainers.jets.cell import JetCell, check, needs, short, sizes
 from trainers.jets.evaluate import METRICS
 from trainers.jets.rates import VERSION
+
+PRESETS = {
+    "example": Preset(
+        {"width": "4, 8, 16", "jets": "125, 250, 500", "epochs": "20", "batch": "32", "rate": "0.004",
+         "validation": "500"},
+        "Nine cells, a minute or two, simulation included.",
+    ),
+    "one-pass": Preset(
+        {"jets": "10000, 20000, 30000, 50000", "width": "4, 8, 16, 32, 64", "schedule": "cosine"},
+        "Every jet once: the loss surface L(N, D) (jets, Sec. 3.1).",
+    ),
+    "repeated": Preset(
+        {"jets": "1000, 2000, 5000, 10000", "width": "4, 8, 16, 32, 64", "epochs": "400"},
+        "The same jets until the validation loss turns up: what repeating is worth (jets, Sec. 3.2).",
+    ),
+    "inputs": Preset(
+        {"inputs": "3x40, 21x10, 21x40, 21x128", "jets": "1000, 3000, 10000", "width": "32", "epochs": "400"},
+        "Four inputs at the jets that they are trained on: features against particles (jets, Sec. 3.3).",
+    ),
+}  # fmt: skip
 
 
 def families(root: Path) -> tuple[Family[Any], ...]:
@@ -28,14 +48,7 @@ def families(root: Path) -> tuple[Family[Any], ...]:
             check=partial(check, root),
             metrics=METRICS,
             version=f"1.{VERSION}",
-            example={
-                "width": "4, 8, 16",
-                "jets": "125, 250, 500",
-                "epochs": "20",
-                "batch": "32",
-                "rate": "0.004",
-                "validation": "500",
-            },
+            presets=PRESETS,
         ),
     )
 

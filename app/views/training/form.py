@@ -21,11 +21,12 @@ from trainers.backend.queue import Queue
 from trainers.backend.sweep import Cap, launch
 from trainers.cell import Cell, Family
 from trainers.families import families
-from trainers.grid import Grid, check_typed, parse_grid, type_field, typed_grid, write_grid
+from trainers.grid import Grid, check_typed, parse_grid, title_of, type_field, typed_grid, write_grid
 
 LONGEST = 2000
 """Characters that a field takes; whole lists of values are better kept in a file."""
-MOST_BYTES = 2**20
+EXAMPLE = "example"
+"""The preset that newcomers begin with."""
 
 
 @st.fragment
@@ -88,11 +89,11 @@ def _help(about: FieldInfo) -> str:
 
 
 def _files(root: Path, family: Family[Any]) -> None:
-    """The example of the ``family`` in one click, and a grid from a file."""
-    example = {"family": family.name, **family.example}
-    st.button(
-        "Fill in the example", icon=":material/school:", on_click=_fill, args=(example,), disabled=not family.example
-    )
+    """The presets of the ``family``, each in one click, and a grid from a file."""
+    for name, preset in family.presets.items():
+        title, icon = title_of(name), ":material/school:" if name == EXAMPLE else ":material/grid_view:"
+        texts = {"family": family.name, "grid_name": "" if name == EXAMPLE else title, **preset.fields}
+        st.button(title, icon=icon, help=plain(preset.about), on_click=_fill, args=(texts,), key=f"preset_{name}")
     with st.popover("Open GRID.toml", icon=":material/upload_file:"):
         st.session_state.setdefault("grids_read", 0)
         key = f"grid_file_{st.session_state['grids_read']}"

@@ -10,7 +10,7 @@ from typing import Any
 
 from app.figures.live import MOST, Curve, Ends, joined
 from engine.errors import PlannerError
-from trainers.backend.events import Point, curve, last
+from trainers.backend.events import Point, curve, last, of_one_rate
 from trainers.backend.queue import Queue
 from trainers.backend.record import ENDED, Record
 from trainers.cell import Cell, Family, Sizes
@@ -93,13 +93,13 @@ def _curve(queue: Queue, family: Family[Any], record: Record, x: str, text: str)
 
 def _points(folder: Path, record: Record) -> Sequence[Point]:
     if record.result is None:
-        return curve(folder, record.number)
-    return _kept(folder, record.number, record.created)
+        return of_one_rate(curve(folder, record.number), None)
+    return _kept(folder, record.number, record.created, dict(record.result.get("metrics") or {}).get("rate_used"))
 
 
 @lru_cache(maxsize=1000)
-def _kept(folder: Path, number: int, created: str) -> tuple[Point, ...]:
-    return tuple(curve(folder, number))
+def _kept(folder: Path, number: int, created: str, rate: float | None) -> tuple[Point, ...]:
+    return tuple(of_one_rate(curve(folder, number), rate))
 
 
 def last_said(folder: Path, record: Record) -> Point | None:

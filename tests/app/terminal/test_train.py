@@ -97,6 +97,13 @@ def test_a_dry_run_queues_nothing(run: Run, root: Path) -> None:
     assert read_sweeps(root) == ()
 
 
+def test_a_preset_is_a_grid_and_its_fields_can_be_set(run: Run, root: Path) -> None:
+    preset = ("train", "teacher-student/example", "--dry-run", "--json", "--workspace", root)
+    answer = run(*preset, "--set", "width=8,16", "--set", "samples=1024")
+    assert object_in(answer.out)["estimate"]["cells"] == 2
+    one_sentence(run(*preset, "--set", "width"), "Write a field with its values as FIELD=VALUES")
+
+
 def test_without_waiting_it_returns_at_once_and_a_cap_is_kept(root: Path) -> None:
     path = grid(root, "steps = 40\nwait = 0.05")
     done = process("train", path, "--workspace", root, "--no-wait", "--cap", "2 h")

@@ -13,6 +13,7 @@ from streamlit.testing.v1 import AppTest
 import app
 from app import workspace
 from app.bundled import load_bundled
+from data.catalogue import DEMOS
 from engine.fitting import FitSpec, fit
 from engine.store import results, snapshots, tables
 from engine.store.database import FILE, Cursor, Database, memory, open_workspace
@@ -89,7 +90,7 @@ def open_page(db: Database) -> Open:
 @pytest.fixture
 def jets(demo: Database) -> str:
     """The hash of a saved fit of the first demo table, without refits beyond what intervals need."""
-    table = tables.all(demo)[0]
+    table = tables.by_name(demo, DEMOS[0].name)
     snapshot = snapshots.take(demo, table.id)
     made = fit(FitSpec(bootstrap=60), snapshots.runs(demo, snapshot), snapshot=snapshot.hash)
     return results.save_fit(demo, made, name="Jets", table_id=table.id)

@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from data.catalogue import DEMOS
 from engine.fitting import FitSpec, fit
 from engine.planning import plan_budget
 from engine.planning.actual.outcome import Actual, outcome
@@ -21,7 +22,7 @@ from tests.app.views.conftest import Open, told
 def planned(jets: str, demo: Database) -> str:
     """A saved plan of 1e19 FLOPs, with the top rejection to expect."""
     law = results.fit(demo, jets)
-    shelf = tables.all(demo)[0]
+    shelf = tables.by_name(demo, DEMOS[0].name)
     snapshot = snapshots.take(demo, shelf.id)
     spec = FitSpec(law="metric-map", y="R_top", axis="loss", objective="ols-log", bootstrap=60)
     mapped = fit(spec, snapshots.runs(demo, snapshot), snapshot=snapshot.hash)
@@ -84,7 +85,7 @@ def test_a_metric_is_held_against_its_map(planned: str, demo: Database, open_pag
 def test_a_run_of_a_table_is_a_result(planned: str, demo: Database, open_page: Open) -> None:
     at = open_page("plan")
     at.segmented_control(key=f"way_{planned}").set_value("Take a run of a table").run()
-    first = tables.all(demo)[0]
+    first = tables.by_name(demo, DEMOS[0].name)
     next(s for s in at.selectbox if s.key == f"table_{planned}").set_value(first.id).run()
     send(at)
     assert told(at) == ""

@@ -7,6 +7,7 @@ import io
 import pandas as pd
 import pytest
 
+from data.catalogue import DEMOS
 from engine.costs import ComputeRule, TwoPart
 from engine.store import tables
 from engine.store.database import Database
@@ -122,7 +123,7 @@ def test_a_table_is_renamed_deleted_and_restored(db: Database, open_page: Open) 
 
 
 def test_demo_tables_cannot_be_changed(demo: Database, open_page: Open) -> None:
-    table = tables.all(demo)[0]
+    table = tables.by_name(demo, DEMOS[0].name)
     at = open_page("data", table=table.id)
     assert at.selectbox(key=f"role_{table.id}_N").disabled
     assert not [b for b in at.button if b.label in ("Rename", "Delete")]

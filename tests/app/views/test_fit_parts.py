@@ -7,6 +7,7 @@ import json
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from data.catalogue import DEMOS
 from engine.fitting import FitSpec, fit, read_fit, to_json
 from engine.store import results, snapshots, tables
 from engine.store.database import Database
@@ -73,7 +74,7 @@ def test_two_fits_share_a_figure(jets: str, sweep: str, open_page: Open) -> None
 
 
 def test_fits_of_different_things_are_not_drawn_together(jets: str, demo: Database, open_page: Open) -> None:
-    table = tables.all(demo)[0]
+    table = tables.by_name(demo, DEMOS[0].name)
     snapshot = snapshots.take(demo, table.id)
     spec = FitSpec(y="R_top", objective="ols", bootstrap=0)
     other = results.save_fit(demo, fit(spec, snapshots.runs(demo, snapshot), snapshot=snapshot.hash), name="R")

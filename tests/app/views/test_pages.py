@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from data.catalogue import DEMOS
 from engine.fitting import FitSpec, fit
 from engine.store import results, snapshots, tables
 from engine.store.database import Database
@@ -167,7 +168,7 @@ def test_every_law_fits_shows_and_plans(demo: Database, open_page: Open, law: st
 
 
 def test_a_metric_where_larger_is_better_is_fitted(demo: Database, open_page: Open) -> None:
-    at = open_page("fit", table=tables.all(demo)[0].id, y="R_top", objective="ols", refits="30")
+    at = open_page("fit", table=tables.by_name(demo, DEMOS[0].name).id, y="R_top", objective="ols", refits="30")
     next(b for b in at.button if b.label == "Fit").click().run()
     assert told(at) == ""
     assert results.fit(demo, at.query_params["fit"]).data.direction == "max"

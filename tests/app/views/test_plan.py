@@ -15,6 +15,7 @@ from app.views.parts import plain
 from app.views.planning import answer, rules
 from app.views.planning.saved import link
 from app.views.planning.tables import readable
+from data.catalogue import DEMOS
 from engine.costs import ComputeRule, TwoPart, compute_rule
 from engine.fitting import FitSpec, fit
 from engine.hardware import Machine, find_device
@@ -40,7 +41,7 @@ STEP = ComputeRule(rule="step", parts=TwoPart(s=0.02, h=188, B=512))
 @pytest.fixture
 def r_top(jets: str, demo: Database) -> str:
     """A map from the loss of the first demo table to its top rejection, from the runs behind the law."""
-    table = tables.all(demo)[0]
+    table = tables.by_name(demo, DEMOS[0].name)
     snapshot = snapshots.take(demo, table.id)
     spec = FitSpec(law="metric-map", y="R_top", axis="loss", objective="ols-log", bootstrap=60)
     made = fit(spec, snapshots.runs(demo, snapshot), snapshot=snapshot.hash)
@@ -247,7 +248,7 @@ def test_bad_input_is_one_sentence(jets: str, open_page: Open, case: str) -> Non
 
 
 def test_a_map_that_turns_is_one_sentence(jets: str, demo: Database, open_page: Open) -> None:
-    table = tables.all(demo)[0]
+    table = tables.by_name(demo, DEMOS[0].name)
     snapshot = snapshots.take(demo, table.id)
     spec = FitSpec(law="log-parabola", y="R_top", axis="loss", objective="ols", bootstrap=60)
     turning = fit(spec, snapshots.runs(demo, snapshot), snapshot=snapshot.hash)

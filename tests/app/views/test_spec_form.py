@@ -6,6 +6,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from app.views.parameters import read_known
+from data.catalogue import DEMOS
 from engine.errors import PlannerError
 from engine.fitting import Fit
 from engine.store import results, tables
@@ -154,5 +155,5 @@ def test_explore_draws_what_a_formula_reads(db: Database, open_page: Open) -> No
 
 
 def test_no_law_is_missed_before_one_is_asked_for(demo: Database, open_page: Open) -> None:
-    at = open_page("fit", table=tables.all(demo)[0].id)
+    at = open_page("fit", table=tables.by_name(demo, DEMOS[0].name).id)
     assert not [i for i in at.info if "cannot read this table" in str(i.value)]

@@ -62,7 +62,7 @@ def press(at: AppTest, label: str) -> AppTest:
 def test_an_empty_page_says_what_to_do_and_the_example_fills_the_form(open_page: Open) -> None:
     at = open_page("train")
     assert "No cells yet" in said(at)
-    press(at, "Fill in the example")
+    press(at, "Example")
     assert (at.text_input(key="cell_width").value, at.text_input(key="cell_samples").value) == (
         "8, 16, 32", "16384, 65536, 262144",
     )  # fmt: skip

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -56,6 +57,59 @@ def test_a_stopped_cell_goes_on_to_the_same_digits(cell: BehaviorCell, end: int,
     rest, stream = run(cell, tmp_path / "cut", resume=tmp_path / "cut" / "checkpoint")
     assert rest == whole
     assert stream.said[0][0] == end + 1
+
+
+TRIED = {"rate": 0.01, "rates": 3}
+
+
+@pytest.mark.parametrize(("cell", "end"), [(ONE, 7), (ONE, 29), (TWO, 40), (TWO, 55)])
+def test_a_cell_that_tries_rates_goes_on_to_the_same_digits(cell: BehaviorCell, end: int, tmp_path: Path) -> None:
+    cell = cell.model_copy(update=TRIED)
+    whole, _ = run(cell, tmp_path / "whole")
+    with pytest.raises(Stopped):
+        run(cell, tmp_path / "cut", end=end)
+    torch.manual_seed(99)
+    assert run(cell, tmp_path / "cut", resume=tmp_path / "cut" / "checkpoint")[0] == whole
+
+
+def test_the_rate_of_the_least_training_loss_is_kept(tmp_path: Path) -> None:
+    cell = ONE.model_copy(update=TRIED)
+    assert cell.tried_rates == (0.005, 0.01, 0.02)
+    alone = [run(ONE.model_copy(update={"rate": rate}), tmp_path / str(rate))[0] for rate in cell.tried_rates]
+    found, stream = run(cell, tmp_path / "tried")
+    assert found == min(alone, key=lambda row: row["train_loss"])
+    assert [step for step, _ in stream.said] == list(range(1, 37))
+    assert [said["rate"] for _, said in stream.said[::12]] == list(cell.tried_rates)
+
+
+def test_each_stage_tries_rates_from_where_it_begins(tmp_path: Path) -> None:
+    cell = TWO.model_copy(update=TRIED)
+    found, stream = run(cell, tmp_path / "tried")
+    assert [step for step, _ in stream.said] == list(range(1, 73))
+    first = run(ONE.model_copy(update=TRIED), tmp_path / "one")[0]
+    assert (found["D_stage1"], found["C_stage1"]) == (first["D"], first["C"])
+    tails = [np.mean([said["train"] for _, said in stream.said[k : k + 12]]) for k in (36, 48, 60)]
+    assert found["train_loss"] == pytest.approx(min(tails), rel=1e-6)
+    assert found["rate_used"] == cell.tried_rates[int(np.argmin(tails))]
+
+
+def test_rates_that_diverge_are_left_out_and_all_of_them_end_the_cell(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said, worst = training._said, 0.005
+
+    def diverges(trainer: Trainer, recent: dict[str, list[Any]]) -> dict[str, float]:
+        if trainer.optimiser.param_groups[0]["lr"] > worst:
+            raise training.Diverged("The training diverged.")
+        return said(trainer, recent)
+
+    monkeypatch.setattr(training, "_said", diverges)
+    cell = ONE.model_copy(update={**TRIED, "schedule": "constant"})
+    found, _ = run(cell, tmp_path / "some")
+    assert found["rate_used"] == 0.005
+    worst = 0.0
+    with pytest.raises(CellError, match="diverged"):
+        run(cell, tmp_path / "all")
 
 
 def test_another_seed_gives_another_row(tmp_path: Path) -> None:
