@@ -31,7 +31,7 @@ bench: $(VENV)/dev.stamp
 grid-jets: $(VENV)/run.stamp
 	@for grid in rates one_pass paper_rate repeated inputs rejection; do \
 	  $(BIN)/isoplan train data/grids/jets_$$grid.toml --workspace build/jets --yes || exit 1; \
-	  $(BIN)/python -m trainers.jets.bundle build/jets data/grids; done
+	  $(BIN)/python -m trainers.bundle jets build/jets data/grids; done
 
 # An environment that was left half-made is made again.
 # What the families of cells train with, each where the platform has a wheel.

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from tests.app.test_cells import finish
+from trainers import bundle
 from trainers.backend.queue import Queue
 from trainers.families import find_family, read_cell
 from trainers.grid import cells, read_grid
-from trainers.jets import bundle
 
 
 def read(path: Path) -> list[dict[str, str]]:
@@ -34,25 +34,40 @@ def space(tmp_path: Path) -> Path:
 def test_finished_cells_become_rows_in_the_order_of_their_grid(space: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     out.mkdir()
-    bundle.main(space, out)
+    bundle.main("jets", space, out)
     rows = read(out / "jets_one_pass.csv")
     assert [(row["width"], row["loss"], row["N"]) for row in rows] == [("4", "1.5", "1126"), ("8", "2.5", "1126")]
     assert rows[0]["R_top_error"] == "0.1234568"
     assert "R_top" not in rows[0]
     assert sorted(path.name for path in out.iterdir()) == ["jets_curves.csv", "jets_one_pass.csv"]
     before = (out / "jets_one_pass.csv").read_bytes()
-    bundle.main(space, out)
+    bundle.main("jets", space, out)
     assert (out / "jets_one_pass.csv").read_bytes() == before
 
 
 def test_curves_keep_their_first_and_last_point_and_few_between(space: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     out.mkdir()
-    bundle.main(space, out)
+    bundle.main("jets", space, out)
     points = read(out / "jets_curves.csv")
     first = [point for point in points if point["run"] == points[0]["run"]]
     assert 20 < len(first) <= bundle.POINTS
     assert (first[0]["update"], first[-1]["update"], first[-1]["samples"]) == ("1", "300", "1200")
+
+
+def test_rows_that_are_there_stay_until_their_cell_finishes_here(space: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    out.mkdir()
+    bundle.main("jets", space, out)
+    table, curves = (out / f"jets_{name}.csv" for name in ("one_pass", "curves"))
+    before, lines = read(table), read(curves)
+    finish(space, before[1]["run"], metrics={"loss": 9.5}, sizes={})
+    Queue(space).delete([before[0]["run"]])
+    bundle.main("jets", space, out)
+    after = read(table)
+    assert after[0] == before[0]
+    assert after[1]["loss"] == "9.5"
+    assert read(curves) == lines
 
 
 def test_every_grid_of_jets_can_be_read_and_has_the_cells_that_it_says(tmp_path: Path) -> None:

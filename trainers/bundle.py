@@ -1,0 +1,138 @@
+"""Finished cells of a workspace as the tables that come with Isoplan: ``python -m trainers.bundle FAMILY SPACE OUT``.
+
+Writes a table for each grid ``data/grids/FAMILY_*.toml`` (the same cell may be in several of them), and
+``FAMILY_curves.csv``, at most ``POINTS`` points a cell. Tables grow while a grid is trained: a cell that has not
+finished keeps the row that it has in OUT, or is left out. The same cells give the same bytes.
+"""
+
+from __future__ import annotations
+
+import csv
+import importlib
+import io
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from trainers.backend import files
+from trainers.backend.events import curve, of_one_rate
+from trainers.backend.queue import Queue
+from trainers.backend.record import Record
+from trainers.cell import cell_name
+from trainers.families import find_family
+from trainers.grid import cells, read_grid
+
+GRIDS = Path(__file__).parents[1] / "data" / "grids"
+POINTS = 40
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Columns:
+    """What is written of the cells of a family, as its module ``bundled`` says: fields, what they measured, curves."""
+
+    fields: tuple[str, ...]
+    measured: tuple[str, ...]
+    curve: tuple[str, ...]
+
+    @property
+    def rows(self) -> tuple[str, ...]:
+        """The columns of a table of cells."""
+        return ("run", *self.fields, *self.measured, "seconds", "version")
+
+    @property
+    def points(self) -> tuple[str, ...]:
+        """The columns of the table of curves."""
+        return ("run", "update", "samples", *self.curve)
+
+
+def rows(queue: Queue, names: Iterable[str], columns: Columns) -> dict[str, Row]:
+    """The row of each finished cell among ``names``."""
+    found = queue.scan()
+    return {name: _row(found[name], columns) for name in names if name in found and found[name].state == "done"}
+
+
+def _row(record: Record, columns: Columns) -> Row:
+    result = record.result or {}
+    metrics: Mapping[str, float] = result["metrics"]
+    row: Row = {"run": record.name, **{field: record.cell[field] for field in columns.fields}}
+    row |= {name: _short(metrics.get(name)) for name in columns.measured}
+    seconds = sum(float(one.get("seconds", 0.0)) for one in record.results.values())
+    return row | {"seconds": _short(seconds), "version": result.get("version", record.version)}
+
+
+def points(queue: Queue, names: Iterable[str], columns: Columns) -> dict[str, list[Row]]:
+    """The curve of each finished cell: updates, samples seen, and what was measured there, evenly in the logarithm."""
+    found, out = queue.scan(), {}
+    for name in names:
+        record = found.get(name)
+        if record is None or record.state != "done":
+            continue
+        rate = dict((record.result or {})["metrics"]).get("rate_used")
+        whole = of_one_rate(curve(queue.folder(name), record.number), rate)
+        said = [point for point in whole if columns.curve[0] in point.values]
+        out[name] = []
+        for at in np.unique(np.geomspace(1, len(said), POINTS).round().astype(int)) if said else ():
+            point = said[at - 1]
+            values = {key: _short(point.values.get(key)) for key in ("samples", *columns.curve)}
+            out[name].append({"run": name, "update": _short(point.values.get("updates", point.step)), **values})
+    return out
+
+
+def _short(value: float | None) -> str:
+    """A number of at most seven digits, a whole one as it is; empty where there is none."""
+    if value is None:
+        return ""
+    return f"{value:.0f}" if float(value).is_integer() else f"{value:.7g}"
+
+
+def there(path: Path) -> dict[str, list[Row]]:
+    """The rows of each run in a table that was written before; nothing where there is none."""
+    found: dict[str, list[Row]] = {}
+    if path.exists():
+        with path.open(encoding="utf-8", newline="") as file:
+            for row in csv.DictReader(file):
+                found.setdefault(row["run"], []).append(row)
+    return found
+
+
+def write(path: Path, columns: Sequence[str], found: Sequence[Row]) -> None:
+    """A table, there whole or not at all; columns that hold nothing are left out."""
+    kept = [name for name in columns if any(row.get(name) not in ("", None) for row in found)]
+    text = io.StringIO()
+    out = csv.DictWriter(text, kept, restval="", extrasaction="ignore", lineterminator="\n")
+    out.writeheader()
+    out.writerows(found)
+
+    def whole(place: Path) -> None:
+        place.write_bytes(text.getvalue().encode())
+
+    files.replace(path, whole)
+
+
+def main(name: str, space: Path, out: Path) -> None:
+    """Write the tables of every grid of the family ``name`` that has a finished cell."""
+    columns: Columns = importlib.import_module(f"trainers.{name}.bundled").COLUMNS
+    family, queue = find_family(name, space), Queue(space)
+    every: dict[str, None] = {}
+    for path in sorted(GRIDS.glob(f"{name}_*.toml")):
+        asked = [cell_name(family, cell) for cell in cells(read_grid(path, space), family)]
+        table = out / f"{path.stem}.csv"
+        found = {run: said[0] for run, said in there(table).items()} | rows(queue, asked, columns)
+        kept = [found[run] for run in asked if run in found]
+        print(f"{path.stem}: {len(kept)} of {len(asked)} cells")
+        if kept:
+            every |= dict.fromkeys(asked)
+            write(table, columns.rows, kept)
+    curves = out / f"{name}_curves.csv"
+    lines = there(curves) | points(queue, every, columns)
+    if said := [point for run in every for point in lines.get(run, ())]:
+        write(curves, columns.points, said)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], *map(Path, sys.argv[2:4]))

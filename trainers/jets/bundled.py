@@ -1,0 +1,16 @@
+"""What comes along of the cells of the grids of jets."""
+
+from __future__ import annotations
+
+from trainers.bundle import Columns
+from trainers.jets.classes import KINDS
+
+COLUMNS = Columns(
+    fields=("inputs", "width", "epochs", "schedule", "seed", "tests"),
+    measured=(
+        *("N", "D", "U", "C", "loss", "accuracy", "batch_used", "rate_used", "n_p", "untrained"),
+        *("best_epoch", "rise", "overfits", "censored"),
+        *(f"{kind.metric}{end}" for kind in KINDS if kind.metric for end in ("", "_error", "_above")),
+    ),
+    curve=("loss",),
+)
