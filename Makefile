@@ -1,4 +1,4 @@
-# make run | test | check | bench | grid-jets | lock | clean. Needs Python 3.11 or newer with pip, and make; everything else goes to .venv.
+# make run | test | check | bench | grid-jets | grid-behavior | lock | clean. Needs Python 3.11 or newer with pip, and make; everything else goes to .venv.
 
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 VENV := .venv
@@ -9,7 +9,7 @@ ARGS ?=
 # Packages are installed while pip works, and types are checked while tests wait for servers.
 MAKEFLAGS += --jobs=3
 
-.PHONY: run test check tests bench grid-jets lock browser slurm clean python
+.PHONY: run test check tests bench grid-jets grid-behavior lock browser slurm clean python
 
 run: $(VENV)/run.stamp
 	@$(BIN)/isoplan app $(ARGS)
@@ -27,11 +27,11 @@ check: $(VENV)/dev.stamp
 bench: $(VENV)/dev.stamp
 	$(BIN)/python -m benchmarks $(ARGS)
 
-# The bundled grids of jets, simulation included: cell by cell in a workspace in build/, on from where it was stopped.
-grid-jets: $(VENV)/run.stamp
-	@for grid in rates one_pass paper_rate repeated inputs rejection; do \
-	  $(BIN)/isoplan train data/grids/jets_$$grid.toml --workspace build/jets --yes || exit 1; \
-	  $(BIN)/python -m trainers.bundle jets build/jets data/grids; done
+# The bundled grids of a family, simulation included: cell by cell in a workspace in build/, on from where it was stopped.
+grid-jets grid-behavior: grid-%: $(VENV)/run.stamp
+	@for grid in data/grids/$*_*.toml; do \
+	  $(BIN)/isoplan train $$grid --workspace build/$* --yes || exit 1; \
+	  $(BIN)/python -m trainers.bundle $* build/$* data/grids; done
 
 # An environment that was left half-made is made again.
 # What the families of cells train with, each where the platform has a wheel.

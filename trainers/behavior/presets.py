@@ -10,7 +10,7 @@ from trainers.cell import Preset
 
 LOG = {"users": "50000", "items": "5000", "user_events": "20", "length": "32"}
 """A synthetic log on which small models do not see events twice."""
-BUDGETS = "3e11, 1e12, 3e12"
+BUDGETS = "1e11, 3e11, 1e12"
 TRIED = {"rates": "3"}
 """Each cell by the best of three learning rates on the training loss, as in the paper (Secs. 3.1 and 5)."""
 
@@ -20,7 +20,7 @@ PRESETS = {
         "Six cells, a minute or two.",
     ),
     "share-sweep": Preset(
-        {**LOG, **TRIED, "budget": BUDGETS, "width": "0", "share": "0.01, 0.02, 0.04, 0.08, 0.15, 0.3, 0.5"},
+        {**LOG, **TRIED, "budget": BUDGETS, "width": "0", "share": "0.02, 0.04, 0.08, 0.15, 0.3, 0.5"},
         "Which share of the parameters the embedder should have, at each budget (behavioural, Sec. 3.1).",
     ),
     "batch-sweep": Preset(
@@ -28,7 +28,7 @@ PRESETS = {
         "How many updates each batch needs to the same metric: the critical batch (behavioural, Sec. 4).",
     ),
     "allocation-sweep": Preset(
-        {**LOG, **TRIED, "budget": BUDGETS, "width": "16, 24, 32, 48, 64, 96, 128", "layers": "0"},
+        {**LOG, **TRIED, "budget": BUDGETS, "width": "24, 32, 48, 64, 96, 128", "layers": "0"},
         "Which model, trained on how many events, is best at each budget (behavioural, Sec. 5).",
     ),
     "negatives-sweep": Preset(

@@ -155,7 +155,10 @@ def _said(trainer: Trainer, recent: dict[str, list[Tensor]]) -> dict[str, float]
     if not np.isfinite(losses["train"]).all():
         done = trainer.state.updates
         raise Diverged(f"The training diverged after {done:,} updates: use a smaller learning rate.")
-    return {name: float(x.mean()) for name, x in losses.items()} | {"samples": float(trainer.state.events)}
+    return {name: float(x.mean()) for name, x in losses.items()} | {
+        "samples": float(trainer.state.events),
+        "updates": float(trainer.state.updates),
+    }
 
 
 def _batches(trainer: Trainer, first: int, total: int) -> Iterator[Ints]:

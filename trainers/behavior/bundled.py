@@ -1,0 +1,21 @@
+"""What comes along of the cells of the grids of recommenders."""
+
+from __future__ import annotations
+
+from trainers.behavior.metrics import directions
+from trainers.bundle import Columns
+
+KEPT = tuple(directions(histories=()))
+"""Of the candidates that a stage is judged by; those of the other kind without what follows from the loss."""
+OTHER = ("loss", "recall@10", "NDCG@10", "MRR@10", "coverage@10")
+
+COLUMNS = Columns(
+    fields=("data", "stage", "budget", "share", "batch", "negatives", "softmax", "schedule", "seed"),
+    measured=(
+        *("N", "p_e", "p", "s", "D", "U", "C", "C_step", "h_used", "width_used", "layers_used", "updates"),
+        *("rate_used", "train_loss", *KEPT),
+        *(f"{regime}_{name}" for regime in ("local", "full") for name in OTHER),
+        *("D_stage1", "C_stage1"),
+    ),
+    curve=("loss", "recall@10", "NDCG@10", "MRR@10"),
+)
