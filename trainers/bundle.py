@@ -67,7 +67,8 @@ def _row(record: Record, columns: Columns) -> Row:
 
 def points(queue: Queue, names: Iterable[str], columns: Columns) -> dict[str, list[Row]]:
     """The curve of each finished cell: updates, samples seen, and what was measured there, evenly in the logarithm."""
-    found, out = queue.scan(), {}
+    found = queue.scan()
+    out: dict[str, list[Row]] = {}
     for name in names:
         record = found.get(name)
         if record is None or record.state != "done":
