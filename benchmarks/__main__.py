@@ -27,6 +27,7 @@ NAMES = (
     "jets_chain",
     "jets_training",
     "jets_laws",
+    "behavior_training",
 )
 LONG = ("calibration", "jets_physics", "kills")
 """Measures of a quarter of an hour, which run only when they are named."""
