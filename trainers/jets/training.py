@@ -156,7 +156,7 @@ def _passes(trainer: Trainer, train: Jets, validation: Jets, stream: Stream) -> 
     while True:
         done = trainer.state.updates
         if cell.epochs > 1 and done == per * (trainer.state.looked + 1):
-            _look(trainer, validation, total, stream)
+            _look(trainer, validation, stream)
         if done == total or _over(trainer):
             return
         for chosen in _batches(cell, done // per, done % per):
@@ -166,10 +166,10 @@ def _passes(trainer: Trainer, train: Jets, validation: Jets, stream: Stream) -> 
             if stream.due:
                 stream.save(trainer.save)
             if (done % every == 0 or done == total) if cell.epochs == 1 else time.monotonic() - talked > SILENCE:
-                _say(trainer, said, total, stream)
+                _say(trainer, said, stream)
                 said, talked = [], time.monotonic()
             else:
-                stream.step(done, total)
+                stream.step(done, _end(trainer))
 
 
 def _batches(cell: JetCell, epoch: int, first: int) -> Iterator[Ints]:
@@ -185,17 +185,17 @@ def _rate(cell: JetCell, update: int, total: int) -> float:
     return warm_cosine(cell.peak_rate, update, total)
 
 
-def _say(trainer: Trainer, said: list[Tensor], total: int, stream: Stream) -> None:
+def _say(trainer: Trainer, said: list[Tensor], stream: Stream) -> None:
     """The mean loss of the last batches; where every jet is new, that is a fair estimate of the loss."""
     cell, done = trainer.cell, trainer.state.updates
     mean = float(torch.stack(said).mean())
     if not math.isfinite(mean):
         raise CellError(f"The training diverged after {done:,} updates: use a smaller learning rate.")
     name = "loss" if cell.epochs == 1 else "train"
-    stream.step(done, total, **{name: mean}, samples=float(_seen(cell, done)))
+    stream.step(done, _end(trainer), **{name: mean}, samples=float(_seen(cell, done)))
 
 
-def _look(trainer: Trainer, validation: Jets, total: int, stream: Stream) -> None:
+def _look(trainer: Trainer, validation: Jets, stream: Stream) -> None:
     """The validation loss after a pass, unless the last one is too near; the weights are kept where it is the best."""
     cell, epoch = trainer.cell, trainer.state.looked + 1
     trainer.state = state = replace(trainer.state, looked=epoch)
@@ -209,15 +209,27 @@ def _look(trainer: Trainer, validation: Jets, total: int, stream: Stream) -> Non
     if loss < state.best_loss:
         trainer.state = replace(trainer.state, best=epoch, best_loss=loss)
         trainer.keep()
-    stream.step(state.updates, total, loss=loss, samples=float(_seen(cell, state.updates)))
+    stream.step(state.updates, _end(trainer), loss=loss, samples=float(_seen(cell, state.updates)))
 
 
 def _over(trainer: Trainer) -> bool:
     """Whether the best pass is so long ago that the loss has turned up or stays where it is."""
-    cell, state = trainer.cell, trainer.state
+    state = trainer.state
+    return bool(state.best) and state.checked - state.best >= _waits(trainer)
+
+
+def _waits(trainer: Trainer) -> float:
+    """Passes without a better loss before the cell is over."""
+    cell = trainer.cell
     stride = max(math.ceil(STRIDE * cell.validation / cell.jets), 1)
-    waited = max(cell.patience * state.best, 3 * stride, STALL / cell.updates_a_pass)
-    return bool(state.best) and state.checked - state.best >= waited
+    return max(cell.patience * trainer.state.best, 3 * stride, STALL / cell.updates_a_pass)
+
+
+def _end(trainer: Trainer) -> int:
+    """Updates after which the cell ends if no pass is better than the best so far: what its time left is said by."""
+    cell, state = trainer.cell, trainer.state
+    passes = min(cell.epochs, math.ceil(state.best + _waits(trainer)))
+    return max(passes * cell.updates_a_pass, state.updates)
 
 
 def rise(losses: Sequence[float]) -> float:

@@ -19,11 +19,13 @@ class Silent:
     number: int = 1
     device: str = "cpu"
     said: list[tuple[int, dict[str, float]]] = field(default_factory=list)
+    totals: list[int | None] = field(default_factory=list)
     stopping: bool = False
     at: int = 0
 
     def step(self, step: int, total: int | None = None, /, **values: float) -> None:
         self.said.append((step, values))
+        self.totals.append(total)
         self.at = step
         if self.stopping or step == self.end:
             raise Stopped

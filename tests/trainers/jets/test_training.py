@@ -73,6 +73,17 @@ def test_repeated_jets_overfit_and_the_best_pass_is_kept(tmp_path: Path, monkeyp
     assert found["best_epoch"] < curve[-1][0] / AGAIN.updates_a_pass < 60
 
 
+def test_what_is_left_is_said_as_if_the_loss_got_no_better(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(training, "STALL", 60)
+    _, stream = run(AGAIN, tmp_path)
+    totals = [total for total in stream.totals if total is not None]
+    assert len(totals) == len(stream.said)
+    assert totals[0] == 60
+    assert totals == sorted(totals)
+    assert totals[-1] == stream.said[-1][0] < 300
+    assert set(run(ONCE, tmp_path)[1].totals) == {30}
+
+
 def test_one_lucky_look_is_no_turn() -> None:
     assert training.rise([2.0, 1.5]) == 0
     assert training.rise([3.0, 2.0, 1.0, 1.1]) == 0
@@ -109,7 +120,7 @@ def test_rejections_come_from_the_test_jets(tmp_path: Path) -> None:
 
 def test_divergence_is_one_sentence(tmp_path: Path) -> None:
     with pytest.raises(CellError, match=r"diverged after .* updates: use a smaller learning rate"):
-        training._say(training.Trainer(ONCE, "cpu"), [torch.tensor(math.nan)], 10, Silent(tmp_path))
+        training._say(training.Trainer(ONCE, "cpu"), [torch.tensor(math.nan)], Silent(tmp_path))
 
 
 def test_a_cell_larger_than_the_memory_is_one_sentence(tmp_path: Path) -> None:
