@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from trainers.cell import Needs
 
 MIB = 2**20
+LIMITS = (Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"))
+"""Where the kernel says what memory a container has, in both of its ways."""
 AHEAD = 2
 """Cells for each core that wait at the workers themselves, so that none is idle between two."""
 
@@ -33,10 +37,18 @@ class Place:
 
 
 def this_machine(cores: int | None = None) -> Machine:
-    """This machine as it is: the cores that the process may use, the memory, the GPUs that nvidia-smi names."""
+    """This machine as it is: the cores and the memory that the process may use, the GPUs that nvidia-smi names."""
     usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") if hasattr(os, "sysconf") else 0
-    return Machine(cores or usable, float(memory), _gpus())
+    return Machine(cores or usable, usable_memory(), _gpus())
+
+
+def usable_memory() -> float:
+    """Bytes of memory of this machine, or of the container that we are in; zero where nothing says."""
+    said = [os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")] if hasattr(os, "sysconf") else []
+    for place in LIMITS:
+        with contextlib.suppress(OSError, ValueError):  # "max" where there is no limit
+            said.append(int(place.read_text()))
+    return float(min(said, default=0))
 
 
 def _gpus() -> tuple[float, ...]:

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import math
-import os
 
 import torch
 
+from trainers.backend.machine import usable_memory
 from trainers.cell import CellError
 
 
 def memory_of(device: str) -> float:
-    """Bytes of the GPU, or of the machine for ``cpu``; infinite where the machine does not say."""
+    """Bytes of the GPU, or for ``cpu`` of the machine or the container; infinite where it does not say."""
     if device.startswith("cuda"):
         return float(torch.cuda.get_device_properties(device).total_memory)
-    return float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")) if hasattr(os, "sysconf") else math.inf
+    return usable_memory() or math.inf
 
 
 def check_memory(takes: float, device: str, advice: str) -> None:

@@ -15,10 +15,11 @@ from hypothesis import strategies as st
 
 from tests.trainers.conftest import add, running, wait_for
 from trainers.backend import greet as greetings
+from trainers.backend import machine as machines
 from trainers.backend.away import News, is_same, pack, take_in, want
 from trainers.backend.cluster import Gpu, _gpus, _measure, share_of
 from trainers.backend.greet import PACKAGES, Greeting, differing, greet
-from trainers.backend.machine import Machine, Place, fits, seen
+from trainers.backend.machine import Machine, Place, fits, seen, usable_memory
 from trainers.backend.queue import Queue
 from trainers.cell import Needs
 from trainers.command.process import _gpu
@@ -157,3 +158,15 @@ def test_nothing_listens_beyond_the_scheduler_and_its_workers_and_dask_is_quiet(
     assert {address.ip for address in listening} == {"127.0.0.1"}
     assert len(listening) == 1 + 2 * 2, "a scheduler, two workers, and what watches over each"
     assert said == ""
+
+
+def test_memory_is_that_of_the_container_where_it_has_less(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    new, old = tmp_path / "memory.max", tmp_path / "limit"
+    monkeypatch.setattr(machines, "LIMITS", (new, old))
+    whole = usable_memory()
+    assert whole == psutil.virtual_memory().total
+    new.write_text("max\n")
+    old.write_text("9223372036854771712\n")
+    assert usable_memory() == whole
+    new.write_text("1048576\n")
+    assert usable_memory() == 2**20
