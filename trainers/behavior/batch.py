@@ -16,7 +16,7 @@ class Batch:
 
     ``items`` (I,) are the distinct items of the batch, rising. ``inputs`` (P,) are places among them. ``candidates``
     (M,) are the places of those that are the target of any position, and ``targets`` (P,) are places among the
-    candidates.
+    candidates. ``events`` (P,) are the events of the log that are read.
     """
 
     items: Ints
@@ -24,6 +24,7 @@ class Batch:
     candidates: Ints
     targets: Ints
     lengths: Ints
+    events: Ints
 
     @property
     def positions(self) -> int:
@@ -31,11 +32,13 @@ class Batch:
         return len(self.inputs)
 
 
-def batch_of(inputs: NDArray[np.integer], targets: NDArray[np.integer], lengths: Ints) -> Batch:
-    """The batch in which position p reads item ``inputs[p]`` and predicts item ``targets[p]``, (P,) each."""
-    if not len(inputs) == len(targets) == lengths.sum():
+def batch_of(
+    inputs: NDArray[np.integer], targets: NDArray[np.integer], lengths: Ints, events: NDArray[np.integer]
+) -> Batch:
+    """The batch in which position p reads event ``events[p]`` of item ``inputs[p]`` and predicts ``targets[p]``."""
+    if not len(inputs) == len(targets) == len(events) == lengths.sum():
         raise ValueError(f"{len(inputs)} inputs, {len(targets)} targets, {lengths.sum()} positions")
     items, places = np.unique(np.concatenate([inputs, targets]), return_inverse=True)
     read, wanted = np.split(places, 2)
     candidates, own = np.unique(wanted, return_inverse=True)
-    return Batch(items.astype(np.int64), read, candidates, own, lengths)
+    return Batch(items.astype(np.int64), read, candidates, own, lengths, events.astype(np.int64))

@@ -1,7 +1,8 @@
 """The event embedder (behavioural, Sec. 2): out of the raw fields of an item a vector of width h.
 
 The words of its text go through a small Transformer and are averaged; categories and hashed ids are rows of tables,
-numbers are mapped; the sum of all goes through one feed-forward layer and a norm.
+numbers are mapped; the sum of all goes through one feed-forward layer and a norm. What is known of an event beside its
+item, in the same way, is added where it is read and not where it is a candidate, since nobody knows it before.
 """
 
 from __future__ import annotations
@@ -14,12 +15,15 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from trainers.behavior.known import Known
+from trainers.behavior.log import Floats
 from trainers.behavior.shape import TEXT, Shape
 from trainers.packed.layer import Layer, blocks_of
 from trainers.packed.rectangles import Ints, lay_out, runs
 
 SPREAD = 0.02
 """Standard deviation of the first tables and maps."""
+BESIDE = 0.5
+"""The same of what is added to the vector of an item, whose numbers have variance 1."""
 AT_ONCE = 2048
 """Items that are embedded at once where no gradient is needed."""
 
@@ -35,9 +39,9 @@ class Embedder(nn.Module):
         self.text = TextEncoder(shape) if fields.vocabulary else None
         self.categories = _table(sum(fields.categories), h) if fields.categories else None
         self.ids = _table(fields.buckets, h) if fields.buckets else None
-        self.numbers = nn.Linear(fields.numbers, h) if fields.numbers else None
-        if self.numbers is not None:
-            nn.init.normal_(self.numbers.weight, std=SPREAD)
+        self.numbers = _map(fields.numbers, h) if fields.numbers else None
+        self.event_categories = _table(sum(fields.event_categories), h, BESIDE) if fields.event_categories else None
+        self.event_numbers = _map(fields.event_numbers, h, BESIDE) if fields.event_numbers else None
         self.norm1 = nn.LayerNorm(h)
         self.linear1, self.linear2 = nn.Linear(h, 4 * h), nn.Linear(4 * h, h)
         self.norm2 = nn.LayerNorm(h)
@@ -57,6 +61,15 @@ class Embedder(nn.Module):
         x = x + self.linear2(F.gelu(self.linear1(self.norm1(x)))).to(x.dtype)
         return self.norm2(x)
 
+    def beside(self, items: Tensor, categories: Ints, numbers: Floats) -> Tensor:
+        """Events (P, h) out of the embeddings of their ``items`` (P, h) and what is known beside, (P, columns) each."""
+        x = items
+        if self.event_categories is not None:
+            x = x + self.event_categories(_there(categories, items.device)).sum(1).to(items.dtype)
+        if self.event_numbers is not None:
+            x = x + self.event_numbers(torch.from_numpy(numbers).to(items.device, items.dtype)).to(items.dtype)
+        return x
+
     @torch.no_grad()
     def all(self, known: Known) -> Tensor:
         """Embeddings (items, h) of a whole catalogue, without gradients: what stage 2 and evaluation keep."""
@@ -69,7 +82,8 @@ class Embedder(nn.Module):
 
     def tables(self) -> list[Tensor]:
         """The rows that N leaves out."""
-        return [table.weight for table in (self.words, self.categories, self.ids) if table is not None]
+        tables = (self.words, self.categories, self.ids, self.event_categories)
+        return [table.weight for table in tables if table is not None]
 
 
 class TextEncoder(nn.Module):
@@ -102,10 +116,16 @@ class TextEncoder(nn.Module):
         return means.new_zeros(len(lengths), x.shape[1]).index_copy(0, at, means)
 
 
-def _table(rows: int, h: int) -> nn.Embedding:
+def _table(rows: int, h: int, spread: float = SPREAD) -> nn.Embedding:
     table = nn.Embedding(rows, h)
-    nn.init.normal_(table.weight, std=SPREAD)
+    nn.init.normal_(table.weight, std=spread)
     return table
+
+
+def _map(numbers: int, h: int, spread: float = SPREAD) -> nn.Linear:
+    found = nn.Linear(numbers, h)
+    nn.init.normal_(found.weight, std=spread)
+    return found
 
 
 def _there(numbers: np.ndarray, device: torch.device) -> Tensor:

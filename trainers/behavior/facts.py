@@ -23,7 +23,7 @@ class Facts(BaseModel):
     """A catalogue of ``items`` with so much known of each, and what one pass over the training windows is.
 
     ``targets`` are the events that a pass predicts in ``windows`` sequences; ``t`` is the mean number of tokens of an
-    item, 1 at least.
+    item, 1 at least. ``event_categories`` and ``event_numbers`` are what is known of an event beside its item.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -35,11 +35,14 @@ class Facts(BaseModel):
     targets: int
     windows: int
     t: int
+    event_categories: tuple[int, ...] = ()
+    event_numbers: int = 0
 
     @property
     def fields(self) -> Fields:
-        """What the embedder reads of an item."""
-        return Fields(self.vocabulary, self.categories, self.numbers, self.buckets)
+        """What the embedder reads of an item and of an event."""
+        of_events = (self.event_categories, self.event_numbers)
+        return Fields(self.vocabulary, self.categories, self.numbers, self.buckets, *of_events)
 
     @property
     def events(self) -> float:

@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike
 from engine.costs import TwoPart
 from trainers.behavior.shape import TEXT, Fields, Shape
 
+FORWARD = 2
 FORWARD_AND_BACKWARD = 2 * 3
 ON_DATA = 2 * 2
 """Where inputs are not trained: numbers of an item, embeddings that are frozen, candidates that are cached."""
@@ -29,7 +30,7 @@ def layer_parameters(width: int) -> int:
 def embedder_parameters(fields: Fields, h: int, text_layers: int) -> int:
     """p_e without tables of rows: text encoder with its positions, numbers, and what merges them into ``h``."""
     text = text_layers * layer_parameters(h) + TEXT * h if fields.vocabulary else 0
-    numbers = (fields.numbers + 1) * h if fields.numbers else 0
+    numbers = sum((many + 1) * h for many in (fields.numbers, fields.event_numbers) if many)
     return text + numbers + 8 * h**2 + 5 * h + 2 * 2 * h
 
 
@@ -66,14 +67,16 @@ def embedding_flops(shape: Shape, tokens: ArrayLike) -> float:
 
 
 def context_flops(shape: Shape, lengths: ArrayLike, *, frozen: bool = False) -> float:
-    """Of the contextualiser on sequences of ``lengths`` (sequences,) events, forward and backward.
+    """Of the contextualiser on sequences of ``lengths`` (sequences,) events, and of numbers of the events.
 
-    Attention is counted whole, causal or not. With a ``frozen`` embedder its inputs need no gradient.
+    Forward and backward. Attention is counted whole, causal or not. With a ``frozen`` embedder its inputs need no
+    gradient.
     """
     d, h, n = shape.width, shape.h, np.asarray(lengths, np.float64)
     inner = shape.layers * (12 * d**2 * n + 2 * d * n**2) + h * d * n
     first = (ON_DATA if frozen else FORWARD_AND_BACKWARD) * h * d * n
-    return float((FORWARD_AND_BACKWARD * inner + first).sum())
+    beside = (FORWARD if frozen else ON_DATA) * shape.fields.event_numbers * h * n
+    return float((FORWARD_AND_BACKWARD * inner + first + beside).sum())
 
 
 def scoring_flops(h: int, positions: float, candidates: float, *, frozen: bool = False) -> float:

@@ -91,7 +91,7 @@ def _batches(trainer: Trainer, catalogue: Tensor, windows: Windows, stream: Stre
             packed = pack(windows, np.arange(first, min(first + trainer.cell.pool, len(windows))))
             read = torch.from_numpy(items[packed.inputs].astype(np.int64)).to(catalogue.device)
             with torch.no_grad(), trainer.autocast():
-                queries = trainer.model.context(catalogue[read], np.diff(packed.starts))
+                queries = trainer.queries(catalogue[read], packed.inputs, np.diff(packed.starts))
             yield queries.float()[torch.from_numpy(packed.scored).to(catalogue.device)], packed
     finally:
         trainer.model.train()

@@ -1,4 +1,4 @@
-"""What is known of items, as numbers that an embedder reads: words, categories, scaled numbers, rows of hashed ids."""
+"""What is known of items and events, as an embedder reads it: words, categories, scaled numbers, rows of hashed ids."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from trainers.behavior.log import Codes, Floats, Ints, Items
+from trainers.behavior.log import Codes, Features, Floats, Ints, Items
 from trainers.behavior.shape import TEXT, Fields
 from trainers.packed.rectangles import runs
 
@@ -17,8 +17,46 @@ HASHES = 2
 """Rows that an id is the sum of where there are fewer rows than items: two items hardly ever share both."""
 DECADES = 100.0
 """From the least to the largest of a column beyond which it is its logarithm that varies evenly."""
+ROWS = 2**20
+"""That are scaled at once."""
 MOST_BUCKETS = 2**20
 """Rows of the table of ids at most, where nobody says how many."""
+
+
+@dataclass(frozen=True, eq=False)
+class Scale:
+    """Makes each column, or its logarithm where ``logs`` (columns,), one of mean 0 and variance 1.
+
+    Logarithms are taken of columns that are positive and span a factor of 100, such as prices; a column of one value
+    becomes 0. ``mean`` and ``std`` are (columns,).
+    """
+
+    logs: NDArray[np.bool_]
+    mean: NDArray[np.float64]
+    std: NDArray[np.float64]
+
+    def __call__(self, numbers: Floats) -> Floats:
+        """``numbers`` (rows, columns) scaled."""
+        return ((self.wide(numbers) - self.mean) / np.where(self.std > 0, self.std, 1)).astype(np.float32)
+
+    def wide(self, numbers: Floats) -> NDArray[np.float64]:
+        """``numbers``, or their logarithms, in double precision."""
+        wide = numbers.astype(np.float64)
+        wide[:, self.logs] = np.log(wide[:, self.logs])
+        return wide
+
+
+@dataclass(frozen=True, eq=False)
+class Circumstances:
+    """What is known of events beside their items: ``features`` as they were read, and how to scale them."""
+
+    features: Features
+    scale: Scale
+
+    def take(self, events: NDArray[np.integer]) -> tuple[Ints, Floats]:
+        """Rows of the table of categories (events, columns) and scaled numbers (events, columns) of some events."""
+        some = self.features
+        return _rows_of(some.categories[events], some.sizes), self.scale(some.numbers[events])
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,9 +64,8 @@ class Known:
     """Item i has ``lengths[i]`` of the ``words``, one item after the other, and row i of every other array.
 
     ``words`` (words,) are from 1, ``lengths`` (items,). ``categories`` (items, columns) are rows of one table that
-    holds all columns. ``numbers`` (items, columns) have mean 0 and variance 1 over the catalogue; those of a column
-    that is positive and spans a factor of 100, such as prices, are logarithms. ``ids`` (items,
-    rows) are rows of the table of ids, summed; (items, 0) where ids are not read.
+    holds all columns. ``numbers`` (items, columns) are scaled over the catalogue. ``ids`` (items, rows) are rows of the
+    table of ids, summed; (items, 0) where ids are not read.
     """
 
     words: Codes
@@ -51,8 +88,8 @@ class Known:
         return Known(words, self.lengths[items], self.categories[items], self.numbers[items], self.ids[items])
 
 
-def fields_of(items: Items, buckets: int = 0) -> Fields:
-    """What the embedder can read of a catalogue.
+def fields_of(items: Items, buckets: int = 0, events: Features | None = None) -> Fields:
+    """What the embedder can read of a catalogue, and of ``events`` beside their items.
 
     Ids are read where nothing else is known, or where ``buckets`` says into how many rows to hash them. With at least
     as many rows as items, which is what one gets up to 2^20 items, each has its own.
@@ -61,27 +98,42 @@ def fields_of(items: Items, buckets: int = 0) -> Fields:
     vocabulary = items.vocabulary if items.vocabulary > 1 else 0
     nothing = not (vocabulary or features.sizes or features.numbers.shape[1])
     rows = min(buckets or (MOST_BUCKETS if nothing else 0), len(items))
-    return Fields(vocabulary, tuple(features.sizes), features.numbers.shape[1], rows)
+    beside = events or Features.none(0)
+    of_events = (tuple(beside.sizes), beside.numbers.shape[1])
+    return Fields(vocabulary, tuple(features.sizes), features.numbers.shape[1], rows, *of_events)
 
 
 def known_of(items: Items, fields: Fields) -> Known:
     """A catalogue as ``fields`` reads it, the first 24 words of each text."""
     lengths = np.minimum(np.diff(items.starts), TEXT) if fields.vocabulary else np.zeros(len(items), np.int64)
     words = items.tokens[runs(items.starts[:-1], lengths)]
-    first = np.cumsum([0, *fields.categories[:-1]]) if fields.categories else np.zeros(0, np.int64)
-    categories = items.features.categories.astype(np.int64) + first
-    return Known(words, lengths, categories, _scaled(items.features.numbers), _rows(items, fields.buckets))
+    numbers = items.features.numbers
+    categories = _rows_of(items.features.categories, fields.categories)
+    return Known(words, lengths, categories, scale_of(numbers)(numbers), _rows(items, fields.buckets))
 
 
-def _scaled(numbers: Floats) -> Floats:
-    """Each column, or its logarithm, with mean 0 and variance 1; a column of one value is 0."""
+def circumstances(features: Features) -> Circumstances:
+    """What is known of events, scaled over all of them."""
+    return Circumstances(features, scale_of(features.numbers))
+
+
+def scale_of(numbers: Floats) -> Scale:
+    """How to scale the columns of ``numbers`` (rows, columns), by all rows, some at a time."""
+    columns = numbers.shape[1]
     if not numbers.size:
-        return numbers
-    wide = numbers.astype(np.float64)
-    far = (wide.min(axis=0) > 0) & (wide.max(axis=0) > DECADES * wide.min(axis=0))
-    wide[:, far] = np.log(wide[:, far])
-    mean, std = wide.mean(axis=0), wide.std(axis=0)
-    return ((wide - mean) / np.where(std > 0, std, 1)).astype(np.float32)
+        return Scale(np.zeros(columns, bool), np.zeros(columns), np.zeros(columns))
+    low, high = numbers.min(axis=0), numbers.max(axis=0)
+    far = (low > 0) & (high.astype(np.float64) > DECADES * low)
+    bare = Scale(far, np.zeros(columns), np.ones(columns))
+    blocks = [slice(first, first + ROWS) for first in range(0, len(numbers), ROWS)]
+    mean = sum((bare.wide(numbers[b]).sum(axis=0) for b in blocks), np.zeros(columns)) / len(numbers)
+    squares = sum((((bare.wide(numbers[b]) - mean) ** 2).sum(axis=0) for b in blocks), np.zeros(columns))
+    return Scale(far, mean, np.sqrt(squares / len(numbers)))
+
+
+def _rows_of(codes: Codes, sizes: tuple[int, ...]) -> Ints:
+    """Codes of each column as rows of one table that holds all columns."""
+    return codes.astype(np.int64) + np.cumsum([0, *sizes])[: len(sizes)]
 
 
 def _rows(items: Items, buckets: int) -> Ints:

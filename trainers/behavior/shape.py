@@ -13,16 +13,19 @@ TEXT = 24
 
 @dataclass(frozen=True)
 class Fields:
-    """What the embedder reads of an item: tables of rows, and numbers.
+    """What the embedder reads of an item, and of an event beside its item: tables of rows, and numbers.
 
     ``vocabulary`` tokens a text may be made of (0: no text), the values of each of the ``categories``, how many
-    ``numbers`` an item has, and the ``buckets`` into which ids are hashed (0: ids are not read).
+    ``numbers`` an item has, and the ``buckets`` into which ids are hashed (0: ids are not read). ``event_categories``
+    and ``event_numbers`` are the same of what changes from event to event.
     """
 
     vocabulary: int = 0
     categories: tuple[int, ...] = ()
     numbers: int = 0
     buckets: int = 0
+    event_categories: tuple[int, ...] = ()
+    event_numbers: int = 0
 
     def __post_init__(self) -> None:
         if not (self.vocabulary or self.categories or self.numbers or self.buckets):
@@ -31,7 +34,7 @@ class Fields:
     @property
     def rows(self) -> int:
         """Rows of all tables, which N leaves out: the vocabulary of behavioural Sec. 2."""
-        return self.vocabulary + sum(self.categories) + self.buckets
+        return self.vocabulary + sum(self.categories) + self.buckets + sum(self.event_categories)
 
 
 @dataclass(frozen=True)

@@ -114,7 +114,13 @@ class Trainer:
         """What the ``chosen`` windows of the training set hold."""
         packed = pack(self.data.train, chosen)
         items = self.data.log.items
-        return batch_of(items[packed.inputs], items[packed.targets], np.diff(packed.starts))
+        return batch_of(items[packed.inputs], items[packed.targets], np.diff(packed.starts), packed.inputs)
+
+    def queries(self, items: Tensor, events: Ints, lengths: Ints) -> Tensor:
+        """Queries (P, h) of sequences of ``lengths`` (S,) ``events`` (P,) with the embeddings of their ``items``."""
+        read = self.model.embedder.beside(items, *self.data.beside.take(events))
+        found: Tensor = self.model.context(read, lengths)
+        return found
 
     def save(self, place: Path) -> None:
         """Everything that the next update depends on."""
@@ -138,7 +144,7 @@ class Trainer:
         drawn = draw(self.data.facts.items, self.negatives, wanted, own, self._random())
         table, places = self._table(batch, drawn)
         read = places(self._there(batch.items[batch.inputs]))
-        queries = self.model.context(table.index_select(0, read), batch.lengths)
+        queries = self.queries(table.index_select(0, read), batch.events, batch.lengths)
         joint = self.cell.softmax == "joint" and self.negatives > 0
         log_q = None
         if self.cell.log_q:

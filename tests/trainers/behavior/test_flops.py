@@ -35,6 +35,7 @@ SHAPES = (
     Shape(Fields(buckets=30), h=24, width=24, layers=3, length=16),
     Shape(Fields(30, (4, 7)), h=8, width=128, layers=1, text_layers=1, length=16),
 )
+OF_EVENTS = Shape(Fields(30, event_categories=(3, 2), event_numbers=40), h=16, width=16, layers=1, length=16)
 LENGTHS = np.array([5, 5])
 
 
@@ -60,40 +61,55 @@ def test_the_flops_of_a_step_are_those_that_torch_counts(shape: Shape) -> None:
     assert ours == pytest.approx(counter.get_total_flops(), rel=0.02)
 
 
-@pytest.mark.parametrize("shape", SHAPES, ids=label)
+@pytest.mark.parametrize("shape", [*SHAPES, OF_EVENTS], ids=label)
 def test_what_our_model_computes_is_what_torch_counts(shape: Shape) -> None:
     """Each distinct item is embedded once; what is padded is computed too."""
     model, rng = TwoPartModel(shape), np.random.default_rng(1)
     known = random_known(rng, 30, ids=shape.fields.buckets)
     lengths = rng.integers(1, 17, 40)
-    batch = batch_of(rng.integers(0, 30, lengths.sum()), rng.integers(0, 30, lengths.sum()), lengths)
+    inputs, targets = rng.integers(0, 30, (2, lengths.sum()))
+    batch = batch_of(inputs, targets, lengths, np.arange(lengths.sum()))
+    kinds, amounts = beside(shape, rng, lengths.sum())
     with FlopCounterMode(display=False) as counter:
         items = model.embedder(known.take(batch.items))
-        queries = model.context(items[torch.from_numpy(batch.inputs)], lengths)
+        read = model.embedder.beside(items[torch.from_numpy(batch.inputs)], kinds, amounts)
+        queries = model.context(read, lengths)
         embeddings = items[torch.from_numpy(batch.candidates)]
         torch.autograd.backward(in_batch(queries, embeddings, torch.from_numpy(batch.targets), chunk=1000))
     some = known.lengths[known.lengths > 0]
     texts = padded(some) if shape.fields.vocabulary else np.zeros(30)
     merged = embedding_flops(shape, np.zeros(30 - len(texts)))
     ours = embedding_flops(shape, texts) + merged + context_flops(shape, padded(lengths))
+    ours -= 4 * shape.fields.event_numbers * shape.h * (padded(lengths).sum() - lengths.sum())
     ends = 6 * shape.h * shape.width * 2 * (padded(lengths).sum() - lengths.sum())  # only layers see padding
     ours += scoring_flops(shape.h, lengths.sum(), len(batch.candidates)) - ends
     assert ours == pytest.approx(counter.get_total_flops(), rel=0.02)
 
 
 @pytest.mark.parametrize("K", [0, 20])
-def test_stage_2_is_what_torch_counts(K: int) -> None:
+@pytest.mark.parametrize("shape", [SHAPES[0], OF_EVENTS], ids=label)
+def test_stage_2_is_what_torch_counts(K: int, shape: Shape) -> None:
     """A cached embedder costs nothing, and scores of cached items two products: forward, and the query's gradient."""
-    shape, rng = SHAPES[0], np.random.default_rng(2)
+    rng = np.random.default_rng(2)
     model, cache = TwoPartModel(shape), torch.randn(30, shape.h)
-    batch = batch_of(rng.integers(0, 30, LENGTHS.sum()), rng.integers(0, 30, LENGTHS.sum()), LENGTHS)
+    model.embedder.requires_grad_(False)
+    kinds, amounts = beside(shape, rng, LENGTHS.sum())
+    inputs, targets = rng.integers(0, 30, (2, LENGTHS.sum()))
+    batch = batch_of(inputs, targets, LENGTHS, np.arange(LENGTHS.sum()))
     candidates, own = (torch.from_numpy(x) for x in (batch.items[batch.candidates], batch.targets))
     drawn = draw(30, K, candidates, own, torch.Generator())
     with FlopCounterMode(display=False) as counter:
-        queries = model.context(cache[torch.from_numpy(batch.items[batch.inputs])], LENGTHS)
+        read = model.embedder.beside(cache[torch.from_numpy(batch.items[batch.inputs])], kinds, amounts)
+        queries = model.context(read, LENGTHS)
         torch.autograd.backward(sampled(queries, cache, candidates, own, drawn, chunk=500).total)
     ours = stage2_flops(shape, LENGTHS, len(batch.candidates), K)
     assert ours == pytest.approx(counter.get_total_flops(), rel=0.02)
+
+
+def beside(shape: Shape, rng: np.random.Generator, events: int) -> tuple[np.ndarray, np.ndarray]:
+    """What is known of so many events: rows of the table of categories, and numbers."""
+    kinds = rng.integers(0, sum(shape.fields.event_categories) or 1, (events, len(shape.fields.event_categories)))
+    return kinds, rng.standard_normal((events, shape.fields.event_numbers), np.float32)
 
 
 def padded(lengths: np.ndarray) -> np.ndarray:

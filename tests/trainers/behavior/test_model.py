@@ -136,14 +136,14 @@ def test_an_item_is_embedded_alike_whatever_is_beside_it() -> None:
 def test_a_batch_names_its_items_and_targets_once() -> None:
     rng = np.random.default_rng(4)
     inputs, targets = rng.integers(0, 30, LENGTHS.sum()), rng.integers(20, 50, LENGTHS.sum())
-    batch = batch_of(inputs, targets, LENGTHS)
+    batch = batch_of(inputs, targets, LENGTHS, np.arange(LENGTHS.sum()))
     assert (batch.items[batch.inputs] == inputs).all()
     assert (batch.items[batch.candidates][batch.targets] == targets).all()
     assert batch.items.tolist() == sorted({*inputs, *targets})
     assert batch.items[batch.candidates].tolist() == sorted(set(targets))
     assert batch.positions == LENGTHS.sum()
     with pytest.raises(ValueError, match="68 inputs, 69 targets"):
-        batch_of(inputs[1:], targets, LENGTHS)
+        batch_of(inputs[1:], targets, LENGTHS, np.arange(LENGTHS.sum()))
 
 
 def test_only_matrices_of_layers_decay() -> None:

@@ -202,7 +202,8 @@ def test_stage_2_counts_itself_and_is_judged_on_the_catalogue(tmp_path: Path) ->
     C, D = 0.0, 0
     for chosen in batches(TWO, tmp_path, 2):
         packed = pack(data.train, chosen)
-        batch = batch_of(data.log.items[packed.inputs], data.log.items[packed.targets], np.diff(packed.starts))
+        items = data.log.items
+        batch = batch_of(items[packed.inputs], items[packed.targets], np.diff(packed.starts), packed.inputs)
         D += batch.positions
         C += stage2_flops(TWO.sized(data.facts).shape, batch.lengths, len(batch.candidates), 20)
     assert found["D"] == D
@@ -305,6 +306,39 @@ def test_a_log_of_a_folder_leaves_its_facts(tmp_path: Path) -> None:
     facts = facts_of(tmp_path, cell)
     assert facts is not None
     assert (facts.buckets, facts.targets) == (facts.items, 90)
+
+
+@pytest.mark.parametrize(("column", "says"), [("kind", ("left", "right")), ("amount", ("0.5", "700"))])
+def test_what_changes_from_event_to_event_is_read(column: str, says: tuple[str, str], tmp_path: Path) -> None:
+    """The next item is what the event says and its item does not: with the column it is known, without it a guess."""
+    folder = tmp_path / "behavior" / "shop"
+    folder.mkdir(parents=True)
+    rng = np.random.default_rng(0)
+    lines = [f"user,item,time,{column}"]
+    for user in range(100):
+        says_next = rng.integers(0, 2, 8)
+        items = [0, *says_next[:-1]]
+        lines += [f"u{user},i{i},{time},{says[s]}" for time, (i, s) in enumerate(zip(items, says_next, strict=True))]
+    (folder / "events.csv").write_text("\n".join(lines))
+    cell = ONE.model_copy(update={"data": "shop", "steps": 60, "looks": 0, "dropout": 0.0, "length": 8})
+    found, _ = run(cell, tmp_path)
+    assert found["full_loss"] < 0.1
+    facts = facts_of(tmp_path, cell)
+    assert facts is not None
+    assert (facts.event_categories, facts.event_numbers) == (((3,), 0) if column == "kind" else ((), 1))
+    p_e, p = parameters(cell.sized(facts).shape)
+    assert found["N"] == p_e + p == sum(w.numel() for w in counted(cell, tmp_path))
+    (folder / "columns.toml").write_text(f'[events]\nleave = ["{column}"]\n')
+    blind, _ = run(cell, tmp_path)
+    assert blind["full_loss"] == pytest.approx(math.log(2), abs=0.1)
+
+
+def counted(cell: BehaviorCell, folder: Path) -> list[Any]:
+    """The weights of a cell without its tables of rows."""
+    data = open_data(folder, cell)
+    model = Trainer(cell, cell.sized(data.facts).shape, data, "cpu").model
+    tables = {id(table) for table in model.embedder.tables()}
+    return [weights for weights in model.parameters() if id(weights) not in tables]
 
 
 @pytest.mark.parametrize(
