@@ -19,17 +19,17 @@ from app.figures.words import hover_format, literal
 
 
 def draw(laws: Mapping[str, Along], theme: Theme = WEB) -> Drawing:
-    """``laws`` by the name of each, all over one axis and of one y."""
+    """``laws`` by the name of each, all over one axis; the axis of values is named for the first."""
     first = next(iter(laws.values()))
     shown = {name: None if law.runs is None else dots.drawn(law.runs, dots.MOST_DOTS) for name, law in laws.items()}
-    clouds = [runs[first.y] for runs in shown.values() if runs is not None and first.y in runs]
+    clouds = [runs[laws[name].y] for name, runs in shown.items() if runs is not None and laws[name].y in runs]
     values = extent(*(law.loss for law in laws.values()), *clouds)
     traces: list[Part] = []
     for i, (name, law) in enumerate(laws.items()):
         traces += _law(theme, i, name, law, values)
-    for i, runs in enumerate(shown.values()):
+    for i, (name, runs) in enumerate(shown.items()):
         marker = {"size": theme.marker(6), "color": category(i), "opacity": 0.55, "line": {"width": 0}}
-        traces += [dot | {"showlegend": False} for dot in dots.runs_over(runs, first.axis, first.y, marker)]
+        traces += [dot | {"showlegend": False} for dot in dots.runs_over(runs, first.axis, laws[name].y, marker)]
     low, high = min(float(law.x[0]) for law in laws.values()), max(float(law.x[-1]) for law in laws.values())
     layout: dict[str, Any] = {
         "xaxis": log_axis(theme, title(first.axis), low, high),

@@ -31,6 +31,7 @@ def figures() -> dict[str, go.Figure]:
         )
     if laws.there("rejection"):
         found["jets_law_rejection"] = _beside({metric: laws.rejection(metric) for metric in laws.metrics()})
+        found["jets_law_rejection"].update_yaxes(title_text="QCD rejection <i>R</i>")
     return found
 
 
