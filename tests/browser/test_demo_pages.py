@@ -66,7 +66,7 @@ def test_the_demo_in_one_click_and_on_every_page(server: Server, open_page: Call
     expect(page.get_by_text("at 40 % utilisation, assumed")).to_be_visible()
     assert_sound(page, figures=1)
     pick(page, "Budget or target", "Target")
-    enter(page, TARGET_LOSS, "0.4")
+    enter(page, TARGET_LOSS, "1.0")
     expect(page.get_by_test_id("stTable").first).to_be_visible()
     settle(page)
     assert_sound(page, figures=1)
