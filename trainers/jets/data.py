@@ -6,6 +6,7 @@ Every jet lies there once, with all features; smaller inputs read less of the sa
 from __future__ import annotations
 
 import itertools
+import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -53,6 +54,11 @@ class Jets:
     def lengths(self) -> Ints:
         """Particles that are read of each jet, (jets,)."""
         return np.minimum(self.whole.lengths[self.order], self.configuration.particles)
+
+    @cached_property
+    def fingerprint(self) -> int:
+        """A number that other jets do not share: of their labels and lengths in their order."""
+        return zlib.crc32(self.lengths.tobytes(), zlib.crc32(self.labels.astype(np.int64).tobytes()))
 
     def gather(self, chosen: Ints) -> tuple[Floats, Ints, Ints]:
         """Particles (P, F) of the ``chosen`` jets (B,), one jet after the other, their lengths (B,) and labels (B,)."""

@@ -62,11 +62,11 @@ class State:
 
 
 class Trainer:
-    """The model of a cell with its optimiser, on a device, and where it stands."""
+    """The model of a cell with its optimiser, on a device, and where it stands; ``jets`` tells its jets from others."""
 
-    def __init__(self, cell: JetCell, device: str) -> None:
+    def __init__(self, cell: JetCell, device: str, jets: int = 0) -> None:
         torch.manual_seed(cell.seed)
-        self.cell, self.device = cell, torch.device(device)
+        self.cell, self.device, self.jets = cell, torch.device(device), jets
         self.model = SetTransformer(cell.shape).to(self.device)
         self.run: Any = torch.compile(self.model, dynamic=True) if cell.compile and self.on_gpu else self.model
         self.optimiser = torch.optim.AdamW(
@@ -118,11 +118,13 @@ class Trainer:
     def save(self, place: Path) -> None:
         """Everything that the next update depends on."""
         whole = {"model": self.model.state_dict(), "optimiser": self.optimiser.state_dict(), "kept": self.kept}
-        checkpoint.save(place, self.device, **whole, state=asdict(self.state))
+        checkpoint.save(place, self.device, **whole, state=asdict(self.state), jets=self.jets)
 
     def load(self, place: Path) -> None:
-        """Go on from a checkpoint. Raises CellError for one that cannot be read."""
+        """Go on from a checkpoint. Raises CellError for one that cannot be read, or that saw other jets."""
         with checkpoint.loading(place, self.device) as found:
+            if found["jets"] != self.jets:
+                raise CellError("the jets have changed since")
             self.model.load_state_dict(found["model"])
             self.optimiser.load_state_dict(found["optimiser"])
             self.kept, self.state = found["kept"], State(**found["state"])
@@ -139,7 +141,7 @@ def train(root: Path, cell: JetCell, stream: Stream) -> Mapping[str, float]:
     if cell.deterministic:
         os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
     torch.use_deterministic_algorithms(cell.deterministic)
-    trainer = checkpoint.begin(lambda: Trainer(cell, stream.device), stream)
+    trainer = checkpoint.begin(lambda: Trainer(cell, stream.device, data.train.fingerprint), stream)
     try:
         _passes(trainer, data.train, data.validation, stream)
         return _measured(trainer, data.train, data.validation, data.test, stream)

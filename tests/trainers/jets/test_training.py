@@ -14,7 +14,7 @@ from tests.trainers.jets.stream import Silent  # noqa: E402
 from trainers.cell import CellError, Stopped  # noqa: E402
 from trainers.jets import training  # noqa: E402
 from trainers.jets.cell import JetCell  # noqa: E402
-from trainers.jets.data import open_jets  # noqa: E402
+from trainers.jets.data import STREAMS, open_jets  # noqa: E402
 from trainers.jets.flops import training_flops  # noqa: E402
 
 ONCE = JetCell(data="toy", width=8, jets=600, batch=20, rate=0.01, validation=200, schedule="cosine")
@@ -126,6 +126,19 @@ def test_divergence_is_one_sentence(tmp_path: Path) -> None:
 def test_a_cell_larger_than_the_memory_is_one_sentence(tmp_path: Path) -> None:
     with pytest.raises(CellError, match=r"takes about [\d,]+ GB of memory and there are [\d,]+ GB"):
         run(ONCE.model_copy(update={"width": 4096, "batch": 65_536}), tmp_path)
+
+
+def test_other_jets_than_before_begin_the_cell_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    short = ONCE.model_copy(update={"jets": 60})
+    with pytest.raises(Stopped):
+        run(short, tmp_path / "cut", end=3)
+    monkeypatch.setitem(STREAMS, "train", 7)
+    whole, _ = run(short, tmp_path / "whole")
+    rest, _ = run(short, tmp_path / "cut", resume=tmp_path / "cut" / "checkpoint")
+    assert rest == whole
+    assert "the jets have changed since" in capsys.readouterr().out
 
 
 def test_a_damaged_checkpoint_is_passed_over_and_the_log_says_so(
