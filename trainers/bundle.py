@@ -76,11 +76,11 @@ def points(queue: Queue, names: Iterable[str], columns: Columns) -> dict[str, li
         rate = dict((record.result or {})["metrics"]).get("rate_used")
         whole = of_one_rate(curve(queue.folder(name), record.number), rate)
         said = [point for point in whole if columns.curve[0] in point.values]
-        out[name] = []
         for at in np.unique(np.geomspace(1, len(said), POINTS).round().astype(int)) if said else ():
             point = said[at - 1]
             values = {key: _short(point.values.get(key)) for key in ("samples", *columns.curve)}
-            out[name].append({"run": name, "update": _short(point.values.get("updates", point.step)), **values})
+            update = _short(point.values.get("updates", point.step))
+            out.setdefault(name, []).append({"run": name, "update": update, **values})
     return out
 
 

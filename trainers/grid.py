@@ -115,8 +115,8 @@ def with_value(grid: Grid, field: str, value: Value) -> Grid:
 
 def with_typed(grid: Grid, family: Family[Any], text: str) -> Grid:
     """The grid with what ``text`` says as FIELD=VALUES, in place of what it had there. Raises PlannerError."""
-    field, equals, values = text.partition("=")
-    if not equals:
+    field, _, values = text.partition("=")
+    if not values.strip():
         raise PlannerError(f"Write a field with its values as FIELD=VALUES, width=8,16 for example: {text!r} is not.")
     return replace(grid, asked={**grid.asked, **typed_grid(family, {field.strip(): values}).asked})
 

@@ -280,6 +280,7 @@ def test_a_preset_that_there_is_not_is_one_sentence(root: Path, path: str, why: 
     ("text", "why"),
     [
         ("width", "Write a field with its values as FIELD=VALUES"),
+        ("width= ", "Write a field with its values as FIELD=VALUES"),
         ("wide=8", "has no field 'wide'"),
         ("width=x", "cannot read 'x' as a number"),
     ],

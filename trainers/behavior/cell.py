@@ -14,7 +14,7 @@ from pydantic import Field
 from engine.errors import PlannerError
 from trainers.behavior.facts import FOLDER, Facts, read_facts
 from trainers.behavior.flops import stage1_flops, stage2_flops
-from trainers.behavior.rates import learning_rate
+from trainers.behavior.rates import VERSION, learning_rate
 from trainers.behavior.sizing import Asked, Sized, given, size, stage2_steps
 from trainers.behavior.synthetic import World
 from trainers.cell import Cell, Sizes
@@ -68,7 +68,7 @@ class BehaviorCell(Cell):
     ] = 0  # fmt: skip
     softmax: Annotated[
         Literal["mean", "joint"],
-        Field(title="Softmax", description="Of stage 2: the mean of in-batch and extra losses, or one over both."),
+        Field(title="Softmax", description="With negatives: the mean of in-batch and extra losses, or one over both."),
     ] = "mean"
     log_q: Annotated[bool, Field(title="log q", description="Correct scores for how often an item is a candidate.")] = (
         False
@@ -173,9 +173,9 @@ class BehaviorCell(Cell):
         return stage2_steps(found.shape, self.budget, self.batch, found.events, self.negatives)
 
 
-def name_of(cell: BehaviorCell, facts: Facts) -> str:
-    """The name of what a cell of stage 1 trains on data of such facts."""
-    whole = [cell.model_dump(mode="json", exclude={"threads", "device"}), facts.model_dump(mode="json")]
+def name_of(cell: BehaviorCell, data: int) -> str:
+    """The name of what a cell of stage 1 trains on data of that fingerprint."""
+    whole = [VERSION, cell.model_dump(mode="json", exclude={"threads", "device"}), data]
     return sha256(json.dumps(whole, sort_keys=True).encode()).hexdigest()[:20]
 
 
@@ -233,7 +233,17 @@ def check(root: Path, cell: BehaviorCell) -> None:
     facts = facts_of(root, cell)
     if facts is not None:
         check_negatives(cell, facts)
+        check_batch(cell, facts.windows)
         _ = cell.sized(facts) if cell.stage == 1 else cell.more_steps(facts)
+
+
+def check_batch(cell: BehaviorCell, windows: int) -> None:
+    """Raises PlannerError where there are fewer sequences to train on than a batch has."""
+    if windows < cell.batch:
+        raise PlannerError(
+            f"{cell.data} has {windows:,} sequences to train on, fewer than the batch of {cell.batch:,}: make the "
+            "batch smaller, or bring users with more events."
+        )
 
 
 def check_negatives(cell: BehaviorCell, facts: Facts) -> None:
@@ -250,8 +260,8 @@ def short(root: Path, cell: BehaviorCell) -> BehaviorCell:
     shape = cell.sized(facts_of(root, cell) or UNREAD).shape
     items = min(cell.items, SHORT_ITEMS)
     few = {
-        "data": SYNTHETIC, "users": SHORT_USERS, "items": items, "split": "last", "budget": 0.0, "steps": SHORT_STEPS,
-        "h": shape.h, "width": shape.width, "layers": shape.layers, "negatives": min(cell.negatives, items),
-        "looks": 0, "rivals": 0, "rate": cell.peak_rate,
+        "data": SYNTHETIC, "users": max(SHORT_USERS, 2 * cell.batch), "items": items, "split": "last", "budget": 0.0,
+        "steps": SHORT_STEPS, "h": shape.h, "width": shape.width, "layers": shape.layers,
+        "negatives": min(cell.negatives, items), "looks": 0, "rivals": 0, "rate": cell.peak_rate,
     }  # fmt: skip
     return cell.model_copy(update=few)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zlib
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -9,7 +10,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from trainers.behavior.cell import SYNTHETIC, BehaviorCell
+from trainers.behavior.cell import SYNTHETIC, BehaviorCell, check_batch
 from trainers.behavior.facts import FOLDER, Facts, keep_facts
 from trainers.behavior.folder import open_log
 from trainers.behavior.known import Circumstances, Known, circumstances, fields_of, known_of
@@ -17,6 +18,7 @@ from trainers.behavior.log import Log
 from trainers.behavior.popularity import popularity
 from trainers.behavior.split import Split, Windows, by_share, leave_last_out, scored_windows, training_windows
 from trainers.behavior.synthetic import make
+from trainers.packed.rectangles import runs
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,8 +39,19 @@ class Data:
     facts: Facts
 
     @cached_property
+    def fingerprint(self) -> int:
+        """A number that other data do not share: of the log, of its items and of what is known of both."""
+        known, beside = self.known, self.beside.features
+        arrays = (self.log.items, self.log.starts, self.train.first, self.train.stop, known.words, known.lengths,
+                  known.categories, known.numbers, known.ids, beside.categories, beside.numbers)  # fmt: skip
+        found = 0
+        for array in arrays:
+            found = zlib.crc32(np.ascontiguousarray(array).data.cast("B") if array.size else b"", found)
+        return found
+
+    @cached_property
     def shares(self) -> NDArray[np.float32]:
-        """The share of all targets that each item is, (items,); an item that is never one has that of half a target."""
+        """The share of the events trained on that each item is, (items,); an item of none has that of half an event."""
         counts = popularity(self.log, self.split).counts
         return (np.maximum(counts, 0.5) / max(counts.sum(), 1)).astype(np.float32)
 
@@ -46,11 +59,13 @@ class Data:
 def open_data(root: Path, cell: BehaviorCell) -> Data:
     """The data of a cell of the workspace ``root``.
 
-    Raises PlannerError for a folder without events, and for what cannot be read or split.
+    Raises PlannerError for a folder without events, for what cannot be read or split, and for a batch larger than that.
     """
     log = make(cell.world).log if cell.data == SYNTHETIC else open_log(root / FOLDER / cell.data)
     split = leave_last_out(log) if cell.split == "last" else by_share(log)
     train = training_windows(split, cell.length)
+    check_batch(cell, len(train))
+    beside = circumstances(log.features, runs(split.first, split.train - split.first))
     fields = fields_of(log.catalogue, cell.buckets, log.features)
     known = known_of(log.catalogue, fields)
     facts = Facts(
@@ -62,4 +77,4 @@ def open_data(root: Path, cell: BehaviorCell) -> Data:
     if cell.data != SYNTHETIC:
         keep_facts(root, cell.data, cell.split, cell.length, cell.buckets, facts)
     return Data(log, split, train, scored_windows(split, cell.judge, cell.length), known,
-                circumstances(log.features), facts)  # fmt: skip
+                beside, facts)  # fmt: skip

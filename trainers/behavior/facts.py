@@ -10,6 +10,7 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from trainers.backend.files import write_json
+from trainers.behavior.rates import VERSION
 from trainers.behavior.shape import Fields
 
 FOLDER = "behavior"
@@ -69,5 +70,5 @@ def _place(root: Path, data: str, split: Cut, length: int, buckets: int) -> Path
     """Named by what they follow from: the files as they are, and how they are cut."""
     folder = root / FOLDER / data
     files = sorted((p.name, p.stat().st_size, p.stat().st_mtime_ns) for p in folder.iterdir() if p.is_file())
-    what = hashlib.sha256(repr((files, split, length, buckets)).encode()).hexdigest()[:16]
+    what = hashlib.sha256(repr((VERSION, files, split, length, buckets)).encode()).hexdigest()[:16]
     return folder / KEPT / f"{what}.json"

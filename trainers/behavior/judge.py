@@ -85,10 +85,10 @@ def _batches(trainer: Trainer, catalogue: Tensor, windows: Windows, stream: Stre
     items = trainer.data.log.items
     trainer.model.eval()
     try:
-        for first in range(0, len(windows), trainer.cell.pool):
+        for pool in np.array_split(np.arange(len(windows)), -(-len(windows) // trainer.cell.pool) or 1):
             if stream.stopping:
                 raise Stopped
-            packed = pack(windows, np.arange(first, min(first + trainer.cell.pool, len(windows))))
+            packed = pack(windows, pool)
             read = torch.from_numpy(items[packed.inputs].astype(np.int64)).to(catalogue.device)
             with torch.no_grad(), trainer.autocast():
                 queries = trainer.queries(catalogue[read], packed.inputs, np.diff(packed.starts))

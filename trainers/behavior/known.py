@@ -27,11 +27,12 @@ MOST_BUCKETS = 2**20
 class Scale:
     """Makes each column, or its logarithm where ``logs`` (columns,), one of mean 0 and variance 1.
 
-    Logarithms are taken of columns that are positive and span a factor of 100, such as prices; a column of one value
-    becomes 0. ``mean`` and ``std`` are (columns,).
+    Logarithms are taken of columns that are positive and span a factor of 100, such as prices; what lies below ``low``
+    there counts as that. A column of one value becomes 0. ``low``, ``mean`` and ``std`` are (columns,).
     """
 
     logs: NDArray[np.bool_]
+    low: NDArray[np.float64]
     mean: NDArray[np.float64]
     std: NDArray[np.float64]
 
@@ -42,7 +43,7 @@ class Scale:
     def wide(self, numbers: Floats) -> NDArray[np.float64]:
         """``numbers``, or their logarithms, in double precision."""
         wide = numbers.astype(np.float64)
-        wide[:, self.logs] = np.log(wide[:, self.logs])
+        wide[:, self.logs] = np.log(np.maximum(wide[:, self.logs], self.low[self.logs]))
         return wide
 
 
@@ -91,12 +92,13 @@ class Known:
 def fields_of(items: Items, buckets: int = 0, events: Features | None = None) -> Fields:
     """What the embedder can read of a catalogue, and of ``events`` beside their items.
 
-    Ids are read where nothing else is known, or where ``buckets`` says into how many rows to hash them. With at least
-    as many rows as items, which is what one gets up to 2^20 items, each has its own.
+    Ids are read where nothing else tells items apart, or where ``buckets`` says into how many rows to hash them. With
+    at least as many rows as items, which is what one gets up to 2^20 items, each has its own.
     """
     features = items.features
-    vocabulary = items.vocabulary if items.vocabulary > 1 else 0
-    nothing = not (vocabulary or features.sizes or features.numbers.shape[1])
+    vocabulary = items.vocabulary if len(items.tokens) else 0
+    columns = (*features.categories.T, *features.numbers.T)
+    nothing = not (vocabulary or any((column != column[:1]).any() for column in columns))
     rows = min(buckets or (MOST_BUCKETS if nothing else 0), len(items))
     beside = events or Features.none(0)
     of_events = (tuple(beside.sizes), beside.numbers.shape[1])
@@ -112,23 +114,23 @@ def known_of(items: Items, fields: Fields) -> Known:
     return Known(words, lengths, categories, scale_of(numbers)(numbers), _rows(items, fields.buckets))
 
 
-def circumstances(features: Features) -> Circumstances:
-    """What is known of events, scaled over all of them."""
-    return Circumstances(features, scale_of(features.numbers))
+def circumstances(features: Features, trained: Ints) -> Circumstances:
+    """What is known of events, scaled over those that are ``trained`` on."""
+    return Circumstances(features, scale_of(features.numbers[trained]))
 
 
 def scale_of(numbers: Floats) -> Scale:
     """How to scale the columns of ``numbers`` (rows, columns), by all rows, some at a time."""
     columns = numbers.shape[1]
     if not numbers.size:
-        return Scale(np.zeros(columns, bool), np.zeros(columns), np.zeros(columns))
-    low, high = numbers.min(axis=0), numbers.max(axis=0)
-    far = (low > 0) & (high.astype(np.float64) > DECADES * low)
-    bare = Scale(far, np.zeros(columns), np.ones(columns))
+        return Scale(np.zeros(columns, bool), *np.zeros((3, columns)))
+    low, high = (ends.astype(np.float64) for ends in (numbers.min(axis=0), numbers.max(axis=0)))
+    far = (low > 0) & (high > DECADES * low)
+    bare = Scale(far, low, np.zeros(columns), np.ones(columns))
     blocks = [slice(first, first + ROWS) for first in range(0, len(numbers), ROWS)]
     mean = sum((bare.wide(numbers[b]).sum(axis=0) for b in blocks), np.zeros(columns)) / len(numbers)
     squares = sum((((bare.wide(numbers[b]) - mean) ** 2).sum(axis=0) for b in blocks), np.zeros(columns))
-    return Scale(far, mean, np.sqrt(squares / len(numbers)))
+    return Scale(far, low, mean, np.sqrt(squares / len(numbers)))
 
 
 def _rows_of(codes: Codes, sizes: tuple[int, ...]) -> Ints:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-VERSION = 0
-"""Part of the name of a cell, to be raised with the numbers below."""
+VERSION = 1
+"""Part of the name of a cell, to be raised where the same cell gives other numbers."""
 RATE, BATCH = 2.0e-3, 512
 LARGEST = 1e-2
 

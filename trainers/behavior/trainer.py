@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import deepcopy
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -20,6 +21,7 @@ from trainers.behavior.losses import CHUNK, CHUNK_OF_GPU, Drawn, Losses, Softmax
 from trainers.behavior.model import TwoPartModel
 from trainers.behavior.shape import Shape
 from trainers.behavior.split import Ints, pack
+from trainers.cell import CellError
 from trainers.loop import checkpoint
 
 Regime = Literal["local", "full"]
@@ -43,7 +45,7 @@ class State:
 
 
 class Trainer:
-    """Everything that the next update depends on."""
+    """Everything that the next update depends on; ``kept`` are earlier states that a stage may go back to, by name."""
 
     def __init__(self, cell: BehaviorCell, shape: Shape, data: Data, device: str) -> None:
         torch.manual_seed(cell.seed)
@@ -54,6 +56,7 @@ class Trainer:
         self.state = State()
         self.tail: list[float] = []
         self.cache: Tensor | None = None
+        self.kept: dict[str, dict[str, Any]] = {}
         self.shares = torch.from_numpy(data.shares).to(self.device)
 
     @property
@@ -122,21 +125,39 @@ class Trainer:
         found: Tensor = self.model.context(read, lengths)
         return found
 
+    def keep(self, name: str) -> None:
+        """Keep everything as it is now, also in checkpoints, until ``go_back``."""
+        self.kept[name] = deepcopy({**self._whole(), "rng": checkpoint.randomness(self.device)})
+
+    def go_back(self, name: str) -> None:
+        """Be as when ``keep`` was called with that name."""
+        self._take(deepcopy(self.kept[name]))
+        checkpoint.go_on(self.kept[name]["rng"], self.device)
+
     def save(self, place: Path) -> None:
-        """Everything that the next update depends on."""
-        whole = {"model": self.model.state_dict(), "optimiser": self.optimiser.state_dict()}
-        checkpoint.save(place, self.device, **whole, state=asdict(self.state), tail=self.tail)
+        """Everything that the next update depends on, and what was kept."""
+        checkpoint.save(place, self.device, **self._whole(), kept=self.kept, data=self.data.fingerprint)
 
     def load(self, place: Path) -> None:
-        """Go on from a checkpoint. Raises CellError for one that cannot be read."""
+        """Go on from a checkpoint. Raises CellError for one that cannot be read, or that saw other data."""
         with checkpoint.loading(place, self.device) as found:
-            self.model.load_state_dict(found["model"])
-            pairs = {name: tuple(found["state"][name]) for name in ("before", "tried")}
-            self.state = State(**{**found["state"], **pairs})
-            self.tail = list(found["tail"])
-            if self.state.stage == 2:
-                self.freeze()
-            self.optimiser.load_state_dict(found["optimiser"])
+            if found["data"] != self.data.fingerprint:
+                raise CellError("the log has changed since")
+            self._take(found)
+            self.kept = found["kept"]
+
+    def _whole(self) -> dict[str, Any]:
+        parts = {"model": self.model.state_dict(), "optimiser": self.optimiser.state_dict()}
+        return {**parts, "state": asdict(self.state), "tail": list(self.tail)}
+
+    def _take(self, found: dict[str, Any]) -> None:
+        self.model.load_state_dict(found["model"])
+        pairs = {name: tuple(found["state"][name]) for name in ("before", "tried")}
+        self.state = State(**{**found["state"], **pairs})
+        self.tail = list(found["tail"])
+        if self.state.stage == 2:
+            self.freeze()
+        self.optimiser.load_state_dict(found["optimiser"])
 
     def _losses(self, batch: Batch) -> tuple[Losses, Drawn]:
         """Stage 1 embeds the items of the batch and those drawn, each once; stage 2 reads all from the cache."""

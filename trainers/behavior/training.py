@@ -6,6 +6,7 @@ import math
 import os
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
@@ -71,7 +72,7 @@ def train(root: Path, cell: BehaviorCell, stream: Stream) -> Mapping[str, float]
 def _stage1(root: Path, trainer: Trainer, steps: tuple[int, int], stream: Stream) -> None:
     """Train both parts, or take what a cell of stage 1 has left for those of stage 2."""
     cell = trainer.cell
-    place = root / FOLDER / BACKBONES / f"{name_of(cell.backbone, trainer.data.facts)}.pt"
+    place = root / FOLDER / BACKBONES / f"{name_of(cell.backbone, trainer.data.fingerprint)}.pt"
     if cell.stage == 2 and trainer.state.updates == 0 and place.exists():
         try:
             trainer.load(place)
@@ -97,10 +98,9 @@ def _at_rates(trainer: Trainer, steps: tuple[int, int], stream: Stream) -> None:
     Raises CellError where the training diverges at each of them.
     """
     rates = trainer.cell.tried_rates
-    begun, best = (stream.folder / f"{name}.pt" for name in ("begun", "best"))
     while len(tried := trainer.state.tried) < len(rates):
         if len(rates) > 1 and not tried and trainer.state.updates == 0:
-            trainer.save(begun)
+            trainer.keep("begun")
         try:
             _updates(trainer, steps, rates[len(tried)], stream)
             loss = math.fsum(trainer.tail) / len(trainer.tail)
@@ -112,11 +112,12 @@ def _at_rates(trainer: Trainer, steps: tuple[int, int], stream: Stream) -> None:
         kept = int(np.argmin(tried))
         if len(tried) < len(rates):
             if kept == len(tried) - 1:
-                trainer.save(best)
-            trainer.load(begun)
+                trainer.keep("best")
+            trainer.go_back("begun")
         elif kept < len(tried) - 1:
-            trainer.load(best)
+            trainer.go_back("best")
         trainer.state = replace(trainer.state, tried=tried, rate=rates[kept])
+    trainer.kept = {}
 
 
 def _updates(trainer: Trainer, steps: tuple[int, int], peak: float, stream: Stream) -> None:
@@ -127,7 +128,7 @@ def _updates(trainer: Trainer, steps: tuple[int, int], peak: float, stream: Stre
     before = steps[0] * (stage - 1) * tries + len(trainer.state.tried) * total
     last = stage == cell.stage
     looks = {round(total * (k + 1) / cell.looks) for k in range(cell.looks)} if last else set()
-    every = max(total // POINTS, 1)
+    every = max(sum(steps) * tries // POINTS, 1)
     recent: dict[str, list[Tensor]] = {}
     for chosen in _batches(trainer, trainer.state.updates, total):
         done = trainer.state.updates
@@ -137,9 +138,12 @@ def _updates(trainer: Trainer, steps: tuple[int, int], peak: float, stream: Stre
         done += 1
         values: dict[str, float] = {}
         due = stream.due
-        if done % every == 0 or done == total or due or done in looks:
-            values = _said(trainer, recent) | ({"rate": peak} if tries > 1 else {})
-            recent = {}
+        shown_now = done % every == 0 or done == total or done in looks
+        if shown_now or due:
+            said = _said(trainer, recent) | ({"rate": peak} if tries > 1 else {})
+            values, recent = said if shown_now else {}, {}
+        if done in looks or done == total:
+            _check_weights(trainer)
         if done in looks:
             windows = some(trainer.data.judged, cell.seed)
             values |= shown(judge(trainer, windows, trainer.regime, stream))
@@ -161,16 +165,27 @@ def _said(trainer: Trainer, recent: dict[str, list[Tensor]]) -> dict[str, float]
     }
 
 
+def _check_weights(trainer: Trainer) -> None:
+    """Raises Diverged where a weight is no number, which the loss before the update does not tell."""
+    if not all(bool(weights.isfinite().all()) for weights in trainer.model.parameters()):
+        raise Diverged(f"The training diverged after {trainer.state.updates:,} updates: use a smaller learning rate.")
+
+
 def _batches(trainer: Trainer, first: int, total: int) -> Iterator[Ints]:
-    """The windows of updates from number ``first`` on: pass after pass, each in an order of its own."""
+    """The windows of updates from number ``first`` on: pass after pass, each in an order of its own, and the batch
+    that ends a pass goes on with the next, so that every batch is whole.
+    """
     cell, windows = trainer.cell, len(trainer.data.train)
-    per = -(-windows // cell.batch)
-    order, epoch = np.empty(0, np.int64), -1
+
+    @lru_cache(maxsize=2)
+    def order(epoch: int) -> Ints:
+        return np.random.default_rng([cell.seed, trainer.state.stage, epoch]).permutation(windows)
+
     for k in range(first, total):
-        if k // per != epoch:
-            epoch = k // per
-            order = np.random.default_rng([cell.seed, trainer.state.stage, epoch]).permutation(windows)
-        yield order[k % per * cell.batch : (k % per + 1) * cell.batch]
+        epoch, at = divmod(k * cell.batch, windows)
+        chosen = order(epoch)[at : at + cell.batch]
+        rest = cell.batch - len(chosen)
+        yield np.concatenate([chosen, order(epoch + 1)[:rest]]) if rest else chosen
 
 
 def _measured(trainer: Trainer, stream: Stream) -> dict[str, float]:

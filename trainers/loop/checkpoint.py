@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
 import torch
+from torch import Tensor
 
 from trainers.cell import CellError, Stream
 
@@ -25,11 +26,23 @@ T = TypeVar("T", bound=Resumable)
 
 def save(place: Path, device: torch.device, **parts: Any) -> None:
     """Keep ``parts`` by name, with the random numbers to come on the CPU and on ``device``."""
+    with place.open("wb") as file:  # by its name torch refuses a file that begins with a point
+        torch.save({**parts, "rng": randomness(device)}, file)
+
+
+def randomness(device: torch.device) -> dict[str, Tensor]:
+    """The state of random numbers on the CPU and on ``device``."""
     rng = {"cpu": torch.get_rng_state()}
     if device.type == "cuda":
         rng["cuda"] = torch.cuda.get_rng_state(device)
-    with place.open("wb") as file:  # by its name torch refuses a file that begins with a point
-        torch.save({**parts, "rng": rng}, file)
+    return rng
+
+
+def go_on(rng: Mapping[str, Tensor], device: torch.device) -> None:
+    """Random numbers as they would have come after ``randomness``."""
+    torch.set_rng_state(rng["cpu"].cpu())
+    if device.type == "cuda" and "cuda" in rng:
+        torch.cuda.set_rng_state(rng["cuda"].cpu(), device)
 
 
 @contextmanager
@@ -41,9 +54,7 @@ def loading(place: Path, device: torch.device) -> Iterator[dict[str, Any]]:
     try:
         found = torch.load(place, map_location=device, weights_only=True)
         yield found
-        torch.set_rng_state(found["rng"]["cpu"].cpu())
-        if device.type == "cuda" and "cuda" in found["rng"]:
-            torch.cuda.set_rng_state(found["rng"]["cuda"].cpu(), device)
+        go_on(found["rng"], device)
     except Exception as error:
         raise CellError(f"The {place.name} cannot be read ({error}).") from error
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
-from trainers.behavior.known import HASHES, fields_of, known_of
+from trainers.behavior.known import HASHES, circumstances, fields_of, known_of
 from trainers.behavior.log import Features, Items, texts
 from trainers.behavior.shape import Fields
 
@@ -53,6 +55,26 @@ def test_an_item_of_which_nothing_is_known_has_its_own_row() -> None:
     items = catalogue(50)
     assert fields_of(items) == Fields(buckets=50)
     assert known_of(items, fields_of(items)).ids.tolist() == [[i] for i in range(50)]
+
+
+def test_what_is_the_same_of_all_items_does_not_take_the_place_of_ids() -> None:
+    items = catalogue(50)
+    same = Features(np.ones((50, 1), np.int32), (2,), np.full((50, 1), 3, np.float32), ("event",), ("quantity",))
+    assert fields_of(replace(items, features=same, vocabulary=2)) == Fields(categories=(2,), numbers=1, buckets=50)
+    one = replace(same, numbers=np.eye(50, 1, dtype=np.float32))
+    assert fields_of(replace(items, features=one)).buckets == 0
+
+
+def test_events_are_scaled_by_those_that_are_trained_on() -> None:
+    paid = np.array([[1.0, -2.0], [10.0, 0.0], [1000.0, 2.0], [0.0, 50.0]], np.float32)
+    features = Features(np.array([[1], [2], [0], [1]], np.int32), (3,), paid, ("kind",), ("paid", "change"))
+    beside = circumstances(features, np.arange(3))
+    kinds, numbers = beside.take(np.array([3, 0, 2]))
+    assert kinds.ravel().tolist() == [1, 1, 0]
+    logs = np.log([1, 10, 1000])
+    expected = (np.log([1, 1, 1000]) - logs.mean()) / logs.std()  # what was never seen so low counts as the least
+    assert np.allclose(numbers[:, 0], expected)
+    assert np.allclose(numbers[:, 1], np.array([50, -2, 2]) / np.std([-2, 0, 2]))
 
 
 def test_ids_are_hashed_where_rows_are_fewer_and_hardly_ever_collide() -> None:

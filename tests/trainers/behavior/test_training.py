@@ -43,9 +43,10 @@ def run(cell: BehaviorCell, folder: Path, **stream: object) -> tuple[dict[str, f
 def batches(cell: BehaviorCell, folder: Path, stage: int) -> list[np.ndarray]:
     """The windows of every update of a stage, drawn as the docstring says."""
     windows = len(open_data(folder, cell).train)
-    per = math.ceil(windows / cell.batch)
-    rngs = [np.random.default_rng([cell.seed, stage, epoch]) for epoch in range(math.ceil(cell.steps / per))]
-    return [part for rng in rngs for part in np.split(rng.permutation(windows), range(16, windows, 16))][: cell.steps]
+    passes = math.ceil(cell.steps * cell.batch / windows)
+    rngs = [np.random.default_rng([cell.seed, stage, epoch]) for epoch in range(passes)]
+    drawn = np.concatenate([rng.permutation(windows) for rng in rngs])
+    return list(drawn[: cell.steps * cell.batch].reshape(cell.steps, cell.batch))
 
 
 @pytest.mark.parametrize(("cell", "end"), [(ONE, 7), (TWO, 5), (TWO, 19)])
@@ -62,14 +63,23 @@ def test_a_stopped_cell_goes_on_to_the_same_digits(cell: BehaviorCell, end: int,
 TRIED = {"rate": 0.01, "rates": 3}
 
 
-@pytest.mark.parametrize(("cell", "end"), [(ONE, 7), (ONE, 29), (TWO, 40), (TWO, 55)])
-def test_a_cell_that_tries_rates_goes_on_to_the_same_digits(cell: BehaviorCell, end: int, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("cell", "saved", "end"), [(ONE, 6, 7), (ONE, 28, 29), (TWO, 20, 40), (TWO, 30, 55), (TWO, 39, 40), (TWO, 54, 55)]
+)
+def test_a_cell_that_tries_rates_goes_on_to_the_same_digits(
+    cell: BehaviorCell, saved: int, end: int, tmp_path: Path
+) -> None:
+    """Killed at ``end``, with a checkpoint of ``saved`` alone: what else it left on the way is not read."""
     cell = cell.model_copy(update=TRIED)
     whole, _ = run(cell, tmp_path / "whole")
     with pytest.raises(Stopped):
-        run(cell, tmp_path / "cut", end=end)
+        run(cell, tmp_path / "cut", end=end, saved=saved)
+    assert {path.name for path in (tmp_path / "cut").iterdir()} <= {"checkpoint", "behavior"}
+    (tmp_path / "cut" / "checkpoint").rename(tmp_path / "checkpoint")
     torch.manual_seed(99)
-    assert run(cell, tmp_path / "cut", resume=tmp_path / "cut" / "checkpoint")[0] == whole
+    assert run(cell, tmp_path / "elsewhere", resume=tmp_path / "checkpoint")[0] == whole
+    other = cell.model_copy(update={"negatives": 5}) if cell.stage == 2 else cell
+    assert run(other, tmp_path / "elsewhere")[0] == run(other, tmp_path / "fresh")[0]
 
 
 def test_the_rate_of_the_least_training_loss_is_kept(tmp_path: Path) -> None:
@@ -80,6 +90,27 @@ def test_the_rate_of_the_least_training_loss_is_kept(tmp_path: Path) -> None:
     assert found == min(alone, key=lambda row: row["train_loss"])
     assert [step for step, _ in stream.said] == list(range(1, 37))
     assert [said["rate"] for _, said in stream.said[::12]] == list(cell.tried_rates)
+
+
+def test_every_batch_is_whole_and_a_pass_holds_every_window_once(tmp_path: Path) -> None:
+    cell = ONE.model_copy(update={"batch": 30})
+    data = open_data(tmp_path, cell)
+    trainer = Trainer(cell, cell.sized(data.facts).shape, data, "cpu")
+    found = list(training._batches(trainer, 0, 8))
+    assert [len(chosen) for chosen in found] == [30] * 8
+    drawn, windows = np.concatenate(found), len(data.train)
+    for first in range(0, 240 - windows, windows):
+        assert sorted(drawn[first : first + windows]) == list(range(windows))
+    rest = list(training._batches(trainer, 5, 8))
+    assert all(np.array_equal(a, b) for a, b in zip(rest, found[5:], strict=True))
+
+
+def test_looks_stay_beside_many_updates(tmp_path: Path) -> None:
+    """What a cell says fits into the points that are kept of a curve, so that its looks are not thinned out."""
+    found = run(TWO.model_copy(update={"steps": 300, **TRIED, "looks": 10}), tmp_path)[1]
+    said = [values for _, values in found.said if values]
+    assert sum("loss" in values for values in said) == 30
+    assert len(said) < 260
 
 
 def test_each_stage_tries_rates_from_where_it_begins(tmp_path: Path) -> None:
@@ -270,7 +301,7 @@ def test_full_metrics_are_those_of_all_scores_at_once(tmp_path: Path) -> None:
     assert full["recall@10"] == pytest.approx(float((ranks <= 10).float().mean()))
     assert full["NDCG@10"] == pytest.approx(float(torch.where(ranks <= 10, 1 / torch.log2(ranks + 1), 0).mean()))
     losses = []
-    for part, own in zip(queries.split(32), targets.split(32), strict=True):
+    for part, own in zip(queries.tensor_split(3), targets.tensor_split(3), strict=True):
         unique, place = own.unique(return_inverse=True)
         losses.append(torch.nn.functional.cross_entropy(part @ catalogue[unique].mT, place, reduction="sum"))
     assert local["loss"] == pytest.approx(float(sum(losses)) / len(targets), rel=1e-5)
@@ -346,8 +377,9 @@ def counted(cell: BehaviorCell, folder: Path) -> list[Any]:
     [
         ({"stage": 2, "negatives": 61}, PlannerError, "K = 61 extra negatives are more than the 60 items"),
         ({"rivals": 70}, PlannerError, "70 candidates cannot be drawn from a catalogue of 60 items"),
+        ({"batch": 81}, PlannerError, "synthetic has 77 sequences to train on, fewer than the batch of 81"),
         (
-            {"batch": 60_000, "width": 16_384, "layers": 256},
+            {"width": 16_384, "layers": 256},
             CellError,
             r"takes about [\d,]+ GB of memory and there are",
         ),

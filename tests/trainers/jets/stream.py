@@ -11,10 +11,11 @@ from trainers.cell import Stopped
 
 @dataclass
 class Silent:
-    """Keeps what is said; raises Stopped at update ``end``, having saved a checkpoint."""
+    """Keeps what is said; raises Stopped at update ``end``, a checkpoint being due at ``saved``, else just before."""
 
     folder: Path
     end: int = -1
+    saved: int = -1
     resume: Path | None = None
     number: int = 1
     device: str = "cpu"
@@ -32,7 +33,7 @@ class Silent:
 
     @property
     def due(self) -> bool:
-        return self.at == self.end - 1
+        return self.at == (self.saved if self.saved >= 0 else self.end) - 1
 
     def save(self, write: Callable[[Path], None]) -> None:
         write(self.folder / "checkpoint")
