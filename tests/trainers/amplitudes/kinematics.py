@@ -1,0 +1,56 @@
+"""Events for tests: flat in phase space, boosted, turned."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trainers.amplitudes.phase_space.rambo import rambo
+from trainers.amplitudes.processes import Process
+
+Real = NDArray[np.float64]
+
+
+def events(process: Process, count: int, energy: float, seed: int = 1) -> Real:
+    """(count, particles, 4) with the incoming particles along z in their rest frame."""
+    outgoing, _ = rambo(np.full(count, energy), process.masses[2:], np.random.default_rng(seed))
+    return np.concatenate([np.broadcast_to(beams(energy), (count, 2, 4)), outgoing], axis=1)
+
+
+def beams(energy: float) -> Real:
+    half = energy / 2
+    return np.array([[half, 0, 0, half], [half, 0, 0, -half]])
+
+
+def apart(process: Process, count: int, energy: float, seed: int = 1, cut: float = 0.02) -> Real:
+    """Events whose massless particles are apart: all their invariants are above ``cut`` s."""
+    momenta = events(process, 40 * count, energy, seed)
+    light = [i for i, mass in enumerate(process.masses) if not mass]
+    pairs = [np.abs(product(momenta[:, i], momenta[:, j])) for i in light for j in light if i < j]
+    good = np.min(pairs, axis=0) > cut * energy**2 / 2
+    assert good.sum() >= count
+    return momenta[good][:count]
+
+
+def product(a: Real, b: Real) -> Real:
+    return a[..., 0] * b[..., 0] - (a[..., 1:] * b[..., 1:]).sum(axis=-1)
+
+
+def square(p: Real) -> Real:
+    return product(p, p)
+
+
+def boost_matrix(velocity: Real) -> Real:
+    """The boost that takes a particle at rest to ``velocity`` (3,)."""
+    speed2 = velocity @ velocity
+    gamma = 1 / np.sqrt(1 - speed2)
+    out = np.eye(4)
+    out[0, 0], out[0, 1:], out[1:, 0] = gamma, gamma * velocity, gamma * velocity
+    if speed2 > 0:
+        out[1:, 1:] += (gamma - 1) * np.outer(velocity, velocity) / speed2
+    return out
+
+
+def to_frame(momenta: Real, whole: Real) -> Real:
+    """``momenta`` (..., 4), given in the rest frame of ``whole`` (4,), in the frame where ``whole`` is."""
+    return momenta @ boost_matrix(whole[1:] / whole[0]).T

@@ -1,0 +1,51 @@
+"""Squared amplitudes against textbook formulas and against traces of explicit gamma matrices."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tests.trainers.amplitudes import dirac
+from tests.trainers.amplitudes.kinematics import events, square
+from trainers.amplitudes.processes import PROCESSES, squared_amplitude
+from trainers.amplitudes.processes import constants as c
+from trainers.amplitudes.processes.model import z_couplings
+
+
+def test_z_and_a_gluon() -> None:
+    """Ellis, Stirling, Webber, QCD and Collider Physics, sec. 9: q qbar -> gamma* g with the Z's couplings."""
+    p = events(PROCESSES["Zg"], 20, 700.0)
+    s, t, u = (square(p[:, 0] + p[:, 1]), square(p[:, 0] - p[:, 2]), square(p[:, 0] - p[:, 3]))
+    left, right = z_couplings("u")
+    formula = 4 / 9 * c.G_STRONG**2 * (left**2 + right**2) * (t**2 + u**2 + 2 * s * c.Z_MASS**2) / (t * u)
+    np.testing.assert_allclose(squared_amplitude(PROCESSES["Zg"], p), formula, rtol=1e-11)
+
+
+@pytest.mark.parametrize("energy", [200.0, 700.0, 5000.0])
+def test_w_and_z(energy: float) -> None:
+    """The form of R. W. Brown, D. Sahdev, K. O. Mikaelian, Phys. Rev. D 20 (1979) 1164, for dsigma / dt.
+
+    g = 2 (T3 - Q x); the second line's factor 1/4 is the one that the trace below asks for as well.
+    """
+    p = events(PROCESSES["WZ"], 20, energy)
+    s, t, u = (square(p[:, 0] + p[:, 1]), square(p[:, 0] - p[:, 2]), square(p[:, 0] - p[:, 3]))
+    w, z, x = c.W_MASS**2, c.Z_MASS**2, c.SIN_W**2
+    g_u, g_d = 1 - 4 / 3 * x, -1 + 2 / 3 * x
+    transverse, both = u * t - w * z, s * (w + z)
+    formula = (
+        ((9 - 8 * x) * transverse + (8 * x - 6) * both) / 4 / (s - w) ** 2
+        + (transverse - both) / (s - w) * (g_u / u - g_d / t)
+        + transverse / (4 * (1 - x)) * (g_d**2 / t**2 + g_u**2 / u**2)
+        + both / (2 * (1 - x)) * g_u * g_d / (t * u)
+    )
+    alpha = c.E_CHARGE**2 / (4 * np.pi)
+    cross_section = np.pi * alpha**2 / (6 * s**2 * x**2) * formula
+    np.testing.assert_allclose(squared_amplitude(PROCESSES["WZ"], p) / (16 * np.pi * s**2), cross_section, rtol=1e-8)
+
+
+@pytest.mark.parametrize(("name", "trace"), [("ttH", dirac.tth), ("WZ", dirac.wz)])
+@pytest.mark.parametrize("energy", [500.0, 3000.0])
+def test_traces_of_gamma_matrices(name: str, trace: object, energy: float) -> None:
+    p = events(PROCESSES[name], 10, energy)
+    assert callable(trace)
+    np.testing.assert_allclose(squared_amplitude(PROCESSES[name], p), [trace(event) for event in p], rtol=1e-9)

@@ -1,0 +1,66 @@
+"""Longitudinal W and Z at fixed angles stay bounded with energy, and no longer do without any one vertex.
+
+Amplitudes of 2 -> 2 are dimensionless and may tend to a constant; those of 2 -> 3 fall as 1 / E (J. M. Cornwall,
+D. N. Levin, G. Tiktopoulos, Phys. Rev. D 10 (1974) 1145).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tests.trainers.amplitudes.kinematics import Real, beams
+from trainers.amplitudes.phase_space.rambo import rambo
+from trainers.amplitudes.processes import PROCESSES, Process
+from trainers.amplitudes.processes.evaluate import CHIRALITIES, amplitudes, waves
+
+LOW, HIGH = 2000.0, 10000.0
+POINTS = 5
+# Of W Z, those that only some of its diagrams have.
+CASES: list[tuple[str, tuple[str, ...]]] = [
+    ("WZ", legs) for legs in (("u~", "Z", "u"), ("d~", "Z", "d"), ("W+", "W-", "Z"))
+]
+CASES += [("WWZ", vertex.legs) for vertex in PROCESSES["WWZ"].vertices]
+
+
+def longitudinal(process: Process, energy: float, unlike: tuple[str, ...] = ()) -> Real:
+    """|M| E^(n - 2) of all-longitudinal bosons (chiralities, points), the same directions at every energy."""
+    rng = np.random.default_rng(11)
+    angles, _ = rambo(np.full(POINTS, 1.0), (0.0,) * len(process.outgoing), rng)
+    p = scaled(angles, energy, process.masses[2:])
+    momenta = np.concatenate([np.broadcast_to(beams(energy), (POINTS, 2, 4)), p], axis=1)
+    used = process.without(*(vertex for vertex in process.vertices if vertex.legs == unlike))
+    found = []
+    for chirality in CHIRALITIES:
+        amplitude = amplitudes(used, momenta, waves(used, momenta, chirality))
+        if amplitude is not None:
+            helicities = (0, 0, 0, *(1,) * len(process.outgoing))
+            found.append(np.abs(amplitude[helicities]) * energy ** (len(process.outgoing) - 2))
+    return np.array(found)
+
+
+def scaled(massless: Real, energy: float, masses: tuple[float, ...]) -> Real:
+    """Directions of massless momenta (points, n, 4) of energy 1 kept, all three-momenta scaled by one factor."""
+    low, high = np.zeros(len(massless)), np.full(len(massless), energy)
+    for _ in range(100):
+        xi = (low + high) / 2
+        e = np.sqrt((xi[:, None] * massless[..., 0]) ** 2 + np.square(masses))
+        above = e.sum(axis=1) > energy
+        low, high = np.where(above, low, xi), np.where(above, xi, high)
+    return np.concatenate([e[..., None], xi[:, None, None] * massless[..., 1:]], axis=-1)
+
+
+@pytest.mark.parametrize("name", ["WZ", "WWZ"])
+def test_longitudinal_bosons_stay_bounded(name: str) -> None:
+    low, high = (longitudinal(PROCESSES[name], energy) for energy in (LOW, HIGH))
+    assert low.shape == ((1 if name == "WZ" else 2), POINTS)
+    assert np.all(high < 1.3 * low.max())
+
+
+@pytest.mark.parametrize(("name", "legs"), CASES)
+def test_without_any_one_vertex_they_grow(name: str, legs: tuple[str, ...]) -> None:
+    low, high = (longitudinal(PROCESSES[name], energy, legs).max(axis=0) for energy in (LOW, HIGH))
+    # With E where it is the Higgs boson that is missing, with E^2 or E^3 elsewhere.
+    power = np.log(high / low) / np.log(HIGH / LOW)
+    assert np.all(power > (0.9 if "H" in legs else 1.9))
+    assert np.all(high > 10 * longitudinal(PROCESSES[name], HIGH).max(axis=0))

@@ -1,0 +1,1 @@
+"""Amplitude surrogates: squared matrix elements at tree level, where they are taken, and what learns them."""

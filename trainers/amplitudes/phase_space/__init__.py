@@ -1,0 +1,1 @@
+"""Where in phase space amplitudes are taken."""

@@ -1,0 +1,137 @@
+"""The Lorentz algebra of vertices and propagators on arrays: light-cone vectors and two-component spinors.
+
+Shapes: every array is (components, one axis a leg for its helicities, points), so that currents of different legs
+multiply by broadcasting. Vectors have the four components (V0 + V3, V0 - V3, V1 + i V2, V1 - i V2), in which V-slash is
+the matrix of the four and a spinor pair's vector current is its outer product. A Dirac line in the chiral basis
+(Peskin and Schroeder, eq. 3.25) is its pair of two-component parts; None is a part that vanishes, so that a massless
+line of one chirality costs half.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.complex128]
+Slots = tuple[Array | None, Array | None]
+"""The parts of a Dirac column (left, right), or of a row those that multiply a column's (left, right)."""
+Current = Array | Slots
+
+
+def light_cone(momenta: NDArray[np.float64] | Array) -> Array:
+    """(..., 4) as (E, px, py, pz) -> (4, ...) in light-cone components."""
+    e, x, y, z = np.moveaxis(momenta, -1, 0)
+    return np.stack([e + z, e - z, x + 1j * y, x - 1j * y]).astype(np.complex128)
+
+
+def dot(a: Array, b: Array) -> Array:
+    """a . b in the metric (+, -, -, -), without the axis of components."""
+    out: Array = a[0] * b[1]
+    out += a[1] * b[0]
+    out -= a[2] * b[3]
+    out -= a[3] * b[2]
+    out *= 0.5
+    return out
+
+
+def _two(a: Array, b: Array, c: Array, d: Array, x: Array) -> Array:
+    """The matrix ((a, b), (c, d)) times the two components of ``x``."""
+    out = np.empty((2, *np.broadcast_shapes(a.shape, x.shape[1:])), np.complex128)
+    np.multiply(a, x[0], out=out[0])
+    np.multiply(c, x[0], out=out[1])
+    out[0] += b * x[1]
+    out[1] += d * x[1]
+    return out
+
+
+def slash_column(v: Array, psi: Slots) -> Slots:
+    """V-slash times a column: (sigma.V psi_R, sigmabar.V psi_L)."""
+    left, right = psi
+    return (
+        None if right is None else _two(v[1], -v[3], -v[2], v[0], right),
+        None if left is None else _two(v[0], v[3], v[2], v[1], left),
+    )
+
+
+def slash_row(bar: Slots, v: Array) -> Slots:
+    """A row times V-slash: (b sigmabar.V, a sigma.V)."""
+    a, b = bar
+    return (
+        None if b is None else _two(v[0], v[2], v[3], v[1], b),
+        None if a is None else _two(v[1], -v[2], -v[3], v[0], a),
+    )
+
+
+def scale(psi: Slots, left: complex, right: complex) -> Slots:
+    """The parts times ``left`` and ``right``; a zero makes a part vanish."""
+    a, b = psi
+    return None if a is None or left == 0 else a * left, None if b is None or right == 0 else b * right
+
+
+def total(x: Array | None, y: Array | None) -> Array | None:
+    """x + y, where None is zero."""
+    if x is None or y is None:
+        return y if x is None else x
+    return np.add(x, y)
+
+
+def vector_bilinear(bar: Slots, psi: Slots, left: float, right: float) -> Array | None:
+    """psibar gamma^mu (left P_L + right P_R) psi."""
+    (a, b), (x, y) = bar, psi
+    out = None
+    if b is not None and x is not None and left:
+        b, x = np.broadcast_arrays(2 * left * b, x)
+        out = np.stack([b[1] * x[1], b[0] * x[0], -(b[0] * x[1]), -(b[1] * x[0])])
+    if a is not None and y is not None and right:
+        a, y = np.broadcast_arrays(2 * right * a, y)
+        out = total(out, np.stack([a[0] * y[0], a[1] * y[1], a[0] * y[1], a[1] * y[0]]))
+    return out
+
+
+def scalar_bilinear(bar: Slots, psi: Slots) -> Array | None:
+    """psibar psi."""
+    out = None
+    for row, column in zip(bar, psi, strict=True):
+        if row is not None and column is not None:
+            out = total(out, row[0] * column[0] + row[1] * column[1])
+    return out
+
+
+def triple(a: Array, b: Array, k: Array, q: Array) -> Array:
+    """a_1 b_2 (g^{12} (k - q)^3 + cyclic) for vectors a and b with momenta k and q that go in."""
+    return dot(a, b) * (k - q) + dot(2 * q + k, a) * b - dot(2 * k + q, b) * a
+
+
+def quartic(a: Array, b: Array, c: Array) -> Array:
+    """a_1 b_2 c_3 (2 g^{13} g^{24} - g^{12} g^{34} - g^{14} g^{23})."""
+    return 2 * dot(a, c) * b - dot(a, b) * c - dot(b, c) * a
+
+
+def propagate_column(psi: Slots, k: Array, square: Array, mass: float) -> Slots:
+    """-(k-slash + m) / (k^2 - m^2) times a column with momentum ``k`` along its arrow: i times i of the rules is -1."""
+    factor = 1 / (mass**2 - square)
+    left, right = slash_column(k * factor, psi)
+    if not mass:
+        return left, right
+    same = tuple(None if part is None else part * (mass * factor) for part in psi)
+    return total(left, same[0]), total(right, same[1])
+
+
+def propagate_row(bar: Slots, k: Array, square: Array, mass: float) -> Slots:
+    """The same of a row, whose momentum ``k`` goes into the diagram against the arrow."""
+    factor = 1 / (mass**2 - square)
+    left, right = slash_row(bar, -(k * factor))
+    if not mass:
+        return left, right
+    same = tuple(None if part is None else part * (mass * factor) for part in bar)
+    return total(left, same[0]), total(right, same[1])
+
+
+def propagate_vector(v: Array, k: Array, square: Array, mass: float) -> Array:
+    """(V - k k.V / M^2) / (k^2 - M^2), unitary gauge; Feynman gauge for a massless one."""
+    return (v - k * (dot(k, v) / mass**2) if mass else v) / (square - mass**2)
+
+
+def propagate_scalar(s: Array, square: Array, mass: float) -> Array:
+    """-1 / (k^2 - M^2) times a scalar."""
+    return np.multiply(s, 1 / (mass**2 - square))

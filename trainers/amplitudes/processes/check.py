@@ -1,0 +1,67 @@
+"""Momenta that an event can have: the right shape, conserved, on shell."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.errors import PlannerError
+from trainers.amplitudes.processes.model import FIELDS, INCOMING
+
+TOLERANCE = 1e-6
+"""Of sqrt(s) for what momenta fail to add up to, of E^2 for p^2 - m^2: more than rounding to seven digits leaves."""
+
+
+def check_momenta(momenta: NDArray[np.float64], particles: tuple[str, ...]) -> None:
+    """Raises PlannerError that names the first row of ``momenta`` that is no event of these ``particles``.
+
+    ``momenta`` (points, particles, 4) in GeV as (E, px, py, pz), incoming first.
+    """
+    if momenta.ndim != 3 or momenta.shape[1:] != (len(particles), 4):
+        raise PlannerError(
+            f"Momenta have the shape {momenta.shape}: give (points, {len(particles)}, 4) as (E, px, py, pz) in GeV "
+            f"for {_names(particles)}."
+        )
+    _check_finite(momenta)
+    _check_shells(momenta, particles)
+    _check_conserved(momenta)
+
+
+def _names(particles: tuple[str, ...]) -> str:
+    return f"{' '.join(particles[:INCOMING])} -> {' '.join(particles[INCOMING:])}"
+
+
+def _check_finite(momenta: NDArray[np.float64]) -> None:
+    good = np.isfinite(momenta).all(axis=2) & (momenta[..., 0] > 0)
+    if not good.all():
+        row, leg = np.argwhere(~good)[0]
+        raise PlannerError(
+            f"Row {row}: particle {leg} has the momentum {momenta[row, leg].tolist()}, which no particle has: give "
+            "finite numbers with a positive energy, for incoming particles too."
+        )
+
+
+def _check_shells(momenta: NDArray[np.float64], particles: tuple[str, ...]) -> None:
+    masses = np.array([FIELDS[name].mass for name in particles])
+    squares = momenta[..., 0] ** 2 - (momenta[..., 1:] ** 2).sum(axis=2)
+    bad = np.abs(squares - masses**2) > TOLERANCE * momenta[..., 0] ** 2
+    if bad.any():
+        row, leg = np.argwhere(bad)[0]
+        raise PlannerError(
+            f"Row {row}: particle {leg} ({particles[leg]}) is off shell, its E^2 - p^2 is {squares[row, leg]:.6g} "
+            f"GeV^2 and should be {masses[leg] ** 2:.6g}: check masses, units and the order of the particles."
+        )
+
+
+def _check_conserved(momenta: NDArray[np.float64]) -> None:
+    incoming = momenta[:, :INCOMING].sum(axis=1)
+    off = incoming - momenta[:, INCOMING:].sum(axis=1)
+    energy = np.sqrt(incoming[:, 0] ** 2 - (incoming[:, 1:] ** 2).sum(axis=1))
+    bad = np.abs(off).max(axis=1) > TOLERANCE * np.maximum(energy, incoming[:, 0])
+    if bad.any():
+        row = int(np.argmax(bad))
+        raise PlannerError(
+            f"Row {row} does not conserve momentum: incoming less outgoing is "
+            f"({', '.join(f'{x:.3g}' for x in off[row])}) GeV at sqrt(s) = {energy[row]:.6g} GeV: put the two incoming "
+            "particles first, with positive energies."
+        )

@@ -1,0 +1,116 @@
+"""Which currents a process needs, in which order: Berends-Giele recursion on sets of external legs.
+
+A current is all that some legs can combine to, seen as one off-shell line. Its coloured legs are a stretch of the
+colour order (psibar, gluons, psi), its colourless ones any set, so that one recursion serves gluons on a quark line
+(F. A. Berends, W. T. Giele, Nucl. Phys. B 306 (1988) 759) and electroweak diagrams (A. Kanaki, C. G. Papadopoulos,
+Comput. Phys. Commun. 132 (2000) 306), and all colour orders share their currents. The last leg, the root, is
+left out and contracted at the end: the amplitude is its wave function times the current of all the others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import combinations_with_replacement, product
+
+from trainers.amplitudes.processes.model import FIELDS, Field, Vertex
+from trainers.amplitudes.processes.rules import Rule, rules
+
+Legs = tuple[int, ...]
+Part = tuple[Legs, Legs]
+"""Coloured legs in their order, and colourless ones by number."""
+
+
+@dataclass(frozen=True)
+class Node:
+    """A current: an external leg where it has no terms, else the sum over (rule, nodes that meet)."""
+
+    field: Field
+    legs: Legs
+    terms: tuple[tuple[Rule, Legs], ...] = ()
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Nodes, each after what it is made of, and of each colour order the node that meets the root's leg."""
+
+    nodes: tuple[Node, ...]
+    ends: Legs
+
+
+def plan(fields: tuple[str, ...], orders: tuple[Legs, ...], root: int, vertices: tuple[Vertex, ...]) -> Plan:
+    """The recursion for external legs of these ``fields``, all going in, and these orders of the coloured ones.
+
+    ``root`` must be colourless. Raises ValueError where the vertices connect some order in no way.
+    """
+    coloured = set(orders[0])
+    colourless = tuple(leg for leg in range(len(fields)) if leg not in coloured and leg != root)
+    grow = _Growth(fields, rules(vertices))
+    ends = [grow.current(FIELDS[fields[root]].anti, (order, colourless)) for order in orders]
+    if None in ends:
+        raise ValueError(f"The vertices do not connect {' '.join(fields)}.")
+    return Plan(tuple(grow.nodes), tuple(end for end in ends if end is not None))
+
+
+class _Growth:
+    """The nodes found so far; ``current`` finds one and all that it needs."""
+
+    def __init__(self, fields: tuple[str, ...], by_output: dict[str, tuple[Rule, ...]]) -> None:
+        self.nodes: list[Node] = []
+        self._fields, self._rules = fields, by_output
+        self._known: dict[tuple[str, Part], int | None] = {}
+
+    def current(self, field: str, part: Part) -> int | None:
+        if (field, part) not in self._known:
+            self._known[field, part] = self._make(field, part)
+        return self._known[field, part]
+
+    def _make(self, field: str, part: Part) -> int | None:
+        legs = part[0] + part[1]
+        if len(legs) == 1:
+            return self._add(Node(FIELDS[field], legs)) if self._fields[legs[0]] == field else None
+        terms = tuple(
+            (rule, inputs)
+            for rule in self._rules.get(field, ())
+            for parts in _splits(part, len(rule.inputs))
+            if _once(rule, parts) and (inputs := self._inputs(rule, parts))
+        )
+        return self._add(Node(FIELDS[field], legs, terms)) if terms else None
+
+    def _inputs(self, rule: Rule, parts: tuple[Part, ...]) -> Legs:
+        found = []
+        for name, part in zip(rule.inputs, parts, strict=True):
+            index = self.current(name, part)
+            if index is None:
+                return ()
+            found.append(index)
+        return tuple(found)
+
+    def _add(self, node: Node) -> int:
+        self.nodes.append(node)
+        return len(self.nodes) - 1
+
+
+def _splits(part: Part, count: int) -> Iterator[tuple[Part, ...]]:
+    """All ways to share the legs among ``count`` currents: coloured ones in consecutive stretches, none left empty."""
+    coloured, colourless = part
+    for cuts in combinations_with_replacement(range(len(coloured) + 1), count - 1):
+        edges = (0, *cuts, len(coloured))
+        stretches = [coloured[edges[i] : edges[i + 1]] for i in range(count)]
+        for owners in product(range(count), repeat=len(colourless)):
+            sets = [tuple(leg for leg, i in zip(colourless, owners, strict=True) if i == k) for k in range(count)]
+            if all(stretch or some for stretch, some in zip(stretches, sets, strict=True)):
+                yield tuple(zip(stretches, sets, strict=True))
+
+
+def _once(rule: Rule, parts: tuple[Part, ...]) -> bool:
+    """Two inputs of one colourless field are told apart by their legs: one order of them only.
+
+    Gluons are told apart by their place in the colour order, and each order is a term of its own.
+    """
+    named = list(zip(rule.inputs, parts, strict=True))
+    return all(
+        name != other or name == "g" or mine < theirs
+        for i, (name, mine) in enumerate(named)
+        for other, theirs in named[i + 1 :]
+    )
