@@ -37,7 +37,7 @@ fits, plans, kept = results.fits(db), results.plans(db), answers.all(db)
 def next_step() -> None:
     """One sentence on what to do now, and the button that does it."""
     if not own:
-        text = "**Start with your own runs**, or look at a finished example first: simulated jets, fitted and planned."
+        text = "**Start with your own runs**, or look at an example first: trained jet taggers, fitted and planned."
     elif not any(f.table_id in {t.id for t in own} for f in fits):
         text = f"**{plain(own[0].name)}** has no fit yet: check how its columns are read, then fit a law."
     elif not plans:

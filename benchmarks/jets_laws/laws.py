@@ -155,10 +155,7 @@ def _error(predicted: NDArray[np.float64], y: NDArray[np.float64]) -> float:
 
 @dataclass(frozen=True)
 class Rates:
-    """Losses of one width and number of jets against the learning rate; ``best`` is the least of a parabola in ln rate.
-
-    The parabola goes through the least loss and its neighbours; where the least stands at an end, ``best`` is that end.
-    """
+    """Losses of one width and number of jets against the learning rates that were tried, which rise."""
 
     width: int
     jets: int
@@ -167,12 +164,17 @@ class Rates:
 
     @property
     def best(self) -> float:
-        i = int(np.argmin(self.losses))
-        if i in (0, len(self.rates) - 1):
-            return self.rates[i]
-        at, y = np.log(self.rates[i - 1 : i + 2]), self.losses[i - 1 : i + 2]
-        bend, slope, _ = np.polyfit(at - at[1], y, 2)
-        return float(np.exp(at[1] - slope / (2 * bend)))
+        """The rate of the least loss."""
+        return self.rates[int(np.argmin(self.losses))]
+
+    @property
+    def ends(self) -> bool:
+        """Whether the best rate is the largest that was tried, so that a larger one may be better."""
+        return self.best == self.rates[-1]
+
+    def costs(self, rate: float) -> float:
+        """By what share the loss at ``rate`` is above the least."""
+        return self.loss(rate) / min(self.losses) - 1
 
     def loss(self, rate: float) -> float:
         """Between the rates that were tried, on straight lines in ln rate."""

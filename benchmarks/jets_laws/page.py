@@ -58,19 +58,21 @@ def _surface() -> Iterator[str]:
 {len(every)} cells, {_span("width", every, "widths")} and {
         _span("U", every, "numbers of jets")
     }, each at a learning rate
-for its width.{
+for its width that a cosine warms up and lets fall to zero.{
         f" {left} of them end less than 0.1 below ln 10, the loss of guessing: flagged untrained, kept and left out."
         if left
         else ""
     }{f" {asked - len(every)} larger ones of the grid are not trained yet." if asked > len(every) else ""}
-E + A/N^α + B/D^β, `huber-log`, beside that of JetClass:
+E + A/N^α + B/D^β (Huber loss of the logarithms), in nats, beside that of JetClass; γ is the exponent of L - E along the
+frontier:
 
 ![Loss over model size and jets, cells, iso-loss and iso-FLOP lines](images/jets_law_surface.png)
 
-Ours is not the paper's law, and need not be. The jets are others: leading-order processes, no pile-up, a detector of a
-page, so that classes overlap otherwise and the floor lies elsewhere. The range is another: the paper goes up to 10⁸
-jets and models of 10⁷ parameters, where its loss comes near the floor; our cells take minutes of one core and end
-far above it, so that they say little of where it lies: read E with its interval, and plan inside the cells.
+Ours is not the paper's law, and need not be. The jets are others: leading-order processes, no pile-up, a simple
+smearing in place of a detector, so that classes overlap otherwise and the floor lies elsewhere. The range is another:
+the paper goes up to 10⁸ jets and models of 10⁷ parameters, where its loss comes near the floor; our cells take seconds
+to half an hour of one core and end above it, so that they say little of where it lies: read E with its interval, and
+plan inside the cells. α rests on the two smallest widths, which alone limit the loss here, and has a wide interval.
 """
     ours = {name: laws.interval(made, name) for name in ("E", "A", "alpha", "B", "beta", "gamma")}
     paper = {row["parameter"]: row for row in records("papers/jets/table1_scaling_law.csv")}
@@ -90,16 +92,22 @@ def _optimum(made: Fit) -> Iterator[str]:
 6 n_p N D leaves out attention and the embedding of the inputs, which are most of a small model's work. Counted, C of
 these cells is {counted.text}. n_p is {theory.n_p:.1f} particles.
 """
-    span = made.data.ranges["C"]
+    span, largest = made.data.ranges["C"], made.data.ranges["D"][1]
     budgets = [10.0**k for k in range(math.ceil(math.log10(span[0])), math.floor(math.log10(span[1])) + 1)]
     lines = []
     for C in budgets:
         at = [frontier(made.law, made.values, np.asarray(C), rule) for rule in (theory, counted.rule)]
-        lines.append(
-            (power10(C), *(text for p in at for text in (count(float(p.N)), count(float(p.D)), f"{float(p.loss):.3f}")))
+        beyond = ["*" if p.D > largest else "" for p in at]
+        texts = (
+            (count(float(p.N)), count(float(p.D)) + star, f"{float(p.loss):.3f}")
+            for p, star in zip(at, beyond, strict=True)
         )
+        lines.append((power10(C), *(text for part in texts for text in part)))
     head = ("C [FLOPs]", "N*, 6 n_p N D", "D*", "L*", "N*, counted", "D*", "L*")
     yield from _table(head, lines)
+    yield f"""
+N*, D* and L* are the model, the jets and the loss that C buys at best. * more jets than the {count(largest)} of the
+largest cells: extrapolated."""
 
 
 def _hold_out() -> Iterator[str]:
@@ -199,8 +207,9 @@ def _study() -> Iterator[str]:
     yield f"""
 ## Learning rates
 
-{len(laws.rows("rates"))} cells of one pass with a cosine choose the rate of all others: {AT_ONE:g} / d. The best rate
-is inverse to the width and hardly moves with the jets, whose batches grow as their root; it is flat around its best.
+{len(laws.rows("rates"))} cells of one pass with a cosine choose the rate of all others: {AT_ONE:g} / d, within a factor
+of 2 of the best rate that was tried at each width and number of jets (>: the largest that was tried). It costs at most
+{max(one.costs(learning_rate(one.width)) for one in laws.study()):.0%} of the least loss.
 """
     yield from _table(
         ("width d", "jets", "best rate", "loss there", f"{AT_ONE:g} / d", "loss there"),
@@ -208,7 +217,10 @@ is inverse to the width and hardly moves with the jets, whose batches grow as th
             (
                 str(one.width),
                 count(one.jets),
-                *(t for r in (one.best, learning_rate(one.width)) for t in (f"{r:.2g}", f"{one.loss(r):.3f}")),
+                f"{'>' if one.ends else ''} {one.best:.2g}".strip(),
+                f"{one.loss(one.best):.3f}",
+                f"{learning_rate(one.width):.2g}",
+                f"{one.loss(learning_rate(one.width)):.3f}",
             )
             for one in laws.study()
         ],

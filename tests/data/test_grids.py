@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from benchmarks.jets_laws.laws import hold_out
 from data.catalogue import path, records
 from engine.fitting import FitSpec, fit
 from tests.engine.fitting.tables import make_runs
@@ -77,6 +78,25 @@ def test_a_table_of_jets_holds_cells_of_its_grid_and_what_they_cost(grid: Path, 
         assert float(row["untrained"]) == (float(row["loss"]) > np.log(10) - 0.1)
         if not cell.rate:
             assert float(row["rate_used"]) == pytest.approx(learning_rate(cell.width), rel=1e-6)
+
+
+def test_the_law_of_our_jets_predicts_the_largest_compute_fifth() -> None:
+    """At most half the error of the best baseline, and four of five cells inside their 95 % prediction interval."""
+    found = hold_out()
+    held = len(found.outcomes)
+    assert found.fitted + held == len(records("grids/jets_one_pass.csv"))
+    assert held >= 8
+    assert found.law < 0.02
+    assert found.law <= found.baselines[found.best] / 2
+    assert found.inside >= 0.8 * held
+
+
+def test_the_rate_of_the_paper_costs_small_cells_most() -> None:
+    own = {row["U"]: float(row["loss"]) for row in records("grids/jets_one_pass.csv") if row["width"] == "32"}
+    lost = [float(row["loss"]) / own[row["U"]] for row in records("grids/jets_paper_rate.csv")]
+    assert len(lost) == 7
+    assert min(lost) > 1.3
+    assert max(lost[:2]) > 1.6
 
 
 def test_curves_belong_to_cells_of_the_tables() -> None:
