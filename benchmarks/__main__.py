@@ -28,6 +28,7 @@ NAMES = (
     "jets_training",
     "jets_laws",
     "behavior_training",
+    "amplitudes_rates",
 )
 LONG = ("calibration", "jets_physics", "kills")
 """Measures of a quarter of an hour, which run only when they are named."""

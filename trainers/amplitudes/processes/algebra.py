@@ -80,11 +80,18 @@ def vector_bilinear(bar: Slots, psi: Slots, left: float, right: float) -> Array 
     (a, b), (x, y) = bar, psi
     out = None
     if b is not None and x is not None and left:
-        b, x = np.broadcast_arrays(2 * left * b, x)
-        out = np.stack([b[1] * x[1], b[0] * x[0], -(b[0] * x[1]), -(b[1] * x[0])])
+        out = _outer(2 * left * b, x, -2 * left * b, (1, 0))
     if a is not None and y is not None and right:
-        a, y = np.broadcast_arrays(2 * right * a, y)
-        out = total(out, np.stack([a[0] * y[0], a[1] * y[1], a[0] * y[1], a[1] * y[0]]))
+        out = total(out, _outer(2 * right * a, y, 2 * right * a, (0, 1)))
+    return out
+
+
+def _outer(a: Array, x: Array, b: Array, order: tuple[int, int]) -> Array:
+    """(a_i x_i, a_j x_j, b_0 x_1, b_1 x_0) for (i, j) in this order."""
+    out = np.empty((4, *np.broadcast_shapes(a.shape[1:], x.shape[1:])), np.complex128)
+    for k, i in enumerate(order):
+        np.multiply(a[i], x[i], out=out[k])
+        np.multiply(b[k], x[1 - k], out=out[2 + k])
     return out
 
 
@@ -99,12 +106,18 @@ def scalar_bilinear(bar: Slots, psi: Slots) -> Array | None:
 
 def triple(a: Array, b: Array, k: Array, q: Array) -> Array:
     """a_1 b_2 (g^{12} (k - q)^3 + cyclic) for vectors a and b with momenta k and q that go in."""
-    return dot(a, b) * (k - q) + dot(2 * q + k, a) * b - dot(2 * k + q, b) * a
+    out: Array = dot(a, b) * (k - q)
+    out += dot(2 * q + k, a) * b
+    out -= dot(2 * k + q, b) * a
+    return out
 
 
 def quartic(a: Array, b: Array, c: Array) -> Array:
     """a_1 b_2 c_3 (2 g^{13} g^{24} - g^{12} g^{34} - g^{14} g^{23})."""
-    return 2 * dot(a, c) * b - dot(a, b) * c - dot(b, c) * a
+    out: Array = 2 * dot(a, c) * b
+    out -= dot(a, b) * c
+    out -= dot(b, c) * a
+    return out
 
 
 def propagate_column(psi: Slots, k: Array, square: Array, mass: float) -> Slots:

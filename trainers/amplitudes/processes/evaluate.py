@@ -27,8 +27,8 @@ from trainers.amplitudes.processes.model import FIELDS, INCOMING, Field
 from trainers.amplitudes.processes.plan import Node
 from trainers.amplitudes.processes.waves import Chirality, Real, wave
 
-BLOCK = 256
-"""Points at a time: few enough that the currents stay in the processor's cache."""
+BLOCK = 1024
+"""Points at a time: enough that numpy's own overhead is small, few enough that memory is."""
 CHIRALITIES: tuple[Chirality, Chirality] = ("left", "right")
 AVERAGE = 1 / (4 * COLOURS**2)
 """Over the helicities and colours of an incoming quark and antiquark."""
