@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 from playwright.sync_api import Page
 
+from data.catalogue import BUNDLED, records
 from tests.browser.conftest import visit
 from tests.server import Server
 
@@ -51,9 +52,9 @@ def test_a_figure_downloads_in_print_colours_from_a_dark_page(
     assert float(box[1]) == pytest.approx(85 * POINTS_PER_MM, abs=0.75)
 
     table = pd.read_csv(saved(page, "CSV", tmp_path))
-    records = json.loads(saved(page, "JSON", tmp_path).read_text())
-    assert len(table) == len(records) == 54
-    assert records[0]["N"] == table["N"][0]
+    points = json.loads(saved(page, "JSON", tmp_path).read_text())
+    assert len(table) == len(points) == len(records(BUNDLED[0].file))
+    assert points[0]["N"] == table["N"][0]
     assert {url.split("/")[2] for url in asked if url.startswith("http")} == {server.url.split("/")[2]}
 
 
