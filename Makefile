@@ -90,7 +90,7 @@ lock: python
 	"$(PYTHON)" -m venv build/lock
 	build/lock/bin/python -m pip install --quiet "setuptools>=77" ".[cluster]"
 	build/lock/bin/python -m pip freeze --all --exclude pip --exclude isoplan | sed 's/+[^ ;]*//' > requirements.lock
-	build/lock/bin/python -m pip install --quiet -c requirements.lock ".[cluster,train,jets]" torch==2.13.0
+	build/lock/bin/python -m pip install --quiet -c requirements.lock ".[cluster,train,jets,amplitudes]" torch==2.13.0
 	build/lock/bin/python -m pip freeze --all --exclude pip --exclude isoplan | sed 's/+[^ ;]*//' | grep -vxFf requirements.lock > requirements-train.lock
 	build/lock/bin/python -m pip install --quiet -c requirements.lock ".[cluster,dev]"
 	build/lock/bin/python -m pip freeze --all --exclude pip --exclude isoplan | sed 's/+[^ ;]*//' | grep -vxFf requirements-train.lock > requirements-dev.lock
