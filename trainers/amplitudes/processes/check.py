@@ -27,6 +27,23 @@ def check_momenta(momenta: NDArray[np.float64], particles: tuple[str, ...]) -> N
     _check_conserved(momenta)
 
 
+def check_own_momenta(momenta: NDArray[np.float64]) -> None:
+    """The same without names and masses, for a process of the user's own: finite, conserved, not faster than light.
+
+    ``momenta`` (points, particles, 4) in GeV as (E, px, py, pz), incoming first.
+    """
+    _check_finite(momenta)
+    squares = _squares(momenta)
+    bad = squares < -TOLERANCE * momenta[..., 0] ** 2
+    if bad.any():
+        row, leg = np.argwhere(bad)[0]
+        raise PlannerError(
+            f"Row {row}: particle {leg} is faster than light, its E^2 - p^2 is {squares[row, leg]:.6g} GeV^2: check "
+            "units and the order (E, px, py, pz)."
+        )
+    _check_conserved(momenta)
+
+
 def _names(particles: tuple[str, ...]) -> str:
     return f"{' '.join(particles[:INCOMING])} -> {' '.join(particles[INCOMING:])}"
 
@@ -41,9 +58,13 @@ def _check_finite(momenta: NDArray[np.float64]) -> None:
         )
 
 
+def _squares(momenta: NDArray[np.float64]) -> NDArray[np.float64]:
+    return momenta[..., 0] ** 2 - (momenta[..., 1:] ** 2).sum(axis=2)
+
+
 def _check_shells(momenta: NDArray[np.float64], particles: tuple[str, ...]) -> None:
     masses = np.array([FIELDS[name].mass for name in particles])
-    squares = momenta[..., 0] ** 2 - (momenta[..., 1:] ** 2).sum(axis=2)
+    squares = _squares(momenta)
     bad = np.abs(squares - masses**2) > TOLERANCE * momenta[..., 0] ** 2
     if bad.any():
         row, leg = np.argwhere(bad)[0]

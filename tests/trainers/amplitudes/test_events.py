@@ -1,0 +1,87 @@
+"""Sets of events: shapes that fit together, values that an event can have, one sentence for what does not."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from engine.errors import PlannerError
+from tests.trainers.amplitudes.kinematics import boost_matrix, events, to_frame
+from trainers.amplitudes.events import Events, check_events
+from trainers.amplitudes.phase_space.dimension import degrees_of_freedom, fixed_energy
+from trainers.amplitudes.processes import PROCESSES, squared_amplitude
+
+ZGG = PROCESSES["Zgg"]
+
+
+def some(count: int = 6) -> Events:
+    momenta = events(ZGG, count, 500.0)
+    return Events(momenta, squared_amplitude(ZGG, momenta), np.ones(count), "Zgg")
+
+
+def refused(words: str, **changed: object) -> None:
+    with pytest.raises(PlannerError, match=words) as caught:
+        check_events(replace(some(), **changed))  # type: ignore[arg-type]
+    assert str(caught.value).count(". ") == 0
+
+
+def test_good_events_pass_with_a_name_and_without() -> None:
+    check_events(some())
+    check_events(replace(some(), process=""))
+    assert len(some()[2:5]) == 3
+    np.testing.assert_array_equal(some()[np.array([4, 1])].amplitude, some().amplitude[[4, 1]])
+
+
+def test_shapes_that_do_not_fit() -> None:
+    good = some().momenta
+    refused(r"shape \(6, 5, 3\): give \(events, particles, 4\)", momenta=good[:, :, :3])
+    refused(r"shape \(6, 3, 4\): .* two outgoing ones at least", momenta=good[:, :3], process="")
+    refused(r"4 particles and Zgg has 5: u ubar -> Z \+ 2 g, incoming ones included", momenta=good[:, :4])
+    refused(r"amplitude has the shape \(5,\) and the momenta hold 6 events", amplitude=np.ones(5))
+    refused(r"weight has the shape \(6, 1\) and", weight=np.ones((6, 1)))
+
+
+def test_an_unknown_process() -> None:
+    refused(r"no built-in process 'ggyy': use Zg, .*WWZ, or no name for a process of your own", process="ggyy")
+
+
+@pytest.mark.parametrize("value", [0.0, -1.0, np.nan, np.inf])
+def test_amplitudes_and_weights_are_positive(value: float) -> None:
+    bad = np.ones(6)
+    bad[4] = value
+    refused(rf"Row 4 has the amplitude {value:g}, which is not above zero: .*logarithm", amplitude=bad)
+    refused(rf"Row 4 has the weight {value:g}", weight=bad)
+    bad[2] = value
+    refused(r"Row 2 \(2 rows in all\) has the amplitude", amplitude=bad)
+
+
+def test_momenta_of_ones_own_process() -> None:
+    momenta = some().momenta.copy()
+    momenta[3, 4, 0] *= 0.5
+    refused(r"Row 3: particle 4 \(g\) is off shell", momenta=momenta)
+    refused(r"Row 3: particle 4 is faster than light, its E\^2 - p\^2 is -\d", momenta=momenta, process="")
+    momenta = some().momenta.copy()
+    momenta[3, 4] *= 2
+    refused(r"Row 3 does not conserve momentum", momenta=momenta, process="")
+
+
+def test_the_dimension_says_whether_sqrt_s_varies() -> None:
+    """A boost that differs from event to event adds no dimension; single precision neither."""
+    rng = np.random.default_rng(1)
+    for name, outgoing in (("Zg", 2), ("Zggg", 4)):
+        process = PROCESSES[name]
+        fixed = events(process, 50, 800.0)
+        boosted = np.stack(
+            [
+                to_frame(p, boost_matrix(np.array([0, 0, v]))[0])
+                for p, v in zip(fixed, rng.uniform(-0.9, 0.9, 50), strict=True)
+            ]
+        )
+        for momenta in (fixed, boosted, boosted.astype(np.float32).astype(np.float64)):
+            assert fixed_energy(momenta)
+            assert degrees_of_freedom(momenta) == 3 * outgoing - 5
+        varied = np.concatenate([events(process, 25, energy) for energy in (800.0, 801.0)])
+        assert not fixed_energy(varied)
+        assert degrees_of_freedom(varied) == 3 * outgoing - 4

@@ -1,0 +1,92 @@
+"""Events that surrogates learn from: momenta, squared amplitude, weight; and what makes a set of them one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.errors import PlannerError
+from trainers.amplitudes.processes import PROCESSES
+from trainers.amplitudes.processes.check import check_momenta, check_own_momenta
+
+Real = NDArray[np.float64]
+LEAST = 4
+"""Particles of an event at least: two that come in and two that go out."""
+
+
+@dataclass(frozen=True)
+class Events:
+    """``n`` points of phase space of one process.
+
+    ``momenta`` (n, particles, 4) in GeV as (E, px, py, pz), the two incoming particles first; ``amplitude`` (n,) is
+    |M|^2 in the user's units (built-in processes: GeV^(8 - 2 particles)); ``weight`` (n,) is 1 for unweighted events
+    and otherwise what an event counts for; ``process`` names a built-in process and is empty for one of the user's own.
+
+    Raises PlannerError for arrays whose shapes do not fit together and for a process that there is not. Values are
+    looked at by ``check_events``.
+    """
+
+    momenta: Real
+    amplitude: Real
+    weight: Real
+    process: str = ""
+
+    def __post_init__(self) -> None:
+        check_process(self.process)
+        shape = self.momenta.shape
+        if len(shape) != 3 or shape[2] != 4 or shape[1] < LEAST:
+            raise PlannerError(
+                f"The momenta have the shape {shape}: give (events, particles, 4) as (E, px, py, pz) in GeV, two "
+                "incoming particles first and two outgoing ones at least."
+            )
+        if self.process and shape[1] != len(PROCESSES[self.process].particles):
+            raise PlannerError(
+                f"The momenta have {shape[1]} particles and {self.process} has "
+                f"{len(PROCESSES[self.process].particles)}: {PROCESSES[self.process].title}, incoming ones included."
+            )
+        for name, column in (("amplitude", self.amplitude), ("weight", self.weight)):
+            if column.shape != shape[:1]:
+                raise PlannerError(
+                    f"The {name} has the shape {column.shape} and the momenta hold {shape[0]} events: give one "
+                    "number an event."
+                )
+
+    def __len__(self) -> int:
+        return len(self.momenta)
+
+    def __getitem__(self, rows: slice | NDArray[np.int64] | NDArray[np.bool_]) -> Events:
+        """Those of them in ``rows``."""
+        return Events(self.momenta[rows], self.amplitude[rows], self.weight[rows], self.process)
+
+
+def check_process(name: str) -> None:
+    """Raises PlannerError for a name that is no built-in process and not empty."""
+    if name and name not in PROCESSES:
+        raise PlannerError(
+            f"There is no built-in process {name!r}: use {', '.join(PROCESSES)}, or no name for a process of your own."
+        )
+
+
+def check_events(events: Events) -> None:
+    """Raises PlannerError that names the first row that is no event, and by how much it fails.
+
+    Momenta are finite, conserved and on shell (of a process of the user's own: not faster than light); amplitudes and
+    weights finite and positive, since surrogates learn the logarithm of the amplitude.
+    """
+    if events.process:
+        check_momenta(events.momenta, PROCESSES[events.process].particles)
+    else:
+        check_own_momenta(events.momenta)
+    check_positive("amplitude", events.amplitude, "surrogates learn its logarithm, so leave such rows out")
+    check_positive("weight", events.weight, "leave out what does not count")
+
+
+def check_positive(name: str, values: Real, cure: str) -> None:
+    """Raises PlannerError that names the first of ``values`` (n,) that is not a positive finite number."""
+    bad = ~(np.isfinite(values) & (values > 0))
+    if bad.any():
+        row = int(np.argmax(bad))
+        more = f" ({bad.sum():,} rows in all)" if bad.sum() > 1 else ""
+        raise PlannerError(f"Row {row}{more} has the {name} {values[row]:g}, which is not above zero: {cure}.")
