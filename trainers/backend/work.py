@@ -18,6 +18,7 @@ from typing import Any
 from engine.errors import PlannerError
 from trainers.backend import files
 from trainers.backend.attempt import Attempt
+from trainers.backend.heap import kept_heap
 from trainers.backend.points import reached
 from trainers.backend.record import CHECKPOINT, LEASE, beat_of, log_of, read_record, result_of
 from trainers.cell import Cell, Family, Stopped
@@ -70,7 +71,7 @@ def _train(family_name: str, raw: dict[str, Any], attempt: Attempt) -> tuple[str
         family = find_family(family_name, attempt.root)
         cell = read_cell(family, raw)
         about = _about(family, cell)
-        with _threads(cell), files.room(attempt.folder):
+        with _threads(cell), kept_heap(), files.room(attempt.folder):
             measured = family.train(cell, attempt)
         return "done", "", {"metrics": _checked(family, measured), **about}
     except Stopped:

@@ -1,0 +1,39 @@
+"""The heap of a cell keeps its pages, whatever a worker was told about giving them back."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[3]
+FAULTS = """
+import contextlib, resource, sys
+import numpy as np
+from trainers.backend.heap import kept_heap
+
+def faults():
+    return resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+
+with kept_heap() if sys.argv[1] == "kept" else contextlib.nullcontext():
+    np.ones(2_000_000)
+    before = faults()
+    for _ in range(50):
+        np.ones(2_000_000)
+    print(faults() - before)
+"""
+
+
+@pytest.mark.skipif(not hasattr(ctypes.CDLL(None), "mallopt"), reason="no glibc: there is nothing to set")
+def test_an_update_gets_the_pages_of_the_last_one() -> None:
+    env = {**os.environ, "PYTHONPATH": str(ROOT), "MALLOC_TRIM_THRESHOLD_": "65536"}
+    kept, given_back = (
+        int(subprocess.run([sys.executable, "-c", FAULTS, how], env=env, capture_output=True, check=True).stdout)
+        for how in ("kept", "given back")
+    )
+    assert given_back > 50 * 2_000_000 * 8 / 2**21  # pages of at most 2 MiB
+    assert kept < 0.02 * given_back
