@@ -20,7 +20,7 @@ from engine.errors import PlannerError
 from trainers.backend.events import curve, last
 from trainers.backend.machine import Machine, at_once
 from trainers.backend.queue import Queue, size_of
-from trainers.backend.record import CELLS, SWEEPS, Record
+from trainers.backend.record import BACKBONES, CELLS, SWEEPS, Record
 from trainers.backend.start import own_environment
 from trainers.cell import Cell, Family
 
@@ -31,7 +31,7 @@ LAST = 6.0
 COPIES = 8
 """Copies of a short cell that run beside one another, at most."""
 SEEDS = 2**31
-LEFT_OUT = {CELLS, SWEEPS, "logs", "owner.json"}
+LEFT_OUT = {CELLS, SWEEPS, BACKBONES, "logs", "owner.json"}
 
 
 @dataclass(frozen=True)

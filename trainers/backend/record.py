@@ -18,7 +18,8 @@ from typing import Any, Literal
 
 from trainers.backend.files import read_json
 
-CELLS, SWEEPS = "cells", "sweeps"
+CELLS, SWEEPS, BACKBONES = "cells", "sweeps", "backbones"
+"""Folders of a workspace: one for each cell, one for each sweep, and what cells leave for others to begin from."""
 SPEC, ORDER, LEASE, STOP, CHECKPOINT = "spec.json", "order.json", "lease.json", "stop.json", "checkpoint"
 RESULT = re.compile(r"result-(\d+)\.json")
 State = Literal["queued", "running", "stopping", "held", "done", "failed", "cancelled"]

@@ -14,13 +14,13 @@ from trainers.behavior.data import Data
 from trainers.behavior.metrics import CUTOFFS, HISTORIES, PLAIN, Evaluation, evaluate
 from trainers.behavior.names import HIT, NDCG, RIVALS_AT
 from trainers.behavior.popularity import draw_unseen
-from trainers.behavior.ranks import Ranked, rank_batch, rank_catalogue
+from trainers.behavior.ranks import Ranked, join, rank_batch, rank_catalogue
 from trainers.behavior.split import Packed, Windows, pack
 from trainers.behavior.trainer import Regime, Trainer
 from trainers.cell import Stopped, Stream
 
 AT_ONCE = 2**22
-"""Scores that are there at once where the catalogue is ranked, about."""
+"""Scores that are there at once, or numbers of embeddings that are gathered for them, about."""
 TOP = max(CUTOFFS)
 LOOKED = 2_048
 """Events that are scored at each look on the way, at most, about."""
@@ -39,17 +39,8 @@ def judge(trainer: Trainer, windows: Windows, regime: Regime, stream: Stream) ->
 
 def beside_rivals(trainer: Trainer, windows: Windows, rivals: int, stream: Stream) -> dict[str, float]:
     """hit@10 and NDCG@10 of each true item among so many items that its user has in no event (SASRec's protocol)."""
-    catalogue, log = trainer.embeddings(), trainer.data.log
-    parts: list[tuple[Ranked, NDArray[np.integer]]] = []
-    for queries, packed in _batches(trainer, catalogue, windows, stream):
-        targets = packed.targets[packed.scored]
-        drawn = draw_unseen(log, log.owners[targets], rivals, seed=trainer.cell.seed + len(parts))
-        candidates = np.concatenate([log.items[targets][:, None], drawn], 1)
-        there = catalogue[torch.from_numpy(candidates).to(catalogue.device)].float()
-        scores = torch.einsum("qh,qch->qc", queries, there)
-        first = np.zeros(len(targets), np.int64)
-        parts.append((rank_batch(scores.cpu().numpy(), first, candidates, top=1), packed.history[packed.scored]))
-    found = evaluate(parts, len(catalogue), (RIVALS_AT,), ()).metrics
+    ranked = _beside(trainer, _batches(trainer, trainer.embeddings(), windows, stream), rivals)
+    found = evaluate(ranked, trainer.data.facts.items, (RIVALS_AT,), ()).metrics
     return {HIT: found[f"recall@{RIVALS_AT}"], NDCG: found[f"NDCG@{RIVALS_AT}"]}
 
 
@@ -97,14 +88,35 @@ def _batches(trainer: Trainer, catalogue: Tensor, windows: Windows, stream: Stre
         trainer.model.train()
 
 
+def _beside(
+    trainer: Trainer, batches: Iterator[tuple[Tensor, Packed]], rivals: int
+) -> Iterator[tuple[Ranked, NDArray[np.integer]]]:
+    catalogue, log = trainer.embeddings(), trainer.data.log
+    step = max(AT_ONCE // ((rivals + 1) * catalogue.shape[1]), 1)
+    for number, (queries, packed) in enumerate(batches):
+        targets, history = packed.targets[packed.scored], packed.history[packed.scored]
+        drawn = draw_unseen(log, log.owners[targets], rivals, seed=trainer.cell.seed + number)
+        candidates = np.concatenate([log.items[targets][:, None], drawn], 1)
+        for first in range(0, len(targets), step):
+            some_of = slice(first, first + step)
+            own = candidates[some_of]
+            there = catalogue[torch.from_numpy(own).to(catalogue.device)].float()
+            scores = torch.einsum("qh,qch->qc", queries[some_of], there).cpu().numpy()
+            yield rank_batch(scores, np.zeros(len(own), np.int64), own, top=1), history[some_of]
+
+
 def _local(
     catalogue: Tensor, batches: Iterator[tuple[Tensor, Packed]], log_items: NDArray[np.integer]
 ) -> Iterator[tuple[Ranked, NDArray[np.integer]]]:
     for queries, packed in batches:
         candidates, own = np.unique(log_items[packed.targets[packed.scored]], return_inverse=True)
-        there = catalogue[torch.from_numpy(candidates.astype(np.int64)).to(catalogue.device)]
-        scores = queries @ there.float().mT
-        yield rank_batch(scores.cpu().numpy(), own, candidates, top=TOP), packed.history[packed.scored]
+        there = catalogue[torch.from_numpy(candidates.astype(np.int64)).to(catalogue.device)].float().mT
+        step = max(AT_ONCE // len(candidates), 1) if len(candidates) else 1
+        pieces = [
+            rank_batch((queries[i : i + step] @ there).cpu().numpy(), own[i : i + step], candidates, top=TOP)
+            for i in range(0, len(own), step)
+        ]
+        yield join(pieces, candidates, min(TOP, len(candidates))), packed.history[packed.scored]
 
 
 def _full(

@@ -105,7 +105,7 @@ def rank_batch(scores: Scores, targets: Ints, candidates: Ints, *, top: int) -> 
         softmax, (above, tied) = _checked(_Softmax.of(z)), _count(z, target)
         best, _ = _best(z, own, top)
         pieces.append(Ranked(above, tied, softmax.cross_entropy(target), softmax.entropy, best, range(0)))
-    return _joined(pieces, np.unique(candidates), min(top, count))
+    return join(pieces, np.unique(candidates), min(top, count))
 
 
 def rank_catalogue(score: Callable[[int, int], Scores], targets: Ints, items: int, *, top: int, chunk: int) -> Ranked:
@@ -217,7 +217,8 @@ def _blocks(queries: int, count: int) -> Iterator[slice]:
     return (slice(first, min(first + step, queries)) for first in range(0, queries, step))
 
 
-def _joined(pieces: list[Ranked], pool: Ints, top: int) -> Ranked:
+def join(pieces: list[Ranked], pool: Ints, top: int) -> Ranked:
+    """Queries of one pool that were ranked some at a time, as one; ``top`` best items of each."""
     if not pieces:
         none, nothing = np.zeros(0, np.int64), np.zeros(0)
         return Ranked(none, none, nothing, nothing, np.zeros((0, top), np.int64), pool)

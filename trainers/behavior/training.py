@@ -14,9 +14,9 @@ import torch
 from torch import Tensor
 
 from trainers.backend import files
+from trainers.backend.record import BACKBONES
 from trainers.behavior.cell import BehaviorCell, check_negatives, name_of
 from trainers.behavior.data import open_data
-from trainers.behavior.facts import FOLDER
 from trainers.behavior.flops import parameters, two_part
 from trainers.behavior.judge import beside_rivals, check_rivals, judge, plain, shown, some
 from trainers.behavior.memory import check_catalogue, memory
@@ -27,8 +27,6 @@ from trainers.loop import checkpoint
 from trainers.loop.memory import check_memory, memory_of
 from trainers.loop.schedule import warm_cosine
 
-BACKBONES = "backbones"
-"""Where finished cells of stage 1 are kept for those of stage 2, beside the logs."""
 POINTS = 200
 """Times that a cell says how it goes."""
 TAIL = 100
@@ -72,7 +70,7 @@ def train(root: Path, cell: BehaviorCell, stream: Stream) -> Mapping[str, float]
 def _stage1(root: Path, trainer: Trainer, steps: tuple[int, int], stream: Stream) -> None:
     """Train both parts, or take what a cell of stage 1 has left for those of stage 2."""
     cell = trainer.cell
-    place = root / FOLDER / BACKBONES / f"{name_of(cell.backbone, trainer.data.fingerprint)}.pt"
+    place = root / BACKBONES / f"{name_of(cell.backbone, trainer.data.fingerprint)}.pt"
     if cell.stage == 2 and trainer.state.updates == 0 and place.exists():
         try:
             trainer.load(place)

@@ -13,31 +13,18 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from engine.errors import PlannerError  # noqa: E402
+from tests.trainers.behavior.cells import ONE, TWO, run  # noqa: E402
 from tests.trainers.behavior.plain import Plain  # noqa: E402
-from tests.trainers.jets.stream import Silent  # noqa: E402
 from trainers.behavior import training  # noqa: E402
 from trainers.behavior.batch import batch_of  # noqa: E402
 from trainers.behavior.cell import BehaviorCell, facts_of  # noqa: E402
 from trainers.behavior.data import open_data  # noqa: E402
 from trainers.behavior.flops import parameters, stage1_flops, stage2_flops, two_part  # noqa: E402
-from trainers.behavior.judge import beside_rivals, judge  # noqa: E402
 from trainers.behavior.names import METRICS  # noqa: E402
 from trainers.behavior.split import pack  # noqa: E402
 from trainers.behavior.synthetic import beliefs, floor, make  # noqa: E402
 from trainers.behavior.trainer import Trainer  # noqa: E402
 from trainers.cell import CellError, Stopped  # noqa: E402
-
-ONE = BehaviorCell(
-    users=80, items=60, user_events=8, steps=12, batch=16, h=8, width=16, layers=1, length=12, pool=32, rate=0.01,
-    dropout=0.1, looks=2,
-)  # fmt: skip
-TWO = ONE.model_copy(update={"stage": 2, "negatives": 20})
-
-
-def run(cell: BehaviorCell, folder: Path, **stream: object) -> tuple[dict[str, float], Silent]:
-    folder.mkdir(exist_ok=True)
-    watched = Silent(folder, **stream)  # type: ignore[arg-type]
-    return dict(training.train(folder, cell, watched)), watched
 
 
 def batches(cell: BehaviorCell, folder: Path, stage: int) -> list[np.ndarray]:
@@ -60,38 +47,6 @@ def test_a_stopped_cell_goes_on_to_the_same_digits(cell: BehaviorCell, end: int,
     assert stream.said[0][0] == end + 1
 
 
-TRIED = {"rate": 0.01, "rates": 3}
-
-
-@pytest.mark.parametrize(
-    ("cell", "saved", "end"), [(ONE, 6, 7), (ONE, 28, 29), (TWO, 20, 40), (TWO, 30, 55), (TWO, 39, 40), (TWO, 54, 55)]
-)
-def test_a_cell_that_tries_rates_goes_on_to_the_same_digits(
-    cell: BehaviorCell, saved: int, end: int, tmp_path: Path
-) -> None:
-    """Killed at ``end``, with a checkpoint of ``saved`` alone: what else it left on the way is not read."""
-    cell = cell.model_copy(update=TRIED)
-    whole, _ = run(cell, tmp_path / "whole")
-    with pytest.raises(Stopped):
-        run(cell, tmp_path / "cut", end=end, saved=saved)
-    assert {path.name for path in (tmp_path / "cut").iterdir()} <= {"checkpoint", "behavior"}
-    (tmp_path / "cut" / "checkpoint").rename(tmp_path / "checkpoint")
-    torch.manual_seed(99)
-    assert run(cell, tmp_path / "elsewhere", resume=tmp_path / "checkpoint")[0] == whole
-    other = cell.model_copy(update={"negatives": 5}) if cell.stage == 2 else cell
-    assert run(other, tmp_path / "elsewhere")[0] == run(other, tmp_path / "fresh")[0]
-
-
-def test_the_rate_of_the_least_training_loss_is_kept(tmp_path: Path) -> None:
-    cell = ONE.model_copy(update=TRIED)
-    assert cell.tried_rates == (0.005, 0.01, 0.02)
-    alone = [run(ONE.model_copy(update={"rate": rate}), tmp_path / str(rate))[0] for rate in cell.tried_rates]
-    found, stream = run(cell, tmp_path / "tried")
-    assert found == min(alone, key=lambda row: row["train_loss"])
-    assert [step for step, _ in stream.said] == list(range(1, 37))
-    assert [said["rate"] for _, said in stream.said[::12]] == list(cell.tried_rates)
-
-
 def test_every_batch_is_whole_and_a_pass_holds_every_window_once(tmp_path: Path) -> None:
     cell = ONE.model_copy(update={"batch": 30})
     data = open_data(tmp_path, cell)
@@ -103,44 +58,6 @@ def test_every_batch_is_whole_and_a_pass_holds_every_window_once(tmp_path: Path)
         assert sorted(drawn[first : first + windows]) == list(range(windows))
     rest = list(training._batches(trainer, 5, 8))
     assert all(np.array_equal(a, b) for a, b in zip(rest, found[5:], strict=True))
-
-
-def test_looks_stay_beside_many_updates(tmp_path: Path) -> None:
-    """What a cell says fits into the points that are kept of a curve, so that its looks are not thinned out."""
-    found = run(TWO.model_copy(update={"steps": 300, **TRIED, "looks": 10}), tmp_path)[1]
-    said = [values for _, values in found.said if values]
-    assert sum("loss" in values for values in said) == 30
-    assert len(said) < 260
-
-
-def test_each_stage_tries_rates_from_where_it_begins(tmp_path: Path) -> None:
-    cell = TWO.model_copy(update=TRIED)
-    found, stream = run(cell, tmp_path / "tried")
-    assert [step for step, _ in stream.said] == list(range(1, 73))
-    first = run(ONE.model_copy(update=TRIED), tmp_path / "one")[0]
-    assert (found["D_stage1"], found["C_stage1"]) == (first["D"], first["C"])
-    tails = [np.mean([said["train"] for _, said in stream.said[k : k + 12]]) for k in (36, 48, 60)]
-    assert found["train_loss"] == pytest.approx(min(tails), rel=1e-6)
-    assert found["rate_used"] == cell.tried_rates[int(np.argmin(tails))]
-
-
-def test_rates_that_diverge_are_left_out_and_all_of_them_end_the_cell(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    said, worst = training._said, 0.005
-
-    def diverges(trainer: Trainer, recent: dict[str, list[Any]]) -> dict[str, float]:
-        if trainer.optimiser.param_groups[0]["lr"] > worst:
-            raise training.Diverged("The training diverged.")
-        return said(trainer, recent)
-
-    monkeypatch.setattr(training, "_said", diverges)
-    cell = ONE.model_copy(update={**TRIED, "schedule": "constant"})
-    found, _ = run(cell, tmp_path / "some")
-    assert found["rate_used"] == 0.005
-    worst = 0.0
-    with pytest.raises(CellError, match="diverged"):
-        run(cell, tmp_path / "all")
 
 
 def test_another_seed_gives_another_row(tmp_path: Path) -> None:
@@ -282,33 +199,6 @@ def test_a_sweep_of_negatives_trains_stage_1_once(tmp_path: Path) -> None:
     assert found == run(cell, tmp_path / "other")[0]
 
 
-def test_full_metrics_are_those_of_all_scores_at_once(tmp_path: Path) -> None:
-    data = open_data(tmp_path, TWO)
-    trainer = Trainer(TWO, TWO.sized(data.facts).shape, data, "cpu")
-    stream = Silent(tmp_path)
-    full = judge(trainer, data.judged, "full", stream).metrics
-    local = judge(trainer, data.judged, "local", stream).metrics
-    trainer.model.eval()
-    with torch.no_grad():
-        catalogue = trainer.model.embedder(data.known)
-        packed = pack(data.judged, np.arange(len(data.judged)))
-        items = torch.from_numpy(data.log.items[packed.inputs].astype(np.int64))
-        queries = trainer.model.context(catalogue[items], np.diff(packed.starts))[torch.from_numpy(packed.scored)]
-        targets = torch.from_numpy(data.log.items[packed.targets[packed.scored]].astype(np.int64))
-        scores = queries @ catalogue.mT
-    ranks = (scores > scores.gather(1, targets[:, None])).sum(1) + 1
-    assert full["loss"] == pytest.approx(float(torch.nn.functional.cross_entropy(scores, targets)), rel=1e-5)
-    assert full["recall@10"] == pytest.approx(float((ranks <= 10).float().mean()))
-    assert full["NDCG@10"] == pytest.approx(float(torch.where(ranks <= 10, 1 / torch.log2(ranks + 1), 0).mean()))
-    losses = []
-    for part, own in zip(queries.tensor_split(3), targets.tensor_split(3), strict=True):
-        unique, place = own.unique(return_inverse=True)
-        losses.append(torch.nn.functional.cross_entropy(part @ catalogue[unique].mT, place, reduction="sum"))
-    assert local["loss"] == pytest.approx(float(sum(losses)) / len(targets), rel=1e-5)
-    beside = beside_rivals(trainer, data.judged, 20, stream)
-    assert full["recall@10"] < beside["hit@10/rivals"] < 1
-
-
 def test_a_short_training_learns_what_the_log_is_made_of(tmp_path: Path) -> None:
     """Half way at least from the popularity of items to what knowing all about the log would give, and not beyond."""
     fields = {"users": 300, "user_events": 12.0, "items": 40, "h": 16, "width": 32, "length": 16, "batch": 32}
@@ -407,7 +297,7 @@ def test_divergence_is_one_sentence(tmp_path: Path) -> None:
 
 def test_a_damaged_checkpoint_or_backbone_is_passed_over(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     whole, _ = run(TWO, tmp_path / "whole")
-    for kept in (tmp_path / "whole" / "behavior" / "backbones").iterdir():
+    for kept in (tmp_path / "whole" / "backbones").iterdir():
         kept.write_bytes(b"no weights")
     (tmp_path / "checkpoint").write_bytes(b"no checkpoint")
     found, _ = run(TWO, tmp_path / "whole", resume=tmp_path / "checkpoint")

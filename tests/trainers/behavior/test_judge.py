@@ -1,0 +1,62 @@
+"""What a model is worth: as all scores at once say it, and in bounded memory."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from tests.trainers.behavior.cells import TWO  # noqa: E402
+from tests.trainers.jets.stream import Silent  # noqa: E402
+from trainers.behavior import judge as judging  # noqa: E402
+from trainers.behavior.data import open_data  # noqa: E402
+from trainers.behavior.judge import beside_rivals, judge  # noqa: E402
+from trainers.behavior.split import pack  # noqa: E402
+from trainers.behavior.trainer import Trainer  # noqa: E402
+
+
+def test_full_metrics_are_those_of_all_scores_at_once(tmp_path: Path) -> None:
+    data = open_data(tmp_path, TWO)
+    trainer = Trainer(TWO, TWO.sized(data.facts).shape, data, "cpu")
+    stream = Silent(tmp_path)
+    full = judge(trainer, data.judged, "full", stream).metrics
+    local = judge(trainer, data.judged, "local", stream).metrics
+    trainer.model.eval()
+    with torch.no_grad():
+        catalogue = trainer.model.embedder(data.known)
+        packed = pack(data.judged, np.arange(len(data.judged)))
+        items = torch.from_numpy(data.log.items[packed.inputs].astype(np.int64))
+        queries = trainer.model.context(catalogue[items], np.diff(packed.starts))[torch.from_numpy(packed.scored)]
+        targets = torch.from_numpy(data.log.items[packed.targets[packed.scored]].astype(np.int64))
+        scores = queries @ catalogue.mT
+    ranks = (scores > scores.gather(1, targets[:, None])).sum(1) + 1
+    assert full["loss"] == pytest.approx(float(torch.nn.functional.cross_entropy(scores, targets)), rel=1e-5)
+    assert full["recall@10"] == pytest.approx(float((ranks <= 10).float().mean()))
+    assert full["NDCG@10"] == pytest.approx(float(torch.where(ranks <= 10, 1 / torch.log2(ranks + 1), 0).mean()))
+    losses = []
+    for part, own in zip(queries.tensor_split(3), targets.tensor_split(3), strict=True):
+        unique, place = own.unique(return_inverse=True)
+        losses.append(torch.nn.functional.cross_entropy(part @ catalogue[unique].mT, place, reduction="sum"))
+    assert local["loss"] == pytest.approx(float(sum(losses)) / len(targets), rel=1e-5)
+    beside = beside_rivals(trainer, data.judged, 20, stream)
+    assert full["recall@10"] < beside["hit@10/rivals"] < 1
+
+
+def test_scores_that_are_made_some_at_a_time_say_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A pool of many events is ranked in pieces: as few scores as for three of them are there at once."""
+    data = open_data(tmp_path, TWO)
+    trainer = Trainer(TWO, TWO.sized(data.facts).shape, data, "cpu")
+    stream = Silent(tmp_path)
+
+    def found() -> dict[str, float]:
+        judged = {
+            f"{r}_{k}": v for r in ("local", "full") for k, v in judge(trainer, data.judged, r, stream).row().items()
+        }
+        return judged | beside_rivals(trainer, data.judged, 20, stream)
+
+    whole = found()
+    monkeypatch.setattr(judging, "AT_ONCE", 3 * data.facts.items)
+    assert found() == pytest.approx(whole, rel=1e-6)
