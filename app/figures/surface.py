@@ -21,8 +21,8 @@ from engine.schema import Floats, Runs
 HEIGHT = 580
 SHADES = 20
 """Steps of the colour behind the lines."""
-APART, INSET = 0.035, 0.06
-"""Shares of an axis: the least distance of two labels, and a label's from the end of its line."""
+APART, INSETS = 0.035, (0.06, 0.15, 0.3)
+"""Shares of an axis: the least distance of two labels, and a label's from the end of its line, the first one best."""
 
 
 def draw(
@@ -104,13 +104,17 @@ def _share(x: Floats, at: float, axis: Floats) -> Floats:
 
 
 def _label_places(theme: Theme, surface: Surface, contours: tuple[Contour, ...]) -> dict[int, tuple[float, float]]:
-    """Where each line carries its level: near its right end, unless another label stands there."""
+    """Where each line carries its level: near its right end, or further in where another label stands there."""
     places: dict[int, tuple[float, float]] = {}
+    budgets = [(float(line.N[1]), float(line.D[1])) for line in surface.isoflops if len(line.N) > 1]
     for i, line in enumerate(contours):
-        at = int(np.argmin(np.abs(_share(line.N, float(line.N[-1]), surface.N) - INSET * theme.crowding)))
-        N, D = float(line.N[at]), float(line.D[at])
-        if all(_apart(theme, N, D, place, surface) for place in places.values()):
-            places[i] = (N, D)
+        along = _share(line.N, float(line.N[-1]), surface.N) + _share(line.D, float(line.D[-1]), surface.D)
+        for inset in INSETS:
+            at = int(np.argmin(np.abs(along - inset * theme.crowding)))
+            N, D = float(line.N[at]), float(line.D[at])
+            if all(_apart(theme, N, D, place, surface) for place in (*budgets, *places.values())):
+                places[i] = (N, D)
+                break
     return places
 
 
