@@ -42,13 +42,20 @@ C = TypeVar("C", bound=Cell)
 class Sizes:
     """What a law reads of a cell: parameters N, samples seen D, unique samples U, and C in FLOPs by analytic count.
 
-    None where the family cannot say before the cell has run; what it reports then stands in its place.
+    None where the family cannot say before the cell has run; what it reports then stands in its place. ``seen`` are
+    the samples that pass through the model, where D counts something else (the paper on amplitudes: training points).
     """
 
     N: float | None = None
     D: float | None = None
     U: float | None = None
     C: float | None = None
+    seen: float | None = None
+
+    @property
+    def passed(self) -> float | None:
+        """Samples that pass through the model until the cell ends."""
+        return self.D if self.seen is None else self.seen
 
 
 @dataclass(frozen=True)

@@ -234,7 +234,7 @@ def test_a_field_that_is_right_is_not_blamed_for_another(root: Path) -> None:
     check_typed(EXAMPLE, "width", "")
 
 
-@pytest.mark.parametrize("family", ["behavior", "jets"])
+@pytest.mark.parametrize("family", ["amplitudes", "behavior", "jets"])
 def test_presets_are_grids_of_sound_cells(root: Path, family: str) -> None:
     presets = families(root)[family].presets
     assert next(iter(presets)) == "example"

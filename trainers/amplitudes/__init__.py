@@ -1,1 +1,7 @@
 """Amplitude surrogates: squared matrix elements at tree level, where they are taken, and what learns them."""
+
+from __future__ import annotations
+
+from trainers.amplitudes.family import families
+
+__all__ = ["families"]

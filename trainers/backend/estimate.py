@@ -136,7 +136,7 @@ def between(known: Sequence[tuple[float, float]], work: float) -> float:
 def _work(family: Family[Any], cell: Cell) -> float:
     """FLOPs of one sample, which set how well a machine is used; those of the cell where samples are not counted."""
     sizes = family.sizes(cell)
-    return (sizes.C or 0.0) / (sizes.D or 1.0)
+    return (sizes.C or 0.0) / (sizes.passed or 1.0)
 
 
 def _finished(root: Path, family: Family[Any], records: Mapping[str, Record]) -> Speeds | None:

@@ -11,3 +11,8 @@ WARM = 0.05
 def warm_cosine(peak: float, update: int, total: int) -> float:
     """The rate of update ``update`` of ``total``, from 0: up to ``peak`` linearly, then to zero by a cosine."""
     return peak * min((update + 1) / max(WARM * total, 1), 0.5 * (1 + math.cos(math.pi * update / total)))
+
+
+def cosine(peak: float, update: int, total: int, least: float = 0.0) -> float:
+    """The rate of update ``update`` of ``total``, from 0: ``peak`` to ``least`` by a cosine (amplitudes, eq. 22)."""
+    return least + 0.5 * (peak - least) * (1 + math.cos(math.pi * update / total))

@@ -75,7 +75,7 @@ def spans(family: Family[Any], records: Sequence[Record], x: str) -> tuple[float
     """
     some = [*records[:: max(len(records) // LOOKED_AT, 1)], *records[-1:]]
     sizes = [sizes_of(family, record) for record in some]
-    ends = [end for size in sizes if (end := getattr(size, x, None))]
+    ends = [end for size in sizes if (end := _whole(size, x))]
     compute = [size.C for size in sizes if size.C]
     return max(ends, default=None), (min(compute), max(compute)) if compute else None
 
@@ -125,17 +125,22 @@ def _at(point: Point, x: str, size: Sizes) -> float | None:
     seen = point.values.get("samples")
     if x == "D" and seen is not None:
         return seen
-    whole: float | None = getattr(size, x)
+    whole = _whole(size, x)
     if whole is None:
         return None
-    if seen is not None and size.D:
-        return whole * seen / size.D
+    if seen is not None and size.passed:
+        return whole * seen / size.passed
     return whole * point.step / point.total if point.total else None
+
+
+def _whole(size: Sizes, x: str) -> float | None:
+    """How far along ``x`` a whole cell gets, as far as its sizes say: D as the samples that it sees, or C."""
+    return size.passed if x == "D" else getattr(size, x, None)
 
 
 def _ended(points: Pairs, result: Mapping[str, Any], x: str, loss: str, size: Sizes) -> Pairs:
     """The curve with what a finished cell measured at its end."""
-    end = result.get("steps") if x == "step" else getattr(size, x, None)
+    end = result.get("steps") if x == "step" else _whole(size, x)
     value = dict(result.get("metrics") or {}).get(loss)
     if end is None or value is None:
         return points

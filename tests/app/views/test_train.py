@@ -13,7 +13,7 @@ from streamlit.testing.v1 import AppTest
 
 from app import workspace
 from app.views.training import costs, rows, standing
-from app.views.training.lines import curves
+from app.views.training.lines import curves, spans
 from app.views.training.table import whole_log
 from app.workspace import Settings
 from engine.store.database import Database, open_workspace
@@ -226,6 +226,25 @@ def test_a_finished_curve_ends_where_the_cell_did(root: Path) -> None:
         assert list(found.x) == pytest.approx(expected)
         assert list(found.y) == [0.5, 0.25]
         assert (found.C, found.ends) == (flops(8, 512), "")
+
+
+def test_a_curve_goes_as_far_as_samples_are_seen(root: Path) -> None:
+    family = find_family("amplitudes", root)
+    fields = {"points": "100", "batch": "64", "iterations": "10", "dimension_points": "0"}
+    (name,) = sweep.launch(root, typed_grid(family, fields), family).cells
+    queue = Queue(root)
+    number = queue.lease(name, "here")
+    say(queue.folder(name), number, 5, 10, 0.5, samples=320)
+    files.write_json(
+        result_of(queue.folder(name), number),
+        {"number": 1, "state": "done", "metrics": {"loss": 0.25}, "steps": 10},
+    )
+    records = list(queue.scan().values())
+    C = curves(queue, family, records, "step")[0].C
+    for axis, expected in (("D", [320, 640]), ("C", [C / 2, C]), ("step", [5, 10])):
+        (found,) = curves(queue, family, records, axis)
+        assert list(found.x) == pytest.approx(expected)
+        assert spans(family, records, axis)[0] == (None if axis == "step" else expected[1])
 
 
 def say(folder: Path, number: int, step: int, total: int, loss: float, **more: float) -> None:

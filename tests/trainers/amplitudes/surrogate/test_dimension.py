@@ -1,0 +1,73 @@
+"""Intrinsic dimension of manifolds whose dimension is known."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy.spatial.distance import cdist
+
+from engine.errors import PlannerError
+from trainers.amplitudes.surrogate import dimension
+from trainers.amplitudes.surrogate.dimension import two_nn
+
+RNG = np.random.default_rng(5)
+
+
+def flat(d: int) -> np.ndarray:
+    """A cube of ``d`` dimensions, bent into 20 by smooth functions that keep points apart."""
+    u = RNG.random((2000, d))
+    return np.concatenate([u, np.sin(u @ RNG.normal(0, 0.5, (d, 20 - d)))], axis=1)
+
+
+def sphere(d: int) -> np.ndarray:
+    x = RNG.standard_normal((2000, d + 1))
+    return x / np.linalg.norm(x, axis=1, keepdims=True)
+
+
+def wide(d: int) -> np.ndarray:
+    """A Gaussian of ``d`` dimensions in 60, as of a hidden layer."""
+    return RNG.standard_normal((2000, d)) @ np.linalg.qr(RNG.standard_normal((60, d)))[0].T
+
+
+@pytest.mark.parametrize(
+    ("made", "d"), [(flat, 1), (flat, 2), (flat, 5), (sphere, 2), (sphere, 5), (wide, 2), (wide, 5)]
+)
+def test_manifolds_of_known_dimension(made: object, d: int) -> None:
+    mean, spread = two_nn(made(d), 1500)  # type: ignore[operator]
+    assert mean == pytest.approx(d, rel=0.1)
+    assert 0 < spread < 0.1 * d
+
+
+def test_the_estimate_is_that_of_all_ratios_by_maximum_likelihood() -> None:
+    """Eq. 31 has its maximum at n / sum log(mu)."""
+    points = flat(3)
+    distances = np.sort(cdist(points[:1000], points[:1000]), axis=1)
+    by_hand = 1000 / np.log(distances[:, 2] / distances[:, 1]).sum()
+    assert dimension._one(points[:1000]) == pytest.approx(by_hand, rel=0.08)
+
+
+def test_points_that_are_there_twice_are_left_out() -> None:
+    points = flat(2)
+    assert dimension._one(np.concatenate([points, points[:500]])) == pytest.approx(dimension._one(points), rel=0.1)
+
+
+def test_what_says_nothing_is_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(PlannerError, match="The intrinsic dimension of 20 points says nothing: take subsets of 100"):
+        two_nn(flat(2), 20)
+    with pytest.raises(PlannerError, match="subsets of 5,000 test points, and there are 2,000: ask for more"):
+        two_nn(flat(2), 5000)
+    with pytest.raises(PlannerError, match="Only 1 of 500 points differ"):
+        two_nn(np.ones((500, 3)), 500)
+    monkeypatch.setattr(dimension, "find_spec", lambda name: None)
+    with pytest.raises(
+        PlannerError, match=r"needs scikit-dimension: install it with pip install 'isoplan\[amplitudes\]'"
+    ):
+        two_nn(flat(2), 500)
+
+
+def test_nothing_is_imported_before_it_is_needed() -> None:
+    text = Path(dimension.__file__).read_text()
+    assert "\nfrom skdim" not in text
+    assert "\nfrom sklearn" not in text

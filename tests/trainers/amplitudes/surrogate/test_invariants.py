@@ -1,0 +1,61 @@
+"""Invariants: which there are, that no boost, rotation or frame changes them, and what has no logarithm."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from engine.errors import PlannerError
+from tests.trainers.amplitudes.kinematics import boost_matrix, product
+from trainers.amplitudes.flat import make_events
+from trainers.amplitudes.phase_space.dimension import degrees_of_freedom, fixed_energy
+from trainers.amplitudes.processes import PROCESSES
+from trainers.amplitudes.surrogate.invariants import freedoms, inputs, log_invariants, pairs
+
+MOMENTA = make_events("ttH", 50, (1,)).momenta
+
+
+@pytest.mark.parametrize("name", ["Zg", "WZ", "Zgg", "ttH", "WWZ", "WZgg"])
+@pytest.mark.parametrize("sqrt_s", [0.0, 1000.0])
+def test_all_pairs_but_those_that_do_not_change(name: str, sqrt_s: float) -> None:
+    momenta = make_events(name, 400, (2,), sqrt_s).momenta
+    count, every = momenta.shape[1], pairs(momenta.shape[1], True)
+    assert len(every) == count * (count - 1) / 2 == inputs(count, True)
+    z = log_invariants(momenta, every)
+    change = [pair for pair, spread in zip(every, np.ptp(z, axis=0), strict=True) if spread > 1e-9]
+    assert tuple(change) == pairs(count, not sqrt_s)
+    assert len(change) == inputs(count, not sqrt_s)
+    assert freedoms(count, not sqrt_s) == degrees_of_freedom(momenta)
+    assert fixed_energy(momenta) == bool(sqrt_s)
+
+
+def test_degrees_of_freedom_of_the_paper() -> None:
+    counts = {name: freedoms(len(process.particles), True) for name, process in PROCESSES.items()}
+    assert (counts["Zg"], counts["ttH"], counts["WZgg"], counts["Zgggg"]) == (2, 5, 8, 11)
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    velocity=st.tuples(*[st.floats(-0.55, 0.55)] * 3),
+    axes=st.permutations((1, 2, 3)),
+    signs=st.tuples(*[st.sampled_from((-1.0, 1.0))] * 3),
+)
+def test_no_frame_changes_them(velocity: tuple[float, ...], axes: list[int], signs: tuple[float, ...]) -> None:
+    seen = MOMENTA[..., [0, *axes]] * np.array([1.0, *signs]) @ boost_matrix(np.array(velocity)).T
+    chosen = pairs(5, True)
+    np.testing.assert_allclose(log_invariants(seen, chosen), log_invariants(MOMENTA, chosen), atol=1e-8)
+
+
+def test_they_are_logarithms_of_products() -> None:
+    found = log_invariants(MOMENTA, ((0, 3), (2, 4)))
+    np.testing.assert_allclose(np.exp(found[:, 0]), product(MOMENTA[:, 0], MOMENTA[:, 3]))
+    np.testing.assert_allclose(np.exp(found[:, 1]), product(MOMENTA[:, 2], MOMENTA[:, 4]))
+
+
+def test_collinear_particles_have_no_logarithm() -> None:
+    momenta = np.tile([[[5.0, 0, 0, 5], [5, 0, 0, -5], [5, 3, 0, 4], [5, -3, 0, -4]]], (3, 1, 1))
+    momenta[2, 2] = [5, 0, 0, 5]
+    with pytest.raises(PlannerError, match=r"Row 2: p_i \. p_j of particles 0 and 2 is 0 GeV\^2 and has no logarithm"):
+        log_invariants(momenta, pairs(4, True))

@@ -1,0 +1,59 @@
+"""Losses against torch's own, and their gradients against autograd."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+from trainers.amplitudes.surrogate import losses
+
+torch.manual_seed(3)
+Y, ONE, TWO = torch.randn(50, 1), torch.randn(50, 1), torch.randn(50, 2)
+SPREAD, MEAN = 0.7, 4.0
+
+
+def nll(out: Tensor, y: Tensor) -> Tensor:
+    """Eq. 15 through torch."""
+    return F.gaussian_nll_loss(out[:, :1], y, torch.exp(2 * out[:, 1:]))
+
+
+def of_logs(out: Tensor, y: Tensor) -> Tensor:
+    return (torch.exp(MEAN + SPREAD * out) / torch.exp(MEAN + SPREAD * y) - 1).abs().mean()
+
+
+def of_amplitudes(out: Tensor, y: Tensor) -> Tensor:
+    return ((MEAN + SPREAD * out) / (MEAN + SPREAD * y) - 1).abs().mean()
+
+
+@pytest.mark.parametrize(
+    ("ours", "plain", "out"),
+    [
+        (losses.mse, F.mse_loss, ONE),
+        (losses.heteroscedastic, nll, TWO),
+        (losses.relative_of_logs(SPREAD), of_logs, ONE),
+        (losses.relative_of_amplitudes(MEAN, SPREAD), of_amplitudes, ONE),
+    ],
+)
+def test_value_and_gradient(ours: losses.Loss, plain: Callable[[Tensor, Tensor], Tensor], out: Tensor) -> None:
+    leaf = out.clone().requires_grad_()
+    expected = plain(leaf, Y)
+    value, gradient = ours(out, Y)
+    torch.testing.assert_close(value, expected.detach())
+    torch.testing.assert_close(gradient, torch.autograd.grad(expected, leaf)[0], rtol=1e-4, atol=1e-6)
+
+
+def test_a_first_guess_that_is_far_off_is_finite() -> None:
+    value, gradient = losses.relative_of_logs(1.0)(torch.full((2, 1), 1e4), torch.zeros(2, 1))
+    assert torch.isfinite(value)
+    assert torch.isfinite(gradient).all()
+
+
+def test_sigma_does_not_vanish_where_points_are_known_by_heart() -> None:
+    out = torch.tensor([[0.0, -80.0]])
+    value, gradient = losses.heteroscedastic(out, torch.zeros(1, 1))
+    assert float(value) == losses.LOWEST
+    assert float(gradient[0, 1]) == 0

@@ -1,0 +1,90 @@
+"""What follows from a cell of amplitudes before it is trained: sizes, iterations, needs, and what cannot be."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import get_args
+
+import pytest
+
+from engine.errors import PlannerError
+from trainers.amplitudes import cell as of_cell
+from trainers.amplitudes.cell import AmplitudeCell, memory, needs, short, sizes
+from trainers.amplitudes.processes import PROCESSES
+from trainers.families import find_family, read_cell
+
+ROOT = Path("nowhere")
+
+
+def cell(**fields: object) -> AmplitudeCell:
+    return AmplitudeCell.model_validate(fields)
+
+
+def test_every_built_in_process_can_be_asked_for() -> None:
+    assert get_args(AmplitudeCell.model_fields["process"].annotation) == tuple(PROCESSES)
+
+
+@pytest.mark.parametrize(("process", "invariants"), [("Zg", 6), ("ttH", 10), ("Zgggg", 21)])
+def test_sizes_are_those_counted_by_hand(process: str, invariants: int) -> None:
+    found = sizes(ROOT, cell(process=process, width=32, layers=2, points=700, iterations=50, batch=64))
+    assert found.N == invariants * 32 + 32 + 32 * 32 + 32 + 32
+    assert (found.D, found.seen, found.passed) == (700, 3200, 3200)
+    assert found.C == 3200 * (4 * invariants * 32 + 6 * (32 * 32 + 32))
+    fixed = sizes(ROOT, cell(process=process, width=32, layers=2, sqrt_s=1000))
+    assert found.N - (fixed.N or 0) == (64 if process == "Zg" else 32)
+    both = sizes(ROOT, cell(process=process, width=32, layers=2, objective="heteroscedastic"))
+    assert (both.N or 0) - found.N == 32
+
+
+def test_a_budget_gives_the_iterations_and_parameters_the_width() -> None:
+    found = sizes(ROOT, cell(parameters=1e5, layers=0, budget=1e13))
+    assert found.N == pytest.approx(1e5, rel=0.02)
+    assert found.C == pytest.approx(1e13, rel=1e-3)
+    assert found.C / found.seen / found.N == pytest.approx(6, rel=0.05)  # type: ignore[operator]
+
+
+def test_a_batch_is_at_most_all_points() -> None:
+    found = cell(points=50)
+    assert (found.points_a_batch, found.validation) == (50, 12)
+    assert cell(points=2).validation == 1
+
+
+def test_needs_grow_with_what_takes_them() -> None:
+    assert memory(ROOT, cell(points=10**6)) > 10 * memory(ROOT, cell(points=1000, tests=1000, dimension_points=0))
+    assert needs(ROOT, cell(threads=2)).cores == 2
+    assert needs(ROOT, cell(device="cpu")).gpu_memory == 0 < needs(ROOT, cell()).gpu_memory
+
+
+def test_the_short_cell_is_the_same_model_on_the_first_chunk() -> None:
+    whole = cell(process="ttH", parameters=1e5, layers=0, points=10**6, budget=1e15)
+    few = short(ROOT, whole)
+    assert sizes(ROOT, few).N == sizes(ROOT, whole).N
+    assert (few.points, few.iterations, few.batch, few.dimension_points) == (1000, 300, 128, 0)
+
+
+@pytest.mark.parametrize(
+    ("fields", "sentence"),
+    [
+        ({"process": "gg"}, "The field process of the family amplitudes cannot be 'gg'"),
+        ({"data": "../secret"}, "The field data of the family amplitudes cannot be '../secret'"),
+        ({"layers": 0}, "Layers 0 are taken by the parameters: give parameters N, or layers."),
+        ({"parameters": 5}, "N = 5 is too few for 6 invariants and 3 layers"),
+        ({"budget": 1e4}, "The budget of 1e+04 FLOPs is less than one iteration of 6.54e+06 FLOPs"),
+        ({"process": "ttH", "sqrt_s": 500}, "sqrt_s = 500 GeV is too near to the threshold of ttH, 470.3 GeV"),
+        ({"dimension_points": 50}, "The intrinsic dimension of 50 points says nothing"),
+        ({"tests": 1000}, "subsets of 5,000 test points, and there are 1,000"),
+    ],
+)
+def test_a_cell_that_cannot_be_is_one_sentence(fields: dict[str, object], sentence: str, tmp_path: Path) -> None:
+    with pytest.raises(PlannerError) as caught:
+        read_cell(find_family("amplitudes", tmp_path), fields)
+    assert sentence in str(caught.value)
+    assert str(caught.value).count(". ") == str(caught.value).count("p_i . p_j")
+
+
+def test_the_dimension_needs_its_library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("trainers.amplitudes.surrogate.dimension.find_spec", lambda name: None)
+    family = find_family("amplitudes", tmp_path)
+    with pytest.raises(PlannerError, match="needs scikit-dimension"):
+        read_cell(family, {})
+    assert isinstance(read_cell(family, {"dimension_points": 0}), of_cell.AmplitudeCell)

@@ -1,0 +1,208 @@
+"""The cells of the amplitudes family: what one asks for, and what follows from it before anything is trained."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from engine.errors import PlannerError
+from trainers.amplitudes.processes.catalogue import find_process
+from trainers.amplitudes.source import FOLDER, SIMULATED, Facts, facts_of
+from trainers.amplitudes.surrogate.dimension import check_points, need_skdim
+from trainers.amplitudes.surrogate.invariants import inputs
+from trainers.amplitudes.surrogate.rates import RATE
+from trainers.amplitudes.surrogate.shape import Shape, of_parameters, parameters, training_flops
+from trainers.cell import Cell, Needs, Sizes
+
+OUTPUTS = {"mse": 1, "heteroscedastic": 2, "relative": 1}
+"""What a surrogate says of a point: the target, with the heteroscedastic loss also log sigma (eq. 15)."""
+SHORT, SHORT_ITERATIONS, FEW_TESTS = 1_000, 300, 1_000
+"""Points, iterations and test points of a cell of about a second: those of the first chunk."""
+PROCESS = 0.6e9
+"""Bytes that a process takes with torch and nothing to train."""
+NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"
+
+
+class AmplitudeCell(Cell):
+    """An MLP on invariants, trained on so many points of phase space; zeros are taken by rule."""
+
+    data: Annotated[
+        str,
+        Field(
+            pattern=NAME,
+            title="Data",
+            description="simulated makes events of the process; any other name is a file in amplitudes/ of the "
+            "workspace.",
+        ),
+    ] = SIMULATED
+    process: Annotated[
+        Literal["Zg", "Zgg", "Zggg", "Zgggg", "ttH", "WZ", "WZg", "WZgg", "WWZ"],
+        Field(title="Process", description="Of simulated events, at tree level."),
+    ] = "Zg"
+    sqrt_s: Annotated[
+        float,
+        Field(ge=0, le=1e5, title="sqrt(s)", description="Of simulated events in GeV; 0: it varies, d is one more."),
+    ] = 0.0
+    points: Annotated[
+        int,
+        Field(ge=2, le=10**8, title="Training points D", description="A quarter as many are validated on."),
+    ] = 10_000
+    parameters: Annotated[
+        float,
+        Field(ge=0, le=1e9, title="Parameters N", description="The width follows; 0 takes the width as it is."),
+    ] = 0.0
+    width: Annotated[
+        int, Field(ge=1, le=16_384, title="Width n", description="Of the hidden layers, where N is 0.")
+    ] = 64
+    layers: Annotated[
+        int,
+        Field(ge=0, le=64, title="Layers", description="Hidden ones; 0, with N: as many as keep width / layers."),
+    ] = 3
+    ratio: Annotated[
+        float, Field(gt=0, le=1e4, title="Width / layers", description="Where layers is 0; it stays as N grows.")
+    ] = 32.0
+    iterations: Annotated[
+        int, Field(ge=1, le=10**9, title="Iterations", description="Updates, where there is no budget.")
+    ] = 10_000
+    budget: Annotated[
+        float, Field(ge=0, le=1e24, title="Compute C", description="FLOPs of the training; 0 takes the iterations.")
+    ] = 0.0
+    batch: Annotated[
+        int, Field(ge=1, le=10**6, title="Batch", description="Points of an update, at most all of them.")
+    ] = 128
+    objective: Annotated[
+        Literal["mse", "heteroscedastic", "relative"],
+        Field(title="Objective", description="That is trained on; heteroscedastic learns an uncertainty (eq. 15)."),
+    ] = "mse"
+    target: Annotated[
+        Literal["log", "raw"],
+        Field(title="Target", description="The logarithm of the amplitude, or the amplitude; standardised."),
+    ] = "log"
+    parametrization: Annotated[
+        Literal["mup", "standard"],
+        Field(title="Parametrization", description="muP keeps the best rate as the width grows (eqs. 18 to 21)."),
+    ] = "mup"
+    rate: Annotated[
+        float, Field(ge=0, le=10, title="Learning rate", description=f"Of Adam, at the start; 0 takes {RATE:g}.")
+    ] = 0.0
+    l2: Annotated[
+        float, Field(ge=0, le=10, title="L2", description="Half of it times the squared weights joins the loss.")
+    ] = 0.0
+    activation: Annotated[
+        Literal["silu", "gelu", "tanh", "relu"], Field(title="Activation", description="Of the hidden layers.")
+    ] = "silu"
+    tests: Annotated[
+        int, Field(ge=100, le=10**7, title="Test points", description="On which the best weights are judged.")
+    ] = 20_000
+    dimension_points: Annotated[
+        int,
+        Field(
+            ge=0, le=10**5, title="Dimension points",
+            description="Of each subset on which the intrinsic dimension is taken; 0 leaves it out.",
+        ),
+    ] = 5_000  # fmt: skip
+    device: Annotated[
+        Literal["auto", "cpu"], Field(title="Device", description="A GPU where there is one, or never.")
+    ] = "auto"
+
+    @property
+    def points_a_batch(self) -> int:
+        """As asked, at most all points."""
+        return min(self.batch, self.points)
+
+    @property
+    def validation(self) -> int:
+        """A quarter of the training points (amplitudes, Sec. 3.2)."""
+        return max(self.points // 4, 1)
+
+    @property
+    def peak_rate(self) -> float:
+        """The learning rate that was asked for, else that of the rate transfer."""
+        return self.rate or RATE
+
+    def shape(self, facts: Facts) -> Shape:
+        """The MLP. Raises PlannerError where N is too small for one."""
+        reads, says = inputs(facts.particles, facts.varying), OUTPUTS[self.objective]
+        if self.parameters:
+            return of_parameters(self.parameters, reads, says, self.layers, self.ratio)
+        return Shape(reads, self.width, self.layers, says)
+
+    def updates(self, facts: Facts) -> int:
+        """Iterations: those that spend the budget, or as many as asked. Raises PlannerError for less than one."""
+        if not self.budget:
+            return self.iterations
+        step = training_flops(self.shape(facts)) * self.points_a_batch
+        if self.budget < step / 2:
+            raise PlannerError(
+                f"The budget of {self.budget:.3g} FLOPs is less than one iteration of {step:.3g} FLOPs: raise it, or "
+                "make N or the batch smaller."
+            )
+        return max(round(self.budget / step), 1)
+
+
+def sizes(root: Path, cell: AmplitudeCell) -> Sizes:
+    """N, D and C exactly, where the events are known. D counts the training points, as the paper's D_train does."""
+    facts = facts_of(root, cell.data, cell.process, cell.sqrt_s)
+    shape = cell.shape(facts)
+    seen = float(cell.points_a_batch * cell.updates(facts))
+    return Sizes(float(parameters(shape)), float(cell.points), C=training_flops(shape) * seen, seen=seen)
+
+
+def needs(root: Path, cell: AmplitudeCell) -> Needs:
+    """Cores, and memory for the weights, the events, and the largest batch."""
+    took = memory(root, cell)
+    return Needs(cell.threads, PROCESS + took, 0.0 if cell.device == "cpu" else PROCESS + took)
+
+
+def memory(root: Path, cell: AmplitudeCell) -> float:
+    """Bytes beside the process: vectors of N, all events with their invariants, activations of a block of points."""
+    facts = facts_of(root, cell.data, cell.process, cell.sqrt_s)
+    shape = cell.shape(facts)
+    events = cell.points + cell.validation + cell.tests
+    return (
+        28.0 * parameters(shape)
+        + events * (32.0 * facts.particles + 40.0 * shape.inputs)
+        + 12.0 * max(cell.points_a_batch, AT_ONCE) * shape.width * shape.layers
+        + 24.0 * cell.dimension_points * shape.width
+    )
+
+
+AT_ONCE = 8_192
+"""Points of one batch of an evaluation."""
+
+
+def short(root: Path, cell: AmplitudeCell) -> AmplitudeCell:
+    """The same model on a few points of the first chunk, for a few iterations."""
+    facts = facts_of(root, cell.data, cell.process, cell.sqrt_s)
+    shape = cell.shape(facts)
+    few = {
+        "parameters": 0.0, "width": shape.width, "layers": shape.layers, "budget": 0.0, "tests": FEW_TESTS,
+        "points": min(cell.points, SHORT), "batch": cell.points_a_batch, "dimension_points": 0,
+        "iterations": min(cell.updates(facts), SHORT_ITERATIONS),
+    }  # fmt: skip
+    return cell.model_copy(update=few)
+
+
+def check(root: Path, cell: AmplitudeCell) -> None:
+    """Raises PlannerError for fields that do not go together, and for events that there are not."""
+    if not cell.layers and not cell.parameters:
+        raise PlannerError("Layers 0 are taken by the parameters: give parameters N, or layers.")
+    facts = facts_of(root, cell.data, cell.process, cell.sqrt_s)
+    _ = cell.updates(facts), cell.shape(facts)
+    if cell.data == SIMULATED:
+        least = sum(find_process(cell.process).masses)
+        if cell.sqrt_s and cell.sqrt_s <= 1.01 * least + 100:
+            raise PlannerError(
+                f"sqrt_s = {cell.sqrt_s:g} GeV is too near to the threshold of {cell.process}, {least:.1f} GeV: take "
+                f"{least + 100:.0f} GeV or more, or 0 to let it vary."
+            )
+    elif cell.points + cell.validation + cell.tests > facts.events:
+        raise PlannerError(
+            f"{FOLDER}/{cell.data} holds {facts.events:,} events, and the cell asks for {cell.points:,} to train, "
+            f"{cell.validation:,} to validate and {cell.tests:,} to test on: ask for fewer."
+        )
+    if cell.dimension_points:
+        check_points(cell.dimension_points, cell.tests)
+        need_skdim()

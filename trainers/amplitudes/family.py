@@ -1,0 +1,43 @@
+"""The family of amplitude surrogates as the backend knows it. Nothing that trains is imported before a cell runs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from trainers.amplitudes.cell import AmplitudeCell, check, needs, short, sizes
+from trainers.amplitudes.presets import PRESETS
+from trainers.amplitudes.surrogate.evaluate import METRICS
+from trainers.amplitudes.surrogate.rates import VERSION
+from trainers.cell import CellError, Family, Stream
+
+
+def families(root: Path) -> tuple[Family[Any], ...]:
+    """Surrogates of squared amplitudes on the events of the workspace ``root``."""
+    return (
+        Family(
+            name="amplitudes",
+            title="Amplitude surrogates: an MLP on invariants that learns squared matrix elements",
+            cell=AmplitudeCell,
+            train=partial(train, root),
+            sizes=partial(sizes, root),
+            needs=partial(needs, root),
+            short=partial(short, root),
+            check=partial(check, root),
+            metrics=METRICS,
+            version=f"1.{VERSION}",
+            presets=PRESETS,
+        ),
+    )
+
+
+def train(root: Path, cell: AmplitudeCell, stream: Stream) -> Mapping[str, float]:
+    """Train a cell. Raises CellError where PyTorch is not installed, and as the surrogate's ``training.train``."""
+    if find_spec("torch") is None:
+        raise CellError("Amplitude surrogates need PyTorch: install it with pip install 'isoplan[train]'.")
+    from trainers.amplitudes.surrogate import training
+
+    return training.train(root, cell, stream)

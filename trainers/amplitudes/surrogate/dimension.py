@@ -1,0 +1,64 @@
+"""Intrinsic dimension by the distances to the two nearest neighbours (amplitudes, App. B; Facco et al. 2017)."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.errors import PlannerError
+
+Real = NDArray[np.float64]
+SUBSETS = 5
+LEAST = 100
+"""Points below which the estimate says nothing."""
+
+
+def need_skdim() -> None:
+    """Raises PlannerError where scikit-dimension is not installed."""
+    if find_spec("skdim") is None:
+        raise PlannerError(
+            "The intrinsic dimension needs scikit-dimension: install it with pip install 'isoplan[amplitudes]', or set "
+            "dimension_points to 0."
+        )
+
+
+def check_points(size: int, there: int) -> None:
+    """Raises PlannerError where subsets of ``size`` points of ``there`` are too few, or more than there are."""
+    if size < LEAST:
+        raise PlannerError(
+            f"The intrinsic dimension of {size:,} points says nothing: take subsets of {LEAST} or more, or none (0)."
+        )
+    if size > there:
+        raise PlannerError(
+            f"The intrinsic dimension is taken on subsets of {size:,} test points, and there are {there:,}: ask for "
+            "more test points or smaller subsets."
+        )
+
+
+def two_nn(points: Real, size: int, seed: int = 0) -> tuple[float, float]:
+    """Intrinsic dimension of ``points`` (n, m): mean and spread over ``SUBSETS`` random subsets of ``size``.
+
+    The ratio mu of the distances to the second and the first neighbour has the density d mu^(-d-1) (eq. 30); d is the
+    slope of -log(1 - F(mu)) over log(mu), without the largest tenth of the ratios (``skdim.id.TwoNN``). Points that
+    are there twice are left out. Raises PlannerError for too few points and where scikit-dimension is not installed.
+    """
+    check_points(size, len(points))
+    need_skdim()
+    rng = np.random.default_rng(seed)
+    found = [_one(points[rng.choice(len(points), size, replace=False)]) for _ in range(SUBSETS)]
+    return float(np.mean(found)), float(np.std(found, ddof=1))
+
+
+def _one(points: Real) -> float:
+    from skdim.id import TwoNN
+    from sklearn.neighbors import NearestNeighbors
+
+    different = np.unique(points, axis=0)
+    if len(different) < LEAST:
+        raise PlannerError(
+            f"Only {len(different):,} of {len(points):,} points differ: their intrinsic dimension says nothing."
+        )
+    near = NearestNeighbors(n_neighbors=3).fit(different).kneighbors(different)[0][:, 1:]
+    return float(TwoNN(dist=True).fit(near).dimension_)

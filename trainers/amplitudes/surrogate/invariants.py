@@ -1,0 +1,53 @@
+"""What a surrogate sees of an event: the logarithms of all invariants that change from event to event (eq. 9)."""
+
+from __future__ import annotations
+
+from itertools import combinations
+from math import comb
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.errors import PlannerError
+
+Real = NDArray[np.float64]
+
+
+def pairs(particles: int, varying: bool) -> tuple[tuple[int, int], ...]:
+    """The pairs (i, j), i < j, of external particles whose p_i . p_j changes from event to event.
+
+    p_i . p_i is the mass squared and never among them. Where sqrt(s) is fixed p_1 . p_2 is constant too,
+    and with two particles in the final state p_3 . p_4 with it. ``particles`` counts the incoming ones.
+    """
+    constant = set() if varying else {(0, 1)} | ({(2, 3)} if particles == 4 else set())
+    return tuple(pair for pair in combinations(range(particles), 2) if pair not in constant)
+
+
+def inputs(particles: int, varying: bool) -> int:
+    """How many invariants a surrogate reads: n (n - 1) / 2 of n ``particles``, less those that are constant."""
+    return comb(particles, 2) - (0 if varying else 2 if particles == 4 else 1)
+
+
+def freedoms(particles: int, varying: bool) -> int:
+    """Degrees of freedom d of the amplitude: 3 n_f - 4, one less where sqrt(s) is fixed (amplitudes, Sec. 2)."""
+    return 3 * (particles - 2) - 4 - (not varying)
+
+
+def log_invariants(momenta: Real, chosen: tuple[tuple[int, int], ...]) -> Real:
+    """z_ij = log(p_i . p_j) in log GeV^2, (events, pairs), of ``momenta`` (events, particles, 4), for ``chosen`` pairs.
+
+    Raises PlannerError that names the first row where p_i . p_j is not positive, as of massless particles that are
+    collinear.
+    """
+    i, j = (np.array([pair[end] for pair in chosen]) for end in (0, 1))
+    lower = momenta * np.array([1.0, -1.0, -1.0, -1.0])
+    found = np.einsum("epk,epk->ep", momenta[:, i], lower[:, j])
+    bad = ~(found > 0)
+    if bad.any():
+        row, pair = np.argwhere(bad)[0]
+        a, b = chosen[pair]
+        raise PlannerError(
+            f"Row {row}: p_i . p_j of particles {a} and {b} is {found[row, pair]:.3g} GeV^2 and has no logarithm: "
+            "leave out events with collinear or soft particles."
+        )
+    return np.asarray(np.log(found))

@@ -1,0 +1,109 @@
+"""The surrogate of a cell with its optimiser and its standardised points on a device, and where it stands."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from trainers.amplitudes.cell import AT_ONCE, AmplitudeCell
+from trainers.amplitudes.surrogate import losses
+from trainers.amplitudes.surrogate.model import Adam, Mlp
+from trainers.amplitudes.surrogate.shape import Shape
+from trainers.amplitudes.surrogate.standard import LOG, Standard
+from trainers.cell import CellError
+from trainers.loop import checkpoint
+
+Real = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Points:
+    """Inputs ``x`` (points, inputs) and targets ``y`` (points, 1) before standardisation."""
+
+    x: Real
+    y: Real
+
+
+@dataclass(frozen=True)
+class State:
+    """Iterations made, the one with the least validation loss so far (0: none yet), and what that was."""
+
+    done: int = 0
+    best: int = 0
+    best_loss: float = math.inf
+
+
+class Trainer:
+    """Trains ``shape`` as ``cell`` says on the points ``train``, standardised by themselves."""
+
+    def __init__(self, cell: AmplitudeCell, shape: Shape, train: Points, device: str) -> None:
+        self.cell, self.device = cell, torch.device(device)
+        self.of_x, self.of_y = Standard.of(train.x), Standard.of(train.y)
+        self.x, self.y = self.tensors(train)
+        self.model = Mlp(shape, cell.activation, device)
+        self.model.initialise(cell.parametrization, cell.seed)
+        self.adam = Adam(self.model, cell.parametrization, cell.l2)
+        self.loss = loss_of(cell, float(self.of_y.mean[0]), float(self.of_y.spread[0]))
+        self.state = State()
+        self.kept = self.model.theta.clone()
+        self.said = torch.zeros((), device=self.device)
+
+    def tensors(self, points: Points) -> tuple[Tensor, Tensor]:
+        """Standardised inputs and targets on the device."""
+        x, y = self.of_x(points.x), self.of_y(points.y)
+        return tuple(torch.from_numpy(a.astype(np.float32)).to(self.device) for a in (x, y))  # type: ignore[return-value]
+
+    def update(self, chosen: Tensor | None, rate: float) -> None:
+        """One iteration on the ``chosen`` points, or on all; adds its loss to ``said``."""
+        x, y = (self.x, self.y) if chosen is None else (self.x[chosen], self.y[chosen])
+        value, by_output = self.loss(self.model.forward(x), y)
+        self.model.backward(by_output)
+        self.adam.step(rate)
+        self.said.add_(value)
+
+    def outputs(self, x: Tensor) -> Tensor:
+        """Outputs (points, outputs) for standardised inputs, in blocks."""
+        return torch.cat([self.model.forward(block) for block in _blocks(x)])
+
+    def last_hidden(self, x: Tensor) -> Tensor:
+        """Activations (points, width) of the last hidden layer."""
+        return torch.cat([self.model.layers_of(block)[-2] for block in _blocks(x)])
+
+    def save(self, place: Path) -> None:
+        """Everything that the next update depends on."""
+        parts = {
+            "theta": self.model.theta, "mean": self.adam.mean, "square": self.adam.square, "kept": self.kept,
+            "said": self.said, "x": self.x[:1], "y": self.y.sum(),
+        }  # fmt: skip
+        checkpoint.save(place, self.device, **parts, state=asdict(self.state))
+
+    def load(self, place: Path) -> None:
+        """Go on from a checkpoint. Raises CellError for one that cannot be read, or that saw other points."""
+        with checkpoint.loading(place, self.device) as found:
+            if not (torch.equal(found["x"], self.x[:1]) and torch.equal(found["y"], self.y.sum())):
+                raise CellError("the events have changed since")
+            self.model.theta.copy_(found["theta"])
+            self.adam.mean.copy_(found["mean"])
+            self.adam.square.copy_(found["square"])
+            self.kept, self.said = found["kept"], found["said"]
+            self.state = State(**found["state"])
+            self.adam.steps = self.state.done
+
+
+def _blocks(x: Tensor) -> list[Tensor]:
+    return [x[first : first + AT_ONCE] for first in range(0, len(x), AT_ONCE)]
+
+
+def loss_of(cell: AmplitudeCell, mean: float, spread: float) -> losses.Loss:
+    """What the cell trains on, where targets had that mean and spread."""
+    if cell.objective == "mse":
+        return losses.mse
+    if cell.objective == "heteroscedastic":
+        return losses.heteroscedastic
+    return losses.relative_of_logs(spread) if cell.target == LOG else losses.relative_of_amplitudes(mean, spread)

@@ -1,0 +1,198 @@
+"""Training of a cell: batches by index, a cosine, looks at the validation points, the best weights tested."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from engine.errors import PlannerError
+from trainers.amplitudes.cell import AmplitudeCell, check, memory
+from trainers.amplitudes.events import Events
+from trainers.amplitudes.source import Data, Facts, facts_of, open_events
+from trainers.amplitudes.surrogate import evaluate
+from trainers.amplitudes.surrogate.dimension import two_nn
+from trainers.amplitudes.surrogate.invariants import freedoms, log_invariants, pairs
+from trainers.amplitudes.surrogate.losses import LOWEST
+from trainers.amplitudes.surrogate.shape import Shape, parameters, training_flops
+from trainers.amplitudes.surrogate.standard import target
+from trainers.amplitudes.surrogate.trainer import Points, Trainer
+from trainers.cell import CellError, Stream
+from trainers.loop import checkpoint
+from trainers.loop.memory import check_memory
+from trainers.loop.schedule import cosine
+
+EVERY, LOOKS = 1_000, 20
+"""Iterations between two looks at the validation points (amplitudes, Sec. 3.2); short cells look so many times."""
+SHARE = 0.1
+"""Of the training's compute that looks may take at most; large validation sets are looked at less often."""
+STRIDE = 50
+"""Iterations between two looks at whether the cell was asked to stop."""
+PULLS = "pulls.csv"
+
+
+@dataclass(frozen=True, eq=False)
+class Sets:
+    """The points of a cell as arrays: to train, to validate, and to test on."""
+
+    train: Points
+    validation: Points
+    test: Points
+
+
+def train(root: Path, cell: AmplitudeCell, stream: Stream) -> Mapping[str, float]:
+    """Train a cell of the workspace ``root`` and test it: errors, pulls, dimensions, and N, D, C as they were.
+
+    Raises CellError for a cell larger than the memory there is, PlannerError for fields that do not go together and
+    events that cannot be had.
+    """
+    check(root, cell)
+    check_memory(memory(root, cell), stream.device, "make its width, its points or its batch smaller")
+    facts = facts_of(root, cell.data, cell.process, cell.sqrt_s)
+    counts = (cell.points, cell.validation, cell.tests)
+    events = open_events(root, cell.data, cell.process, cell.sqrt_s, counts, stream)
+    found = fit(cell, cell.shape(facts), cell.updates(facts), sets_of(events, facts, cell.target), stream)
+    return found | {"d": float(freedoms(facts.particles, facts.varying))}
+
+
+def sets_of(data: Data, facts: Facts, kind: str) -> Sets:
+    """Log invariants and targets of the events."""
+    chosen = pairs(facts.particles, facts.varying)
+
+    def points(events: Events) -> Points:
+        return Points(log_invariants(events.momenta, chosen), target(events.amplitude, kind))
+
+    return Sets(points(data.train), points(data.validation), points(data.test))
+
+
+def fit(cell: AmplitudeCell, shape: Shape, total: int, sets: Sets, stream: Stream) -> dict[str, float]:
+    """Train ``shape`` for ``total`` iterations as ``cell`` says, and test the weights that validate best.
+
+    Raises CellError where the training diverges.
+    """
+    torch.set_num_threads(cell.threads)
+    torch.use_deterministic_algorithms(cell.deterministic)
+    with torch.no_grad():
+        trainer = checkpoint.begin(lambda: Trainer(cell, shape, sets.train, stream.device), stream)
+        try:
+            unit = float(trainer.of_y.spread[0] ** 2 / sets.test.y.var())
+            last = _iterate(trainer, total, sets.validation, unit, stream)
+            return _measured(trainer, total, last, sets.test, stream)
+        except torch.OutOfMemoryError:
+            raise CellError("The GPU has too little memory for this cell: make its batch or width smaller.") from None
+
+
+def looked_every(cell: AmplitudeCell, total: int) -> int:
+    """Iterations between two looks at the validation points."""
+    dear = math.ceil(cell.validation / (3 * SHARE * cell.points_a_batch))
+    return max(min(max(EVERY, dear), total // LOOKS), 1)
+
+
+def _iterate(trainer: Trainer, total: int, validation: Points, unit: float, stream: Stream) -> float:
+    """Update until ``total`` iterations are made; the mean training loss since the last look but one.
+
+    ``unit`` makes errors of targets standardised over the training points those of targets standardised over the tests.
+    """
+    cell, every, last = trainer.cell, looked_every(trainer.cell, total), math.nan
+    x, y = trainer.tensors(validation)
+    said: dict[str, float] = {}
+    for chosen in _batches(cell, trainer.state.done, total, trainer.device):
+        done = trainer.state.done
+        trainer.update(chosen, cosine(cell.peak_rate, done, total))
+        done += 1
+        trainer.state = replace(trainer.state, done=done)
+        if done % every == 0 or done == total:
+            last, said = _look(trainer, x, y, done % every or every)
+            said |= {"loss": unit * said["loss"]}
+        elif done % STRIDE:
+            continue
+        if stream.due:
+            stream.save(trainer.save)
+        stream.step(done, total, **said)
+        said = {}
+    return last
+
+
+def _batches(cell: AmplitudeCell, first: int, total: int, device: torch.device) -> Iterator[Tensor | None]:
+    """The points of iterations from number ``first`` on: pass after pass, each in an order of its own.
+
+    The batch that ends a pass goes on with the next, so that all are whole; None where a batch is all points.
+    """
+    batch, points = cell.points_a_batch, cell.points
+
+    @lru_cache(maxsize=2)
+    def order(epoch: int) -> Tensor:
+        return torch.from_numpy(np.random.default_rng([cell.seed, 1, epoch]).permutation(points)).to(device)
+
+    for k in range(first, total):
+        if batch == points:
+            yield None
+            continue
+        epoch, at = divmod(k * batch, points)
+        chosen = order(epoch)[at : at + batch]
+        rest = batch - len(chosen)
+        yield torch.cat([chosen, order(epoch + 1)[:rest]]) if rest else chosen
+
+
+def _look(trainer: Trainer, x: Tensor, y: Tensor, since: int) -> tuple[float, dict[str, float]]:
+    """Look at the validation points, and keep the weights where their loss is the least so far.
+
+    Returns the mean training loss of the ``since`` iterations since the last look, and what is said. Raises CellError
+    where the training diverged.
+    """
+    cell, done = trainer.cell, trainer.state.done
+    out = trainer.outputs(x)
+    value, error = float(trainer.loss(out, y)[0]), float((out[:, :1] - y).square().mean())
+    trained = float(trainer.said) / since
+    trainer.said.zero_()
+    if not (math.isfinite(value) and math.isfinite(trained)):
+        raise CellError(f"The training diverged after {done:,} iterations: use a smaller learning rate.")
+    if value < trainer.state.best_loss:
+        trainer.state = replace(trainer.state, best=done, best_loss=value)
+        trainer.kept.copy_(trainer.model.theta)
+    samples = float(done) * cell.points_a_batch
+    return trained, {"loss": error, "train": trained, "validation": value, "samples": samples}
+
+
+def _measured(trainer: Trainer, total: int, trained: float, test: Points, stream: Stream) -> dict[str, float]:
+    """What the weights that validate best are worth on the test points, and what they took."""
+    cell, shape, state = trainer.cell, trainer.model.shape, trainer.state
+    trainer.model.theta.copy_(trainer.kept)
+    x, _ = trainer.tensors(test)
+    out = trainer.outputs(x).cpu().double().numpy()
+    truth = test.y[:, 0]
+    guess = trainer.of_y.back(out[:, :1])[:, 0]
+    found = evaluate.errors(guess, truth, cell.target)
+    if shape.outputs == 2:
+        sigma = np.exp(np.maximum(out[:, 1], LOWEST)) * trainer.of_y.spread[0]
+        t = evaluate.pulls(guess, truth, sigma)
+        found |= evaluate.calibration(t, sigma, truth)
+        evaluate.write_pulls(stream.folder / PULLS, t)
+    if cell.dimension_points:
+        found |= _dimensions(trainer, x)
+    seen = float(total) * cell.points_a_batch
+    return found | {
+        "N": float(parameters(shape)), "D": float(cell.points), "C": training_flops(shape) * seen,
+        "width_used": float(shape.width), "layers_used": float(shape.layers), "rate_used": cell.peak_rate,
+        "batch_used": float(cell.points_a_batch), "updates": float(total), "seen": seen,
+        "epochs": seen / cell.points, "best_iteration": float(state.best), "validation": state.best_loss,
+        "train": trained,
+    }  # fmt: skip
+
+
+def _dimensions(trainer: Trainer, x: Tensor) -> dict[str, float]:
+    """Intrinsic dimensions of the last hidden layer and of the invariants; what says nothing is left out, aloud."""
+    found: dict[str, float] = {}
+    for name, points in (("dimension", trainer.last_hidden(x)), ("dimension_inputs", x)):
+        try:
+            mean, spread = two_nn(points.cpu().double().numpy(), trainer.cell.dimension_points, trainer.cell.seed)
+            found |= {name: mean, f"{name}_spread": spread}
+        except PlannerError as error:
+            print(error)
+    return found
