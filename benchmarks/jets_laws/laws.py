@@ -27,8 +27,8 @@ from trainers.jets.classes import KINDS
 
 GRIDS = Path(__file__).parents[2] / "data" / "grids"
 SIZES = {"N": "N", "D": "D", "C": "C", "loss": "loss", "run": "run"}
-UNIQUE = {**SIZES, "D": "", "U": "U"}
-TRAINED, OVERFIT = "untrained = 0", "overfits = 1"
+REPEATED = {**SIZES, "D": "", "U": "U", "metric": "overfits"}
+TRAINED = "untrained = 0"
 LARGEST = 0.8
 """The cells beyond this quantile of C are the largest-compute fifth."""
 LEVEL = 0.95
@@ -63,24 +63,29 @@ def one_pass() -> tuple[Fit, Runs]:
 
 
 @cache
+def threshold() -> tuple[Fit, Runs]:
+    """The line between repeated cells that level off and those that overfit (jets, Fig. 3)."""
+    runs = read("repeated", {**SIZES, "D": "U", "U": "", "metric": "overfits"})
+    return fit(FitSpec(law="threshold", y="overfits"), runs), runs
+
+
+@cache
 def repeated() -> tuple[Fit, Runs]:
-    """The early-stopped loss of repeated cells above the overfitting threshold, against their jets (jets, eq. 4)."""
-    runs = read("repeated", UNIQUE, OVERFIT)
-    return fit(FitSpec(law="repetition", axis="U"), runs), runs
+    """The early-stopped loss of repeated cells of models that overfit, against their jets (jets, eq. 4)."""
+    return _repetition(read("repeated", REPEATED))
 
 
 @cache
 def of_inputs(inputs: str) -> tuple[Fit, Runs]:
     """The same for one input configuration."""
-    runs = read("inputs", UNIQUE, f"inputs = '{inputs}' and {OVERFIT}")
-    return fit(FitSpec(law="repetition", axis="U"), runs), runs
+    return _repetition(read("inputs", REPEATED, f"inputs = '{inputs}'"))
 
 
-@cache
-def threshold() -> tuple[Fit, Runs]:
-    """The line between repeated cells that level off and those that overfit (jets, Fig. 3)."""
-    runs = read("repeated", {**SIZES, "D": "U", "U": "", "metric": "overfits"})
-    return fit(FitSpec(law="threshold", y="overfits"), runs), runs
+def _repetition(runs: Runs) -> tuple[Fit, Runs]:
+    """The law of the models most of whose runs overfit: the others are too small for all that the jets tell."""
+    share = {size: runs["overfits"][runs["N"] == size].mean() for size in np.unique(runs["N"])}
+    large = runs.take(np.array([share[size] > 0.5 for size in runs["N"]]))
+    return fit(FitSpec(law="repetition", axis="U"), large), large
 
 
 @cache

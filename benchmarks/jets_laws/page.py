@@ -148,7 +148,8 @@ def _repetition() -> Iterator[str]:
 ## The same jets again and again
 
 {len(laws.rows("repeated"))} cells pass over their jets until the validation loss turns up; the best pass is kept.
-The loss of the {len(runs)} that overfit against their jets, L_inf + B_rep/D^β_rep, beside the same of JetClass:
+The loss of the {len(runs)} of models that mostly overfit (N from {count(runs["N"].min())}) against their jets,
+L_inf + B_rep/D^β_rep, beside the same of JetClass:
 
 ![Early-stopped loss of repeated jets beside one pass](images/jets_law_repeated.png)
 """
@@ -169,9 +170,14 @@ that one pass needs for what D jets give when repeated (eq. 5):
         [("ω", *(_pair(float(b), _quantiles(d)) for b, d in gains))],
     )
     lam, ends = laws.interval(over, "lambda")
+    unsettled = (
+        ""
+        if ends and ends[0] > 0
+        else " The interval holds zero:\nin this grid the width says who overfits, hardly the number of jets."
+    )
     yield f"""
 The threshold above which a model overfits goes as N ∝ D^{lam:.2f} ({_ends(ends)}; the paper's exponent is
-{PAPER_LAMBDA}).
+{PAPER_LAMBDA}).{unsettled}
 
 ![Cells that level off and cells that overfit](images/jets_law_threshold.png)
 """

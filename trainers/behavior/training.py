@@ -44,6 +44,8 @@ def train(root: Path, cell: BehaviorCell, stream: Stream) -> Mapping[str, float]
     items, and for a log that cannot be read or split.
     """
     data = open_data(root, cell)
+    for note in data.log.notes:
+        print(note)
     check_negatives(cell, data.facts)
     check_catalogue(cell, data.facts, memory_of(stream.device))
     check_memory(

@@ -213,15 +213,16 @@ def test_a_short_training_learns_what_the_log_is_made_of(tmp_path: Path) -> None
     assert found["full_loss"] < (best.mean() + popularity.mean()) / 2
 
 
-def test_a_log_of_a_folder_leaves_its_facts(tmp_path: Path) -> None:
+def test_a_log_of_a_folder_leaves_its_facts_and_notes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = tmp_path / "behavior" / "shop"
     folder.mkdir(parents=True)
     rng = np.random.default_rng(0)
-    lines = [f"u{u} i{i}" for u in range(30) for i in rng.integers(0, 40, 6)]
+    lines = [f"u{u} i{i}" for u in range(30) for i in rng.integers(0, 40, 6)] + ["alone i0"]
     (folder / "events.txt").write_text("\n".join(lines))
     cell = ONE.model_copy(update={"data": "shop", "steps": 2, "looks": 0, "rivals": 5})
     found, _ = run(cell, tmp_path)
-    assert found["events"] == 180
+    assert found["events"] == 181
+    assert "1 of 31 users have one event" in capsys.readouterr().out  # which the log of the cell shows
     assert found["U"] == 30 * 3
     assert 0 < found["hit@10/rivals"] <= 1
     facts = facts_of(tmp_path, cell)
