@@ -29,6 +29,7 @@ NAMES = (
     "jets_laws",
     "behavior_training",
     "amplitudes_rates",
+    "amplitudes_events",
 )
 LONG = ("calibration", "jets_physics", "kills")
 """Measures of a quarter of an hour, which run only when they are named."""

@@ -1,4 +1,4 @@
-"""`isoplan simulate jets`: jets of the JetClass classes into a ROOT file."""
+"""`isoplan simulate`: jets of the JetClass classes into a ROOT file, or squared amplitudes of events."""
 
 from __future__ import annotations
 
@@ -10,23 +10,45 @@ from typing import Annotated, Literal
 import typer
 
 from app.commands.output import note, say
+from engine.errors import PlannerError
 
 INTERRUPTED = 130
 """The exit code after Ctrl+C, as shells have it."""
 
 
 def simulate(
-    what: Annotated[Literal["jets"], typer.Argument(help="What is simulated.")],
-    n: Annotated[int, typer.Option("--n", min=1, max=10**9, help="Jets in all, as many of each class.")],
-    out: Annotated[Path, typer.Option(dir_okay=False, help="The ROOT file, with the branches of JetClass.")],
-    seed: Annotated[int, typer.Option(min=0, help="Seed of all that is random: the same gives the same jets.")] = 0,
-    classes: Annotated[str, typer.Option(metavar="NAME,...", help="Classes, QCD,Hbb; without it all ten.")] = "",
+    what: Annotated[Literal["jets", "amplitudes"], typer.Argument(help="What is simulated.")],
+    n: Annotated[int, typer.Option("--n", min=1, max=10**9, help="Jets in all, as many of each class, or events.")],
+    out: Annotated[
+        Path,
+        typer.Option(dir_okay=False, help="Jets: a ROOT file as JetClass has it; amplitudes: .npz, .h5 or .parquet."),
+    ],
+    seed: Annotated[int, typer.Option(min=0, help="Seed of all that is random: the same gives the same.")] = 0,
+    classes: Annotated[str, typer.Option(metavar="NAME,...", help="Jets: classes, QCD,Hbb; without it all ten.")] = "",
+    process: Annotated[str, typer.Option(metavar="NAME", help="Amplitudes: the process, as Zgg or ttH.")] = "",
+    sqrt_s: Annotated[
+        float | None,
+        typer.Option("--sqrt-s", help="Amplitudes: GeV of the partons; without it as protons of 13 TeV have it."),
+    ] = None,
     cores: Annotated[
         int | None, typer.Option(min=1, help="Processes at once; without it one a core of this machine.")
     ] = None,
 ) -> None:
-    """Simulate jets of the ten JetClass classes with Pythia and FastJet."""
+    """Simulate jets with Pythia and FastJet, or unweighted events with their squared amplitudes."""
     from trainers.backend.machine import this_machine
+
+    cores = cores or this_machine().cores
+    if what == "jets":
+        if process or sqrt_s is not None:
+            raise PlannerError("Jets have no --process and no --sqrt-s: leave them out, or simulate amplitudes.")
+        _jets(n, out, seed, classes, cores)
+    else:
+        if classes:
+            raise PlannerError("Amplitudes have no --classes: leave them out, or simulate jets.")
+        _amplitudes(process, n, out, seed, sqrt_s, cores)
+
+
+def _jets(n: int, out: Path, seed: int, classes: str, cores: int) -> None:
     from trainers.jets.classes import NAMES
     from trainers.jets.simulate.parts import Request
     from trainers.jets.simulate.run import finished, need_place, parts_of, simulate
@@ -40,7 +62,7 @@ def simulate(
             bar.update(max(jets - bar.pos, 0))
 
         try:
-            simulate(request, out, cores or this_machine().cores, said)
+            simulate(request, out, cores, said)
         except KeyboardInterrupt:
             chunks = request.chunks()
             done = len(finished(parts_of(out), chunks))
@@ -49,3 +71,31 @@ def simulate(
             raise typer.Exit(INTERRUPTED) from None
     seconds, size = time.monotonic() - began, out.stat().st_size
     say(f"{out}: {n:,} jets of {len(kinds)} classes, {size / 1e6:.1f} MB, in {seconds:.0f} s.")
+
+
+def _amplitudes(process: str, n: int, out: Path, seed: int, sqrt_s: float | None, cores: int) -> None:
+    from trainers.amplitudes.files import need_place, write_events
+    from trainers.amplitudes.phase_space.sampler import ROUNDS
+    from trainers.amplitudes.processes import PROCESSES
+    from trainers.amplitudes.simulate import Request, adapt, simulate
+
+    if not process:
+        raise PlannerError(f"Name the process of the amplitudes with --process: {', '.join(PROCESSES)}.")
+    request, began = Request(process, n, seed, sqrt_s), time.monotonic()
+    need_place(out)
+    try:
+        with typer.progressbar(length=ROUNDS, label=f"adapting to {process}", file=sys.stderr) as bar:
+            sampler = adapt(request, lambda rounds: bar.update(rounds - bar.pos))
+        with typer.progressbar(length=n, label=f"{n:,} events", file=sys.stderr) as bar:
+            sample = simulate(request, sampler, cores, lambda events: bar.update(max(events - bar.pos, 0)))
+    except KeyboardInterrupt:
+        note(["Stopped: no events were written."])
+        raise typer.Exit(INTERRUPTED) from None
+    write_events(out, sample.events)
+    seconds, size = time.monotonic() - began, out.stat().st_size
+    heavy = f"{sample.overweights} of weights up to {sample.largest:.2f}" if sample.overweights else "none"
+    say(
+        f"{out}: {n:,} events of {process}, {size / 1e6:.1f} MB, in {seconds:.0f} s; {sample.efficiency:.2%} of "
+        f"{sample.passed:,} points became events, {heavy} above one ({sample.above:.2%} of the cross section, "
+        f"{sample.sigma:.4g} +- {sample.error:.2g} pb)."
+    )

@@ -1,4 +1,4 @@
-"""Jets from the terminal: simulated, stopped and gone on with, and bad input."""
+"""Jets and events from the terminal: simulated, stopped and gone on with, and bad input."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ import pytest
 import uproot
 
 from tests.app.terminal.asking import ISOPLAN, Run, one_sentence, process
+from trainers.amplitudes.phase_space import sampler, unweight
 from trainers.jets import simulate
 from trainers.jets.classes import TREE
 from trainers.jets.simulate import run as running
@@ -72,3 +73,30 @@ def test_a_fault_in_a_process_is_one_sentence(run: Run, tmp_path: Path, monkeypa
     assert (answer.code, answer.out) == (2, "")
     assert answer.err.splitlines()[-1] == f"isoplan: The disk of {tmp_path} is full: free some of it and try again."
     assert parts_of(tmp_path / "jets.root").is_dir()
+
+
+def test_events_of_amplitudes(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sampler, "POINTS", 1000)
+    monkeypatch.setattr(unweight, "WARM", 2000)
+    out = tmp_path / "events.npz"
+    result = run("simulate", "amplitudes", "--process", "Zg", "--n", 500, "--seed", 3, "--out", out, "--cores", 1)
+    assert result.code == 0, result.err
+    assert result.out.startswith(f"{out}: 500 events of Zg, 0.1 MB, in ")
+    assert " points became events, " in result.out
+    assert "500 events" in result.err
+    with np.load(out) as file:
+        assert file["momenta"].shape == (500, 4, 4)
+        assert str(file["process"]) == "Zg"
+
+
+def test_bad_input_for_amplitudes_is_one_sentence(run: Run, tmp_path: Path) -> None:
+    def ask(why: str, *more: object, out: str = "events.npz", what: str = "amplitudes") -> None:
+        one_sentence(run("simulate", what, "--n", 20, "--out", tmp_path / out, *more), why)
+
+    ask("Name the process of the amplitudes with --process: Zg, Zgg,")
+    ask("There is no built-in process 'Zq'", "--process", "Zq")
+    ask("No event of ttH that passes the cuts has sqrt(s) = 200 GeV", "--process", "ttH", "--sqrt-s", 200)
+    ask("events.root is no file of events by its name", "--process", "Zg", out="events.root")
+    ask("There is no folder ", "--process", "Zg", out="no/events.npz")
+    ask("Amplitudes have no --classes", "--process", "Zg", "--classes", "QCD")
+    ask("Jets have no --process and no --sqrt-s", "--process", "Zg", what="jets")

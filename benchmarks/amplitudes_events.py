@@ -1,0 +1,67 @@
+"""Unweighted events per second on one core, and whether their cross section is that of flat phase space."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+
+from benchmarks.report import Report
+from trainers.amplitudes.phase_space.flat import flat_points
+from trainers.amplitudes.phase_space.sampler import POINTS
+from trainers.amplitudes.processes import PROCESSES, Process
+from trainers.amplitudes.simulate import Request, adapt, simulate
+
+SECONDS = 4.0
+"""Roughly, of the events of one process."""
+
+
+def run() -> Report:
+    """Every built-in process with the parton luminosity at 13 TeV."""
+    return Report(
+        "Events of amplitudes",
+        "With the parton luminosity at 13 TeV and the cuts, one thread, the process's own time. Adapting: of the grid, "
+        "once. Points: that pass the cuts, squared amplitude included. Efficiency: of these points, those that become "
+        f"events. Against flat: the difference from {POINTS:,} points of RAMBO in combined errors. Overweights: share "
+        "of the cross section above the cap, and the largest weight. Goal: 100 events/s for Zggg.",
+        (
+            "process",
+            "sigma, pb",
+            "against flat",
+            "adapting, s",
+            "points/s",
+            "efficiency",
+            "events/s",
+            "overweights",
+            "largest",
+        ),
+        tuple(_row(process) for process in PROCESSES.values()),
+    )
+
+
+def _row(process: Process) -> tuple[str, ...]:
+    request = Request(process.name, 1)
+    began = time.process_time()
+    sampler = adapt(request)
+    adapting = time.process_time() - began
+    began = time.process_time()
+    few = simulate(request, sampler)
+    rate = few.passed * few.efficiency / (time.process_time() - began)
+    n = int(np.clip(rate * SECONDS, 100, 50_000))
+    began = time.process_time()
+    sample = simulate(Request(process.name, n, seed=1), sampler)
+    took = time.process_time() - began
+    flat = flat_points(sampler.mapping, POINTS, np.random.default_rng(1))
+    sigma = flat.weight.sum() / flat.tried
+    error = np.sqrt((flat.weight**2).sum() / flat.tried - sigma**2) / np.sqrt(flat.tried)
+    return (
+        process.name,
+        f"{sample.sigma:.4g} ± {sample.error:.1g}",
+        f"{(sample.sigma - sigma) / np.hypot(sample.error, error):+.1f}",
+        f"{adapting:.0f}",
+        f"{float(f'{sample.passed / took:.2g}'):,.0f}",
+        f"{sample.efficiency:.1%}",
+        f"{float(f'{n / took:.2g}'):,.0f}",
+        f"{sample.above:.3%}",
+        f"{sample.largest:.2f}",
+    )

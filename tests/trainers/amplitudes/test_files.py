@@ -1,0 +1,136 @@
+"""Files of events: the same after writing and reading, and one sentence for every file that holds none."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import h5py
+import numpy as np
+import pandas as pd
+import pytest
+
+from engine.errors import PlannerError
+from tests.trainers.amplitudes.kinematics import events as flat
+from trainers.amplitudes.events import Events
+from trainers.amplitudes.files import formats, memory, read_events, write_events
+from trainers.amplitudes.processes import PROCESSES, squared_amplitude
+
+ENDS = (".npz", ".h5", ".hdf5", ".parquet")
+ZGG = PROCESSES["Zgg"]
+
+
+def some(count: int = 20) -> Events:
+    momenta = flat(ZGG, count, 500.0)
+    return Events(momenta, squared_amplitude(ZGG, momenta), np.linspace(1, 2, count), "Zgg")
+
+
+def refused(path: Path, words: str, process: str | None = None) -> None:
+    with pytest.raises(PlannerError, match=words) as caught:
+        read_events(path, process)
+    assert str(caught.value).count(". ") == 0
+    assert "\n" not in str(caught.value)
+
+
+def save(path: Path, **arrays: Any) -> Path:
+    good = {"momenta": some().momenta, "amplitude": some().amplitude}
+    np.savez(path, **{name: value for name, value in (good | arrays).items() if value is not None})
+    return path
+
+
+@pytest.mark.parametrize("end", ENDS)
+def test_a_round_trip_changes_no_digit(end: str, tmp_path: Path) -> None:
+    path = tmp_path / f"events{end}"
+    for events in (some(), replace(some(), process="")):
+        write_events(path, events)
+        found = read_events(path)
+        assert found.process == events.process
+        for name in ("momenta", "amplitude", "weight"):
+            np.testing.assert_array_equal(getattr(found, name), getattr(events, name))
+    assert [p.name for p in tmp_path.iterdir()] == [path.name]
+
+
+def test_files_of_others(tmp_path: Path) -> None:
+    """Single precision, no weights, no process; columns of a data frame in any order; text attributes as bytes."""
+    path = save(tmp_path / "a.npz", momenta=some().momenta.astype(np.float32))
+    np.testing.assert_array_equal(read_events(path).weight, 1.0)
+    assert read_events(path).process == ""
+    assert read_events(path, "Zgg").process == "Zgg"
+    numbers = some().momenta.reshape(20, -1)
+    frame = pd.DataFrame(numbers, columns=formats.columns_of(5)).assign(amplitude=some().amplitude, other="x")
+    frame[frame.columns[::-1]].to_parquet(tmp_path / "a.parquet")
+    np.testing.assert_array_equal(read_events(tmp_path / "a.parquet").momenta, some().momenta)
+    with h5py.File(tmp_path / "a.h5", "w") as file:
+        file["momenta"], file["amplitude"] = some().momenta, some().amplitude
+        file.attrs["process"] = np.bytes_("Zgg")
+    assert read_events(tmp_path / "a.h5").process == "Zgg"
+
+
+@pytest.mark.parametrize("end", ENDS)
+def test_files_that_are_none(end: str, tmp_path: Path) -> None:
+    path = tmp_path / f"events{end}"
+    refused(path, r"There is no file .*events")
+    path.touch()
+    refused(path, r"events\..* is empty: copy or make it again")
+    path.write_bytes(b"events of something else " * 20)
+    refused(path, r"is no (NPZ|HDF5|Parquet) file")
+    write_events(path, some())
+    whole = path.read_bytes()
+    path.write_bytes(whole[: len(whole) // 2])
+    refused(path, r"cut short")
+
+
+def test_other_names_and_a_missing_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    refused(tmp_path / "events.csv", r"events.csv is no file of events by its name: use one that ends in .npz, .h5")
+    monkeypatch.setattr(formats, "find_spec", lambda name: None)
+    refused(tmp_path / "events.h5", r"need the extra amplitudes \(h5py\): install it with pip install")
+
+
+def test_missing_columns(tmp_path: Path) -> None:
+    refused(save(tmp_path / "a.npz", amplitude=None), r"has no amplitude but momenta: name its arrays")
+    with h5py.File(tmp_path / "a.h5", "w") as file:
+        file["p"] = some().momenta
+    refused(tmp_path / "a.h5", r"has no momenta and no amplitude but p:")
+    frame = pd.DataFrame(some().momenta.reshape(20, -1), columns=formats.columns_of(5))
+    frame.to_parquet(tmp_path / "a.parquet")
+    refused(tmp_path / "a.parquet", r"has no column amplitude: name the columns p0_E, p0_px")
+    frame.assign(amplitude=1.0).drop(columns=["p3_px"]).to_parquet(tmp_path / "a.parquet")
+    refused(tmp_path / "a.parquet", r"has no column p3_px:")
+    pd.DataFrame({"s": [1.0], "amplitude": 1.0}).to_parquet(tmp_path / "a.parquet")
+    refused(tmp_path / "a.parquet", r"has no column p0_E, p0_px, p0_py, p0_pz:")
+
+
+def test_what_is_no_number(tmp_path: Path) -> None:
+    path = tmp_path / "a.npz"
+    refused(save(path, amplitude=some().amplitude.astype(object)), r"amplitude holds Python objects, not numbers")
+    refused(save(path, amplitude=some().amplitude.astype(str)), r"amplitude holds <U32, not real numbers")
+    refused(save(path, amplitude=some().amplitude + 0j), r"amplitude holds complex128")
+    frame = pd.DataFrame(some().momenta.reshape(20, -1), columns=formats.columns_of(5))
+    frame.assign(amplitude=1.0, p2_px="a").to_parquet(tmp_path / "a.parquet")
+    refused(tmp_path / "a.parquet", r"p2_px holds object, not real numbers")
+
+
+def test_values_that_no_event_has(tmp_path: Path) -> None:
+    path, good = tmp_path / "a.npz", some()
+    refused(save(path, momenta=good.momenta[:, :, :3]), r"a.npz: The momenta have the shape \(20, 5, 3\)")
+    refused(save(path, amplitude=good.amplitude[:19]), r"amplitude has the shape \(19,\) and the momenta hold 20")
+    refused(save(path, momenta=good.momenta[:0], amplitude=good.amplitude[:0]), r"there are no events in it")
+    refused(save(path, amplitude=-good.amplitude), r"Row 0 \(20 rows in all\) has the amplitude -.* logarithm")
+    off = good.momenta.copy()
+    off[7, 2, 0] += 1
+    refused(save(path, momenta=off), r"Row 7 does not conserve momentum: incoming less outgoing is \(-1, ")
+    refused(save(path, momenta=off), r"Row 7: particle 2 \(Z\) is off shell", process="Zgg")
+
+
+def test_processes_by_name(tmp_path: Path) -> None:
+    path = save(tmp_path / "a.npz", process=np.array("Zgq"))
+    refused(path, r"no built-in process 'Zgq': use Zg, ")
+    refused(save(path, process=np.array("Zgg")), r"holds events of Zgg, not of ttH: name that", process="ttH")
+
+
+def test_what_does_not_fit_is_refused_before_it_is_loaded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(memory, "usable_memory", lambda: 10_000.0)
+    for end in ENDS:
+        write_events(tmp_path / f"a{end}", some())
+        refused(tmp_path / f"a{end}", r"The events of .* take 0.0 GB of memory and 0.0 GB may be used: 15 events would")

@@ -1,0 +1,139 @@
+"""Unweighted events: distributed as weighted points, few above the cap, the same whoever makes them."""
+
+from __future__ import annotations
+
+import os
+from functools import cache
+
+import numpy as np
+import pytest
+
+from engine.errors import PlannerError
+from tests.trainers.amplitudes.kinematics import square
+from trainers.amplitudes import simulate as simulating
+from trainers.amplitudes.events import check_events
+from trainers.amplitudes.files import memory
+from trainers.amplitudes.phase_space import sampler as sampling
+from trainers.amplitudes.phase_space.cuts import passes
+from trainers.amplitudes.phase_space.dimension import degrees_of_freedom
+from trainers.amplitudes.phase_space.flat import flat_points
+from trainers.amplitudes.phase_space.sampler import Sampler
+from trainers.amplitudes.phase_space.unweight import ABOVE, Part, Sample, cap_of
+from trainers.amplitudes.processes import PROCESSES
+from trainers.amplitudes.simulate import Request, adapt, simulate
+from trainers.cell import Stopped
+
+ENERGY = 500.0
+
+
+@pytest.fixture(autouse=True)
+def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sampling, "POINTS", 3000)
+    monkeypatch.setattr(sampling, "ROUNDS", 4)
+
+
+@cache
+def sampler_of(process: str, sqrt_s: float | None = None) -> Sampler:
+    return adapt(Request(process, 1, sqrt_s=sqrt_s))
+
+
+def made(process: str, n: int, seed: int = 1, sqrt_s: float | None = None, cores: int = 1) -> Sample:
+    return simulate(Request(process, n, seed, sqrt_s), sampler_of(process, sqrt_s), cores)
+
+
+def test_they_are_distributed_as_weighted_flat_points() -> None:
+    """chi^2 of histograms, weighted events against weighted flat points: p_T of Z and gluon, the gluons' mass."""
+    events = made("Zgg", 2500, sqrt_s=ENERGY).events
+    flat = flat_points(sampler_of("Zgg", ENERGY).mapping, 15_000, np.random.default_rng(5))
+    for mine, theirs in zip(measures(events.momenta), measures(flat.momenta), strict=True):
+        edges = np.quantile(mine, np.linspace(0, 1, 13))
+        edges[[0, -1]] = -np.inf, np.inf
+        chi2 = compare(mine, events.weight, theirs, flat.weight, edges)
+        assert chi2 < 11 + 4 * np.sqrt(22)  # 11 degrees of freedom
+
+
+def measures(p: np.ndarray) -> list[np.ndarray]:
+    """p_T of the Z and of a gluon, and the mass of both gluons."""
+    return [np.hypot(p[:, 2, 1], p[:, 2, 2]), np.hypot(p[:, 3, 1], p[:, 3, 2]), np.sqrt(square(p[:, 3] + p[:, 4]))]
+
+
+def compare(x: np.ndarray, w: np.ndarray, y: np.ndarray, v: np.ndarray, edges: np.ndarray) -> float:
+    (a, da), (b, db) = (
+        (np.histogram(z, edges, weights=u / u.sum())[0], errors(z, u, edges)) for z, u in ((x, w), (y, v))
+    )
+    return float(((a - b) ** 2 / (da + db)).sum())
+
+
+def errors(x: np.ndarray, w: np.ndarray, edges: np.ndarray) -> np.ndarray:
+    """The variance of the share of each bin."""
+    return np.histogram(x, edges, weights=(w / w.sum()) ** 2)[0]
+
+
+def test_at_most_a_thousandth_lies_above_the_cap() -> None:
+    for name, n in (("Zgg", 3000), ("ttH", 3000), ("WZ", 200)):
+        sample = made(name, n)
+        assert len(sample.events) == n
+        assert 0 <= sample.above <= ABOVE
+        assert sample.events.weight.min() == 1
+        heavy = sample.events.weight[sample.events.weight > 1]
+        assert heavy.sum() <= 3 * ABOVE * n + 2
+        assert (sample.overweights, sample.largest) == (len(heavy), sample.events.weight.max())
+        check_events(sample.events)
+        assert passes(PROCESSES[name], sample.events.momenta[:, 2:]).all()
+        assert degrees_of_freedom(sample.events.momenta) == 3 * len(PROCESSES[name].outgoing) - 4
+
+
+def test_the_cap_is_the_least_one() -> None:
+    weight = np.array([1.0, 4.0, 2.0, 3.0])
+    assert [cap_of(weight, 10.0, share) for share in (0.0, 0.39, 0.4, 0.7, 1.0)] == [4, 4, 3, 2, 1]
+
+
+def test_the_cross_section_and_its_efficiency_are_said() -> None:
+    one, other = made("ttH", 2000), made("ttH", 2000, seed=2)
+    assert abs(one.sigma - other.sigma) < 4 * np.hypot(one.error, other.error)
+    assert 0.01 < one.efficiency < 1
+    assert 2000 <= one.efficiency * one.passed < 6000
+
+
+def test_the_same_seed_gives_the_same_events_by_any_number_of_processes() -> None:
+    one, two, other = made("ttH", 2500), made("ttH", 2500, cores=2), made("ttH", 2500, seed=2)
+    np.testing.assert_array_equal(one.events.momenta, two.events.momenta)
+    np.testing.assert_array_equal(one.events.weight, two.events.weight)
+    assert (one.sigma, one.passed) == (two.sigma, two.passed)
+    assert not np.isin(other.events.amplitude, one.events.amplitude).any()
+
+
+def test_it_says_how_far_it_is_and_stops() -> None:
+    said: list[int] = []
+    simulate(Request("ttH", 2500), sampler_of("ttH"), said=said.append)
+    assert said[-1] == 2500
+    with pytest.raises(Stopped):
+        simulate(Request("ttH", 10**6), sampler_of("ttH"), stop=lambda: True)
+
+
+def test_a_process_that_dies_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    def parts() -> None:
+        list(zip(simulating._parts(die, 2), range(3), strict=False))
+
+    with pytest.raises(
+        PlannerError, match=r"ended, perhaps for want of memory: run the same command with fewer --cores"
+    ):
+        parts()
+
+
+def die(index: int) -> Part:
+    os._exit(3)
+
+
+def test_what_cannot_be_simulated(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused(words: str, *what: object) -> None:
+        with pytest.raises(PlannerError, match=words) as caught:
+            Request(*what)  # type: ignore[arg-type]
+        assert str(caught.value).count(". ") == 0
+
+    refused(r"no built-in process 'Zq': use Zg", "Zq", 10)
+    refused(r"0 events cannot be simulated: ask for at least one", "Zg", 0)
+    refused(r"seed -1 is negative", "Zg", 10, -1)
+    refused(r"No event of ttH .* sqrt\(s\) = 400 GeV: give more than 470.34", "ttH", 10, 1, 400.0)
+    monkeypatch.setattr(memory, "usable_memory", lambda: 1e9)
+    refused(r"10,000,000 events of Zg take 4.3 GB of memory and 0.8 GB may be used: 1,851,851 events", "Zg", 10**7)

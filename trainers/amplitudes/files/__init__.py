@@ -1,0 +1,18 @@
+"""Events in files: NPZ, HDF5 or Parquet, by the end of the name.
+
+- ``.npz`` and ``.h5`` or ``.hdf5``: arrays ``momenta`` (events, particles, 4) in GeV as (E, px, py, pz), the two
+  incoming particles first, ``amplitude`` (events,) and, if events do not count alike, ``weight`` (events,). The name of
+  a built-in process may stand in an NPZ's array ``process`` or an HDF5 file's attribute ``process``.
+- ``.parquet``: columns ``p0_E``, ``p0_px``, ``p0_py``, ``p0_pz``, ``p1_E``, ... in the same order and unit,
+  ``amplitude`` and ``weight``; the process in the metadata of the schema.
+
+Without a name the process is one of the user's own.
+"""
+
+from __future__ import annotations
+
+from trainers.amplitudes.files.memory import need_memory
+from trainers.amplitudes.files.read import read_events
+from trainers.amplitudes.files.write import need_place, write_events
+
+__all__ = ["need_memory", "need_place", "read_events", "write_events"]

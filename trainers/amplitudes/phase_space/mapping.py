@@ -1,0 +1,182 @@
+"""Phase space in transverse momenta, rapidities and azimuths, from a hypercube: flat where QCD has its poles.
+
+The last massive particle takes the recoil; the other k = n_f - 1 are free. With sum p_T = 0 solved by the recoil and
+x_1 x_2 S = s-hat = (sum m_T e^y)(sum m_T e^-y) by the partons,
+
+    int dx_1 dx_2 f f' dPhi = (2 / S) (2 pi)^(4 - 3 n_f) 2^-n_f  int dL/dtau  prod_free p_T dp_T dphi  prod dy_relative
+
+(R. K. Ellis, W. J. Stirling, B. R. Webber, "QCD and Collider Physics" (1996), ch. 7): soft and collinear gluons,
+1 / p_T^2, are flat in ln p_T and y. Rapidities stand relative to the recoil's: the boost of the whole is integrated
+over in dL/dtau, so that no point fails but those above the collider's energy. One p_T is the largest, and falls as a
+power; the others are drawn below it. Gluons are ordered in rapidity, and each has its azimuth relative to the particle
+before, since neighbours in rapidity are neighbours in the leading colour orders; n! such regions make up phase space,
+and |M|^2 is the same in all of them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import pi
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.errors import PlannerError
+from trainers.amplitudes.phase_space.cuts import PT, least_energy
+from trainers.amplitudes.phase_space.luminosity import COLLIDER, luminosity
+from trainers.amplitudes.processes import Process
+from trainers.amplitudes.processes.model import INCOMING
+
+Real = NDArray[np.float64]
+STEPS = 100
+"""Newton steps at most for the scale of transverse momenta; it converges quadratically, close to threshold linearly."""
+
+
+@dataclass(frozen=True)
+class Mapping:
+    """From a hypercube to the events of a process: at ``sqrt_s`` GeV, or with the parton luminosity where it is None.
+
+    Raises PlannerError for an energy at which no event passes the cuts.
+    """
+
+    process: Process
+    sqrt_s: float | None = None
+
+    def __post_init__(self) -> None:
+        least = least_energy(self.process)
+        if self.sqrt_s is not None and not least < self.sqrt_s <= COLLIDER:
+            raise PlannerError(
+                f"No event of {self.process.name} that passes the cuts has sqrt(s) = {self.sqrt_s:g} GeV: give more "
+                f"than {least:g} and at most {COLLIDER:g}."
+            )
+
+    @property
+    def dimension(self) -> int:
+        """Of the hypercube: 3 n_f - 4, or one less at a fixed energy; one more where there is a hardest to choose."""
+        n = len(self.process.outgoing)
+        return 3 * n - 4 - (self.sqrt_s is not None) + (n > 2)
+
+    def __call__(self, u: Real) -> tuple[Real, Real]:
+        """(points, dimension) in (0, 1) -> outgoing momenta (points, n_f, 4) in their rest frame, weights (points,).
+
+        The weights times |M|^2 in GeV^(4 - 2 n_f) have sigma in GeV^-2 as their mean, 1/n! for n gluons included. Where
+        no event lies the weight is zero and the momenta mean nothing. The first free particle has phi = 0.
+        """
+        masses = np.array(self.process.masses[INCOMING:])
+        order = _recoil_last(masses)
+        m, k = masses[order], len(masses) - 1
+        hard, turn, rapidity = np.split(u, [u.shape[1] - 2 * k + 1, u.shape[1] - k], axis=1)
+        phi = np.cumsum(np.pad(2 * pi * turn - pi, ((0, 0), (1, 0))), axis=1)
+        y, weight = _rapidities(rapidity, m[:-1] == 0)
+        weight *= (2 * pi) ** (4 - 3 * len(m) + k) / 2 ** len(m)
+        if self.sqrt_s is None:
+            across, factor = _with_partons(hard, phi, y, m)
+        else:
+            across, factor = _at_energy(self.sqrt_s, hard, phi, y, m)
+        mt = _transverse(across, m)
+        plus, minus = _light_cone(mt, y)
+        y = y - np.log(plus / minus)[:, None] / 2
+        momenta = np.stack([mt * np.cosh(y), across[..., 0], across[..., 1], mt * np.sinh(y)], axis=-1)
+        return momenta[:, np.argsort(order)], weight * factor
+
+
+def _recoil_last(masses: Real) -> list[int]:
+    """The particles in the order in which they are drawn: the last massive one takes the recoil."""
+    recoil = int(np.flatnonzero(masses)[-1])
+    return [i for i in range(len(masses)) if i != recoil] + [recoil]
+
+
+def _rapidities(u: Real, gluon: NDArray[np.bool_]) -> tuple[Real, Real]:
+    """Rapidities (points, k + 1) relative to the last, and what volume a point stands for.
+
+    Massive particles are drawn about the recoil and the foremost gluon about the middle of all massive ones,
+    dy = du / (u (1 - u)); every other gluon lies behind the one before it, dy = du / u.
+    """
+    behind = gluon & (np.cumsum(gluon) > 1)
+    steps = np.where(behind, np.log(u), np.log(u / (1 - u)))
+    y = np.pad(steps, ((0, 0), (0, 1)))
+    massive = np.append(~gluon, True)
+    steps[:, gluon] = np.cumsum(steps[:, gluon], axis=1)
+    y[:, :-1][:, gluon] = steps[:, gluon] + y[:, massive].mean(axis=1, keepdims=True)
+    return y, (1 / np.where(behind, u, u * (1 - u))).prod(axis=1)
+
+
+def _with_partons(u: Real, phi: Real, y: Real, m: Real) -> tuple[Real, Real]:
+    """The hardest p_T of the free particles falls as a power, the others lie below it: transverse momenta
+    (points, k + 1, 2), and (2 / S) dL/dtau / (2 s) with prod p_T dp_T."""
+    floor, rest = (PT, 0.0) if np.any(m == 0) else (m[0], m[0])
+    top = np.sqrt(floor**2 / u[:, 0] ** 2 - rest**2)
+    pt, jacobian = _below(u[:, 1:], top, m)
+    across = _balanced(pt, phi)
+    plus, minus = _light_cone(_transverse(across, m), y)
+    s = plus * minus
+    return across, jacobian * floor**2 / u[:, 0] ** 3 * luminosity(s / COLLIDER**2) / (COLLIDER**2 * s)
+
+
+def _at_energy(sqrt_s: float, u: Real, phi: Real, y: Real, m: Real) -> tuple[Real, Real]:
+    """The same ratios of p_T at the scale that gives ``sqrt_s``, and 2 delta(s - sqrt_s^2) in the place of (2 / S)
+    dL/dtau."""
+    top = np.full(len(u), sqrt_s / 2)
+    pt, jacobian = _below(u, top, m)
+    shape = _balanced(pt, phi)
+    scale, slope = _scale(shape, y, m, sqrt_s**2)
+    return shape * scale[:, None, None], jacobian * top**2 * scale ** (2 * len(m) - 3) / slope / sqrt_s**2
+
+
+def _below(u: Real, top: Real, m: Real) -> tuple[Real, Real]:
+    """Transverse momenta (points, k) of which one is ``top`` and the others less, and their volume prod p_T dp_T.
+
+    The first column of ``u`` says which one (if there are two at least). Gluons are flat in ln p_T above the cut,
+    massive particles in ln m_T: both as 1 / m_T^2 and, where p_T is small, 1.
+    """
+    k = len(m) - 1
+    if k == 1:
+        return top[:, None], np.ones(len(top))
+    first = np.minimum((u[:, 0] * k).astype(np.int64), k - 1)
+    rest = np.tile(m[:-1], (len(u), 1))
+    low = np.where(rest > 0, rest, PT) ** 2
+    high = rest**2 + top[:, None] ** 2
+    others = np.arange(k) != first[:, None]
+    steps = np.zeros_like(rest)
+    steps[others] = u[:, 1:].ravel()
+    mt2 = low * (high / low) ** steps
+    pt = np.sqrt(np.maximum(mt2 - rest**2, 0))
+    volume = np.where(others, mt2 * np.log(high / low) / 2, 1.0).prod(axis=1)
+    return np.where(others, pt, top[:, None]), k * volume
+
+
+def _scale(shape: Real, y: Real, m: Real, s: float) -> tuple[Real, Real]:
+    """The factor on transverse momenta at which s-hat is ``s``, and ds-hat / dfactor; infinite where masses need more.
+
+    s-hat is convex in the factor, so that Newton's method falls onto the root from above.
+    """
+    x2 = (shape**2).sum(axis=2)
+    plus, minus = _light_cone(np.sqrt(x2), y)
+    scale = np.sqrt(s / (plus * minus))
+    for _ in range(STEPS):
+        mt = np.sqrt(x2 * scale[:, None] ** 2 + m**2)
+        plus, minus = _light_cone(mt, y)
+        more_plus, more_minus = _light_cone(x2 * scale[:, None] / mt, y)
+        slope = more_plus * minus + plus * more_minus
+        step = (plus * minus - s) / slope
+        scale = scale - np.minimum(step, scale / 2)
+        if np.all(np.abs(step) <= 1e-15 * scale):
+            break
+    rest_plus, rest_minus = _light_cone(np.broadcast_to(m, y.shape), y)
+    return scale, np.where(rest_plus * rest_minus < s, slope, np.inf)
+
+
+def _balanced(pt: Real, phi: Real) -> Real:
+    """(points, k) -> (points, k + 1, 2): the last one takes the recoil."""
+    free = pt[..., None] * np.stack([np.cos(phi), np.sin(phi)], axis=-1)
+    return np.concatenate([free, -free.sum(axis=1, keepdims=True)], axis=1)
+
+
+def _transverse(across: Real, m: Real) -> Real:
+    return np.sqrt((across**2).sum(axis=2) + m**2)
+
+
+def _light_cone(mt: Real, y: Real) -> tuple[Real, Real]:
+    """E + p_z and E - p_z of all together."""
+    grow = np.exp(y)
+    return (mt * grow).sum(axis=1), (mt / grow).sum(axis=1)
