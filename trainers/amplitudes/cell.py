@@ -8,8 +8,9 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from engine.errors import PlannerError
-from trainers.amplitudes.processes.catalogue import find_process
-from trainers.amplitudes.source import FOLDER, SIMULATED, Facts, facts_of
+from trainers.amplitudes.phase_space.sampler import need_vegas
+from trainers.amplitudes.simulate import Request
+from trainers.amplitudes.source import SIMULATED, TOY, Facts, Source, check_enough, facts_of
 from trainers.amplitudes.surrogate.dimension import check_points, need_skdim
 from trainers.amplitudes.surrogate.invariants import inputs
 from trainers.amplitudes.surrogate.rates import RATE
@@ -18,8 +19,10 @@ from trainers.cell import Cell, Needs, Sizes
 
 OUTPUTS = {"mse": 1, "heteroscedastic": 2, "relative": 1}
 """What a surrogate says of a point: the target, with the heteroscedastic loss also log sigma (eq. 15)."""
-SHORT, SHORT_ITERATIONS, FEW_TESTS = 1_000, 300, 1_000
-"""Points, iterations and test points of a cell of about a second: those of the first chunk."""
+SHORT, FEW_TESTS = 1_000, 1_000
+"""Points and test points of a cell of about a second."""
+SHORT_FLOPS, SHORT_ITERATIONS = 5e9, (50, 1_000)
+"""FLOPs of such a cell, as far as they come to so many iterations."""
 PROCESS = 0.6e9
 """Bytes that a process takes with torch and nothing to train."""
 NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"
@@ -33,8 +36,8 @@ class AmplitudeCell(Cell):
         Field(
             pattern=NAME,
             title="Data",
-            description="simulated makes events of the process; any other name is a file in amplitudes/ of the "
-            "workspace.",
+            description="simulated makes events of the process; toy makes amplitudes up, to try things out; any other "
+            "name is a file in amplitudes/ of the workspace.",
         ),
     ] = SIMULATED
     process: Annotated[
@@ -108,6 +111,16 @@ class AmplitudeCell(Cell):
     ] = "auto"
 
     @property
+    def source(self) -> Source:
+        """Where the events come from."""
+        return Source(self.data, self.process, self.sqrt_s)
+
+    @property
+    def counts(self) -> tuple[int, int, int]:
+        """Events to train, to validate and to test on."""
+        return self.points, self.validation, self.tests
+
+    @property
     def points_a_batch(self) -> int:
         """As asked, at most all points."""
         return min(self.batch, self.points)
@@ -144,7 +157,7 @@ class AmplitudeCell(Cell):
 
 def sizes(root: Path, cell: AmplitudeCell) -> Sizes:
     """N, D and C exactly, where the events are known. D counts the training points, as the paper's D_train does."""
-    facts = facts_of(root, cell.data, cell.process, cell.sqrt_s)
+    facts = facts_of(root, cell.source)
     shape = cell.shape(facts)
     seen = float(cell.points_a_batch * cell.updates(facts))
     return Sizes(float(parameters(shape)), float(cell.points), C=training_flops(shape) * seen, seen=seen)
@@ -158,7 +171,7 @@ def needs(root: Path, cell: AmplitudeCell) -> Needs:
 
 def memory(root: Path, cell: AmplitudeCell) -> float:
     """Bytes beside the process: vectors of N, all events with their invariants, activations of a block of points."""
-    facts = facts_of(root, cell.data, cell.process, cell.sqrt_s)
+    facts = facts_of(root, cell.source)
     shape = cell.shape(facts)
     events = cell.points + cell.validation + cell.tests
     return (
@@ -174,13 +187,15 @@ AT_ONCE = 8_192
 
 
 def short(root: Path, cell: AmplitudeCell) -> AmplitudeCell:
-    """The same model on a few points of the first chunk, for a few iterations."""
-    facts = facts_of(root, cell.data, cell.process, cell.sqrt_s)
+    """The same model on a few points that need no simulation, for a few iterations."""
+    facts = facts_of(root, cell.source)
     shape = cell.shape(facts)
+    least, most = SHORT_ITERATIONS
+    enough = round(SHORT_FLOPS / (training_flops(shape) * cell.points_a_batch))
     few = {
-        "parameters": 0.0, "width": shape.width, "layers": shape.layers, "budget": 0.0, "tests": FEW_TESTS,
-        "points": min(cell.points, SHORT), "batch": cell.points_a_batch, "dimension_points": 0,
-        "iterations": min(cell.updates(facts), SHORT_ITERATIONS),
+        "data": TOY if cell.source.made else cell.data, "parameters": 0.0, "width": shape.width, "budget": 0.0,
+        "layers": shape.layers, "tests": FEW_TESTS, "points": min(cell.points, SHORT), "batch": cell.points_a_batch,
+        "dimension_points": 0, "iterations": min(cell.updates(facts), max(least, min(enough, most))),
     }  # fmt: skip
     return cell.model_copy(update=few)
 
@@ -189,20 +204,13 @@ def check(root: Path, cell: AmplitudeCell) -> None:
     """Raises PlannerError for fields that do not go together, and for events that there are not."""
     if not cell.layers and not cell.parameters:
         raise PlannerError("Layers 0 are taken by the parameters: give parameters N, or layers.")
-    facts = facts_of(root, cell.data, cell.process, cell.sqrt_s)
+    facts = facts_of(root, cell.source)
     _ = cell.updates(facts), cell.shape(facts)
+    if not cell.source.made:
+        check_enough(cell.source, facts.events, cell.counts)
     if cell.data == SIMULATED:
-        least = sum(find_process(cell.process).masses)
-        if cell.sqrt_s and cell.sqrt_s <= 1.01 * least + 100:
-            raise PlannerError(
-                f"sqrt_s = {cell.sqrt_s:g} GeV is too near to the threshold of {cell.process}, {least:.1f} GeV: take "
-                f"{least + 100:.0f} GeV or more, or 0 to let it vary."
-            )
-    elif cell.points + cell.validation + cell.tests > facts.events:
-        raise PlannerError(
-            f"{FOLDER}/{cell.data} holds {facts.events:,} events, and the cell asks for {cell.points:,} to train, "
-            f"{cell.validation:,} to validate and {cell.tests:,} to test on: ask for fewer."
-        )
+        _ = Request(cell.process, 1, 0, cell.sqrt_s or None)
+        need_vegas()
     if cell.dimension_points:
         check_points(cell.dimension_points, cell.tests)
         need_skdim()

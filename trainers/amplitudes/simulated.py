@@ -1,4 +1,4 @@
-"""Events of built-in processes that cells share: made once, chunk by chunk, and kept in the workspace.
+"""Unweighted events of built-in processes that cells share: made once, chunk by chunk, and kept in the workspace.
 
 Chunk i of a stream has a seed of its own, so that the first n events are the same however many are asked for, and those
 of ``train``, ``validation`` and ``test`` share nothing.
@@ -8,42 +8,65 @@ from __future__ import annotations
 
 import itertools
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from trainers.amplitudes.events import Events
-from trainers.amplitudes.flat import SAMPLER, make_events
+from trainers.amplitudes.phase_space.sampler import Sampler
+from trainers.amplitudes.simulate import Request, adapt, simulate
 from trainers.backend.files import replace
 from trainers.backend.life import hold_lock
 from trainers.cell import Stopped, Stream
 
+Columns = dict[str, NDArray[np.float64]]
 STREAMS = {"train": 20_260_101, "validation": 20_260_102, "test": 20_260_103}
 """Sets of events that share none, and their seeds, which nobody types by chance."""
-FIRST, CHUNK = 1_000, 32_000
+SEEDS = 100_000
+"""Chunks of a stream at most."""
+FIRST, CHUNK = 1_000, 8_000
 """Events of the first chunk and at most; each has twice as many as the one before, so that small cells wait little."""
+SAMPLER, GRID = 1, "grid.npz"
+"""To be raised where the same seed gives other events; and where the adapted grid of a process is kept."""
 PAUSE = 0.2
-"""Seconds between two looks at a chunk that another cell makes."""
+"""Seconds between two looks at what another cell makes."""
 
 
 def simulated(folder: Path, process: str, sqrt_s: float, name: str, count: int, stream: Stream) -> Events:
     """The first ``count`` events of the stream ``name``; those that are missing are made, by all who wait for them.
 
-    Raises Stopped where the cell must end.
+    ``sqrt_s`` in GeV, 0 for that of partons in protons. Raises Stopped where the cell must end, and PlannerError where
+    vegas is not installed or no event has that energy.
     """
-    place = folder / f"{process}-{sqrt_s:g}-{SAMPLER}" / name
+    home = folder / f"{process}-{sqrt_s:g}-{SAMPLER}"
+    place = home / name
     place.mkdir(parents=True, exist_ok=True)
     wanted = list(itertools.takewhile(lambda chunk: chunk[1] < count, _ladder()))
     while missing := [chunk for chunk in wanted if not _file(place, chunk[0]).exists()]:
+        sampler = _sampler(home, Request(process, 1, 0, sqrt_s or None), stream)
         for index, _, size in missing:
-            if stream.stopping:
-                raise Stopped
-            _make(_file(place, index), process, sqrt_s, (STREAMS[name], index), size)
-        stream.step(0)
-    momenta, amplitude = zip(*(_read(_file(place, index)) for index, _, _ in wanted), strict=True)
-    whole = np.concatenate(amplitude)[:count]
-    return Events(np.concatenate(momenta)[:count], whole, np.ones(count), process)
+            request = Request(process, size, STREAMS[name] * SEEDS + index, sqrt_s or None)
+            _once(_file(place, index), partial(_made, request, sampler, stream), stream)
+    found = [_read(_file(place, index)) for index, _, _ in wanted]
+    whole = {column: np.concatenate([chunk[column] for chunk in found])[:count] for column in found[0]}
+    return Events(**whole, process=process)
+
+
+def _made(request: Request, sampler: Sampler, stream: Stream) -> Columns:
+    """A chunk. Raises Stopped where the cell must end."""
+    events = simulate(request, sampler, said=lambda _: stream.step(0)).events
+    return {"momenta": events.momenta, "amplitude": events.amplitude, "weight": events.weight}
+
+
+def _sampler(home: Path, request: Request, stream: Stream) -> Sampler:
+    """The sampler of a process, adapted by whoever comes first."""
+    path = home / GRID
+    while not path.exists():
+        _once(path, lambda: {"grid": np.asarray(adapt(request, lambda _: stream.step(0)).grid)}, stream)
+    return Sampler(request.mapping, _read(path)["grid"])
 
 
 def _ladder() -> Iterator[tuple[int, int, int]]:
@@ -59,21 +82,23 @@ def _file(place: Path, index: int) -> Path:
     return place / f"{index:05d}.npz"
 
 
-def _make(path: Path, process: str, sqrt_s: float, seed: tuple[int, int], size: int) -> None:
-    """Make a chunk, unless another cell is at it."""
+def _once(path: Path, make: Callable[[], Columns], stream: Stream) -> None:
+    """Write the file ``path``, unless it is there or another cell is at it. Raises Stopped where the cell must end."""
+    if stream.stopping:
+        raise Stopped
     with hold_lock(path.with_suffix(".lock")) as mine:
         if not mine:
             time.sleep(PAUSE)
         elif not path.exists():
-            made = make_events(process, size, seed, sqrt_s)
-            replace(path, lambda place: _write(place, made))
+            columns = make()
+            replace(path, lambda place: _write(place, columns))
 
 
-def _write(place: Path, events: Events) -> None:
-    with place.open("wb") as file:
-        np.savez(file, momenta=events.momenta, amplitude=events.amplitude)
+def _write(place: Path, columns: Columns) -> None:
+    with place.open("wb") as file:  # by its name numpy gives it another end
+        np.savez(file, allow_pickle=False, **columns)
 
 
-def _read(path: Path) -> tuple[np.ndarray, np.ndarray]:
+def _read(path: Path) -> Columns:
     with np.load(path, allow_pickle=False) as found:
-        return found["momenta"], found["amplitude"]
+        return {name: found[name] for name in found.files}

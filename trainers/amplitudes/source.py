@@ -3,14 +3,41 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 
+import numpy as np
+
+from engine.errors import PlannerError
 from trainers.amplitudes.events import Events
+from trainers.amplitudes.files import read_events
+from trainers.amplitudes.phase_space.dimension import fixed_energy
 from trainers.amplitudes.processes.catalogue import find_process
-from trainers.amplitudes.simulated import simulated
+from trainers.amplitudes.simulated import STREAMS, simulated
+from trainers.amplitudes.toy import toy
 from trainers.cell import Stream
 
-FOLDER, SIMULATED = "amplitudes", "simulated"
+FOLDER, SIMULATED, TOY = "amplitudes", "simulated", "toy"
+SHUFFLE = 20_260_104
+"""Seed of the order in which events of a file are given out, the same for all cells."""
+
+
+@dataclass(frozen=True)
+class Source:
+    """Events by the fields of a cell: ``data`` is simulated, toy, or a file; the others are of what is made here."""
+
+    data: str
+    process: str
+    sqrt_s: float
+
+    @property
+    def made(self) -> bool:
+        """Whether they are made here, as many as are asked for."""
+        return self.data in (SIMULATED, TOY)
+
+    def path(self, root: Path) -> Path:
+        """Their file in the workspace ``root``."""
+        return root / FOLDER / self.data
 
 
 @dataclass(frozen=True)
@@ -31,18 +58,53 @@ class Data:
     test: Events
 
 
-def facts_of(root: Path, data: str, process: str, sqrt_s: float) -> Facts:
-    """What is known of the events of a cell."""
-    return Facts(len(find_process(process).particles), not sqrt_s)
+def facts_of(root: Path, source: Source) -> Facts:
+    """What is known of the events. Raises PlannerError for a file that is not there or cannot be read."""
+    if source.made:
+        return Facts(len(find_process(source.process).particles), not source.sqrt_s)
+    path = source.path(root)
+    if not path.is_file():
+        raise PlannerError(
+            f"There are no events {source.data!r}: put a file of that name into {FOLDER} of the workspace, or use "
+            f"{SIMULATED}."
+        )
+    about = path.stat()
+    return _facts(path, about.st_size, about.st_mtime_ns)
 
 
-def open_events(
-    root: Path, data: str, process: str, sqrt_s: float, counts: tuple[int, int, int], stream: Stream
-) -> Data:
-    """So many events to train, validate and test on; simulated ones are made as far as they are missing."""
-    folder = root / FOLDER / SIMULATED
-    train, validation, test = (
-        simulated(folder, process, sqrt_s, name, count, stream)
-        for name, count in zip(("train", "validation", "test"), counts, strict=True)
-    )
-    return Data(train, validation, test)
+@lru_cache(maxsize=64)
+def _facts(path: Path, size: int, changed: int) -> Facts:
+    """Those of a file as it was when it had that size and was changed then."""
+    events = read_events(path)
+    return Facts(events.momenta.shape[1], not fixed_energy(events.momenta), len(events))
+
+
+def open_events(root: Path, source: Source, counts: tuple[int, int, int], stream: Stream) -> Data:
+    """So many events to train, validate and test on; simulated ones are made as far as they are missing.
+
+    Those of a file are shuffled once and for all: the first are for tests, the next to train on, and the last to
+    validate, so that larger training sets hold smaller ones. Raises PlannerError where a file holds too few.
+    """
+    train, validation, test = counts
+    if not source.made:
+        events = read_events(source.path(root))
+        check_enough(source, len(events), counts)
+        order = np.random.default_rng(SHUFFLE).permutation(len(events))
+        return Data(events[order[test : test + train]], events[order[len(events) - validation :]], events[order[:test]])
+    made = dict(zip(STREAMS, counts, strict=True))
+    if source.data == TOY:
+        found = [toy(source.process, n, STREAMS[name], source.sqrt_s) for name, n in made.items()]
+    else:
+        folder = root / FOLDER / SIMULATED
+        found = [simulated(folder, source.process, source.sqrt_s, name, n, stream) for name, n in made.items()]
+    return Data(*found)
+
+
+def check_enough(source: Source, there: int, counts: tuple[int, int, int]) -> None:
+    """Raises PlannerError where a file holds fewer events than are asked for."""
+    if sum(counts) > there:
+        train, validation, test = counts
+        raise PlannerError(
+            f"{FOLDER}/{source.data} holds {there:,} events, and the cell asks for {train:,} to train, {validation:,} "
+            f"to validate and {test:,} to test on: ask for fewer."
+        )

@@ -55,11 +55,14 @@ def test_needs_grow_with_what_takes_them() -> None:
     assert needs(ROOT, cell(device="cpu")).gpu_memory == 0 < needs(ROOT, cell()).gpu_memory
 
 
-def test_the_short_cell_is_the_same_model_on_the_first_chunk() -> None:
+def test_the_short_cell_is_the_same_model_without_simulation() -> None:
     whole = cell(process="ttH", parameters=1e5, layers=0, points=10**6, budget=1e15)
     few = short(ROOT, whole)
     assert sizes(ROOT, few).N == sizes(ROOT, whole).N
-    assert (few.points, few.iterations, few.batch, few.dimension_points) == (1000, 300, 128, 0)
+    assert (few.points, few.iterations, few.batch, few.dimension_points) == (1000, 66, 128, 0)
+    assert (few.data, few.process) == ("toy", "ttH")
+    assert short(ROOT, cell()).iterations == 765
+    assert short(ROOT, cell(iterations=20)).iterations == 20
 
 
 @pytest.mark.parametrize(
@@ -70,7 +73,7 @@ def test_the_short_cell_is_the_same_model_on_the_first_chunk() -> None:
         ({"layers": 0}, "Layers 0 are taken by the parameters: give parameters N, or layers."),
         ({"parameters": 5}, "N = 5 is too few for 6 invariants and 3 layers"),
         ({"budget": 1e4}, "The budget of 1e+04 FLOPs is less than one iteration of 6.54e+06 FLOPs"),
-        ({"process": "ttH", "sqrt_s": 500}, "sqrt_s = 500 GeV is too near to the threshold of ttH, 470.3 GeV"),
+        ({"process": "ttH", "sqrt_s": 400}, "470"),
         ({"dimension_points": 50}, "The intrinsic dimension of 50 points says nothing"),
         ({"tests": 1000}, "subsets of 5,000 test points, and there are 1,000"),
     ],

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-VERSION = 1
+VERSION = 2
 """Part of the name of a cell, to be raised where the same cell gives other numbers."""
 BASE_WIDTH = 64
 """n_0 of muP: there its initialisation and its rates are those of the standard parametrization."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -54,9 +55,8 @@ def train(root: Path, cell: AmplitudeCell, stream: Stream) -> Mapping[str, float
     """
     check(root, cell)
     check_memory(memory(root, cell), stream.device, "make its width, its points or its batch smaller")
-    facts = facts_of(root, cell.data, cell.process, cell.sqrt_s)
-    counts = (cell.points, cell.validation, cell.tests)
-    events = open_events(root, cell.data, cell.process, cell.sqrt_s, counts, stream)
+    facts = facts_of(root, cell.source)
+    events = open_events(root, cell.source, cell.counts, stream)
     found = fit(cell, cell.shape(facts), cell.updates(facts), sets_of(events, facts, cell.target), stream)
     return found | {"d": float(freedoms(facts.particles, facts.varying))}
 
@@ -77,6 +77,8 @@ def fit(cell: AmplitudeCell, shape: Shape, total: int, sets: Sets, stream: Strea
     Raises CellError where the training diverges.
     """
     torch.set_num_threads(cell.threads)
+    if cell.deterministic:
+        os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
     torch.use_deterministic_algorithms(cell.deterministic)
     with torch.no_grad():
         trainer = checkpoint.begin(lambda: Trainer(cell, shape, sets.train, stream.device), stream)

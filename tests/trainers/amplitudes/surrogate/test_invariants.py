@@ -9,18 +9,18 @@ from hypothesis import strategies as st
 
 from engine.errors import PlannerError
 from tests.trainers.amplitudes.kinematics import boost_matrix, product
-from trainers.amplitudes.flat import make_events
 from trainers.amplitudes.phase_space.dimension import degrees_of_freedom, fixed_energy
 from trainers.amplitudes.processes import PROCESSES
 from trainers.amplitudes.surrogate.invariants import freedoms, inputs, log_invariants, pairs
+from trainers.amplitudes.toy import toy
 
-MOMENTA = make_events("ttH", 50, (1,)).momenta
+MOMENTA = toy("ttH", 50, 1).momenta
 
 
 @pytest.mark.parametrize("name", ["Zg", "WZ", "Zgg", "ttH", "WWZ", "WZgg"])
 @pytest.mark.parametrize("sqrt_s", [0.0, 1000.0])
 def test_all_pairs_but_those_that_do_not_change(name: str, sqrt_s: float) -> None:
-    momenta = make_events(name, 400, (2,), sqrt_s).momenta
+    momenta = toy(name, 400, 2, sqrt_s).momenta
     count, every = momenta.shape[1], pairs(momenta.shape[1], True)
     assert len(every) == count * (count - 1) / 2 == inputs(count, True)
     z = log_invariants(momenta, every)

@@ -12,13 +12,14 @@ torch = pytest.importorskip("torch")
 
 from tests.trainers.jets.stream import Silent  # noqa: E402
 from trainers.amplitudes.cell import AmplitudeCell  # noqa: E402
+from trainers.amplitudes.phase_space import sampler as adapting  # noqa: E402
 from trainers.amplitudes.surrogate import training  # noqa: E402
 from trainers.amplitudes.surrogate.shape import Shape  # noqa: E402
 from trainers.amplitudes.surrogate.trainer import Points, Trainer  # noqa: E402
 from trainers.amplitudes.surrogate.training import Sets, fit, looked_every  # noqa: E402
 from trainers.cell import CellError, Stopped  # noqa: E402
 
-SMALL = AmplitudeCell(points=400, width=16, layers=2, iterations=300, tests=400, dimension_points=0)
+SMALL = AmplitudeCell(data="toy", points=400, width=16, layers=2, iterations=300, tests=400, dimension_points=0)
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -34,7 +35,8 @@ def run(root: Path, cell: AmplitudeCell, folder: Path, **stream: object) -> tupl
     return dict(training.train(root, cell, watched)), watched
 
 
-def test_the_loss_falls_by_decades(shared: Path, tmp_path: Path) -> None:
+def test_the_loss_falls_by_decades(shared: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(adapting, "POINTS", 4000)
     cell = AmplitudeCell(points=5000, iterations=1500, tests=3000, dimension_points=1000)
     found, stream = run(shared, cell, tmp_path)
     curve = [said["loss"] for _, said in stream.said if "loss" in said]
