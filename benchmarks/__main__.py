@@ -31,7 +31,7 @@ NAMES = (
     "amplitudes_rates",
     "amplitudes_events",
 )
-LONG = ("calibration", "jets_physics", "kills")
+LONG = ("calibration", "games", "jets_physics", "kills")
 """Measures of a quarter of an hour, which run only when they are named."""
 PAGE = Path(__file__).parents[1] / "docs" / "benchmarks.md"
 HEAD = """# Benchmarks

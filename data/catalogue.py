@@ -113,6 +113,25 @@ TRAINED = (
         "chinchilla",
     ),
     Demo(
+        "Jets, repeated, widths x numbers of jets (trained)",
+        "grids/jets_repeated.csv",
+        Roles(
+            N="N",
+            U="U",
+            C="C",
+            loss="loss",
+            metrics=(Metric(column="accuracy"), Metric(column="overfits", direction="min")),
+            seed="seed",
+            run="run",
+            hyper=("width",),
+            compute=ComputeRule(rule="6npND", n_p=42),
+        ),
+        "Trained by `isoplan train data/grids/jets_repeated.toml`: the same jets pass after pass until the validation "
+        "loss turns up; the best pass is kept. Filter to width > 4: the smallest model hardly overfits.",
+        "repetition",
+        "U",
+    ),
+    Demo(
         "Teacher and student, 6 widths x 8 sample sizes (trained)",
         "grids/teacher_student.csv",
         Roles(

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import plotly.graph_objects as go
 
-from app.figures import cells, overlay, surface
+from app.figures import overlay, surface
 from app.figures.along import of_axis
 from app.figures.theme import LIGHT
 from benchmarks.jets_laws import laws
@@ -24,7 +24,6 @@ def figures() -> dict[str, go.Figure]:
     found = {"jets_law_surface": surface.draw(curves.surface(once), runs, theme=PAGE).figure}
     if laws.there("repeated"):
         found["jets_law_repeated"] = _beside({"repeated until it overfits": laws.repeated()})
-        found["jets_law_threshold"] = cells.draw(*laws.threshold(), PAGE).figure
     if laws.there("inputs"):
         found["jets_law_inputs"] = _beside(
             {inputs.replace("x", " x "): laws.of_inputs(inputs) for inputs in CONFIGURATIONS}

@@ -74,7 +74,7 @@ def test_a_table_of_jets_holds_cells_of_its_grid_and_what_they_cost(grid: Path, 
         assert (N, U) == (sizes.N, cell.jets)
         assert D == U * float(row.get("best_epoch") or 1)
         assert C == pytest.approx(D / U * sizes.C / cell.epochs, rel=0.05)
-        assert float(row["n_p"]) == pytest.approx(42, abs=0.5)
+        assert float(row["n_p"]) == pytest.approx(42, abs=max(0.5, 3 * 17 / U**0.5))  # lengths scatter by 17
         assert float(row["untrained"]) == (float(row["loss"]) > np.log(10) - 0.1)
         if not cell.rate:
             assert float(row["rate_used"]) == pytest.approx(learning_rate(cell.width), rel=1e-6)

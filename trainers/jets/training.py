@@ -42,8 +42,8 @@ AT_ONCE = 512
 ROC = "roc.csv"
 TURNED = 0.01
 """A loss that ends so much of itself above its least has turned up."""
-SMOOTH = 5
-"""Validation losses whose median is a loss without luck."""
+SMOOTH, PART = 5, 3
+"""Validation losses whose median is a loss without luck; of few losses no more than one part in so many."""
 
 
 @dataclass(frozen=True)
@@ -235,8 +235,9 @@ def _end(trainer: Trainer) -> int:
 
 
 def rise(losses: Sequence[float]) -> float:
-    """By what share the validation loss ended above its least, both as medians of ``SMOOTH`` looks."""
-    shown = np.lib.stride_tricks.sliding_window_view(np.asarray(losses), min(SMOOTH, len(losses)))
+    """By what share the validation loss ended above its least, both as medians of some looks."""
+    some = min(SMOOTH, -(-len(losses) // PART))
+    shown = np.lib.stride_tricks.sliding_window_view(np.asarray(losses), some)
     smooth = np.median(shown, axis=1)
     return float(smooth[-1] / smooth.min() - 1)
 

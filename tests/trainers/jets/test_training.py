@@ -87,7 +87,8 @@ def test_what_is_left_is_said_as_if_the_loss_got_no_better(tmp_path: Path, monke
 def test_one_lucky_look_is_no_turn() -> None:
     assert training.rise([2.0, 1.5]) == 0
     assert training.rise([3.0, 2.0, 1.0, 1.1]) == 0
-    level = [1.5, 1.02, 1.0, 1.01, 0.9, 1.0, 1.01, 1.02, 1.0]
+    assert training.rise([1.4, 1.2, 1.3, 1.4, 1.5]) == pytest.approx(1.45 / 1.25 - 1)  # few looks, by two of them
+    level = [1.5, 1.02, 1.0, 1.01, 0.9, 1.0, 1.01, 1.02, 1.0, 1.0, 1.01, 1.0, 1.02]
     assert training.rise(level) == 0
     assert training.rise([*level, 1.1, 1.15, 1.2, 1.2, 1.3]) == pytest.approx(0.2 / 1.0, abs=0.02)
 
