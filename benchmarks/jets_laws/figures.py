@@ -23,7 +23,7 @@ def figures() -> dict[str, go.Figure]:
     once, runs = laws.one_pass()
     found = {"jets_law_surface": surface.draw(curves.surface(once), runs, theme=PAGE).figure}
     if laws.there("repeated"):
-        found["jets_law_repeated"] = _beside({"repeated until it overfits": laws.repeated()})
+        found["jets_law_repeated"] = _beside({"repeated": laws.repeated()})
     if laws.there("inputs"):
         found["jets_law_inputs"] = _beside(
             {inputs.replace("x", " x "): laws.of_inputs(inputs) for inputs in CONFIGURATIONS}

@@ -62,7 +62,7 @@ for its width that a cosine warms up and lets fall to zero.{
         f" {left} of them end less than 0.1 below ln 10, the loss of guessing: flagged untrained, kept and left out."
         if left
         else ""
-    }{f" {asked - len(every)} larger ones of the grid are not trained yet." if asked > len(every) else ""}
+    }{_open(asked - len(every))}
 E + A/N^α + B/D^β (Huber loss of the logarithms), in nats, beside that of JetClass; γ is the exponent of L - E along the
 frontier:
 
@@ -137,6 +137,7 @@ Fitted to the {found.fitted} cells of smaller compute, the law predicts the larg
 def _repetition() -> Iterator[str]:
     if not laws.there("repeated"):
         return
+    cells = laws.rows("repeated")
     made, runs = laws.repeated()
     once = laws.one_pass()[0]
     both = together(once, made)
@@ -146,11 +147,13 @@ def _repetition() -> Iterator[str]:
     yield f"""
 ## The same jets again and again
 
-{len(laws.rows("repeated"))} cells pass over their jets until the validation loss turns up; the best pass is kept.
+{len(cells)} cells pass over their jets until the validation loss turns up; the best pass is kept.{
+        _open(laws.asked("repeated") - len(cells))
+    }
 The losses of the {len(runs)} of models that mostly overfit (N from {count(runs["N"].min())}) against their jets,
 L_inf + B_rep/D^β_rep, beside the same of JetClass:
 
-![Early-stopped loss of repeated jets beside one pass](images/jets_law_repeated.png)
+![Early-stopped loss against the jets that are repeated](images/jets_law_repeated.png)
 """
     paper = {r["parameter"]: r for r in records("papers/jets/table2_repetition.csv") if r["particles"] == "128"}
     yield from _table(
@@ -165,9 +168,11 @@ One floor for both regimes {"fits" if both.shared else "does not fit"} (E less L
 that one pass needs for what D jets give when repeated (eq. 5):
 """
     yield from _table(
-        ("D", *(count(D) for D in jets)),
+        ("D", *(count(D) + ("" if D <= runs["U"].max() else "*") for D in jets)),
         [("ω", *(_pair(float(b), _quantiles(d)) for b, d in gains))],
     )
+    yield """
+* more jets than any that were repeated: extrapolated."""
     yield from _threshold()
 
 
@@ -295,6 +300,11 @@ by the errors of the rejections. Rejections that fewer than 20 QCD jets survive 
 def _span(column: str, every: Sequence[dict[str, str]], what: str) -> str:
     values = sorted({float(row[column]) for row in every})
     return f"{len(values)} {what} ({count(values[0])} to {count(values[-1])})"
+
+
+def _open(cells: int) -> str:
+    """What is said of cells of a grid that are still to be trained."""
+    return f" {cells} larger of the grid {'is' if cells == 1 else 'are'} not trained yet." if cells else ""
 
 
 def _symbol(name: str) -> str:
