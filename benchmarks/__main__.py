@@ -30,6 +30,7 @@ NAMES = (
     "behavior_training",
     "amplitudes_rates",
     "amplitudes_events",
+    "amplitudes_training",
 )
 LONG = ("calibration", "games", "jets_physics", "kills")
 """Measures of a quarter of an hour, which run only when they are named."""

@@ -72,6 +72,19 @@ def test_an_empty_page_says_what_to_do_and_the_example_fills_the_form(open_page:
     assert told(at) == ""
 
 
+def test_the_scans_of_amplitudes_are_a_click_each(open_page: Open) -> None:
+    at = open_page("train", family="amplitudes")
+    press(at, "Example")
+    assert at.text_input(key="cell_points").value == "100, 1000, 10000"
+    assert "3 × 2 = 6 cells" in words(at)
+    press(at, "Compute scan")
+    table = next(d.value for d in at.dataframe if "C" in d.value)
+    assert list(table["C"]) == pytest.approx(list(table["budget"]), rel=0.01)
+    assert list(table["D"]) == list(table["points"])
+    assert set(table["N"]) == {11 * 67 + 2 * (67 * 67 + 67) + 67}
+    assert told(at) == ""
+
+
 def test_what_is_typed_stands_in_the_link_and_comes_back_from_it(open_page: Open) -> None:
     at = open_page("train", **NINE)
     assert at.text_input(key="cell_width").value == "8, 16, 32"
