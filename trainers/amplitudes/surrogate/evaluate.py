@@ -19,6 +19,9 @@ METRICS: dict[str, Literal["min", "max"]] = dict.fromkeys(
     ("relative_median", "relative_mean", "relative_99", "epsilon", "sigma_mean"), "min"
 )
 """The metrics of a cell and the direction that is better, beside its loss."""
+FURTHEST = 30.0
+"""Log of A_NN / A and of sigma at most: of points far from those that were learned a guess may be anything, but a row
+holds finite numbers."""
 EDGES = np.linspace(-6, 6, 61)
 
 
@@ -30,7 +33,7 @@ def errors(guess: Real, truth: Real, kind: str) -> dict[str, float]:
     |A_NN / A - 1|, and ``epsilon`` is sum |A_NN - A| / sum A (eq. 23).
     """
     if kind == LOG:
-        off, share = np.expm1(guess - truth), np.exp(truth - truth.max())
+        off, share = np.expm1(np.minimum(guess - truth, FURTHEST)), np.exp(truth - truth.max())
     else:
         off, share = guess / truth - 1, truth / truth.max()
     relative = np.abs(off)

@@ -172,7 +172,7 @@ def _measured(trainer: Trainer, total: int, trained: float, test: Points, stream
     guess = trainer.of_y.back(out[:, :1])[:, 0]
     found = evaluate.errors(guess, truth, cell.target)
     if shape.outputs == 2:
-        sigma = np.exp(np.maximum(out[:, 1], LOWEST)) * trainer.of_y.spread[0]
+        sigma = np.exp(np.clip(out[:, 1], LOWEST, evaluate.FURTHEST)) * trainer.of_y.spread[0]
         t = evaluate.pulls(guess, truth, sigma)
         found |= evaluate.calibration(t, sigma, truth)
         evaluate.write_pulls(stream.folder / PULLS, t)

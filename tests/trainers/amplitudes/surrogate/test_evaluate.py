@@ -34,6 +34,11 @@ def test_whoever_guesses_the_mean_has_a_loss_of_one() -> None:
     assert errors(np.full_like(TRUTH, TRUTH.mean()), TRUTH, "log")["loss"] == pytest.approx(1)
 
 
+def test_a_guess_that_is_far_off_is_finite() -> None:
+    found = errors(np.array([0.0, 5000.0]), np.array([0.0, 1.0]), "log")
+    assert np.isfinite(list(found.values())).all()
+
+
 @pytest.mark.parametrize(("scale", "shift"), [(1.0, 0.0), (0.5, 0.0), (1.0, 1.0)])
 def test_pulls_say_whether_sigma_is_right(scale: float, shift: float) -> None:
     sigma = RNG.uniform(0.01, 0.1, len(TRUTH))
