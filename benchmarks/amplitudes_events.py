@@ -42,16 +42,16 @@ def run() -> Report:
 def _row(process: Process) -> tuple[str, ...]:
     request = Request(process.name, 1)
     began = time.process_time()
-    sampler = adapt(request)
+    ready = adapt(request)
     adapting = time.process_time() - began
     began = time.process_time()
-    few = simulate(request, sampler)
+    few = simulate(request, ready)
     rate = few.passed * few.efficiency / (time.process_time() - began)
     n = int(np.clip(rate * SECONDS, 100, 50_000))
     began = time.process_time()
-    sample = simulate(Request(process.name, n, seed=1), sampler)
+    sample = simulate(Request(process.name, n, seed=1), ready)
     took = time.process_time() - began
-    flat = flat_points(sampler.mapping, POINTS, np.random.default_rng(1))
+    flat = flat_points(ready.sampler.mapping, POINTS, np.random.default_rng(1))
     sigma = flat.weight.sum() / flat.tried
     error = np.sqrt((flat.weight**2).sum() / flat.tried - sigma**2) / np.sqrt(flat.tried)
     return (

@@ -85,9 +85,9 @@ def _amplitudes(process: str, n: int, out: Path, seed: int, sqrt_s: float | None
     need_place(out)
     try:
         with typer.progressbar(length=ROUNDS, label=f"adapting to {process}", file=sys.stderr) as bar:
-            sampler = adapt(request, lambda rounds: bar.update(rounds - bar.pos))
+            ready = adapt(request, lambda rounds: bar.update(rounds - bar.pos))
         with typer.progressbar(length=n, label=f"{n:,} events", file=sys.stderr) as bar:
-            sample = simulate(request, sampler, cores, lambda events: bar.update(max(events - bar.pos, 0)))
+            sample = simulate(request, ready, cores, lambda events: bar.update(max(events - bar.pos, 0)))
     except KeyboardInterrupt:
         note(["Stopped: no events were written."])
         raise typer.Exit(INTERRUPTED) from None

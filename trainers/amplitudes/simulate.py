@@ -19,7 +19,7 @@ from engine.errors import PlannerError
 from trainers.amplitudes.files import need_memory
 from trainers.amplitudes.phase_space.mapping import Mapping
 from trainers.amplitudes.phase_space.sampler import Sampler, need_vegas
-from trainers.amplitudes.phase_space.unweight import Part, Sample, floor_of, gather, make_part
+from trainers.amplitudes.phase_space.unweight import Part, Ready, Sample, gather, make_part
 from trainers.amplitudes.processes import find_process
 
 AHEAD = 2
@@ -51,30 +51,30 @@ class Request:
         return Mapping(find_process(self.process), self.sqrt_s)
 
 
-def adapt(request: Request, said: Callable[[int], None] = lambda rounds: None) -> Sampler:
-    """A sampler for these events: the same for every seed. ``said`` is told how many rounds of ``ROUNDS`` are done.
+def adapt(request: Request, said: Callable[[int], None] = lambda rounds: None) -> Ready:
+    """What these events are drawn from: the same for every seed and number.
 
-    Raises PlannerError where vegas is not installed.
+    ``said`` is told how many rounds of ``ROUNDS`` are done. Raises PlannerError where vegas is not installed and where
+    no point passes the cuts.
     """
     need_vegas()
-    return Sampler(request.mapping).adapted(said=said)
+    return Ready.of(Sampler(request.mapping).adapted(said=said))
 
 
 def simulate(
     request: Request,
-    sampler: Sampler,
+    ready: Ready,
     cores: int = 1,
     said: Callable[[int], None] = lambda events: None,
     stop: Callable[[], bool] = lambda: False,
 ) -> Sample:
-    """The events of ``request`` from its ``sampler``, by ``cores`` processes.
+    """The events of ``request`` from what ``adapt`` made, by ``cores`` processes.
 
     ``said`` is told how many there are, and ``stop`` asked, after every part. Raises Stopped, and PlannerError where a
     process dies; KeyboardInterrupt after Ctrl+C. The processes have ended by then.
     """
-    floor = floor_of(sampler)
-    with closing(_parts(partial(make_part, sampler, floor, request.seed), cores)) as parts:
-        return gather(parts, request.n, floor, request.process, said, stop)
+    with closing(_parts(partial(make_part, ready, request.seed), cores)) as parts:
+        return gather(parts, request.n, ready, said, stop)
 
 
 def _parts(make: Callable[[int], Part], cores: int) -> Generator[Part, None, None]:

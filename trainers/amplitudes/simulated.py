@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from trainers.amplitudes.events import Events
 from trainers.amplitudes.phase_space.sampler import Sampler
+from trainers.amplitudes.phase_space.unweight import Ready
 from trainers.amplitudes.simulate import Request, adapt, simulate
 from trainers.backend.files import replace
 from trainers.backend.life import hold_lock
@@ -29,8 +30,8 @@ SEEDS = 100_000
 """Chunks of a stream at most."""
 FIRST, CHUNK = 1_000, 8_000
 """Events of the first chunk and at most; each has twice as many as the one before, so that small cells wait little."""
-SAMPLER, GRID = 1, "grid.npz"
-"""To be raised where the same seed gives other events; and where the adapted grid of a process is kept."""
+SAMPLER, READY = 1, "ready.npz"
+"""To be raised where the same seed gives other events; and the file of what those of a process are drawn from."""
 PAUSE = 0.2
 """Seconds between two looks at what another cell makes."""
 
@@ -46,27 +47,33 @@ def simulated(folder: Path, process: str, sqrt_s: float, name: str, count: int, 
     place.mkdir(parents=True, exist_ok=True)
     wanted = list(itertools.takewhile(lambda chunk: chunk[1] < count, _ladder()))
     while missing := [chunk for chunk in wanted if not _file(place, chunk[0]).exists()]:
-        sampler = _sampler(home, Request(process, 1, 0, sqrt_s or None), stream)
+        ready = _ready(home, Request(process, 1, 0, sqrt_s or None), stream)
         for index, _, size in missing:
             request = Request(process, size, STREAMS[name] * SEEDS + index, sqrt_s or None)
-            _once(_file(place, index), partial(_made, request, sampler, stream), stream)
+            _once(_file(place, index), partial(_made, request, ready, stream), stream)
     found = [_read(_file(place, index)) for index, _, _ in wanted]
     whole = {column: np.concatenate([chunk[column] for chunk in found])[:count] for column in found[0]}
     return Events(**whole, process=process)
 
 
-def _made(request: Request, sampler: Sampler, stream: Stream) -> Columns:
+def _made(request: Request, ready: Ready, stream: Stream) -> Columns:
     """A chunk. Raises Stopped where the cell must end."""
-    events = simulate(request, sampler, said=lambda _: stream.step(0)).events
+    events = simulate(request, ready, said=lambda _: stream.step(0)).events
     return {"momenta": events.momenta, "amplitude": events.amplitude, "weight": events.weight}
 
 
-def _sampler(home: Path, request: Request, stream: Stream) -> Sampler:
-    """The sampler of a process, adapted by whoever comes first."""
-    path = home / GRID
+def _ready(home: Path, request: Request, stream: Stream) -> Ready:
+    """What the events of a process are drawn from, adapted by whoever comes first."""
+    path = home / READY
+
+    def make() -> Columns:
+        ready = adapt(request, lambda _: stream.step(0))
+        return {"grid": np.asarray(ready.sampler.grid), "floor": np.array(ready.floor)}
+
     while not path.exists():
-        _once(path, lambda: {"grid": np.asarray(adapt(request, lambda _: stream.step(0)).grid)}, stream)
-    return Sampler(request.mapping, _read(path)["grid"])
+        _once(path, make, stream)
+    found = _read(path)
+    return Ready(Sampler(request.mapping, found["grid"]), float(found["floor"]))
 
 
 def _ladder() -> Iterator[tuple[int, int, int]]:

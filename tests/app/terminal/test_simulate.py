@@ -89,6 +89,42 @@ def test_events_of_amplitudes(run: Run, tmp_path: Path, monkeypatch: pytest.Monk
         assert str(file["process"]) == "Zg"
 
 
+def test_ctrl_c_ends_all_processes_and_writes_nothing(tmp_path: Path) -> None:
+    command = [
+        "simulate",
+        "amplitudes",
+        "--process",
+        "Zg",
+        "--n",
+        10**7,
+        "--out",
+        tmp_path / "events.npz",
+        "--cores",
+        2,
+    ]
+    asked = subprocess.Popen([*ISOPLAN, *map(str, command)], stderr=subprocess.PIPE, text=True, start_new_session=True)
+    time.sleep(8)
+    os.killpg(asked.pid, signal.SIGINT)
+    _, err = asked.communicate(timeout=60)
+    assert asked.returncode == 130
+    assert err.endswith("isoplan: Stopped: no events were written.\n")
+    assert "Traceback" not in err
+    assert os.listdir(tmp_path) == []
+    until = time.monotonic() + 20
+    while alive(asked.pid) and time.monotonic() < until:
+        time.sleep(0.05)
+    assert not alive(asked.pid)
+
+
+def alive(group: int) -> bool:
+    """Whether a process of the group is left."""
+    try:
+        os.killpg(group, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
 def test_bad_input_for_amplitudes_is_one_sentence(run: Run, tmp_path: Path) -> None:
     def ask(why: str, *more: object, out: str = "events.npz", what: str = "amplitudes") -> None:
         one_sentence(run("simulate", what, "--n", 20, "--out", tmp_path / out, *more), why)

@@ -30,7 +30,7 @@ def test_the_first_events_are_the_same_however_many_are_asked_for(tmp_path: Path
     np.testing.assert_array_equal(few.momenta, many.momenta[:30])
     assert (len(few), len(many)) == (30, 330)
     made = sorted(path.name for path in (tmp_path / "330").rglob("*.npz"))
-    assert made == [*(f"{i:05d}.npz" for i in range(4)), "grid.npz"]
+    assert made == [*(f"{i:05d}.npz" for i in range(4)), "ready.npz"]
     check_events(many)
     np.testing.assert_allclose(many.amplitude, squared_amplitude(find_process("Zg"), many.momenta))
     assert not fixed_energy(many.momenta)

@@ -17,8 +17,7 @@ from trainers.amplitudes.phase_space import sampler as sampling
 from trainers.amplitudes.phase_space.cuts import passes
 from trainers.amplitudes.phase_space.dimension import degrees_of_freedom
 from trainers.amplitudes.phase_space.flat import flat_points
-from trainers.amplitudes.phase_space.sampler import Sampler
-from trainers.amplitudes.phase_space.unweight import ABOVE, Part, Sample, cap_of
+from trainers.amplitudes.phase_space.unweight import ABOVE, Part, Ready, Sample, cap_of
 from trainers.amplitudes.processes import PROCESSES
 from trainers.amplitudes.simulate import Request, adapt, simulate
 from trainers.cell import Stopped
@@ -33,18 +32,18 @@ def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @cache
-def sampler_of(process: str, sqrt_s: float | None = None) -> Sampler:
+def ready_of(process: str, sqrt_s: float | None = None) -> Ready:
     return adapt(Request(process, 1, sqrt_s=sqrt_s))
 
 
 def made(process: str, n: int, seed: int = 1, sqrt_s: float | None = None, cores: int = 1) -> Sample:
-    return simulate(Request(process, n, seed, sqrt_s), sampler_of(process, sqrt_s), cores)
+    return simulate(Request(process, n, seed, sqrt_s), ready_of(process, sqrt_s), cores)
 
 
 def test_they_are_distributed_as_weighted_flat_points() -> None:
     """chi^2 of histograms, weighted events against weighted flat points: p_T of Z and gluon, the gluons' mass."""
     events = made("Zgg", 2500, sqrt_s=ENERGY).events
-    flat = flat_points(sampler_of("Zgg", ENERGY).mapping, 15_000, np.random.default_rng(5))
+    flat = flat_points(ready_of("Zgg", ENERGY).sampler.mapping, 15_000, np.random.default_rng(5))
     for mine, theirs in zip(measures(events.momenta), measures(flat.momenta), strict=True):
         edges = np.quantile(mine, np.linspace(0, 1, 13))
         edges[[0, -1]] = -np.inf, np.inf
@@ -105,10 +104,10 @@ def test_the_same_seed_gives_the_same_events_by_any_number_of_processes() -> Non
 
 def test_it_says_how_far_it_is_and_stops() -> None:
     said: list[int] = []
-    simulate(Request("ttH", 2500), sampler_of("ttH"), said=said.append)
+    simulate(Request("ttH", 2500), ready_of("ttH"), said=said.append)
     assert said[-1] == 2500
     with pytest.raises(Stopped):
-        simulate(Request("ttH", 10**6), sampler_of("ttH"), stop=lambda: True)
+        simulate(Request("ttH", 10**6), ready_of("ttH"), stop=lambda: True)
 
 
 def test_a_process_that_dies_is_said(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -27,6 +27,20 @@ ROOMY = 0.01
 
 
 @dataclass(frozen=True)
+class Ready:
+    """An adapted sampler and a cap that is likely too low, the ``floor``: parts keep what passes it."""
+
+    sampler: Sampler
+    floor: float
+
+    @staticmethod
+    def of(sampler: Sampler, seed: int = 0) -> Ready:
+        """With the floor of a few points: the same for the same seed."""
+        weight = sampler.draw(WARM, np.random.default_rng([seed, 1])).weight
+        return Ready(sampler, cap_of(weight, float(weight.sum()), ROOMY))
+
+
+@dataclass(frozen=True)
 class Part:
     """What is left of the points of one part, and of all its points: how many were tried and passed the cuts, and the
     sums of their weights (pb) and of the squares."""
@@ -82,26 +96,19 @@ def cap_of(weight: Real, total: float, share: float) -> float:
     return float(falling[min(above, len(falling) - 1)])
 
 
-def floor_of(sampler: Sampler, seed: int = 0) -> float:
-    """A cap that is likely too low, from a few points: parts keep what passes it."""
-    weight = sampler.draw(WARM, np.random.default_rng([seed, 1])).weight
-    return cap_of(weight, float(weight.sum()), ROOMY)
-
-
-def make_part(sampler: Sampler, floor: float, seed: int, index: int) -> Part:
+def make_part(ready: Ready, seed: int, index: int) -> Part:
     """The ``index``-th part of a ``seed``: the same in whatever process it is made."""
     rng = np.random.default_rng([seed, 2, index])
-    points = sampler.draw(TRIES, rng)
+    points = ready.sampler.draw(TRIES, rng)
     weight = points.weight
     whole = Part(points, rng.random(len(weight)), len(weight), float(weight.sum()), float((weight**2).sum()))
-    return whole.thinned(floor)
+    return whole.thinned(ready.floor)
 
 
 def gather(
     parts: Iterable[Part],
     n: int,
-    floor: float,
-    process: str,
+    ready: Ready,
     said: Callable[[int], None] = lambda events: None,
     stop: Callable[[], bool] = lambda: False,
 ) -> Sample:
@@ -110,7 +117,7 @@ def gather(
     ``said`` is told how many there are. Raises Stopped where ``stop`` says so.
     """
     held: list[Part] = []
-    cap, count = floor, 0
+    cap, count = ready.floor, 0
     for part in parts:
         if stop():
             raise Stopped
@@ -124,7 +131,7 @@ def gather(
         said(min(count, n))
         if count >= n:
             break
-    return _sample(held, n, cap, process)
+    return _sample(held, n, cap, ready.sampler.mapping.process.name)
 
 
 def _sample(held: list[Part], n: int, cap: float, process: str) -> Sample:
