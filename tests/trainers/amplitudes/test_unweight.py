@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import sys
 from functools import cache
+from types import ModuleType
 
 import numpy as np
 import pytest
@@ -29,6 +31,12 @@ ENERGY = 500.0
 def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sampling, "POINTS", 3000)
     monkeypatch.setattr(sampling, "ROUNDS", 4)
+
+
+@pytest.fixture(autouse=True)
+def _main(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Processes that are spawned run the main module first, which tests of pages may have made the app's."""
+    monkeypatch.setitem(sys.modules, "__main__", ModuleType("__main__"))
 
 
 @cache
