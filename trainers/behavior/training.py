@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
@@ -24,6 +22,8 @@ from trainers.behavior.split import Ints
 from trainers.behavior.trainer import Regime, Trainer
 from trainers.cell import CellError, Stream
 from trainers.loop import checkpoint
+from trainers.loop.batches import whole_batches
+from trainers.loop.digits import settle
 from trainers.loop.memory import check_memory, memory_of
 from trainers.loop.schedule import warm_cosine
 
@@ -52,10 +52,7 @@ def train(root: Path, cell: BehaviorCell, stream: Stream) -> Mapping[str, float]
         memory(cell, data.facts, stream.device), stream.device, "make its batch, its widths or its negatives smaller"
     )
     check_rivals(data, cell.rivals)
-    torch.set_num_threads(cell.threads)
-    if cell.deterministic:
-        os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
-    torch.use_deterministic_algorithms(cell.deterministic)
+    settle(cell)
     sized = cell.sized(data.facts)
     steps = (sized.steps, cell.more_steps(data.facts) if cell.stage == 2 else 0)
     trainer = checkpoint.begin(lambda: Trainer(cell, sized.shape, data, stream.device), stream)
@@ -172,20 +169,9 @@ def _check_weights(trainer: Trainer) -> None:
 
 
 def _batches(trainer: Trainer, first: int, total: int) -> Iterator[Ints]:
-    """The windows of updates from number ``first`` on: pass after pass, each in an order of its own, and the batch
-    that ends a pass goes on with the next, so that every batch is whole.
-    """
-    cell, windows = trainer.cell, len(trainer.data.train)
-
-    @lru_cache(maxsize=2)
-    def order(epoch: int) -> Ints:
-        return np.random.default_rng([cell.seed, trainer.state.stage, epoch]).permutation(windows)
-
-    for k in range(first, total):
-        epoch, at = divmod(k * cell.batch, windows)
-        chosen = order(epoch)[at : at + cell.batch]
-        rest = cell.batch - len(chosen)
-        yield np.concatenate([chosen, order(epoch + 1)[:rest]]) if rest else chosen
+    """The windows of updates from number ``first`` on."""
+    cell = trainer.cell
+    return whole_batches(len(trainer.data.train), cell.batch, (cell.seed, trainer.state.stage), first, total)
 
 
 def _measured(trainer: Trainer, stream: Stream) -> dict[str, float]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -23,6 +22,7 @@ from trainers.jets.evaluate import evaluate, write_roc
 from trainers.jets.flops import parameters, training_flops
 from trainers.jets.model import SetTransformer, loss_of
 from trainers.loop import checkpoint
+from trainers.loop.digits import settle
 from trainers.loop.memory import check_memory
 from trainers.loop.schedule import warm_cosine
 
@@ -137,10 +137,7 @@ def train(root: Path, cell: JetCell, stream: Stream) -> Mapping[str, float]:
     """
     check_memory(memory(cell), stream.device, "make its width, its batch or the particles of its inputs smaller")
     data = open_jets(root, cell, stream)
-    torch.set_num_threads(cell.threads)
-    if cell.deterministic:
-        os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
-    torch.use_deterministic_algorithms(cell.deterministic)
+    settle(cell)
     trainer = checkpoint.begin(lambda: Trainer(cell, stream.device, data.train.fingerprint), stream)
     try:
         _passes(trainer, data.train, data.validation, stream)

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from itertools import repeat
 from pathlib import Path
 
 import numpy as np
@@ -26,6 +25,8 @@ from trainers.amplitudes.surrogate.standard import target
 from trainers.amplitudes.surrogate.trainer import Points, Trainer
 from trainers.cell import CellError, Stream
 from trainers.loop import checkpoint
+from trainers.loop.batches import whole_batches
+from trainers.loop.digits import settle
 from trainers.loop.memory import check_memory
 from trainers.loop.schedule import cosine
 
@@ -76,10 +77,7 @@ def fit(cell: AmplitudeCell, shape: Shape, total: int, sets: Sets, stream: Strea
 
     Raises CellError where the training diverges.
     """
-    torch.set_num_threads(cell.threads)
-    if cell.deterministic:
-        os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
-    torch.use_deterministic_algorithms(cell.deterministic)
+    settle(cell)
     with torch.no_grad():
         trainer = checkpoint.begin(lambda: Trainer(cell, shape, sets.train, stream.device), stream)
         try:
@@ -122,24 +120,11 @@ def _iterate(trainer: Trainer, total: int, validation: Points, unit: float, stre
 
 
 def _batches(cell: AmplitudeCell, first: int, total: int, device: torch.device) -> Iterator[Tensor | None]:
-    """The points of iterations from number ``first`` on: pass after pass, each in an order of its own.
-
-    The batch that ends a pass goes on with the next, so that all are whole; None where a batch is all points.
-    """
-    batch, points = cell.points_a_batch, cell.points
-
-    @lru_cache(maxsize=2)
-    def order(epoch: int) -> Tensor:
-        return torch.from_numpy(np.random.default_rng([cell.seed, 1, epoch]).permutation(points)).to(device)
-
-    for k in range(first, total):
-        if batch == points:
-            yield None
-            continue
-        epoch, at = divmod(k * batch, points)
-        chosen = order(epoch)[at : at + batch]
-        rest = batch - len(chosen)
-        yield torch.cat([chosen, order(epoch + 1)[:rest]]) if rest else chosen
+    """The points of iterations from number ``first`` on; None where a batch is all points."""
+    if cell.points_a_batch == cell.points:
+        return repeat(None, total - first)
+    chosen = whole_batches(cell.points, cell.points_a_batch, (cell.seed, 1), first, total)
+    return (torch.from_numpy(some).to(device) for some in chosen)
 
 
 def _look(trainer: Trainer, x: Tensor, y: Tensor, since: int) -> tuple[float, dict[str, float]]:
