@@ -85,7 +85,7 @@ class JetCell(Cell):
         int,
         Field(
             ge=0, le=20_000_000, title="Test jets of QCD",
-            description="For rejections, with a fiftieth as many of each signal; 0 takes the validation jets.",
+            description="For rejections, with a hundredth as many of each signal; 0 takes the validation jets.",
         ),
     ] = 0  # fmt: skip
     device: Annotated[

@@ -33,7 +33,7 @@ WHOLE = CONFIGURATIONS["21x128"]
 STREAMS = {"train": 20_260_001, "validation": 20_260_002, "test": 20_260_003}
 """Sets of jets that share none, and their seeds, which nobody types by chance."""
 PREPARED = "prepared"
-SIGNALS = 50
+SIGNALS = 100
 """Of the test jets each signal has so many times fewer than QCD."""
 
 
