@@ -20,8 +20,10 @@ LOSS = (
 )  # fmt: skip
 """Loss, good to bad: equal steps in OKLab, dark to light. For dots with an outline, never for lines."""
 
-CATEGORIES = ("#0072b2", "#d55e00", "#009475", "#b8619a", "#a17c00", "#3a86c4", "#808080")
-"""Groups and metrics: the order of Okabe and Ito, its light colours darkened to 3 : 1 on white."""
+CATEGORIES = (
+    "#0072b2", "#d55e00", "#009475", "#b8619a", "#a17c00", "#3a86c4", "#808080", "#7c62cc", "#b04a3f",
+)  # fmt: skip
+"""Groups and metrics: the order of Okabe and Ito, its light colours darkened to 3 : 1 on white, and two more."""
 
 PARTS = {"training": "#0072b2", "simulation": "#009475", "inference": "#a17c00"}
 """What a bill is made of."""
