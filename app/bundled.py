@@ -7,6 +7,7 @@ from pathlib import Path
 from data.catalogue import BUNDLED, path
 from engine.store import tables
 from engine.store.database import Database
+from engine.store.tables import TableInfo
 
 
 def load_bundled(database: Database) -> None:
@@ -22,3 +23,9 @@ def load_bundled(database: Database) -> None:
             tables.set_roles(database, table.id, demo.roles)
         kept.append(table.id)
     tables.retire(database, kept)
+
+
+def opening_law(table: TableInfo) -> tuple[str, str | None] | None:
+    """The law, with its column for a law over one, that a bundled table is opened with; None for any other table."""
+    found = next((demo for demo in BUNDLED if table.read_only and demo.name == table.name), None)
+    return None if found is None else (found.law, found.axis)

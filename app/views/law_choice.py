@@ -16,8 +16,11 @@ from engine.schema import Runs
 TYPED = "formula"
 
 
-def choose_law(runs: Runs, y: str) -> Law | None:
-    """The law to fit to ``y``; None with a sentence where the table allows none."""
+def choose_law(runs: Runs, y: str, opening: tuple[str, str | None] | None = None) -> Law | None:
+    """The law to fit to ``y``; None with a sentence where the table allows none.
+
+    ``opening`` is the law, with its column, that the form starts with where neither link nor session names one.
+    """
     laws, others = offered(runs, y)
     over = {law.name: law for law in ONE_AXIS if columns_for(law, runs, y)}
     if not laws and not over:
@@ -28,18 +31,23 @@ def choose_law(runs: Runs, y: str) -> Law | None:
     by_key = {law.key: law for law in laws}
     _say_why(others)
     keys = [*by_key, *over, TYPED]
+    name, axis = opening or ("", None)
+    first = next((keys.index(key) for key in (f"{name}-{axis}", name) if key in keys), 0)
     keep_possible("law", keys)
-    key = st.selectbox("Law", keys, key="law", bind="query-params", help=_help([*laws, *over.values()], others))
-    law = _typed(runs, y) if key == TYPED else _along(over[key], runs, y) if key in over else by_key[key]
+    key = st.selectbox(
+        "Law", keys, first, key="law", bind="query-params", help=_help([*laws, *over.values()], others)
+    )  # fmt: skip
+    law = _typed(runs, y) if key == TYPED else _along(over[key], runs, y, axis) if key in over else by_key[key]
     st.caption(f"{plain(_names(law) if key == TYPED else law.summary)}  \n${law.latex}$")
     return law
 
 
-def _along(law: Law, runs: Runs, y: str) -> Law:
-    """A law over one column, over the column that is chosen."""
+def _along(law: Law, runs: Runs, y: str, start: str | None) -> Law:
+    """A law over one column, over the column that is chosen; the form starts with ``start`` where it is one."""
     columns = columns_for(law, runs, y)
     keep_possible("axis", columns)
-    axis = st.selectbox("Over", columns, key="axis", bind="query-params", help=plain(law.needs))
+    first = columns.index(start) if start in columns else 0
+    axis = st.selectbox("Over", columns, first, key="axis", bind="query-params", help=plain(law.needs))
     if law.along is None:
         raise PlannerError(f"Law {law.name} is over {law.axis} alone.")
     return law.along(axis)

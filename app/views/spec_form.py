@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
+from app.bundled import opening_law
 from app.commands.reading import read_error
 from app.views.law_choice import TYPED, choose_law
 from app.views.parameters import choose_parameters
@@ -44,7 +45,7 @@ def choose_spec(runs: Runs, table: TableInfo) -> FitSpec | None:
             f"{plural(len(runs), 'run')}; {'smaller' if runs.roles.direction(y) == 'min' else 'larger'} is better."
         )
     with grid.cell():
-        law = choose_law(runs, y)
+        law = choose_law(runs, y, opening_law(table))
     if law is None:
         return None
     with grid.cell():

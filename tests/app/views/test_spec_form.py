@@ -6,7 +6,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from app.views.parameters import read_known
-from data.catalogue import DEMOS
+from data.catalogue import BUNDLED, DEMOS, Demo
 from engine.errors import PlannerError
 from engine.fitting import Fit
 from engine.store import results, tables
@@ -43,6 +43,15 @@ def test_held_values_and_priors_reach_the_fit(db: Database, open_page: Open) -> 
     assert made.spec.prior == {"alpha": (0.3, 0.01)}
     assert made.values["E"] == 1.5
     assert abs(made.values["alpha"] - 0.3) < 0.03
+
+
+@pytest.mark.parametrize("one", BUNDLED)
+def test_a_bundled_table_opens_with_its_law(one: Demo, demo: Database, open_page: Open) -> None:
+    at = open_page("fit", table=tables.by_name(demo, one.name).id)
+    assert told(at) == ""
+    shown = {box.key: box.value for box in at.selectbox}
+    over = (shown["law"], shown.get("axis"))
+    assert over in ((one.law, one.axis), (f"{one.law}-{one.axis}", None))
 
 
 def test_a_word_in_a_box_is_one_sentence(db: Database, open_page: Open) -> None:
