@@ -1,4 +1,5 @@
-# make run | test | check | bench | grid-jets | grid-behavior | lock | clean. Needs Python 3.11 or newer with pip, and make; everything else goes to .venv.
+# make run | test | check | bench | grid-jets | grid-behavior | grid-amplitudes | lock | clean. Needs Python 3.11 or newer
+# with pip, and make; everything else goes to .venv.
 
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 VENV := .venv
@@ -9,7 +10,7 @@ ARGS ?=
 # Packages are installed while pip works, and types are checked while tests wait for servers.
 MAKEFLAGS += --jobs=3
 
-.PHONY: run test check tests bench grid-jets grid-behavior lock browser slurm clean python
+.PHONY: run test check tests bench grid-jets grid-behavior grid-amplitudes lock browser slurm clean python
 
 run: $(VENV)/run.stamp
 	@$(BIN)/isoplan app $(ARGS)
@@ -28,7 +29,7 @@ bench: $(VENV)/dev.stamp
 	$(BIN)/python -m benchmarks $(ARGS)
 
 # The bundled grids of a family, simulation included: cell by cell in a workspace in build/, on from where it was stopped.
-grid-jets grid-behavior: grid-%: $(VENV)/run.stamp
+grid-jets grid-behavior grid-amplitudes: grid-%: $(VENV)/run.stamp
 	@for grid in data/grids/$*_*.toml; do \
 	  $(BIN)/isoplan train $$grid --workspace build/$* --yes || exit 1; \
 	  $(BIN)/python -m trainers.bundle $* build/$* data/grids; done

@@ -114,3 +114,17 @@ def test_the_rate_of_a_cell_is_near_the_best_that_the_study_found() -> None:
     for (width, _), found in losses.items():
         best = min(found, key=lambda rate: found[rate])
         assert 0.4 < learning_rate(width) / best < 2.1
+
+
+def test_tables_of_amplitudes_hold_cells_of_their_grids_and_what_they_cost(tmp_path: Path) -> None:
+    family = find_family("amplitudes", tmp_path)
+    for grid in (g for g in sorted(GRIDS.glob("amplitudes_*.toml")) if g.with_suffix(".csv").exists()):
+        asked = {cell_name(family, cell): cell for cell in cells(read_grid(grid, tmp_path), family)}
+        rows = records(f"grids/{grid.stem}.csv")
+        assert len({row["run"] for row in rows}) == len(rows)
+        for row in rows:
+            cell = asked[row["run"]]
+            sizes = family.sizes(cell)
+            assert (sizes.N, sizes.D) == (float(row["N"]), float(row["D"]))
+            assert float(row["C"]) == pytest.approx(sizes.C or 0, rel=1e-6)
+            assert (row["process"], int(row["seed"])) == (cell.process, cell.seed)  # type: ignore[attr-defined]

@@ -81,3 +81,20 @@ def test_every_grid_of_jets_can_be_read_and_has_the_cells_that_it_says(tmp_path:
     assert all(cell.tests >= 500_000 for cell in found["jets_rejection"])  # type: ignore[attr-defined]
     for made in found.values():
         assert all(read_cell(family, cell.model_dump()) == cell for cell in made)
+
+
+def test_every_grid_of_amplitudes_can_be_read_and_has_the_cells_that_it_says(tmp_path: Path) -> None:
+    family = find_family("amplitudes", tmp_path)
+    found = {path: cells(read_grid(path, tmp_path), family) for path in bundle.GRIDS.glob("amplitudes_*.toml")}
+    for path, made in found.items():
+        assert f"# {len(made)} cells, " in path.read_text()
+        assert all(read_cell(family, cell.model_dump()) == cell for cell in made)
+    data = [cell.model_dump() for path, made in found.items() for cell in made if "_data_" in path.stem]
+    asked = {(c["process"], c["target"], c["points"], c["seed"], c["iterations"]) for c in data}
+    assert len(asked) == len(data)
+    for process, target in [*((p, "log") for p in ("Zg", "Zgg", "Zggg", "ttH", "WZ")), ("ttH", "raw")]:
+        own = {(D, seed) for p, t, D, seed, _ in asked if (p, t) == (process, target)}
+        assert own == {(D, seed) for D in (100, 300, 1000, 3000, 10_000, 30_000) for seed in (0, 1, 2)}
+        for D, seed in own:
+            longest = max(one[4] for one in asked if one[:4] == (process, target, D, seed))
+            assert (process, target, D, seed, longest // 2) in asked

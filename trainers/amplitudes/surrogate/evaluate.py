@@ -29,8 +29,10 @@ def errors(guess: Real, truth: Real, kind: str) -> dict[str, float]:
     """Errors of ``guess`` for the targets ``truth``, both (points,) and before standardisation, of ``kind`` log or raw.
 
     ``loss`` is the mean squared error over the variance of the truth: that of the standardised target, 1 for whoever
-    guesses the mean. ``relative_median``, ``relative_mean`` and ``relative_99`` (99 % of the points are better) are of
-    |A_NN / A - 1|, and ``epsilon`` is sum |A_NN - A| / sum A (eq. 23).
+    guesses the mean. ``spread`` is the root of that variance, the standard deviation of log A (of A in its unit where
+    ``kind`` is raw): loss x spread^2 is in the units of the target. ``relative_median``, ``relative_mean`` and
+    ``relative_99`` (99 % of the points are better) are of |A_NN / A - 1|, and ``epsilon`` is sum |A_NN - A| / sum A
+    (eq. 23).
     """
     if kind == LOG:
         off, share = np.expm1(np.minimum(guess - truth, FURTHEST)), np.exp(truth - truth.max())
@@ -39,6 +41,7 @@ def errors(guess: Real, truth: Real, kind: str) -> dict[str, float]:
     relative = np.abs(off)
     return {
         "loss": float(np.mean((guess - truth) ** 2) / np.var(truth)),
+        "spread": float(np.std(truth)),
         "relative_median": float(np.median(relative)),
         "relative_mean": float(np.mean(relative)),
         "relative_99": float(np.quantile(relative, 0.99)),
@@ -52,12 +55,16 @@ def pulls(guess: Real, truth: Real, sigma: Real) -> Real:
 
 
 def calibration(t: Real, sigma: Real, truth: Real) -> dict[str, float]:
-    """Mean and width of the pulls ``t``, the shares within 1 and 2 sigma (0.683 and 0.954 where sigma is right), and
-    the mean of ``sigma`` in units of the spread of ``truth``, so that its square compares with the loss.
+    """Mean and width of the pulls ``t``, the same of their bulk (the median, and half of what holds the central 68.3 %,
+    which tails do not move), the shares within 1 and 2 sigma (0.683 and 0.954 where sigma is right), and the mean of
+    ``sigma`` in units of the spread of ``truth``, so that its square compares with the loss.
     """
+    low, middle, high = np.quantile(t, ndtr([-1, 0, 1]))
     return {
         "pull_mean": float(t.mean()),
         "pull_width": float(t.std()),
+        "bulk_mean": float(middle),
+        "bulk_width": float(high - low) / 2,
         "within_1": float(np.mean(np.abs(t) < 1)),
         "within_2": float(np.mean(np.abs(t) < 2)),
         "sigma_mean": float(sigma.mean() / truth.std()),

@@ -23,6 +23,7 @@ def test_errors_are_those_of_the_amplitude(kind: str) -> None:
     found = errors(guess, truth, kind)
     z = Standard.of(truth[:, None])
     assert found["loss"] == pytest.approx(np.mean((z(guess[:, None]) - z(truth[:, None])) ** 2))
+    assert found["loss"] * found["spread"] ** 2 == pytest.approx(np.mean((guess - truth) ** 2))
     assert found["relative_median"] == pytest.approx(np.median(np.abs(B / A - 1)))
     assert found["relative_mean"] == pytest.approx(np.mean(np.abs(B / A - 1)))
     assert found["relative_99"] == pytest.approx(np.quantile(np.abs(B / A - 1), 0.99))
@@ -46,10 +47,21 @@ def test_pulls_say_whether_sigma_is_right(scale: float, shift: float) -> None:
     found = calibration(t, sigma * scale, TRUTH)
     assert found["pull_width"] == pytest.approx(1 / scale, rel=0.02)
     assert found["pull_mean"] == pytest.approx(shift / scale, abs=0.03)
+    assert found["bulk_width"] == pytest.approx(1 / scale, rel=0.03)
+    assert found["bulk_mean"] == pytest.approx(shift / scale, abs=0.04)
     for k in (1, 2):
         expected = norm.cdf(k * scale - shift) - norm.cdf(-k * scale - shift)
         assert found[f"within_{k}"] == pytest.approx(expected, abs=0.012)
     assert found["sigma_mean"] == pytest.approx(0.055 * scale / TRUTH.std(), rel=0.02)
+
+
+def test_tails_move_the_width_of_the_pulls_and_not_that_of_their_bulk() -> None:
+    sigma = np.ones(len(TRUTH))
+    t = np.where(RNG.random(len(TRUTH)) < 0.002, 60.0, RNG.standard_normal(len(TRUTH)))
+    found = calibration(t, sigma, TRUTH)
+    assert found["pull_width"] > 2
+    assert found["bulk_width"] == pytest.approx(1, abs=0.03)
+    assert found["bulk_mean"] == pytest.approx(0, abs=0.03)
 
 
 def test_the_histogram_holds_all_pulls_beside_the_gaussian(tmp_path: Path) -> None:

@@ -1,0 +1,25 @@
+"""The columns of the bundled tables are those that a cell fills."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("torch")
+pytest.importorskip("skdim")
+
+from tests.trainers.jets.stream import Silent
+from trainers.amplitudes.bundled import COLUMNS
+from trainers.amplitudes.cell import AmplitudeCell
+from trainers.amplitudes.surrogate import training
+
+
+def test_a_cell_fills_every_column(tmp_path: Path) -> None:
+    cell = AmplitudeCell(
+        data="toy", points=200, width=8, iterations=40, tests=200, dimension_points=100, objective="heteroscedastic"
+    )
+    found = training.train(tmp_path, cell, Silent(tmp_path))
+    assert set(COLUMNS.measured) <= set(found)
+    assert set(COLUMNS.fields) <= set(AmplitudeCell.model_fields)
+    assert not set(COLUMNS.fields) & set(COLUMNS.measured)
