@@ -55,6 +55,7 @@ class Trainer:
         self.optimiser = self._optimiser()
         self.state = State()
         self.tail: list[float] = []
+        self.tail_in_batch: list[float] = []
         self.cache: Tensor | None = None
         self.kept: dict[str, dict[str, Any]] = {}
         self.shares = torch.from_numpy(data.shares).to(self.device)
@@ -78,7 +79,7 @@ class Trainer:
         """Begin stage 2: embeddings of the whole catalogue are kept, and only the contextualiser goes on."""
         if self.state.stage == 1:
             before = (self.state.updates, self.state.events, self.state.flops)
-            self.state, self.tail = State(2, before=before), []
+            self.state, self.tail, self.tail_in_batch = State(2, before=before), [], []
         self.model.embedder.requires_grad_(False)
         self.cache = self.embeddings()
         self.optimiser = self._optimiser()
@@ -148,13 +149,14 @@ class Trainer:
 
     def _whole(self) -> dict[str, Any]:
         parts = {"model": self.model.state_dict(), "optimiser": self.optimiser.state_dict()}
-        return {**parts, "state": asdict(self.state), "tail": list(self.tail)}
+        tails = {"tail": list(self.tail), "tail_in_batch": list(self.tail_in_batch)}
+        return {**parts, "state": asdict(self.state), **tails}
 
     def _take(self, found: dict[str, Any]) -> None:
         self.model.load_state_dict(found["model"])
         pairs = {name: tuple(found["state"][name]) for name in ("before", "tried")}
         self.state = State(**{**found["state"], **pairs})
-        self.tail = list(found["tail"])
+        self.tail, self.tail_in_batch = list(found["tail"]), list(found.get("tail_in_batch", ()))
         if self.state.stage == 2:
             self.freeze()
         self.optimiser.load_state_dict(found["optimiser"])

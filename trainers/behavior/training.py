@@ -150,9 +150,11 @@ def _updates(trainer: Trainer, steps: tuple[int, int], peak: float, stream: Stre
 
 
 def _said(trainer: Trainer, recent: dict[str, list[Tensor]]) -> dict[str, float]:
-    """The mean losses of the last updates, and the events of the stage; what the tail of the stage is made of."""
+    """The mean losses of the last updates, and the events of the stage; what the tails of the stage are made of."""
     losses = {name: torch.stack(values).cpu().double().numpy() for name, values in recent.items()}
     trainer.tail = [*trainer.tail, *losses["train"].tolist()][-TAIL:]
+    if "in_batch" in losses:
+        trainer.tail_in_batch = [*trainer.tail_in_batch, *losses["in_batch"].tolist()][-TAIL:]
     if not np.isfinite(losses["train"]).all():
         done = trainer.state.updates
         raise Diverged(f"The training diverged after {done:,} updates: use a smaller learning rate.")
@@ -192,6 +194,8 @@ def _measured(trainer: Trainer, stream: Stream) -> dict[str, float]:
         "updates": state.updates, "rate_used": state.rate, "events": len(data.log), "catalogue": data.facts.items,
         "train_loss": math.fsum(trainer.tail) / len(trainer.tail),
     }  # fmt: skip
+    if trainer.tail_in_batch:
+        sizes["train_in_batch"] = math.fsum(trainer.tail_in_batch) / len(trainer.tail_in_batch)
     if cell.stage == 2:
         _, sizes["D_stage1"], sizes["C_stage1"] = state.before
     return found | {name: float(value) for name, value in sizes.items()}

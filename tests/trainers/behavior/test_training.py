@@ -17,6 +17,7 @@ from tests.trainers.behavior.cells import ONE, TWO, run  # noqa: E402
 from tests.trainers.behavior.plain import Plain  # noqa: E402
 from trainers.behavior import training  # noqa: E402
 from trainers.behavior.batch import batch_of  # noqa: E402
+from trainers.behavior.bundled import COLUMNS  # noqa: E402
 from trainers.behavior.cell import BehaviorCell, facts_of  # noqa: E402
 from trainers.behavior.data import open_data  # noqa: E402
 from trainers.behavior.flops import parameters, stage1_flops, stage2_flops, two_part  # noqa: E402
@@ -160,6 +161,11 @@ def test_stage_2_counts_itself_and_is_judged_on_the_catalogue(tmp_path: Path) ->
     assert (found["D_stage1"], found["C_stage1"]) == (one["D"], one["C"])
     assert [step for step, _ in stream.said] == list(range(1, 25))
     assert {"in_batch", "extra"} <= set(stream.said[-1][1])
+    shared = [said["in_batch"] for _, said in stream.said[12:]]
+    assert found["train_in_batch"] == pytest.approx(np.mean(shared), rel=1e-6)
+    assert one["train_in_batch"] == one["train_loss"]
+    assert set(COLUMNS.measured) <= {*one, *found}
+    assert set(COLUMNS.curve) <= set(stream.said[-1][1])
     assert found["perplexity"] == pytest.approx(math.exp(found["loss"]))
     assert "local_loss" in found
     assert "full_loss" not in found
