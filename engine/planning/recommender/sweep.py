@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from engine.errors import PlannerError
 from engine.fitting import FitSpec, fit
 from engine.fitting.result import Fit
-from engine.fitting.verdict import SAID, Place, verdict
+from engine.fitting.verdict import FLAT, SAID, Place, best_end, verdict
 from engine.planning.quantity import Quantity, beyond, measure
 from engine.quantities import power10
 from engine.schema import Runs
@@ -43,8 +43,8 @@ def sweep(runs: Runs, spec: FitSpec) -> tuple[Optimum, ...]:
     """One optimum a budget and metric, by the law of ``spec`` over its axis (starvation: behavioural, eqs. 2, 6).
 
     The loss and every metric of ``runs`` are fitted, each budget apart; without budgets all runs together. A curve that
-    cannot be fitted is an optimum that is not located, with the reason; raises PlannerError where none can, as for a
-    sweep of two points.
+    cannot be fitted is an optimum that is not located, with the reason; where its runs get better all the way to an end
+    of the sweep it lies beyond that end. Raises PlannerError where none can be fitted, as for a sweep of two points.
     """
     names = (*(["loss"] if "loss" in runs else []), *(m.column for m in runs.roles.metrics if m.column in runs))
     if not names:
@@ -54,7 +54,8 @@ def sweep(runs: Runs, spec: FitSpec) -> tuple[Optimum, ...]:
         part = runs if np.isnan(budget) else runs.take(runs["budget"] == budget)
         for metric in names:
             try:
-                found.append(from_fit(fit(spec.model_copy(update={"y": metric}), part), budget))
+                one = from_fit(fit(spec.model_copy(update={"y": metric}), part), budget)
+                found.append(_beyond_end(one, part) if one.place == "not located" else one)
             except PlannerError as error:
                 first = first or error
                 found.append(_missing(part, spec, budget, metric, str(error)))
@@ -74,11 +75,30 @@ def from_fit(fitted: Fit, budget: float = float("nan")) -> Optimum:
     if said.edge and said.place == "not located":  # the runs still get better at an end: beyond it they may be better
         low, high = (float(fitted.law.predict(fitted.theta, {str(fitted.law.axis): x})) for x in span)
         place: Place = "outside right" if high < low else "outside left"
-        x = Quantity(None, note=f"the runs get better all the way to {said.high if high < low else said.low:.4g}")
-        return Optimum(budget, fitted.spec.y, x, place, *span, fitted)
+        return Optimum(budget, fitted.spec.y, _all_the_way(said.high if high < low else said.low), place, *span, fitted)
     at = measure(fitted, float(fitted.law.optimum(fitted.values)), fitted.law.optimum(fitted.draws), "", span)
     why = said.text if said.place == "not located" else ""
     return Optimum(budget, fitted.spec.y, at, said.place, *span, fitted, why)
+
+
+def _beyond_end(one: Optimum, part: Runs) -> Optimum:
+    """An optimum that is not located, outside where the runs ``part`` get better all the way to an end of the sweep.
+
+    A straight line, or one that bends the other way, has no optimum for a law to place.
+    """
+    if one.fit is None or any(w.code == FLAT for w in one.fit.warnings):
+        return one
+    x, y = part[str(one.fit.law.axis)], part[one.metric]
+    used = (x > 0) & np.isfinite(y)
+    end = best_end(x[used], one.fit.sign * y[used])
+    if end is None:
+        return one
+    place: Place = "outside right" if end == one.high else "outside left"
+    return replace(one, x=_all_the_way(end), place=place, why="")
+
+
+def _all_the_way(end: float) -> Quantity:
+    return Quantity(None, note=f"the runs get better all the way to {end:.4g}")
 
 
 def published_optimum(

@@ -125,3 +125,15 @@ def test_curves_that_diverged_are_left_out_and_counted() -> None:
 def test_a_batch_size_that_is_not_known_is_said() -> None:
     with pytest.raises(PlannerError, match="Law critical-batch needs batch, which is not known along the curves"):
         fit(SPEC.model_copy(update={"axis": "batch"}), NOBODY, curves=curves())
+
+
+def test_looks_that_are_spread_evenly_over_runs_of_one_budget_do_not_move_the_critical_batch() -> None:
+    """Small batches make more updates between two looks, and must not lag by more of them."""
+    updates = {16: 14460, 32: 6835, 64: 3081, 128: 1287, 256: 484, 512: 162}
+    step = [np.unique(np.round(n * np.arange(1, 241) / 240)) for n in updates.values()]
+    step = [s[s > 0] for s in step]
+    of, B = np.repeat(np.arange(6), [len(s) for s in step]), np.array(list(updates), float)
+    seen = np.concatenate(step) / (1 + 100 / B[of])
+    values = {"B": B[of], "step": np.concatenate(step), "loss": 4 + 4.5 * (1 + seen / 20) ** -0.35}
+    spec = SPEC.model_copy(update={"target": None, "smoothing": 0.6})
+    assert critical(fit(spec, NOBODY, curves=named(values, of))) == pytest.approx(100, rel=0.02)

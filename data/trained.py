@@ -1,0 +1,189 @@
+"""What the cells of our own grids say of each knob of a recommender: their tables as the evidence of a recipe.
+
+A folder holds ``behavior_share.csv``, ``_batch``, ``_allocation``, ``_negatives`` and ``_curves`` as
+``trainers.bundle`` writes them; what is not there is said in ``Evidence.missing``. Stage 1 is judged batch-locally and
+stage 2 on the whole catalogue, as in the behavioural paper. C is that of the step formula, by which cells of one budget
+are sized.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import cache, partial
+from hashlib import sha256
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from engine.costs import ComputeRule
+from engine.costs.measured import fit_powers
+from engine.errors import PlannerError
+from engine.fitting import FitSpec, fit
+from engine.fitting.result import Fit
+from engine.fitting.shapes import shaped
+from engine.planning.recommender import Evidence, Optimum, sweep
+from engine.planning.recommender.choice import Knob
+from engine.schema import Curves, Direction, Floats, Metric, Roles, Runs
+
+FOLDER = Path(str(files("data").joinpath("grids")))
+"""Where the tables that come along lie."""
+COLUMNS: dict[str, tuple[str, Direction]] = {
+    "val_loss": ("loss", "min"),
+    "val_entropy": ("entropy", "min"),
+    "recall@10": ("recall@10", "max"),
+    "NDCG@10": ("NDCG@10", "max"),
+    "MRR@10": ("MRR@10", "max"),
+    "coverage@10": ("coverage@10", "max"),
+}
+"""The metrics by the names of the paper, the columns that hold them, and which direction is better."""
+SWEEPS: dict[Knob, str] = {"s": "share", "B": "batch", "N": "allocation", "K": "negatives"}
+SWEPT: dict[Knob, str] = {"s": "s", "B": "batch", "K": "negatives"}
+"""The column that a sweep varies; allocation varies N."""
+SIZES = {"N": "N", "D": "D", "C": "C_step", "budget": "budget"}
+FULL = 10
+"""Values of a knob at a budget from which on the five parameters of eqs. 2 and 6 are fitted; the three of a parabola
+in its logarithm with fewer, of which eq. 2 leaves hardly one over for the noise."""
+REFITS = 200
+
+
+@cache
+def evidence(folder: Path, metric: str) -> Evidence:
+    """What the tables of ``folder`` say for ``metric``; ``missing`` says of each other knob why they do not."""
+    found: dict[str, Any] = {}
+    missing: dict[Knob, str] = {}
+    for knob, (part, read) in READ.items():
+        try:
+            found[part] = read(folder, metric)
+        except PlannerError as error:
+            missing[knob] = str(error)
+    return Evidence(**found, missing=missing)
+
+
+def budget(folder: Path) -> float | None:
+    """The largest nominal budget of the sweeps of s, N and K, in FLOPs; None where none is trained."""
+    knobs: tuple[Knob, ...] = ("s", "N", "K")
+    return max((float(row["budget"]) for knob in knobs for row in rows(folder, SWEEPS[knob])), default=None)
+
+
+def rows(folder: Path, sweep: str) -> list[dict[str, str]]:
+    """The cells of a sweep (or the points of ``curves``) as text; none where it is not trained."""
+    path = folder / f"behavior_{sweep}.csv"
+    return list(csv.DictReader(path.read_text("utf-8").splitlines())) if path.is_file() else []
+
+
+def cells(folder: Path, knob: Knob, metric: str) -> Runs:
+    """The finished cells of the sweep of ``knob`` that measure ``metric``: sizes, the knob, the metric, its column.
+
+    Raises PlannerError for a sweep that is not trained, and where no cell measures the metric.
+    """
+    name = SWEEPS[knob]
+    every = rows(folder, name)
+    if not every:
+        raise PlannerError(f"The {name} sweep of our own cells is not trained yet: run make grid-behavior.")
+    y, direction = _column_of(metric)
+    swept = (SWEPT[knob],) if knob in SWEPT else ()
+    values = {role: _numbers(every, column) for role, column in SIZES.items()}
+    values |= {column: _numbers(every, column) for column in (*swept, y)}
+    runs = Runs(
+        ids=np.arange(len(every)),
+        values=values,
+        roles=_roles(y, direction, swept),
+        labels={"run": np.array([row["run"] for row in every])},
+        source=f"behavior_{name}.csv",
+        sha256=sha256((folder / f"behavior_{name}.csv").read_bytes()).hexdigest(),
+    )
+    runs = runs.take(np.all([np.isfinite(x) for x in values.values()], axis=0))
+    if not len(runs):
+        raise PlannerError(f"No cell of our own {name} sweep measures {metric}: choose another metric.")
+    return runs
+
+
+def updates(folder: Path, metric: str) -> Runs:
+    """The updates, in the column of ``metric``, that each batch needs to the hardest value that all cells reach.
+
+    Raises PlannerError where the sweep of batches is not trained, or its curves do not hold the metric.
+    """
+    runs = cells(folder, "B", metric)
+    return shaped(_batch_spec(metric), runs, _curves(folder, runs, metric))
+
+
+def behind(folder: Path, knob: Knob, metric: str) -> Runs:
+    """The rows that the curve of a knob goes through: its cells, for B the updates of each. Raises PlannerError."""
+    return updates(folder, metric) if knob == "B" else cells(folder, knob, metric)
+
+
+def _column_of(metric: str) -> tuple[str, Direction]:
+    if metric not in COLUMNS:
+        raise PlannerError(f"Our own cells do not measure {metric!r}: choose one of {', '.join(COLUMNS)}.")
+    return COLUMNS[metric]
+
+
+def _roles(y: str, direction: Direction, swept: tuple[str, ...]) -> Roles:
+    roles = Roles(N="N", D="D", C="C_step", budget="budget", hyper=swept, run="run")
+    if y == "loss":
+        return roles.model_copy(update={"loss": y})
+    return roles.model_copy(update={"metrics": (Metric(column=y, direction=direction),)})
+
+
+def _numbers(every: Sequence[dict[str, str]], column: str) -> Floats:
+    """A column (n,), NaN where a cell is empty; the table leaves out a column in which every cell would be."""
+    return np.array([float(row.get(column) or "nan") for row in every])
+
+
+def _optima(folder: Path, metric: str, knob: Knob) -> tuple[Optimum, ...]:
+    runs, over = cells(folder, knob, metric), SWEPT[knob]
+    fewest = min(_values(runs[over][runs["budget"] == C]) for C in np.unique(runs["budget"]))
+    law = "starvation" if fewest >= FULL else "log-parabola"
+    found = sweep(runs, FitSpec(law=law, axis=over, objective="ols", bootstrap=REFITS))
+    return tuple(replace(one, metric=metric) for one in found)
+
+
+def _values(x: Floats) -> int:
+    """Different values above zero, where the laws are."""
+    return len(np.unique(x[x > 0]))
+
+
+def _frontier(folder: Path, metric: str) -> dict[str, Fit]:
+    """N* and D* through the minima of the iso-FLOP curves, under the powers of N and D that C grows with."""
+    runs = cells(folder, "N", metric)
+    rule: ComputeRule = fit_powers(runs["N"], runs["D"], runs["C"]).rule
+    runs = replace(runs, roles=runs.roles.model_copy(update={"compute": rule}))
+    return {metric: fit(FitSpec(law="isoflop", y=_column_of(metric)[0], objective="ols", bootstrap=REFITS), runs)}
+
+
+def _critical(folder: Path, metric: str) -> dict[str, Fit]:
+    runs = cells(folder, "B", metric)
+    return {metric: fit(_batch_spec(metric), runs, curves=_curves(folder, runs, metric))}
+
+
+def _batch_spec(metric: str) -> FitSpec:
+    return FitSpec(law="critical-batch", axis=SWEPT["B"], y=_column_of(metric)[0], objective="ols", bootstrap=REFITS)
+
+
+def _curves(folder: Path, runs: Runs, metric: str) -> Curves:
+    """The metric of the cells ``runs`` on the way, by updates."""
+    y, _ = _column_of(metric)
+    place = {name: i for i, name in enumerate(runs.labels["run"].tolist())}
+    points = [row for row in rows(folder, "curves") if row["run"] in place and row.get(y)]
+    if not points:
+        raise PlannerError(f"The curves of our own cells do not hold {metric}: choose another metric.")
+    points.sort(key=lambda row: (place[row["run"]], float(row["update"])))
+    of = np.array([place[row["run"]] for row in points])
+    there, of = np.unique(of, return_inverse=True)
+    known = runs.take(there)
+    values = {"step": _numbers(points, "update"), SWEPT["B"]: known[SWEPT["B"]][of], y: _numbers(points, y)}
+    roles = known.roles.model_copy(update={"step": "update"})
+    return Curves(known.labels["run"], of, values, roles, np.full(len(known), ""), runs.source, runs.sha256)
+
+
+READ: dict[Knob, tuple[str, Callable[[Path, str], Any]]] = {
+    "s": ("share", partial(_optima, knob="s")),
+    "B": ("batch", _critical),
+    "N": ("allocation", _frontier),
+    "K": ("negatives", partial(_optima, knob="K")),
+}
+"""The part of the evidence that each knob is read from, and how."""

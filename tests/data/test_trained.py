@@ -1,0 +1,149 @@
+"""Tables of our own cells, read as the evidence of a recipe: optima and critical batches that are known come back."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from data import trained
+from data.recommender import batch_runs
+from engine.fitting import derived
+from engine.planning.recommender import recommend
+from engine.planning.recommender.sweep import at_budget
+from tests.data.sweeps import A_C, B_C, B_CRIT, BUDGETS, EXPONENT, K_STAR, N_AT, S_STAR, ZETA, write_sweeps
+from trainers.bundle import write
+
+
+@pytest.fixture(scope="module")
+def exact(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_sweeps(tmp_path_factory.mktemp("exact"))
+
+
+@pytest.fixture(scope="module")
+def noisy(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_sweeps(tmp_path_factory.mktemp("noisy"), noise=2e-3)
+
+
+@pytest.mark.parametrize("metric", ["val_loss", "recall@10", "MRR@10"])
+def test_known_optima_come_back(exact: Path, metric: str) -> None:
+    found, (column, _) = trained.evidence(exact, metric), trained.COLUMNS[metric]
+    assert [one.budget for one in found.share] == list(BUDGETS)
+    assert {one.metric for one in (*found.share, *found.negatives)} == {metric}
+    for one in found.share:
+        assert one.place == "inside"
+        assert one.x.value == pytest.approx(S_STAR[column], rel=1e-6)
+    for one in found.negatives:
+        if column in K_STAR:
+            assert one.place == "inside"
+            assert one.x.value == pytest.approx(K_STAR[column], rel=1e-6)
+        else:
+            assert (one.place, one.x.value) == ("outside right", None)
+    assert found.missing == {}
+
+
+def test_known_optima_lie_within_four_standard_errors(noisy: Path) -> None:
+    for metric in ("val_loss", "NDCG@10"):
+        found, (column, _) = trained.evidence(noisy, metric), trained.COLUMNS[metric]
+        for one in found.share:
+            assert one.place == "inside"
+            assert one.fit is not None
+            assert one.x.value is not None
+            error = float(np.std(np.log(one.fit.law.optimum(one.fit.draws))))  # type: ignore[misc]
+            assert abs(math.log(one.x.value / S_STAR[column])) < 4 * error
+
+
+def test_an_optimum_at_the_end_of_a_sweep_lies_outside_of_it(noisy: Path) -> None:
+    found = trained.evidence(noisy, "coverage@10")
+    assert {one.place for one in (*found.share, *found.negatives)} == {"outside right"}
+    choice = recommend(found, 1e12, "coverage@10").recipe.choices["s"]
+    assert (choice.value.value, choice.place) == (None, "outside right")
+
+
+@pytest.mark.parametrize("metric", ["val_loss", "recall@10", "NDCG@10"])
+def test_known_critical_batches_come_back(exact: Path, noisy: Path, metric: str) -> None:
+    true = B_CRIT[trained.COLUMNS[metric][0]]
+    for folder, tolerance in ((exact, 0.05), (noisy, 0.1)):
+        made = trained.evidence(folder, metric).batch[metric]
+        found = next(p for p in derived(made) if p.name == "B_crit")
+        assert found.value == pytest.approx(true, rel=tolerance)
+        assert found.ci95 is not None
+        assert found.ci95[0] / 1.05 < true < found.ci95[1] * 1.05
+
+
+def test_a_metric_whose_updates_fall_all_the_way_has_no_critical_batch(exact: Path) -> None:
+    choice = recommend(trained.evidence(exact, "val_entropy"), 1e12, "val_entropy").recipe.choices["B"]
+    assert (choice.value.value, choice.place) == (None, "not located")
+    assert "no plateau" in choice.note
+
+
+@pytest.mark.parametrize(
+    ("metric", "printed"), [("val_loss", 574), ("recall@10", 544), ("NDCG@10", 274), ("MRR@10", 201)]
+)
+def test_updates_that_the_paper_prints_give_its_critical_batches(tmp_path: Path, metric: str, printed: float) -> None:
+    """Behavioural, Table 3: curves that come down to a target in a straight line, and reach it where it says."""
+    column, way = trained.COLUMNS[metric]
+    table = batch_runs(metric)
+    cells = [
+        {"run": f"B{B:g}", "budget": 1e17, "batch": B, "N": 1e6, "D": 1e9, "C_step": 1e17, column: 0.5}
+        for B in table["batch_size"]
+    ]
+    points = [
+        {"run": cell["run"], "update": S * k / 40, column: (1 if way == "min" else -1) * (5 - k / 40)}
+        for cell, S in zip(cells, table["updates"], strict=True)
+        for k in range(41)
+    ]
+    write(tmp_path / "behavior_batch.csv", tuple(cells[0]), cells)
+    write(tmp_path / "behavior_curves.csv", tuple(points[0]), points)
+    found = next(p for p in derived(trained.evidence(tmp_path, metric).batch[metric]) if p.name == "B_crit")
+    assert found.value == pytest.approx(printed, abs=0.6)
+
+
+def test_the_frontier_is_that_of_the_cells_under_what_they_cost(exact: Path) -> None:
+    made = trained.evidence(exact, "NDCG@10").allocation["NDCG@10"]
+    assert (made.compute.zeta, made.compute.a, made.compute.b) == pytest.approx((ZETA, A_C, B_C), rel=1e-6)
+    choices = recommend(trained.evidence(exact, "NDCG@10"), 1e12, "NDCG@10").recipe.choices
+    N = N_AT * (1e12 / 3e11) ** EXPONENT
+    assert choices["N"].value.value == pytest.approx(N, rel=1e-6)
+    assert choices["D"].value.value == pytest.approx(1e12 / ZETA / N**A_C, rel=1e-6)
+
+
+def test_many_values_of_a_knob_are_fitted_by_two_costs(tmp_path: Path) -> None:
+    """From ten values on eq. 2: s* = (b beta / (a alpha))^(1 / (alpha + beta)) = 3 %."""
+    shares = np.geomspace(0.005, 0.5, 12)
+    a, alpha, beta, star = 1.5, 0.8, 1.0, 0.03
+    b = a * alpha / beta * star ** (alpha + beta)
+    cells = [{"run": f"{s:.4f}", "budget": 1e12, "N": 1e5, "D": 1e6, "C_step": 1e12, "s": s,
+              "loss": 2 + a * s**alpha + b * s**-beta} for s in shares]  # fmt: skip
+    write(tmp_path / "behavior_share.csv", tuple(cells[0]), cells)
+    one = at_budget(trained.evidence(tmp_path, "val_loss").share, "val_loss", 1e12)
+    assert one is not None
+    assert one.fit is not None
+    assert one.fit.law.name == "starvation"
+    assert one.x.value == pytest.approx(star, rel=1e-4)
+
+
+def test_what_is_not_trained_is_said_and_fails_nothing(tmp_path: Path) -> None:
+    nothing = trained.evidence(tmp_path, "recall@10")
+    assert nothing.metrics == ()
+    assert set(nothing.missing) == {"s", "B", "N", "K"}
+    assert nothing.missing["K"].startswith("The negatives sweep of our own cells is not trained yet")
+    assert trained.budget(tmp_path) is None
+    (some := tmp_path / "some").mkdir()
+    write_sweeps(some, sweeps=("share",))
+    assert set(trained.evidence(some, "recall@10").missing) == {"B", "N", "K"}
+    assert trained.budget(some) == 1e12
+    assert trained.evidence(some, "AUC").missing["s"].startswith("Our own cells do not measure 'AUC'")
+
+
+def test_cells_that_lack_a_metric_are_left_out(tmp_path: Path) -> None:
+    folder = write_sweeps(tmp_path, sweeps=("share",))
+    path = folder / "behavior_share.csv"
+    head, first, *rest = path.read_text().splitlines()
+    cells = first.split(",")
+    cells[head.split(",").index("recall@10")] = ""
+    path.write_text("\n".join([head, ",".join(cells), *rest]))
+    assert len(trained.cells(folder, "s", "recall@10")) == 17
+    assert len(trained.cells(folder, "s", "val_loss")) == 18
