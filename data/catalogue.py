@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 
-from data.files import path, records
+from data.files import is_there, path, records
 from engine.costs import ComputeRule
 from engine.schema import Metric, Roles
 
@@ -93,6 +93,40 @@ DEMOS = (
     ),
 )
 
+RANKING = tuple(f"{name}@10" for name in ("recall", "NDCG", "MRR", "coverage"))
+
+
+def _recommender(sweep: str, law: str, axis: str | None, other: str, provenance: str) -> Demo:
+    """A sweep of recommender cells, judged on its own candidates and, by name, on the ``other`` kind."""
+    metrics = (*RANKING, *(f"{other}_{name}" for name in RANKING))
+    roles = Roles(
+        N="N", D="D", C="C_step", budget="budget", loss="loss", seed="seed", run="run",
+        hyper=(axis,) if axis else (),
+        metrics=(*(Metric(column=m) for m in metrics), Metric(column=f"{other}_loss", direction="min")),
+    )  # fmt: skip
+    file = f"grids/behavior_{sweep}.csv"
+    return Demo(f"Recommender, {sweep} sweep (trained)", file, roles, provenance, law, axis)
+
+
+RECOMMENDER = (
+    _recommender(
+        "allocation", "isoflop", None, "full",
+        "Trained by `isoplan train data/grids/behavior_allocation.toml`: models of several widths on a synthetic log "
+        "at three budgets of the step formula; judged batch-locally, `full_` on the whole catalogue.",
+    ),
+    _recommender(
+        "share", "log-parabola", "s", "full",
+        "Trained by `isoplan train data/grids/behavior_share.toml`: shares of the embedder on a synthetic log at three "
+        "budgets of the step formula; judged batch-locally, `full_` on the whole catalogue.",
+    ),
+    _recommender(
+        "negatives", "log-parabola", "negatives", "local",
+        "Trained by `isoplan train data/grids/behavior_negatives.toml`: extra negatives of stage 2 on a synthetic log "
+        "at three budgets; judged on the whole catalogue, `local_` batch-locally.",
+    ),
+)  # fmt: skip
+"""Sweeps of recommender cells, listed where they are trained. That of batches is read with its curves: ``data.trained``."""
+
 TRAINED = (
     Demo(
         "Jets, one pass, widths x numbers of jets (trained)",
@@ -131,6 +165,7 @@ TRAINED = (
         "repetition",
         "U",
     ),
+    *(sweep for sweep in RECOMMENDER if is_there(sweep.file)),
     Demo(
         "Teacher and student, 6 widths x 8 sample sizes (trained)",
         "grids/teacher_student.csv",

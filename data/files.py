@@ -18,6 +18,11 @@ def path(name: str) -> Traversable:
     return found
 
 
+def is_there(name: str) -> bool:
+    """Whether the bundled file ``name`` comes along: a grid that is not trained has no table."""
+    return files("data").joinpath(*name.split("/")).is_file()
+
+
 def records(name: str) -> list[dict[str, str]]:
     """The rows of a bundled CSV file, every cell as text; an empty cell is the empty string."""
     return list(csv.DictReader(path(name).read_text(encoding="utf-8").splitlines()))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from app import workspace
-from app.views import own_runs, recipe, regimes, saved_answers, sweeps
+from app.views import our_cells, own_runs, recipe, regimes, saved_answers, sweeps
 from app.views.blanks import blank, blanks, named_blank, words
 from app.views.parts import heading, plain, sentences
 from app.views.state import recall
@@ -95,11 +95,14 @@ own = own_runs.read(db, recall("metric") or START)
 for said in own.errors.values():
     st.error(plain(said), icon=":material/error:")
 evidence = with_fallback(own.evidence, published_evidence())
-answer = None
+answer = ours = None
 with sentences():
     answer = ask(evidence)
     if answer is not None:
         recipe.show(db, answer, own.evidence)
-sweeps.show(db, evidence, own, answer)
+        ours = our_cells.read(answer.served)
+        if ours is not None:
+            our_cells.show(answer, ours)
+sweeps.show(db, evidence, own, answer, ours)
 regimes.show(db)
 saved_answers.show(db, "recipe")

@@ -1,14 +1,16 @@
-"""The sweeps behind a recipe, a tab a knob: the picture, what the paper says, what is missing, the user's own runs."""
+"""The sweeps behind a recipe, a tab a knob: the picture, what the paper says, our own cells, the user's own runs."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 import streamlit as st
 
 from app.figures import allocation, batches
 from app.figures import sweep as sweep_figure
 from app.views import own_runs
+from app.views.our_cells import Ours
 from app.views.own_runs import Own
 from app.views.parts import draw, plain, sentences
 from data.recommender import batch_runs, minima
@@ -22,11 +24,12 @@ from engine.schema import Runs
 from engine.store.database import Database
 
 TABS: dict[Knob, str] = {"s": "Share", "B": "Batch", "N": "Model and events", "K": "Negatives"}
-Part = Callable[[Evidence, Own, Recommendation], None]
+Part = Callable[[Evidence, Own, Recommendation, str], None]
+"""Draws a knob; the last argument tells its figure from that of other runs."""
 
 
-def show(db: Database, evidence: Evidence, own: Own, answer: Recommendation | None) -> None:
-    """The tabs; only the open one is drawn."""
+def show(db: Database, evidence: Evidence, own: Own, answer: Recommendation | None, ours: Ours | None) -> None:
+    """The tabs, with what ``ours`` says beside; only the open one is drawn."""
     st.header("What it is read from", anchor=False)
     for tab, knob in zip(st.tabs(list(TABS.values()), key="sweep", bind="query-params"), TABS, strict=True):
         if tab.open:
@@ -34,6 +37,8 @@ def show(db: Database, evidence: Evidence, own: Own, answer: Recommendation | No
                 if answer is not None:
                     with sentences():
                         _picture(knob, evidence, own, answer)
+                        if ours is not None and knob in ours.own.runs:
+                            _beside(knob, ours)
                 own_runs.choose(db, knob)
 
 
@@ -41,12 +46,18 @@ def _picture(knob: Knob, evidence: Evidence, own: Own, answer: Recommendation) -
     choice = answer.recipe.choices[knob]
     if choice.value.value is None and choice.place is None:
         st.info(plain(choice.note), icon=":material/search:")
-    DRAWN[knob](evidence, own, answer)
+    DRAWN[knob](evidence, own, answer, "")
     if choice.quoted and knob not in own.runs:
         st.caption(plain(f"The paper: {choice.quoted}"))
 
 
-def _swept(evidence: Evidence, own: Own, answer: Recommendation, knob: Knob) -> None:
+def _beside(knob: Knob, ours: Ours) -> None:
+    """The same picture of our own cells."""
+    st.subheader("Cells of our own", anchor=False)
+    DRAWN[knob](ours.own.evidence, ours.own, ours.answer, "ours_")
+
+
+def _swept(evidence: Evidence, own: Own, answer: Recommendation, of: str, knob: Knob) -> None:
     optima = evidence.share if knob == "s" else evidence.negatives
     found = tuple(one for one in optima if one.metric == answer.served)
     if not found:
@@ -54,15 +65,15 @@ def _swept(evidence: Evidence, own: Own, answer: Recommendation, knob: Knob) -> 
     choice, cap = answer.recipe.choices[knob], answer.recipe.cap if knob == "K" else None
     mine = any(one.metric == answer.served for one in (own.evidence.share if knob == "s" else own.evidence.negatives))
     runs = own.runs.get(knob) if mine else None
-    draw(lambda theme: sweep_figure.draw(found, choice, answer.budget, cap, runs, theme), key=f"sweep_{knob}")
+    draw(lambda theme: sweep_figure.draw(found, choice, answer.budget, cap, runs, theme), key=f"{of}sweep_{knob}")
 
 
-def _batch(evidence: Evidence, own: Own, answer: Recommendation) -> None:
+def _batch(evidence: Evidence, own: Own, answer: Recommendation, of: str) -> None:
     found = evidence.batch.get(answer.served)
     if found is None:
         return
     counted, runs, y = updates(found), _behind(own, "B", found, answer.served), found.spec.y
-    draw(lambda theme: batches.draw(counted, runs, y, theme), key="batch_law")
+    draw(lambda theme: batches.draw(counted, runs, y, theme), key=f"{of}batch_law")
 
 
 def _behind(own: Own, knob: Knob, fitted: Fit, metric: str) -> Runs | None:
@@ -75,7 +86,7 @@ def _behind(own: Own, knob: Knob, fitted: Fit, metric: str) -> Runs | None:
     return runs.take(runs.labels["group"] == metric)
 
 
-def _frontier(evidence: Evidence, own: Own, answer: Recommendation) -> None:
+def _frontier(evidence: Evidence, own: Own, answer: Recommendation, of: str) -> None:
     served = answer.served if answer.served in evidence.allocation else next(iter(evidence.allocation), None)
     if served is None:
         return
@@ -91,12 +102,12 @@ def _frontier(evidence: Evidence, own: Own, answer: Recommendation) -> None:
     else:
         made = parabolas(runs, fitted.spec) if runs is not None and fitted.law.estimator == "parabola" else ()
         found = tuple((p.C, p.N_star, p.D_star) for p in made if p.located)
-    draw(lambda theme: allocation.draw(path, chosen, served, found, theme), key="allocation")
+    draw(lambda theme: allocation.draw(path, chosen, served, found, theme), key=f"{of}allocation")
 
 
 DRAWN: dict[Knob, Part] = {
-    "s": lambda evidence, own, answer: _swept(evidence, own, answer, "s"),
+    "s": partial(_swept, knob="s"),
     "B": _batch,
     "N": _frontier,
-    "K": lambda evidence, own, answer: _swept(evidence, own, answer, "K"),
+    "K": partial(_swept, knob="K"),
 }

@@ -9,8 +9,10 @@ import numpy as np
 import pytest
 
 from data import trained
+from data.catalogue import RECOMMENDER, Demo
 from data.recommender import batch_runs
 from engine.fitting import derived
+from engine.laws import get_law
 from engine.planning.recommender import recommend
 from engine.planning.recommender.sweep import at_budget
 from tests.data.sweeps import A_C, B_C, B_CRIT, BUDGETS, EXPONENT, K_STAR, N_AT, S_STAR, ZETA, write_sweeps
@@ -136,6 +138,15 @@ def test_what_is_not_trained_is_said_and_fails_nothing(tmp_path: Path) -> None:
     assert set(trained.evidence(some, "recall@10").missing) == {"B", "N", "K"}
     assert trained.budget(some) == 1e12
     assert trained.evidence(some, "AUC").missing["s"].startswith("Our own cells do not measure 'AUC'")
+
+
+@pytest.mark.parametrize("demo", RECOMMENDER, ids=lambda demo: demo.file)
+def test_the_mapping_of_a_bundled_sweep_names_columns_of_its_table(exact: Path, demo: Demo) -> None:
+    (first, *_), roles = trained.rows(exact, demo.file.removesuffix(".csv").rpartition("_")[2]), demo.roles
+    single = [roles.N, roles.D, roles.C, roles.budget, roles.loss, roles.seed, roles.run]
+    named = {*filter(None, single), *roles.hyper, *(m.column for m in roles.metrics)}
+    assert named <= set(first)
+    assert get_law(demo.law, demo.axis).axis == demo.axis
 
 
 def test_cells_that_lack_a_metric_are_left_out(tmp_path: Path) -> None:

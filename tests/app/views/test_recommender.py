@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from app.views.exports import as_csv, as_markdown
+from data import trained
 from data.files import path
 from data.recommender import published_evidence
 from engine.fitting import FitSpec, fit
@@ -19,6 +22,7 @@ from engine.store import results, snapshots, tables
 from engine.store.database import Database
 from engine.store.tables import TableInfo
 from tests.app.views.conftest import Open, said, told
+from tests.data.sweeps import B_CRIT, EXPONENT, K_STAR, N_AT, S_STAR, write_sweeps
 
 H200 = Stage2(find_device("H200"), 188)
 ISO_FLOP = "Recommender, iso-FLOP sweep (simulated)"
@@ -187,3 +191,59 @@ def test_files_hold_the_table() -> None:
     rows = [{"Knob": "s", "Value": "2 %"}, {"Knob": "a|b", "Value": "1, 2"}]
     assert as_csv(rows).splitlines() == ["Knob,Value", "s,2 %", 'a|b,"1, 2"']
     assert as_markdown(rows) == "| Knob | Value |\n| --- | --- |\n| s | 2 % |\n| a\\|b | 1, 2 |\n"
+
+
+@pytest.fixture
+def ours(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """Tables of our own cells that are known."""
+    monkeypatch.setattr(trained, "FOLDER", write_sweeps(tmp_path))
+    return tmp_path
+
+
+def beside(at: AppTest) -> dict[str, list[str]]:
+    """The lines of the table beside our own cells, by knob."""
+    table = next(t.value for t in at.table if any(shown(c).startswith("Our cells") for c in t.value.columns))
+    assert [shown(c) for c in table.columns[:3]] == ["Knob", "This recipe, 10¹⁸ FLOPs", "Our cells, 10¹² FLOPs"]
+    return {shown(row[0]): [shown(cell) for cell in row[1:]] for row in table.to_numpy().tolist()}
+
+
+@pytest.mark.parametrize(
+    ("knob", "key"), [("Share", "s"), ("Batch", "B"), ("Model and events", "N"), ("Negatives", "K")]
+)
+def test_our_own_cells_stand_beside_the_recipe(
+    demo: Database, ours: Path, open_page: Open, knob: str, key: str
+) -> None:
+    at = open_page("recommender", sweep=knob)
+    assert told(at) == ""
+    assert answer(at) == sentence(recommend(published_evidence(), 1e18, "recall@10", Settings(stage2=H200)))
+    found = beside(at)
+    label, place = {"s": ("Embedder share s", "inside"), "B": ("Batch size B", "inside"),
+                    "N": ("Model size N", ""), "K": ("Extra negatives K", "inside")}[key]  # fmt: skip
+    true = {"s": 100 * S_STAR["recall@10"], "B": B_CRIT["recall@10"], "K": K_STAR["recall@10"]}
+    true["N"] = N_AT * (1e12 / 3e11) ** EXPONENT
+    value = float(found[label][1].split()[0]) * (1e3 if key == "N" else 1)
+    assert value == pytest.approx(true[key], rel=0.05)
+    assert found[label][4] == place
+    assert "Cells of our own" in [h.value for h in at.subheader]
+
+
+def test_an_optimum_of_our_cells_outside_their_sweep_is_said(demo: Database, ours: Path, open_page: Open) -> None:
+    at = open_page("recommender", metric="val_loss", sweep="Negatives")
+    assert told(at) == ""
+    assert beside(at)["Extra negatives K"][1] == "none"
+    assert beside(at)["Extra negatives K"][4] == "outside, right"
+    at = open_page("recommender", metric="coverage@10", sweep="Batch")
+    assert told(at) == ""
+    assert (
+        beside(at)["Batch size B"][5] == "The curves of our own cells do not hold coverage@10: choose another metric."
+    )
+
+
+def test_without_tables_of_our_own_the_page_shows_the_papers_alone(
+    demo: Database, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, open_page: Open
+) -> None:
+    monkeypatch.setattr(trained, "FOLDER", tmp_path)
+    at = open_page("recommender")
+    assert told(at) == ""
+    assert "Beside cells of our own" not in [h.value for h in at.header]
+    assert "Cells of our own" not in [h.value for h in at.subheader]
