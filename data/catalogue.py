@@ -125,7 +125,7 @@ RECOMMENDER = (
         "at three budgets; judged on the whole catalogue, `local_` batch-locally.",
     ),
 )  # fmt: skip
-"""Sweeps of recommender cells, listed where they are trained. That of batches is read with its curves: ``data.trained``."""
+"""Sweeps of recommender cells, listed where they are trained; ``data.trained`` reads that of batches by its curves."""
 
 TRAINED = (
     Demo(
