@@ -9,11 +9,13 @@ from functools import cache
 from typing import cast
 
 from data.cards.make import amplitude_name
-from data.files import path, records
+from data.files import listed, path, records
 from engine.errors import PlannerError
 from engine.fitting import read_fit
-from engine.planning.amplitude import PublishedLaw
+from engine.fitting.result import Interval
+from engine.planning.amplitude import PublishedLaw, TrainedCell, read_cells
 from engine.planning.amplitude.anchors import Axis
+from engine.planning.amplitude.cell_law import DataExponent
 
 RAW = ("2", "3", "4")
 """The tables of ttH, whose networks were trained on raw amplitudes."""
@@ -84,3 +86,24 @@ def published_law(process: str, axis: str = "D", held: str = "", network: str = 
     if not chosen:
         raise PlannerError(f"{process} was not measured at {held}: choose {', '.join(law.held for law in own)}.")
     return chosen[0]
+
+
+@cache
+def trained_cells() -> tuple[TrainedCell, ...]:
+    """The cells of the bundled scans of D, as far as they are trained; no two are alike."""
+    tables = listed("grids", "amplitudes_data_", ".csv")
+    return tuple(cell for table in tables for cell in read_cells(records(table), table))
+
+
+@cache
+def published_exponents(held: str = "N = 1e5") -> tuple[DataExponent, ...]:
+    """The exponents of D of the MLP at ``held``, one a process (amplitudes, Fig. 10 left and Tables 2 to 15)."""
+    laws = [law for law in published_laws() if (law.axis, law.network, law.held) == ("D", PLAIN, held)]
+    dimension = {row["process"]: int(row["dimension"]) for row in records("papers/amplitudes/processes.csv")}
+    return tuple(DataExponent(law.process, dimension[law.process], law.alpha, _ends(law)) for law in laws)
+
+
+def _ends(law: PublishedLaw) -> Interval:
+    """The printed 68 % interval of the exponent."""
+    printed = next(p for p in law.fit.parameters if p.name == "alpha").ci68
+    return printed or (law.alpha, law.alpha)

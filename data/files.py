@@ -23,6 +23,12 @@ def is_there(name: str) -> bool:
     return files("data").joinpath(*name.split("/")).is_file()
 
 
+def listed(folder: str, start: str, end: str) -> tuple[str, ...]:
+    """The bundled files of ``folder`` whose names start and end so, in their order."""
+    names = sorted(one.name for one in files("data").joinpath(folder).iterdir())
+    return tuple(f"{folder}/{name}" for name in names if name.startswith(start) and name.endswith(end))
+
+
 def records(name: str) -> list[dict[str, str]]:
     """The rows of a bundled CSV file, every cell as text; an empty cell is the empty string."""
     return list(csv.DictReader(path(name).read_text(encoding="utf-8").splitlines()))

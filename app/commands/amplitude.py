@@ -2,15 +2,28 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from app.commands.options import AsJson, Form
 from app.commands.output import say_as
-from data.amplitudes import best_laws, published_law
+from app.trained import of_file
+from data.amplitudes import best_laws, published_law, trained_cells
 from engine.errors import PlannerError
-from engine.planning.amplitude import Anchor, Precision, PublishedLaw, as_text, of_error, of_mse, plan_amplitude
+from engine.planning.amplitude import (
+    Anchor,
+    Precision,
+    PublishedLaw,
+    as_text,
+    most_anchors,
+    of_error,
+    of_mse,
+    plan_amplitude,
+    plan_trained,
+    spread_of,
+)
 from engine.planning.amplitude.anchors import Axis
 from engine.planning.amplitude.document import document
 from engine.quantities import parse_number, parse_share
@@ -41,6 +54,12 @@ def amplitude(
         str,
         typer.Option(help='Its architecture and loss, "MLP-I, heteroscedastic" or "LLoCa-Transformer, MSE".'),
     ] = "",
+    trained: Annotated[
+        str, typer.Option(metavar="PROCESS", help="Or the law of trained cells of a process, in place of the bound.")
+    ] = "",
+    cells: Annotated[
+        list[Path] | None, typer.Option(help="A table of amplitude cells beside the bundled ones. May be repeated.")
+    ] = None,
     floor: Annotated[str, typer.Option(help="MSE of the noise in the amplitudes themselves.")] = "0",
     fixed_energy: Annotated[
         bool, typer.Option("--fixed-energy", help="At one collision energy: d is one less.")
@@ -52,15 +71,23 @@ def amplitude(
     alone = next((name for name, given in {"axis": axis, "held": held, "network": network}.items() if given), "")
     if alone and not process:
         raise PlannerError(f"--{alone} says nothing without --process: add it, or leave --{alone} out.")
-    answer = plan_amplitude(
-        particles,
-        _target(target_mse, target_error, sigma),
-        [_anchor(text) for text in anchor or []],
-        _law(process, axis or "D", held, network) if process else None,
-        best_laws(),
-        floor=parse_number(floor, "option --floor"),
-        fixed_energy=fixed_energy,
-    )
+    if cells and not trained:
+        raise PlannerError("--cells says nothing without --trained: add the process, or leave --cells out.")
+    if trained and (anchor or process):
+        raise PlannerError("Trained cells, anchors and a published law each fix the scale: give one of the three.")
+    if trained and fixed_energy:
+        raise PlannerError("--fixed-energy says nothing with --trained: the cells say at which energies they are.")
+    noise = parse_number(floor, "option --floor")
+    if trained:
+        every = (*trained_cells(), *(cell for table in cells or [] for cell in of_file(table)))
+        found = most_anchors(every, trained)
+        goal = _target(target_mse, target_error, sigma, spread_of(found))
+        answer = plan_trained(particles, goal, found, best_laws(), floor=noise)
+    else:
+        given = [_anchor(text) for text in anchor or []]
+        law = _law(process, axis or "D", held, network) if process else None
+        goal = _target(target_mse, target_error, sigma)
+        answer = plan_amplitude(particles, goal, given, law, best_laws(), floor=noise, fixed_energy=fixed_energy)
     say_as("json" if as_json else form, as_text(answer), document(answer), answer.warnings)
 
 
@@ -68,8 +95,9 @@ def _law(process: str, axis: str, held: str, network: str) -> PublishedLaw:
     return published_law(process, axis, held, **({"network": network} if network else {}))
 
 
-def _target(mse: str, error: str, sigma: str) -> Precision:
-    spread = parse_number(sigma, "option --sigma") if sigma else None
+def _target(mse: str, error: str, sigma: str, known: float | None = None) -> Precision:
+    """The target; the spread of log A is the one that is given, else the ``known`` one of the cells."""
+    spread = parse_number(sigma, "option --sigma") if sigma else known
     if bool(mse) == bool(error):
         raise PlannerError("Ask one question: give either --target-mse or --target-error.")
     if mse:

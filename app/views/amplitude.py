@@ -2,42 +2,50 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 from typing import get_args
 
 import streamlit as st
 
 from app import workspace
+from app.figures import exponents as exponents_figure
 from app.figures import need as need_figure
+from app.trained import of_workspace
 from app.views import saved_answers
 from app.views.blanks import blank, blanks, named_blank, words
 from app.views.keeping import keep_answer
 from app.views.parts import doubts, draw, heading, number, plain, powers, sentences, whole
-from data.amplitudes import best_laws, published_law, published_laws
+from data.amplitudes import best_laws, published_exponents, published_law, published_laws
 from engine.planning.amplitude import (
     AmplitudePlan,
     Anchor,
     Precision,
     PublishedLaw,
+    TrainedCell,
+    most_anchors,
     of_error,
     of_mse,
     plan_amplitude,
+    plan_trained,
     rows,
+    spread_of,
 )
 from engine.planning.amplitude.anchors import UNITS, Axis
+from engine.planning.amplitude.cell_law import DataExponent, exponents
 from engine.planning.amplitude.document import document
 from engine.planning.amplitude.text import sentence
 from engine.quantities import parse_number
 from engine.store.database import Database
 
 MSE, ERROR = "an MSE of", "a typical relative error of"
-LAW, ANCHOR = "a published law", "a run of mine"
+LAW, ANCHOR, TRAINED = "a published law", "a run of mine", "trained cells"
 AXES: tuple[Axis, ...] = get_args(Axis)
 MOST_ANCHORS = 4
 COLUMNS = ("Quantity", "Range", "From")
 
 
-def ask() -> AmplitudePlan | None:
+def ask(db: Database) -> AmplitudePlan | None:
     """The question, as a sentence with blanks, and its answer; None while a blank is empty."""
     with blanks("precision"):
         words("My amplitude has")
@@ -50,8 +58,13 @@ def ask() -> AmplitudePlan | None:
         words("with a spread of log A of")
         sigma = blank("Standard deviation of log A", "", "sigma", 130, hint="not known")
         words("scaled from")
+        cells = of_workspace(db)
         known = any(law.n_f == n_f for law in published_laws())
-        scale = named_blank("Scale of the law", [LAW, ANCHOR] if known else [ANCHOR], "scale", 170)
+        names = sorted({cell.process for cell in cells if cell.n_f == n_f and cell.target == "log"})
+        scales = [*([LAW] if known else []), ANCHOR, *([TRAINED] if names else [])]
+        scale = named_blank("Scale of the law", scales, "scale", 170)
+    if scale == TRAINED:
+        return _by_cells(cells, names, n_f, target, sigma, str(stated))
     law = _law(n_f) if scale == LAW else None
     anchors = [] if law else _anchors()
     floor, fixed = _more()
@@ -61,8 +74,22 @@ def ask() -> AmplitudePlan | None:
     return plan_amplitude(n_f, goal, anchors, law, best_laws(), floor=floor, fixed_energy=fixed)
 
 
-def _target(target: str, sigma: str, stated: str) -> Precision:
-    spread = parse_number(sigma, "standard deviation of log A") if sigma else None
+def _by_cells(
+    cells: Sequence[TrainedCell], names: Sequence[str], n_f: int, target: str, sigma: str, stated: str
+) -> AmplitudePlan | None:
+    """The plan by the law of the trained cells of one of the processes ``names``; None while there is no target."""
+    with blanks("cells"):
+        words("The cells of")
+        process = named_blank("Process", list(names), "cells", 150)
+    if not target:
+        return None
+    found = most_anchors(cells, process)
+    return plan_trained(n_f, _target(target, sigma, stated, spread_of(found)), found, best_laws())
+
+
+def _target(target: str, sigma: str, stated: str, known: float | None = None) -> Precision:
+    """The target; the spread of log A is the one that is given, else the ``known`` one."""
+    spread = parse_number(sigma, "standard deviation of log A") if sigma else known
     if stated == ERROR:
         part = target.strip()
         share = 0.01 if part.endswith("%") else 1.0
@@ -142,6 +169,8 @@ def show(db: Database, plan: AmplitudePlan) -> None:
     """The answer, most important first."""
     with st.container(border=True):
         st.header(plain(powers(whole(sentence(plan)))), anchor=False)
+        if plan.change:
+            st.markdown(plain(powers(whole(plan.change))))
     table = [dict(zip(COLUMNS, _cells(*row), strict=True)) for row in rows(plan)]
     with st.container(key="precision_table"):
         st.table([{k: plain(v) for k, v in row.items()} for row in table], border="horizontal", hide_index=True,
@@ -155,6 +184,22 @@ def show(db: Database, plan: AmplitudePlan) -> None:
             draw(partial(need_figure.draw, need, plan.target), key=f"need_{need.axis}")
 
 
+@st.cache_resource(max_entries=8, show_spinner="Fitting the laws of trained cells")
+def _exponents(cells: tuple[TrainedCell, ...]) -> tuple[DataExponent, ...]:
+    return exponents(cells)
+
+
+def others(db: Database) -> None:
+    """The exponents of all processes beside the bound that a plan from one anchor counts on."""
+    with st.expander("Exponents of all processes", icon=":material/scatter_plot:"):
+        ours = _exponents(of_workspace(db))
+        draw(partial(exponents_figure.draw, published_exponents(), ours), key="exponents")
+        st.caption(
+            "The exponent of D by K + (X_c / D)^α for a network of 10⁵ parameters (amplitudes, Fig. 10), and of the "
+            "trained cells that D limits, with losses known to 10 %. Above the line the bound 4/d is on the safe side."
+        )
+
+
 def _cells(what: str, span: str, unit: str, source: str) -> tuple[str, str, str]:
     return what, powers(whole(f"{span} {unit}".strip() if span != "-" else "not known")), powers(source)
 
@@ -162,7 +207,9 @@ def _cells(what: str, span: str, unit: str, source: str) -> tuple[str, str, str]
 db = workspace.current()
 heading("Precision", "What an amplitude surrogate takes, before anything big is trained.")
 with sentences():
-    plan = ask()
+    plan = ask(db)
     if plan is not None:
         show(db, plan)
+with sentences():
+    others(db)
 saved_answers.show(db, "amplitude")

@@ -2,7 +2,18 @@
 
 from engine.planning.amplitude.anchors import Anchor
 from engine.planning.amplitude.answer import AmplitudePlan, plan_amplitude
+from engine.planning.amplitude.cells import (
+    Point,
+    TrainedCell,
+    anchors_of,
+    most_anchors,
+    points,
+    read_cells,
+    series,
+    spread_of,
+)
 from engine.planning.amplitude.exponents import Exponent, conservative
+from engine.planning.amplitude.fitted import plan_fitted, plan_trained
 from engine.planning.amplitude.needs import Need
 from engine.planning.amplitude.published import PublishedLaw
 from engine.planning.amplitude.target import Precision, of_error, of_mse
@@ -13,13 +24,23 @@ __all__ = [
     "Anchor",
     "Exponent",
     "Need",
+    "Point",
     "Precision",
     "PublishedLaw",
+    "TrainedCell",
+    "anchors_of",
     "as_text",
     "conservative",
+    "most_anchors",
     "of_error",
     "of_mse",
     "plan_amplitude",
+    "plan_fitted",
+    "plan_trained",
+    "points",
+    "read_cells",
     "rows",
+    "series",
+    "spread_of",
     "to_json",
 ]

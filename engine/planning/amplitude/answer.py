@@ -37,7 +37,8 @@ ONE_BY_ONE = "laws-one-by-one"
 class AmplitudePlan:
     """The answer: D, N and C as ranges, and the laws behind those that have one in ``needs``.
 
-    ``anchors``, ``law``, ``floor`` and ``fixed_energy`` are what it was asked with.
+    ``anchors``, ``law``, ``floor`` and ``fixed_energy`` are what it was asked with. Where a law was fitted to trained
+    cells of ``process``, ``change`` says what that changed.
     """
 
     n_f: int
@@ -54,6 +55,8 @@ class AmplitudePlan:
     law: PublishedLaw | None = None
     floor: float = 0.0
     fixed_energy: bool = False
+    process: str = ""
+    change: str = ""
 
 
 def plan_amplitude(

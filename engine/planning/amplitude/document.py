@@ -15,7 +15,7 @@ from engine.planning.export.script import call, script
 from engine.planning.quantity import OUT_OF_REACH, Quantity
 
 AMPLITUDE = "engine.planning.amplitude"
-HOMES = {name: AMPLITUDE for name in ("Anchor", "Precision", "as_text", "plan_amplitude")}
+HOMES = {name: AMPLITUDE for name in ("Anchor", "Precision", "as_text", "plan_amplitude", "plan_fitted")}
 HOMES |= {name: "data.amplitudes" for name in ("best_laws", "published_law")}
 
 
@@ -38,6 +38,7 @@ def _lines(plan: AmplitudePlan) -> tuple[Line, ...]:
             if need.fast is not None
         ),
         *(line for name, label in LABELS.items() for line in _ends(label, getattr(plan, name))),
+        *([("What the law of trained cells changed", plan.change)] if plan.change else []),
     )
 
 
@@ -58,16 +59,19 @@ def _end(x: float | None, size: Size) -> Quantity:
 def _script(plan: AmplitudePlan) -> str:
     law = plan.law
     named = [law.process, law.axis, law.held, law.network] if law is not None else []
+    name = "plan_fitted" if plan.change else "plan_amplitude"
+    published = f"published_law({', '.join(map(repr, named))})" if named else "None"
     given = [
+        *([repr(plan.process)] if plan.change else []),
         repr(plan.n_f),
         _precision(plan.target),
         f"[{', '.join(map(_anchor, plan.anchors))}]",
-        f"published_law({', '.join(map(repr, named))})" if named else "None",
+        *([] if plan.change else [published]),
         "best_laws()",
         f"floor={plan.floor!r}",
         f"fixed_energy={plan.fixed_energy!r}",
     ]
-    return script(sentence(plan), [*call("plan", "plan_amplitude", given), "print(as_text(plan))"], HOMES)
+    return script(sentence(plan), [*call("plan", name, given), "print(as_text(plan))"], HOMES)
 
 
 def _precision(target: Precision) -> str:

@@ -46,7 +46,8 @@ def sentence(plan: AmplitudePlan) -> str:
 def as_text(plan: AmplitudePlan) -> str:
     """The plan for a terminal."""
     notes = [f"\nWarning: {w.text}" for w in plan.warnings]
-    return "\n".join([sentence(plan), "", *aligned(rows(plan)), *notes])
+    change = [plan.change] if plan.change else []
+    return "\n".join([sentence(plan), *change, "", *aligned(rows(plan)), *notes])
 
 
 def to_json(plan: AmplitudePlan) -> dict[str, Any]:
@@ -61,6 +62,7 @@ def to_json(plan: AmplitudePlan) -> dict[str, Any]:
         "allocation": {name: _size(getattr(plan, name)) for name in LABELS},
         "laws": [_need(need) for need in plan.needs],
         "sentence": sentence(plan),
+        **({"change": plan.change} if plan.change else {}),
         "warnings": [{"code": w.code, "text": w.text} for w in plan.warnings],
     }
 

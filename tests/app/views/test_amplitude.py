@@ -2,19 +2,36 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+import numpy as np
 import pytest
 
+from app import trained
+from app.figures import exponents as exponents_figure
 from app.figures import need as need_figure
-from app.figures.theme import PAPER
+from app.figures.theme import PAPER, WEB
 from app.views.parts import powers
-from data.amplitudes import best_laws, published_law
-from engine.planning.amplitude import Anchor, of_error, of_mse, plan_amplitude
+from data.amplitudes import best_laws, published_exponents, published_law
+from engine.planning.amplitude import (
+    Anchor,
+    most_anchors,
+    of_error,
+    of_mse,
+    plan_amplitude,
+    plan_trained,
+    read_cells,
+)
+from engine.planning.amplitude.cell_law import exponents
 from engine.planning.amplitude.text import sentence, span
 from engine.quantities import count
+from engine.store import tables
 from engine.store.database import Database
 from tests.app.figures.conftest import texts, traces
 from tests.app.views.conftest import Open, said, told
 from tests.app.views.test_recommender import answer, lines
+from tests.engine.planning.amplitude.trained import table as cells_of
+from tests.engine.planning.amplitude.trained import write
 
 RUN = {"scale": "a run of mine", "x1": "1e4", "loss1": "1e-3", "N1": "1e5", "epochs1": "1000", "doubled1": "3 %"}
 ANCHOR = Anchor("D", 1e4, 1e-3, N=1e5, epochs=1e3, doubled=0.03)
@@ -81,3 +98,39 @@ def test_the_picture_runs_from_the_anchor_to_both_ends_of_the_range() -> None:
         assert drawing.figure.layout.xaxis.range[0] > drawing.figure.layout.xaxis.range[1]
     assert f"{count(need.most)} phase-space points" in drawing.alt
     assert len(drawing.data) == len(need.x)
+
+
+def test_the_law_of_trained_cells_replaces_the_bound(
+    db: Database, open_page: Open, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(trained, "trained_cells", lambda: ())
+    assert "trained cells" not in open_page("amplitude", n_f="3").selectbox("scale_choice").options
+    table = tables.add(db, write(tmp_path / "mine.csv", cells_of(noise=0.05), cells_of("WWZ", alpha=1.2)), "mine.csv")
+    at = open_page("amplitude", n_f="3", scale="trained cells", cells="Zgg")
+    assert told(at) == ""
+    cells = read_cells(tables.frame(db, table.id).to_dict("records"), "mine.csv")
+    found = most_anchors(cells, "Zgg")
+    expected = plan_trained(3, of_mse(1e-6, 1.5), found, best_laws())
+    assert answer(at) == powers(sentence(expected))
+    assert any("40 times fewer" in str(m.value) for m in at.markdown)
+    error = open_page(
+        "amplitude", n_f="3", scale="trained cells", cells="Zgg", stated="a typical relative error of", reach="0.1 %"
+    )
+    assert answer(error) == powers(sentence(plan_trained(3, of_error(0.001, 1.5), found, best_laws())))
+    other = open_page("amplitude", n_f="3", scale="trained cells", cells="WWZ")
+    assert answer(other) != answer(at)
+
+
+def test_exponents_stand_beside_the_bound_and_the_published_ones() -> None:
+    ours = exponents(read_cells(cells_of(noise=0.1).to_dict("records"), "t"))
+    for theme in (PAPER, WEB):
+        drawing = exponents_figure.draw(published_exponents(), ours, theme)
+        (line,) = traces(drawing, name="bound 4/d")
+        assert list(np.asarray(line.y) * np.asarray(line.x)) == pytest.approx([4.0] * 80)
+        (mine,) = traces(drawing, name="trained")
+        assert mine.y[0] == pytest.approx(1.3, abs=0.05)
+        assert mine.error_y.array[0] == pytest.approx(ours[0].ends[1] - ours[0].alpha)
+        (theirs,) = traces(drawing, name="published")
+        assert sorted(theirs.y) == sorted(one.alpha for one in published_exponents())
+    assert "Below the bound lie WZ." in drawing.alt
+    assert len(drawing.data) == len(published_exponents()) + 1

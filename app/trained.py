@@ -1,0 +1,41 @@
+"""Trained cells of amplitudes, wherever they lie: in bundled tables, in the workspace, in a file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from data.amplitudes import trained_cells
+from engine.errors import PlannerError
+from engine.planning.amplitude import TrainedCell, read_cells
+from engine.planning.amplitude.cells import NEEDED
+from engine.store import tables
+from engine.store.database import Database, memory
+
+MARK = "dimension_inputs"
+"""A column that tables of amplitude cells have and others have not, beside those that are needed."""
+MOST_ROWS = 20_000
+
+
+def of_workspace(db: Database) -> tuple[TrainedCell, ...]:
+    """Those that are bundled, and those of the run tables in ``db``; withdrawn rows are left out."""
+    found = [trained_cells()]
+    for table in tables.all(db):
+        names = {column.name for column in tables.columns(db, table.id)}
+        if {*NEEDED, MARK} <= names:
+            found.append(_read(db, table.id, table.name))
+    return tuple(dict.fromkeys(cell for some in found for cell in some))
+
+
+def of_file(path: Path) -> tuple[TrainedCell, ...]:
+    """Those of a table in a file. Raises PlannerError for one that cannot be read or holds no such cells."""
+    if not path.is_file():
+        raise PlannerError(f"There is no file {path}: check the path.")
+    with memory() as db:
+        return _read(db, tables.add(db, path, path.name).id, path.name)
+
+
+def _read(db: Database, table: str, name: str) -> tuple[TrainedCell, ...]:
+    rows = tables.frame(db, table, limit=MOST_ROWS)
+    if "withdrawn" in rows:
+        rows = rows[rows["withdrawn"].isna()]
+    return read_cells(rows.astype(object).where(rows.notna(), None).to_dict("records"), name)

@@ -1,0 +1,118 @@
+"""K + (X_c / X)^alpha through trained cells, with uncertainties for losses known to 10 % (amplitudes, App. C)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from scipy.optimize import brentq
+
+from engine.errors import PlannerError
+from engine.fitting import FitSpec, fit
+from engine.fitting.result import Fit, Interval
+from engine.planning.amplitude.anchors import LOSS_ERROR, Axis
+from engine.planning.amplitude.cells import Point, TrainedCell, most_anchors
+from engine.schema import Floats, Roles, Runs
+
+Name = Literal["X_c", "alpha", "K"]
+FREE_FLOOR = 4
+"""Places from which on the floor is fitted; with fewer it is held at 0."""
+LEAST_PLACES, LEAST_RUNS = 3, 4
+"""Values of D and cells below which no exponent is said."""
+WALK = 40
+"""Steps of the search for the end of an interval, each 1.6 times as long as the one before."""
+
+
+@dataclass(frozen=True, eq=False)
+class CellLaw:
+    """``fit`` is the law power over ``axis`` through ``runs``, by least squares of logs with errors of 10 %."""
+
+    axis: Axis
+    fit: Fit
+    runs: Runs
+
+    def value(self, name: Name) -> float:
+        """A parameter of the best fit."""
+        return float(self.fit.values[name])
+
+    @property
+    def scatter(self) -> float:
+        """Relative scatter of the losses around the law, 0.1 where they are known as well as is assumed."""
+        found = self.fit.chi2
+        return LOSS_ERROR * math.sqrt(found[0] / found[1]) if found and found[1] > 0 else 0.0
+
+    def interval(self, name: Name) -> Interval:
+        """The 68 % interval of a parameter: where chi^2, the others at their best, is 1 above its least."""
+        best = self.value(name)
+        if name == "K":
+            if "K" in self.fit.spec.fixed:
+                return best, best
+            step = 0.02 * float(self.runs["loss"].min())
+            least = 0.0 if self._rise(name, 0.0) < 1 else self._end(name, lambda t: max(best - step * t, 0.0))
+            return least, self._end(name, lambda t: best + step * t)
+        low, high = (self._end(name, lambda t, s=sign: best * math.exp(0.01 * s * t)) for sign in (-1, 1))  # type: ignore[misc]
+        return low, high
+
+    def _rise(self, name: Name, value: float) -> float:
+        """By how much chi^2 rises where a parameter is held at ``value``."""
+        spec = self.fit.spec
+        held = fit(spec.model_copy(update={"fixed": spec.fixed | {name: value}}), self.runs)
+        return float(held.objective or 0.0) - float(self.fit.objective or 0.0)
+
+    def _end(self, name: Name, at: Callable[[float], float]) -> float:
+        """The value ``at`` (t), which leaves the best as t grows, where chi^2 has risen by 1; inf where it does not."""
+        near, far = 0.0, 0.25
+        for _ in range(WALK):
+            if self._rise(name, at(far)) > 1:
+                return at(float(brentq(lambda t: self._rise(name, at(t)) - 1, near, far, xtol=1e-3 * far, rtol=1e-3)))
+            near, far = far, 1.6 * far
+        return math.inf
+
+
+def fit_cells(axis: Axis, x: Floats | Sequence[float], loss: Floats | Sequence[float]) -> CellLaw:
+    """The law through the cells at ``x`` (n,) with ``loss`` (n,). Raises PlannerError for too few of them."""
+    places = len(np.unique(x))
+    if places < 2:
+        raise PlannerError(f"A law needs cells at two values of {axis} or more: train some at another {axis}.")
+    values = {axis: np.asarray(x, float), "loss": np.asarray(loss, float)}
+    runs = Runs(np.arange(len(values["loss"])), values, Roles.model_validate({axis: axis, "loss": "loss"}), {}, "cells")
+    fixed = {} if places >= FREE_FLOOR else {"K": 0.0}
+    spec = FitSpec(
+        law="power", axis=axis, objective="ols-log", relative_error=LOSS_ERROR, bootstrap=0, fixed=fixed
+    )  # fmt: skip
+    return CellLaw(axis, fit(spec, runs), runs)
+
+
+def data_law(found: Sequence[Point]) -> CellLaw:
+    """The law of D through the points that D limits; the others are left out. Raises as ``fit_cells`` does."""
+    kept = [one.cell for one in found if one.limited]
+    return fit_cells("D", [cell.D for cell in kept], [cell.loss for cell in kept])
+
+
+@dataclass(frozen=True)
+class DataExponent:
+    """The exponent of D of a process with ``d`` dimensions, and its 68 % interval."""
+
+    process: str
+    d: int
+    alpha: float
+    ends: Interval
+
+
+def exponents(cells: Iterable[TrainedCell], target: str = "log") -> tuple[DataExponent, ...]:
+    """The exponents of all processes of which D limits cells at three values of D or more, by d and name."""
+    every = [cell for cell in cells if cell.target == target]
+    found = []
+    for process in {cell.process: None for cell in every}:
+        own = most_anchors(every, process, target)
+        if (
+            len({one.cell.D for one in own if one.limited}) < LEAST_PLACES
+            or sum(one.limited for one in own) < LEAST_RUNS
+        ):
+            continue
+        law = data_law(own)
+        found.append(DataExponent(process, own[0].cell.d, law.value("alpha"), law.interval("alpha")))
+    return tuple(sorted(found, key=lambda one: (one.d, one.process)))

@@ -1,0 +1,164 @@
+"""Trained cells as anchors: a cell says something of D where its loss no longer falls when its compute is doubled."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from engine.errors import PlannerError
+from engine.planning.amplitude.anchors import LIMITED, ONSET, Anchor
+
+NEEDED = ("N", "D", "C", "d", "loss", "seen")
+"""Columns without which a table holds no cells of amplitudes."""
+HELD = {
+    "objective": "mse", "target": "log", "parametrization": "mup", "sqrt_s": "0", "activation": "silu", "l2": "0",
+    "width_used": "", "layers_used": "", "rate_used": "",
+}  # fmt: skip
+"""Columns that cells have in common where only points, compute and seed differ, and what they are by default."""
+MADE = ("simulated", "")
+TOY = "toy"
+TWICE = 0.05
+"""How far from 2 the ratio of two computes may be: iterations are whole."""
+
+
+@dataclass(frozen=True)
+class TrainedCell:
+    """A cell: ``process`` (or file) with ``d`` dimensions, the ``setting`` it shares with others, and what it reached.
+
+    ``loss`` is the MSE of the standardised ``target`` (log or raw), ``spread`` the standard deviation of the target
+    before that (NaN where it is not known), ``seen`` the points seen in training, ``C`` in FLOPs.
+    """
+
+    process: str
+    d: int
+    fixed_energy: bool
+    target: str
+    setting: tuple[str, ...]
+    N: float
+    D: float
+    C: float
+    seen: float
+    loss: float
+    seed: int = 0
+    spread: float = math.nan
+
+    @property
+    def n_f(self) -> int:
+        """Final-state particles: d = 3 n_f - 4, one less at a fixed energy (amplitudes, Sec. 2)."""
+        return (self.d + 4 + self.fixed_energy) // 3
+
+
+@dataclass(frozen=True)
+class Point:
+    """The longest cell of some points and seed, and by which part its loss lies below that of half its compute.
+
+    ``fell`` is None where no cell of half the compute was trained.
+    """
+
+    cell: TrainedCell
+    fell: float | None
+
+    @property
+    def limited(self) -> bool:
+        """Whether D limits the cell: twice the compute lowered its loss by less than 10 %."""
+        return self.fell is not None and self.fell < LIMITED
+
+
+def read_cells(rows: Iterable[Mapping[Any, Any]], source: str) -> tuple[TrainedCell, ...]:
+    """The cells trained on the MSE in a table, one a row; rows without a loss and toys are left out.
+
+    Raises PlannerError, which names ``source``, where a column is missing or a number cannot be read.
+    """
+    found = []
+    for i, row in enumerate(rows, 1):
+        if lacks := [name for name in NEEDED if name not in row]:
+            raise PlannerError(
+                f"{source} has no column {lacks[0]}: give a table of amplitude cells, which has {', '.join(NEEDED)}."
+            )
+        if _text(row, "objective", "mse") != "mse" or _text(row, "data") == TOY or not _text(row, "loss"):
+            continue
+        try:
+            found.append(_read(row))
+        except (TypeError, ValueError):
+            raise PlannerError(
+                f"Row {i} of {source} is no cell: give numbers in {', '.join(NEEDED)}, and leave out what has none."
+            ) from None
+    return tuple(found)
+
+
+def _read(row: Mapping[Any, Any]) -> TrainedCell:
+    data = _text(row, "data")
+    return TrainedCell(
+        process=_text(row, "process") if data in MADE else data,
+        d=round(float(row["d"])),
+        fixed_energy=float(_text(row, "sqrt_s", "0")) > 0,
+        target=_text(row, "target", "log"),
+        setting=tuple(f"{name} {_text(row, name)}" for name, usual in HELD.items() if _text(row, name, usual) != usual),
+        N=float(row["N"]), D=float(row["D"]), C=float(row["C"]), seen=float(row["seen"]), loss=float(row["loss"]),
+        seed=int(float(_text(row, "seed", "0"))), spread=float(_text(row, "spread", "nan")),
+    )  # fmt: skip
+
+
+def _text(row: Mapping[Any, Any], name: str, default: str = "") -> str:
+    """What a row says in a column; numbers in the same words wherever they come from."""
+    value = row.get(name, "")
+    if value is None or value == "" or value != value:
+        return default
+    try:
+        return f"{float(value):g}" if name in HELD else str(value)
+    except ValueError:
+        return str(value)
+
+
+def points(cells: Iterable[TrainedCell]) -> tuple[Point, ...]:
+    """The longest cell of each process, setting, D and seed, beside one of half its compute; by process, D and seed."""
+    ladders: dict[tuple[Any, ...], list[TrainedCell]] = defaultdict(list)
+    for cell in dict.fromkeys(cells):
+        ladders[cell.process, cell.target, cell.setting, cell.d, cell.D, cell.seed].append(cell)
+    return tuple(_longest(ladder) for _, ladder in sorted(ladders.items()))
+
+
+def _longest(ladder: Sequence[TrainedCell]) -> Point:
+    last = max(ladder, key=lambda cell: cell.C)
+    half = next((cell for cell in ladder if abs(last.C / cell.C / 2 - 1) < TWICE), None)
+    return Point(last, None if half is None else 1 - last.loss / half.loss)
+
+
+def series(found: Iterable[Point]) -> dict[tuple[str, ...], tuple[Point, ...]]:
+    """Points that differ in D and seed alone, by process, target and setting."""
+    grouped: dict[tuple[str, ...], list[Point]] = defaultdict(list)
+    for point in found:
+        grouped[point.cell.process, point.cell.target, *point.cell.setting].append(point)
+    return {key: tuple(some) for key, some in grouped.items()}
+
+
+def anchors_of(found: Iterable[Point]) -> tuple[Anchor, ...]:
+    """The points that D limits, from the onset of the power law on, as anchors of a plan."""
+    return tuple(
+        Anchor("D", one.cell.D, one.cell.loss, N=one.cell.N, epochs=one.cell.seen / one.cell.D,
+               flops_per_sample=one.cell.C / one.cell.seen, doubled=max(one.fell or 0.0, 0.0))
+        for one in sorted(found, key=lambda one: one.cell.D)
+        if one.limited and one.cell.D >= ONSET["D"]
+    )  # fmt: skip
+
+
+def most_anchors(cells: Iterable[TrainedCell], process: str, target: str = "log") -> tuple[Point, ...]:
+    """The points of ``process`` in the setting with the most that D limits, the largest D among equals.
+
+    Raises PlannerError where there are no such cells, with the processes that have some.
+    """
+    every = [cell for cell in cells if cell.target == target]
+    own = series(points(cell for cell in every if cell.process == process))
+    if not own:
+        known = ", ".join(sorted({cell.process for cell in every})) or "none yet"
+        raise PlannerError(f"There are no trained cells of {process!r}: choose one of {known}, or train some.")
+    return max(own.values(), key=lambda some: (sum(one.limited for one in some), max(one.cell.D for one in some)))
+
+
+def spread_of(found: Iterable[Point]) -> float | None:
+    """The standard deviation of log A of a series, as its largest cell has it; None where none says."""
+    known = [one.cell for one in found if math.isfinite(one.cell.spread)]
+    return max(known, key=lambda cell: cell.D).spread if known else None

@@ -1,0 +1,54 @@
+"""``isoplan amplitude --trained``: the law of trained cells in place of the bound."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.app.terminal.asking import Run, object_in, one_sentence
+from tests.engine.planning.amplitude.trained import table, write
+
+ASKED = ("amplitude", "--particles", 3, "--target-mse", 1e-6)
+
+
+@pytest.fixture(autouse=True)
+def _nothing_is_bundled(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("app.commands.amplitude.trained_cells", lambda: ())
+
+
+@pytest.fixture
+def cells(tmp_path: Path) -> Path:
+    return write(tmp_path / "cells.csv", table(noise=0.05, falling=(300, 1000)), table("Zg", 2, 2.0))
+
+
+def test_the_law_of_a_table_answers(run: Run, cells: Path) -> None:
+    shown = run(*ASKED, "--trained", "Zgg", "--cells", cells)
+    assert shown.code == 0, shown.err
+    assert "(typically 0.15 % per point) for 3 final-state particles needs" in shown.out
+    assert "at D = 3.0 k, the bound 4/d = 0.8 asked for at most" in shown.out
+    raw = object_in(run(*ASKED, "--trained", "Zgg", "--cells", cells, "--json").out)
+    assert raw["exponent"]["value"] == pytest.approx(1.3, abs=0.1)
+    assert raw["allocation"]["D"]["least"] < 10 * 1e6 ** (1 / 1.3) * 1.2 < 1.5 * raw["allocation"]["D"]["most"]
+    assert [w["code"] for w in raw["warnings"]] == ["still-falling"]
+
+
+@pytest.mark.parametrize(
+    ("options", "why"),
+    [
+        (("--trained", "Zgg"), "no trained cells of 'Zgg': choose one of none yet"),
+        (("--cells", "CELLS"), "--cells says nothing without --trained"),
+        (("--trained", "Zgg", "--process", "Zgg"), "each fix the scale: give one of the three"),
+        (("--trained", "Zgg", "--fixed-energy"), "--fixed-energy says nothing with --trained"),
+        (("--trained", "Zg", "--cells", "CELLS"), "Zg has 2 final-state particles and the plan is for 3"),
+        (("--trained", "Zgg", "--cells", "OTHER"), "other.csv has no column d: give a table of amplitude cells"),
+        (("--trained", "Zgg", "--cells", "nowhere.csv"), "There is no file nowhere.csv"),
+    ],
+)
+def test_what_cannot_be_read_is_one_sentence(
+    run: Run, cells: Path, tmp_path: Path, options: tuple[str, ...], why: str
+) -> None:
+    other = tmp_path / "other.csv"
+    other.write_text("N,D,C,loss\n1,2,3,4\n")
+    places = {"CELLS": str(cells), "OTHER": str(other)}
+    one_sentence(run(*ASKED, *(places.get(option, option) for option in options)), why)
