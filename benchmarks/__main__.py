@@ -28,6 +28,7 @@ NAMES = (
     "jets_training",
     "jets_laws",
     "behavior_training",
+    "behavior_laws",
     "amplitudes_rates",
     "amplitudes_events",
     "amplitudes_training",

@@ -18,9 +18,7 @@ class Report:
 
     def markdown(self) -> str:
         """The report as a section of a Markdown page."""
-        lines = [self.columns, tuple("---" for _ in self.columns), *self.rows]
-        table = "\n".join(f"| {' | '.join(line)} |" for line in lines)
-        return f"## {self.title}\n\n{self.sentence}\n\n{table}"
+        return "\n".join([f"## {self.title}\n\n{self.sentence}\n", *table(self.columns, self.rows)])
 
     def text(self) -> str:
         """The report for a terminal, in aligned columns."""
@@ -39,3 +37,18 @@ def quantile(values: Sequence[float], q: float) -> float:
 def ms(seconds: float) -> str:
     """Seconds as milliseconds, for a table."""
     return f"{seconds * 1e3:,.0f} ms"
+
+
+def table(head: Sequence[str], lines: Sequence[Sequence[str]]) -> list[str]:
+    """A Markdown table, line by line."""
+    return [f"| {' | '.join(line)} |" for line in (head, ["---"] * len(head), *lines)]
+
+
+def pair(value: float, ends: tuple[float, float] | None) -> str:
+    """A number and its interval: ``0.33 (0.3 to 0.36)``."""
+    return f"{value:.3g} ({between(ends)})"
+
+
+def between(ends: tuple[float, float] | None) -> str:
+    """``0.3 to 0.36``, or that there is no interval."""
+    return "no interval" if ends is None else f"{ends[0]:.3g} to {ends[1]:.3g}"

@@ -86,8 +86,8 @@ def cells(folder: Path, knob: Knob, metric: str) -> Runs:
         raise PlannerError(f"The {name} sweep of our own cells is not trained yet: run make grid-behavior.")
     y, direction = _column_of(metric)
     swept = (SWEPT[knob],) if knob in SWEPT else ()
-    values = {role: _numbers(every, column) for role, column in SIZES.items()}
-    values |= {column: _numbers(every, column) for column in (*swept, y)}
+    values = {role: numbers(every, column) for role, column in SIZES.items()}
+    values |= {column: numbers(every, column) for column in (*swept, y)}
     runs = Runs(
         ids=np.arange(len(every)),
         values=values,
@@ -129,7 +129,7 @@ def _roles(y: str, direction: Direction, swept: tuple[str, ...]) -> Roles:
     return roles.model_copy(update={"metrics": (Metric(column=y, direction=direction),)})
 
 
-def _numbers(every: Sequence[dict[str, str]], column: str) -> Floats:
+def numbers(every: Sequence[dict[str, str]], column: str) -> Floats:
     """A column (n,), NaN where a cell is empty; the table leaves out a column in which every cell would be."""
     return np.array([float(row.get(column) or "nan") for row in every])
 
@@ -175,7 +175,7 @@ def _curves(folder: Path, runs: Runs, metric: str) -> Curves:
     of = np.array([place[row["run"]] for row in points])
     there, of = np.unique(of, return_inverse=True)
     known = runs.take(there)
-    values = {"step": _numbers(points, "update"), SWEPT["B"]: known[SWEPT["B"]][of], y: _numbers(points, y)}
+    values = {"step": numbers(points, "update"), SWEPT["B"]: known[SWEPT["B"]][of], y: numbers(points, y)}
     roles = known.roles.model_copy(update={"step": "update"})
     return Curves(known.labels["run"], of, values, roles, np.full(len(known), ""), runs.source, runs.sha256)
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from benchmarks.jets_laws import laws
-from benchmarks.report import Report
+from benchmarks.report import Report, between, pair, table
 from data.catalogue import records
 from engine.fitting.result import Fit, Interval
 from engine.laws.repetition import amplification
@@ -76,9 +76,9 @@ plan inside the cells. α rests on the two smallest widths, which alone limit th
 """
     ours = {name: laws.interval(made, name) for name in ("E", "A", "alpha", "B", "beta", "gamma")}
     paper = {row["parameter"]: row for row in records("papers/jets/table1_scaling_law.csv")}
-    yield from _table(
+    yield from table(
         ("", "our jets", "JetClass (Table 1)"),
-        [(_symbol(name), _pair(*ours[name]), _printed(paper[name])) for name in ours],
+        [(_symbol(name), pair(*ours[name]), _printed(paper[name])) for name in ours],
     )
     yield from _optimum(made)
     yield from _hold_out()
@@ -104,7 +104,7 @@ these cells is {counted.text}. n_p is {theory.n_p:.1f} particles.
         )
         lines.append((power10(C), *(text for part in texts for text in part)))
     head = ("C [FLOPs]", "N*, 6 n_p N D", "D*", "L*", "N*, counted", "D*", "L*")
-    yield from _table(head, lines)
+    yield from table(head, lines)
     yield f"""
 N*, D* and L* are the model, the jets and the loss that C buys at best. * more jets than the {count(largest)} of the
 largest cells: extrapolated."""
@@ -119,14 +119,14 @@ Fitted to the {found.fitted} cells of smaller compute, the law predicts the larg
 {found.decades:.1f} decades beyond, to {found.law:.1%} on average; the best baseline ({found.best}) to
 {found.baselines[found.best]:.1%}. {found.inside} of {len(found.outcomes)} cells lie inside their 95 % interval.
 """
-    yield from _table(
+    yield from table(
         ("N", "D", "C [FLOPs]", "predicted, 95 %", "loss"),
         [
             (
                 count(one.at["N"]),
                 count(one.at["D"]),
                 power10(one.at["C"]),
-                _pair(one.predicted.value or math.nan, one.predicted.ci95),
+                pair(one.predicted.value or math.nan, one.predicted.ci95),
                 f"{one.actual.value:.3f}",
             )
             for one in found.outcomes
@@ -156,10 +156,10 @@ L_inf + B_rep/D^β_rep, beside the same of JetClass:
 ![Early-stopped loss against the jets that are repeated](images/jets_law_repeated.png)
 """
     paper = {r["parameter"]: r for r in records("papers/jets/table2_repetition.csv") if r["particles"] == "128"}
-    yield from _table(
+    yield from table(
         ("", "our jets", "JetClass (Table 2)"),
         [
-            (_symbol(name), _pair(*laws.interval(made, name)), _printed(paper[name]))
+            (_symbol(name), pair(*laws.interval(made, name)), _printed(paper[name]))
             for name in ("L_inf", "B_rep", "beta_rep")
         ],
     )
@@ -167,9 +167,9 @@ L_inf + B_rep/D^β_rep, beside the same of JetClass:
 One floor for both regimes {"fits" if both.shared else "does not fit"} (E less L_inf is {both.gap:.2f}). ω(D), the jets
 that one pass needs for what D jets give when repeated (eq. 5):
 """
-    yield from _table(
+    yield from table(
         ("D", *(count(D) + ("" if D <= runs["U"].max() else "*") for D in jets)),
-        [("ω", *(_pair(float(b), _quantiles(d)) for b, d in gains))],
+        [("ω", *(pair(float(b), _quantiles(d)) for b, d in gains))],
     )
     yield """
 * more jets than any that were repeated: extrapolated."""
@@ -188,12 +188,12 @@ def _threshold() -> Iterator[str]:
 The least loss of each cell, and by how much the loss had risen above it when the cell ended (medians of up to
 five looks):
 """
-    yield from _table(
+    yield from table(
         ("width d", *(f"{count(float(U))} jets" for U in jets)),
         [(str(d), *(_risen(cells[d, U]) if (d, U) in cells else "not trained" for U in jets)) for d in widths],
     )
     if ends is not None and ends[0] > 0:
-        said = f"Here the exponent is {lam:.2f} ({_ends(ends)})."
+        said = f"Here the exponent is {lam:.2f} ({between(ends)})."
     else:
         said = f"""This grid does not tell the exponent: no power of D parts the
 cells, {wrong} of {len(runs)} lie on the wrong side of the best line. Their rate is constant and large, so that the
@@ -225,11 +225,10 @@ The same for the four inputs of the paper, features x particles:
     for inputs in ("3x40", "21x10", "21x40", "21x128"):
         made = laws.of_inputs(inputs)[0]
         both = (
-            (_pair(*laws.interval(made, name)), _printed(paper[inputs, name]))
-            for name in ("L_inf", "B_rep", "beta_rep")
+            (pair(*laws.interval(made, name)), _printed(paper[inputs, name])) for name in ("L_inf", "B_rep", "beta_rep")
         )
-        lines.append((inputs, *(text for pair in both for text in pair)))
-    yield from _table(("inputs", "L_inf", "JetClass", "B_rep", "JetClass", "β_rep", "JetClass"), lines)
+        lines.append((inputs, *(text for two in both for text in two)))
+    yield from table(("inputs", "L_inf", "JetClass", "B_rep", "JetClass", "β_rep", "JetClass"), lines)
 
 
 def _study() -> Iterator[str]:
@@ -242,7 +241,7 @@ def _study() -> Iterator[str]:
 of 2 of the best rate that was tried at each width and number of jets (>: the largest that was tried). It costs at most
 {max(one.costs(learning_rate(one.width)) for one in laws.study()):.0%} of the least loss.
 """
-    yield from _table(
+    yield from table(
         ("width d", "jets", "best rate", "loss there", f"{AT_ONE:g} / d", "loss there"),
         [
             (
@@ -269,7 +268,7 @@ def _rate() -> Iterator[str]:
 
 Width {width} at the paper's batch of 128 and rate of 1e-4, each jet once, beside the same cells at their own:
 """
-    yield from _table(
+    yield from table(
         ("jets", "loss at 1e-4", "updates", "loss at its own rate", "updates"),
         [(count(float(U)), *_column(fixed[U]), *_column(own[U])) for U in fixed if U in own],
     )
@@ -293,8 +292,8 @@ by the errors of the rejections. Rejections that fewer than 20 QCD jets survive 
     lines = []
     for metric in laws.metrics():
         made, runs = laws.rejection(metric)
-        lines.append((metric, str(len(runs)), *(_pair(*laws.interval(made, name)) for name in ("A", "B", "C"))))
-    yield from _table(("", "cells", "A", "B", "C"), lines)
+        lines.append((metric, str(len(runs)), *(pair(*laws.interval(made, name)) for name in ("A", "B", "C"))))
+    yield from table(("", "cells", "A", "B", "C"), lines)
 
 
 def _span(column: str, every: Sequence[dict[str, str]], what: str) -> str:
@@ -311,14 +310,6 @@ def _symbol(name: str) -> str:
     return {"alpha": "α", "beta": "β", "gamma": "γ", "beta_rep": "β_rep"}.get(name, name)
 
 
-def _pair(value: float, ends: Interval | None) -> str:
-    return f"{value:.3g} ({_ends(ends)})"
-
-
-def _ends(ends: Interval | None) -> str:
-    return "no interval" if ends is None else f"{ends[0]:.3g} to {ends[1]:.3g}"
-
-
 def _printed(row: dict[str, str]) -> str:
     return f"{row['value']} ({row['ci68_lo']} to {row['ci68_hi']})"
 
@@ -326,7 +317,3 @@ def _printed(row: dict[str, str]) -> str:
 def _quantiles(draws: np.ndarray) -> Interval:
     low, high = np.nanquantile(draws, (0.16, 0.84))
     return float(low), float(high)
-
-
-def _table(head: Sequence[str], lines: Sequence[Sequence[str]]) -> list[str]:
-    return [f"| {' | '.join(line)} |" for line in (head, ["---"] * len(head), *lines)]

@@ -1,0 +1,123 @@
+"""Do the metrics agree: the section of docs/behavior_laws.md on rank correlations."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks.report import table
+from data import ranked
+from data.files import records
+from data.ranked import JUDGED, OTHER, TRAIN, Stage
+from data.recommender import published_agreement
+from engine.agreement import Agreement, flips
+from engine.errors import PlannerError
+
+KINDS: dict[Stage, str] = {1: "batch-local", 2: "full catalogue"}
+PRINTED = {"loss": "val_loss", "entropy": "val_entropy"}
+
+
+def agreeing(folder: Path) -> Iterator[str]:
+    """The section, as far as the sweeps of either stage are trained."""
+    found: dict[Stage, tuple[Agreement, ...]] = {}
+    stages: tuple[Stage, ...] = (1, 2)
+    for stage in stages:
+        try:
+            found[stage] = ranked.by_budget(folder, stage)
+        except PlannerError:
+            continue
+    if not found:
+        return
+    yield """
+## Do the metrics agree?
+
+Spearman's rank correlations among the cells of a budget, each metric turned so that more is better: 1 where two prefer
+the same cells, -1 where one prefers what the other rejects. Cells of stage 1 differ in their architecture, those of
+stage 2 in K alone, so that few of them say little: a correlation of n cells is known to about 1/√(n - 1).
+"""
+    for stage, parts in found.items():
+        yield from _both_ways(stage, parts)
+    for stage, parts in found.items():
+        yield from _with_loss(stage, parts)
+    yield from _training(folder, found)
+
+
+def _both_ways(stage: Stage, parts: Sequence[Agreement]) -> Iterator[str]:
+    """Each metric batch-locally against itself, and against full-catalogue ranking (behavioural, Sec. 7 (d))."""
+    other = OTHER[stage]
+    local, full = ("", f"{other}_") if stage == 1 else (f"{other}_", "")
+    yield f"\n### Stage {stage}: batch-local against the full catalogue\n"
+    yield from table(
+        (
+            "batch-local metric",
+            *(f"{power}, {against}" for power in _heads(parts) for against in ("same", "recall@10")),
+        ),
+        [
+            (name, *(_rho(a, f"{local}{name}", f"{full}{to}") for a in parts for to in (name, "recall@10")))
+            for name in JUDGED
+        ],
+    )
+    yield "\n*same*: the same metric over the full catalogue; *recall@10*: that of the full catalogue."
+
+
+def _with_loss(stage: Stage, parts: Sequence[Agreement]) -> Iterator[str]:
+    """The loss against each metric, as Tables 16 and 17, beside the range of the paper over its budgets."""
+    paper = [a for a in published_agreement() if a.name.startswith(KINDS[stage])]
+    yield f"\n### Stage {stage}: the loss against each metric, {KINDS[stage]}\n"
+    yield from table(
+        ("metric", *_heads(parts), f"paper, Table {15 + stage}"),
+        [(name, *(_rho(a, "loss", name) for a in parts), _range(paper, name)) for name in JUDGED if name != "loss"],
+    )
+    own = [flip for flip in flips(parts) if "loss" in (flip.one, flip.other) and {flip.one, flip.other} <= set(JUDGED)]
+    if own:
+        yield "\n" + " ".join(flip.sentence for flip in own)
+
+
+def _training(folder: Path, found: dict[Stage, tuple[Agreement, ...]]) -> Iterator[str]:
+    """The loss of training against what is served, as Table 15: medians of stage 1, all cells of stage 2 together."""
+    paper = {row["metric"]: row for row in records("papers/behavior/table15_surrogacy.csv")}
+    yield """
+### The training loss against each metric
+
+Of stage 1 the median over the budgets; of stage 2 the in-batch part of the loss, over the cells of all budgets
+together, where compute moves everything, and as the median over the budgets:
+"""
+    pool = ranked.pooled(folder, 2) if 2 in found else None
+    lines = []
+    for name, way in JUDGED.items():
+        row, turn = paper.get(PRINTED.get(name, name)), 1.0 if way == "min" else -1.0
+        printed = [f"{turn * float(row[c]):.2f}" if row else "" for c in ("stage1_median_spearman", "stage2_spearman")]
+        lines.append((
+            name, _median(found.get(1, ()), TRAIN[1], name), printed[0],
+            "" if pool is None else _rho(pool, TRAIN[2], name), printed[1], _median(found.get(2, ()), TRAIN[2], name),
+        ))  # fmt: skip
+    head = ("metric", "stage 1, median", "paper, Table 15", "stage 2, pooled", "paper, Table 15", "stage 2, median")
+    yield from table(head, lines)
+
+
+def _heads(parts: Sequence[Agreement]) -> list[str]:
+    return [f"{a.name} ({a.n})" for a in parts]
+
+
+def _rho(a: Agreement, one: str, other: str) -> str:
+    return _text(_value(a, one, other))
+
+
+def _value(a: Agreement, one: str, other: str) -> float:
+    return float(a.rho[a.metrics.index(one), a.metrics.index(other)])
+
+
+def _median(parts: Sequence[Agreement], one: str, other: str) -> str:
+    known = [x for a in parts if np.isfinite(x := _value(a, one, other))]
+    return _text(float(np.median(known))) if known else ""
+
+
+def _range(paper: Sequence[Agreement], name: str) -> str:
+    known = [x for a in paper if name in a.metrics and np.isfinite(x := _value(a, "loss", name))]
+    return f"{_text(min(known))} to {_text(max(known))}" if known else ""
+
+
+def _text(x: float) -> str:
+    return "not defined" if np.isnan(x) else f"{x:.2f}".replace("-", "−")

@@ -1,0 +1,260 @@
+"""docs/behavior_laws.md from the bundled sweeps."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks.behavior_laws.agree import agreeing
+from benchmarks.behavior_laws.figures import ALLOCATED, SWEPT, name, there
+from benchmarks.report import Report, pair, table
+from data import trained
+from data.files import records
+from engine.errors import PlannerError
+from engine.fitting import derived
+from engine.fitting.result import Fit
+from engine.fitting.verdict import SAID
+from engine.laws.critical_batch import critical
+from engine.planning import plan_budget
+from engine.planning.recommender import Optimum, recommend
+from engine.planning.recommender.choice import Choice, Knob
+from engine.quantities import count, power10
+
+HEAD = """# The laws of our recommender cells
+
+The sweeps in `data/grids/behavior_*.csv` were trained by `make grid-behavior` with the two-part model of
+[recommender.md](recommender.md), after the behavioural paper (arXiv:2606.05257). This page is written by
+`python -m benchmarks behavior_laws` from these tables. Numbers in brackets are 68 % intervals. Metrics of stage 1 are
+batch-local, those of stage 2 over the whole catalogue. Budgets are those of the step formula.
+"""
+VARIED: dict[Knob, tuple[str, str]] = {
+    "s": ("share s", "s"), "B": ("batch B", "batch"), "N": ("size N", "N"), "K": ("negatives K", "negatives"),
+}  # fmt: skip
+OFFERED = {"s": "Table 2", "K": "Table 6"}
+
+
+def write(folder: Path) -> str:
+    """The page, as far as the sweeps of ``folder`` are trained."""
+    parts = (_trained(folder), _share(folder), _batch(folder), _allocation(folder), _negatives(folder))
+    text = "\n".join([HEAD, *(line for part in parts for line in part), *agreeing(folder)]) + "\n"
+    return re.sub("\n{3,}", "\n\n", text)
+
+
+def report(folder: Path) -> Report:
+    """What the sweeps say of each metric at their largest budget, for docs/benchmarks.md."""
+    C = trained.budget(folder)
+    title = "The laws of our recommender cells"
+    if C is None:
+        return Report(title, "Not trained yet: `make grid-behavior` writes their tables.", ("metric",), ())
+    lines = []
+    for metric in trained.COLUMNS:
+        evidence = trained.evidence(folder, metric)
+        if metric in evidence.metrics:
+            choices = recommend(evidence, C, metric).recipe.choices
+            knobs: tuple[Knob, ...] = ("s", "B", "N", "D", "K")
+            lines.append((metric, *(_chosen(choices[knob]) for knob in knobs)))
+    sentence = f"The recipe of {power10(C)} FLOPs from our own cells, by metric; the rest is in "
+    link = "[behavior_laws.md](behavior_laws.md)."
+    return Report(title, sentence + link, ("metric", "s*", "B_crit", "N*", "D*", "K*"), tuple(lines))
+
+
+def _chosen(choice: Choice) -> str:
+    if choice.value.value is not None:
+        return _shown(choice.knob, choice.value.value)
+    if choice.place is None:
+        return "not known"
+    return "no plateau" if choice.knob == "B" else f"{SAID[choice.place]} the sweep"
+
+
+def _shown(knob: str, x: float) -> str:
+    """A value of a knob for people."""
+    if knob == "s":
+        return f"{100 * x:.2g} %"
+    return f"{x:,.0f}" if knob in ("B", "K") and x < 1e5 else count(x, 3)
+
+
+def _trained(folder: Path) -> Iterator[str]:
+    yield "## What was trained\n"
+    lines = []
+    for knob, sweep in trained.SWEEPS.items():
+        if found := trained.rows(folder, sweep):
+            what, column = VARIED[knob]
+            hours = float(np.nansum(trained.numbers(found, "seconds"))) / 3600
+            budgets = sorted({float(row["budget"]) for row in found})
+            lines.append((
+                sweep, str(len(found)), ", ".join(map(power10, budgets)),
+                f"{what} {_span(found, column, knob)}", _span(found, "N"), _span(found, "D"), f"{hours:.1f}",
+            ))  # fmt: skip
+    yield from table(("sweep", "cells", "budgets [FLOPs]", "varied", "N", "D [events]", "hours"), lines)
+
+
+def _span(found: Sequence[dict[str, str]], column: str, knob: str = "") -> str:
+    x = trained.numbers(found, column)
+    return f"{_shown(knob, float(np.nanmin(x)))} to {_shown(knob, float(np.nanmax(x)))}"
+
+
+def _share(folder: Path) -> Iterator[str]:
+    yield from _swept(
+        folder, "s", "The share of the embedder",
+        "N and D follow from budget and share at one ratio D/N; the share is p_e / N as it came out.",
+    )  # fmt: skip
+
+
+def _negatives(folder: Path) -> Iterator[str]:
+    yield from _swept(
+        folder, "K", "Extra negatives",
+        "Stage 2 spends the whole budget again beside K items drawn uniformly, on the same stage 1. Cells at K = 0 "
+        "are\nmeasured but lie on no logarithm, so that no curve goes through them.",
+    )  # fmt: skip
+
+
+def _swept(folder: Path, knob: Knob, title: str, how: str) -> Iterator[str]:
+    """The optima of a sweep by metric and budget, or on which side of it they lie."""
+    metrics = [metric for metric in trained.COLUMNS if there(folder, knob, metric)]
+    if not metrics:
+        return
+    optima = {m: _optima(folder, knob, m) for m in metrics}
+    laws = {one.fit.law.name for found in optima.values() for one in found if one.fit is not None}
+    yield f"\n## {title}\n\n{how}\n{_law_said(laws)}\n"
+    for k, metric in SWEPT:
+        if k == knob and metric in metrics:
+            yield f"![{title} against {metric}, a curve a budget](images/{name(knob, metric)}.png)\n"
+    budgets = [one.budget for one in optima[metrics[0]]]
+    paper = _paper(knob)
+    yield from table(
+        ("metric", *map(power10, budgets), f"paper, {OFFERED[knob]}"),
+        [(m, *(_optimum(knob, one) for one in optima[m]), paper.get(m, "")) for m in metrics],
+    )
+
+
+def _law_said(laws: set[str]) -> str:
+    if laws == {"starvation"}:
+        return "Two costs are fitted at each budget, E + a x^α + b x^-β."
+    if laws == {"log-parabola"}:
+        return (
+            "A parabola in the logarithm is fitted at each budget: the paper's two costs have five parameters, and "
+            f"fewer\nthan {trained.FULL} cells hardly leave one for the noise."
+        )
+    return "Two costs or, where cells are few, a parabola in the logarithm are fitted at each budget."
+
+
+def _optima(folder: Path, knob: Knob, metric: str) -> tuple[Optimum, ...]:
+    evidence = trained.evidence(folder, metric)
+    return evidence.share if knob == "s" else evidence.negatives
+
+
+def _optimum(knob: Knob, one: Optimum) -> str:
+    """An optimum with its interval; outside: beyond which end of the sweep."""
+    if one.inside and one.x.value is not None:
+        ends = one.x.ci68
+        sure = "no interval" if ends is None else f"{_shown(knob, ends[0])} to {_shown(knob, ends[1])}"
+        return f"{_shown(knob, one.x.value)} ({sure})"
+    if one.place == "outside right":
+        return f"outside, above {_shown(knob, one.high)}"
+    if one.place == "outside left":
+        return f"outside, below {_shown(knob, one.low)}"
+    return f"{SAID[one.place]} the sweep"
+
+
+def _paper(knob: Knob) -> dict[str, str]:
+    """The range of the paper's optima over its budgets, and how many of them lie outside its sweep."""
+    file, column, scale = {
+        "s": ("table02_embedder_share", "s_star_percent", 0.01), "K": ("table06_negatives", "K_star", 1.0),
+    }[knob]  # fmt: skip
+    every = records(f"papers/behavior/{file}.csv")
+    found = {}
+    for metric in dict.fromkeys(row["metric"] for row in every):
+        own = [row[column] for row in every if row["metric"] == metric]
+        inside = [float(x) * scale for x in own if x]
+        text = f"{_shown(knob, min(inside))} to {_shown(knob, max(inside))}" if inside else ""
+        lost = len(own) - len(inside)
+        found[metric] = "; ".join(filter(None, (text, f"{lost} of {len(own)} outside" if lost else "")))
+    return found
+
+
+def _batch(folder: Path) -> Iterator[str]:
+    metrics = [metric for metric in trained.COLUMNS if there(folder, "B", metric)]
+    if not metrics:
+        return
+    yield """
+## The critical batch
+
+Updates S that each batch needs to the hardest value of a metric that all of them reach, on smoothed curves at a
+constant learning rate that grows with √B, and S = S_min (1 + B_crit/B) through them. Intervals are those of the law
+through these points; that one more cell of each batch might differ is not in them.
+
+![Updates to a target against the batch, by metric](images/behavior_law_batch.png)
+"""
+    printed = {
+        row["metric"]: row["B_crit"] or "no plateau" for row in records("papers/behavior/table03_critical_batch.csv")
+    }
+    lines = []
+    batches: list[float] = []
+    for metric in metrics:
+        made, behind = trained.evidence(folder, metric).batch[metric], trained.updates(folder, metric)
+        batches = batches or sorted(behind["batch"].tolist())
+        S = dict(zip(behind["batch"].tolist(), behind[made.spec.y].tolist(), strict=True))
+        at = next(w.text.split()[-1].rstrip(".") for w in made.warnings if w.text.startswith("Updates until"))
+        lines.append(
+            (metric, at, *(f"{S[B]:,.0f}" if B in S else "" for B in batches), _critical(made), printed.get(metric, ""))
+        )
+    yield from table(("metric", "target", *(f"S({B:g})" for B in batches), "B_crit", "paper, Table 3"), lines)
+
+
+def _critical(made: Fit) -> str:
+    if not np.isfinite(critical(made.values)):
+        return "no plateau"
+    found = next(p for p in derived(made) if p.name == "B_crit")
+    return pair(found.value, found.ci68)
+
+
+def _allocation(folder: Path) -> Iterator[str]:
+    if not trained.rows(folder, "allocation"):
+        return
+    printed = {r["metric"]: f"{r['a_N']} ± {r['a_N_se']}" for r in records("papers/behavior/table05_exponents.csv")}
+    lines, said = [], {}
+    C = max(trained.numbers(trained.rows(folder, "allocation"), "budget"))
+    for metric in trained.COLUMNS:
+        try:
+            lines.append((metric, *_frontier(folder, metric, C), printed.get(metric, "")))
+        except PlannerError as error:
+            said[metric] = str(error)
+    yield f"""
+## Model and events
+
+Parabolas in ln N at each budget, and N* = k C^a through their minima. D* is what C pays for at N*, by what the step
+formula charges these cells.{f" {_rule(folder)}" if there(folder, "N", ALLOCATED) else ""}
+"""
+    if there(folder, "N", ALLOCATED):
+        yield "![N* and D* against compute](images/behavior_law_allocation.png)\n"
+    yield from table(
+        ("metric", "a", f"N* at {power10(C)}", "D*", "optima outside their sweep", "paper's a, Table 5"), lines
+    )
+    for metric, why in said.items():
+        yield f"\nNo frontier of {metric}: {why}"
+
+
+def _frontier(folder: Path, metric: str, C: float) -> tuple[str, str, str, str]:
+    """The exponent of N*, N* and D* at ``C`` FLOPs, and which budgets' optima are extrapolated. Raises PlannerError."""
+    evidence = trained.evidence(folder, metric)
+    if "N" in evidence.missing:
+        raise PlannerError(evidence.missing["N"])
+    made = evidence.allocation[metric]
+    a = next(p for p in made.parameters if p.name == "a")
+    choices = recommend(evidence, C, metric).recipe.choices
+    outside = [w.text.split(" of budget ")[1].split(" lies")[0] for w in made.warnings if w.code == "outside-sweep"]
+    return pair(a.value, a.ci68), _size(choices["N"]), _size(choices["D"]), "; ".join(outside) or "none"
+
+
+def _size(choice: Choice) -> str:
+    q = choice.value
+    ends = "no interval" if q.ci68 is None else " to ".join(count(x, 3) for x in q.ci68)
+    return "none" if q.value is None else f"{count(q.value, 3)} ({ends})"
+
+
+def _rule(folder: Path) -> str:
+    made = trained.evidence(folder, ALLOCATED).allocation[ALLOCATED]
+    return f"That is {plan_budget(made, max(made.data.ranges['C'])).compute.text}."

@@ -1,0 +1,61 @@
+"""Do the metrics rank our own recommender cells alike: batch-locally, on the whole catalogue, and by the training loss.
+
+Behavioural, sec. 7 and Tables 15 to 17: the cells of stage 1 differ in their architecture and are judged batch-locally,
+those of stage 2 in their negatives and on the whole catalogue; every cell is judged both ways.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+
+from data.trained import numbers, rows
+from engine.agreement import Agreement, agreement
+from engine.errors import PlannerError
+from engine.schema import Direction, Metric, Roles, Runs
+
+Stage = Literal[1, 2]
+SWEEPS: dict[Stage, tuple[str, ...]] = {1: ("share", "allocation"), 2: ("negatives",)}
+"""The sweeps that cells of a stage come from; that of batches, at one budget of its own, is none of architectures."""
+OTHER: dict[Stage, str] = {1: "full", 2: "local"}
+"""How columns of the other kind of candidates begin."""
+TRAIN: dict[Stage, str] = {1: "train_loss", 2: "train_in_batch"}
+"""The loss of training that all cells of a stage have in common, whatever their negatives."""
+JUDGED: dict[str, Direction] = {
+    "loss": "min",
+    "entropy": "min",
+    "recall@10": "max",
+    "NDCG@10": "max",
+    "NDCG@100": "max",
+    "MRR@10": "max",
+    "coverage@10": "max",
+}
+
+
+def judged(folder: Path, stage: Stage) -> Runs:
+    """The cells of a stage, each once, with every metric both ways and their training loss; NaN where one is missing.
+
+    Raises PlannerError where no sweep of the stage is trained.
+    """
+    found = {row["run"]: row for sweep in SWEEPS[stage] for row in rows(folder, sweep)}
+    if not found:
+        raise PlannerError(f"No sweep of stage {stage} of our own cells is trained yet: run make grid-behavior.")
+    other = {f"{OTHER[stage]}_{name}": way for name, way in JUDGED.items()}
+    ways: dict[str, Direction] = {**JUDGED, **other, TRAIN[stage]: "min"}
+    cells = list(found.values())
+    values = {name: numbers(cells, name) for name in ("budget", *ways)}
+    metrics = tuple(Metric(column=name, direction=way) for name, way in ways.items() if name != "loss")
+    roles = Roles(loss="loss", budget="budget", metrics=metrics, run="run")
+    return Runs(np.arange(len(cells)), values, roles, {"run": np.array(list(found))}, f"stage {stage}")
+
+
+def by_budget(folder: Path, stage: Stage) -> tuple[Agreement, ...]:
+    """The rank correlations of all pairs among the cells of each budget, 1 where both prefer the same cells."""
+    return agreement(judged(folder, stage), "budget")
+
+
+def pooled(folder: Path, stage: Stage) -> Agreement:
+    """The same over all budgets together, where compute moves every metric."""
+    return agreement(judged(folder, stage))[0]

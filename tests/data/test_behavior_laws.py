@@ -1,0 +1,106 @@
+"""The page on our own recommender cells, and their rank correlations, from tables that are known."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+
+import pytest
+
+import benchmarks.behavior_laws as laws
+from benchmarks.behavior_laws.figures import figures
+from benchmarks.behavior_laws.page import report, write
+from data import ranked, trained
+from engine.agreement import across
+from engine.errors import PlannerError
+from tests.data.sweeps import BUDGETS, write_sweeps
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_sweeps(tmp_path_factory.mktemp("laws"))
+
+
+def cells_of(page: str, head: str) -> dict[str, list[str]]:
+    """The lines of the first table below a heading, by their first cell."""
+    below = page.split(f"{head}\n", 1)[1].split("\n#")[0]
+    lines = [line.strip("| ").split(" | ") for line in below.splitlines() if line.startswith("|")]
+    return {first: rest for first, *rest in lines[2:]}
+
+
+def test_both_kinds_of_candidates_rank_cells_as_they_were_written(folder: Path) -> None:
+    for stage, (other, _) in ((1, ("full", 0)), (2, ("local", 0))):
+        found = ranked.by_budget(folder, stage)  # type: ignore[arg-type]
+        assert [a.n for a in found] == [12 if stage == 1 else 6] * len(BUDGETS)
+        pairs = [(name, f"{other}_{name}") for name in ranked.JUDGED]
+        for pair in across(found, pairs):
+            assert pair.rho == pytest.approx([-1.0 if pair.local == "loss" else 1.0] * len(BUDGETS))
+
+
+def test_two_neighbours_that_change_places_among_six_leave_a_known_correlation(tmp_path: Path) -> None:
+    """Spearman's 1 - 6 sum d^2 / (n (n^2 - 1)) with d = 1 twice and n = 6: 1 - 12 / 210."""
+    path = write_sweeps(tmp_path, sweeps=("negatives",)) / "behavior_negatives.csv"
+    rows = list(csv.DictReader(path.read_text().splitlines()))
+    first = sorted((row for row in rows if float(row["budget"]) == BUDGETS[0]), key=lambda row: float(row["NDCG@10"]))
+    first[2]["local_NDCG@10"], first[3]["local_NDCG@10"] = first[3]["local_NDCG@10"], first[2]["local_NDCG@10"]
+    path.write_text("\n".join([",".join(rows[0]), *(",".join(row.values()) for row in rows)]))
+    (pair,) = across(ranked.by_budget(tmp_path, 2), [("local_NDCG@10", "NDCG@10")])
+    assert pair.rho == pytest.approx((1 - 12 / 210, 1.0, 1.0))
+
+
+def test_the_page_says_optima_critical_batches_and_correlations(folder: Path) -> None:
+    page = write(folder)
+    assert cells_of(page, "## The share of the embedder")["val_loss"][0].startswith("6 %")
+    assert cells_of(page, "## The share of the embedder")["coverage@10"][0] == "outside, above 47 %"
+    assert cells_of(page, "## The share of the embedder")["val_loss"][-1] == "1.1 % to 3.7 %"
+    assert cells_of(page, "## Extra negatives")["recall@10"][0].startswith("300 (")
+    assert cells_of(page, "## Extra negatives")["val_loss"][0] == "outside, above 4,096"
+    batch = cells_of(page, "## The critical batch")
+    assert float(batch["val_loss"][-2].split()[0]) == pytest.approx(100, rel=0.05)
+    assert batch["val_entropy"][-2:] == ["no plateau", "no plateau"]
+    assert [row[-1] for row in batch.values()] == ["574", "no plateau", "544", "274", "201"]
+    assert cells_of(page, "## Model and events")["NDCG@10"][0].startswith("0.6 (")
+    same = cells_of(page, "### Stage 1: batch-local against the full catalogue")
+    assert same["loss"][0] == "−1.00"
+    assert same["recall@10"][:2] == ["1.00", "1.00"]
+
+
+def test_correlations_of_the_paper_stand_beside_ours_as_it_prints_them_turned(folder: Path) -> None:
+    page = write(folder)
+    one, two = (cells_of(page, f"### Stage {k}: the loss against each metric, {kind}")
+                for k, kind in ((1, "batch-local"), (2, "full catalogue")))  # fmt: skip
+    assert (one["recall@10"][-1], one["coverage@10"][-1]) == ("0.97 to 0.99", "0.22 to 0.97")
+    assert (two["recall@10"][-1], two["coverage@10"][-1]) == ("−0.93 to 1.00", "−1.00 to −0.60")
+    train = cells_of(page, "### The training loss against each metric")
+    assert train["loss"] == ["1.00", "0.99", "−1.00", "0.68", "−1.00"]
+    assert (train["MRR@10"][1], train["coverage@10"][3]) == ("0.83", "0.90")
+
+
+def test_every_figure_is_drawn_and_named_on_the_page(folder: Path) -> None:
+    page, drawn = write(folder), figures(folder)
+    assert all(f"images/{name}.png" in page for name in drawn)
+    assert page.count("](images/") == len(drawn) == 5
+
+
+def test_sections_without_a_table_are_left_out(tmp_path: Path) -> None:
+    page = write(write_sweeps(tmp_path, sweeps=("share",)))
+    heads = [line for line in page.splitlines() if line.startswith("## ")]
+    assert heads == ["## What was trained", "## The share of the embedder", "## Do the metrics agree?"]
+    assert "### Stage 2" not in page
+    assert list(figures(tmp_path)) == ["behavior_law_share_loss"]
+    with pytest.raises(PlannerError, match="No sweep of stage 2 of our own cells is trained yet"):
+        ranked.judged(tmp_path, 2)
+
+
+def test_without_any_table_nothing_is_written(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(trained, "FOLDER", tmp_path)
+    monkeypatch.setattr(laws, "PAGE", tmp_path / "page.md")
+    assert "Not trained yet" in laws.run().sentence
+    assert not (tmp_path / "page.md").exists()
+
+
+def test_the_report_is_the_recipe_of_each_metric(folder: Path) -> None:
+    found = {row[0]: row[1:] for row in report(folder).rows}
+    assert (found["recall@10"][0], found["recall@10"][4]) == ("4 %", "300")
+    assert found["val_entropy"][1] == "no plateau"
+    assert found["coverage@10"][:2] == ("right of the sweep", "not known")
