@@ -24,7 +24,7 @@ PRESETS = {
         "Which share of the parameters the embedder should have, at each budget (behavioural, Sec. 3.1).",
     ),
     "batch-sweep": Preset(
-        {**LOG, "budget": "3e12", "width": "64", "batch": "16..512 x 6", "schedule": "constant", "looks": "240"},
+        {**LOG, "budget": "3e12", "width": "64", "batch": "16..512 x 6", "schedule": "constant", "looks": "120"},
         "How many updates each batch needs to the same metric: the critical batch (behavioural, Sec. 4).",
     ),
     "allocation-sweep": Preset(
