@@ -32,6 +32,7 @@ NAMES = (
     "amplitudes_rates",
     "amplitudes_events",
     "amplitudes_training",
+    "amplitudes_laws",
 )
 LONG = ("calibration", "games", "jets_physics", "kills")
 """Measures of a quarter of an hour, which run only when they are named."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Literal
 
 import numpy as np
@@ -46,6 +47,9 @@ class CellLaw:
 
     def interval(self, name: Name) -> Interval:
         """The 68 % interval of a parameter: where chi^2, the others at their best, is 1 above its least."""
+        return _interval(self, name)
+
+    def _found(self, name: Name) -> Interval:
         best = self.value(name)
         if name == "K":
             if "K" in self.fit.spec.fixed:
@@ -70,6 +74,11 @@ class CellLaw:
                 return at(float(brentq(lambda t: self._rise(name, at(t)) - 1, near, far, xtol=1e-3 * far, rtol=1e-3)))
             near, far = far, 1.6 * far
         return math.inf
+
+
+@lru_cache(maxsize=256)
+def _interval(law: CellLaw, name: Name) -> Interval:
+    return law._found(name)
 
 
 def fit_cells(axis: Axis, x: Floats | Sequence[float], loss: Floats | Sequence[float]) -> CellLaw:

@@ -1,0 +1,204 @@
+"""The laws and statistics of the bundled grids of amplitudes, from the tables in a folder."""
+
+from __future__ import annotations
+
+import csv
+import math
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from data.amplitudes import published_laws
+from engine.laws.dimension import least_exponent
+from engine.planning.amplitude import Point, PublishedLaw, TrainedCell, most_anchors, read_cells, spread_of
+from engine.planning.amplitude.cell_law import CellLaw, data_law, fit_cells
+
+GRIDS = Path(__file__).parents[2] / "data" / "grids"
+PAPER_N, PLAIN = "N = 1e5", "MLP-I, MSE"
+CLOSE = 0.3
+"""How near to the paper's our exponents are to lie, relative."""
+STUDIES = {
+    "rates_mup": "muP, 3 layers",
+    "rates_standard": "standard, 3 layers",
+    "rates_ratio": "muP, width / layers fixed",
+}
+Row = Mapping[str, str]
+
+
+def trained(folder: Path) -> list[Path]:
+    """The tables of cells that there are."""
+    return [path for path in sorted(folder.glob("amplitudes_*.csv")) if path.stem != "amplitudes_curves"]
+
+
+def rows(folder: Path, grid: str) -> list[Row]:
+    """The cells of a grid as text; none where it is not trained."""
+    path = folder / f"amplitudes_{grid}.csv"
+    return list(csv.DictReader(path.read_text(encoding="utf-8").splitlines())) if path.exists() else []
+
+
+def data_cells(folder: Path) -> tuple[TrainedCell, ...]:
+    """The cells of all scans of D."""
+    grids = [path.stem.removeprefix("amplitudes_") for path in sorted(folder.glob("amplitudes_data_*.csv"))]
+    return tuple(cell for grid in grids for cell in read_cells(rows(folder, grid), f"amplitudes_{grid}.csv"))
+
+
+@dataclass(frozen=True, eq=False)
+class Scan:
+    """The scan of D of a process: its points, and their law; None where D limits too few of them."""
+
+    process: str
+    target: str
+    found: tuple[Point, ...]
+    law: CellLaw | None
+
+    @property
+    def name(self) -> str:
+        """What the scan is called."""
+        return self.process if self.target == "log" else f"{self.process}, raw targets"
+
+    @property
+    def cell(self) -> TrainedCell:
+        """A cell of the scan, for what all have in common."""
+        return self.found[0].cell
+
+    @property
+    def left(self) -> int:
+        """Points that still fall, or that nobody doubled."""
+        return sum(not one.limited for one in self.found)
+
+    @property
+    def paper(self) -> PublishedLaw | None:
+        """The published law at N = 1e5; t tbar H was published with raw targets alone."""
+        raw = self.target == "raw"
+        asked = (self.process, "D", PAPER_N, PLAIN, raw)
+        return next((p for p in published_laws() if (p.process, p.axis, p.held, p.network, p.raw) == asked), None)
+
+    @property
+    def relative(self) -> tuple[float, float] | None:
+        """The largest D and the typical relative error there, sigma(log A) sqrt(MSE); None where targets are raw."""
+        spread = spread_of(self.found)
+        if self.target != "log" or spread is None:
+            return None
+        most = max(one.cell.D for one in self.found)
+        return most, spread * math.sqrt(mean_loss(one.cell.loss for one in self.found if one.cell.D == most))
+
+
+def scans(folder: Path) -> list[Scan]:
+    """The scans of all processes, by d and name, logs before raw amplitudes."""
+    cells = data_cells(folder)
+    kinds = sorted({(cell.target, cell.d, cell.process) for cell in cells})
+    found = [(process, target, most_anchors(cells, process, target)) for target, _, process in kinds]
+    return [Scan(process, target, points, _law(points)) for process, target, points in found]
+
+
+def _law(points: Sequence[Point]) -> CellLaw | None:
+    kept = [one.cell.D for one in points if one.limited]
+    return data_law(points) if len(set(kept)) >= 3 and len(kept) >= 4 else None
+
+
+def verdict(scan: Scan) -> str:
+    """The exponent beside the bound: above it, or not, within its 68 % interval."""
+    if scan.law is None:
+        return "-"
+    bound, (_, high) = least_exponent(scan.cell.d), scan.law.interval("alpha")
+    return "above" if scan.law.value("alpha") >= bound else "within the interval" if high >= bound else "below"
+
+
+@dataclass(frozen=True, eq=False)
+class Along:
+    """Cells of Zg against N or C at ``D`` points, and their law; None where there are too few."""
+
+    axis: str
+    D: float
+    x: tuple[float, ...]
+    loss: tuple[float, ...]
+    law: CellLaw | None
+
+
+def along(folder: Path, grid: str) -> list[Along]:
+    """The scan of N (``size``) or C (``compute``), one for each D."""
+    axis = "N" if grid == "size" else "C"
+    grouped: dict[float, list[Row]] = defaultdict(list)
+    for row in rows(folder, grid):
+        grouped[float(row["D"])].append(row)
+    out = []
+    for D, some in sorted(grouped.items()):
+        x, loss = (tuple(float(row[key]) for row in some) for key in (axis, "loss"))
+        law = fit_cells(axis, x, loss) if len(set(x)) >= 3 and len(x) >= 4 else None  # type: ignore[arg-type]
+        out.append(Along(axis, D, x, loss, law))
+    return out
+
+
+def nearest(process: str, axis: str, D: float) -> PublishedLaw | None:
+    """The published law of the MLP along ``axis`` at the number of points nearest to ``D``."""
+    own = [p for p in published_laws() if (p.process, p.axis, p.network) == (process, axis, PLAIN)]
+    return min(own, key=lambda p: abs(math.log(p.held_value / D)), default=None)
+
+
+@dataclass(frozen=True)
+class Rates:
+    """Losses of one N against the learning rates, which rise: geometric means over seeds, and the best of each seed."""
+
+    N: float
+    rates: tuple[float, ...]
+    losses: tuple[float, ...]
+    by_seed: tuple[float, ...]
+
+    @property
+    def best(self) -> float:
+        """The rate of the least mean loss."""
+        return self.rates[int(np.argmin(self.losses))]
+
+    @property
+    def at_an_end(self) -> bool:
+        """Whether the best is the least or the largest rate that was tried."""
+        return self.best in (self.rates[0], self.rates[-1])
+
+
+def study(folder: Path, grid: str) -> list[Rates]:
+    """The study of learning rates in a grid, by N."""
+    found: dict[float, dict[float, dict[str, float]]] = defaultdict(lambda: defaultdict(dict))
+    for row in rows(folder, grid):
+        found[float(row["parameters"])][float(row["rate_used"])][row["seed"]] = float(row["loss"])
+    return [_rates(N, dict(sorted(losses.items()))) for N, losses in sorted(found.items())]
+
+
+def _rates(N: float, losses: Mapping[float, Mapping[str, float]]) -> Rates:
+    seeds = sorted({seed for some in losses.values() for seed in some})
+    best = [min((r for r in losses if seed in losses[r]), key=lambda r, s=seed: losses[r][s]) for seed in seeds]  # type: ignore[misc]
+    return Rates(N, tuple(losses), tuple(mean_loss(some.values()) for some in losses.values()), tuple(best))
+
+
+def moves(found: Sequence[Rates]) -> float:
+    """The factor between the largest and the least of the best rates."""
+    best = [one.best for one in found]
+    return max(best) / min(best)
+
+
+def mean_loss(losses: Iterable[float]) -> float:
+    """The geometric mean."""
+    return float(np.exp(np.mean(np.log(list(losses)))))
+
+
+def mean_of(some: Iterable[Row], column: str) -> float:
+    """The mean of a column over the rows that have a value; NaN without any."""
+    values = [float(row[column]) for row in some if row.get(column)]
+    return float(np.mean(values)) if values else math.nan
+
+
+def grouped(some: Iterable[Row], *columns: str) -> dict[tuple[str, ...], list[Row]]:
+    """Rows by what they say in the columns, in the order of their numbers."""
+    found: dict[tuple[str, ...], list[Row]] = defaultdict(list)
+    for row in some:
+        found[tuple(row[column] for column in columns)].append(row)
+    return dict(sorted(found.items(), key=lambda item: tuple(_order(text) for text in item[0])))
+
+
+def _order(text: str) -> tuple[float, str]:
+    try:
+        return float(text), ""
+    except ValueError:
+        return -math.inf, text
