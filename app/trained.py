@@ -11,7 +11,7 @@ from engine.planning.amplitude.cells import NEEDED
 from engine.store import tables
 from engine.store.database import Database, memory
 
-MARK = "dimension_inputs"
+MARK = "width_used"
 """A column that tables of amplitude cells have and others have not, beside those that are needed."""
 MOST_ROWS = 20_000
 
@@ -37,5 +37,5 @@ def of_file(path: Path) -> tuple[TrainedCell, ...]:
 def _read(db: Database, table: str, name: str) -> tuple[TrainedCell, ...]:
     rows = tables.frame(db, table, limit=MOST_ROWS)
     if "withdrawn" in rows:
-        rows = rows[rows["withdrawn"].isna()]
+        rows = rows[rows["withdrawn"] == ""]
     return read_cells(rows.astype(object).where(rows.notna(), None).to_dict("records"), name)
