@@ -71,21 +71,19 @@ def threshold() -> tuple[Fit, Runs]:
 
 @cache
 def repeated() -> tuple[Fit, Runs]:
-    """The early-stopped loss of repeated cells of models that overfit, against their jets (jets, eq. 4)."""
-    return _repetition(read("repeated", REPEATED))
+    """The early-stopped loss of repeated cells of models that mostly overfit, against their jets (jets, eq. 4)."""
+    runs = read("repeated", REPEATED)
+    # The others are too small for all that the jets tell.
+    share = {size: runs["overfits"][runs["N"] == size].mean() for size in np.unique(runs["N"])}
+    large = runs.take(np.array([share[size] > 0.5 for size in runs["N"]]))
+    return fit(FitSpec(law="repetition", axis="U"), large), large
 
 
 @cache
 def of_inputs(inputs: str) -> tuple[Fit, Runs]:
-    """The same for one input configuration."""
-    return _repetition(read("inputs", REPEATED, f"inputs = '{inputs}'"))
-
-
-def _repetition(runs: Runs) -> tuple[Fit, Runs]:
-    """The law of the models most of whose runs overfit: the others are too small for all that the jets tell."""
-    share = {size: runs["overfits"][runs["N"] == size].mean() for size in np.unique(runs["N"])}
-    large = runs.take(np.array([share[size] > 0.5 for size in runs["N"]]))
-    return fit(FitSpec(law="repetition", axis="U"), large), large
+    """The same for one input configuration, at a width that overfits."""
+    runs = read("inputs", REPEATED, f"inputs = '{inputs}'")
+    return fit(FitSpec(law="repetition", axis="U"), runs), runs
 
 
 @cache
