@@ -167,6 +167,24 @@ TRAINED = (
     ),
     *(sweep for sweep in RECOMMENDER if is_there(sweep.file)),
     Demo(
+        "Jets, four inputs x numbers of repeated jets (trained)",
+        "grids/jets_inputs.csv",
+        Roles(
+            N="N",
+            U="U",
+            C="C",
+            loss="loss",
+            metrics=(Metric(column="accuracy"),),
+            group="inputs",
+            seed="seed",
+            run="run",
+        ),
+        "Trained by `isoplan train data/grids/jets_inputs.toml`: features x particles of the jet paper, the same jets "
+        "pass after pass until the validation loss turns up; the best pass is kept.",
+        "repetition",
+        "U",
+    ),
+    Demo(
         "Teacher and student, 6 widths x 8 sample sizes (trained)",
         "grids/teacher_student.csv",
         Roles(

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
 import plotly.graph_objects as go
 
 from app.figures import overlay, surface
-from app.figures.along import of_axis
+from app.figures.along import Along, of_axis
 from app.figures.theme import LIGHT
 from benchmarks.jets_laws import laws
 from engine.fitting.result import Fit
@@ -16,6 +17,8 @@ from engine.schema import Runs
 from trainers.jets.features import CONFIGURATIONS
 
 PAGE = replace(LIGHT, width=680)
+AROUND = 1.1
+"""By what factor laws beside each other are drawn beyond their runs."""
 
 
 def figures() -> dict[str, go.Figure]:
@@ -35,6 +38,16 @@ def figures() -> dict[str, go.Figure]:
 
 
 def _beside(fits: dict[str, tuple[Fit, Runs]]) -> go.Figure:
-    """Laws on one axis, with their runs and bands."""
-    lines = {name: of_axis(curves.one_axis_curve(fit), runs, fit.spec.y) for name, (fit, runs) in fits.items()}
+    """Laws on one axis, with their runs and bands; of several laws those of 68 % around their runs."""
+    if len(fits) == 1:
+        lines = {name: of_axis(curves.one_axis_curve(fit), runs, fit.spec.y) for name, (fit, runs) in fits.items()}
+    else:
+        lines = {name: _near(fit, runs) for name, (fit, runs) in fits.items()}
     return overlay.draw(lines, PAGE).figure
+
+
+def _near(fit: Fit, runs: Runs) -> Along:
+    low, high = runs[fit.law.axes[0]].min(), runs[fit.law.axes[0]].max()
+    line = of_axis(curves.one_axis_curve(fit, np.geomspace(low / AROUND, high * AROUND, 100)), runs, fit.spec.y)
+    none = np.full_like(line.x, np.nan)
+    return replace(line, band=replace(line.band, low95=none, high95=none))

@@ -24,6 +24,7 @@ The grids in `data/grids/jets_*.csv` were trained by `make grid-jets` on jets th
 `python -m benchmarks jets_laws` from these tables. Numbers in brackets are 68 % intervals.
 """
 PAPER_LAMBDA = 0.47
+INPUTS = ("3x40", "21x10", "21x40", "21x128")
 
 
 def write() -> str:
@@ -211,24 +212,38 @@ def _risen(row: dict[str, str]) -> str:
 def _inputs() -> Iterator[str]:
     if not laws.there("inputs"):
         return
-    yield """
+    cells = {(row["inputs"], float(row["U"])): row for row in laws.rows("inputs")}
+    jets = sorted({U for _, U in cells})
+    yield f"""
 ## Inputs
 
-The same for the four inputs of the paper, features x particles:
+The four inputs of the paper, features x particles, at width {next(iter(cells.values()))["width"]}: the least loss of
+each cell, and the laws L_inf + B_rep/D^β_rep through them.
 
 ![Early-stopped loss of four inputs against jets](images/jets_law_inputs.png)
 """
+    yield from table(
+        ("inputs", *(f"{count(U)} jets" for U in jets)),
+        [(name, *(f"{float(cells[name, U]['loss']):.3f}" for U in jets if (name, U) in cells)) for name in INPUTS],
+    )
+    yield ""
     paper = {
         (f"{r['features']}x{r['particles']}", r["parameter"]): r for r in records("papers/jets/table2_repetition.csv")
     }
     lines = []
-    for inputs in ("3x40", "21x10", "21x40", "21x128"):
+    for inputs in INPUTS:
         made = laws.of_inputs(inputs)[0]
         both = (
             (pair(*laws.interval(made, name)), _printed(paper[inputs, name])) for name in ("L_inf", "B_rep", "beta_rep")
         )
-        lines.append((inputs, *(text for two in both for text in two)))
+        lines.append((inputs, *(text for pair in both for text in pair)))
     yield from table(("inputs", "L_inf", "JetClass", "B_rep", "JetClass", "β_rep", "JetClass"), lines)
+    yield """
+The order is the paper's: kinematics alone are worst, ten particles with all features are better than forty without, and
+particles beyond the fortieth add less than cells of one size scatter (3 %), for a jet holds 42 on average. The laws are
+told by four cells each, over one decade of jets where the paper has several, so three parameters are hardly fixed: the
+intervals reach from no floor at all to one just below the last cell, and they hold the paper's exponents. That of 3x40
+comes out too large because its smallest cell hardly trained (ln 10, the loss of guessing, is 2.30)."""
 
 
 def _study() -> Iterator[str]:
@@ -281,11 +296,14 @@ def _column(row: dict[str, str]) -> tuple[str, str]:
 def _rejection() -> Iterator[str]:
     if not laws.there("rejection"):
         return
-    yield """
+    cells = laws.rows("rejection")
+    yield f"""
 ## Rejection against loss
 
-QCD rejection of each signal at its efficiency, on 500,000 QCD jets, against the loss: R = A e^(B L) + C, weighted
-by the errors of the rejections. Rejections that fewer than 20 QCD jets survive are lower limits and left out.
+QCD rejection of each signal at its efficiency, against the loss of {len(cells)} cells of width {cells[0]["width"]} that
+see each jet once ({_span("D", cells, "numbers of jets")}), judged on {int(cells[0]["tests"]):,} jets of QCD and a
+hundredth as many of each signal: R = A e^(B L) + C, weighted by the errors of the rejections. Those that fewer than 20
+QCD jets survive are lower limits and left out.
 
 ![Rejection against loss](images/jets_law_rejection.png)
 """
