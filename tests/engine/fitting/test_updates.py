@@ -136,4 +136,4 @@ def test_looks_that_are_spread_evenly_over_runs_of_one_budget_do_not_move_the_cr
     seen = np.concatenate(step) / (1 + 100 / B[of])
     values = {"B": B[of], "step": np.concatenate(step), "loss": 4 + 4.5 * (1 + seen / 20) ** -0.35}
     spec = SPEC.model_copy(update={"target": None, "smoothing": 0.6})
-    assert critical(fit(spec, NOBODY, curves=named(values, of))) == pytest.approx(100, rel=0.02)
+    assert critical(fit(spec, NOBODY, curves=named(values, of))) == pytest.approx(100, rel=0.03)
