@@ -75,12 +75,12 @@ def test_smaller_inputs_are_read_from_the_same_set(name: str) -> None:
 
 
 def test_sets_share_no_jets_and_have_as_many_as_asked(tmp_path: Path) -> None:
-    cell = JetCell(data="toy", jets=45, validation=100, tests=100)
+    cell = JetCell(data="toy", jets=45, validation=100, tests=200)
     found = open_jets(tmp_path, cell, Silent(tmp_path))
     assert found.test is not None
     assert len(set(STREAMS.values())) == 3
     assert (len(found.train.labels), len(found.validation.labels)) == (45, 100)
-    assert np.bincount(found.test.labels).tolist() == [100] + [2] * 9
+    assert np.bincount(found.test.labels).tolist() == [200] + [2] * 9
     assert np.ptp(np.bincount(found.train.labels)) == 1
     assert not np.array_equal(found.train.whole.features[:5], found.validation.whole.features[:5])
 
