@@ -185,6 +185,24 @@ TRAINED = (
         "U",
     ),
     Demo(
+        "Jets, rejection of QCD against loss (trained)",
+        "grids/jets_rejection.csv",
+        Roles(
+            N="N",
+            D="D",
+            C="C",
+            loss="loss",
+            metrics=tuple(Metric(column=f"R_{s}") for s in SIGNALS),
+            seed="seed",
+            run="run",
+            hyper=tuple(f"R_{s}_error" for s in SIGNALS),
+        ),
+        "Trained by `isoplan train data/grids/jets_rejection.toml`, each jet seen once, and judged on 500,000 jets of "
+        "QCD. Describe a rejection R by metric-map over the loss, with its column R_..._error as relative error.",
+        "power",
+        "D",
+    ),
+    Demo(
         "Teacher and student, 6 widths x 8 sample sizes (trained)",
         "grids/teacher_student.csv",
         Roles(

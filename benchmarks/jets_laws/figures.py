@@ -17,6 +17,8 @@ from engine.schema import Runs
 from trainers.jets.features import CONFIGURATIONS
 
 PAGE = replace(LIGHT, width=680)
+REJECTIONS = (4, 4000)
+"""The rejections that are drawn."""
 AROUND = 1.1
 """By what factor laws beside each other are drawn beyond their runs."""
 
@@ -33,7 +35,9 @@ def figures() -> dict[str, go.Figure]:
         )
     if laws.there("rejection"):
         found["jets_law_rejection"] = _beside({metric: laws.rejection(metric) for metric in laws.metrics()})
-        found["jets_law_rejection"].update_yaxes(title_text="QCD rejection <i>R</i>")
+        # Bands reach below zero, where the axis would be linear and all but one signal near zero.
+        span = [float(np.log10(end)) for end in REJECTIONS]
+        found["jets_law_rejection"].update_yaxes(title_text="QCD rejection <i>R</i>", type="log", range=span)
     return found
 
 

@@ -312,6 +312,13 @@ QCD jets survive are lower limits and left out.
         made, runs = laws.rejection(metric)
         lines.append((metric, str(len(runs)), *(pair(*laws.interval(made, name)) for name in ("A", "B", "C"))))
     yield from table(("", "cells", "A", "B", "C"), lines)
+    yield """
+As in the paper, rejection is a function of the loss that is the steeper the more a class has of what the others lack:
+b and c by displaced tracks, t by its mass and its b. H to gg and 4q, Z and W gain most where the loss is large and less
+than exponentially below (A is negative: the curve bends the other way), so that their A, B and C say nothing of where
+they end. The loss counts ten classes at once; cells of the same loss may tell one pair better and another worse, and
+scatter around the curves by more than their jets' counting does. Compare no numbers with JetClass: QCD, detector and
+losses are others here."""
 
 
 def _span(column: str, every: Sequence[dict[str, str]], what: str) -> str:

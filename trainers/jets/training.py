@@ -255,6 +255,7 @@ def _measured(trainer: Trainer, train: Jets, validation: Jets, test: Jets | None
     found = dict(judged.metrics)
     if test is not None:
         judged = evaluate(trainer.evaluate(test, stream), test.labels)
+        found = {name: value for name, value in found.items() if not name.startswith("R_")}
         found |= {name: value for name, value in judged.metrics.items() if name.startswith("R_")}
     write_roc(stream.folder / ROC, judged.curves)
     lengths = train.lengths
