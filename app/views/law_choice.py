@@ -6,7 +6,7 @@ import streamlit as st
 
 from app.views.fitting import columns_for, offered
 from app.views.parts import plain
-from app.views.state import keep_possible
+from app.views.state import OTHER_TABLE, keep_possible
 from engine.errors import PlannerError
 from engine.fitting.spec import FitSpec
 from engine.laws import ONE_AXIS, Law
@@ -19,7 +19,7 @@ TYPED = "formula"
 def choose_law(runs: Runs, y: str, opening: tuple[str, str | None] | None = None) -> Law | None:
     """The law to fit to ``y``; None with a sentence where the table allows none.
 
-    ``opening`` is the law, with its column, that the form starts with where neither link nor session names one.
+    ``opening`` is the law, with its column, that the form starts with where no link names one, and at another table.
     """
     laws, others = offered(runs, y)
     over = {law.name: law for law in ONE_AXIS if columns_for(law, runs, y)}
@@ -33,6 +33,8 @@ def choose_law(runs: Runs, y: str, opening: tuple[str, str | None] | None = None
     keys = [*by_key, *over, TYPED]
     name, axis = opening or ("", None)
     first = next((keys.index(key) for key in (f"{name}-{axis}", name) if key in keys), 0)
+    if st.session_state.pop(OTHER_TABLE, False) and opening and "law" in st.session_state:
+        st.session_state["law"] = keys[first]
     keep_possible("law", keys)
     key = st.selectbox(
         "Law", keys, first, key="law", bind="query-params", help=_help([*laws, *over.values()], others)

@@ -8,7 +8,7 @@ import streamlit as st
 
 from app.views.cached import saved_fit
 from app.views.parameters import PLUS_MINUS
-from app.views.state import remember
+from app.views.state import OTHER_TABLE, remember
 from engine.errors import PlannerError
 from engine.fitting.result import Fit
 from engine.laws import LAWS
@@ -32,6 +32,7 @@ def fill(db: Database) -> None:
     if saved is None or saved.table_id not in {t.id for t in tables.all(db)}:
         return
     fit = saved_fit(db, opened)
+    st.session_state.pop(OTHER_TABLE, None)
     for name, value in (("table", saved.table_id), ("where", fit.data.where), ("y", fit.spec.y)):
         remember(name, value)
     for key, value in (_widgets(fit) | _parameters(fit, saved.table_id) | _source(db, fit)).items():

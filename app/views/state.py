@@ -16,6 +16,9 @@ from engine.store import results, tables
 from engine.store.database import Database
 from engine.store.tables import TableInfo
 
+OTHER_TABLE = "other_table"
+"""In the session where another table was opened, until a law is chosen for it."""
+
 
 def recall(name: str) -> str:
     """The value called ``name`` in the link, else in this session; empty where neither has one."""
@@ -111,6 +114,7 @@ def _follow_opened() -> None:
         for name in ("fit", "where", "y"):
             remember(name, "")
         remember("table", st.session_state["open_table"])
+        st.session_state[OTHER_TABLE] = True
 
 
 def choose_fit(

@@ -54,6 +54,16 @@ def test_a_bundled_table_opens_with_its_law(one: Demo, demo: Database, open_page
     assert over in ((one.law, one.axis), (f"{one.law}-{one.axis}", None))
 
 
+def test_another_bundled_table_brings_its_law(demo: Database, open_page: Open) -> None:
+    first, other = (tables.by_name(demo, name).id for name in (DEMOS[0].name, DEMOS[1].name))
+    at = open_page("fit", table=first)
+    at.selectbox(key="law").set_value("power-N").run()
+    at.selectbox(key="table_choice").set_value(other).run()
+    assert at.selectbox(key="law").value == DEMOS[1].law
+    at.selectbox(key="law").set_value("power-N").run()
+    assert at.selectbox(key="law").value == "power-N"
+
+
 def test_a_word_in_a_box_is_one_sentence(db: Database, open_page: Open) -> None:
     table = tables.add(db, grid(), "grid.csv")
     at = open_page("fit", table=table.id, law="chinchilla")
