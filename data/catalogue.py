@@ -127,21 +127,18 @@ RECOMMENDER = (
 )  # fmt: skip
 """Sweeps of recommender cells, listed where they are trained; ``data.trained`` reads that of batches by its curves."""
 
+
+def _jets(**more: object) -> Roles:
+    """The roles that all tables of our jets have, with ``more``; compute goes as 6 n_p N D with their particles."""
+    shared = {"N": "N", "C": "C", "loss": "loss", "seed": "seed", "run": "run"}
+    return Roles.model_validate({**shared, "compute": ComputeRule(rule="6npND", n_p=42), **more})
+
+
 TRAINED = (
     Demo(
         "Jets, one pass, widths x numbers of jets (trained)",
         "grids/jets_one_pass.csv",
-        Roles(
-            N="N",
-            D="D",
-            C="C",
-            loss="loss",
-            metrics=(Metric(column="accuracy"),),
-            seed="seed",
-            run="run",
-            hyper=("width",),
-            compute=ComputeRule(rule="6npND", n_p=42),
-        ),
+        _jets(D="D", metrics=(Metric(column="accuracy"),), hyper=("width",)),
         "Trained by `isoplan train data/grids/jets_one_pass.toml`: the set Transformer of the jet paper on jets that "
         "Isoplan simulated, each seen once. C is counted, attention included.",
         "chinchilla",
@@ -149,17 +146,7 @@ TRAINED = (
     Demo(
         "Jets, repeated, widths x numbers of jets (trained)",
         "grids/jets_repeated.csv",
-        Roles(
-            N="N",
-            U="U",
-            C="C",
-            loss="loss",
-            metrics=(Metric(column="accuracy"), Metric(column="overfits", direction="min")),
-            seed="seed",
-            run="run",
-            hyper=("width",),
-            compute=ComputeRule(rule="6npND", n_p=42),
-        ),
+        _jets(U="U", metrics=(Metric(column="accuracy"), Metric(column="overfits", direction="min")), hyper=("width",)),
         "Trained by `isoplan train data/grids/jets_repeated.toml`: the same jets pass after pass until the validation "
         "loss turns up; the best pass is kept. Filter to width > 4: the smallest model hardly overfits.",
         "repetition",
@@ -169,32 +156,19 @@ TRAINED = (
     Demo(
         "Jets, four inputs x numbers of repeated jets (trained)",
         "grids/jets_inputs.csv",
-        Roles(
-            N="N",
-            U="U",
-            C="C",
-            loss="loss",
-            metrics=(Metric(column="accuracy"),),
-            group="inputs",
-            seed="seed",
-            run="run",
-        ),
+        _jets(U="U", metrics=(Metric(column="accuracy"),), group="inputs"),
         "Trained by `isoplan train data/grids/jets_inputs.toml`: features x particles of the jet paper, the same jets "
-        "pass after pass until the validation loss turns up; the best pass is kept.",
+        "pass after pass until the validation loss turns up; the best pass is kept. Filter to one input: n_p is "
+        "that of 21x128 (42; 34 of 40 particles, 10 of 10).",
         "repetition",
         "U",
     ),
     Demo(
         "Jets, rejection of QCD against loss (trained)",
         "grids/jets_rejection.csv",
-        Roles(
-            N="N",
+        _jets(
             D="D",
-            C="C",
-            loss="loss",
             metrics=tuple(Metric(column=f"R_{s}") for s in SIGNALS),
-            seed="seed",
-            run="run",
             hyper=tuple(f"R_{s}_error" for s in SIGNALS),
         ),
         "Trained by `isoplan train data/grids/jets_rejection.toml`, each jet seen once, and judged on 500,000 jets of "

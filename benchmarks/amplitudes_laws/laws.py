@@ -14,7 +14,8 @@ import numpy as np
 from data.amplitudes import published_laws
 from engine.laws.dimension import least_exponent
 from engine.planning.amplitude import Point, PublishedLaw, TrainedCell, most_anchors, read_cells, spread_of
-from engine.planning.amplitude.cell_law import CellLaw, data_law, fit_cells
+from engine.planning.amplitude.anchors import Axis
+from engine.planning.amplitude.cell_law import CellLaw, data_law, law_of
 
 GRIDS = Path(__file__).parents[2] / "data" / "grids"
 PAPER_N, PLAIN = "N = 1e5", "MLP-I, MSE"
@@ -91,12 +92,7 @@ def scans(folder: Path) -> list[Scan]:
     cells = data_cells(folder)
     kinds = sorted({(cell.target, cell.d, cell.process) for cell in cells})
     found = [(process, target, most_anchors(cells, process, target)) for target, _, process in kinds]
-    return [Scan(process, target, points, _law(points)) for process, target, points in found]
-
-
-def _law(points: Sequence[Point]) -> CellLaw | None:
-    kept = [one.cell.D for one in points if one.limited]
-    return data_law(points) if len(set(kept)) >= 3 and len(kept) >= 4 else None
+    return [Scan(process, target, points, data_law(points)) for process, target, points in found]
 
 
 def verdict(scan: Scan) -> str:
@@ -120,15 +116,14 @@ class Along:
 
 def along(folder: Path, grid: str) -> list[Along]:
     """The scan of N (``size``) or C (``compute``), one for each D."""
-    axis = "N" if grid == "size" else "C"
+    axis: Axis = "N" if grid == "size" else "C"
     grouped: dict[float, list[Row]] = defaultdict(list)
     for row in rows(folder, grid):
         grouped[float(row["D"])].append(row)
     out = []
     for D, some in sorted(grouped.items()):
         x, loss = (tuple(float(row[key]) for row in some) for key in (axis, "loss"))
-        law = fit_cells(axis, x, loss) if len(set(x)) >= 3 and len(x) >= 4 else None  # type: ignore[arg-type]
-        out.append(Along(axis, D, x, loss, law))
+        out.append(Along(axis, D, x, loss, law_of(axis, x, loss)))
     return out
 
 

@@ -28,7 +28,9 @@ def figures() -> dict[str, go.Figure]:
     once, runs = laws.one_pass()
     found = {"jets_law_surface": surface.draw(curves.surface(once), runs, theme=PAGE).figure}
     if laws.there("repeated"):
-        found["jets_law_repeated"] = _beside({"repeated": laws.repeated()})
+        again, repeated = laws.repeated()
+        law = of_axis(curves.one_axis_curve(again), repeated, again.spec.y)
+        found["jets_law_repeated"] = overlay.draw({"repeated": law}, PAGE).figure
     if laws.there("inputs"):
         found["jets_law_inputs"] = _beside(
             {inputs.replace("x", " x "): laws.of_inputs(inputs) for inputs in CONFIGURATIONS}
@@ -42,12 +44,8 @@ def figures() -> dict[str, go.Figure]:
 
 
 def _beside(fits: dict[str, tuple[Fit, Runs]]) -> go.Figure:
-    """Laws on one axis, with their runs and bands; of several laws those of 68 % around their runs."""
-    if len(fits) == 1:
-        lines = {name: of_axis(curves.one_axis_curve(fit), runs, fit.spec.y) for name, (fit, runs) in fits.items()}
-    else:
-        lines = {name: _near(fit, runs) for name, (fit, runs) in fits.items()}
-    return overlay.draw(lines, PAGE).figure
+    """Laws on one axis around their runs, with their runs and their bands of 68 %."""
+    return overlay.draw({name: _near(fit, runs) for name, (fit, runs) in fits.items()}, PAGE).figure
 
 
 def _near(fit: Fit, runs: Runs) -> Along:

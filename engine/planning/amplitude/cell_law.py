@@ -95,10 +95,16 @@ def fit_cells(axis: Axis, x: Floats | Sequence[float], loss: Floats | Sequence[f
     return CellLaw(axis, fit(spec, runs), runs)
 
 
-def data_law(found: Sequence[Point]) -> CellLaw:
-    """The law of D through the points that D limits; the others are left out. Raises as ``fit_cells`` does."""
+def law_of(axis: Axis, x: Sequence[float], loss: Sequence[float]) -> CellLaw | None:
+    """The law through the cells at ``x`` (n,) with ``loss`` (n,); None for too few to say an exponent."""
+    enough = len(set(x)) >= LEAST_PLACES and len(x) >= LEAST_RUNS
+    return fit_cells(axis, x, loss) if enough else None
+
+
+def data_law(found: Sequence[Point]) -> CellLaw | None:
+    """The law of D through the points that D limits; the others are left out. None for too few of them."""
     kept = [one.cell for one in found if one.limited]
-    return fit_cells("D", [cell.D for cell in kept], [cell.loss for cell in kept])
+    return law_of("D", [cell.D for cell in kept], [cell.loss for cell in kept])
 
 
 @dataclass(frozen=True)
@@ -117,11 +123,7 @@ def exponents(cells: Iterable[TrainedCell], target: str = "log") -> tuple[DataEx
     found = []
     for process in {cell.process: None for cell in every}:
         own = most_anchors(every, process, target)
-        if (
-            len({one.cell.D for one in own if one.limited}) < LEAST_PLACES
-            or sum(one.limited for one in own) < LEAST_RUNS
-        ):
-            continue
         law = data_law(own)
-        found.append(DataExponent(process, own[0].cell.d, law.value("alpha"), law.interval("alpha")))
+        if law is not None:
+            found.append(DataExponent(process, own[0].cell.d, law.value("alpha"), law.interval("alpha")))
     return tuple(sorted(found, key=lambda one: (one.d, one.process)))

@@ -51,6 +51,7 @@ def test_cells_that_still_fall_are_marked_and_left_out() -> None:
     assert found[3].fell == pytest.approx(1 - 1 / 1.02)
     assert {anchor.x for anchor in anchors_of(found)} == {1000, 3000, 30_000}
     law = data_law(found)
+    assert law is not None
     assert law.value("alpha") == pytest.approx(1.3, rel=1e-6)
     assert law.value("X_c") == pytest.approx(10, rel=1e-5)
 
