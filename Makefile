@@ -1,4 +1,4 @@
-# make run | test | check | bench | grid-jets | grid-behavior | grid-amplitudes | lock | clean. Needs Python 3.11 or newer
+# make run | test | check | bench | grid-jets | grid-behavior | grid-games | grid-amplitudes | lock | clean. Needs Python 3.11 or newer
 # with pip, and make; everything else goes to .venv.
 
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
@@ -10,7 +10,7 @@ ARGS ?=
 # Packages are installed while pip works, and types are checked while tests wait for servers.
 MAKEFLAGS += --jobs=3
 
-.PHONY: run test check tests bench grid-jets grid-behavior grid-amplitudes lock browser slurm clean python
+.PHONY: run test check tests bench grid-jets grid-behavior grid-games grid-amplitudes lock browser slurm clean python
 
 run: $(VENV)/run.stamp
 	@$(BIN)/isoplan app $(ARGS)
@@ -29,10 +29,18 @@ bench: $(VENV)/dev.stamp
 	$(BIN)/python -m benchmarks $(ARGS)
 
 # The bundled grids of a family, simulation included: cell by cell in a workspace in build/, on from where it was stopped.
+# $(call trained,FAMILY,FOLDER OF GRIDS)
+define trained
+for grid in $(2)/$(1)_*.toml; do \
+  $(BIN)/isoplan train $$grid --workspace build/$(1) --yes || exit 1; \
+  $(BIN)/python -m trainers.bundle $(1) build/$(1) $(2); done
+endef
 grid-jets grid-behavior grid-amplitudes: grid-%: $(VENV)/run.stamp
-	@for grid in data/grids/$*_*.toml; do \
-	  $(BIN)/isoplan train $$grid --workspace build/$* --yes || exit 1; \
-	  $(BIN)/python -m trainers.bundle $* build/$* data/grids; done
+	@$(call trained,$*,data/grids)
+
+# Their log goes into build/behavior/behavior/games first: data/README.md.
+grid-games: $(VENV)/run.stamp
+	@$(call trained,behavior,data/grids/games)
 
 # An environment that was left half-made is made again.
 # What the families of cells train with, each where the platform has a wheel.
@@ -91,7 +99,7 @@ lock: python
 	"$(PYTHON)" -m venv build/lock
 	build/lock/bin/python -m pip install --quiet "setuptools>=77" ".[cluster]"
 	build/lock/bin/python -m pip freeze --all --exclude pip --exclude isoplan | sed 's/+[^ ;]*//' > requirements.lock
-	build/lock/bin/python -m pip install --quiet -c requirements.lock ".[cluster,train,jets,amplitudes]" torch==2.13.0
+	build/lock/bin/python -m pip install --quiet -c requirements.lock ".[cluster,train,jets,amplitudes,lloca]" torch==2.13.0
 	build/lock/bin/python -m pip freeze --all --exclude pip --exclude isoplan | sed 's/+[^ ;]*//' | grep -vxFf requirements.lock > requirements-train.lock
 	build/lock/bin/python -m pip install --quiet -c requirements.lock ".[cluster,dev]"
 	build/lock/bin/python -m pip freeze --all --exclude pip --exclude isoplan | sed 's/+[^ ;]*//' | grep -vxFf requirements-train.lock > requirements-dev.lock

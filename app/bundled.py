@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from data.catalogue import BUNDLED, path
+from data.catalogue import BUNDLED, Demo, path
 from engine.store import tables
 from engine.store.database import Database
 from engine.store.tables import TableInfo
@@ -25,7 +25,6 @@ def load_bundled(database: Database) -> None:
     tables.retire(database, kept)
 
 
-def opening_law(table: TableInfo) -> tuple[str, str | None] | None:
-    """The law, with its column for a law over one, that a bundled table is opened with; None for any other table."""
-    found = next((demo for demo in BUNDLED if table.read_only and demo.name == table.name), None)
-    return None if found is None else (found.law, found.axis)
+def opening(table: TableInfo) -> Demo | None:
+    """The entry of a bundled table, which says with what law it is opened; None for any other table."""
+    return next((demo for demo in BUNDLED if table.read_only and demo.name == table.name), None)

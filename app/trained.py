@@ -17,9 +17,13 @@ MOST_ROWS = 20_000
 
 
 def of_workspace(db: Database) -> tuple[TrainedCell, ...]:
-    """Those that are bundled, and those of the run tables in ``db``; withdrawn rows are left out."""
+    """Those of the bundled scans of D, and those of the user's run tables in ``db``; withdrawn rows are left out.
+
+    Other bundled tables are left out: a scan of C at the same D has a longest cell without one of half its compute,
+    which would take a place in the law of D.
+    """
     found = [trained_cells()]
-    for table in tables.all(db):
+    for table in (one for one in tables.all(db) if not one.read_only):
         names = {column.name for column in tables.columns(db, table.id)}
         if {*NEEDED, MARK} <= names:
             found.append(_read(db, table.id, table.name))

@@ -12,7 +12,7 @@ import torch
 from benchmarks.report import Report
 from trainers.amplitudes.surrogate.losses import mse
 from trainers.amplitudes.surrogate.model import Adam, Mlp
-from trainers.amplitudes.surrogate.shape import Shape, parameters, training_flops
+from trainers.amplitudes.surrogate.shape import Shape
 
 SHAPES = tuple(Shape(10, width, layers) for width, layers in ((8, 1), (26, 2), (67, 3), (156, 5), (332, 10)))
 """Width over layers 32 at N from 10^2 to 10^6."""
@@ -37,12 +37,12 @@ def run() -> Report:
 def _row(shape: Shape) -> tuple[str, ...]:
     ours, theirs = _rate(_ours(shape)), _rate(_torch(shape))
     return (
-        f"{parameters(shape):,}",
+        f"{shape.parameters:,}",
         f"{shape.width} x {shape.layers}",
         f"{float(f'{ours:.2g}'):,.0f}",
         f"{float(f'{theirs:.2g}'):,.0f}",
         f"{ours / theirs:.1f}",
-        f"{ours * BATCH * training_flops(shape) / 1e9:.2g}",
+        f"{ours * BATCH * shape.training_flops / 1e9:.2g}",
     )
 
 

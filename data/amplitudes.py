@@ -9,18 +9,17 @@ from functools import cache
 from typing import cast
 
 from data.cards.make import amplitude_name
-from data.files import listed, path, records
+from data.files import is_there, listed, path, records
 from engine.errors import PlannerError
 from engine.fitting import read_fit
 from engine.fitting.result import Interval
 from engine.planning.amplitude import PublishedLaw, TrainedCell, read_cells
 from engine.planning.amplitude.anchors import Axis
 from engine.planning.amplitude.cell_law import DataExponent
+from engine.planning.amplitude.compared import PLAIN
 
 RAW = ("2", "3", "4")
 """The tables of ttH, whose networks were trained on raw amplitudes."""
-PLAIN = "MLP-I, MSE"
-"""The network that every process was trained with."""
 
 
 @cache
@@ -49,6 +48,7 @@ def _alone() -> tuple[PublishedLaw, ...]:
             f"{row['fixed']} = {row['fixed_value']}",
             f"{row['architecture']}, {row['training_loss']}",
             row["table"] in RAW,
+            row["table"],
             read_fit(json.loads(path(f"cards/{amplitude_name(row)[0]}").read_text("utf-8"))),
         )
         for row in records("papers/amplitudes/tables02_15_fits.csv")
@@ -91,8 +91,15 @@ def published_law(process: str, axis: str = "D", held: str = "", network: str = 
 @cache
 def trained_cells() -> tuple[TrainedCell, ...]:
     """The cells of the bundled scans of D, as far as they are trained; no two are alike."""
-    tables = listed("grids", "amplitudes_data_", ".csv")
+    tables = listed("grids", "amplitudes_data", ".csv")
     return tuple(cell for table in tables for cell in read_cells(records(table), table))
+
+
+@cache
+def trained_along(axis: Axis) -> tuple[TrainedCell, ...]:
+    """The cells of the bundled scan of N or C; none where it is not trained."""
+    table = f"grids/amplitudes_{'size' if axis == 'N' else 'compute'}.csv"
+    return read_cells(records(table), table) if is_there(table) else ()
 
 
 @cache

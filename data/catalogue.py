@@ -19,7 +19,8 @@ __all__ = ["BUNDLED", "CARDS", "DEMOS", "PUBLISHED", "TRAINED", "Card", "Demo", 
 class Demo:
     """A bundled run table: the name to show, its file under ``data``, its mapping and where it comes from.
 
-    ``law`` (with ``axis`` for the one-axis law) is the law to open it with.
+    ``law`` (with ``axis`` for the one-axis law) is the law to open it with, and the parameters ``share`` are the same
+    in all of its groups, each of which has a fit of its own then.
     """
 
     name: str
@@ -28,6 +29,7 @@ class Demo:
     provenance: str
     law: str
     axis: str | None = None
+    share: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -94,38 +96,87 @@ DEMOS = (
 )
 
 RANKING = tuple(f"{name}@10" for name in ("recall", "NDCG", "MRR", "coverage"))
+SWEEPS = (
+    ("allocation", "isoflop", None, "full", "models of several widths", "judged batch-locally, `full_` on all items"),
+    ("share", "log-parabola", "s", "full", "shares of the embedder",
+     "judged batch-locally, `full_` on all items. Filter to one budget"),
+    ("negatives", "log-parabola", "negatives", "local", "extra negatives of stage 2",
+     "judged on all items, `local_` batch-locally. Filter to one budget"),
+)  # fmt: skip
+"""A sweep of recommender cells with its law and axis, the other kind of candidates, what varied, how it is judged."""
 
 
-def _recommender(sweep: str, law: str, axis: str | None, other: str, provenance: str) -> Demo:
-    """A sweep of recommender cells, judged on its own candidates and, by name, on the ``other`` kind."""
+def _recommender(
+    folder: str, log: str, sweep: str, law: str, axis: str | None, other: str, varied: str, judged: str
+) -> Demo:
+    """A sweep of recommender cells on a log, judged on its own candidates and, by name, on the ``other`` kind."""
     metrics = (*RANKING, *(f"{other}_{name}" for name in RANKING))
     roles = Roles(
         N="N", D="D", C="C_step", budget="budget", loss="loss", seed="seed", run="run",
         hyper=(axis,) if axis else (),
         metrics=(*(Metric(column=m) for m in metrics), Metric(column=f"{other}_loss", direction="min")),
     )  # fmt: skip
-    file = f"grids/behavior_{sweep}.csv"
-    return Demo(f"Recommender, {sweep} sweep (trained)", file, roles, provenance, law, axis)
+    table = f"{folder}/behavior_{sweep}"
+    provenance = (
+        f"Trained by `isoplan train data/{table}.toml`: {varied} on a {log} log at three budgets of the step formula; "
+        f"{judged}."
+    )
+    return Demo(f"Recommender, {sweep} sweep, {log} log (trained)", f"{table}.csv", roles, provenance, law, axis)
 
 
-RECOMMENDER = (
-    _recommender(
-        "allocation", "isoflop", None, "full",
-        "Trained by `isoplan train data/grids/behavior_allocation.toml`: models of several widths on a synthetic log "
-        "at three budgets of the step formula; judged batch-locally, `full_` on the whole catalogue.",
+RECOMMENDER = tuple(
+    _recommender(folder, log, *sweep)
+    for folder, log in (("grids", "synthetic"), ("grids/games", "video games"))
+    for sweep in SWEEPS
+)
+"""Sweeps of recommender cells, listed where they are trained; ``data.trained`` reads that of batches by its curves."""
+
+
+def _amplitudes(grid: str, name: str, axis: str, provenance: str, *metrics: str, **more: object) -> Demo:
+    """A scan of amplitude surrogates along ``axis``; ``metrics`` beside the errors, ``more`` roles beside the usual."""
+    errors = ("relative_median", "relative_mean", "epsilon", *metrics)
+    shared = {"N": "N", "D": "D", "C": "C", "loss": "loss", "seed": "seed", "run": "run"}
+    listed = {"metrics": tuple(Metric(column=m, direction="min") for m in errors), "hyper": ("d", "updates", "epochs")}
+    roles = Roles.model_validate({**shared, **listed, **more})
+    share = ("K",) if roles.group else ()
+    said = f"Trained by `make grid-amplitudes` from data/grids/amplitudes_{grid}: {provenance}"
+    file = f"grids/amplitudes_{grid.removesuffix('.toml').removesuffix('-*')}.csv"
+    return Demo(f"Amplitudes, {name} (trained)", file, roles, said, "power", axis, share)
+
+
+AMPLITUDES = (
+    _amplitudes(
+        "data-*.toml", "loss against D, five processes", "D",
+        "MLPs on invariants at N = 1e5 learn log |M|^2 of Zg, Zgg, Zggg, ttH and WZ; D counts training points, each "
+        "also at half the compute. Each process has a law of its own; the floor K is held in common.",
+        group="process",
     ),
-    _recommender(
-        "share", "log-parabola", "s", "full",
-        "Trained by `isoplan train data/grids/behavior_share.toml`: shares of the embedder on a synthetic log at three "
-        "budgets of the step formula; judged batch-locally, `full_` on the whole catalogue.",
+    _amplitudes(
+        "data_raw.toml", "ttH with raw targets against D", "D",
+        "the same for |M|^2 of ttH itself, as in the paper (amplitudes, Tables 2 to 4).",
     ),
-    _recommender(
-        "negatives", "log-parabola", "negatives", "local",
-        "Trained by `isoplan train data/grids/behavior_negatives.toml`: extra negatives of stage 2 on a synthetic log "
-        "at three budgets; judged on the whole catalogue, `local_` batch-locally.",
+    _amplitudes(
+        "size.toml", "Zg, loss against N", "N",
+        "7 sizes at D = 1,000 and 30,000, width over layers fixed. Filter to one D: D = 30000.",
+    ),
+    _amplitudes(
+        "compute.toml", "Zg, loss against C", "C",
+        "7 budgets at D = 100 and 10,000, each with a cosine of its own, at N = 1e5. Filter to one D: D = 10000.",
+    ),
+    _amplitudes(
+        "pulls.toml", "learned uncertainties of ttH and Zgg", "D",
+        "networks that learn log |M|^2 and its uncertainty at three D; pulls are (A_NN - A) / sigma on test points.",
+        "sigma_mean", group="process",
+        hyper=("d", "updates", "epochs", "pull_mean", "pull_width", "bulk_mean", "bulk_width", "within_1", "within_2"),
+    ),
+    _amplitudes(
+        "dimension.toml", "intrinsic dimensions of Zg, Zgg and ttH", "D",
+        "two-NN dimensions of the last hidden layer, with sqrt(s) varying (sqrt_s = 0) and at 1 TeV. Filter to one N.",
+        group="process",
+        hyper=("d", "sqrt_s", "updates", "epochs", "dimension", "dimension_spread", "dimension_inputs"),
     ),
 )  # fmt: skip
-"""Sweeps of recommender cells, listed where they are trained; ``data.trained`` reads that of batches by its curves."""
+"""Scans of amplitude surrogates, listed where they are trained."""
 
 
 def _jets(**more: object) -> Roles:
@@ -176,6 +227,7 @@ TRAINED = (
         "power",
         "D",
     ),
+    *(scan for scan in AMPLITUDES if is_there(scan.file)),
     Demo(
         "Teacher and student, 6 widths x 8 sample sizes (trained)",
         "grids/teacher_student.csv",

@@ -6,6 +6,8 @@ those of stage 2 in their negatives and on the whole catalogue; every cell is ju
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
@@ -39,15 +41,34 @@ def judged(folder: Path, stage: Stage) -> Runs:
 
     Raises PlannerError where no sweep of the stage is trained.
     """
+    other = {f"{OTHER[stage]}_{name}": way for name, way in JUDGED.items()}
+    return _cells(folder, stage, {**JUDGED, **other, TRAIN[stage]: "min"})
+
+
+def by_history(folder: Path, stage: Stage, metric: str) -> dict[str, float]:
+    """The least rank correlation of ``metric`` between events of any two lengths of history, or all, by budget.
+
+    Behavioural, sec. 7 (e) and Fig. 22; a length counts where every cell has events of it. Empty where fewer than two
+    do, NaN where cells are too few. Raises PlannerError where no sweep of the stage is trained.
+    """
+    columns = {name for sweep in SWEEPS[stage] for row in rows(folder, sweep)[:1] for name in row}
+    slices = (metric, *sorted(name for name in columns if name.startswith(f"{metric}/ctx_")))
+    every = _cells(folder, stage, dict.fromkeys(slices, JUDGED[metric]))
+    known = tuple(m for m in every.roles.metrics if np.isfinite(every[m.column]).all())
+    if len(known) < 3:
+        return {}
+    found = replace(every, roles=every.roles.model_copy(update={"metrics": known}))
+    return {a.name: float(a.rho.min()) for a in agreement(found, "budget")}
+
+
+def _cells(folder: Path, stage: Stage, ways: Mapping[str, Direction]) -> Runs:
     found = {row["run"]: row for sweep in SWEEPS[stage] for row in rows(folder, sweep)}
     if not found:
-        raise PlannerError(f"No sweep of stage {stage} of our own cells is trained yet: run make grid-behavior.")
-    other = {f"{OTHER[stage]}_{name}": way for name, way in JUDGED.items()}
-    ways: dict[str, Direction] = {**JUDGED, **other, TRAIN[stage]: "min"}
+        raise PlannerError(f"No sweep of stage {stage} of our own cells is trained yet: data/README.md says how to.")
     cells = list(found.values())
     values = {name: numbers(cells, name) for name in ("budget", *ways)}
     metrics = tuple(Metric(column=name, direction=way) for name, way in ways.items() if name != "loss")
-    roles = Roles(loss="loss", budget="budget", metrics=metrics, run="run")
+    roles = Roles(loss="loss" if "loss" in ways else None, budget="budget", metrics=metrics, run="run")
     return Runs(np.arange(len(cells)), values, roles, {"run": np.array(list(found))}, f"stage {stage}")
 
 

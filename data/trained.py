@@ -30,7 +30,8 @@ from engine.planning.recommender.choice import Knob
 from engine.schema import Curves, Direction, Floats, Metric, Roles, Runs
 
 FOLDER = Path(str(files("data").joinpath("grids")))
-"""Where the tables that come along lie."""
+LOGS = {"a synthetic log": FOLDER, "a log of video games": FOLDER / "games"}
+"""Where the tables that come along lie, by what their cells were trained on."""
 COLUMNS: dict[str, tuple[str, Direction]] = {
     "val_loss": ("loss", "min"),
     "val_entropy": ("entropy", "min"),
@@ -83,7 +84,7 @@ def cells(folder: Path, knob: Knob, metric: str) -> Runs:
     name = SWEEPS[knob]
     every = rows(folder, name)
     if not every:
-        raise PlannerError(f"The {name} sweep of our own cells is not trained yet: run make grid-behavior.")
+        raise PlannerError(f"The {name} sweep of our own cells is not trained yet: data/README.md says how to.")
     y, direction = _column_of(metric)
     swept = (SWEPT[knob],) if knob in SWEPT else ()
     values = {role: numbers(every, column) for role, column in SIZES.items()}

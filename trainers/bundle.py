@@ -1,8 +1,9 @@
-"""Finished cells of a workspace as the tables that come with Isoplan: ``python -m trainers.bundle FAMILY SPACE OUT``.
+"""Finished cells of a workspace as the tables that come with Isoplan: ``python -m trainers.bundle FAMILY SPACE GRIDS``.
 
-Writes a table for each grid ``data/grids/FAMILY_*.toml`` (the same cell may be in several of them), and
+Writes a table beside each grid ``GRIDS/FAMILY_*.toml`` (the same cell may be in several of them), one for all grids
+that differ after a hyphen (``FAMILY_data-few.toml`` and ``FAMILY_data-many.toml`` make ``FAMILY_data.csv``), and
 ``FAMILY_curves.csv``, at most ``POINTS`` points a cell. Tables grow while a grid is trained: a cell that has not
-finished keeps the row that it has in OUT, or is left out. The same cells give the same bytes.
+finished keeps the row that it has there, or is left out. The same cells give the same bytes.
 """
 
 from __future__ import annotations
@@ -26,7 +27,6 @@ from trainers.cell import cell_name
 from trainers.families import find_family
 from trainers.grid import cells, read_grid
 
-GRIDS = Path(__file__).parents[1] / "data" / "grids"
 POINTS = 40
 Row = dict[str, Any]
 
@@ -115,21 +115,28 @@ def write(path: Path, columns: Sequence[str], found: Sequence[Row]) -> None:
     files.replace(path, whole)
 
 
-def main(name: str, space: Path, out: Path) -> None:
-    """Write the tables of every grid of the family ``name`` that has a finished cell."""
+def table_of(grid: Path) -> Path:
+    """The table of the cells of a grid, which grids whose names differ after a hyphen have in common."""
+    return grid.with_name(f"{grid.stem.partition('-')[0]}.csv")
+
+
+def main(name: str, space: Path, grids: Path) -> None:
+    """Write the tables of every grid of the family ``name`` that has a finished cell, beside them."""
     columns: Columns = importlib.import_module(f"trainers.{name}.bundled").COLUMNS
     family, queue = find_family(name, space), Queue(space)
     every: dict[str, None] = {}
-    for path in sorted(GRIDS.glob(f"{name}_*.toml")):
-        asked = [cell_name(family, cell) for cell in cells(read_grid(path, space), family)]
-        table = out / f"{path.stem}.csv"
+    tables: dict[Path, dict[str, None]] = {}
+    for path in sorted(grids.glob(f"{name}_*.toml")):
+        names = (cell_name(family, cell) for cell in cells(read_grid(path, space), family))
+        tables.setdefault(table_of(path), {}).update(dict.fromkeys(names))
+    for table, asked in tables.items():
         found = {run: said[0] for run, said in there(table).items()} | rows(queue, asked, columns)
         kept = [found[run] for run in asked if run in found]
-        print(f"{path.stem}: {len(kept)} of {len(asked)} cells")
+        print(f"{table.stem}: {len(kept)} of {len(asked)} cells")
         if kept:
-            every |= dict.fromkeys(asked)
+            every |= asked
             write(table, columns.rows, kept)
-    curves = out / f"{name}_curves.csv"
+    curves = grids / f"{name}_curves.csv"
     lines = there(curves) | points(queue, every, columns)
     if said := [point for run in every for point in lines.get(run, ())]:
         write(curves, columns.points, said)

@@ -181,7 +181,7 @@ def _axis(theme: Theme, choice: Choice, window: Span) -> Part:
 
 
 def _text(knob: str, x: float) -> str:
-    return f"{100 * x:.2g} %" if knob == "s" else count(x, 3)
+    return f"{float(f'{100 * x:.2g}'):g} %" if knob == "s" else count(x, 3)
 
 
 def _colour(one: Optimum, span: Span) -> str:

@@ -9,14 +9,13 @@ from typing import get_args
 import streamlit as st
 
 from app import workspace
-from app.figures import exponents as exponents_figure
 from app.figures import need as need_figure
 from app.trained import of_workspace
-from app.views import saved_answers
+from app.views import amplitude_laws, saved_answers
 from app.views.blanks import blank, blanks, named_blank, words
 from app.views.keeping import keep_answer
 from app.views.parts import doubts, draw, heading, number, plain, powers, sentences, whole
-from data.amplitudes import best_laws, published_exponents, published_law, published_laws
+from data.amplitudes import best_laws, published_law, published_laws
 from engine.planning.amplitude import (
     AmplitudePlan,
     Anchor,
@@ -32,7 +31,6 @@ from engine.planning.amplitude import (
     spread_of,
 )
 from engine.planning.amplitude.anchors import UNITS, Axis
-from engine.planning.amplitude.cell_law import DataExponent, exponents
 from engine.planning.amplitude.document import document
 from engine.planning.amplitude.text import sentence
 from engine.quantities import parse_number
@@ -184,22 +182,6 @@ def show(db: Database, plan: AmplitudePlan) -> None:
             draw(partial(need_figure.draw, need, plan.target), key=f"need_{need.axis}")
 
 
-@st.cache_resource(max_entries=8, show_spinner="Fitting the laws of trained cells")
-def _exponents(cells: tuple[TrainedCell, ...]) -> tuple[DataExponent, ...]:
-    return exponents(cells)
-
-
-def others(db: Database) -> None:
-    """The exponents of all processes beside the bound that a plan from one anchor counts on."""
-    with st.expander("Exponents of all processes", icon=":material/scatter_plot:"):
-        ours = _exponents(of_workspace(db))
-        draw(partial(exponents_figure.draw, published_exponents(), ours), key="exponents")
-        st.caption(
-            "The exponent of D by K + (X_c / D)^α for a network of 10⁵ parameters (amplitudes, Fig. 10), and of the "
-            "trained cells that D limits, with losses known to 10 %. Above the line the bound 4/d is on the safe side."
-        )
-
-
 def _cells(what: str, span: str, unit: str, source: str) -> tuple[str, str, str]:
     return what, powers(whole(f"{span} {unit}".strip() if span != "-" else "not known")), powers(source)
 
@@ -211,5 +193,5 @@ with sentences():
     if plan is not None:
         show(db, plan)
 with sentences():
-    others(db)
+    amplitude_laws.show(db)
 saved_answers.show(db, "amplitude")

@@ -7,6 +7,7 @@ import streamlit as st
 from app.views.fitting import columns_for, offered
 from app.views.parts import plain
 from app.views.state import OTHER_TABLE, keep_possible
+from data.catalogue import Demo
 from engine.errors import PlannerError
 from engine.fitting.spec import FitSpec
 from engine.laws import ONE_AXIS, Law
@@ -16,10 +17,10 @@ from engine.schema import Runs
 TYPED = "formula"
 
 
-def choose_law(runs: Runs, y: str, opening: tuple[str, str | None] | None = None) -> Law | None:
+def choose_law(runs: Runs, y: str, opening: Demo | None = None) -> Law | None:
     """The law to fit to ``y``; None with a sentence where the table allows none.
 
-    ``opening`` is the law, with its column, that the form starts with where no link names one, and at another table.
+    The form starts with the law of ``opening``, and its column, where no link names one, and at another table.
     """
     laws, others = offered(runs, y)
     over = {law.name: law for law in ONE_AXIS if columns_for(law, runs, y)}
@@ -31,7 +32,7 @@ def choose_law(runs: Runs, y: str, opening: tuple[str, str | None] | None = None
     by_key = {law.key: law for law in laws}
     _say_why(others)
     keys = [*by_key, *over, TYPED]
-    name, axis = opening or ("", None)
+    name, axis = (opening.law, opening.axis) if opening else ("", None)
     first = next((keys.index(key) for key in (f"{name}-{axis}", name) if key in keys), 0)
     if st.session_state.pop(OTHER_TABLE, False) and opening and "law" in st.session_state:
         st.session_state["law"] = keys[first]

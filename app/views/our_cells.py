@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,41 +21,49 @@ SHOWN: tuple[Knob, ...] = ("s", "B", "N", "D", "K")
 
 @dataclass(frozen=True, eq=False)
 class Ours:
-    """The evidence of our own cells for one metric with the runs behind it, and the recipe at their largest budget."""
+    """The evidence of our own cells on one log for one metric, the runs behind it, the recipe at their largest budget.
 
+    ``log`` says in words what they were trained on.
+    """
+
+    log: str
     own: Own
     answer: Recommendation
 
 
-def read(metric: str) -> Ours | None:
-    """What our cells say for ``metric``; None where no table comes along, or none measures it."""
-    return _read(str(trained.FOLDER), metric)
+def read(metric: str) -> tuple[Ours, ...]:
+    """What our cells say for ``metric``, by log; those that come without tables, or do not measure it, are left out."""
+    found = (_read(log, str(folder), metric) for log, folder in trained.LOGS.items())
+    return tuple(one for one in found if one is not None)
 
 
 @st.cache_resource(max_entries=16, show_spinner="Fitting our own cells")
-def _read(folder: str, metric: str) -> Ours | None:
+def _read(log: str, folder: str, metric: str) -> Ours | None:
     place = Path(folder)
     found, budget = trained.evidence(place, metric), trained.budget(place)
     if budget is None or metric not in found.metrics:
         return None
     runs = {knob: trained.behind(place, knob, metric) for knob in trained.SWEEPS if knob not in found.missing}
-    return Ours(Own(found, runs, {}), recommend(found, budget, metric))
+    return Ours(log, Own(found, runs, {}), recommend(found, budget, metric))
 
 
-def show(answer: Recommendation, ours: Ours) -> None:
-    """A line a knob: the ``answer`` of the page, and what our own cells say at their scale."""
+def show(answer: Recommendation, ours: Sequence[Ours]) -> None:
+    """A table a log with a line a knob: the ``answer`` of the page, and what our own cells say at their scale."""
+    if not ours:
+        return
     st.header("Beside cells of our own", anchor=False)
-    mine = f"Our cells, {power10(ours.answer.budget)} FLOPs"
     page = f"This recipe, {power10(answer.budget)} FLOPs"
-    lines = [
-        _line(page, mine, answer.recipe.choices[knob], ours.answer.recipe.choices[knob], _missing(ours, knob))
-        for knob in SHOWN
-    ]
-    with st.container(key="our_cells"):
-        st.table(lines, border="horizontal", hide_index=True, alt="The recipe beside that of our own cells.")
+    for one in ours:
+        mine = f"Our cells, {power10(one.answer.budget)} FLOPs"
+        lines = [
+            _line(page, mine, answer.recipe.choices[knob], one.answer.recipe.choices[knob], _missing(one, knob))
+            for knob in SHOWN
+        ]
+        st.markdown(f"On {one.log}:")
+        st.table(lines, border="horizontal", hide_index=True, alt=f"The recipe beside our cells on {one.log}.")
     st.caption(
-        "Small cells that Isoplan trained on a log of its own, at other budgets and with another catalogue than the "
-        "paper's: what both say alike is likely to hold for yours, what they do not depends on log and scale."
+        "Small cells that Isoplan trained, at other budgets and with other catalogues than the paper's: what all say "
+        "alike is likely to hold for yours, what they do not depends on log and scale."
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import streamlit as st
@@ -15,8 +16,11 @@ from engine.schema import Runs
 PLUS_MINUS = "\N{PLUS-MINUS SIGN}"
 
 
-def choose_parameters(law: Law, runs: Runs, table_id: str) -> dict[str, Any]:
-    """The fields ``fixed``, ``prior``, ``bounds`` and ``share`` of a specification, from a box for each parameter."""
+def choose_parameters(law: Law, runs: Runs, table_id: str, share: Sequence[str] = ()) -> dict[str, Any]:
+    """The fields ``fixed``, ``prior``, ``bounds`` and ``share`` of a specification, from a box for each parameter.
+
+    The parameters ``share`` are the same in all groups to begin with.
+    """
     typed = law.name == "formula"
     ways = "Leave a parameter empty to fit it, hold it at a value (0.32), or give it a Gaussian prior (0.34 ± 0.02)"
     st.caption(f"{ways}, or bounds (0 to 5)." if typed else f"{ways}.")
@@ -34,6 +38,7 @@ def choose_parameters(law: Law, runs: Runs, table_id: str) -> dict[str, Any]:
         found["share"] = st.multiselect(
             "The same in all groups",
             law.names,
+            share,
             key=f"share_{table_id}_{law.key}",
             placeholder="Nothing: the groups are fitted as one",
             help="Every group gets its own fit; these parameters have one value in all of them.",

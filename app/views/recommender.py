@@ -95,14 +95,13 @@ own = own_runs.read(db, recall("metric") or START)
 for said in own.errors.values():
     st.error(plain(said), icon=":material/error:")
 evidence = with_fallback(own.evidence, published_evidence())
-answer = ours = None
+answer, ours = None, tuple[our_cells.Ours, ...]()
 with sentences():
     answer = ask(evidence)
     if answer is not None:
         recipe.show(db, answer, own.evidence)
         ours = our_cells.read(answer.served)
-        if ours is not None:
-            our_cells.show(answer, ours)
+        our_cells.show(answer, ours)
 sweeps.show(db, evidence, own, answer, ours)
 regimes.show(db)
 saved_answers.show(db, "recipe")

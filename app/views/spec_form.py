@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from app.bundled import opening_law
+from app.bundled import opening
 from app.commands.reading import read_error
 from app.views.law_choice import TYPED, choose_law
 from app.views.parameters import choose_parameters
@@ -45,7 +45,7 @@ def choose_spec(runs: Runs, table: TableInfo) -> FitSpec | None:
             f"{plural(len(runs), 'run')}; {'smaller' if runs.roles.direction(y) == 'min' else 'larger'} is better."
         )
     with grid.cell():
-        law = choose_law(runs, y, opening_law(table))
+        law = choose_law(runs, y, opening(table))
     if law is None:
         return None
     with grid.cell():
@@ -85,7 +85,8 @@ def _details(law: Law, runs: Runs, y: str, objective: str, table: TableInfo) -> 
         )
         or ""
     )  # fmt: skip
-    known = choose_parameters(law, runs, table.id)
+    start = opening(table)
+    known = choose_parameters(law, runs, table.id, start.share if start and start.law == law.name else ())
     known |= {"realised": _realised(law, runs)}
     formula = law.formula.text if isinstance(law, FormulaLaw) and law.name == TYPED else ""
     return FitSpec.model_validate(

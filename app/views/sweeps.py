@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 
 import streamlit as st
@@ -28,7 +28,7 @@ Part = Callable[[Evidence, Own, Recommendation, str], None]
 """Draws a knob; the last argument tells its figure from that of other runs."""
 
 
-def show(db: Database, evidence: Evidence, own: Own, answer: Recommendation | None, ours: Ours | None) -> None:
+def show(db: Database, evidence: Evidence, own: Own, answer: Recommendation | None, ours: Sequence[Ours]) -> None:
     """The tabs, with what ``ours`` says beside; only the open one is drawn."""
     st.header("What it is read from", anchor=False)
     for tab, knob in zip(st.tabs(list(TABS.values()), key="sweep", bind="query-params"), TABS, strict=True):
@@ -37,8 +37,9 @@ def show(db: Database, evidence: Evidence, own: Own, answer: Recommendation | No
                 if answer is not None:
                     with sentences():
                         _picture(knob, evidence, own, answer)
-                        if ours is not None and knob in ours.own.runs:
-                            _beside(knob, ours)
+                        for one in ours:
+                            if knob in one.own.runs:
+                                _beside(knob, one)
                 own_runs.choose(db, knob)
 
 
@@ -53,8 +54,8 @@ def _picture(knob: Knob, evidence: Evidence, own: Own, answer: Recommendation) -
 
 def _beside(knob: Knob, ours: Ours) -> None:
     """The same picture of our own cells."""
-    st.subheader("Cells of our own", anchor=False)
-    DRAWN[knob](ours.own.evidence, ours.own, ours.answer, "ours_")
+    st.subheader(f"Cells of our own on {ours.log}", anchor=False)
+    DRAWN[knob](ours.own.evidence, ours.own, ours.answer, f"{ours.log} ")
 
 
 def _swept(evidence: Evidence, own: Own, answer: Recommendation, of: str, knob: Knob) -> None:

@@ -14,11 +14,11 @@ import numpy as np
 from data.amplitudes import published_laws
 from engine.laws.dimension import least_exponent
 from engine.planning.amplitude import Point, PublishedLaw, TrainedCell, most_anchors, read_cells, spread_of
-from engine.planning.amplitude.anchors import Axis
-from engine.planning.amplitude.cell_law import CellLaw, data_law, law_of
+from engine.planning.amplitude.cell_law import CellLaw, data_law
+from engine.planning.amplitude.compared import PLAIN, Along, along
 
 GRIDS = Path(__file__).parents[2] / "data" / "grids"
-PAPER_N, PLAIN = "N = 1e5", "MLP-I, MSE"
+PAPER_N = "N = 1e5"
 CLOSE = 0.3
 """How near to the paper's our exponents are to lie, relative."""
 STUDIES = {
@@ -42,7 +42,7 @@ def rows(folder: Path, grid: str) -> list[Row]:
 
 def data_cells(folder: Path) -> tuple[TrainedCell, ...]:
     """The cells of all scans of D."""
-    grids = [path.stem.removeprefix("amplitudes_") for path in sorted(folder.glob("amplitudes_data_*.csv"))]
+    grids = [path.stem.removeprefix("amplitudes_") for path in sorted(folder.glob("amplitudes_data*.csv"))]
     return tuple(cell for grid in grids for cell in read_cells(rows(folder, grid), f"amplitudes_{grid}.csv"))
 
 
@@ -103,28 +103,9 @@ def verdict(scan: Scan) -> str:
     return "above" if scan.law.value("alpha") >= bound else "within the interval" if high >= bound else "below"
 
 
-@dataclass(frozen=True, eq=False)
-class Along:
-    """Cells of Zg against N or C at ``D`` points, and their law; None where there are too few."""
-
-    axis: str
-    D: float
-    x: tuple[float, ...]
-    loss: tuple[float, ...]
-    law: CellLaw | None
-
-
-def along(folder: Path, grid: str) -> list[Along]:
-    """The scan of N (``size``) or C (``compute``), one for each D."""
-    axis: Axis = "N" if grid == "size" else "C"
-    grouped: dict[float, list[Row]] = defaultdict(list)
-    for row in rows(folder, grid):
-        grouped[float(row["D"])].append(row)
-    out = []
-    for D, some in sorted(grouped.items()):
-        x, loss = (tuple(float(row[key]) for row in some) for key in (axis, "loss"))
-        out.append(Along(axis, D, x, loss, law_of(axis, x, loss)))
-    return out
+def scan_along(folder: Path, grid: str) -> list[Along]:
+    """The scan of N (``size``) or C (``compute``) of Zg, one for each D."""
+    return along("N" if grid == "size" else "C", read_cells(rows(folder, grid), f"amplitudes_{grid}.csv"))
 
 
 def nearest(process: str, axis: str, D: float) -> PublishedLaw | None:

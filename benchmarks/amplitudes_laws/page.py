@@ -159,7 +159,7 @@ def _best(one: laws.Rates) -> str:
 
 
 def _size(folder: Path) -> Iterator[str]:
-    found = laws.along(folder, "size")
+    found = laws.scan_along(folder, "size")
     if not found:
         return
     yield """
@@ -172,7 +172,7 @@ Zg, width over layers fixed, K + (N_c/N)^α. The paper has no such law of Zg; fo
 
 
 def _compute(folder: Path) -> Iterator[str]:
-    found = laws.along(folder, "compute")
+    found = laws.scan_along(folder, "compute")
     if not found:
         return
     yield """

@@ -1,4 +1,4 @@
-"""What the bundled sweeps of recommender cells say, beside the paper: writes docs/behavior_laws.md and its figures."""
+"""What the bundled sweeps of recommender cells say, beside the paper: docs/behavior_laws*.md and figures."""
 
 from __future__ import annotations
 
@@ -10,12 +10,15 @@ from benchmarks.pictures import draw
 from benchmarks.report import Report
 from data import trained
 
-PAGE = Path(__file__).parents[2] / "docs" / "behavior_laws.md"
+DOCS = Path(__file__).parents[2] / "docs"
+PAGES = dict(zip(trained.LOGS, ("behavior_laws", "behavior_laws_games"), strict=True))
 
 
 def run() -> Report:
-    """Read the tables, draw docs/images/behavior_law_*.png, write the page; without any table only say so."""
-    if any(trained.rows(trained.FOLDER, sweep) for sweep in trained.SWEEPS.values()):
-        draw(figures(trained.FOLDER))
-        PAGE.write_text(write(trained.FOLDER))
-    return report(trained.FOLDER)
+    """Read the tables, draw docs/images/behavior_laws*.png, write a page a log; without any table only say so."""
+    for log, folder in trained.LOGS.items():
+        stem = PAGES[log]
+        if any(trained.rows(folder, sweep) for sweep in trained.SWEEPS.values()):
+            draw({f"{stem}_{name}": figure for name, figure in figures(folder).items()})
+            (DOCS / f"{stem}.md").write_text(write(folder, log, stem), "utf-8")
+    return report(trained.LOGS)

@@ -14,8 +14,11 @@ from data.ranked import JUDGED, OTHER, TRAIN, Stage
 from data.recommender import published_agreement
 from engine.agreement import Agreement, flips
 from engine.errors import PlannerError
+from trainers.behavior.metrics import HISTORIES
 
 KINDS: dict[Stage, str] = {1: "batch-local", 2: "full catalogue"}
+HISTORIED = ("recall@10", "NDCG@10", "MRR@10")
+FIG_22: dict[Stage, str] = {1: "at least 0.93 up to 10¹⁸", 2: "0.26 to 0.73 up to 10¹⁷, then at least 0.87"}
 PRINTED = {"loss": "val_loss", "entropy": "val_entropy"}
 
 
@@ -42,6 +45,7 @@ stage 2 in K alone, so that few of them say little: a correlation of n cells is 
     for stage, parts in found.items():
         yield from _with_loss(stage, parts)
     yield from _training(folder, found)
+    yield from _histories(folder, found)
 
 
 def _both_ways(stage: Stage, parts: Sequence[Agreement]) -> Iterator[str]:
@@ -95,6 +99,25 @@ together, where compute moves everything, and as the median over the budgets:
         ))  # fmt: skip
     head = ("metric", "stage 1, median", "paper, Table 15", "stage 2, pooled", "paper, Table 15", "stage 2, median")
     yield from table(head, lines)
+
+
+def _histories(folder: Path, found: dict[Stage, tuple[Agreement, ...]]) -> Iterator[str]:
+    """Whether events with short and long histories prefer the same cells (Sec. 7 (e), Fig. 22)."""
+    lines = []
+    for stage, parts in found.items():
+        for metric in HISTORIED:
+            if least := ranked.by_history(folder, stage, metric):
+                lines.append((str(stage), metric, *(_text(least[a.name]) for a in parts), FIG_22[stage]))
+    if lines:
+        yield f"""
+### Short and long histories
+
+The least rank correlation of a metric between any two of: events with exactly {", ".join(map(str, HISTORIES[:-1]))} or
+{HISTORIES[-1]} events before them, as far as every cell has such events, and all events. Events of one length are few,
+so that noise alone lowers it.
+"""
+        heads = _heads(next(iter(found.values())))
+        yield from table(("stage", "metric", *heads, "paper, Sec. 7 (e)"), lines)
 
 
 def _heads(parts: Sequence[Agreement]) -> list[str]:

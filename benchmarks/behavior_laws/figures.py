@@ -1,4 +1,4 @@
-"""The figures of docs/behavior_laws.md: those of the app, of the bundled sweeps that are trained."""
+"""The figures of docs/behavior_laws*.md: those of the app, of the bundled sweeps that are trained."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ def figures(folder: Path) -> dict[str, go.Figure]:
     found = {name(knob, metric): _swept(folder, knob, metric) for knob, metric in SWEPT if there(folder, knob, metric)}
     batches = {metric: _updates(folder, metric) for metric in trained.COLUMNS if there(folder, "B", metric)}
     if batches:
-        found["behavior_law_batch"] = overlay.draw(batches, PAGE).figure
-        found["behavior_law_batch"].update_yaxes(title_text="Updates to the target <i>S</i>")
+        found["batch"] = overlay.draw(batches, PAGE).figure
+        found["batch"].update_yaxes(title_text="Updates to the target <i>S</i>")
     if there(folder, "N", ALLOCATED):
-        found["behavior_law_allocation"] = _allocated(folder)
+        found["allocation"] = _allocated(folder)
     return found
 
 
@@ -39,8 +39,8 @@ def there(folder: Path, knob: Knob, metric: str) -> bool:
 
 
 def name(knob: Knob, metric: str) -> str:
-    """The picture of a swept knob for one metric: ``behavior_law_negatives_recall``."""
-    return f"behavior_law_{trained.SWEEPS[knob]}_{metric.partition('@')[0].removeprefix('val_')}"
+    """The picture of a swept knob for one metric: ``negatives_recall``."""
+    return f"{trained.SWEEPS[knob]}_{metric.partition('@')[0].removeprefix('val_')}"
 
 
 def _swept(folder: Path, knob: Knob, metric: str) -> go.Figure:

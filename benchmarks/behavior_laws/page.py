@@ -1,9 +1,9 @@
-"""docs/behavior_laws.md from the bundled sweeps."""
+"""docs/behavior_laws.md, and the like of another log, from the bundled sweeps."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -23,11 +23,11 @@ from engine.planning.recommender import Optimum, recommend
 from engine.planning.recommender.choice import Choice, Knob
 from engine.quantities import count, power10
 
-HEAD = """# The laws of our recommender cells
+HEAD = """# The laws of our recommender cells on {log}
 
-The sweeps in `data/grids/behavior_*.csv` were trained by `make grid-behavior` with the two-part model of
-[recommender.md](recommender.md), after the behavioural paper (arXiv:2606.05257). This page is written by
-`python -m benchmarks behavior_laws` from these tables. Numbers in brackets are 68 % intervals. Metrics of stage 1 are
+These sweeps were trained on {log} with the two-part model of [recommender.md](recommender.md), after the behavioural
+paper (arXiv:2606.05257); `data/README.md` says where their tables are. This page is written by
+`python -m benchmarks behavior_laws` from them. Numbers in brackets are 68 % intervals. Metrics of stage 1 are
 batch-local, those of stage 2 over the whole catalogue. Budgets are those of the step formula.
 """
 VARIED: dict[Knob, tuple[str, str]] = {
@@ -36,29 +36,35 @@ VARIED: dict[Knob, tuple[str, str]] = {
 OFFERED = {"s": "Table 2", "K": "Table 6"}
 
 
-def write(folder: Path) -> str:
-    """The page, as far as the sweeps of ``folder`` are trained."""
+def write(folder: Path, log: str, stem: str) -> str:
+    """The page of a ``log``, as far as the sweeps of ``folder`` are trained; its pictures' names begin as ``stem``."""
     parts = (_trained(folder), _share(folder), _batch(folder), _allocation(folder), _negatives(folder))
-    text = "\n".join([HEAD, *(line for part in parts for line in part), *agreeing(folder)]) + "\n"
-    return re.sub("\n{3,}", "\n\n", text)
+    text = "\n".join([HEAD.format(log=log), *(line for part in parts for line in part), *agreeing(folder)]) + "\n"
+    return re.sub("\n{3,}", "\n\n", text).replace("](images/", f"](images/{stem}_")
 
 
-def report(folder: Path) -> Report:
-    """What the sweeps say of each metric at their largest budget, for docs/benchmarks.md."""
-    C = trained.budget(folder)
+def report(logs: Mapping[str, Path]) -> Report:
+    """What the sweeps on each log say of each metric at their largest budget, for docs/benchmarks.md."""
     title = "The laws of our recommender cells"
-    if C is None:
+    lines = [(log, *line) for log, folder in logs.items() for line in _recipes(folder)]
+    if not lines:
         return Report(title, "Not trained yet: `make grid-behavior` writes their tables.", ("metric",), ())
-    lines = []
+    sentence = "The recipe from our own cells at their largest budget, by log and metric; the rest is in "
+    links = "[behavior_laws.md](behavior_laws.md) and [behavior_laws_games.md](behavior_laws_games.md)."
+    return Report(title, sentence + links, ("log", "FLOPs", "metric", "s*", "B_crit", "N*", "D*", "K*"), tuple(lines))
+
+
+def _recipes(folder: Path) -> Iterator[tuple[str, ...]]:
+    """Budget, metric and the choice of each knob."""
+    C = trained.budget(folder)
+    if C is None:
+        return
+    knobs: tuple[Knob, ...] = ("s", "B", "N", "D", "K")
     for metric in trained.COLUMNS:
         evidence = trained.evidence(folder, metric)
         if metric in evidence.metrics:
             choices = recommend(evidence, C, metric).recipe.choices
-            knobs: tuple[Knob, ...] = ("s", "B", "N", "D", "K")
-            lines.append((metric, *(_chosen(choices[knob]) for knob in knobs)))
-    sentence = f"The recipe of {power10(C)} FLOPs from our own cells, by metric; the rest is in "
-    link = "[behavior_laws.md](behavior_laws.md)."
-    return Report(title, sentence + link, ("metric", "s*", "B_crit", "N*", "D*", "K*"), tuple(lines))
+            yield power10(C), metric, *(_chosen(choices[knob]) for knob in knobs)
 
 
 def _chosen(choice: Choice) -> str:
@@ -186,7 +192,7 @@ Updates S that each batch needs to the hardest value of a metric that all of the
 constant learning rate that grows with √B, and S = S_min (1 + B_crit/B) through them. Intervals are those of the law
 through these points; that one more cell of each batch might differ is not in them.
 
-![Updates to a target against the batch, by metric](images/behavior_law_batch.png)
+![Updates to a target against the batch, by metric](images/batch.png)
 """
     printed = {
         row["metric"]: row["B_crit"] or "no plateau" for row in records("papers/behavior/table03_critical_batch.csv")
@@ -229,7 +235,7 @@ Parabolas in ln N at each budget, and N* = k C^a through their minima. D* is wha
 formula charges these cells.{f" {_rule(folder)}" if there(folder, "N", ALLOCATED) else ""}
 """
     if there(folder, "N", ALLOCATED):
-        yield "![N* and D* against compute](images/behavior_law_allocation.png)\n"
+        yield "![N* and D* against compute](images/allocation.png)\n"
     yield from table(
         ("metric", "a", f"N* at {power10(C)}", "D*", "optima outside their sweep", "paper's a, Table 5"), lines
     )

@@ -35,7 +35,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Tables as the trainer's would be: Zg still falls at its largest D."""
     place = tmp_path_factory.mktemp("grids")
     log = [table("Zg", 2, 2.08, noise=0.1, falling=(30_000,)), table("Zgg", 5, 1.3, noise=0.1), table("Zggg", 8, 1.0)]
-    write_table(place / "amplitudes_data_few.csv", *log)
+    write_table(place / "amplitudes_data.csv", *log)
     write_table(place / "amplitudes_data_raw.csv", table("ttH", 5, 1.9, target="raw"))
     write_table(place / "amplitudes_rates_mup.csv", study(1.0))
     write_table(place / "amplitudes_rates_standard.csv", study(0.5))
@@ -98,7 +98,7 @@ def test_the_page_says_all_that_is_trained(folder: Path) -> None:
 
 
 def test_the_law_of_compute_is_that_of_the_table(folder: Path) -> None:
-    (one,) = laws.along(folder, "compute")
+    (one,) = laws.scan_along(folder, "compute")
     assert one.law is not None
     assert one.D == 10_000
     assert one.law.value("alpha") == pytest.approx(1.0, rel=1e-4)
@@ -129,7 +129,7 @@ def test_without_a_table_nothing_is_said(tmp_path: Path, monkeypatch: pytest.Mon
 
 
 def test_too_few_cells_have_no_law(tmp_path: Path) -> None:
-    write_table(tmp_path / "amplitudes_data_few.csv", table(points=(100, 300)))
+    write_table(tmp_path / "amplitudes_data.csv", table(points=(100, 300)))
     (scan,) = laws.scans(tmp_path)
     assert scan.law is None
     assert laws.verdict(scan) == "-"

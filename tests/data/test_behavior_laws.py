@@ -15,6 +15,8 @@ from engine.agreement import across
 from engine.errors import PlannerError
 from tests.data.sweeps import BUDGETS, write_sweeps
 
+LOG, STEM = "a made-up log", "made_up"
+
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -48,8 +50,17 @@ def test_two_neighbours_that_change_places_among_six_leave_a_known_correlation(t
     assert pair.rho == pytest.approx((1 - 12 / 210, 1.0, 1.0))
 
 
+def test_short_histories_that_prefer_other_cells_are_said(folder: Path) -> None:
+    for stage in (1, 2):
+        found = ranked.by_history(folder, stage, "recall@10")
+        assert list(found.values()) == pytest.approx([-1.0] * len(BUDGETS))
+        assert ranked.by_history(folder, stage, "NDCG@10") == {}
+    lines = cells_of(write(folder, LOG, STEM), "### Short and long histories")
+    assert lines["2"] == ["recall@10", "−1.00", "−1.00", "−1.00", "0.26 to 0.73 up to 10¹⁷, then at least 0.87"]
+
+
 def test_the_page_says_optima_critical_batches_and_correlations(folder: Path) -> None:
-    page = write(folder)
+    page = write(folder, LOG, STEM)
     assert cells_of(page, "## The share of the embedder")["val_loss"][0].startswith("6 %")
     assert cells_of(page, "## The share of the embedder")["coverage@10"][0] == "outside, above 47 %"
     assert cells_of(page, "## The share of the embedder")["val_loss"][-1] == "1.1 % to 3.7 %"
@@ -66,7 +77,7 @@ def test_the_page_says_optima_critical_batches_and_correlations(folder: Path) ->
 
 
 def test_correlations_of_the_paper_stand_beside_ours_as_it_prints_them_turned(folder: Path) -> None:
-    page = write(folder)
+    page = write(folder, LOG, STEM)
     one, two = (cells_of(page, f"### Stage {k}: the loss against each metric, {kind}")
                 for k, kind in ((1, "batch-local"), (2, "full catalogue")))  # fmt: skip
     assert (one["recall@10"][-1], one["coverage@10"][-1]) == ("0.97 to 0.99", "0.22 to 0.97")
@@ -77,30 +88,33 @@ def test_correlations_of_the_paper_stand_beside_ours_as_it_prints_them_turned(fo
 
 
 def test_every_figure_is_drawn_and_named_on_the_page(folder: Path) -> None:
-    page, drawn = write(folder), figures(folder)
-    assert all(f"images/{name}.png" in page for name in drawn)
+    page, drawn = write(folder, LOG, STEM), figures(folder)
+    assert page.startswith("# The laws of our recommender cells on a made-up log\n")
+    assert all(f"images/{STEM}_{name}.png" in page for name in drawn)
     assert page.count("](images/") == len(drawn) == 5
 
 
 def test_sections_without_a_table_are_left_out(tmp_path: Path) -> None:
-    page = write(write_sweeps(tmp_path, sweeps=("share",)))
+    page = write(write_sweeps(tmp_path, sweeps=("share",)), LOG, STEM)
     heads = [line for line in page.splitlines() if line.startswith("## ")]
     assert heads == ["## What was trained", "## The share of the embedder", "## Do the metrics agree?"]
     assert "### Stage 2" not in page
-    assert list(figures(tmp_path)) == ["behavior_law_share_loss"]
+    assert list(figures(tmp_path)) == ["share_loss"]
     with pytest.raises(PlannerError, match="No sweep of stage 2 of our own cells is trained yet"):
         ranked.judged(tmp_path, 2)
 
 
 def test_without_any_table_nothing_is_written(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(trained, "FOLDER", tmp_path)
-    monkeypatch.setattr(laws, "PAGE", tmp_path / "page.md")
+    monkeypatch.setattr(trained, "LOGS", dict.fromkeys(trained.LOGS, tmp_path))
+    monkeypatch.setattr(laws, "DOCS", tmp_path)
     assert "Not trained yet" in laws.run().sentence
-    assert not (tmp_path / "page.md").exists()
+    assert not list(tmp_path.iterdir())
 
 
 def test_the_report_is_the_recipe_of_each_metric(folder: Path) -> None:
-    found = {row[0]: row[1:] for row in report(folder).rows}
+    made = report({LOG: folder, "another": folder / "nowhere"}).rows
+    assert {row[:2] for row in made} == {(LOG, "10¹²")}
+    found = {row[2]: row[3:] for row in made}
     assert (found["recall@10"][0], found["recall@10"][4]) == ("4 %", "300")
     assert found["val_entropy"][1] == "no plateau"
     assert found["coverage@10"][:2] == ("right of the sweep", "not known")

@@ -15,7 +15,9 @@ from tests.engine.fitting.tables import make_runs
 from tests.trainers.conftest import workspace
 from trainers.backend.queue import Queue
 from trainers.backend.work import run_cell
-from trainers.cell import cell_name
+from trainers.behavior.cell import BehaviorCell
+from trainers.bundle import table_of
+from trainers.cell import Cell, cell_name
 from trainers.families import find_family
 from trainers.grid import cells, parse_grid, read_grid
 from trainers.jets.cell import JetCell
@@ -58,6 +60,8 @@ def test_the_known_floor_lies_in_the_interval_of_the_fit() -> None:
 
 GRIDS = Path(__file__).parents[2] / "data" / "grids"
 JETS = sorted(GRIDS.glob("jets_*.toml"))
+EVENTS = {"synthetic": 14.9, "games": 6.24}
+"""Of a window that is trained on, in the mean: long histories are cut at 32 and 50, two events of each are held out."""
 PARTICLES, SCATTER = 42, 17
 """Of our jets, docs/jets.md."""
 
@@ -126,11 +130,37 @@ def test_the_rate_of_a_cell_is_near_the_best_that_the_study_found() -> None:
         assert 0.4 < learning_rate(width) / best < 2.1
 
 
+SWEPT = sorted(path for path in GRIDS.glob("**/behavior_*.toml") if path.with_suffix(".csv").exists())
+
+
+@pytest.mark.parametrize("grid", SWEPT, ids=lambda g: str(g.relative_to(GRIDS)))
+def test_a_table_of_recommender_cells_holds_cells_of_its_grid(grid: Path, tmp_path: Path) -> None:
+    family = find_family("behavior", tmp_path)
+    (tmp_path / "behavior" / "games").mkdir(parents=True)
+    asked = {cell_name(family, cell): cell for cell in cells(read_grid(grid, tmp_path), family)}
+    rows = records(str(grid.with_suffix(".csv").relative_to(GRIDS.parent)))
+    runs = [row["run"] for row in rows]
+    assert runs == [name for name in asked if name in runs]
+    for row in rows:
+        cell = asked[row["run"]]
+        assert isinstance(cell, BehaviorCell)
+        assert float(row["N"]) == float(row["p_e"]) + float(row["p"])
+        assert float(row["s"]) == pytest.approx(float(row["p_e"]) / float(row["N"]), rel=1e-6)
+        assert float(row["C_step"]) == pytest.approx(cell.budget, rel=0.1)
+        assert (int(row["stage"]), int(row["negatives"]), int(row["batch"])) == (cell.stage, cell.negatives, cell.batch)
+        assert float(row["D"]) == pytest.approx(float(row["updates"]) * cell.batch * EVENTS[cell.data], rel=0.1)
+    points = {row["run"] for row in records(str((grid.parent / "behavior_curves.csv").relative_to(GRIDS.parent)))}
+    assert points >= set(runs) or "looks = 0" in grid.read_text()
+
+
 def test_tables_of_amplitudes_hold_cells_of_their_grids_and_what_they_cost(tmp_path: Path) -> None:
     family = find_family("amplitudes", tmp_path)
-    for grid in (g for g in sorted(GRIDS.glob("amplitudes_*.toml")) if g.with_suffix(".csv").exists()):
+    tables: dict[str, dict[str, Cell]] = {}
+    for grid in sorted(GRIDS.glob("amplitudes_*.toml")):
         asked = {cell_name(family, cell): cell for cell in cells(read_grid(grid, tmp_path), family)}
-        rows = records(f"grids/{grid.stem}.csv")
+        tables.setdefault(table_of(grid).name, {}).update(asked)
+    for name, asked in ((name, asked) for name, asked in tables.items() if (GRIDS / name).exists()):
+        rows = records(f"grids/{name}")
         assert len({row["run"] for row in rows}) == len(rows)
         for row in rows:
             cell = asked[row["run"]]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from trainers.bundle import Columns
 
 COLUMNS = Columns(
-    fields=("process", "sqrt_s", "parameters", "layers", "objective", "target", "parametrization", "seed"),
+    fields=("process", "sqrt_s", "network", "parameters", "layers", "objective", "target", "parametrization", "seed"),
     measured=(
         *("N", "D", "C", "d", "loss", "spread", "relative_median", "relative_mean", "relative_99", "epsilon"),
         *("pull_mean", "pull_width", "bulk_mean", "bulk_width", "within_1", "within_2", "sigma_mean"),

@@ -12,9 +12,8 @@ from trainers.amplitudes.phase_space.sampler import need_vegas
 from trainers.amplitudes.simulate import Request
 from trainers.amplitudes.source import SIMULATED, TOY, Facts, Source, check_enough, facts_of
 from trainers.amplitudes.surrogate.dimension import check_points, need_skdim
-from trainers.amplitudes.surrogate.invariants import inputs
-from trainers.amplitudes.surrogate.rates import RATE
-from trainers.amplitudes.surrogate.shape import Shape, of_parameters, parameters, training_flops
+from trainers.amplitudes.surrogate.networks import NETWORKS, Size
+from trainers.amplitudes.surrogate.rates import LLOCA_RATE, RATE
 from trainers.cell import Cell, Needs, Sizes
 
 OUTPUTS = {"mse": 1, "heteroscedastic": 2, "relative": 1}
@@ -29,7 +28,7 @@ NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"
 
 
 class AmplitudeCell(Cell):
-    """An MLP on invariants, trained on so many points of phase space; zeros are taken by rule."""
+    """A surrogate, trained on so many points of phase space; zeros are taken by rule."""
 
     data: Annotated[
         str,
@@ -52,13 +51,24 @@ class AmplitudeCell(Cell):
         int,
         Field(ge=2, le=10**8, title="Training points D", description="A quarter as many are validated on."),
     ] = 10_000
+    network: Annotated[
+        Literal["mlp", "lloca"],
+        Field(
+            title="Network",
+            description="An MLP on invariants, or a LLoCa-Transformer on momenta, which needs the extra lloca.",
+        ),
+    ] = "mlp"
     parameters: Annotated[
         float,
         Field(ge=0, le=1e9, title="Parameters N", description="The width follows; 0 takes the width as it is."),
     ] = 0.0
     width: Annotated[
-        int, Field(ge=1, le=16_384, title="Width n", description="Of the hidden layers, where N is 0.")
-    ] = 64
+        int,
+        Field(
+            ge=1, le=16_384, title="Width n",
+            description="Of the hidden layers, where N is 0; of a LLoCa-Transformer a multiple of 16.",
+        ),
+    ] = 64  # fmt: skip
     layers: Annotated[
         int,
         Field(ge=0, le=64, title="Layers", description="Hidden ones; 0, with N: as many as keep width / layers."),
@@ -85,16 +95,25 @@ class AmplitudeCell(Cell):
     ] = "log"
     parametrization: Annotated[
         Literal["mup", "standard"],
-        Field(title="Parametrization", description="muP keeps the best rate as the width grows (eqs. 18 to 21)."),
+        Field(
+            title="Parametrization",
+            description="muP keeps the best rate of an MLP as the width grows (eqs. 18 to 21); a LLoCa-Transformer is "
+            "standard.",
+        ),
     ] = "mup"
     rate: Annotated[
-        float, Field(ge=0, le=10, title="Learning rate", description=f"Of Adam, at the start; 0 takes {RATE:g}.")
-    ] = 0.0
+        float,
+        Field(
+            ge=0, le=10, title="Learning rate",
+            description=f"Of Adam, at the start; 0 takes {RATE:g}, of a LLoCa-Transformer {LLOCA_RATE:g}.",
+        ),
+    ] = 0.0  # fmt: skip
     l2: Annotated[
         float, Field(ge=0, le=10, title="L2", description="Half of it times the squared weights joins the loss.")
     ] = 0.0
     activation: Annotated[
-        Literal["silu", "gelu", "tanh", "relu"], Field(title="Activation", description="Of the hidden layers.")
+        Literal["silu", "gelu", "tanh", "relu"],
+        Field(title="Activation", description="Of an MLP's hidden layers; a LLoCa-Transformer has GELU."),
     ] = "silu"
     tests: Annotated[
         int, Field(ge=100, le=10**7, title="Test points", description="On which the best weights are judged.")
@@ -132,21 +151,23 @@ class AmplitudeCell(Cell):
 
     @property
     def peak_rate(self) -> float:
-        """The learning rate that was asked for, else that of the rate transfer."""
-        return self.rate or RATE
+        """The learning rate that was asked for, else that of the network."""
+        return self.rate or NETWORKS[self.network].rate
 
-    def shape(self, facts: Facts) -> Shape:
-        """The MLP. Raises PlannerError where N is too small for one."""
-        reads, says = inputs(facts.particles, facts.varying), OUTPUTS[self.objective]
-        if self.parameters:
-            return of_parameters(self.parameters, reads, says, self.layers, self.ratio)
-        return Shape(reads, self.width, self.layers, says)
+    @property
+    def outputs(self) -> int:
+        """Numbers that the surrogate says of a point."""
+        return OUTPUTS[self.objective]
+
+    def shape(self, facts: Facts) -> Size:
+        """The surrogate. Raises PlannerError where N is too small for one, or where there is none of the width."""
+        return NETWORKS[self.network].size(self, facts)
 
     def updates(self, facts: Facts) -> int:
         """Iterations: those that spend the budget, or as many as asked. Raises PlannerError for less than one."""
         if not self.budget:
             return self.iterations
-        step = training_flops(self.shape(facts)) * self.points_a_batch
+        step = self.shape(facts).training_flops * self.points_a_batch
         if self.budget < step / 2:
             raise PlannerError(
                 f"The budget of {self.budget:.3g} FLOPs is less than one iteration of {step:.3g} FLOPs: raise it, or "
@@ -160,7 +181,7 @@ def sizes(root: Path, cell: AmplitudeCell) -> Sizes:
     facts = facts_of(root, cell.source)
     shape = cell.shape(facts)
     seen = float(cell.points_a_batch * cell.updates(facts))
-    return Sizes(float(parameters(shape)), float(cell.points), C=training_flops(shape) * seen, seen=seen)
+    return Sizes(float(shape.parameters), float(cell.points), C=shape.training_flops * seen, seen=seen)
 
 
 def needs(root: Path, cell: AmplitudeCell) -> Needs:
@@ -170,20 +191,16 @@ def needs(root: Path, cell: AmplitudeCell) -> Needs:
 
 
 def memory(root: Path, cell: AmplitudeCell) -> float:
-    """Bytes beside the process: vectors of N, all events with their invariants, activations of a block of points."""
+    """Bytes beside the process: vectors of N, all events with their inputs, activations of a block of points."""
     facts = facts_of(root, cell.source)
     shape = cell.shape(facts)
     events = cell.points + cell.validation + cell.tests
     return (
-        28.0 * parameters(shape)
+        28.0 * shape.parameters
         + events * (32.0 * facts.particles + 40.0 * shape.inputs)
-        + 12.0 * max(cell.points_a_batch, AT_ONCE) * shape.width * shape.layers
+        + shape.activations * max(cell.points_a_batch, NETWORKS[cell.network].at_once)
         + 24.0 * cell.dimension_points * shape.width
     )
-
-
-AT_ONCE = 8_192
-"""Points of one batch of an evaluation."""
 
 
 def short(root: Path, cell: AmplitudeCell) -> AmplitudeCell:
@@ -191,7 +208,7 @@ def short(root: Path, cell: AmplitudeCell) -> AmplitudeCell:
     facts = facts_of(root, cell.source)
     shape = cell.shape(facts)
     least, most = SHORT_ITERATIONS
-    enough = round(SHORT_FLOPS / (training_flops(shape) * cell.points_a_batch))
+    enough = round(SHORT_FLOPS / (shape.training_flops * cell.points_a_batch))
     few = {
         "data": TOY if cell.source.made else cell.data, "parameters": 0.0, "width": shape.width, "budget": 0.0,
         "layers": shape.layers, "tests": FEW_TESTS, "points": min(cell.points, SHORT), "batch": cell.points_a_batch,
@@ -204,6 +221,7 @@ def check(root: Path, cell: AmplitudeCell) -> None:
     """Raises PlannerError for fields that do not go together, and for events that there are not."""
     if not cell.layers and not cell.parameters:
         raise PlannerError("Layers 0 are taken by the parameters: give parameters N, or layers.")
+    NETWORKS[cell.network].check(cell)
     facts = facts_of(root, cell.source)
     _ = cell.updates(facts), cell.shape(facts)
     if not cell.source.made:

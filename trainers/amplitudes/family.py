@@ -20,7 +20,7 @@ def families(root: Path) -> tuple[Family[Any], ...]:
     return (
         Family(
             name="amplitudes",
-            title="Amplitude surrogates: an MLP on invariants that learns squared matrix elements",
+            title="Amplitude surrogates: MLPs and LLoCa-Transformers that learn squared matrix elements",
             cell=AmplitudeCell,
             train=partial(train, root),
             sizes=partial(sizes, root),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -42,11 +43,18 @@ class Source:
 
 @dataclass(frozen=True)
 class Facts:
-    """External ``particles``, whether sqrt(s) is ``varying``, and how many ``events`` there are, 0 for any number."""
+    """The ``kinds`` of external particles (a number each, the same for identical ones), whether sqrt(s) is ``varying``,
+    and how many ``events`` there are, 0 for any number.
+    """
 
-    particles: int
+    kinds: tuple[int, ...]
     varying: bool
     events: int = 0
+
+    @property
+    def particles(self) -> int:
+        """How many external ones."""
+        return len(self.kinds)
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,7 +69,7 @@ class Data:
 def facts_of(root: Path, source: Source) -> Facts:
     """What is known of the events. Raises PlannerError for a file that is not there or cannot be read."""
     if source.made:
-        return Facts(len(find_process(source.process).particles), not source.sqrt_s)
+        return Facts(kinds_of(find_process(source.process).particles), not source.sqrt_s)
     path = source.path(root)
     if not path.is_file():
         raise PlannerError(
@@ -76,7 +84,15 @@ def facts_of(root: Path, source: Source) -> Facts:
 def _facts(path: Path, size: int, changed: int) -> Facts:
     """Those of a file as it was when it had that size and was changed then."""
     events = read_events(path)
-    return Facts(events.momenta.shape[1], not fixed_energy(events.momenta), len(events))
+    own = [str(place) for place in range(events.momenta.shape[1])]
+    names = find_process(events.process).particles if events.process else own
+    return Facts(kinds_of(names), not fixed_energy(events.momenta), len(events))
+
+
+def kinds_of(names: Sequence[str]) -> tuple[int, ...]:
+    """The kind of each particle, in the order in which its name comes first."""
+    different = list(dict.fromkeys(names))
+    return tuple(different.index(name) for name in names)
 
 
 def open_events(root: Path, source: Source, counts: tuple[int, int, int], stream: Stream) -> Data:

@@ -41,6 +41,10 @@ SETTLED_NS = 100_000_000
 """A folder that was changed so shortly ago may change again within one tick of the file system's clock."""
 
 
+class Deleted(PlannerError, FileNotFoundError):
+    """A cell that is not there, or not any more."""
+
+
 class Queue:
     """The cells of the workspace ``root``. Remembers what it read, so that looking again reads what has changed."""
 
@@ -62,9 +66,12 @@ class Queue:
             entries = []
         now = time.time_ns()
         for entry in entries:
-            if entry.name.startswith(".") or not entry.is_dir():
+            try:
+                if entry.name.startswith(".") or not entry.is_dir():
+                    continue
+                changed = entry.stat().st_mtime_ns
+            except FileNotFoundError:  # deleted since the folder was listed
                 continue
-            changed = entry.stat().st_mtime_ns
             known = self._known.get(entry.name)
             if known is not None and known[0] == changed:
                 found[entry.name] = known
@@ -76,10 +83,10 @@ class Queue:
         return {name: record for name, (_, record) in sorted(found.items())}
 
     def find(self, name: str) -> Record:
-        """The cell ``name`` as it stands now. Raises PlannerError where there is none."""
+        """The cell ``name`` as it stands now. Raises Deleted, a PlannerError, where there is none."""
         record = read_record(self.folder(name)) if name and "/" not in name and not name.startswith(".") else None
         if record is None:
-            raise PlannerError(f"There is no cell {name!r} in this workspace: it may have been deleted.")
+            raise Deleted(f"There is no cell {name!r} in this workspace: it may have been deleted.")
         return record
 
     def add(self, family: Family[Any], cells: Sequence[Cell], made_by: Mapping[str, Any] | None = None) -> list[str]:

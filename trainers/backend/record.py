@@ -102,11 +102,15 @@ class Record:
 
 
 def read_record(folder: Path) -> Record | None:
-    """The cell in ``folder``; None where there is none. Files of other writers are passed over."""
+    """The cell in ``folder``; None where there is none any more. Files of other writers are passed over."""
     spec = read_json(folder / SPEC)
     if spec is None or not isinstance(spec.get("cell"), dict):
         return None
-    numbers = [int(found[1]) for name in os.listdir(folder) if (found := RESULT.fullmatch(name))]
+    try:
+        names = os.listdir(folder)
+    except FileNotFoundError:
+        return None
+    numbers = [int(found[1]) for name in names if (found := RESULT.fullmatch(name))]
     results = {number: said for number in numbers if (said := read_json(result_of(folder, number))) and "state" in said}
     lease, order = read_json(folder / LEASE) or {}, read_json(folder / ORDER) or {}
     return Record(

@@ -127,12 +127,17 @@ def _work(shift: Shift, pool: Pool, idle: float, ending: threading.Event) -> Non
 
 
 def _turned(shift: Shift, pool: Pool) -> bool:
-    """Look at the folder once; a disk that is full is waited for, and what it kept from being written comes again."""
+    """Look at the folder once; a disk that is full is waited for, and what it kept from being written comes again.
+
+    A cell that is deleted while it is looked at is no end of the runner either: the next look does not see it.
+    """
     try:
         return _turn(shift, pool)
     except files.DiskFull as error:
         shift.message = str(error)
-        return True
+    except FileNotFoundError as error:
+        log.warning("deleted while it was looked at: %s", error)
+    return True
 
 
 def _waited(shift: Shift, seconds: float, idle: float, ending: threading.Event) -> bool:

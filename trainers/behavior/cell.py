@@ -12,7 +12,7 @@ import numpy as np
 from pydantic import Field
 
 from engine.errors import PlannerError
-from trainers.behavior.facts import FOLDER, Facts, read_facts
+from trainers.behavior.facts import FOLDER, Cut, Facts, read_facts
 from trainers.behavior.flops import stage1_flops, stage2_flops
 from trainers.behavior.rates import VERSION, learning_rate
 from trainers.behavior.sizing import Asked, Sized, given, size, stage2_steps
@@ -49,8 +49,12 @@ class BehaviorCell(Cell):
         float, Field(ge=3, le=200, title="Events a user", description="Of a synthetic log, in the mean.")
     ] = 20.0
     split: Annotated[
-        Literal["last", "time"],
-        Field(title="Split", description="Last events of each user, or the last tenths of all time, are held out."),
+        Cut,
+        Field(
+            title="Split",
+            description="The last two events of each user are held out, or the last one and nothing to validate on, or "
+            "the last tenths of all time.",
+        ),
     ] = "last"
     judge: Annotated[
         Literal["validation", "test"], Field(title="Judged on", description="Which held-out events are scored.")
@@ -110,7 +114,9 @@ class BehaviorCell(Cell):
         Literal["cosine", "constant"], Field(title="Schedule", description="Of the rate; the batch sweep is constant.")
     ] = "cosine"
     weight_decay: Annotated[float, Field(ge=0, le=1, title="Weight decay", description="Of AdamW, on matrices.")] = 0.1
-    dropout: Annotated[float, Field(ge=0, lt=1, title="Dropout", description="In the contextualiser.")] = 0.0
+    dropout: Annotated[
+        float, Field(ge=0, lt=1, title="Dropout", description="In the contextualiser, and of the vectors of items.")
+    ] = 0.0
     buckets: Annotated[
         int,
         Field(ge=0, le=10**8, title="Buckets", description="For ids; 0 reads ids only where nothing else is known."),
@@ -220,6 +226,8 @@ def check(root: Path, cell: BehaviorCell) -> None:
     """Raises PlannerError for fields that do not go together, and for a log that is not there."""
     if not cell.budget and not cell.width:
         raise PlannerError("Width 0 is taken by the budget: give a budget, or a width.")
+    if cell.split == "last-one" and cell.judge == "validation":
+        raise PlannerError("The split last-one leaves nothing to validate on: judge on test, or split by last or time.")
     if cell.negatives and cell.stage == 1 and cell.budget:
         raise PlannerError(
             f"The step formula of stage 1 has no K = {cell.negatives:,} extra negatives: give steps and no budget, or "

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import zlib
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -11,14 +12,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trainers.behavior.cell import SYNTHETIC, BehaviorCell, check_batch
-from trainers.behavior.facts import FOLDER, Facts, keep_facts
+from trainers.behavior.facts import FOLDER, Cut, Facts, keep_facts
 from trainers.behavior.folder import open_log
 from trainers.behavior.known import Circumstances, Known, circumstances, fields_of, known_of
 from trainers.behavior.log import Log
 from trainers.behavior.popularity import popularity
-from trainers.behavior.split import Split, Windows, by_share, leave_last_out, scored_windows, training_windows
+from trainers.behavior.split import (
+    Split,
+    Windows,
+    by_share,
+    leave_last_out,
+    leave_one_out,
+    scored_windows,
+    training_windows,
+)
 from trainers.behavior.synthetic import make
 from trainers.packed.rectangles import runs
+
+SPLITS: dict[Cut, Callable[[Log], Split]] = {"last": leave_last_out, "last-one": leave_one_out, "time": by_share}
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,7 +73,7 @@ def open_data(root: Path, cell: BehaviorCell) -> Data:
     Raises PlannerError for a folder without events, for what cannot be read or split, and for a batch larger than that.
     """
     log = make(cell.world).log if cell.data == SYNTHETIC else open_log(root / FOLDER / cell.data)
-    split = leave_last_out(log) if cell.split == "last" else by_share(log)
+    split = SPLITS[cell.split](log)
     train = training_windows(split, cell.length)
     check_batch(cell, len(train))
     beside = circumstances(log.features, runs(split.first, split.train - split.first))

@@ -18,6 +18,7 @@ from trainers.behavior.known import Known
 from trainers.behavior.log import Floats
 from trainers.behavior.shape import TEXT, Shape
 from trainers.packed.layer import Layer, blocks_of
+from trainers.packed.operations import drop
 from trainers.packed.rectangles import Ints, lay_out, runs
 
 SPREAD = 0.02
@@ -34,7 +35,7 @@ class Embedder(nn.Module):
     def __init__(self, shape: Shape) -> None:
         super().__init__()
         fields, h = shape.fields, shape.h
-        self.width = h
+        self.width, self.p = h, shape.dropout
         self.words = _table(fields.vocabulary, h) if fields.vocabulary else None
         self.text = TextEncoder(shape) if fields.vocabulary else None
         self.categories = _table(sum(fields.categories), h) if fields.categories else None
@@ -59,7 +60,8 @@ class Embedder(nn.Module):
         if self.numbers is not None:
             x = x + self.numbers(torch.from_numpy(known.numbers).to(device, x.dtype)).to(x.dtype)
         x = x + self.linear2(F.gelu(self.linear1(self.norm1(x)))).to(x.dtype)
-        return self.norm2(x)
+        x = self.norm2(x)
+        return drop(x, self.p) if self.training and self.p else x
 
     def beside(self, items: Tensor, categories: Ints, numbers: Floats) -> Tensor:
         """Events (P, h) out of the embeddings of their ``items`` (P, h) and what is known beside, (P, columns) each."""

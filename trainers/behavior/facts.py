@@ -17,7 +17,7 @@ FOLDER = "behavior"
 """Of the workspace: event logs, each a folder with ``events`` and perhaps ``items``."""
 KEPT = "facts"
 
-Cut = Literal["last", "time"]
+Cut = Literal["last", "last-one", "time"]
 
 
 class Facts(BaseModel):

@@ -89,6 +89,12 @@ def leave_last_out(log: Log) -> Split:
     return Split(first, stop - 2 * many, stop - many, stop)
 
 
+def leave_one_out(log: Log) -> Split:
+    """The test set of ``leave_last_out``, and everything before it to train on: for a model that is already chosen."""
+    both = leave_last_out(log)
+    return Split(both.first, both.validation, both.validation, both.test)
+
+
 def by_time(log: Log, validation: float, test: float) -> Split:
     """What is before the moment ``validation`` is trained on, what is not before the moment ``test`` is the test set.
 

@@ -107,6 +107,15 @@ def data_law(found: Sequence[Point]) -> CellLaw | None:
     return law_of("D", [cell.D for cell in kept], [cell.loss for cell in kept])
 
 
+@lru_cache(maxsize=16)
+def data_laws(cells: tuple[TrainedCell, ...], target: str = "log") -> tuple[tuple[tuple[Point, ...], CellLaw], ...]:
+    """The points of each process of which D limits cells at three values of D or more, and their law; by d and name."""
+    every = [cell for cell in cells if cell.target == target]
+    kinds = sorted({(cell.d, cell.process) for cell in every})
+    series = [most_anchors(every, process, target) for process in dict.fromkeys(name for _, name in kinds)]
+    return tuple((own, law) for own in series if (law := data_law(own)) is not None)
+
+
 @dataclass(frozen=True)
 class DataExponent:
     """The exponent of D of a process with ``d`` dimensions, and its 68 % interval."""
@@ -119,11 +128,5 @@ class DataExponent:
 
 def exponents(cells: Iterable[TrainedCell], target: str = "log") -> tuple[DataExponent, ...]:
     """The exponents of all processes of which D limits cells at three values of D or more, by d and name."""
-    every = [cell for cell in cells if cell.target == target]
-    found = []
-    for process in {cell.process: None for cell in every}:
-        own = most_anchors(every, process, target)
-        law = data_law(own)
-        if law is not None:
-            found.append(DataExponent(process, own[0].cell.d, law.value("alpha"), law.interval("alpha")))
-    return tuple(sorted(found, key=lambda one: (one.d, one.process)))
+    found = [(own[0].cell, law) for own, law in data_laws(tuple(cells), target)]
+    return tuple(DataExponent(cell.process, cell.d, law.value("alpha"), law.interval("alpha")) for cell, law in found)

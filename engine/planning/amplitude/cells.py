@@ -14,8 +14,8 @@ from engine.planning.amplitude.anchors import LIMITED, ONSET, Anchor
 NEEDED = ("N", "D", "C", "d", "loss", "seen")
 """Columns without which a table holds no cells of amplitudes."""
 HELD = {
-    "objective": "mse", "target": "log", "parametrization": "mup", "sqrt_s": "0", "activation": "silu", "l2": "0",
-    "width_used": "", "layers_used": "", "rate_used": "",
+    "network": "mlp", "objective": "mse", "target": "log", "parametrization": "mup", "sqrt_s": "0",
+    "activation": "silu", "l2": "0", "width_used": "", "layers_used": "", "rate_used": "",
 }  # fmt: skip
 """Columns that cells have in common where only points, compute and seed differ, and what they are by default."""
 MADE = ("simulated", "")

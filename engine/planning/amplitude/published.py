@@ -18,6 +18,7 @@ class PublishedLaw:
     """``fit`` is the law power of the MSE against ``axis``; ``held`` says what was held, as in ``N = 1e6``.
 
     ``network`` is its architecture and training loss; ``raw`` marks networks trained on raw amplitudes.
+    ``table`` is the number of the table that prints it.
     ``beside`` are the laws of the same process and network against the other axes, with the most of what was held.
     """
 
@@ -27,6 +28,7 @@ class PublishedLaw:
     held: str
     network: str
     raw: bool
+    table: str
     fit: Fit
     beside: tuple[PublishedLaw, ...] = ()
 

@@ -98,7 +98,7 @@ def _capped(at: Optimum, cap: int | None) -> tuple[Quantity, Place, str, Binds]:
         note = at.why or f"not located by {where}"
         return Quantity(None, unit="negatives", note=note), at.place, note, "unknown"
     if cap is None:
-        note = f"outside {where}: at least its largest {count(at.high)}; say what the devices hold"
+        note = f"outside {where}: at least its largest {count(at.high)}, as far as the devices hold it"
         return Quantity(None, unit="negatives", note=note), at.place, note, "unknown"
     note = f"outside {where}, which ends at {count(at.high)}: as many as the memory holds"
     return Quantity(float(cap), unit="negatives", note=note), at.place, note, "memory"

@@ -55,6 +55,17 @@ def test_a_sweep_of_ones_own_is_drawn_with_its_runs_and_optima(swept: Runs) -> N
     assert set(drawing.data["budget"]) == {1e17, 1e18}
 
 
+def test_shares_are_read_in_per_cent_up_to_all_of_the_parameters() -> None:
+    s = np.geomspace(0.02, 0.6, 8)
+    loss = 3 + 0.2 * np.log10(s / 0.1) ** 2 + 1e-3 * np.sin(7 * np.arange(8))
+    runs = Runs(np.arange(8), {"s": s, "loss": loss, "budget": np.full(8, 1e12)}, Roles(loss="loss", hyper=("s",)), {})
+    optima = read_sweep(runs, FitSpec(law="log-parabola", axis="s", objective="ols", bootstrap=40))
+    choice = recommend(Evidence(share=optima), 1e12, "loss").recipe.choices["s"]
+    axis = sweep.draw(optima, choice, 1e12, None, runs).figure.layout.xaxis
+    assert list(axis.ticktext)[-3:] == ["20 %", "50 %", "100 %"]
+    assert list(axis.tickvals)[-3:] == [0.2, 0.5, 1.0]
+
+
 def test_the_frontier_shows_model_and_data_with_the_plan() -> None:
     evidence = published_evidence()
     drawing = allocation.draw(frontier_curve(evidence.allocation["val_loss"]), (1e18, 4e7, 4e9), "val_loss", minima())

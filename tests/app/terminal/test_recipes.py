@@ -11,13 +11,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from data.amplitudes import PLAIN, published_laws
+from data.amplitudes import published_laws
 from data.files import path
 from data.recommender import critical_batch
 from engine.costs import ComputeRule
 from engine.fitting import read_fit, to_json
 from engine.hardware import Machine, find_device
 from engine.planning import plan_budget
+from engine.planning.amplitude.compared import PLAIN
 from engine.planning.pricing.prices import Prices, Simulation
 from engine.planning.repeat import SampleCosts, simulate_or_repeat, stated
 from tests.app.terminal.asking import Run, object_in, one_sentence

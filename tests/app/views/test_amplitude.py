@@ -121,6 +121,35 @@ def test_the_law_of_trained_cells_replaces_the_bound(
     assert answer(other) != answer(at)
 
 
+def test_bundled_scans_of_other_axes_are_no_cells_of_the_law_of_points(
+    db: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(trained, "trained_cells", lambda: ())
+    tables.add(db, write(tmp_path / "compute.csv", cells_of("Zg", 2, 2.0)), "compute", read_only=True)
+    tables.add(db, write(tmp_path / "mine.csv", cells_of()), "mine")
+    assert {cell.process for cell in trained.of_workspace(db)} == {"Zgg"}
+
+
+def test_our_laws_stand_first_in_the_table_beside_those_of_the_paper(
+    db: Database, open_page: Open, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(trained, "trained_cells", lambda: ())
+    (bare,) = (one.value for one in open_page("amplitude").dataframe)
+    tables.add(db, write(tmp_path / "mine.csv", cells_of(noise=0.05), cells_of("ttH", alpha=1.7)), "mine.csv")
+    at = open_page("amplitude")
+    assert told(at) == ""
+    (found,) = (one.value for one in at.dataframe)
+    assert len(found) == 81 + 1
+    first, second = found.to_dict("records")[:2]
+    assert (first["Process"], first["X"], first["Held"], first["Table"]) == ("Zgg", "D", "N = 1e5", "6")
+    assert first["α, paper"] == published_law("Zgg", held="N = 1e5").alpha
+    assert first["α, ours from"] < first["α, ours"] < first["α, ours to"]
+    assert first["α, ours"] == pytest.approx(1.3, abs=0.05)
+    assert (second["Process"], second["Table"], second["Held"]) == ("ttH", "", "N = 100 k")
+    assert len(bare) == 81
+    assert not [name for name in map(str, bare) if "ours" in name]
+
+
 def test_exponents_stand_beside_the_bound_and_the_published_ones() -> None:
     ours = exponents(read_cells(cells_of(noise=0.1).to_dict("records"), "t"))
     for theme in (PAPER, WEB):

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from pathlib import Path
+
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from app import bundled
 from app.views.parameters import read_known
-from data.catalogue import BUNDLED, DEMOS, Demo
+from data.catalogue import AMPLITUDES, BUNDLED, DEMOS, Demo
 from engine.errors import PlannerError
 from engine.fitting import Fit
+from engine.schema import Roles
 from engine.store import results, tables
 from engine.store.database import Database
 from tests.app.views.conftest import Open, grid, told
+from tests.engine.planning.amplitude.trained import table as cells_of
+from tests.engine.planning.amplitude.trained import write
 
 
 def fitted(at: AppTest, db: Database) -> Fit:
@@ -62,6 +69,20 @@ def test_another_bundled_table_brings_its_law(demo: Database, open_page: Open) -
     assert at.selectbox(key="law").value == DEMOS[1].law
     at.selectbox(key="law").set_value("power-N").run()
     assert at.selectbox(key="law").value == "power-N"
+
+
+def test_a_bundled_table_with_groups_opens_with_what_they_share(
+    db: Database, open_page: Open, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scan = replace(AMPLITUDES[0], roles=Roles(N="N", D="D", loss="loss", group="process", seed="seed", run="run"))
+    monkeypatch.setattr(bundled, "BUNDLED", (scan,))
+    path = write(tmp_path / "made.csv", cells_of("Zg", 2, 2.0), cells_of("Zgg", 5, 1.3))
+    table = tables.add(db, path, scan.name, read_only=True)
+    tables.set_roles(db, table.id, scan.roles)
+    at = open_page("fit", table=table.id)
+    assert at.selectbox(key="law").value == "power-D"
+    (shared,) = (one for one in at.multiselect if one.label == "The same in all groups")
+    assert shared.value == ["K"]
 
 
 def test_a_word_in_a_box_is_one_sentence(db: Database, open_page: Open) -> None:

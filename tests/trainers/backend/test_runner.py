@@ -88,6 +88,36 @@ def test_cancel_hold_and_retry(root: Path) -> None:
     assert cells[first].deaths == 0
 
 
+def test_a_cell_that_is_deleted_while_the_folder_is_looked_at_is_passed_over(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, second = add(root, {"size": 1}, {"size": 2})
+    scandir, other = os.scandir, Queue(root)
+
+    def late(place: Path) -> list[os.DirEntry[str]]:
+        monkeypatch.undo()
+        found = list(scandir(place))
+        other.delete([first])
+        return found
+
+    monkeypatch.setattr(os, "scandir", late)
+    assert list(Queue(root).scan()) == [second]
+
+
+def test_the_runner_outlives_the_deletion_of_waiting_cells(root: Path) -> None:
+    (kept,) = add(root, {"steps": 60, "wait": 0.05})
+    many = add(root, *({"size": n, "steps": 200} for n in range(2, 302)))
+    with running(root, cores=1, idle=20) as runner:
+        wait_for(lambda cells: cells[kept].state in ("running", "done"), root)
+        queue = Queue(root)
+        for name in many:
+            if queue.find(name).state == "queued":
+                queue.delete([name])
+        cells = wait_for(lambda cells: all_done(cells), root)
+        assert runner.poll() is None
+    assert cells[kept].number == 1
+
+
 def test_a_deaf_program_is_ended(root: Path) -> None:
     (name,) = add(root, {"how": "hangs"})
     with running(root, idle=20) as runner:

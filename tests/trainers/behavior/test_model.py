@@ -175,3 +175,14 @@ def test_dropout_is_of_training_only() -> None:
         torch.testing.assert_close(model.context(events, np.array([5])), model.context(events, np.array([5])))
         model.train()
         assert not torch.equal(model.context(events, np.array([5])), model.context(events, np.array([5])))
+
+
+def test_dropout_takes_its_share_of_the_vectors_of_items() -> None:
+    """The others are divided by 1 - p, so that the mean over many draws is the vector without."""
+    model, known = loud(Shape(IDS.fields, 8, 16, 1, 1, 16, dropout=0.3)), known_for(IDS)
+    with torch.no_grad():
+        whole = model.eval().embedder(known)
+        drawn = torch.stack([model.train().embedder(known) for _ in range(2000)])
+    assert (drawn == 0).double().mean().item() == pytest.approx(0.3, abs=0.002)
+    kept = drawn != 0
+    torch.testing.assert_close(drawn[kept], (whole / 0.7).expand_as(drawn)[kept])

@@ -20,6 +20,7 @@ from trainers.behavior.split import (
     by_share,
     by_time,
     leave_last_out,
+    leave_one_out,
     pack,
     scored_windows,
     training_windows,
@@ -61,6 +62,10 @@ def test_the_last_event_is_tested_and_the_one_before_it_validated(lengths: list[
     for u, n in enumerate(lengths):
         cuts = [int(cut[u] - log.starts[u]) for cut in (split.first, split.train, split.validation, split.test)]
         assert cuts == ([0, n - 2, n - 1, n] if n >= 3 else [0, n, n, n])
+    one = leave_one_out(log)
+    assert np.array_equal(one.train, split.validation)
+    assert _scored(scored_windows(one, "test", 5)) == _scored(scored_windows(split, "test", 5))
+    assert not len(scored_windows(one, "validation", 5))
 
 
 @given(LENGTHS, st.lists(st.integers(0, 20), min_size=96, max_size=96), st.integers(-1, 22), st.integers(0, 9))

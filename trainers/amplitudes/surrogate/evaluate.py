@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtr
 
 from trainers.amplitudes.surrogate.standard import LOG
+from trainers.amplitudes.surrogate.weights import Weight, mean, quantiles, variance
 from trainers.backend.files import replace
 
 Real = NDArray[np.float64]
@@ -25,27 +26,27 @@ holds finite numbers."""
 EDGES = np.linspace(-6, 6, 61)
 
 
-def errors(guess: Real, truth: Real, kind: str) -> dict[str, float]:
+def errors(guess: Real, truth: Real, kind: str, weight: Weight = None) -> dict[str, float]:
     """Errors of ``guess`` for the targets ``truth``, both (points,) and before standardisation, of ``kind`` log or raw.
 
     ``loss`` is the mean squared error over the variance of the truth: that of the standardised target, 1 for whoever
     guesses the mean. ``spread`` is the root of that variance, the standard deviation of log A (of A in its unit where
     ``kind`` is raw): loss x spread^2 is in the units of the target. ``relative_median``, ``relative_mean`` and
     ``relative_99`` (99 % of the points are better) are of |A_NN / A - 1|, and ``epsilon`` is sum |A_NN - A| / sum A
-    (eq. 23).
+    (eq. 23). Each point counts with its ``weight`` (points,), all alike where it is None.
     """
     if kind == LOG:
         off, share = np.expm1(np.minimum(guess - truth, FURTHEST)), np.exp(truth - truth.max())
     else:
         off, share = guess / truth - 1, truth / truth.max()
-    relative = np.abs(off)
+    relative, counted = np.abs(off), share if weight is None else weight * share
     return {
-        "loss": float(np.mean((guess - truth) ** 2) / np.var(truth)),
-        "spread": float(np.std(truth)),
-        "relative_median": float(np.median(relative)),
-        "relative_mean": float(np.mean(relative)),
-        "relative_99": float(np.quantile(relative, 0.99)),
-        "epsilon": float(np.sum(relative * share) / np.sum(share)),
+        "loss": float(mean((guess - truth) ** 2, weight) / variance(truth, weight)),
+        "spread": float(np.sqrt(variance(truth, weight))),
+        "relative_median": float(quantiles(relative, 0.5, weight)),
+        "relative_mean": float(mean(relative, weight)),
+        "relative_99": float(quantiles(relative, 0.99, weight)),
+        "epsilon": float(np.sum(relative * counted) / np.sum(counted)),
     }
 
 
@@ -54,26 +55,27 @@ def pulls(guess: Real, truth: Real, sigma: Real) -> Real:
     return (guess - truth) / sigma
 
 
-def calibration(t: Real, sigma: Real, truth: Real) -> dict[str, float]:
+def calibration(t: Real, sigma: Real, truth: Real, weight: Weight = None) -> dict[str, float]:
     """Mean and width of the pulls ``t``, the same of their bulk (the median, and half of what holds the central 68.3 %,
     which tails do not move), the shares within 1 and 2 sigma (0.683 and 0.954 where sigma is right), and the mean of
-    ``sigma`` in units of the spread of ``truth``, so that its square compares with the loss.
+    ``sigma`` in units of the spread of ``truth``, so that its square compares with the loss;
+    with weights as ``errors``.
     """
-    low, middle, high = np.quantile(t, ndtr([-1, 0, 1]))
+    low, middle, high = quantiles(t, np.asarray(ndtr([-1.0, 0.0, 1.0]), float), weight)
     return {
-        "pull_mean": float(t.mean()),
-        "pull_width": float(t.std()),
+        "pull_mean": float(mean(t, weight)),
+        "pull_width": float(np.sqrt(variance(t, weight))),
         "bulk_mean": float(middle),
         "bulk_width": float(high - low) / 2,
-        "within_1": float(np.mean(np.abs(t) < 1)),
-        "within_2": float(np.mean(np.abs(t) < 2)),
-        "sigma_mean": float(sigma.mean() / truth.std()),
+        "within_1": float(mean(np.abs(t) < 1, weight)),
+        "within_2": float(mean(np.abs(t) < 2, weight)),
+        "sigma_mean": float(mean(sigma, weight) / np.sqrt(variance(truth, weight))),
     }
 
 
-def write_pulls(path: Path, t: Real) -> None:
+def write_pulls(path: Path, t: Real, weight: Weight = None) -> None:
     """Keep the histogram of the pulls ``t`` as CSV beside what a unit Gaussian would give; the ends hold all beyond."""
-    counts, _ = np.histogram(t.clip(EDGES[0], EDGES[-1]), EDGES)
+    counts, _ = np.histogram(t.clip(EDGES[0], EDGES[-1]), EDGES, weights=weight)
     below = ndtr(EDGES)
     below[0], below[-1] = 0, 1
     text = io.StringIO()
@@ -81,7 +83,7 @@ def write_pulls(path: Path, t: Real) -> None:
     out.writerow(("low", "high", "points", "gaussian"))
     expected = np.diff(below) * len(t)
     for low, high, points, gaussian in zip(EDGES[:-1], EDGES[1:], counts, expected, strict=True):
-        out.writerow((f"{low:.1f}", f"{high:.1f}", points, f"{gaussian:.6g}"))
+        out.writerow((f"{low:.1f}", f"{high:.1f}", f"{points:.8g}", f"{gaussian:.6g}"))
     replace(path, lambda place: _write(place, text.getvalue()))
 
 

@@ -17,8 +17,9 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
+from trainers.amplitudes.surrogate.networks import Model
 from trainers.amplitudes.surrogate.rates import BASE_WIDTH
-from trainers.amplitudes.surrogate.shape import Shape, parameters
+from trainers.amplitudes.surrogate.shape import Shape
 
 Parametrization = Literal["mup", "standard"]
 BETAS, EPSILON = (0.9, 0.999), 1e-12
@@ -49,7 +50,7 @@ class Mlp:
 
     def __init__(self, shape: Shape, activation: str, device: str = "cpu") -> None:
         self.shape, self.phi = shape, ACTIVATIONS[activation]
-        self.theta, self.gradient = (torch.zeros(parameters(shape), device=device) for _ in range(2))
+        self.theta, self.gradient = (torch.zeros(shape.parameters, device=device) for _ in range(2))
         self.weights, self.biases = _views(shape, self.theta)
         self._transposed = [weight.T for weight in self.weights]
         self._weight_gradients, self._bias_gradients = _views(shape, self.gradient)
@@ -113,7 +114,7 @@ class Adam:
     base width, at which both parametrizations are the same.
     """
 
-    def __init__(self, model: Mlp, parametrization: Parametrization, l2: float = 0.0) -> None:
+    def __init__(self, model: Model, parametrization: Parametrization, l2: float = 0.0) -> None:
         self.model, self.l2 = model, l2
         self.slower = BASE_WIDTH / model.shape.width if parametrization == "mup" else 1.0
         self.mean, self.square, self._root = (torch.zeros_like(model.theta) for _ in range(3))

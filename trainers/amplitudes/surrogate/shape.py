@@ -29,18 +29,23 @@ class Shape:
             if getattr(self, name) < 1:
                 raise PlannerError(f"{name} is {getattr(self, name)}: the surrogate needs at least 1.")
 
+    @property
+    def parameters(self) -> int:
+        """N = (m + 1) n + (L - 1) (n^2 + n) + n o, for m inputs, L hidden layers of width n, and o outputs."""
+        n = self.width
+        return (self.inputs + 1) * n + (self.layers - 1) * (n * n + n) + n * self.outputs
 
-def parameters(shape: Shape) -> int:
-    """N = (m + 1) n + (L - 1) (n^2 + n) + n o, for m inputs, L hidden layers of width n, and o outputs."""
-    n = shape.width
-    return (shape.inputs + 1) * n + (shape.layers - 1) * (n * n + n) + n * shape.outputs
+    @property
+    def training_flops(self) -> int:
+        """FLOPs of one point in one iteration: C over the points seen. 4 m n + 6 ((L - 1) n^2 + n o)."""
+        n = self.width
+        inside = (self.layers - 1) * n * n + n * self.outputs
+        return FORWARD_AND_BACKWARD * inside + ON_DATA * self.inputs * n
 
-
-def training_flops(shape: Shape) -> int:
-    """FLOPs of one point in one iteration: C over the points seen. 4 m n + 6 ((L - 1) n^2 + n o)."""
-    n = shape.width
-    inside = (shape.layers - 1) * n * n + n * shape.outputs
-    return FORWARD_AND_BACKWARD * inside + ON_DATA * shape.inputs * n
+    @property
+    def activations(self) -> float:
+        """Bytes of a point while it is looked at or learned from."""
+        return 12.0 * self.width * self.layers
 
 
 def of_parameters(N: float, inputs: int, outputs: int = 1, layers: int = 0, ratio: float = 32.0) -> Shape:
@@ -53,12 +58,12 @@ def of_parameters(N: float, inputs: int, outputs: int = 1, layers: int = 0, rati
     found = {depth: _width(N, inputs, outputs, depth) for depth in depths}
     depth = min(found, key=lambda one: abs(math.log(found[one] / one / ratio)))
     low = Shape(inputs, max(math.floor(found[depth]), 1), depth, outputs)
-    if parameters(replace(low, width=1)) > 2 * N:
+    if replace(low, width=1).parameters > 2 * N:
         raise PlannerError(
-            f"N = {N:g} is too few for {inputs} invariants and {depth} layers, which take {parameters(low):,} "
+            f"N = {N:g} is too few for {inputs} invariants and {depth} layers, which take {low.parameters:,} "
             "parameters at width 1: raise it or take fewer layers."
         )
-    return min(low, replace(low, width=low.width + 1), key=lambda one: abs(parameters(one) - N))
+    return min(low, replace(low, width=low.width + 1), key=lambda one: abs(one.parameters - N))
 
 
 def _width(N: float, inputs: int, outputs: int, layers: int) -> float:

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.errors import PlannerError
+from trainers.amplitudes.surrogate.weights import Weight, mean, variance
 
 Real = NDArray[np.float64]
 LOG, RAW = "log", "raw"
@@ -21,10 +22,10 @@ class Standard:
     spread: Real
 
     @classmethod
-    def of(cls, values: Real) -> Standard:
-        """The standardisation over the rows of ``values`` (points, columns)."""
-        spread = values.std(axis=0)
-        return cls(values.mean(axis=0), np.where(spread > 1e-9 * (1 + np.abs(values).max(axis=0)), spread, 1.0))
+    def of(cls, values: Real, weight: Weight = None) -> Standard:
+        """The standardisation over the rows of ``values`` (points, columns), each with its ``weight`` (points,)."""
+        spread = np.sqrt(variance(values, weight))
+        return cls(mean(values, weight), np.where(spread > 1e-9 * (1 + np.abs(values).max(axis=0)), spread, 1.0))
 
     def __call__(self, values: Real) -> Real:
         return (values - self.mean) / self.spread

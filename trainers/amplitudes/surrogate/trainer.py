@@ -5,17 +5,19 @@ from __future__ import annotations
 import math
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from trainers.amplitudes.cell import AT_ONCE, AmplitudeCell
+from trainers.amplitudes.cell import AmplitudeCell
 from trainers.amplitudes.surrogate import losses
-from trainers.amplitudes.surrogate.model import Adam, Mlp
-from trainers.amplitudes.surrogate.shape import Shape
+from trainers.amplitudes.surrogate.model import Adam
+from trainers.amplitudes.surrogate.networks import NETWORKS, Size
 from trainers.amplitudes.surrogate.standard import LOG, Standard
+from trainers.amplitudes.surrogate.weights import Weight
 from trainers.cell import CellError
 from trainers.loop import checkpoint
 
@@ -24,10 +26,12 @@ Real = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Points:
-    """Inputs ``x`` (points, inputs) and targets ``y`` (points, 1) before standardisation."""
+    """Inputs ``x`` (points, inputs) and targets ``y`` (points, 1) before standardisation; ``weight`` (points,) has the
+    mean 1 and is None where all points count alike."""
 
     x: Real
     y: Real
+    weight: Weight = None
 
 
 @dataclass(frozen=True)
@@ -42,38 +46,43 @@ class State:
 class Trainer:
     """Trains ``shape`` as ``cell`` says on the points ``train``, standardised by themselves."""
 
-    def __init__(self, cell: AmplitudeCell, shape: Shape, train: Points, device: str) -> None:
+    def __init__(self, cell: AmplitudeCell, shape: Size, train: Points, device: str) -> None:
         self.cell, self.device = cell, torch.device(device)
-        self.of_x, self.of_y = Standard.of(train.x), Standard.of(train.y)
-        self.x, self.y = self.tensors(train)
-        self.model = Mlp(shape, cell.activation, device)
-        self.model.initialise(cell.parametrization, cell.seed)
+        self.network = NETWORKS[cell.network]
+        self.of_x, self.of_y = self.network.standard(train.x, train.weight), Standard.of(train.y, train.weight)
+        self.x, self.y, self.weight = self.tensors(train)
+        self.model = self.network.model(shape, cell, self.x)
         self.adam = Adam(self.model, cell.parametrization, cell.l2)
         self.loss = loss_of(cell, float(self.of_y.mean[0]), float(self.of_y.spread[0]))
         self.state = State()
         self.kept = self.model.theta.clone()
         self.said = torch.zeros((), device=self.device)
 
-    def tensors(self, points: Points) -> tuple[Tensor, Tensor]:
-        """Standardised inputs and targets on the device."""
-        x, y = self.of_x(points.x), self.of_y(points.y)
-        return tuple(torch.from_numpy(a.astype(np.float32)).to(self.device) for a in (x, y))  # type: ignore[return-value]
+    def tensors(self, points: Points) -> tuple[Tensor, Tensor, Tensor | None]:
+        """Standardised inputs and targets on the device, and their weights (points, 1) where they have some."""
+        weight = None if points.weight is None else self._tensor(points.weight[:, None])
+        return self._tensor(self.of_x(points.x), self.network.precision), self._tensor(self.of_y(points.y)), weight
+
+    def _tensor(self, values: Real, precision: type[np.floating[Any]] = np.float32) -> Tensor:
+        return torch.from_numpy(values.astype(precision)).to(self.device)
 
     def update(self, chosen: Tensor | None, rate: float) -> None:
         """One iteration on the ``chosen`` points, or on all; adds its loss to ``said``."""
-        x, y = (self.x, self.y) if chosen is None else (self.x[chosen], self.y[chosen])
-        value, by_output = self.loss(self.model.forward(x), y)
+        x, y, weight = self.x, self.y, self.weight
+        if chosen is not None:
+            x, y, weight = x[chosen], y[chosen], None if weight is None else weight[chosen]
+        value, by_output = losses.averaged(self.loss, self.model.forward(x), y, weight)
         self.model.backward(by_output)
         self.adam.step(rate)
         self.said.add_(value)
 
     def outputs(self, x: Tensor) -> Tensor:
         """Outputs (points, outputs) for standardised inputs, in blocks."""
-        return torch.cat([self.model.forward(block) for block in _blocks(x)])
+        return torch.cat([self.model.layers_of(block)[-1] for block in torch.split(x, self.network.at_once)])
 
     def last_hidden(self, x: Tensor) -> Tensor:
         """Activations (points, width) of the last hidden layer."""
-        return torch.cat([self.model.layers_of(block)[-2] for block in _blocks(x)])
+        return torch.cat([self.model.layers_of(block)[-2] for block in torch.split(x, self.network.at_once)])
 
     def save(self, place: Path) -> None:
         """Everything that the next update depends on."""
@@ -94,10 +103,6 @@ class Trainer:
             self.kept, self.said = found["kept"], found["said"]
             self.state = State(**found["state"])
             self.adam.steps = self.state.done
-
-
-def _blocks(x: Tensor) -> list[Tensor]:
-    return [x[first : first + AT_ONCE] for first in range(0, len(x), AT_ONCE)]
 
 
 def loss_of(cell: AmplitudeCell, mean: float, spread: float) -> losses.Loss:

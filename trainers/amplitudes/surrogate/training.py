@@ -18,11 +18,12 @@ from trainers.amplitudes.events import Events
 from trainers.amplitudes.source import Data, Facts, facts_of, open_events
 from trainers.amplitudes.surrogate import evaluate
 from trainers.amplitudes.surrogate.dimension import two_nn
-from trainers.amplitudes.surrogate.invariants import freedoms, log_invariants, pairs
-from trainers.amplitudes.surrogate.losses import LOWEST
-from trainers.amplitudes.surrogate.shape import Shape, parameters, training_flops
+from trainers.amplitudes.surrogate.invariants import freedoms
+from trainers.amplitudes.surrogate.losses import LOWEST, averaged, mse
+from trainers.amplitudes.surrogate.networks import NETWORKS, Size
 from trainers.amplitudes.surrogate.standard import target
 from trainers.amplitudes.surrogate.trainer import Points, Trainer
+from trainers.amplitudes.surrogate.weights import effective, relative, variance
 from trainers.cell import CellError, Stream
 from trainers.loop import checkpoint
 from trainers.loop.batches import whole_batches
@@ -58,21 +59,26 @@ def train(root: Path, cell: AmplitudeCell, stream: Stream) -> Mapping[str, float
     check_memory(memory(root, cell), stream.device, "make its width, its points or its batch smaller")
     facts = facts_of(root, cell.source)
     events = open_events(root, cell.source, cell.counts, stream)
-    found = fit(cell, cell.shape(facts), cell.updates(facts), sets_of(events, facts, cell.target), stream)
-    return found | {"d": float(freedoms(facts.particles, facts.varying))}
+    sets = sets_of(events, facts, cell)
+    found = fit(cell, cell.shape(facts), cell.updates(facts), sets, stream)
+    return found | {
+        "d": float(freedoms(facts.particles, facts.varying)),
+        "D_effective": effective(sets.train.weight, cell.points),
+    }
 
 
-def sets_of(data: Data, facts: Facts, kind: str) -> Sets:
-    """Log invariants and targets of the events."""
-    chosen = pairs(facts.particles, facts.varying)
+def sets_of(data: Data, facts: Facts, cell: AmplitudeCell) -> Sets:
+    """What the network of the cell reads of the events, their targets and weights."""
+    inputs = NETWORKS[cell.network].inputs
 
     def points(events: Events) -> Points:
-        return Points(log_invariants(events.momenta, chosen), target(events.amplitude, kind))
+        x, y = inputs(events.momenta, facts), target(events.amplitude, cell.target)
+        return Points(x, y, relative(events.weight))
 
     return Sets(points(data.train), points(data.validation), points(data.test))
 
 
-def fit(cell: AmplitudeCell, shape: Shape, total: int, sets: Sets, stream: Stream) -> dict[str, float]:
+def fit(cell: AmplitudeCell, shape: Size, total: int, sets: Sets, stream: Stream) -> dict[str, float]:
     """Train ``shape`` for ``total`` iterations as ``cell`` says, and test the weights that validate best.
 
     Raises CellError where the training diverges.
@@ -81,7 +87,7 @@ def fit(cell: AmplitudeCell, shape: Shape, total: int, sets: Sets, stream: Strea
     with torch.no_grad():
         trainer = checkpoint.begin(lambda: Trainer(cell, shape, sets.train, stream.device), stream)
         try:
-            unit = float(trainer.of_y.spread[0] ** 2 / sets.test.y.var())
+            unit = float(trainer.of_y.spread[0] ** 2 / variance(sets.test.y[:, 0], sets.test.weight))
             last = _iterate(trainer, total, sets.validation, unit, stream)
             return _measured(trainer, total, last, sets.test, stream)
         except torch.OutOfMemoryError:
@@ -100,7 +106,7 @@ def _iterate(trainer: Trainer, total: int, validation: Points, unit: float, stre
     ``unit`` makes errors of targets standardised over the training points those of targets standardised over the tests.
     """
     cell, every, last = trainer.cell, looked_every(trainer.cell, total), math.nan
-    x, y = trainer.tensors(validation)
+    points = trainer.tensors(validation)
     said: dict[str, float] = {}
     for chosen in _batches(cell, trainer.state.done, total, trainer.device):
         done = trainer.state.done
@@ -108,7 +114,7 @@ def _iterate(trainer: Trainer, total: int, validation: Points, unit: float, stre
         done += 1
         trainer.state = replace(trainer.state, done=done)
         if done % every == 0 or done == total:
-            last, said = _look(trainer, x, y, done % every or every)
+            last, said = _look(trainer, points, done % every or every)
             said |= {"loss": unit * said["loss"]}
         elif done % STRIDE:
             continue
@@ -127,15 +133,15 @@ def _batches(cell: AmplitudeCell, first: int, total: int, device: torch.device) 
     return (torch.from_numpy(some).to(device) for some in chosen)
 
 
-def _look(trainer: Trainer, x: Tensor, y: Tensor, since: int) -> tuple[float, dict[str, float]]:
-    """Look at the validation points, and keep the weights where their loss is the least so far.
+def _look(trainer: Trainer, points: tuple[Tensor, Tensor, Tensor | None], since: int) -> tuple[float, dict[str, float]]:
+    """Look at the validation ``points``, and keep the weights where their loss is the least so far.
 
     Returns the mean training loss of the ``since`` iterations since the last look, and what is said. Raises CellError
     where the training diverged.
     """
-    cell, done = trainer.cell, trainer.state.done
+    cell, done, (x, y, weight) = trainer.cell, trainer.state.done, points
     out = trainer.outputs(x)
-    value, error = float(trainer.loss(out, y)[0]), float((out[:, :1] - y).square().mean())
+    value, error = (float(averaged(loss, f, y, weight)[0]) for loss, f in ((trainer.loss, out), (mse, out[:, :1])))
     trained = float(trainer.said) / since
     trainer.said.zero_()
     if not (math.isfinite(value) and math.isfinite(trained)):
@@ -151,21 +157,21 @@ def _measured(trainer: Trainer, total: int, trained: float, test: Points, stream
     """What the weights that validate best are worth on the test points, and what they took."""
     cell, shape, state = trainer.cell, trainer.model.shape, trainer.state
     trainer.model.theta.copy_(trainer.kept)
-    x, _ = trainer.tensors(test)
+    x, *_ = trainer.tensors(test)
     out = trainer.outputs(x).cpu().double().numpy()
     truth = test.y[:, 0]
     guess = trainer.of_y.back(out[:, :1])[:, 0]
-    found = evaluate.errors(guess, truth, cell.target)
+    found = evaluate.errors(guess, truth, cell.target, test.weight)
     if shape.outputs == 2:
         sigma = np.exp(np.clip(out[:, 1], LOWEST, evaluate.FURTHEST)) * trainer.of_y.spread[0]
         t = evaluate.pulls(guess, truth, sigma)
-        found |= evaluate.calibration(t, sigma, truth)
-        evaluate.write_pulls(stream.folder / PULLS, t)
+        found |= evaluate.calibration(t, sigma, truth, test.weight)
+        evaluate.write_pulls(stream.folder / PULLS, t, test.weight)
     if cell.dimension_points:
         found |= _dimensions(trainer, x)
     seen = float(total) * cell.points_a_batch
     return found | {
-        "N": float(parameters(shape)), "D": float(cell.points), "C": training_flops(shape) * seen,
+        "N": float(shape.parameters), "D": float(cell.points), "C": shape.training_flops * seen,
         "width_used": float(shape.width), "layers_used": float(shape.layers), "rate_used": cell.peak_rate,
         "batch_used": float(cell.points_a_batch), "updates": float(total), "seen": seen,
         "epochs": seen / cell.points, "best_iteration": float(state.best), "validation": state.best_loss,
@@ -174,7 +180,7 @@ def _measured(trainer: Trainer, total: int, trained: float, test: Points, stream
 
 
 def _dimensions(trainer: Trainer, x: Tensor) -> dict[str, float]:
-    """Intrinsic dimensions of the last hidden layer and of the invariants; what says nothing is left out, aloud."""
+    """Intrinsic dimensions of the last hidden layer and of the inputs; what says nothing is left out, aloud."""
     found: dict[str, float] = {}
     for name, points in (("dimension", trainer.last_hidden(x)), ("dimension_inputs", x)):
         try:

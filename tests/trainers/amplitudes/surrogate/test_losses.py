@@ -29,7 +29,7 @@ def of_amplitudes(out: Tensor, y: Tensor) -> Tensor:
     return ((MEAN + SPREAD * out) / (MEAN + SPREAD * y) - 1).abs().mean()
 
 
-@pytest.mark.parametrize(
+CASES = pytest.mark.parametrize(
     ("ours", "plain", "out"),
     [
         (losses.mse, F.mse_loss, ONE),
@@ -38,22 +38,38 @@ def of_amplitudes(out: Tensor, y: Tensor) -> Tensor:
         (losses.relative_of_amplitudes(MEAN, SPREAD), of_amplitudes, ONE),
     ],
 )
+
+
+@CASES
 def test_value_and_gradient(ours: losses.Loss, plain: Callable[[Tensor, Tensor], Tensor], out: Tensor) -> None:
     leaf = out.clone().requires_grad_()
     expected = plain(leaf, Y)
-    value, gradient = ours(out, Y)
+    value, gradient = losses.averaged(ours, out, Y, None)
+    torch.testing.assert_close(value, expected.detach())
+    torch.testing.assert_close(gradient, torch.autograd.grad(expected, leaf)[0], rtol=1e-4, atol=1e-6)
+
+
+@CASES
+def test_a_point_of_weight_two_is_two_points(
+    ours: losses.Loss, plain: Callable[[Tensor, Tensor], Tensor], out: Tensor
+) -> None:
+    """Value and gradient are those of autograd through the loss over the points as often as their weight says."""
+    times = torch.arange(50) % 4
+    leaf = out.clone().requires_grad_()
+    expected = plain(leaf.repeat_interleave(times, 0), Y.repeat_interleave(times, 0))
+    value, gradient = losses.averaged(ours, out, Y, (times / times.float().mean())[:, None])
     torch.testing.assert_close(value, expected.detach())
     torch.testing.assert_close(gradient, torch.autograd.grad(expected, leaf)[0], rtol=1e-4, atol=1e-6)
 
 
 def test_a_first_guess_that_is_far_off_is_finite() -> None:
-    value, gradient = losses.relative_of_logs(1.0)(torch.full((2, 1), 1e4), torch.zeros(2, 1))
-    assert torch.isfinite(value)
+    each, gradient = losses.relative_of_logs(1.0)(torch.full((2, 1), 1e4), torch.zeros(2, 1))
+    assert torch.isfinite(each).all()
     assert torch.isfinite(gradient).all()
 
 
 def test_sigma_does_not_vanish_where_points_are_known_by_heart() -> None:
     out = torch.tensor([[0.0, -80.0]])
-    value, gradient = losses.heteroscedastic(out, torch.zeros(1, 1))
-    assert float(value) == losses.LOWEST
+    each, gradient = losses.heteroscedastic(out, torch.zeros(1, 1))
+    assert float(each) == losses.LOWEST
     assert float(gradient[0, 1]) == 0

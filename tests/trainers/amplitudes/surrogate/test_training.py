@@ -50,15 +50,18 @@ def test_the_loss_falls_by_decades(shared: Path, tmp_path: Path, monkeypatch: py
     assert found["dimension_inputs"] == pytest.approx(2, abs=0.3)
 
 
-@pytest.mark.parametrize("end", [100, 250])
+@pytest.mark.parametrize(("end", "before"), [(100, 90), (250, 240)])
 @pytest.mark.parametrize("points", [400, 100])
-def test_a_stopped_cell_goes_on_to_the_same_digits(shared: Path, tmp_path: Path, end: int, points: int) -> None:
+def test_a_stopped_cell_goes_on_to_the_same_digits(
+    shared: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], end: int, before: int, points: int
+) -> None:
     cell = SMALL.model_copy(update={"points": points})
     whole, _ = run(shared, cell, tmp_path / "whole")
     with pytest.raises(Stopped):
-        run(shared, cell, tmp_path / "cut", end=end, saved=end)
+        run(shared, cell, tmp_path / "cut", end=end, saved=before + 1)
     rest, stream = run(shared, cell, tmp_path / "cut", resume=tmp_path / "cut" / "checkpoint")
     assert rest == whole
+    assert "begins again" not in capsys.readouterr().out
     assert stream.said[-1][0] == 300
 
 
@@ -70,10 +73,10 @@ def test_another_seed_gives_other_digits(shared: Path, tmp_path: Path) -> None:
 
 def test_events_that_changed_begin_again(shared: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(Stopped):
-        run(shared, SMALL, tmp_path, end=100, saved=100)
+        run(shared, SMALL, tmp_path, end=100, saved=91)
     other = SMALL.model_copy(update={"process": "WZ"})
     rest, stream = run(shared, other, tmp_path, resume=tmp_path / "checkpoint")
-    assert "The cell begins again" in capsys.readouterr().out
+    assert "(the events have changed since). The cell begins again" in capsys.readouterr().out
     assert rest == run(shared, other, tmp_path / "whole")[0]
     assert stream.said[-1][0] == 300
 
@@ -150,10 +153,10 @@ def test_other_objectives_and_targets_learn(shared: Path, tmp_path: Path, object
 
 def test_divergence_is_one_sentence() -> None:
     trainer = Trainer(SMALL, Shape(1, 4, 1), toy(400, 0), "cpu")
-    x, y = trainer.tensors(toy(10, 1))
+    points = trainer.tensors(toy(10, 1))
     trainer.model.theta.fill_(np.nan)
     with pytest.raises(CellError, match="diverged after 0 iterations: use a smaller learning rate"):
-        training._look(trainer, x, y, 1)
+        training._look(trainer, points, 1)
 
 
 def test_a_cell_larger_than_the_memory_is_one_sentence(shared: Path, tmp_path: Path) -> None:

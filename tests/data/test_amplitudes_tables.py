@@ -1,0 +1,45 @@
+"""The tables of amplitude cells that are listed: columns that the trainer writes, and the law of each process."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from data.catalogue import AMPLITUDES, Demo
+from engine.fitting import FitSpec
+from engine.fitting.groups import fit_groups
+from engine.laws import get_law
+from engine.schema import Roles
+from engine.store import snapshots, tables
+from engine.store.database import memory
+from tests.engine.planning.amplitude.trained import table, write
+from trainers.amplitudes.bundled import COLUMNS
+from trainers.bundle import table_of
+
+GRIDS = Path(__file__).parents[2] / "data" / "grids"
+
+
+@pytest.mark.parametrize("demo", AMPLITUDES, ids=lambda demo: demo.file)
+def test_the_mapping_of_a_table_names_columns_that_the_trainer_writes_for_a_grid(demo: Demo) -> None:
+    roles = demo.roles
+    single = [roles.N, roles.D, roles.C, roles.group, roles.loss, roles.seed, roles.run]
+    named = {*filter(None, single), *roles.hyper, *(m.column for m in roles.metrics)}
+    assert named <= set(COLUMNS.rows)
+    assert get_law(demo.law, demo.axis).axis == demo.axis
+    assert set(demo.share) <= set(get_law(demo.law, demo.axis).names)
+    grids = {table_of(path).name for path in GRIDS.glob("amplitudes_*.toml")}
+    assert demo.file.removeprefix("grids/") in grids
+
+
+def test_each_process_of_the_scan_of_points_has_a_law_of_its_own(tmp_path: Path) -> None:
+    demo, truth = AMPLITUDES[0], {"Zg": 2.08, "Zgg": 1.3, "Zggg": 0.9}
+    path = write(tmp_path / "made.csv", *(table(name, 5, alpha, noise=0.05) for name, alpha in truth.items()))
+    roles = Roles.model_validate({**demo.roles.model_dump(), "metrics": (), "hyper": ()})
+    with memory() as db:
+        made = tables.add(db, path, demo.name)
+        runs = snapshots.runs(db, snapshots.take(db, made.id, roles))
+    spec = FitSpec(law=demo.law, axis=demo.axis, share=demo.share, bootstrap=0)
+    found = fit_groups(spec, runs).fits
+    assert {name: one.values["alpha"] for name, one in found.items()} == pytest.approx(truth, rel=0.05)
+    assert len({float(one.values["K"]) for one in found.values()}) == 1
