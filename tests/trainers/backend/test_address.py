@@ -157,8 +157,8 @@ def test_cells_travel_where_the_workspace_is_not_seen(root: Path, tmp_path: Path
             running(root, cores=None, idle=1) as runner,
         ):
             folders = {name: root / "cells" / name for name in names}
-            wait_for(lambda cells: (folders[slow] / "checkpoint").exists(), root)
             events = folders[slow] / "events-1.jsonl"
+            wait_for(lambda cells: (folders[slow] / "checkpoint").exists() and events.exists(), root)
             early = events.read_text().splitlines()
             assert 0 < len(early) < 40
             assert not (folders[slow] / "result-1.json").exists()
