@@ -34,7 +34,7 @@ NAMES = (
     "amplitudes_training",
     "amplitudes_laws",
 )
-LONG = ("calibration", "games", "jets_physics", "kills")
+LONG = ("amplitudes_plans", "calibration", "games", "jets_physics", "kills")
 """Measures of a quarter of an hour, which run only when they are named."""
 PAGE = Path(__file__).parents[1] / "docs" / "benchmarks.md"
 HEAD = """# Benchmarks

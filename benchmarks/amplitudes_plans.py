@@ -1,0 +1,159 @@
+"""Plans of amplitude surrogates from one cheap anchor, held against the cells that they ask for, which are trained."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from app.commands.following import follow
+from benchmarks.report import Report
+from data.amplitudes import best_laws
+from engine.errors import PlannerError
+from engine.planning.amplitude import AmplitudePlan, Anchor, of_mse, plan_amplitude
+from engine.planning.amplitude.anchors import LIMITED
+from trainers.backend.queue import Queue
+from trainers.backend.record import Record
+from trainers.backend.sweep import Sweep, launch
+from trainers.families import find_family
+from trainers.grid import make_grid
+
+SPACE = Path(__file__).parents[1] / "build" / "amplitudes"
+PROCESSES = ("Zg", "Zgg", "ttH")
+POINTS, SIZE = 1_000, 10_000
+"""D of the anchors, where power laws have set in, and their N, from where size gains nothing (amplitudes, Sec. 5)."""
+LADDER = tuple(10_000 * 2**i for i in range(5))
+"""Iterations of the anchors, of which the least are taken that will do."""
+RATIOS = (3.0, 10.0)
+"""How far below the anchor's loss the targets lie."""
+SEEDS = (0, 1, 2)
+GOAL, MOST = 1.1, 30.0
+"""The mean loss over the target, and the compute over what it would have taken, that plans are to stay below."""
+
+
+@dataclass(frozen=True, eq=False)
+class Held:
+    """The ``plan`` for a target ``ratio`` below the loss of its anchor, and the losses of its cells, one a seed."""
+
+    process: str
+    ratio: float
+    anchor: Anchor
+    plan: AmplitudePlan
+    losses: tuple[float, ...]
+
+    @property
+    def mean(self) -> float:
+        """The mean loss over the target."""
+        return float(np.mean(self.losses)) / self.plan.target.mse
+
+    @property
+    def overspend(self) -> float:
+        """How many times the points, and so the compute, that the target takes by the line through anchor and cells."""
+        grew, fell = _end(self.plan.D.most) / self.anchor.x, self.anchor.loss / float(np.mean(self.losses))
+        needed = math.exp(math.log(self.ratio) * math.log(grew) / math.log(fell)) if fell > 1 else math.inf
+        return grew / needed
+
+
+def run() -> Report:
+    """Train anchors, plan from each, train what the plans ask for; what ``SPACE`` holds already is not trained again.
+
+    Raises PlannerError where no anchor of a process is limited by D.
+    """
+    SPACE.mkdir(parents=True, exist_ok=True)
+    ladder = {"process": PROCESSES, "points": POINTS, "parameters": (SIZE, 2 * SIZE), "iterations": LADDER}
+    tried = _trained([_launch("Anchors", ladder)])[0]
+    asked = [_planned(process, ratio, tried) for process in PROCESSES for ratio in RATIOS]
+    sweeps = [_launch(f"{process}, {ratio:g} times below", _cells(process, plan)) for process, ratio, _, plan in asked]
+    held = [Held(*one, tuple(_loss(r) for r in cells)) for one, cells in zip(asked, _trained(sweeps), strict=True)]
+    return Report(
+        "Plans of amplitude surrogates, held against trained cells",
+        f"The anchor is the cheapest cell of D = {POINTS:,} and N = {SIZE:,}, one seed, whose loss changes by less "
+        f"than {100 * LIMITED:.0f} % when either its iterations or N are doubled. `isoplan amplitude` scales it to "
+        f"targets {RATIOS[0]:g} and {RATIOS[1]:g} times below its loss, and {len(SEEDS)} seeds of a cell with the "
+        "plan's conservative D, N and C are trained. Overspend: D and C of the plan over those that the line through "
+        f"the anchor and these cells takes to the target. Goals: a mean loss of at most {GOAL:g} targets, an overspend "
+        f"below {MOST:g}.",
+        ("process", "anchor's C", "loss", "change", "target", "exponent", "D", "C", "mean loss / target", "overspend"),
+        tuple(_row(one) for one in held),
+    )  # fmt: skip
+
+
+def _launch(name: str, fields: Mapping[str, object]) -> Sweep:
+    family = find_family("amplitudes", SPACE)
+    entries = {field: list(value) if isinstance(value, tuple) else value for field, value in fields.items()}
+    return launch(SPACE, make_grid(family, {**entries, "dimension_points": 0}, f"Plans: {name}"), family)
+
+
+def _trained(sweeps: Iterable[Sweep]) -> list[list[Record]]:
+    """The cells of each sweep once they are done. Raises PlannerError for one that is not."""
+    found = []
+    for sweep in sweeps:
+        follow(SPACE, sweep)
+        records = Queue(SPACE).scan()
+        if lost := [name for name in sweep.cells if records[name].state != "done"]:
+            raise PlannerError(f"{len(lost)} cells of {sweep.name} are not done: see `isoplan cells`.")
+        found.append([records[name] for name in sweep.cells])
+    return found
+
+
+def _planned(process: str, ratio: float, tried: Iterable[Record]) -> tuple[str, float, Anchor, AmplitudePlan]:
+    own = [record for record in tried if record.cell["process"] == process]
+    anchor = cheapest({(r.cell["iterations"], r.cell["parameters"]): _metrics(r) for r in own}, process)
+    n_f = (round(_metrics(own[0])["d"]) + 4) // 3
+    return process, ratio, anchor, plan_amplitude(n_f, of_mse(anchor.loss / ratio), [anchor], published=best_laws())
+
+
+def cheapest(cells: Mapping[tuple[int, float], Mapping[str, float]], process: str) -> Anchor:
+    """The anchor of the least compute, from cells by iterations and N, that neither more iterations nor a larger N
+    change by 10 % or more. Raises PlannerError where there is none."""
+    for iterations in LADDER[:-1]:
+        one = cells[iterations, SIZE]
+        others = (cells[2 * iterations, SIZE], cells[iterations, 2 * SIZE])
+        doubled = max(abs(1 - other["loss"] / one["loss"]) for other in others)
+        if doubled < LIMITED:
+            return Anchor("D", one["D"], one["loss"], N=one["N"], epochs=one["seen"] / one["D"],
+                          flops_per_sample=one["C"] / one["seen"], doubled=doubled)  # fmt: skip
+    raise PlannerError(f"No cell of {process} is limited by D: raise the iterations or N.")
+
+
+def _cells(process: str, plan: AmplitudePlan) -> dict[str, object]:
+    """The cells that the conservative end of a plan asks for."""
+    return {
+        "process": process, "points": round(_end(plan.D.most)), "parameters": _end(plan.N.most),
+        "budget": _end(plan.C.most), "seed": SEEDS,
+    }  # fmt: skip
+
+
+def _end(x: float | None) -> float:
+    if x is None:
+        raise PlannerError("The plan leaves a size open: an anchor with N and epochs gives all three.")
+    return x
+
+
+def _metrics(record: Record) -> dict[str, Any]:
+    return dict((record.result or {})["metrics"])
+
+
+def _loss(record: Record) -> float:
+    return float(_metrics(record)["loss"])
+
+
+def _row(one: Held) -> tuple[str, ...]:
+    anchor, plan = one.anchor, one.plan
+    used = float(anchor.flops_per_sample or 0.0) * anchor.x * float(anchor.epochs or 0.0)
+    return (
+        one.process,
+        f"{used:.2g}",
+        f"{anchor.loss:.2e}",
+        f"{100 * float(anchor.doubled or 0.0):.1f} %",
+        f"{plan.target.mse:.2e} (1/{one.ratio:g})",
+        f"{plan.exponent.value:.3g}",
+        f"{_end(plan.D.most):,.0f}",
+        f"{_end(plan.C.most):.2g}",
+        f"{one.mean:.2f}",
+        f"{one.overspend:.1f}",
+    )
