@@ -24,7 +24,7 @@ from urllib.request import urlopen
 
 import pytest
 
-READY_S = 30.0
+READY_S = 60.0
 _forks = multiprocessing.get_context("forkserver")
 _forks.set_forkserver_preload(["app.server", "engine.fitting.kernels.twins"])
 

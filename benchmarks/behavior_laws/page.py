@@ -99,7 +99,8 @@ def _trained(folder: Path) -> Iterator[str]:
 
 def _span(found: Sequence[dict[str, str]], column: str, knob: str = "") -> str:
     x = trained.numbers(found, column)
-    return f"{_shown(knob, float(np.nanmin(x)))} to {_shown(knob, float(np.nanmax(x)))}"
+    ends = [_shown(knob, float(end)) for end in (np.nanmin(x), np.nanmax(x))]
+    return " to ".join(dict.fromkeys(ends))
 
 
 def _share(folder: Path) -> Iterator[str]:

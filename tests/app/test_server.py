@@ -28,7 +28,7 @@ TOKEN = "0123456789-token_of-a-test"
 
 
 def isoplan(*arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([ISOPLAN, *arguments], capture_output=True, text=True, timeout=30, check=False)
+    return subprocess.run([ISOPLAN, *arguments], capture_output=True, text=True, timeout=120, check=False)
 
 
 def get(url: str, method: str = "GET", **headers: str) -> tuple[int, str]:
@@ -190,7 +190,7 @@ def test_the_end_closes_the_workspace_and_is_logged(tmp_path: Path) -> None:
 def test_ctrl_c_ends_it_in_peace(tmp_path: Path) -> None:
     with running(tmp_path / "workspace") as server:
         server.process.send_signal(signal.SIGINT)
-        assert server.process.wait(10) == 0
+        assert server.process.wait(120) == 0
     assert len(server.output.read_text().splitlines()) == 3
 
 

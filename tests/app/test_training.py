@@ -118,7 +118,7 @@ def test_a_server_killed_around_the_commit_loses_no_row_and_doubles_none(root: P
     died = root / "died"
     command = [str(Path(sys.executable).with_name("isoplan")), "app", "--no-browser", "--workspace", str(root)]
     done = subprocess.run(
-        command, env={**os.environ, **HERE, "ISOPLAN_DIE_AT": f"{point}:{died}"}, timeout=60, check=False,
+        command, env={**os.environ, **HERE, "ISOPLAN_DIE_AT": f"{point}:{died}"}, timeout=120, check=False,
         capture_output=True,
     )  # fmt: skip
     assert done.returncode == -signal.SIGKILL
@@ -135,7 +135,7 @@ def test_a_server_killed_around_the_commit_loses_no_row_and_doubles_none(root: P
 def test_a_second_server_is_refused_and_the_first_goes_on(root: Path) -> None:
     command = [str(Path(sys.executable).with_name("isoplan")), "app", "--no-browser", "--workspace", str(root)]
     with forked(root, env=HERE):
-        second = subprocess.run(command, env={**os.environ, **HERE}, timeout=60, check=False, capture_output=True)
+        second = subprocess.run(command, env={**os.environ, **HERE}, timeout=120, check=False, capture_output=True)
         assert second.returncode == 2
         names = add(root, {"steps": 3})
         wait_for(all_done, root)

@@ -11,12 +11,11 @@ from playwright.sync_api import Page, expect
 
 from engine.store.cells import table_of
 from tests.browser.conftest import visit
-from tests.browser.steps import assert_sound, button, press, settle
+from tests.browser.steps import SLOW_MS, assert_sound, button, press, settle
 from tests.server import Server
 from trainers.backend.queue import Queue
 from trainers.backend.record import Record, beat_of
 
-SLOW_MS = 60_000
 FIELDS = {"Width": "8, 16, 32", "Samples": "8192, 32768, 131072"}
 
 

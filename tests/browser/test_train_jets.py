@@ -13,8 +13,8 @@ from playwright.sync_api import Page, expect
 from app.training import LOOK
 from engine.store.cells import table_of
 from tests.browser.conftest import visit
-from tests.browser.steps import assert_sound, button, press, settle
-from tests.browser.test_train import SLOW_MS, wait
+from tests.browser.steps import SLOW_MS, assert_sound, button, press, settle
+from tests.browser.test_train import wait
 from tests.server import Server
 from trainers.backend.queue import Queue
 

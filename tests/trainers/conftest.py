@@ -86,7 +86,7 @@ def running(root: Path, **how: Any) -> Iterator[subprocess.Popen[bytes]]:
         process.wait()
 
 
-def wait_for(done: Callable[[dict[str, Record]], bool], root: Path, seconds: float = 60) -> dict[str, Record]:
+def wait_for(done: Callable[[dict[str, Record]], bool], root: Path, seconds: float = 120) -> dict[str, Record]:
     """The cells once ``done`` says so of them."""
     queue, until = Queue(root), time.monotonic() + seconds
     while time.monotonic() < until:
@@ -97,7 +97,7 @@ def wait_for(done: Callable[[dict[str, Record]], bool], root: Path, seconds: flo
     raise AssertionError({name: (r.state, r.results) for name, r in queue.scan().items()})
 
 
-def run_all(root: Path, seconds: float = 90) -> dict[str, Record]:
+def run_all(root: Path, seconds: float = 180) -> dict[str, Record]:
     """All cells, run to their end."""
     with running(root) as process:
         process.wait(seconds)

@@ -30,7 +30,7 @@ def test_stopped_by_ctrl_c_it_goes_on_from_its_parts(tmp_path: Path) -> None:
     while not finished(parts_of(out), request.chunks()) and time.monotonic() < until and first.poll() is None:
         time.sleep(0.02)
     os.killpg(first.pid, signal.SIGINT)  # as a terminal does, to all of its processes
-    _, err = first.communicate(timeout=30)
+    _, err = first.communicate(timeout=120)
     assert first.returncode == 130
     assert "isoplan: Stopped with 1 of 2 parts done: the same command goes on from there." in err
     assert "Traceback" not in err
@@ -105,7 +105,7 @@ def test_ctrl_c_ends_all_processes_and_writes_nothing(tmp_path: Path) -> None:
     asked = subprocess.Popen([*ISOPLAN, *map(str, command)], stderr=subprocess.PIPE, text=True, start_new_session=True)
     time.sleep(8)
     os.killpg(asked.pid, signal.SIGINT)
-    _, err = asked.communicate(timeout=60)
+    _, err = asked.communicate(timeout=120)
     assert asked.returncode == 130
     assert err.endswith("isoplan: Stopped: no events were written.\n")
     assert "Traceback" not in err

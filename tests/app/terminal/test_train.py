@@ -45,7 +45,7 @@ def root(tmp_path: Path) -> Iterator[Path]:
             runner = psutil.Process(status.pid)
             runner.terminate()
             with contextlib.suppress(psutil.TimeoutExpired):
-                runner.wait(15)
+                runner.wait(120)
 
 
 def grid(root: Path, cell: str, name: str = "") -> Path:
@@ -164,7 +164,7 @@ def test_ctrl_c_leaves_the_cells_running_and_says_how_to_cancel_them(root: Path)
     )  # fmt: skip
     wait_for(lambda cells: any(record.state == "running" for record in cells.values()), root)
     os.killpg(asked.pid, signal.SIGINT)
-    _, err = asked.communicate(timeout=20)
+    _, err = asked.communicate(timeout=120)
     (sweep,) = read_sweeps(root)
     assert asked.returncode == 130
     assert f"`isoplan cells cancel {sweep.key[:8]} --workspace {root}` ends them." in err
@@ -185,7 +185,7 @@ def test_on_a_terminal_it_asks_and_writes_one_line_over_the_other(root: Path) ->
             while data := os.read(ours, 4096):
                 said += data
         os.close(ours)
-        assert asked.wait(30) == 0
+        assert asked.wait(120) == 0
     text = said.decode()
     assert "Train them? [Y/n]:" in text
     assert text.count("\r\x1b[K") >= 3
@@ -273,7 +273,7 @@ def test_cells_are_listed_held_cancelled_and_deleted(run: Run, root: Path) -> No
 def test_retry_and_resume_start_a_runner_and_a_log_is_read(run: Run, root: Path) -> None:
     counter = find_family("counter", root)
     sweep = launch(root, make_grid(counter, {"how": "fails"}), counter)
-    assert start(root).wait(60) == 0
+    assert start(root).wait(120) == 0
     assert Queue(root).find(sweep.cells[0]).state == "failed"
     assert run("cells", "log", sweep.cells[0][:10], "--workspace", root).out == "something is wrong\n"
     assert "The program python -P -S ended with exit code 3" in run("cells", "list", sweep.key, "--workspace", root).out

@@ -79,7 +79,7 @@ def open_page(db: Database) -> Open:
     """Opens a page by name with the query of its link: ``open_page("plan", fit=hash, budget="1e20")``."""
 
     def opened(name: str, **query: str | list[str]) -> AppTest:
-        at = AppTest.from_file(MAIN, default_timeout=30)
+        at = AppTest.from_file(MAIN, default_timeout=60)
         at.query_params.update(query)
         at.switch_page(f"views/{name}.py")
         return at.run()

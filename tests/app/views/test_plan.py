@@ -363,7 +363,7 @@ def sections() -> None:
 
 
 def test_prices_are_one_scenario_for_all_questions() -> None:
-    at = AppTest.from_function(sections, default_timeout=30).run()
+    at = AppTest.from_function(sections, default_timeout=60).run()
     assert at.session_state["read"] is None
     at.selectbox(key="device").select("H100").run()
     at.number_input(key="devices").set_value(8).run()

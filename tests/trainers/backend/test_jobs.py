@@ -63,10 +63,10 @@ def test_a_grid_runs_and_a_cancelled_job_is_replaced(
         assert [one.stat().st_mode & 0o777 for one in keys] == [0o600]
         steps = json.loads((slow / "checkpoint").read_text())[0]
         subprocess.run(["scancel", job], check=True)
-        cells = wait_for(lambda cells: cells[names[-1]].number == 2 and (slow / "beat-2").exists(), root, 40)
+        cells = wait_for(lambda cells: cells[names[-1]].number == 2 and (slow / "beat-2").exists(), root)
         assert [one for (one,) in listed("%i")] == [str(int(job) + 1)]
-        cells = wait_for(done, root, 40)
-        runner.wait(30)
+        cells = wait_for(done, root)
+        runner.wait(120)
     assert [cells[one].number for one in names] == [1] * 9 + [2]
     result = cells[names[-1]].result
     assert result is not None

@@ -92,7 +92,7 @@ def test_those_who_look_whether_a_runner_lives_keep_none_from_starting(root: Pat
     looking.start()
     try:
         process = start(root)
-        assert process.wait(60) == 0
+        assert process.wait(120) == 0
     finally:
         over.set()
         looking.join()
