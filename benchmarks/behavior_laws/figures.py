@@ -7,27 +7,25 @@ from pathlib import Path
 
 import plotly.graph_objects as go
 
-from app.figures import allocation, overlay, sweep
-from app.figures.along import Along, of_axis
+from app.figures import allocation, batches, sweep
 from app.figures.theme import LIGHT
 from data import trained
 from engine.fitting.parabola import parabolas
-from engine.planning.drawing import curves
+from engine.planning.drawing.curves import frontier_curve
+from engine.planning.drawing.updates import updates
 from engine.planning.recommender import recommend
 from engine.planning.recommender.choice import Knob
 
 PAGE = replace(LIGHT, width=680)
 SWEPT: tuple[tuple[Knob, str], ...] = (("s", "val_loss"), ("K", "val_loss"), ("K", "recall@10"))
-ALLOCATED = "val_loss"
+ALLOCATED, COUNTED = "val_loss", "recall@10"
 
 
 def figures(folder: Path) -> dict[str, go.Figure]:
     """Every figure whose sweep is trained, by the name of its picture."""
     found = {name(knob, metric): _swept(folder, knob, metric) for knob, metric in SWEPT if there(folder, knob, metric)}
-    batches = {metric: _updates(folder, metric) for metric in trained.COLUMNS if there(folder, "B", metric)}
-    if batches:
-        found["batch"] = overlay.draw(batches, PAGE).figure
-        found["batch"].update_yaxes(title_text="Updates to the target <i>S</i>")
+    if there(folder, "B", COUNTED):
+        found["batch"] = _counted(folder)
     if there(folder, "N", ALLOCATED):
         found["allocation"] = _allocated(folder)
     return found
@@ -50,13 +48,13 @@ def _swept(folder: Path, knob: Knob, metric: str) -> go.Figure:
     return sweep.draw(optima, choice, C, None, trained.cells(folder, knob, metric), PAGE).figure
 
 
-def _updates(folder: Path, metric: str) -> Along:
-    made = trained.evidence(folder, metric).batch[metric]
-    return of_axis(curves.one_axis_curve(made), trained.updates(folder, metric), made.spec.y)
+def _counted(folder: Path) -> go.Figure:
+    made = trained.evidence(folder, COUNTED).batch[COUNTED]
+    return batches.draw(updates(made), trained.updates(folder, COUNTED), made.spec.y, PAGE).figure
 
 
 def _allocated(folder: Path) -> go.Figure:
     made = trained.evidence(folder, ALLOCATED).allocation[ALLOCATED]
     found = parabolas(trained.cells(folder, "N", ALLOCATED), made.spec)
     minima = [(p.C, p.N_star, p.D_star) for p in found if p.located]
-    return allocation.draw(curves.frontier_curve(made), None, ALLOCATED, minima, PAGE).figure
+    return allocation.draw(frontier_curve(made), None, ALLOCATED, minima, PAGE).figure

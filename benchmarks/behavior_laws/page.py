@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.behavior_laws.agree import agreeing
-from benchmarks.behavior_laws.figures import ALLOCATED, SWEPT, name, there
+from benchmarks.behavior_laws.figures import ALLOCATED, COUNTED, SWEPT, name, there
 from benchmarks.report import Report, pair, table
 from data import trained
 from data.files import records
@@ -186,14 +186,16 @@ def _batch(folder: Path) -> Iterator[str]:
     metrics = [metric for metric in trained.COLUMNS if there(folder, "B", metric)]
     if not metrics:
         return
-    yield """
+    yield f"""
 ## The critical batch
 
 Updates S that each batch needs to the hardest value of a metric that all of them reach, on smoothed curves at a
 constant learning rate that grows with √B, and S = S_min (1 + B_crit/B) through them. Intervals are those of the law
-through these points; that one more cell of each batch might differ is not in them.
+through these points; that one more cell of each batch might differ is not in them. Where S rises with B
+the law does not hold and its B_crit says nothing: loss and entropy are measured among the candidates of one pool,
+whatever the batch, while a larger batch trains against more of them.
 
-![Updates to a target against the batch, by metric](images/batch.png)
+![Updates to a target of {COUNTED} against the batch](images/batch.png)
 """
     printed = {
         row["metric"]: row["B_crit"] or "no plateau" for row in records("papers/behavior/table03_critical_batch.csv")
