@@ -49,6 +49,8 @@ FULL = 10
 """Values of a knob at a budget from which on the five parameters of eqs. 2 and 6 are fitted; the three of a parabola
 in its logarithm with fewer, of which eq. 2 leaves hardly one over for the noise."""
 REFITS = 200
+RISES = 1.5
+"""How far the updates of the largest batch may lie above the least, as a ratio; they scatter by less."""
 
 
 @cache
@@ -157,6 +159,15 @@ def _frontier(folder: Path, metric: str) -> dict[str, Fit]:
 
 
 def _critical(folder: Path, metric: str) -> dict[str, Fit]:
+    """The law of S(B). Raises PlannerError where S rises with B, which the law does not know."""
+    counted, y = updates(folder, metric), _column_of(metric)[0]
+    S, largest = counted[y], counted[SWEPT["B"]].argmax()
+    if S[largest] > RISES * S.min():
+        at = counted[SWEPT["B"]][S.argmin()]
+        raise PlannerError(
+            f"The updates to a value of {metric} rise with the batch, from {S.min():,.0f} at {at:g} to "
+            f"{S[largest]:,.0f} at the largest: no critical batch follows from them."
+        )
     runs = cells(folder, "B", metric)
     return {metric: fit(_batch_spec(metric), runs, curves=_curves(folder, runs, metric))}
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
@@ -22,6 +23,8 @@ from engine.planning import plan_budget
 from engine.planning.recommender import Optimum, recommend
 from engine.planning.recommender.choice import Choice, Knob
 from engine.quantities import count, power10
+from trainers.behavior.cell import BehaviorCell
+from trainers.behavior.sizing import NARROWEST
 
 HEAD = """# The laws of our recommender cells on {log}
 
@@ -29,6 +32,10 @@ These sweeps were trained on {log} with the two-part model of [recommender.md](r
 paper (arXiv:2606.05257); `data/README.md` says where their tables are. This page is written by
 `python -m benchmarks behavior_laws` from them. Numbers in brackets are 68 % intervals. Metrics of stage 1 are
 batch-local, those of stage 2 over the whole catalogue. Budgets are those of the step formula.
+"""
+FASTEST = """
+Cells but those of batches tried three learning rates, each half of the next, and kept that of the least training loss.
+Where most kept the largest, a larger one might do better still, and an optimum might move with it.
 """
 VARIED: dict[Knob, tuple[str, str]] = {
     "s": ("share s", "s"), "B": ("batch B", "batch"), "N": ("size N", "N"), "K": ("negatives K", "negatives"),
@@ -89,12 +96,26 @@ def _trained(folder: Path) -> Iterator[str]:
         if found := trained.rows(folder, sweep):
             what, column = VARIED[knob]
             hours = float(np.nansum(trained.numbers(found, "seconds"))) / 3600
-            budgets = sorted({float(row["budget"]) for row in found})
+            budgets = sorted({float(row["budget"]) for row in found} - {0.0})
             lines.append((
-                sweep, str(len(found)), ", ".join(map(power10, budgets)),
-                f"{what} {_span(found, column, knob)}", _span(found, "N"), _span(found, "D"), f"{hours:.1f}",
+                sweep, str(len(found)), ", ".join(map(power10, budgets)) or f"{_span(found, 'updates', 'B')} updates",
+                f"{what} {_span(found, column, knob)}", _span(found, "N"), _span(found, "D"),
+                _fastest(folder, sweep, found), f"{hours:.1f}",
             ))  # fmt: skip
-    yield from table(("sweep", "cells", "budgets [FLOPs]", "varied", "N", "D [events]", "hours"), lines)
+    columns = ("sweep", "cells", "budgets [FLOPs]", "varied", "N", "D [events]", "at the largest rate", "hours")
+    yield from table(columns, lines)
+    yield FASTEST
+
+
+def _fastest(folder: Path, sweep: str, found: Sequence[dict[str, str]]) -> str:
+    """How many cells kept the largest of the learning rates that they tried; empty where they tried one."""
+    asked = tomllib.loads((folder / f"behavior_{sweep}.toml").read_text("utf-8"))["cell"]
+    rates = {name: asked[name] for name in ("rate", "rates") if name in asked}
+    tried = [BehaviorCell(batch=int(row["batch"]), **rates).tried_rates for row in found]
+    if all(len(some) == 1 for some in tried):
+        return ""
+    kept = [np.isclose(float(row["rate_used"]), some[-1]) for row, some in zip(found, tried, strict=True)]
+    return f"{sum(kept)} of {len(kept)}"
 
 
 def _span(found: Sequence[dict[str, str]], column: str, knob: str = "") -> str:
@@ -114,7 +135,8 @@ def _negatives(folder: Path) -> Iterator[str]:
     yield from _swept(
         folder, "K", "Extra negatives",
         "Stage 2 spends the whole budget again beside K items drawn uniformly, on the same stage 1. Cells at K = 0 "
-        "are\nmeasured but lie on no logarithm, so that no curve goes through them.",
+        "are\nmeasured but lie on no logarithm, so that no curve goes through them. Intervals hold the scatter "
+        "around\nthe curve, not what another seed or other held-out users would change.",
     )  # fmt: skip
 
 
@@ -183,41 +205,45 @@ def _paper(knob: Knob) -> dict[str, str]:
 
 
 def _batch(folder: Path) -> Iterator[str]:
-    metrics = [metric for metric in trained.COLUMNS if there(folder, "B", metric)]
-    if not metrics:
+    if not trained.rows(folder, "batch"):
         return
-    yield f"""
+    yield """
 ## The critical batch
 
 Updates S that each batch needs to the hardest value of a metric that all of them reach, on smoothed curves at a
 constant learning rate that grows with √B, and S = S_min (1 + B_crit/B) through them. Intervals are those of the law
-through these points; that one more cell of each batch might differ is not in them. Where S rises with B
-the law does not hold and its B_crit says nothing: loss and entropy are measured among the candidates of one pool,
-whatever the batch, while a larger batch trains against more of them.
-
-![Updates to a target of {COUNTED} against the batch](images/batch.png)
+through these points; that one more cell of each batch might differ is not in them. Loss and entropy are measured among
+the candidates of one pool, whatever the batch, while a larger batch trains against more.
 """
+    if there(folder, "B", COUNTED):
+        yield f"![Updates to a target of {COUNTED} against the batch](images/batch.png)\n"
     printed = {
         row["metric"]: row["B_crit"] or "no plateau" for row in records("papers/behavior/table03_critical_batch.csv")
     }
     lines = []
-    batches: list[float] = []
-    for metric in metrics:
+    batches = sorted(set(trained.numbers(trained.rows(folder, "batch"), "batch").tolist()))
+    for metric in (metric for metric in trained.COLUMNS if there(folder, "B", metric)):
         made, behind = trained.evidence(folder, metric).batch[metric], trained.updates(folder, metric)
-        batches = batches or sorted(behind["batch"].tolist())
         S = dict(zip(behind["batch"].tolist(), behind[made.spec.y].tolist(), strict=True))
         at = next(w.text.split()[-1].rstrip(".") for w in made.warnings if w.text.startswith("Updates until"))
         lines.append(
             (metric, at, *(f"{S[B]:,.0f}" if B in S else "" for B in batches), _critical(made), printed.get(metric, ""))
         )
-    yield from table(("metric", "target", *(f"S({B:g})" for B in batches), "B_crit", "paper, Table 3"), lines)
+    if lines:
+        yield from table(("metric", "target", *(f"S({B:g})" for B in batches), "B_crit", "paper, Table 3"), lines)
+    for metric in trained.COLUMNS:
+        if why := trained.evidence(folder, metric).missing.get("B"):
+            yield f"\nNo B_crit of {metric}: {why}"
 
 
 def _critical(made: Fit) -> str:
     if not np.isfinite(critical(made.values)):
         return "no plateau"
     found = next(p for p in derived(made) if p.name == "B_crit")
-    return pair(found.value, found.ci68)
+    if found.ci68 is None:
+        return f"{count(found.value, 3)} (no interval)"
+    low, high = (count(end, 3) if np.isfinite(end) else "∞" for end in found.ci68)
+    return f"{count(found.value, 3)} ({low} to {high})"
 
 
 def _allocation(folder: Path) -> Iterator[str]:
@@ -235,7 +261,9 @@ def _allocation(folder: Path) -> Iterator[str]:
 ## Model and events
 
 Parabolas in ln N at each budget, and N* = k C^a through their minima. D* is what C pays for at N*, by what the step
-formula charges these cells.{f" {_rule(folder)}" if there(folder, "N", ALLOCATED) else ""}
+formula charges these cells.{f" {_rule(folder)}" if there(folder, "N", ALLOCATED) else ""} The embedder has
+{_span(trained.rows(folder, "allocation"), "s", "s")} of N: h is whole and at least {NARROWEST}, so that narrow models
+have more of it than was asked for.
 """
     if there(folder, "N", ALLOCATED):
         yield "![N* and D* against compute](images/allocation.png)\n"

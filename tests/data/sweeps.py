@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from data.trained import FOLDER
 from trainers.behavior.bundled import COLUMNS
 from trainers.behavior.metrics import directions
 from trainers.bundle import write
@@ -33,11 +35,12 @@ Law = Callable[[str, Any], float]
 
 
 def write_sweeps(folder: Path, noise: float = 0.0, sweeps: tuple[str, ...] = EVERY) -> Path:
-    """Tables of ``sweeps`` with relative ``noise`` of one seed; the folder."""
+    """Tables of ``sweeps`` with relative ``noise`` of one seed, beside the grids that come along; the folder."""
     rng = np.random.default_rng(0)
     make = {"share": _share, "batch": _batch, "allocation": _allocation, "negatives": _negatives}
     for sweep in sweeps:
         write(folder / f"behavior_{sweep}.csv", COLUMNS.rows, make[sweep](rng, noise))
+        shutil.copy(FOLDER / f"behavior_{sweep}.toml", folder)
     if "batch" in sweeps:
         write(folder / "behavior_curves.csv", COLUMNS.points, _curves(rng, noise))
     return folder
@@ -48,7 +51,7 @@ def _row(rng: np.random.Generator, noise: float, run: str, law: Law, **known: An
     stage = int(known.get("stage", 1))
     row: dict[str, Any] = {"run": run, "data": "synthetic", "seed": 0, "stage": stage, "share": 0.02, "batch": 64}
     row |= {"negatives": 0, "softmax": "mean", "schedule": "cosine", "N": 1e5, "D": 1e6, "s": 0.02, "seconds": 60}
-    row |= {"version": "1.1", **known}
+    row |= {"version": "1.1", "rate_used": 0.006, **known}
     row |= {"C": 0.9 * row["budget"], "C_step": row["budget"]}
     row |= {name: _measured(name, law(name, row) * (1 + noise * rng.normal())) for name in WAY}
     other = "full" if stage == 1 else "local"

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import csv
+import re
+import shutil
 from pathlib import Path
 
 import pytest
@@ -14,6 +16,7 @@ from data import ranked, trained
 from engine.agreement import across
 from engine.errors import PlannerError
 from tests.data.sweeps import BUDGETS, write_sweeps
+from trainers import bundle
 
 LOG, STEM = "a made-up log", "made_up"
 
@@ -61,6 +64,8 @@ def test_short_histories_that_prefer_other_cells_are_said(folder: Path) -> None:
 
 def test_the_page_says_optima_critical_batches_and_correlations(folder: Path) -> None:
     page = write(folder, LOG, STEM)
+    made = cells_of(page, "## What was trained")
+    assert [made[sweep][-2] for sweep in ("share", "batch", "negatives")] == ["18 of 18", "", "0 of 18"]
     assert cells_of(page, "## The share of the embedder")["val_loss"][0].startswith("6 %")
     assert cells_of(page, "## The share of the embedder")["coverage@10"][0] == "outside, above 47 %"
     assert cells_of(page, "## The share of the embedder")["val_loss"][-1] == "1.1 % to 3.7 %"
@@ -92,6 +97,17 @@ def test_every_figure_is_drawn_and_named_on_the_page(folder: Path) -> None:
     assert page.startswith("# The laws of our recommender cells on a made-up log\n")
     assert all(f"images/{STEM}_{name}.png" in page for name in drawn)
     assert page.count("](images/") == len(drawn) == 5
+
+
+def test_updates_that_rise_with_the_batch_say_no_critical_one(folder: Path, tmp_path: Path) -> None:
+    rising = Path(shutil.copytree(folder, tmp_path / "rising"))
+    table = rising / "behavior_curves.csv"
+    rows = list(csv.DictReader(table.read_text().splitlines()))
+    slow = [row | {"update": f"{(8 if row['run'] == rows[-1]['run'] else 1) * float(row['update'])}"} for row in rows]
+    bundle.write(table, list(rows[0]), slow)
+    said = r"rise with the batch, from [\d,]+ at 256 to [\d,]+ at the largest: no critical batch"
+    assert re.search(said, trained.evidence(rising, "recall@10").missing["B"])
+    assert re.search(f"No B_crit of recall@10: The updates to a value of recall@10 {said}", write(rising, LOG, STEM))
 
 
 def test_sections_without_a_table_are_left_out(tmp_path: Path) -> None:

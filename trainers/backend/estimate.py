@@ -159,7 +159,7 @@ def _finished(root: Path, family: Family[Any], records: Mapping[str, Record]) ->
 def _unknown(family: Family[Any]) -> str:
     return (
         f"How long cells of the family {family.name} take is not known before one has finished: it gives no short cell "
-        "with a FLOP count to measure."
+        "with a FLOP count to measure, or none that this machine ends in time."
     )
 
 

@@ -11,17 +11,16 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from trainers.behavior.data import Data
-from trainers.behavior.metrics import CUTOFFS, HISTORIES, PLAIN, Evaluation, evaluate
+from trainers.behavior.metrics import CUTOFFS, HISTORIES, PLAIN, TOP, Evaluation, evaluate
 from trainers.behavior.names import HIT, NDCG, RIVALS_AT
 from trainers.behavior.popularity import draw_unseen
-from trainers.behavior.ranks import Ranked, join, rank_batch, rank_catalogue
+from trainers.behavior.ranks import AT_ONCE, QUERIES, Ranked, join, rank_batch, rank_catalogue
 from trainers.behavior.split import Packed, Windows, pack
 from trainers.behavior.trainer import Regime, Trainer
 from trainers.cell import Stopped, Stream
 
-AT_ONCE = 2**22
-"""Scores that are there at once, or numbers of embeddings that are gathered for them, about."""
-TOP = max(CUTOFFS)
+SEQUENCES = 256
+"""Sequences that are read at once; the queries of a whole pool are held."""
 LOOKED = 2_048
 """Events that are scored at each look on the way, at most, about."""
 
@@ -79,13 +78,19 @@ def _batches(trainer: Trainer, catalogue: Tensor, windows: Windows, stream: Stre
         for pool in np.array_split(np.arange(len(windows)), -(-len(windows) // trainer.cell.pool) or 1):
             if stream.stopping:
                 raise Stopped
-            packed = pack(windows, pool)
-            read = torch.from_numpy(items[packed.inputs].astype(np.int64)).to(catalogue.device)
-            with torch.no_grad(), trainer.autocast():
-                queries = trainer.queries(catalogue[read], packed.inputs, np.diff(packed.starts))
-            yield queries.float()[torch.from_numpy(packed.scored).to(catalogue.device)], packed
+            groups = np.array_split(pool, -(-len(pool) // SEQUENCES) or 1)
+            queries = [_queries(trainer, catalogue, pack(windows, group), items) for group in groups]
+            yield torch.cat(queries), pack(windows, pool)
     finally:
         trainer.model.train()
+
+
+def _queries(trainer: Trainer, catalogue: Tensor, packed: Packed, items: NDArray[np.integer]) -> Tensor:
+    """What the scored positions of some windows ask for, (Q, h)."""
+    read = torch.from_numpy(items[packed.inputs].astype(np.int64)).to(catalogue.device)
+    with torch.no_grad(), trainer.autocast():
+        queries = trainer.queries(catalogue[read], packed.inputs, np.diff(packed.starts))
+    return queries.float()[torch.from_numpy(packed.scored).to(catalogue.device)]
 
 
 def _beside(
@@ -125,9 +130,13 @@ def _full(
     """Every item is scored for every query, some items at a time and exactly."""
     for queries, packed in batches:
         targets = log_items[packed.targets[packed.scored]].astype(np.int64)
-        chunk = max(AT_ONCE // max(len(targets), 1), 1)
-        score = partial(_scores, queries, catalogue)
-        yield rank_catalogue(score, targets, len(catalogue), top=TOP, chunk=chunk), packed.history[packed.scored]
+        pieces = []
+        for first in range(0, len(targets), QUERIES):
+            own = slice(first, first + QUERIES)
+            chunk = AT_ONCE // len(targets[own])
+            score = partial(_scores, queries[own], catalogue)
+            pieces.append(rank_catalogue(score, targets[own], len(catalogue), top=TOP, chunk=chunk))
+        yield join(pieces, range(len(catalogue)), min(TOP, len(catalogue))), packed.history[packed.scored]
 
 
 def _scores(queries: Tensor, catalogue: Tensor, first: int, stop: int) -> NDArray[np.float32]:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from math import ceil
 from pathlib import Path
 
 from trainers.behavior.cell import UNREAD, BehaviorCell, facts_of
 from trainers.behavior.facts import Facts
 from trainers.behavior.flops import parameters, vocabulary_parameters
+from trainers.behavior.metrics import TOP
+from trainers.behavior.ranks import AT_ONCE, QUERIES, ranking_bytes
 from trainers.behavior.shape import TEXT
 from trainers.cell import CellError, Needs
 
@@ -23,7 +26,7 @@ EMBEDDED = 14 * FLOAT * 2048
 SCORES = {"cpu": 4 * FLOAT * 2**20, "gpu": 3 * FLOAT * 2**27}
 """Of the scores that are there at once, and of what is made of them."""
 JUDGED = 4 * PLACE * 2**22
-"""Of the scores that are there at once where the catalogue is ranked."""
+"""Of judging a few sequences at a time, at least, as measured."""
 
 
 def memory(cell: BehaviorCell, facts: Facts, device: str = "cpu") -> float:
@@ -34,7 +37,8 @@ def memory(cell: BehaviorCell, facts: Facts, device: str = "cpu") -> float:
         shape.layers * rows * (A_LAYER * shape.width + 3 * FLOAT * min(2 * facts.events, cell.length) * shape.heads)
     )
     scores = SCORES["gpu" if device.startswith("cuda") else "cpu"]
-    whole = ADAM * (sum(parameters(shape)) + vocabulary_parameters(shape)) + context + scores + JUDGED
+    whole = ADAM * (sum(parameters(shape)) + vocabulary_parameters(shape)) + context + scores
+    whole += judged_bytes(cell, facts, shape.h)
     whole += catalogue_bytes(facts.items, shape.h) + EMBEDDED * facts.t * shape.h
     distinct = min(rows + cell.negatives, facts.items)
     if cell.stage == 1:
@@ -42,6 +46,14 @@ def memory(cell: BehaviorCell, facts: Facts, device: str = "cpu") -> float:
         text = shape.text_layers * words * (A_LAYER * shape.h + 3 * FLOAT * TEXT * shape.text_heads)
         return whole + text + distinct * A_LAYER * shape.h
     return whole + cell.negatives * (FLOAT * shape.h + PLACE) + 2 * PLACE * facts.items
+
+
+def judged_bytes(cell: BehaviorCell, facts: Facts, h: int) -> float:
+    """Of judging a pool: its queries with their best items, and the scores of some of them among all items."""
+    queries = cell.pool * (ceil(facts.events) if cell.split == "time" else 1)
+    at_once = min(queries, QUERIES)
+    kept = queries * (FLOAT * h + 3 * PLACE * TOP)
+    return max(JUDGED, ranking_bytes(at_once, AT_ONCE // at_once, TOP) + kept)
 
 
 def catalogue_bytes(items: int, h: int) -> float:

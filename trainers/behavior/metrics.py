@@ -22,6 +22,7 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 CUTOFFS = (10, 100)
+TOP = max(CUTOFFS)
 """The K of the metrics at K."""
 HISTORIES = (3, 5, 10, 20, 50, 100)
 """Numbers of events before a scored one for which metrics are said on their own."""

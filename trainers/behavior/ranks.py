@@ -27,6 +27,8 @@ Scores = NDArray[np.floating[Any]]
 
 BLOCK = 2**20
 """Scores that are worked on at once, about; an array of them is 8 MiB."""
+AT_ONCE, QUERIES = 2**22, 2**12
+"""Scores that are there at once, or numbers of embeddings that are gathered for them, about, and queries at most."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,9 +114,10 @@ def rank_catalogue(score: Callable[[int, int], Scores], targets: Ints, items: in
     """Queries ranked among all ``items``, ``chunk`` of them at a time.
 
     ``score(first, stop)`` gives the scores (Q, stop - first) of these items; where the catalogue takes more than one
-    chunk it is asked twice for each, first for sums and targets, then to count, and must answer the same both times:
-    so a tie is a tie however the products were rounded. ``targets`` (Q,) are items. Takes ``catalogue_bytes`` of memory
-    at most. Raises PlannerError where a score is not finite.
+    chunk it is asked twice for each, first for sums and targets, then to count, and must answer the same both times.
+    All chunks are as wide, the last of them overlaps the one before, since products of other widths are rounded in
+    other ways: so a tie is a tie. ``targets`` (Q,) are items. Takes ``ranking_bytes`` of memory at most. Raises
+    PlannerError where a score is not finite.
     """
     queries = len(targets)
     softmax, target = None, np.empty(queries)
@@ -124,11 +127,10 @@ def rank_catalogue(score: Callable[[int, int], Scores], targets: Ints, items: in
         target[rows] = z[rows, targets[rows] - first]
         found, best, values = _added(z, first, best, values, top)
         softmax = found if softmax is None else softmax.merge(found)
-        last = z
     if softmax is None:
         raise ValueError("a catalogue without items")
     above, tied = np.zeros(queries, np.int64), np.zeros(queries, np.int64)
-    again = [(0, items, last)] if chunk >= items else _chunks(score, items, chunk, queries)
+    again = [(0, items, z)] if chunk >= items else _chunks(score, items, chunk, queries)
     for _, _, z in again:
         for rows_ in _blocks(*z.shape):
             more, same = _count(z[rows_], target[rows_])
@@ -139,7 +141,7 @@ def rank_catalogue(score: Callable[[int, int], Scores], targets: Ints, items: in
     return Ranked(above, tied, softmax.cross_entropy(target), softmax.entropy, best, range(items))
 
 
-def catalogue_bytes(queries: int, chunk: int, top: int, itemsize: int = 4) -> float:
+def ranking_bytes(queries: int, chunk: int, top: int, itemsize: int = 4) -> float:
     """Memory that ``rank_catalogue`` takes at most, in bytes, where a score takes ``itemsize``.
 
     The scores of two chunks are there while one follows the other.
@@ -147,20 +149,16 @@ def catalogue_bytes(queries: int, chunk: int, top: int, itemsize: int = 4) -> fl
     return 2.0 * itemsize * queries * chunk + 8.0 * (6 * BLOCK + queries * (6 * top + 16) + 6 * chunk)
 
 
-def largest_chunk(queries: int, memory: float, top: int, itemsize: int = 4) -> int:
-    """How many items at a time fit into ``memory`` bytes by ``catalogue_bytes``; zero or less where none do."""
-    return int((memory - catalogue_bytes(queries, 0, top)) / (2 * itemsize * queries + 48))
-
-
 def _chunks(
     score: Callable[[int, int], Scores], items: int, chunk: int, queries: int
 ) -> Iterator[tuple[int, int, Scores]]:
     for first in range(0, items, chunk):
         stop = min(first + chunk, items)
-        z = score(first, stop)
-        if z.shape != (queries, stop - first):
-            raise ValueError(f"scores {z.shape} for {queries} queries and the items {first} to {stop}")
-        yield first, stop, z
+        begin = max(stop - chunk, 0)
+        z = score(begin, stop)
+        if z.shape != (queries, stop - begin):
+            raise ValueError(f"scores {z.shape} for {queries} queries and the items {begin} to {stop}")
+        yield first, stop, z[:, first - begin :]
 
 
 def _added(scores: Scores, first: int, best: Ints, values: Floats, top: int) -> tuple[_Softmax, Ints, Floats]:
@@ -217,7 +215,7 @@ def _blocks(queries: int, count: int) -> Iterator[slice]:
     return (slice(first, min(first + step, queries)) for first in range(0, queries, step))
 
 
-def join(pieces: list[Ranked], pool: Ints, top: int) -> Ranked:
+def join(pieces: list[Ranked], pool: Ints | range, top: int) -> Ranked:
     """Queries of one pool that were ranked some at a time, as one; ``top`` best items of each."""
     if not pieces:
         none, nothing = np.zeros(0, np.int64), np.zeros(0)

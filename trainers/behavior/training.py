@@ -13,7 +13,7 @@ from torch import Tensor
 
 from trainers.backend import files
 from trainers.backend.record import BACKBONES
-from trainers.behavior.cell import BehaviorCell, check_negatives, name_of
+from trainers.behavior.cell import BehaviorCell, check_negatives, facts_of, name_of
 from trainers.behavior.data import open_data
 from trainers.behavior.flops import parameters, two_part
 from trainers.behavior.judge import beside_rivals, check_rivals, judge, plain, shown, some
@@ -43,6 +43,8 @@ def train(root: Path, cell: BehaviorCell, stream: Stream) -> Mapping[str, float]
     Raises CellError for a cell or a catalogue larger than the memory there is, and PlannerError for more negatives than
     items, and for a log that cannot be read or split.
     """
+    if (known := facts_of(root, cell)) is not None:
+        check_catalogue(cell, known, memory_of(stream.device))
     data = open_data(root, cell)
     for note in data.log.notes:
         print(note)

@@ -131,7 +131,7 @@ def test_without_a_short_cell_the_finished_ones_tell_and_without_those_nothing_d
     assert (found.flops, found.seconds, found.hours, found.disk) == (3000.0, None, None, None)
     assert found.basis == (
         "How long cells of the family counter take is not known before one has finished: it gives no short cell with a "
-        "FLOP count to measure."
+        "FLOP count to measure, or none that this machine ends in time."
     )
     queue = Queue(root)
     (name,) = queue.add(family, cells[:1])

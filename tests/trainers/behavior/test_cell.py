@@ -96,6 +96,9 @@ def test_memory_grows_with_what_takes_it() -> None:
     assert catalogue_bytes(10**8, 188) == 4 * 188e8
     more = memory(cell(stage=2, negatives=10**6), big) - memory(cell(stage=2), big)
     assert more == 10**6 * (4 * 16 + 8)
+    pooled = memory(cell(pool=65_536), UNREAD) - memory(cell(), UNREAD)
+    assert pooled == pytest.approx(65_536 * (4 * 16 + 24 * 100) - 30e6, rel=0.02)
+    assert memory(cell(pool=65_536, split="time"), UNREAD) > 5 * pooled
     assert needs(HERE, cell(threads=2)).cores == 2
     assert needs(HERE, cell(device="cpu")).gpu_memory == 0 < needs(HERE, cell()).gpu_memory
 

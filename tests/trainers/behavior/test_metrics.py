@@ -16,7 +16,7 @@ from engine.errors import PlannerError
 from tests.trainers.behavior import brute
 from trainers.behavior import ranks
 from trainers.behavior.metrics import HISTORIES, at_cutoff, directions, evaluate
-from trainers.behavior.ranks import Ranked, catalogue_bytes, largest_chunk, rank_batch, rank_catalogue
+from trainers.behavior.ranks import Ranked, rank_batch, rank_catalogue, ranking_bytes
 
 Batch = tuple[np.ndarray, np.ndarray, np.ndarray]
 
@@ -146,15 +146,23 @@ def test_memory_of_a_catalogue_is_bounded_and_said_before(monkeypatch: pytest.Mo
     monkeypatch.setattr(ranks, "BLOCK", 2**14)
     rng = np.random.default_rng(0)
     hidden, vectors = rng.normal(size=(100, 4)).astype(np.float32), rng.normal(size=(60_000, 4)).astype(np.float32)
-    chunk = largest_chunk(100, 4e6, 10)
-    assert catalogue_bytes(100, chunk, 10) <= 4e6 < catalogue_bytes(100, chunk + 1, 10)
+    chunk = 3_700
+    assert ranking_bytes(100, chunk, 10) <= 4e6 < ranking_bytes(100, chunk + 20, 10)
     tracemalloc.start()
     found = rank_catalogue(lambda a, b: hidden @ vectors[a:b].T, np.arange(100), 60_000, top=10, chunk=chunk)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert 1.5e6 < peak < 4e6 < 4 * 100 * 60_000
     assert len(found) == 100
-    assert largest_chunk(100, 1e5, 10) <= 0
+
+
+def test_equal_items_are_tied_whatever_the_last_chunk_holds() -> None:
+    rng = np.random.default_rng(1)
+    hidden, vectors = rng.normal(size=(256, 33)).astype(np.float32), rng.normal(size=(10, 33)).astype(np.float32)
+    items = np.tile(vectors, (410, 1))[:4099]
+    for chunk in (4096, 1000, 64):
+        found = rank_catalogue(lambda a, b: hidden @ items[a:b].T, np.arange(256), 4099, top=5, chunk=chunk)
+        assert found.tied.tolist() == [410 if k % 10 < 9 else 409 for k in range(256)]
 
 
 def test_large_scores_and_small_ones() -> None:
