@@ -7,26 +7,10 @@ from dataclasses import dataclass
 from typing import Literal
 
 from engine.errors import PlannerError
+from trainers.behavior.headings import ITEM, TEXT, TIME, USER
 from trainers.behavior.tables import Table
 
 Kind = Literal["category", "number"]
-
-USER = ("user", "user_id", "userid", "uid", "customer", "customer_id", "visitor_id", "visitorid", "reviewerid")
-ITEM = (
-    "item",
-    "item_id",
-    "itemid",
-    "iid",
-    "product",
-    "product_id",
-    "article_id",
-    "parent_asin",
-    "asin",
-    "movieid",
-    "sku",
-)
-TIME = ("time", "timestamp", "ts", "datetime", "date", "event_time", "created_at", "unixreviewtime")
-TEXT = ("text", "title", "description", "name", "item_name", "product_name")
 
 
 @dataclass(frozen=True)

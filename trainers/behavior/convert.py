@@ -81,10 +81,7 @@ def numbers(table: Table, batch: Batch, column: str, instead: str = AS_CATEGORY)
     bad = ~(np.abs(found) <= LARGEST)
     if bad.any():
         row = int(bad.argmax())
-        raise PlannerError(
-            f"Column {column} of {table.name} has {found[row]:g} in row {batch.first + row}, which is no finite "
-            f"number: correct the row, or leave the column out."
-        )
+        refuse_infinite(table, column, found[row], batch.first + row)
     return np.asarray(found)
 
 
@@ -100,11 +97,14 @@ def clock(batch: Batch, column: str) -> Clock:
     first = str(cells[0].as_py())
     if not pa.types.is_string(cells.type) or parses(first):
         return "number"
-    return "zoned date" if re.search(r"(Z|[+-]\d\d(:?\d\d)?)$", first[10:].strip()) else "date"
+    return "zoned date" if re.search(r"(Z|UTC|[+-]\d\d(:?\d\d)?)$", first[10:].strip()) else "date"
 
 
 def moments(table: Table, batch: Batch, column: str, how: Clock) -> Doubles:
-    """Moments, (rows,): numbers as they are, dates as seconds since 1970 (in UTC where they name no zone)."""
+    """Moments, (rows,): numbers as they are, dates as seconds since 1970 (in UTC where they name no zone).
+
+    What is finer than a microsecond is cut off.
+    """
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -116,7 +116,8 @@ def moments(table: Table, batch: Batch, column: str, how: Clock) -> Doubles:
     kind = pa.timestamp("us", "UTC" if how == "zoned date" else None)
 
     def cast(some: Any) -> Any:
-        return pc.cast(pc.cast(some, kind), pa.int64())
+        fine = pa.types.is_timestamp(some.type) and some.type.unit == "ns"
+        return pc.cast(pc.cast(_written(some), kind, safe=not fine), pa.int64())
 
     try:
         found = cast(cells)
@@ -127,6 +128,16 @@ def moments(table: Table, batch: Batch, column: str, how: Clock) -> Doubles:
             f"{WRITTEN[how]}: write all moments so, or all as numbers."
         ) from None
     return np.asarray(found.to_numpy(zero_copy_only=False) / 1e6)
+
+
+def _written(cells: Any) -> Any:
+    """Dates that are texts with at most six digits of a second, and with Z for a zone that is written UTC."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if not pa.types.is_string(cells.type):
+        return cells
+    return pc.replace_substring_regex(pc.replace_substring_regex(cells, r"(\.\d{6})\d+", r"\1"), r"\s*UTC$", "Z")
 
 
 def parses(text: str | None) -> bool:
@@ -141,6 +152,14 @@ def parses(text: str | None) -> bool:
 def is_number(text: str | None) -> bool:
     """Whether a cell that is not empty holds a finite number."""
     return parses(text) and math.isfinite(float(text or ""))
+
+
+def refuse_infinite(table: Table, column: str, number: float, row: int) -> NoReturn:
+    """Raises PlannerError for a number that is not finite."""
+    raise PlannerError(
+        f"Column {column} of {table.name} has {number:g} in row {row}, which is no finite number: correct the row, or "
+        f"leave the column out."
+    )
 
 
 def refuse_number(table: Table, batch: Batch, column: str) -> NoReturn:

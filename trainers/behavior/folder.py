@@ -33,7 +33,7 @@ from trainers.behavior.read import AUTO, read_items, read_log
 EVENTS, ITEMS, COLUMNS = "events", "items", "columns.toml"
 ENDS = (".parquet", ".pq", ".csv", ".csv.gz", ".tsv", ".tsv.gz", ".txt", ".txt.gz")
 PREPARED = "prepared"
-VERSION = 1
+VERSION = 2
 """To be raised where the same files give another log."""
 
 
@@ -61,8 +61,11 @@ def open_log(folder: Path) -> Log:
 
 
 def _file(folder: Path, name: str) -> Path | None:
-    """The one file of this name, whatever its ending. Raises PlannerError for two."""
-    found = [folder / f"{name}{end}" for end in ENDS if (folder / f"{name}{end}").is_file()]
+    """The one file of this name, whatever its ending, in capitals or not. Raises PlannerError for two."""
+    whole = [f"{name}{end}" for end in ENDS]
+    there = sorted(folder.iterdir()) if folder.is_dir() else []
+    found = [path for path in there if path.name.lower() in whole and path.is_file()]
+    found.sort(key=lambda path: whole.index(path.name.lower()))
     if len(found) > 1:
         raise PlannerError(f"{folder} holds {found[0].name} and {found[1].name}: keep one of them.")
     return found[0] if found else None

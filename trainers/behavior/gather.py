@@ -4,14 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
 from engine.errors import PlannerError
 from trainers.behavior.columns import Kind
-from trainers.behavior.convert import Coder, Words, is_number, numbers, parses, refuse_number, refuse_text, texts
+from trainers.behavior.convert import (
+    Coder,
+    Words,
+    is_number,
+    numbers,
+    parses,
+    refuse_infinite,
+    refuse_number,
+    refuse_text,
+    texts,
+)
 from trainers.behavior.log import UNKNOWN, Codes, Features, Ints
 from trainers.behavior.tables import Batch, Table
 
@@ -38,10 +48,8 @@ class Column:
         cells = batch.columns[self.name]
         if self.kind is None and cells.null_count < len(cells):
             self.kind = self._told(batch)
-            if self.kind == "number" and self.parts:  # what came before was all empty
-                raise PlannerError(
-                    f"Column {self.name} of {self.table.name} is empty in row 1: fill it in, or leave the row out."
-                )
+            if self.kind == "number" and self.parts:
+                self._refuse_first()
         if self.kind == "number":
             self.parts.append(numbers(self.table, batch, self.name).astype(np.float32))
             return
@@ -55,18 +63,28 @@ class Column:
             )
         self.parts.append(np.maximum(codes, UNKNOWN))
 
-    def _told(self, batch: Batch) -> Kind:
+    def _told(self, batch: Batch) -> Kind | None:
+        """The kind by the first number or text of a batch; None where it holds nothing but NaN and infinite numbers."""
         import pyarrow as pa
 
         cells = batch.columns[self.name]
         if pa.types.is_integer(cells.type) or pa.types.is_floating(cells.type) or pa.types.is_decimal(cells.type):
             return "number"
         held = texts(self.table, batch, self.name).drop_null().unique().to_pylist()
-        if not any(map(is_number, held)):
-            return "category"
-        if is_number(held[0]) and not all(map(parses, held)):
+        first = next((text for text in held if is_number(text) or not parses(text)), None)
+        if first is None:
+            return None
+        if is_number(first) and not all(map(parses, held)):
             refuse_text(self.table, batch, self.name)
-        return "number" if is_number(held[0]) else "category"
+        return "number" if is_number(first) else "category"
+
+    def _refuse_first(self) -> NoReturn:
+        """Raises PlannerError for row 1 of a column of numbers that began empty, or with no finite number."""
+        if self.parts[0][0] == UNKNOWN:
+            raise PlannerError(
+                f"Column {self.name} of {self.table.name} is empty in row 1: fill it in, or leave the row out."
+            )
+        refuse_infinite(self.table, self.name, float(next(iter(self.coder.codes))), 1)
 
     def finish(self) -> NDArray[Any]:
         """All cells, (rows,); what was held on the way is let go."""

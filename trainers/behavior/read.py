@@ -59,6 +59,8 @@ def read_log(path: Path, columns: Columns = AUTO, items: Items | None = None) ->
     table = open_table(path)
     role = roles(table, columns, events=True)
     notes = []
+    if table.kind == "plain" and table.header:
+        notes.append(f"{table.name} begins with the names of its columns: that line is not read as an event.")
     if items is not None and role.text:
         if columns.text:
             raise PlannerError(f"Column {role.text[0]} of {table.name} is named as text: name it in the item table.")

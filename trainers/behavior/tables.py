@@ -1,4 +1,4 @@
-"""Table files as streams of columns: CSV with a header, Parquet, and lines of ``user item`` without one.
+"""Table files as streams of columns: CSV with a header, Parquet, and lines of ``user item``.
 
 Nothing is converted here: cells of text files come as texts, those of Parquet as they are stored. Rows are counted
 from 1, without the header. One batch of rows is held at a time.
@@ -12,24 +12,29 @@ from pathlib import Path
 from typing import Any, Literal
 
 from engine.errors import PlannerError
+from trainers.behavior.lines import Tidied, delimiter_of, names_columns, names_item_first
 
 BLOCK_BYTES = 2**22
 """Of a text file that are read at once; no row may be longer."""
 BLOCK_ROWS = 2**16
 """Of a Parquet file that are read at once."""
 PLAIN = ("user", "item")
-"""The columns of a file without a header."""
+"""The columns of lines of ``user item``."""
 DELIMITERS = (",", ";", "\t", "|")
 
 
 @dataclass(frozen=True)
 class Table:
-    """A table file: its columns in their order, and how its cells are told apart where it is text."""
+    """A table file: its columns in their order, and how its cells are told apart where it is text.
+
+    ``header`` says whether the first line of a text is the names of its columns.
+    """
 
     path: Path
     kind: Literal["csv", "parquet", "plain"]
     columns: tuple[str, ...]
     delimiter: str = ","
+    header: bool = False
 
     @property
     def name(self) -> str:
@@ -48,7 +53,9 @@ class Batch:
 def open_table(path: Path) -> Table:
     """What a file holds, told by its name: ``.parquet`` and ``.pq``, ``.txt`` for lines of ``user item``, else CSV.
 
-    Text files may be compressed (``.gz``). Raises PlannerError for a file that is not there, empty or damaged.
+    Text files may be compressed (``.gz``). Endings are told in any case, names of columns without the spaces around
+    them. Raises PlannerError for a file that is not there, empty or damaged, and for lines that begin with the names of
+    an item and a user, in this order.
     """
     suffix = [s.lower() for s in path.suffixes if s.lower() != ".gz"][-1:]
     if not path.is_file():
@@ -59,9 +66,11 @@ def open_table(path: Path) -> Table:
         return _parquet(path)
     head = _head(path)
     if suffix == [".txt"]:
-        return Table(path, "plain", PLAIN, "\t" if "\t" in head else " ")
+        if names_item_first(head):
+            raise PlannerError(f"{path.name} begins with {head.strip()!r}: put the user before the item in each line.")
+        return Table(path, "plain", PLAIN, delimiter_of(head), names_columns(head))
     delimiter = max(DELIMITERS, key=head.count)
-    return _known_once(Table(path, "csv", tuple(_header(path, delimiter)), delimiter))
+    return _known_once(Table(path, "csv", tuple(_header(path, delimiter)), delimiter, header=True))
 
 
 def batches(table: Table, names: Sequence[str]) -> Iterator[Batch]:
@@ -122,12 +131,19 @@ def _damaged(path: Path) -> PlannerError:
     return PlannerError(f"{path.name} is damaged, cut short or not a Parquet file: copy it or export it again.")
 
 
+def _stream(path: Path) -> Any:
+    """The bytes of a text file, whether it is compressed or not."""
+    import pyarrow as pa
+
+    return pa.input_stream(path, compression="gzip" if path.suffix.lower() == ".gz" else None)
+
+
 def _head(path: Path) -> str:
     """The first line of a text file."""
     import pyarrow as pa
 
     try:
-        with pa.input_stream(path, compression="gzip" if path.suffix.lower() == ".gz" else None) as file:
+        with _stream(path) as file:
             line = file.read(BLOCK_BYTES).split(b"\n", 1)[0].strip(b"\r")
         return str(line.decode("utf-8-sig"))
     except UnicodeDecodeError:
@@ -139,8 +155,8 @@ def _head(path: Path) -> str:
 def _header(path: Path, delimiter: str) -> list[str]:
     import csv
 
-    names = next(csv.reader([_head(path)], delimiter=delimiter), [])
-    if not any(name.strip() for name in names):
+    names = [name.strip() for name in next(csv.reader([_head(path)], delimiter=delimiter, skipinitialspace=True), [])]
+    if not any(names):
         raise PlannerError(f"{path.name} begins with an empty line: begin it with the names of the columns.")
     return names
 
@@ -155,14 +171,14 @@ def _text_batches(table: Table, names: Sequence[str]) -> Iterator[tuple[dict[str
         wrong.append(row)
         return "error"
 
-    header = table.kind == "csv"
+    quoted = table.kind == "csv"
     read = csv.ReadOptions(
-        use_threads=False, block_size=BLOCK_BYTES, column_names=list(table.columns), skip_rows=int(header)
+        use_threads=False, block_size=BLOCK_BYTES, column_names=list(table.columns), skip_rows=int(table.header)
     )
     parse = csv.ParseOptions(
         delimiter=table.delimiter,
-        quote_char='"' if header else False,
-        newlines_in_values=header,
+        quote_char='"' if quoted else False,
+        newlines_in_values=quoted,
         invalid_row_handler=refuse,
     )
     convert = csv.ConvertOptions(
@@ -173,16 +189,18 @@ def _text_batches(table: Table, names: Sequence[str]) -> Iterator[tuple[dict[str
     )
     rows, last = 0, ""
     try:
-        for batch in csv.open_csv(table.path, read, parse, convert):
+        file = _stream(table.path)  # closed once nobody has it: blocks are read ahead
+        source = file if quoted else Tidied(file, table.delimiter, BLOCK_BYTES)
+        for batch in csv.open_csv(source, read, parse, convert):
             yield {name: batch.column(name) for name in names}, batch.num_rows
             rows += batch.num_rows
             last = str(batch.column(table.columns[-1])[-1].as_py()) if batch.num_rows else last
-        if header and "\n" in last and not _ends_quoted(table.path):
+        if quoted and "\n" in last and not _ends_quoted(table.path):
             raise PlannerError(f"Row {rows} of {table.name} has a quotation mark that is not closed: correct that row.")
     except (pa.ArrowException, OSError) as error:
         if wrong:
             raise PlannerError(
-                f"Row {wrong[0].number - header} of {table.name} has {wrong[0].actual_columns} cells and not "
+                f"Row {wrong[0].number - table.header} of {table.name} has {wrong[0].actual_columns} cells and not "
                 f"{wrong[0].expected_columns}: correct that row."
             ) from None
         if "UTF8" in str(error):
@@ -198,10 +216,8 @@ def _text_batches(table: Table, names: Sequence[str]) -> Iterator[tuple[dict[str
 
 def _ends_quoted(path: Path) -> bool:
     """Whether the last character of a text file, spaces aside, is a quotation mark."""
-    import pyarrow as pa
-
     end = b""
-    with pa.input_stream(path) as file:
+    with _stream(path) as file:
         while block := file.read(BLOCK_BYTES):
             end = block.rstrip()[-1:] or end
     return end == b'"'

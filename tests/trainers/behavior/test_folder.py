@@ -116,3 +116,12 @@ def test_folders_that_hold_no_log(folder: Path) -> None:
         open_log(folder)
     with pytest.raises(PlannerError, match=r"holds no events: put events\.csv, \.parquet or \.txt there"):
         open_log(folder / "prepared")
+
+
+def test_endings_are_told_in_any_case(tmp_path: Path) -> None:
+    (tmp_path / "EVENTS.CSV").write_text("user,item\n1,a\n1,b\n")
+    (tmp_path / "Items.Csv").write_text("item,title\na,Red shoe\nb,Sock\nc,Hat\n")
+    assert open_log(tmp_path).catalogue.names.tolist() == ["a", "b", "c"]
+    (tmp_path / "events.txt").write_text("1 a\n1 b\n")
+    with pytest.raises(PlannerError, match=r"holds EVENTS\.CSV and events\.txt: keep one of them"):
+        open_log(tmp_path)
