@@ -246,7 +246,13 @@ def check(root: Path, cell: BehaviorCell) -> None:
 
 
 def check_batch(cell: BehaviorCell, windows: int) -> None:
-    """Raises PlannerError where there are fewer sequences to train on than a batch has."""
+    """Raises PlannerError where there are fewer sequences to train on than a batch has, or none."""
+    if not windows:
+        raise PlannerError(
+            f"{cell.data} leaves nothing to train on: the split {cell.split} holds out the last two events of a user "
+            "with three or more, and no user has two others. Bring users with four events, split by time, or take the "
+            "split last-one and judge on the test set."
+        )
     if windows < cell.batch:
         raise PlannerError(
             f"{cell.data} has {windows:,} sequences to train on, fewer than the batch of {cell.batch:,}: make the "

@@ -17,6 +17,7 @@ from trainers.behavior.folder import open_log
 from trainers.behavior.known import Circumstances, Known, circumstances, fields_of, known_of
 from trainers.behavior.log import Log
 from trainers.behavior.popularity import popularity
+from trainers.behavior.remarks import alike, untrained
 from trainers.behavior.split import (
     Split,
     Windows,
@@ -48,6 +49,12 @@ class Data:
     known: Known
     beside: Circumstances
     facts: Facts
+
+    @cached_property
+    def notes(self) -> tuple[str, ...]:
+        """Sentences about the log as it was read, and about what a model can learn of it."""
+        found = (*alike(self.known), *untrained(self.log, self.train, self.judged, self.known))
+        return (*self.log.notes, *found)
 
     @cached_property
     def fingerprint(self) -> int:

@@ -92,8 +92,10 @@ class Known:
 def fields_of(items: Items, buckets: int = 0, events: Features | None = None) -> Fields:
     """What the embedder can read of a catalogue, and of ``events`` beside their items.
 
-    Ids are read where nothing else tells items apart, or where ``buckets`` says into how many rows to hash them. With
-    at least as many rows as items, which is what one gets up to 2^20 items, each has its own.
+    Ids are read where nothing else is known, so that neither a text nor a column differs between items, or where
+    ``buckets`` says into how many rows to hash them; items may thus share all that is read of them, which
+    ``remarks.alike`` says. With at least as many rows as items, which is what one gets up to 2^20 items, each has its
+    own.
     """
     features = items.features
     vocabulary = items.vocabulary if len(items.tokens) else 0

@@ -4,7 +4,8 @@ What is done with what is doubtful: events are sorted by time within their user,
 order of the file; without a column of time the order of the file is that of time. A user with one event stays in the
 log, where its item counts as seen; nothing can be predicted of it. Without an item table the catalogue is what the log
 names, and a column that is the same in all events of each item becomes a feature of the items. Each of these is a
-sentence in ``Log.notes``. Anything that has no meaning raises PlannerError with the column and the row.
+sentence in ``Log.notes``, and so is how the events spread over the items. Anything that has no meaning raises
+PlannerError with the column and the row.
 """
 
 from __future__ import annotations
@@ -22,6 +23,8 @@ from trainers.behavior.columns import Columns, Roles, roles
 from trainers.behavior.convert import Clock, Coder, clock, moments, names
 from trainers.behavior.gather import Texts, add_all, gather, gathered
 from trainers.behavior.log import Codes, Features, Items, Log, texts
+from trainers.behavior.popularity import Popularity
+from trainers.behavior.remarks import spread
 from trainers.behavior.tables import Batch, Table, batches, open_table
 
 AUTO = Columns()
@@ -81,6 +84,7 @@ def read_log(path: Path, columns: Columns = AUTO, items: Items | None = None) ->
     if items is None:
         catalogue, features, moved = _lifted(catalogue, features, raw.items)
         notes += [f"Column {one} is the same in all events of an item: it is a feature of the items." for one in moved]
+    notes += spread(Popularity(np.bincount(raw.items, minlength=len(catalogue))))
     starts = np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])
     if order is not None:
         raw = replace(raw, items=raw.items[order], times=raw.times[order])

@@ -46,7 +46,7 @@ def train(root: Path, cell: BehaviorCell, stream: Stream) -> Mapping[str, float]
     if (known := facts_of(root, cell)) is not None:
         check_catalogue(cell, known, memory_of(stream.device))
     data = open_data(root, cell)
-    for note in data.log.notes:
+    for note in data.notes:
         print(note)
     check_negatives(cell, data.facts)
     check_catalogue(cell, data.facts, memory_of(stream.device))

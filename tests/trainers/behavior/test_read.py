@@ -20,6 +20,7 @@ from engine.errors import PlannerError
 from trainers.behavior import tables
 from trainers.behavior.columns import Columns
 from trainers.behavior.log import UNKNOWN, Items, Log
+from trainers.behavior.popularity import Popularity
 from trainers.behavior.read import read_items, read_log
 
 ITEMS = "item,title,brand,price\na,Red shoe,acme,9.5\nb,Blue shoe,,3\nc,,bolt,1e2\n"
@@ -457,3 +458,24 @@ def test_names_of_columns_lose_their_spaces_and_endings_their_case(tmp_path: Pat
     (tmp_path / "EVENTS.CSV.GZ").write_bytes(gzip.compress(text.encode()))
     assert events(read_log(tmp_path / "EVENTS.CSV.GZ")) == events(log)
     assert fault(tmp_path, "user,item, user\n1,2,3\n") == "events.csv has two columns 'user': rename one of them."
+
+
+def test_how_events_spread_over_items_is_a_note(tmp_path: Path) -> None:
+    """Twenty items, of which the first two have 30 of 48 events."""
+    rows = [*[0] * 20, *[1] * 10, *range(2, 20)]
+    body = "".join(f"{place % 4},{item}\n" for place, item in enumerate(rows))
+    log = read_log(write(tmp_path, "user,item\n" + body))
+    counts = np.array([20, 10, *[1] * 18])
+    gini = np.abs(np.subtract.outer(counts, counts)).sum() / (2 * 20 * 48)
+    zipf = Popularity(counts).zipf
+    assert log.notes[-1] == (
+        f"The most popular tenth of 20 items has 62 % of the events; Zipf exponent {zipf:.2f}, Gini coefficient "
+        f"{gini:.2f}."
+    )
+    items = read_items(write(tmp_path, "item\n" + "".join(f"{item}\n" for item in range(25)), "items.csv"))
+    log = read_log(write(tmp_path, "user,item\n" + body), items=items)
+    assert log.notes[-1].startswith(
+        "The most popular tenth of 20 items that have events, of 25, has 62 % of the events"
+    )
+    few = read_log(write(tmp_path, "user,item\n" + "".join(f"1,{item}\n" for item in range(9))))
+    assert not any("most popular" in note for note in few.notes)

@@ -238,7 +238,9 @@ def test_a_log_of_a_folder_leaves_its_facts_and_notes(tmp_path: Path, capsys: py
     cell = ONE.model_copy(update={"data": "shop", "steps": 2, "looks": 0, "rivals": 5})
     found, _ = run(cell, tmp_path)
     assert found["events"] == 181
-    assert "1 of 31 users have one event" in capsys.readouterr().out  # which the log of the cell shows
+    said = capsys.readouterr().out  # which the log of the cell shows
+    assert "1 of 31 users have one event" in said
+    assert "The most popular tenth of 39 items has " in said
     assert found["U"] == 30 * 3
     assert 0 < found["hit@10/rivals"] <= 1
     facts = facts_of(tmp_path, cell)

@@ -1,0 +1,90 @@
+"""Sentences about a log: how its events spread over the items, and what of it no model can learn."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trainers.behavior.known import MOST_BUCKETS, ROWS, Known
+from trainers.behavior.log import Log
+from trainers.behavior.popularity import Popularity
+from trainers.behavior.split import Windows
+from trainers.packed.rectangles import runs
+
+Keys = NDArray[np.uint64]
+
+SHARE = 0.1
+"""Of the items that were seen: the most popular ones, whose share of the events is said."""
+FEWEST = round(1 / SHARE)
+"""Items that were seen from which on it is."""
+
+
+def spread(found: Popularity) -> list[str]:
+    """How unevenly the events of a log spread over its items; nothing of fewer than ten items."""
+    if found.seen < FEWEST:
+        return []
+    of = "" if found.seen == len(found.counts) else f" that have events, of {len(found.counts):,},"
+    return [
+        f"The most popular tenth of {found.seen:,} items{of} has {100 * found.head(SHARE):.0f} % of the events; Zipf "
+        f"exponent {found.zipf:.2f}, Gini coefficient {found.gini:.2f}."
+    ]
+
+
+def alike(known: Known) -> list[str]:
+    """How many items have the same words, categories and numbers as another one, where ids are not read."""
+    if known.ids.shape[1]:
+        return []
+    _, counts = np.unique(_keys(known), return_counts=True)
+    if not (shared := int(counts[counts > 1].sum())):
+        return []
+    return [
+        f"{shared:,} of {len(known):,} items cannot be told apart by their features, of which there are "
+        f"{len(counts):,} different ones: buckets = {min(len(known), MOST_BUCKETS)} reads their ids too."
+    ]
+
+
+def untrained(log: Log, train: Windows, judged: Windows, known: Known) -> list[str]:
+    """Scored events of items that no event trained on has, where items differ by nothing but ids of their own."""
+    if known.ids.shape[1] != 1 or len(np.unique(_keys(known))) > 1:
+        return []
+    taught = np.zeros(len(known), np.bool_)
+    taught[log.items[runs(train.first, train.stop - train.first)]] = True
+    scored = log.items[runs(judged.scored, judged.stop - judged.scored)]
+    cold = scored[~taught[scored]]
+    if not len(cold):
+        return []
+    return [
+        f"{len(cold):,} of {len(scored):,} scored events are of items without an event to train on "
+        f"({len(np.unique(cold)):,} of {len(known):,} items), of which only ids are known: they are scored with "
+        f"vectors that were never fitted to an event."
+    ]
+
+
+def _keys(known: Known) -> Keys:
+    """A number for each item, (items,), the same for those of which all but the ids is the same.
+
+    Two others have the same one with a chance of 2^-64.
+    """
+    return np.concatenate([_block(known, first) for first in range(0, len(known), ROWS)])
+
+
+def _block(known: Known, first: int) -> Keys:
+    some = slice(first, first + ROWS)
+    lengths, start = known.lengths[some], int(known.starts[first])
+    ends = np.cumsum(lengths)
+    words = known.words[start : start + int(ends[-1])].astype(np.uint64)
+    places = (np.arange(len(words)) - np.repeat(ends - lengths, lengths)).astype(np.uint64)
+    sums = np.concatenate([np.zeros(1, np.uint64), np.cumsum(_mixed((places << np.uint64(32)) + words))])
+    keys = _mixed(sums[ends] - sums[ends - lengths])
+    numbers = np.ascontiguousarray(known.numbers[some] + np.float32(0)).view(np.uint32)  # 0 and -0 are one
+    for column in (*known.categories[some].T, *numbers.T):
+        keys = _mixed(keys ^ _mixed(column.astype(np.uint64) + np.uint64(1)))
+    return keys
+
+
+def _mixed(keys: Keys) -> Keys:
+    """Each number as another one whose every bit depends on all of its bits (the finaliser of SplitMix64)."""
+    keys = keys + np.uint64(0x9E3779B97F4A7C15)
+    keys = (keys ^ (keys >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    keys = (keys ^ (keys >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return keys ^ (keys >> np.uint64(31))
