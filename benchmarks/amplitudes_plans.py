@@ -26,7 +26,7 @@ SPACE = Path(__file__).parents[1] / "build" / "amplitudes"
 PROCESSES = ("Zg", "Zgg", "ttH")
 POINTS, SIZE = 1_000, 10_000
 """D of the anchors, where power laws have set in, and their N, from where size gains nothing (amplitudes, Sec. 5)."""
-LADDER = tuple(10_000 * 2**i for i in range(5))
+LADDER = tuple(10_000 * 2**i for i in range(4))
 """Iterations of the anchors, of which the least are taken that will do."""
 RATIOS = (3.0, 10.0)
 """How far below the anchor's loss the targets lie."""
