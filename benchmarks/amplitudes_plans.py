@@ -71,13 +71,13 @@ def run() -> Report:
     held = [Held(*one, tuple(_loss(r) for r in cells)) for one, cells in zip(asked, _trained(sweeps), strict=True)]
     return Report(
         "Plans of amplitude surrogates, held against trained cells",
-        f"The anchor is the cheapest cell of D = {POINTS:,} and N = {SIZE:,}, one seed, whose loss changes by less "
-        f"than {100 * LIMITED:.0f} % when either its iterations or N are doubled. `isoplan amplitude` scales it to "
+        f"The anchor is the cheapest cell of D = {POINTS:,} and N = {SIZE:,}, one seed, whose loss falls by less than "
+        f"{100 * LIMITED:.0f} % when either its iterations or N are doubled. `isoplan amplitude` scales it to "
         f"targets {RATIOS[0]:g} and {RATIOS[1]:g} times below its loss, and {len(SEEDS)} seeds of a cell with the "
         "plan's conservative D, N and C are trained. Overspend: D and C of the plan over those that the line through "
         f"the anchor and these cells takes to the target. Goals: a mean loss of at most {GOAL:g} targets, an overspend "
         f"below {MOST:g}.",
-        ("process", "anchor's C", "loss", "change", "target", "exponent", "D", "C", "mean loss / target", "overspend"),
+        ("process", "anchor's C", "loss", "falls by", "target", "exponent", "D", "C", "loss / target", "overspend"),
         tuple(_row(one) for one in held),
     )  # fmt: skip
 
@@ -108,12 +108,12 @@ def _planned(process: str, ratio: float, tried: Iterable[Record]) -> tuple[str, 
 
 
 def cheapest(cells: Mapping[tuple[int, float], Mapping[str, float]], process: str) -> Anchor:
-    """The anchor of the least compute, from cells by iterations and N, that neither more iterations nor a larger N
-    change by 10 % or more. Raises PlannerError where there is none."""
+    """The anchor of the least compute, from cells by iterations and N, whose loss neither more iterations nor a larger
+    N lower by 10 % or more. Raises PlannerError where there is none."""
     for iterations in LADDER[:-1]:
         one = cells[iterations, SIZE]
         others = (cells[2 * iterations, SIZE], cells[iterations, 2 * SIZE])
-        doubled = max(abs(1 - other["loss"] / one["loss"]) for other in others)
+        doubled = max(0.0, *(1 - other["loss"] / one["loss"] for other in others))
         if doubled < LIMITED:
             return Anchor("D", one["D"], one["loss"], N=one["N"], epochs=one["seen"] / one["D"],
                           flops_per_sample=one["C"] / one["seen"], doubled=doubled)  # fmt: skip

@@ -262,8 +262,7 @@ def _allocation(folder: Path) -> Iterator[str]:
 
 Parabolas in ln N at each budget, and N* = k C^a through their minima. D* is what C pays for at N*, by what the step
 formula charges these cells.{f" {_rule(folder)}" if there(folder, "N", ALLOCATED) else ""} The embedder has
-{_span(trained.rows(folder, "allocation"), "s", "s")} of N: h is whole and at least {NARROWEST}, so that narrow models
-have more of it than was asked for.
+{_span(trained.rows(folder, "allocation"), "s", "s")} of N, its width h being a whole number from {NARROWEST} on.
 """
     if there(folder, "N", ALLOCATED):
         yield "![N* and D* against compute](images/allocation.png)\n"
