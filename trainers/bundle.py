@@ -1,7 +1,7 @@
 """Finished cells of a workspace as the tables that come with Isoplan: ``python -m trainers.bundle FAMILY SPACE GRIDS``.
 
 Writes a table beside each grid ``GRIDS/FAMILY_*.toml`` (the same cell may be in several of them), one for all grids
-that differ after a hyphen (``FAMILY_data-few.toml`` and ``FAMILY_data-many.toml`` make ``FAMILY_data.csv``), and
+that differ after a hyphen (``FAMILY_data-100.toml`` and ``FAMILY_data-300.toml`` make ``FAMILY_data.csv``), and
 ``FAMILY_curves.csv``, at most ``POINTS`` points a cell. Tables grow while a grid is trained: a cell that has not
 finished keeps the row that it has there, or is left out. The same cells give the same bytes.
 """
