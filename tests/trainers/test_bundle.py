@@ -114,10 +114,10 @@ def test_every_grid_of_amplitudes_can_be_read_and_has_the_cells_that_it_says(tmp
     data = [cell.model_dump() for path, made in found.items() for cell in made if "_data" in path.stem]
     asked = {(c["process"], c["target"], c["points"], c["seed"], c["iterations"]) for c in data}
     assert len(asked) == len(data)
+    gluons: list[tuple[str, str, tuple[int, ...], tuple[int, ...]]]
     gluons = [(process, "log", (100, 300, 1000, 3000, 10_000, 30_000), (0, 1, 2)) for process in ("Zg", "Zgg", "Zggg")]
     others = [(process, "log", (100, 300, 1000, 3000), (0, 1, 2)) for process in ("ttH", "WZ")]
-    others.append(("ttH", "raw", (300, 1000, 3000, 10_000), (0, 1)))
-    for process, target, points, seeds in [*gluons, *others]:
+    for process, target, points, seeds in [*gluons, *others, ("ttH", "raw", (300, 1000, 3000, 10_000), (0, 1))]:
         own = {(D, seed) for p, t, D, seed, _ in asked if (p, t) == (process, target)}
         assert own == {(D, seed) for D in points for seed in seeds}
         for D, seed in own:
