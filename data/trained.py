@@ -160,16 +160,17 @@ def _frontier(folder: Path, metric: str) -> dict[str, Fit]:
 
 def _critical(folder: Path, metric: str) -> dict[str, Fit]:
     """The law of S(B). Raises PlannerError where S rises with B, which the law does not know."""
-    counted, y = updates(folder, metric), _column_of(metric)[0]
-    S, largest = counted[y], counted[SWEPT["B"]].argmax()
+    runs, spec = cells(folder, "B", metric), _batch_spec(metric)
+    curves = _curves(folder, runs, metric)
+    counted = shaped(spec, runs, curves)
+    S, B = counted[spec.y], counted[SWEPT["B"]]
+    at, largest = B[S.argmin()], B.argmax()
     if S[largest] > RISES * S.min():
-        at = counted[SWEPT["B"]][S.argmin()]
         raise PlannerError(
             f"The updates to a value of {metric} rise with the batch, from {S.min():,.0f} at {at:g} to "
             f"{S[largest]:,.0f} at the largest: no critical batch follows from them."
         )
-    runs = cells(folder, "B", metric)
-    return {metric: fit(_batch_spec(metric), runs, curves=_curves(folder, runs, metric))}
+    return {metric: fit(spec, runs, curves=curves)}
 
 
 def _batch_spec(metric: str) -> FitSpec:

@@ -249,9 +249,8 @@ def check_batch(cell: BehaviorCell, windows: int) -> None:
     """Raises PlannerError where there are fewer sequences to train on than a batch has, or none."""
     if not windows:
         raise PlannerError(
-            f"{cell.data} leaves nothing to train on: the split {cell.split} holds out the last two events of a user "
-            "with three or more, and no user has two others. Bring users with four events, split by time, or take the "
-            "split last-one and judge on the test set."
+            f"{cell.data} leaves nothing to train on: no user has two events beside those that the split {cell.split} "
+            "holds out. Bring users with more events, or take another split."
         )
     if windows < cell.batch:
         raise PlannerError(

@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from trainers.behavior.known import MOST_BUCKETS, ROWS, Known
+from trainers.behavior.known import MOST_BUCKETS, Known
 from trainers.behavior.log import Log
 from trainers.behavior.popularity import Popularity
 from trainers.behavior.split import Windows
 from trainers.packed.rectangles import runs
 
-Keys = NDArray[np.uint64]
+Keys = NDArray[np.int64]
 
 SHARE = 0.1
 """Of the items that were seen: the most popular ones, whose share of the events is said."""
@@ -65,26 +65,10 @@ def _keys(known: Known) -> Keys:
 
     Two others have the same one with a chance of 2^-64.
     """
-    return np.concatenate([_block(known, first) for first in range(0, len(known), ROWS)])
-
-
-def _block(known: Known, first: int) -> Keys:
-    some = slice(first, first + ROWS)
-    lengths, start = known.lengths[some], int(known.starts[first])
-    ends = np.cumsum(lengths)
-    words = known.words[start : start + int(ends[-1])].astype(np.uint64)
-    places = (np.arange(len(words)) - np.repeat(ends - lengths, lengths)).astype(np.uint64)
-    sums = np.concatenate([np.zeros(1, np.uint64), np.cumsum(_mixed((places << np.uint64(32)) + words))])
-    keys = _mixed(sums[ends] - sums[ends - lengths])
-    numbers = np.ascontiguousarray(known.numbers[some] + np.float32(0)).view(np.uint32)  # 0 and -0 are one
-    for column in (*known.categories[some].T, *numbers.T):
-        keys = _mixed(keys ^ _mixed(column.astype(np.uint64) + np.uint64(1)))
-    return keys
-
-
-def _mixed(keys: Keys) -> Keys:
-    """Each number as another one whose every bit depends on all of its bits (the finaliser of SplitMix64)."""
-    keys = keys + np.uint64(0x9E3779B97F4A7C15)
-    keys = (keys ^ (keys >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    keys = (keys ^ (keys >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return keys ^ (keys >> np.uint64(31))
+    ends = np.cumsum(known.lengths)
+    texts = zip(ends - known.lengths, ends, strict=True)
+    columns = zip(known.categories, known.numbers + np.float32(0), strict=True)  # 0 and -0 are one
+    rows = (
+        (known.words[a:b].tobytes(), *(x.tobytes() for x in one)) for (a, b), one in zip(texts, columns, strict=True)
+    )
+    return np.fromiter(map(hash, rows), np.int64, len(known))
