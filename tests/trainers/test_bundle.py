@@ -120,6 +120,8 @@ def test_every_grid_of_amplitudes_can_be_read_and_has_the_cells_that_it_says(tmp
     for process, target, points, seeds in [*gluons, *others, ("ttH", "raw", (300, 1000, 3000, 10_000), (0, 1))]:
         own = {(D, seed) for p, t, D, seed, _ in asked if (p, t) == (process, target)}
         assert own == {(D, seed) for D in points for seed in seeds}
-        for D, seed in own:
-            longest = max(one[4] for one in asked if one[:4] == (process, target, D, seed))
-            assert (process, target, D, seed, longest // 2) in asked
+        for D in points:
+            ladder = sorted({one[4] for one in asked if one[:4] == (process, target, D, 0)})
+            assert ladder[-1] == 2 * ladder[-2]
+            for seed in seeds:
+                assert max(one[4] for one in asked if one[:4] == (process, target, D, seed)) in ladder[-2:]

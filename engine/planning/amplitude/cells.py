@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -53,9 +53,9 @@ class TrainedCell:
 
 @dataclass(frozen=True)
 class Point:
-    """The longest cell of some points and seed, and by which part its loss lies below that of half its compute.
+    """A cell of some points and seed, and by which part twice its compute lowers the loss there.
 
-    ``fell`` is None where no cell of half the compute was trained.
+    That is the geometric mean over the seeds that have both, since those of one scatter; None where none has both.
     """
 
     cell: TrainedCell
@@ -114,17 +114,32 @@ def _text(row: Mapping[Any, Any], name: str, default: str = "") -> str:
 
 
 def points(cells: Iterable[TrainedCell]) -> tuple[Point, ...]:
-    """The longest cell of each process, setting, D and seed, beside one of half its compute; by process, D and seed."""
-    ladders: dict[tuple[Any, ...], list[TrainedCell]] = defaultdict(list)
+    """The longest cell that was doubled of each process, setting, D and seed; by process, D and seed.
+
+    What was trained for longer than is needed says less: with few points its loss rises again.
+    """
+    alike: dict[tuple[Any, ...], list[TrainedCell]] = defaultdict(list)
     for cell in dict.fromkeys(cells):
-        ladders[cell.process, cell.target, cell.setting, cell.d, cell.D, cell.seed].append(cell)
-    return tuple(_longest(ladder) for _, ladder in sorted(ladders.items()))
+        alike[cell.process, cell.target, cell.setting, cell.d, cell.D].append(cell)
+    return tuple(point for _, some in sorted(alike.items()) for point in _doubled(some))
 
 
-def _longest(ladder: Sequence[TrainedCell]) -> Point:
-    last = max(ladder, key=lambda cell: cell.C)
-    half = next((cell for cell in ladder if abs(last.C / cell.C / 2 - 1) < TWICE), None)
-    return Point(last, None if half is None else 1 - last.loss / half.loss)
+def _doubled(alike: Sequence[TrainedCell]) -> Iterator[Point]:
+    """A point of each seed, of cells that differ in compute and seed alone.
+
+    Where no cell of a seed was doubled it is the longest, beside half of its compute if that is known.
+    """
+    for seed in sorted({cell.seed for cell in alike}):
+        own = sorted((cell for cell in alike if cell.seed == seed), key=lambda cell: -cell.C)
+        tried = (Point(cell, fell) for cell in own if (fell := _fell(alike, cell.C)) is not None)
+        yield next(tried, Point(own[0], _fell(alike, own[0].C / 2)))
+
+
+def _fell(alike: Sequence[TrainedCell], C: float) -> float | None:
+    """By which part twice the compute ``C`` lowers the loss, over the seeds that have both; None where none has."""
+    half, whole = ({cell.seed: cell.loss for cell in alike if abs(cell.C / at - 1) < TWICE} for at in (C, 2 * C))
+    rises = [math.log(whole[seed] / half[seed]) for seed in half.keys() & whole.keys()]
+    return 1 - math.exp(math.fsum(rises) / len(rises)) if rises else None
 
 
 def series(found: Iterable[Point]) -> dict[tuple[str, ...], tuple[Point, ...]]:

@@ -72,6 +72,28 @@ def test_the_longest_pair_of_a_ladder_counts() -> None:
     assert {round(one.fell or 0, 6) for one in most_anchors(cells(first, longer), "Zgg")} == {0.5}
 
 
+def test_one_seed_that_went_on_speaks_for_the_others() -> None:
+    rows = table()
+    short = rows[(rows["updates"] == 100_000) | (rows["seed"] == 0)]
+    found = most_anchors(cells(short), "Zgg")
+    assert len(found) == 18
+    assert {round(one.fell or 0, 6) for one in found} == {round(1 - 1 / 1.02, 6)}
+    assert [one.cell.C / found[0].cell.C for one in found[:3]] == pytest.approx([1, 1, 1])
+    once = rows[(rows["updates"] == 200_000) | (rows["seed"] == 0)]
+    assert [one.cell.C / found[0].cell.C for one in most_anchors(cells(once), "Zgg")[:3]] == pytest.approx([1, 2, 2])
+    assert {round(one.fell or 0, 6) for one in most_anchors(cells(once), "Zgg")} == {round(1 - 1 / 1.02, 6)}
+
+
+def test_the_change_is_the_geometric_mean_over_the_seeds_that_have_both() -> None:
+    rows = table(points=(1000,))
+    last = rows["updates"] == 200_000
+    for seed, factor in ((0, 0.8), (1, 1.3)):
+        rows.loc[last & (rows["seed"] == seed), "loss"] *= factor
+    rows = rows[~((rows["updates"] == 100_000) & (rows["seed"] == 2))]
+    found = most_anchors(cells(rows), "Zgg")
+    assert [one.fell for one in found] == pytest.approx([1 - math.sqrt(0.8 * 1.3) / 1.02] * 3)
+
+
 @settings(max_examples=15, deadline=None)
 @given(st.floats(0.4, 2.2), st.integers(0, 50))
 def test_the_law_of_a_noisy_table_holds_its_truth(alpha: float, seed: int) -> None:
@@ -143,7 +165,7 @@ def test_the_law_replaces_the_bound_and_says_what_changed() -> None:
     assert plan.change in as_text(plan)
     assert to_json(plan)["change"] == plan.change
     assert plan.N.most == 99_892
-    assert plan.C.most == pytest.approx(6e5 * plan.D.most * (200_000 * 128 / 30_000))
+    assert plan.C.most == pytest.approx(6e5 * plan.D.most * (100_000 * 128 / 30_000))
 
 
 def test_the_ends_of_a_plan_are_where_the_band_of_the_line_reaches_the_target() -> None:

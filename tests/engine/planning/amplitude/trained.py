@@ -25,14 +25,14 @@ def table(
 ) -> pd.DataFrame:
     """Cells of three seeds at each D, each also with half its compute; those at ``falling`` D had not come down.
 
-    Where D limits, half the compute costs 2 % of the loss. Cells that still fall have 3 times the loss of the law,
-    and 5 times with half the compute.
+    Where D limits, the cells of half the compute have the loss of the law, and twice the compute lowers it by 2 %.
+    Those that still fall have 5 times that loss, and 3 times with twice the compute.
     """
     rng, rows = np.random.default_rng(7), []
     for seed in range(3):
         for D in points:
             loss = (K + (X_c / D) ** alpha) * np.exp(noise * rng.standard_normal())
-            long, half = (3 * loss, 5 * loss) if D in falling else (loss, 1.02 * loss)
+            long, half = (3 * loss, 5 * loss) if D in falling else (loss / 1.02, loss)
             for iterations, reached in ((100_000, half), (200_000, long)):
                 seen = float(iterations * min(D, 128))
                 rows.append({
