@@ -23,6 +23,7 @@ from engine.costs import ComputeRule
 from engine.costs.measured import fit_powers
 from engine.errors import PlannerError
 from engine.fitting import FitSpec, fit
+from engine.fitting.diagnostics import RISES
 from engine.fitting.result import Fit
 from engine.fitting.shapes import shaped
 from engine.planning.recommender import Evidence, Optimum, sweep
@@ -49,8 +50,6 @@ FULL = 10
 """Values of a knob at a budget from which on the five parameters of eqs. 2 and 6 are fitted; the three of a parabola
 in its logarithm with fewer, of which eq. 2 leaves hardly one over for the noise."""
 REFITS = 200
-RISES = 1.5
-"""How far the updates of the largest batch may lie above the least, as a ratio; they scatter by less."""
 
 
 @cache
@@ -161,16 +160,11 @@ def _frontier(folder: Path, metric: str) -> dict[str, Fit]:
 def _critical(folder: Path, metric: str) -> dict[str, Fit]:
     """The law of S(B). Raises PlannerError where S rises with B, which the law does not know."""
     runs, spec = cells(folder, "B", metric), _batch_spec(metric)
-    curves = _curves(folder, runs, metric)
-    counted = shaped(spec, runs, curves)
-    S, B = counted[spec.y], counted[SWEPT["B"]]
-    at, largest = B[S.argmin()], B.argmax()
-    if S[largest] > RISES * S.min():
-        raise PlannerError(
-            f"The updates to a value of {metric} rise with the batch, from {S.min():,.0f} at {at:g} to "
-            f"{S[largest]:,.0f} at the largest: no critical batch follows from them."
-        )
-    return {metric: fit(spec, runs, curves=curves)}
+    found = fit(spec, runs, curves=_curves(folder, runs, metric))
+    rising = next((warning.text for warning in found.warnings if warning.code == RISES), None)
+    if rising:
+        raise PlannerError(f"The updates to a value of {metric} follow no law of S(B). {rising}")
+    return {metric: found}
 
 
 def _batch_spec(metric: str) -> FitSpec:

@@ -21,6 +21,8 @@ from engine.laws.terms import Const
 COLLINEAR = 0.99
 BELOW = 3.0
 """Robust standard deviations below the law beyond which a run under the floor is no longer noise around it."""
+RISES, HIGH = "rises", 1.5
+"""How far runs at the largest place may lie above the least of a law that falls, as a ratio; noise is less."""
 SHOWN = 5
 """Rows that a sentence names before it says how many more there are."""
 PULL = {
@@ -40,7 +42,7 @@ def diagnose(s: Sample, found: Estimate) -> tuple[FitWarning, ...]:
     out += [*_few_refits(found), *_floor(s, found), *folds(s.law, found.resamples)]
     if s.law.every_run:
         out += [*_collinear(s), *_terms(s, values), *_rows(s, found.theta)]
-        out += [*_optimum(s, found), *_absent(s, values), *_rounded(s)]
+        out += [*_optimum(s, found), *_rises(s, found), *_absent(s, values), *_rounded(s)]
     if s.law.estimator == "surface":
         out += directions(s, found.theta)
     return tuple(out)
@@ -214,6 +216,25 @@ def _optimum(s: Sample, found: Estimate) -> Iterator[FitWarning]:
             "outside right": f"lies to the right of the sweep: add runs at larger {law.axis}",
         }.get(said.place, "is not located by these runs: add some on both sides and repeat some with other seeds")
         yield FitWarning("optimum", f"The best {law.axis} {todo}.")
+
+
+def _rises(s: Sample, found: Estimate) -> Iterator[FitWarning]:
+    """Runs that rise to the largest place of an axis along which the law falls."""
+    law = s.law
+    if law.axis is None or law.optimum is not None or s.y.min() <= 0:
+        return
+    x = s.columns[law.axis]
+    places = np.unique(x)
+    middles = np.array([np.median(s.y[x == place]) for place in places])
+    least, last, predicted = middles.argmin(), len(places) - 1, law.predict(found.theta, s.columns)
+    falls = predicted[x == places[last]][0] <= predicted[x == places[least]][0]
+    if falls and middles[last] > HIGH * middles[least]:
+        yield FitWarning(
+            RISES,
+            f"The fitted values rise with {law.axis}, from {middles[least]:.4g} at {places[least]:.4g} to "
+            f"{middles[last]:.4g} at the largest, where the law falls: read no plateau off it, and fit the runs up to "
+            f"{places[least]:.4g} alone or a law with an optimum.",
+        )
 
 
 def _absent(s: Sample, values: Values) -> Iterator[FitWarning]:

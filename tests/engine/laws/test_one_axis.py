@@ -290,6 +290,20 @@ def test_cells_at_zero_are_fitted_only_where_they_are_said_to_lie() -> None:
         sample(FitSpec(law="repetition", axis="D"), make_runs({"D": [0.0, 1, 2, 3, 4], "loss": [5.0, 4, 3, 2, 1]}))
 
 
+@pytest.mark.parametrize("name", ["critical-batch", "power"])
+def test_runs_that_rise_where_the_law_falls_are_said(name: str) -> None:
+    axis, values = curve(name, noise=0.05)
+    assert not [w for w in found(axis, values, name).warnings if w.code == "rises"]
+    values["score"][-1] = 1.6 * values["score"].min()
+    said = [w.text for w in found(axis, values, name).warnings if w.code == "rises"]
+    least = values[axis][values["score"].argmin()]
+    ends = f"{values['score'].min():.4g} at {least:.4g} to {values['score'][-1]:.4g} at the largest"
+    assert said == [
+        f"The fitted values rise with {axis}, from {ends}, where the law falls: read no plateau off it, and fit the "
+        f"runs up to {least:.4g} alone or a law with an optimum."
+    ]
+
+
 def test_refusals_name_the_axis() -> None:
     axis, values = curve("starvation")
     two = {axis: np.repeat([0.01, 0.1], 6), "score": values["score"]}
