@@ -6,6 +6,8 @@ import math
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from itertools import product
+from math import prod
 from pathlib import Path
 from statistics import mean
 from typing import Any
@@ -26,10 +28,10 @@ from trainers.grid import make_grid
 
 SPACE = Path(__file__).parents[1] / "build" / "amplitudes"
 PROCESSES = ("Zg", "Zgg", "ttH")
-POINTS, SIZE = 1_000, 10_000
-"""D of the anchors, where power laws have set in, and their N, from where size gains nothing (amplitudes, Sec. 5)."""
-LADDER = tuple(10_000 * 2**i for i in range(3))
-"""Iterations of the anchors, of which the least are taken that will do."""
+POINTS = 1_000
+"""D of the anchors, where power laws have set in (amplitudes, Sec. 5)."""
+SIZES, LADDER = (tuple(10_000 * 2**i for i in range(3)) for _ in range(2))
+"""N and iterations of the anchors, of which the cheapest is taken that will do."""
 RATIOS = (3.0, 10.0)
 """How far below the anchor's loss the targets lie."""
 SEEDS = (0, 1, 2)
@@ -66,7 +68,7 @@ def run() -> Report:
     Raises PlannerError where no anchor of a process is limited by D.
     """
     SPACE.mkdir(parents=True, exist_ok=True)
-    ladder = {"process": PROCESSES, "points": POINTS, "parameters": (SIZE, 2 * SIZE), "iterations": LADDER,
+    ladder = {"process": PROCESSES, "points": POINTS, "parameters": SIZES, "iterations": LADDER,
               "seed": SEEDS}  # fmt: skip
     tried = _trained([_launch("Anchors", ladder)])[0]
     asked = [_planned(process, ratio, tried) for process in PROCESSES for ratio in RATIOS]
@@ -74,13 +76,15 @@ def run() -> Report:
     held = [Held(*one, tuple(_loss(r) for r in cells)) for one, cells in zip(asked, _trained(sweeps), strict=True)]
     return Report(
         "Plans of amplitude surrogates, held against trained cells",
-        f"The anchor is the cheapest cell of D = {POINTS:,} and N = {SIZE:,} whose loss falls by less than "
-        f"{100 * LIMITED:.0f} % when either its iterations or N are doubled. `isoplan amplitude` scales it to "
+        f"The anchor is the cheapest cell of D = {POINTS:,} whose loss falls by less than {100 * LIMITED:.0f} % when "
+        f"either its iterations or N are doubled, from {LADDER[0]:,} iterations and N = {SIZES[0]:,} on. "
+        "`isoplan amplitude` scales it to "
         f"targets {RATIOS[0]:g} and {RATIOS[1]:g} times below its loss, and cells with the plan's conservative D, N "
         f"and C are trained. All losses are means over {len(SEEDS)} seeds. Overspend: D and C of the plan over those "
         f"that the line through the anchor and these cells takes to the target. Goals: a loss of at most {GOAL:g} "
         f"targets, an overspend below {MOST:g}.",
-        ("process", "anchor's C", "loss", "falls by", "target", "exponent", "D", "C", "loss / target", "overspend"),
+        ("process", "anchor's N", "C", "loss", "falls by", "target", "exponent", "D", "C", "loss / target",
+         "overspend"),
         tuple(_row(one) for one in held),
     )  # fmt: skip
 
@@ -111,16 +115,16 @@ def _planned(process: str, ratio: float, tried: Iterable[Record]) -> tuple[str, 
     anchor = cheapest(
         {key: some[0] | {"loss": mean(one["loss"] for one in some)} for key, some in own.items()}, process
     )
-    n_f = (round(own[LADDER[0], SIZE][0]["d"]) + 4) // 3
+    n_f = (round(own[LADDER[0], SIZES[0]][0]["d"]) + 4) // 3
     return process, ratio, anchor, plan_amplitude(n_f, of_mse(anchor.loss / ratio), [anchor], published=best_laws())
 
 
 def cheapest(cells: Mapping[tuple[int, float], Mapping[str, float]], process: str) -> Anchor:
     """The anchor of the least compute, from cells by iterations and N, whose loss neither more iterations nor a larger
     N lower by 10 % or more. Raises PlannerError where there is none."""
-    for iterations in LADDER[:-1]:
-        one = cells[iterations, SIZE]
-        others = (cells[2 * iterations, SIZE], cells[iterations, 2 * SIZE])
+    for iterations, N in sorted(product(LADDER[:-1], SIZES[:-1]), key=prod):
+        one = cells[iterations, N]
+        others = (cells[2 * iterations, N], cells[iterations, 2 * N])
         doubled = max(0.0, *(1 - other["loss"] / one["loss"] for other in others))
         if doubled < LIMITED:
             return Anchor("D", one["D"], one["loss"], N=one["N"], epochs=one["seen"] / one["D"],
@@ -155,6 +159,7 @@ def _row(one: Held) -> tuple[str, ...]:
     used = float(anchor.flops_per_sample or 0.0) * anchor.x * float(anchor.epochs or 0.0)
     return (
         one.process,
+        f"{float(anchor.N or 0.0):,.0f}",
         f"{used:.2g}",
         f"{anchor.loss:.2e}",
         f"{100 * float(anchor.doubled or 0.0):.1f} %",
