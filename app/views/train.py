@@ -10,7 +10,7 @@ from app import workspace
 from app.cells import queue_of
 from app.views.parts import heading, plain, sentences
 from app.views.state import recall, remember
-from app.views.training import form, overview, standing, table
+from app.views.training import form, overview, special, standing, table
 from app.views.training.lines import AXES
 from app.views.training.standing import Group, Look
 from engine.errors import PlannerError
@@ -58,6 +58,7 @@ def cells(look: Look, may: bool) -> None:
     with sentences():
         family = find_family(group.family, look.root)
         overview.show(queue, group, family, str(against), look.working, may)
+        special.results(queue, group, family, look.working)
         table.show(queue, group, family, look.working, may)
 
 

@@ -10,7 +10,7 @@ from pydantic.fields import FieldInfo
 
 from app.views.parts import plain, plural, sentences
 from app.views.state import keep_possible, remember
-from app.views.training import costs, standing
+from app.views.training import costs, special, standing
 from app.views.training.lines import own_fields
 from app.views.training.preview import preview
 from app.views.training.preview import show as show_preview
@@ -148,7 +148,7 @@ def _offer(queue: Queue, family: Family[Any], grid: Grid) -> None:
     """What the grid comes to and will take, and the buttons that keep it or run it."""
     text = write_grid(grid)
     found = preview(text, family.version, str(queue.root), grid, family)
-    show_preview(found, family)
+    show_preview(found, family, special.about(queue.root, family, found.cells))
     cap = costs.ask_cap()
     costs.show(queue, family, found, text, cap)
     with st.container(horizontal=True):

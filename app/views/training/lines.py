@@ -56,6 +56,8 @@ def label(record: Record, fields: Sequence[str]) -> str:
 
 
 def _said(value: Any) -> str:
+    if isinstance(value, float) and value.is_integer() and abs(value) < 1e15:
+        return f"{value:,.0f}"
     return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)
 
 

@@ -59,9 +59,11 @@ def _columns(sizes: list[Sizes]) -> dict[str, list[float | None]]:
     return {name: values for name, values in found.items() if any(value is not None for value in values)}
 
 
-def show(found: Preview, family: Family[Any]) -> None:
-    """The sentence and the table, which stands as high whatever it holds."""
+def show(found: Preview, family: Family[Any], about: str) -> None:
+    """The sentence, what there is to say ``about`` the cells, and the table, which stands as high whatever it holds."""
     st.markdown(f"**{found.text}**")
+    if about:
+        st.caption(about)
     if found.table.columns.empty:
         return
     fields = fields_config([name for name in found.table.columns if name not in SIZES], family)

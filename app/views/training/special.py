@@ -1,0 +1,53 @@
+"""What the Train page has for the cells of one family alone, beside what it has for those of all."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import streamlit as st
+
+from app.views.parts import sentences
+from app.views.training import amplitudes, standing
+from app.views.training.standing import Group
+from trainers.backend.queue import Queue
+from trainers.backend.record import Record
+from trainers.cell import Family
+
+OFTEN = "10s"
+"""Between two looks at what has finished, while something runs."""
+
+
+@dataclass(frozen=True)
+class Special:
+    """``about(root, cells)`` says what the cells of a grid have in common, in Markdown, and ``results(queue, family,
+    records)`` draws what the finished cells of a sweep measured; both show nothing where there is nothing to say.
+    """
+
+    about: Callable[[Path, Sequence[Any]], str]
+    results: Callable[[Queue, Family[Any], Sequence[Record]], None]
+
+
+SPECIAL: Mapping[str, Special] = {"amplitudes": Special(amplitudes.about, amplitudes.results)}
+"""By the name of the family."""
+
+
+def about(root: Path, family: Family[Any], cells: Sequence[Any]) -> str:
+    """What the cells of a grid have in common, in Markdown; empty where there is nothing to say."""
+    return SPECIAL[family.name].about(root, cells) if family.name in SPECIAL else ""
+
+
+def results(queue: Queue, group: Group, family: Family[Any], working: bool) -> None:
+    """What the finished cells of a sweep measured, drawn anew while something is ``working``."""
+    if family.name in SPECIAL:
+        st.fragment(_results, run_every=OFTEN if working else None)(queue, group, family)
+
+
+def _results(queue: Queue, group: Group, family: Family[Any]) -> None:
+    look = standing.look(queue)
+    if group.key in look.groups:
+        done = [record for record in look.cells(look.groups[group.key]) if record.state == "done"]
+        with sentences():
+            SPECIAL[family.name].results(queue, family, done)

@@ -1,0 +1,169 @@
+"""What the Train page has for amplitude surrogates alone: d of their events, intrinsic dimensions and pulls."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import streamlit as st
+from scipy.special import ndtr
+from streamlit.testing.v1 import AppTest
+
+from app import workspace
+from app.views.training import surrogates
+from engine.store.database import Database, open_workspace
+from tests.app.views.conftest import Open, told
+from trainers.amplitudes.files import write_events
+from trainers.amplitudes.source import FOLDER, Source
+from trainers.amplitudes.surrogate.evaluate import write_pulls
+from trainers.amplitudes.toy import toy
+from trainers.backend import files, sweep
+from trainers.backend.queue import Queue
+from trainers.backend.record import result_of
+from trainers.families import find_family
+from trainers.grid import typed_grid
+
+PULLS = {"pull_mean": 0.04, "pull_width": 1.31, "bulk_mean": -0.05, "bulk_width": 0.98, "within_1": 0.671}
+
+
+@pytest.fixture
+def db(tmp_path: Path) -> Iterator[Database]:
+    """A workspace on disk that pages see, with nobody to run its cells."""
+    st.cache_data.clear()
+    st.cache_resource.clear()
+    with open_workspace(tmp_path / "space") as database, workspace.registered(database):
+        yield database
+
+
+@pytest.fixture
+def root(db: Database) -> Path:
+    assert db.folder is not None
+    return db.folder
+
+
+def words(at: AppTest) -> str:
+    return "\n".join(str(one.value) for one in (*at.caption, *at.subheader)).replace("\\", "")
+
+
+def grow(root: Path, fields: Mapping[str, str], measured: Mapping[str, float]) -> list[str]:
+    """A sweep whose cells have ended with what they ``measured``, and with the histogram of 4,000 pulls of width 2."""
+    family = find_family("amplitudes", root)
+    made = sweep.launch(root, typed_grid(family, {"dimension_points": "0", **fields}), family)
+    queue = Queue(root)
+    for name in made.cells:
+        cell: dict[str, Any] = queue.scan()[name].cell
+        metrics = {"loss": 0.1, "N": cell["parameters"], "D": float(cell["points"]), **measured}
+        number = queue.lease(name, "here")
+        files.write_json(result_of(queue.folder(name), number), {"number": 1, "state": "done", "metrics": metrics})
+        if "pull_mean" in measured:
+            write_pulls(queue.folder(name) / surrogates.PULLS, 2 * np.random.default_rng(1).normal(size=4000))
+    return list(made.cells)
+
+
+def test_the_preview_says_d_and_whether_the_energy_varies(open_page: Open) -> None:
+    at = open_page("train", family="amplitudes", cell_process="Zgg, ttH, Zg")
+    assert "Zgg, ttH: *d* = 5, √s varies; Zg: *d* = 2, √s varies." in words(at)
+    at = open_page("train", family="amplitudes", cell_process="Zgg, Zg", cell_sqrt_s="1000")
+    assert "Zgg at 1,000 GeV: *d* = 4, √s is fixed; Zg at 1,000 GeV: *d* = 1, √s is fixed." in words(at)
+    assert "√s" not in words(open_page("train", family="teacher-student"))
+
+
+def test_the_preview_says_it_of_a_file(open_page: Open, root: Path) -> None:
+    (root / FOLDER).mkdir()
+    for name, process, sqrt_s in (("one_.npz", "Zg", 800.0), ("many.npz", "Zgg", 0.0)):
+        write_events(root / FOLDER / name, toy(process, 130, 1, sqrt_s))
+    few = {"cell_points": "20", "cell_tests": "100", "cell_dimension_points": "0"}
+    at = open_page("train", family="amplitudes", cell_data="one_.npz, many.npz", **few)
+    assert told(at) == ""
+    assert "one_.npz: *d* = 1, √s is fixed; many.npz: *d* = 5, √s varies." in words(at)
+
+
+def test_dimensions_stand_against_what_varies(open_page: Open, root: Path) -> None:
+    found = {"d": 5.0, "dimension": 4.6, "dimension_spread": 0.1, "dimension_inputs": 4.7}
+    both = {"process": "ttH", "parameters": "1000, 10000", "points": "100, 1000", "iterations": "10"}
+    cells = grow(root, both, found)
+    at = open_page("train")
+    assert told(at) == ""
+    assert "Intrinsic dimension" in words(at)
+    assert "Pulls" not in words(at)
+    against = next(b for b in at.button_group if b.key == "dimension_against")
+    assert list(against.options) == ["D", "N"]
+    family, records = find_family("amplitudes", root), Queue(root).scan()
+    measured = surrogates.dimensions(family, [records[name] for name in cells])
+    assert [(one.events, one.label, one.D, one.d) for one in measured[:2]] == [
+        ("ttH", "points 100, parameters 1,000", 100.0, 5.0), ("ttH", "points 1,000, parameters 1,000", 1000.0, 5.0),
+    ]  # fmt: skip
+    assert (measured[0].layer.value, measured[0].layer.spread) == (4.6, 0.1)
+    assert measured[0].inputs is not None
+    assert (measured[0].inputs.value, measured[0].inputs.spread) == (4.7, 0.0)
+
+
+def test_what_differs_between_processes_alone_is_no_axis(open_page: Open, root: Path) -> None:
+    grow(root, {"process": "ttH, Zg", "points": "100, 1000"}, {"N": 1000.0, "d": 5.0, "dimension": 4.6})
+    at = open_page("train")
+    assert "Intrinsic dimension" in words(at)
+    assert not [b for b in at.button_group if b.key == "dimension_against"]
+
+
+def test_pulls_of_the_cell_with_most_points_come_first(open_page: Open, root: Path) -> None:
+    cells = grow(root, {"process": "ttH", "points": "100, 1000", "objective": "heteroscedastic"}, PULLS)
+    at = open_page("train")
+    assert told(at) == ""
+    choice = at.selectbox(key="pulls_of")
+    assert (list(choice.options), choice.value) == (["points 1,000", "points 100"], cells[1])
+    assert "Intrinsic dimension" not in words(at)
+    assert (
+        "Pulls have mean 0.04 and width 1.31, their bulk −0.05 and 0.98 (median, half of the central 68.3 %). 67.1 % "
+        "of the test points lie within 1 sigma, of a unit Gaussian 68.3 %."
+    ) in words(at)
+    choice.set_value(cells[0]).run()
+    assert told(at) == ""
+    queue = Queue(root)
+    drawn = surrogates.pulls(queue, queue.scan()[cells[0]])
+    assert drawn is not None
+    assert (drawn.edges[0], drawn.edges[-1], drawn.points.sum()) == (-6, 6, 4000)
+    assert drawn.density[29:31].mean() == pytest.approx(1 / np.sqrt(8 * np.pi), rel=0.1)
+    assert drawn.ends == pytest.approx(2 * ndtr(-2.9), rel=0.4)
+
+
+@pytest.mark.parametrize("text", ["", "low,high\n1,2\n", "low,high,points,gaussian\n-1,1,x,1\n",
+                                  "low,high,points,gaussian\n-1,1,0,1\n"])  # fmt: skip
+def test_a_histogram_that_cannot_be_read_is_not_shown(open_page: Open, root: Path, text: str) -> None:
+    (name,) = grow(root, {"points": "100", "objective": "heteroscedastic"}, PULLS)
+    (Queue(root).folder(name) / surrogates.PULLS).write_text(text)
+    at = open_page("train")
+    assert told(at) == ""
+    assert "Pulls" not in words(at)
+
+
+def test_cells_without_either_show_neither(open_page: Open, root: Path) -> None:
+    grow(root, {"points": "100"}, {"d": 2.0})
+    at = open_page("train")
+    assert told(at) == ""
+    assert "Pulls" not in words(at)
+    assert "Intrinsic" not in words(at)
+
+
+def test_events_have_the_name_of_their_process_or_file() -> None:
+    assert surrogates.title(Source("simulated", "Zgg", 0.0)) == "Zgg"
+    assert surrogates.title(Source("simulated", "Zgg", 1000.0)) == "Zgg at 1,000 GeV"
+    assert surrogates.title(Source("toy", "Zgg", 0.0)) == "toy Zgg"
+    assert surrogates.title(Source("mine.npz", "Zg", 0.0)) == "mine.npz"
+
+
+def test_the_name_of_the_histogram_is_that_of_the_training() -> None:
+    pytest.importorskip("torch")
+    from trainers.amplitudes.surrogate import training
+
+    assert training.PULLS == surrogates.PULLS
+
+
+def test_nothing_that_trains_is_imported() -> None:
+    code = "import sys, app.views.training.special; print(sorted({'torch', 'skdim', 'vegas'} & set(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
