@@ -299,8 +299,8 @@ def test_runs_that_rise_where_the_law_falls_are_said(name: str) -> None:
     least = values[axis][values["score"].argmin()]
     ends = f"{values['score'].min():.4g} at {least:.4g} to {values['score'][-1]:.4g} at the largest"
     assert said == [
-        f"The fitted values rise with {axis}, from {ends}, where the law falls: read no plateau off it, and fit the "
-        f"runs up to {least:.4g} alone or a law with an optimum."
+        f"The fitted values rise with {axis}, from {ends}, where the law falls: read no plateau off it, and look at "
+        f"the runs beyond {least:.4g}."
     ]
 
 
