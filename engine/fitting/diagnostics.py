@@ -232,8 +232,8 @@ def _rises(s: Sample, found: Estimate) -> Iterator[FitWarning]:
         yield FitWarning(
             RISES,
             f"The fitted values rise with {law.axis}, from {middles[least]:.4g} at {places[least]:.4g} to "
-            f"{middles[last]:.4g} at the largest, where the law falls: read no plateau off it, and look at the runs beyond "
-            f"{places[least]:.4g}.",
+            f"{middles[last]:.4g} at the largest, where the law falls: read no plateau off it, and look at the runs "
+            f"beyond {places[least]:.4g}.",
         )
 
 
