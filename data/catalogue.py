@@ -147,8 +147,9 @@ def _amplitudes(grid: str, name: str, axis: str, provenance: str, *metrics: str,
 AMPLITUDES = (
     _amplitudes(
         "data-*.toml", "loss against D, five processes", "D",
-        "MLPs on invariants at N = 1e5 learn log |M|^2 of Zg, Zgg, Zggg, ttH and WZ; D counts training points, each "
-        "also at half the compute. Each process has a law of its own; the floor K is held in common.",
+        "MLPs on invariants at N = 1e5 learn log |M|^2 of Zg, Zgg, Zggg, ttH and WZ; D counts training points. Cells "
+        "of up to 1,000 are also there at twice the compute, from 3,000 on for one seed or more. Each process has a "
+        "law of its own; the floor K is held in common.",
         group="process",
     ),
     _amplitudes(

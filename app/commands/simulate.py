@@ -93,9 +93,9 @@ def _amplitudes(process: str, n: int, out: Path, seed: int, sqrt_s: float | None
         raise typer.Exit(INTERRUPTED) from None
     write_events(out, sample.events)
     seconds, size = time.monotonic() - began, out.stat().st_size
-    heavy = f"{sample.overweights} of weights up to {sample.largest:.2f}" if sample.overweights else "none"
+    heavy = f"{sample.overweights:,} of weights up to {sample.largest:.2f}" if sample.overweights else "all of weight 1"
     say(
-        f"{out}: {n:,} events of {process}, {size / 1e6:.1f} MB, in {seconds:.0f} s; {sample.efficiency:.2%} of "
-        f"{sample.passed:,} points became events, {heavy} above one ({sample.above:.2%} of the cross section, "
-        f"{sample.sigma:.4g} +- {sample.error:.2g} pb)."
+        f"{out}: {n:,} events of {process}, {heavy}, {size / 1e6:.1f} MB, in {seconds:.0f} s. "
+        f"{sample.efficiency:.2%} of {sample.passed:,} points were accepted, those above the cap hold "
+        f"{sample.above:.2%} of the cross section, {sample.sigma:.4g} +- {sample.error:.2g} pb."
     )

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
 from data.catalogue import AMPLITUDES, Demo
+from data.files import records
 from engine.fitting import FitSpec
 from engine.fitting.groups import fit_groups
 from engine.laws import get_law
@@ -30,6 +32,17 @@ def test_the_mapping_of_a_table_names_columns_that_the_trainer_writes_for_a_grid
     assert set(demo.share) <= set(get_law(demo.law, demo.axis).names)
     grids = {table_of(path).name for path in GRIDS.glob("amplitudes_*.toml")}
     assert demo.file.removeprefix("grids/") in grids
+
+
+def test_the_scan_of_points_says_which_cells_are_there_at_twice_the_compute() -> None:
+    cells = pd.DataFrame(records(AMPLITUDES[0].file)).astype({"D": int, "updates": int})
+    for (_, D), some in cells.groupby(["process", "D"]):
+        half, twice = (some[some["updates"] == n]["seed"] for n in (some["updates"].min(), some["updates"].max()))
+        assert set(half) == {"0", "1", "2"}
+        assert set(twice) == set(half) if int(str(D)) <= 1000 else set(twice) >= {"0"}
+        assert some["updates"].max() == 2 * some["updates"].min()
+    said = "Cells of up to 1,000 are also there at twice the compute, from 3,000 on for one seed or more."
+    assert said in AMPLITUDES[0].provenance
 
 
 def test_each_process_of_the_scan_of_points_has_a_law_of_its_own(tmp_path: Path) -> None:
