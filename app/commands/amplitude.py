@@ -21,6 +21,7 @@ from engine.planning.amplitude import (
     of_error,
     of_mse,
     plan_amplitude,
+    plan_fitted,
     plan_trained,
     spread_of,
 )
@@ -34,7 +35,9 @@ FIELDS = ("D", "N", "C", "loss", "epochs", "flops", "doubled")
 
 def amplitude(
     particles: Annotated[int, typer.Option(help="Final-state particles n_f.")],
-    target_mse: Annotated[str, typer.Option(help="MSE of the standardised log amplitude to reach.")] = "",
+    target_mse: Annotated[
+        str, typer.Option(help="MSE to reach: of the standardised log amplitude; by a law of ttH, of the raw one.")
+    ] = "",
     target_error: Annotated[
         str, typer.Option(help="Or the typical relative error, 0.001 or 0.1%; it needs --sigma.")
     ] = "",
@@ -44,7 +47,8 @@ def amplitude(
         typer.Option(
             metavar="D=1e4,loss=1e-3,...",
             help="A run limited by D (or by C, or N: name it first). Also N, epochs, flops (FLOPs a point) and "
-            "doubled: how much of its loss changed when the other axes were doubled. May be repeated.",
+            "doubled: by how much of itself its loss fell when the other axes were doubled, 0 where it rose. May be "
+            "repeated: at two D or more the law of the runs takes the place of the bound.",
         ),
     ] = None,
     process: Annotated[str, typer.Option(help="Or a published process: ttH, Zg, ..., Zgggg, WZ, WWZ, yyg, yygg.")] = "",
@@ -73,7 +77,7 @@ def amplitude(
         raise PlannerError(f"--{alone} says nothing without --process: add it, or leave --{alone} out.")
     if cells and not trained:
         raise PlannerError("--cells says nothing without --trained: add the process, or leave --cells out.")
-    if trained and (anchor or process):
+    if sum(map(bool, (trained, anchor, process))) > 1:
         raise PlannerError("Trained cells, anchors and a published law each fix the scale: give one of the three.")
     if trained and fixed_energy:
         raise PlannerError("--fixed-energy says nothing with --trained: the cells say at which energies they are.")
@@ -83,11 +87,13 @@ def amplitude(
         found = most_anchors(every, trained)
         goal = _target(target_mse, target_error, sigma, spread_of(found))
         answer = plan_trained(particles, goal, found, best_laws(), floor=noise)
+    elif process:
+        law, goal = _law(process, axis or "D", held, network), _target(target_mse, target_error, sigma)
+        answer = plan_amplitude(particles, goal, (), law, best_laws(), floor=noise, fixed_energy=fixed_energy)
     else:
         given = [_anchor(text) for text in anchor or []]
-        law = _law(process, axis or "D", held, network) if process else None
         goal = _target(target_mse, target_error, sigma)
-        answer = plan_amplitude(particles, goal, given, law, best_laws(), floor=noise, fixed_energy=fixed_energy)
+        answer = plan_fitted("", particles, goal, given, best_laws(), floor=noise, fixed_energy=fixed_energy)
     say_as("json" if as_json else form, as_text(answer), document(answer), answer.warnings)
 
 

@@ -14,6 +14,7 @@ from app.figures.palette import ACCENT, GREY, LIGHT_PAGE, PLAN
 from app.figures.theme import WEB, Part, Theme, compose
 from app.figures.words import tick_text
 from engine.planning.amplitude import Need, Precision
+from engine.planning.amplitude.text import percent
 from engine.quantities import count, power10
 from engine.schema import Floats
 
@@ -51,7 +52,7 @@ def draw(need: Need, target: Precision, theme: Theme = WEB) -> Drawing:
     ]  # fmt: skip
     figure = compose(
         theme, HEIGHT, f"need-{need.axis}", traces, [upright], notes,
-        xaxis=log_axis(theme, "MSE of the standardised log amplitude", *window)
+        xaxis=log_axis(theme, target.measure, *window)
         | {"range": [math.log10(window[1]), math.log10(window[0])]},
         yaxis=log_axis(theme, TITLES.get(need.axis, title(need.axis)), *values),
     )  # fmt: skip
@@ -90,7 +91,7 @@ def _label(theme: Theme, text: str, line: tuple[Floats, Floats], place: str) -> 
 
 
 def _asked(target: Precision) -> str:
-    error = "" if target.relative is None else f"<br>typically {100 * target.relative:.2g} % per point"
+    error = "" if target.relative is None else f"<br>typically {percent(target.relative)} per point"
     return f"target {tick_text(target.mse)}{error}"
 
 

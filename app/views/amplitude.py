@@ -26,6 +26,7 @@ from engine.planning.amplitude import (
     of_error,
     of_mse,
     plan_amplitude,
+    plan_fitted,
     plan_trained,
     rows,
     spread_of,
@@ -69,7 +70,9 @@ def ask(db: Database) -> AmplitudePlan | None:
     if not target or (law is None and not anchors):
         return None
     goal = _target(target, sigma, str(stated))
-    return plan_amplitude(n_f, goal, anchors, law, best_laws(), floor=floor, fixed_energy=fixed)
+    if law is not None:
+        return plan_amplitude(n_f, goal, (), law, best_laws(), floor=floor, fixed_energy=fixed)
+    return plan_fitted("", n_f, goal, anchors, best_laws(), floor=floor, fixed_energy=fixed)
 
 
 def _by_cells(
@@ -116,12 +119,14 @@ def _law(n_f: int) -> PublishedLaw:
 def _anchors() -> list[Anchor]:
     """The anchors that are filled in."""
     n = int(st.number_input("Runs", 1, MOST_ANCHORS, 1, key="anchors", bind="query-params", width=110,
-                            help="Small runs, each of them limited by D, N or C."))  # fmt: skip
+                            help="Small runs, each limited by D, N or C. The law of those at two D or more takes "
+                            "the place of the bound."))  # fmt: skip
     found = [_anchor(i) for i in range(1, n + 1)]
     if not any(found):
         st.info(
             "Train one small network on at least 1,000 points for as long as its loss falls. Then say how many points "
-            "it had, which loss it reached, and by how much that loss changed when the network was doubled.",
+            "it had, which loss it reached, and by how much that loss fell when the network and its compute were "
+            "doubled, 0 where it rose.",
             icon=":material/search:",
         )
     return [anchor for anchor in found if anchor is not None]
@@ -132,7 +137,7 @@ def _anchor(i: int) -> Anchor | None:
     grid = st.grid(7, min_column_width=120)
     axis = grid.selectbox("Limited by", AXES, key=f"axis{i}", bind="query-params")
     names = {"x": f"{axis} of the run", "loss": "MSE", "N": "N", "epochs": "Epochs", "flops": "FLOPs a point",
-             "doubled": "Change if doubled"}  # fmt: skip
+             "doubled": "Fall if doubled"}  # fmt: skip
     hints = {"x": "1e4", "loss": "1e-3", "N": "1e5", "epochs": "1000", "flops": "6 N", "doubled": "3 %"}
     typed = {
         name: grid.text_input(label, "", key=f"{name}{i}", bind="query-params", max_chars=100, placeholder=hints[name])
@@ -142,7 +147,7 @@ def _anchor(i: int) -> Anchor | None:
     if not typed["x"] or not typed["loss"]:
         return None
     said = {"x": f"number of {UNITS[axis]}", "loss": "MSE", "N": "N", "epochs": "number of epochs",
-            "flops": "number of FLOPs a point", "doubled": "change if doubled"}  # fmt: skip
+            "flops": "number of FLOPs a point", "doubled": "fall if doubled"}  # fmt: skip
     given = {name: _number(text or "", f"{said[name]} of run {i}") for name, text in typed.items() if text}
     return Anchor(axis, given["x"], given["loss"], N=given.get("N"), epochs=given.get("epochs"),
                   flops_per_sample=given.get("flops"), doubled=given.get("doubled"))  # fmt: skip

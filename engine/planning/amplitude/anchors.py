@@ -15,7 +15,7 @@ Axis = Literal["D", "N", "C"]
 ONSET = {"D": 1e3, "C": 1e12}
 """Where the published power laws have set in (amplitudes, Secs. 4.1 and 5); below, losses fall more slowly."""
 LIMITED = 0.10
-"""Relative change of the loss, when the other axes are doubled, below which an axis limits the run."""
+"""By which part of itself the loss falls, when the other axes are doubled, below which an axis limits the run."""
 LOSS_ERROR = 0.10
 """Relative error of a test loss that the published fits assume (amplitudes, App. C)."""
 UNITS = {"D": "phase-space points", "N": "parameters", "C": "FLOPs"}
@@ -25,7 +25,7 @@ UNITS = {"D": "phase-space points", "N": "parameters", "C": "FLOPs"}
 class Anchor:
     """A run limited by ``axis``: ``loss`` (MSE of the standardised log amplitude) at ``x`` points, parameters or FLOPs.
 
-    ``doubled`` is by which part of itself the loss changed when the other axes were doubled, without a sign, None where
+    ``doubled`` is by which part of itself the loss fell when the other axes were doubled, 0 where it rose, None where
     nobody tried. A data anchor carries ``N``, its ``epochs``, and ``flops_per_sample`` (training FLOPs for one point
     once; None: 6 N).
     Raises PlannerError for an anchor that is not limited by its axis, or lies before the onset of the power law.
@@ -57,13 +57,13 @@ class Anchor:
             )
         if self.doubled is not None and not self.doubled >= 0:
             raise PlannerError(
-                f"The change of the anchor's loss is {100 * self.doubled:.3g} %: give its size without a sign, "
-                "such as 3 %."
+                f"The fall of the anchor's loss is {100 * self.doubled:.3g} %: give by how much it fell when the other "
+                "axes were doubled, such as 3 %, and 0 where it rose."
             )
         if self.doubled is not None and self.doubled >= LIMITED:
             others = " and ".join(name for name in "DNC" if name != self.axis)
             raise PlannerError(
-                f"The anchor at {self.axis} = {self.x:g} is not limited by {self.axis}: doubling {others} changed its "
+                f"The anchor at {self.axis} = {self.x:g} is not limited by {self.axis}: doubling {others} lowered its "
                 f"loss by {100 * self.doubled:.3g} %; raise them until that is below 10 %."
             )
 

@@ -10,8 +10,8 @@ or from the published laws of the same process and network.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from engine.errors import PlannerError
 from engine.fitting.result import FitWarning
@@ -37,8 +37,8 @@ ONE_BY_ONE = "laws-one-by-one"
 class AmplitudePlan:
     """The answer: D, N and C as ranges, and the laws behind those that have one in ``needs``.
 
-    ``anchors``, ``law``, ``floor`` and ``fixed_energy`` are what it was asked with. Where a law was fitted to trained
-    cells of ``process``, ``change`` says what that changed.
+    ``anchors``, ``law``, ``floor`` and ``fixed_energy`` are what it was asked with. Where a law was fitted to anchors,
+    or to trained cells of ``process``, ``change`` says what that changed.
     """
 
     n_f: int
@@ -73,7 +73,8 @@ def plan_amplitude(
 
     ``published`` are laws of other processes, of which those with the same n_f give the other end of a range.
     ``floor`` is the noise of the amplitudes themselves, zero for tree level (amplitudes, eq. 2). Raises PlannerError
-    without an anchor or a law, for both, for a law of another n_f, and for a target at or below the floor.
+    without an anchor or a law, for both, for a law of another n_f, for a relative error by a law of raw amplitudes, and
+    for a target at or below the floor.
     """
     slow = conservative(n_f, fixed_energy=fixed_energy)
     _check(n_f, target, anchors, law, floor)
@@ -85,8 +86,8 @@ def plan_amplitude(
         found = _needs(anchors, target.mse, slow, same, floor)
         D, N, C = of_anchors(found, anchors)
     d = phase_space_dimension(n_f, fixed_energy=fixed_energy)
-    shown = target if law is None or not law.raw else Precision(target.mse)
-    return AmplitudePlan(n_f, d, 4 / d, slow, shown, D, N, C, tuple(found.values()),
+    goal = replace(target, raw=law is not None and law.raw)
+    return AmplitudePlan(n_f, d, 4 / d, slow, goal, D, N, C, tuple(found.values()),
                          tuple(_notes(n_f, slow, found, anchors, law, published)), tuple(anchors), law, floor,
                          fixed_energy)  # fmt: skip
 
@@ -108,6 +109,11 @@ def _check(n_f: int, target: Precision, anchors: Sequence[Anchor], law: Publishe
         raise PlannerError(
             f"{law.process} has {law.n_f} final-state particles and the plan is for {n_f}: choose a law of the same "
             "number, or give an anchor."
+        )
+    if law is not None and law.raw and target.sigma is not None:
+        raise PlannerError(
+            f"The law of {law.process} is one of raw amplitudes, of which sigma(log A) makes no relative error: give a "
+            "target MSE of the raw amplitude, without sigma."
         )
     if not floor >= 0:
         raise PlannerError(f"A floor of {floor:g} is no MSE: give zero or a positive number.")
@@ -139,26 +145,38 @@ def _notes(
             "all of them at their least together reach a higher loss."
         )
         notes.append(FitWarning(ONE_BY_ONE, text))
-    for anchor in anchors:
-        if anchor.doubled is None:
-            text = (
-                f"Nobody checked that {anchor.axis} limits the anchor at {anchor.axis} = {anchor.x:g}: double the "
-                "other axes and see that its loss changes by less than 10 %."
-            )
-            notes.append(FitWarning(UNCHECKED, text))
+    return [*notes, *unchecked(anchors), *said_of(n_f, found, anchors)]
+
+
+def unchecked(anchors: Sequence[Anchor]) -> list[FitWarning]:
+    """A note of each anchor of which nobody knows whether its axis limits it."""
+    text = (
+        "Nobody checked that {axis} limits the anchor at {axis} = {x:g}: double the other axes and see that its loss "
+        "falls by less than 10 %."
+    )
+    return [FitWarning(UNCHECKED, text.format(axis=a.axis, x=a.x)) for a in anchors if a.doubled is None]
+
+
+def said_of(n_f: int, found: Mapping[Axis, Need], anchors: Sequence[Anchor]) -> list[FitWarning]:
+    """What is to be said of the ranges: one end alone, many decades, no end at all."""
+    notes = []
     for axis, need in found.items():
         if need.least is None:
             text = (
                 f"No optimistic exponent of {axis} is known for {n_f} particles: the conservative one alone is shown."
             )
             notes.append(FitWarning(NO_OTHER, text))
-        if need.decades > WIDE:
+        if not math.isfinite(need.most):
+            text = (
+                f"By {need.slow.source} no finite {axis} reaches the target: ask for a higher one, or give another "
+                "anchor."
+            )
+            notes.append(FitWarning(UNBOUNDED, text))
+        elif need.decades > WIDE:
             how = "a second anchor" if len(along(anchors, axis)) < 2 else "another anchor"
             text = (
                 f"The range of {axis} spans {need.decades:.1f} decades: train {how} at {axis} = "
                 f"{number(SECOND * need.start[0], need.unit)} {need.unit} and ask again."
             )
             notes.append(FitWarning(WIDE_RANGE, text))
-        if not math.isfinite(need.most):
-            notes.append(FitWarning(UNBOUNDED, f"By {slow.source} no finite {axis} reaches the target."))
     return notes

@@ -28,13 +28,14 @@ TWICE = 0.05
 class TrainedCell:
     """A cell: ``process`` (or file) with ``d`` dimensions, the ``setting`` it shares with others, and what it reached.
 
+    d is 3 n_f - 4 where sqrt(s) varies and 3 n_f - 5 where it is fixed (amplitudes, Sec. 2), so it says both.
     ``loss`` is the MSE of the standardised ``target`` (log or raw), ``spread`` the standard deviation of the target
-    before that (NaN where it is not known), ``seen`` the points seen in training, ``C`` in FLOPs.
+    before that (NaN where it is not known), ``seen`` the points seen in training, ``C`` in FLOPs, ``batch`` the points
+    of an update (0 where it is not known).
     """
 
     process: str
     d: int
-    fixed_energy: bool
     target: str
     setting: tuple[str, ...]
     N: float
@@ -44,10 +45,16 @@ class TrainedCell:
     loss: float
     seed: int = 0
     spread: float = math.nan
+    batch: float = 0.0
+
+    @property
+    def fixed_energy(self) -> bool:
+        """Whether all events have one sqrt(s)."""
+        return self.d % 3 == 1
 
     @property
     def n_f(self) -> int:
-        """Final-state particles: d = 3 n_f - 4, one less at a fixed energy (amplitudes, Sec. 2)."""
+        """Final-state particles."""
         return (self.d + 4 + self.fixed_energy) // 3
 
 
@@ -70,7 +77,7 @@ class Point:
 def read_cells(rows: Iterable[Mapping[Any, Any]], source: str) -> tuple[TrainedCell, ...]:
     """The cells trained on the MSE in a table, one a row; rows without a loss and toys are left out.
 
-    Raises PlannerError, which names ``source``, where a column is missing or a number cannot be read.
+    Raises PlannerError, which names ``source``, where a column is missing and for a number that no cell has.
     """
     found = []
     for i, row in enumerate(rows, 1):
@@ -84,22 +91,29 @@ def read_cells(rows: Iterable[Mapping[Any, Any]], source: str) -> tuple[TrainedC
             found.append(_read(row))
         except (TypeError, ValueError):
             raise PlannerError(
-                f"Row {i} of {source} is no cell: give numbers in {', '.join(NEEDED)}, and leave out what has none."
+                f"Row {i} of {source} is no cell: give positive numbers in {', '.join(NEEDED)}, with d = 3 n_f - 4 or, "
+                "at a fixed sqrt(s), 3 n_f - 5, and leave out what has none."
             ) from None
     return tuple(found)
 
 
 def _read(row: Mapping[Any, Any]) -> TrainedCell:
-    data = _text(row, "data")
+    data, numbers = _text(row, "data"), {name: float(row[name]) for name in NEEDED}
+    if not all(math.isfinite(x) and x > 0 for x in numbers.values()):
+        raise ValueError
+    d = round(numbers.pop("d"))
+    if d < 1 or d % 3 == 0:
+        raise ValueError
     return TrainedCell(
         process=_text(row, "process") if data in MADE else data,
-        d=round(float(row["d"])),
-        fixed_energy=float(_text(row, "sqrt_s", "0")) > 0,
+        d=d,
         target=_text(row, "target", "log"),
         setting=tuple(f"{name} {_text(row, name)}" for name, usual in HELD.items() if _text(row, name, usual) != usual),
-        N=float(row["N"]), D=float(row["D"]), C=float(row["C"]), seen=float(row["seen"]), loss=float(row["loss"]),
-        seed=int(float(_text(row, "seed", "0"))), spread=float(_text(row, "spread", "nan")),
-    )  # fmt: skip
+        seed=int(float(_text(row, "seed", "0"))),
+        spread=float(_text(row, "spread", "nan")),
+        batch=float(_text(row, "batch_used", "0")),
+        **numbers,
+    )
 
 
 def _text(row: Mapping[Any, Any], name: str, default: str = "") -> str:
@@ -114,13 +128,14 @@ def _text(row: Mapping[Any, Any], name: str, default: str = "") -> str:
 
 
 def points(cells: Iterable[TrainedCell]) -> tuple[Point, ...]:
-    """The longest cell that was doubled of each process, setting, D and seed; by process, D and seed.
+    """The longest cell that was doubled of each process, setting, D, batch and seed; by process, D and seed.
 
-    What was trained for longer than is needed says less: with few points its loss rises again.
+    What was trained for longer than is needed says less: with few points its loss rises again. A batch is at most D, so
+    that a scan of D has several; but a cell of another batch has not the same updates twice.
     """
     alike: dict[tuple[Any, ...], list[TrainedCell]] = defaultdict(list)
     for cell in dict.fromkeys(cells):
-        alike[cell.process, cell.target, cell.setting, cell.d, cell.D].append(cell)
+        alike[cell.process, cell.target, cell.setting, cell.d, cell.D, cell.batch].append(cell)
     return tuple(point for _, some in sorted(alike.items()) for point in _doubled(some))
 
 

@@ -7,9 +7,11 @@ from dataclasses import fields
 
 from engine.planning.amplitude.anchors import Anchor
 from engine.planning.amplitude.answer import AmplitudePlan
+from engine.planning.amplitude.exponents import Exponent
+from engine.planning.amplitude.needs import Need
 from engine.planning.amplitude.sizes import Size
 from engine.planning.amplitude.target import Precision
-from engine.planning.amplitude.text import LABELS, sentence, to_json
+from engine.planning.amplitude.text import LABELS, phase_space, sentence, to_json
 from engine.planning.export.document import Document, Line
 from engine.planning.export.script import call, script
 from engine.planning.quantity import OUT_OF_REACH, Quantity
@@ -28,18 +30,20 @@ def document(plan: AmplitudePlan) -> Document:
 def _lines(plan: AmplitudePlan) -> tuple[Line, ...]:
     target = plan.target
     return (
-        ("Target MSE of the standardised log amplitude", Quantity(target.mse, note="given")),
+        (f"Target {target.measure}", Quantity(target.mse, note="given")),
         *([] if target.relative is None else [("Typical relative error", Quantity(target.relative))]),
-        ("Dimension d of the phase space", str(plan.dimension)),
+        ("Dimension d of the phase space", f"{plan.dimension} ({phase_space(plan)})"),
         ("Conservative exponent", Quantity(plan.exponent.value, note=plan.exponent.source)),
-        *(
-            (f"Optimistic exponent of {need.axis}", Quantity(need.fast.value, note=need.fast.source))
-            for need in plan.needs
-            if need.fast is not None
-        ),
+        *(line for need in plan.needs for line in _exponents(need, plan.exponent)),
         *(line for name, label in LABELS.items() for line in _ends(label, getattr(plan, name))),
-        *([("What the law of trained cells changed", plan.change)] if plan.change else []),
+        *([("What the fitted law changed", plan.change)] if plan.change else []),
     )
+
+
+def _exponents(need: Need, first: Exponent) -> list[Line]:
+    """The exponents of an axis, the conservative one where it is not the ``first`` of the plan."""
+    named = {"Conservative": need.slow if need.slow != first else None, "Optimistic": need.fast}
+    return [(f"{name} exponent of {need.axis}", Quantity(e.value, note=e.source)) for name, e in named.items() if e]
 
 
 def _ends(label: str, size: Size) -> list[Line]:

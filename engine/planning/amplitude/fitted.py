@@ -1,4 +1,4 @@
-"""The law of trained cells in place of the bound: several anchors of one process say its exponent themselves."""
+"""The law of anchors or trained cells in place of the bound: several of one process say its exponent themselves."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 from engine.errors import PlannerError
 from engine.fitting.result import FitWarning, Interval
 from engine.planning.amplitude.anchors import LOSS_ERROR, ONSET, UNITS, Anchor, along
-from engine.planning.amplitude.answer import WIDE, WIDE_RANGE, AmplitudePlan, plan_amplitude
+from engine.planning.amplitude.answer import AmplitudePlan, plan_amplitude, said_of, unchecked
 from engine.planning.amplitude.cells import Point, anchors_of
 from engine.planning.amplitude.exponents import Exponent
 from engine.planning.amplitude.needs import POINTS, Need
@@ -19,6 +19,7 @@ from engine.planning.amplitude.published import PublishedLaw
 from engine.planning.amplitude.sizes import of_anchors
 from engine.planning.amplitude.target import Precision
 from engine.planning.amplitude.text import number
+from engine.quantities import count
 from engine.schema import Floats
 
 SCATTER, FALLING = "scatter", "still-falling"
@@ -69,14 +70,14 @@ def fit_line(anchors: Sequence[Anchor], floor: float = 0.0) -> Line:
     """
     own = along(anchors, "D")
     if any(a.loss <= floor for a in own):
-        raise PlannerError(f"A cell has a loss at or below the floor {floor:g}: give a lower floor.")
+        raise PlannerError(f"A loss of the law is at or below the floor {floor:g}: give a lower floor.")
     x, y = np.log([a.x for a in own]), np.log([a.loss - floor for a in own])
     if len(np.unique(x)) < 2:
-        raise PlannerError("A law needs cells at two values of D or more that D limits: train one at another D.")
+        raise PlannerError("A law needs runs at two values of D or more that D limits: train one at another D.")
     lever = float(np.sum((x - x.mean()) ** 2))
     alpha = -float((x - x.mean()) @ y) / lever
     if alpha <= 0:
-        raise PlannerError("The loss of the cells does not fall with D: give cells that D limits.")
+        raise PlannerError("The loss does not fall with D, so that D does not limit it: give runs that D limits.")
     left = y - y.mean() + alpha * (x - x.mean())
     scatter = math.sqrt(float(left @ left) / (len(own) - 2)) if len(own) > 2 else 0.0
     return Line(len(own), float(x.mean()), float(y.mean()), alpha, max(LOSS_ERROR, scatter), lever)
@@ -92,21 +93,24 @@ def plan_fitted(
     floor: float = 0.0,
     fixed_energy: bool = False,
 ) -> AmplitudePlan:
-    """D, N and C for ``target`` by the law of data ``anchors`` of ``process``; the range is its 68 % interval.
+    """D, N and C for ``target`` by the law of the data ``anchors``; the range of D is its 68 % interval.
 
-    ``change`` of the plan says what the bound asked for, from the cheapest of the anchors alone. With anchors at one D
-    the bound stays. Raises PlannerError without an anchor, and as ``plan_amplitude`` does.
+    They are cells of ``process``, or runs without a name where it is empty. ``change`` of the plan says what the bound
+    asked for, from the cheapest of them alone. Anchors of N and C, and all that lie at one D, are planned from as
+    ``plan_amplitude`` does. Raises PlannerError as that does, and where the loss does not fall with D.
     """
     data = along(anchors, "D")
-    first = plan_amplitude(n_f, target, data[:1], None, published, floor=floor, fixed_energy=fixed_energy)
-    if data[0].x == data[-1].x:
-        return first
+    if len({a.x for a in data}) < 2:
+        return plan_amplitude(n_f, target, anchors, None, published, floor=floor, fixed_energy=fixed_energy)
+    others = [a for a in anchors if a.axis != "D"]
+    first = plan_amplitude(n_f, target, [data[0], *others], None, published, floor=floor, fixed_energy=fixed_energy)
     line = fit_line(data, floor)
     need = _need(line, process, data[-1].x, target.mse, floor)
-    D, N, C = of_anchors({"D": need}, data)
-    change = _change(first, need, line, process)
-    return replace(first, exponent=need.slow, D=D, N=N, C=C, needs=(need,), warnings=tuple(_notes(line, need)),
-                   anchors=data, change=change, process=process)  # fmt: skip
+    found = {one.axis: one for one in first.needs} | {"D": need}
+    D, N, C = of_anchors(found, (*data, *others))
+    notes = [*unchecked((*data, *others)), *_scatter(line), *said_of(n_f, found, (*data, *others))]
+    return replace(first, exponent=need.slow, D=D, N=N, C=C, needs=tuple(found.values()), warnings=tuple(notes),
+                   anchors=(*data, *others), change=_change(first, need, line), process=process)  # fmt: skip
 
 
 def plan_trained(
@@ -141,7 +145,8 @@ def plan_trained(
 def _need(line: Line, process: str, last: float, mse: float, floor: float) -> Need:
     """The range of D for ``mse``; ``last`` is the largest D that was trained."""
     least, most = line.solve(mse - floor)
-    said = f"of the law of {line.n} cells of {process} ({line.alpha:.3g} ± {line.alpha_error:.2g})"
+    law = f"{line.n} cells of {process}" if process else f"{line.n} anchors"
+    said = f"of the law of {law} ({line.alpha:.3g} ± {line.alpha_error:.2g})"
     slow = Exponent(line.alpha - line.alpha_error, f"the lower 68 % end {said}")
     fast = Exponent(line.alpha + line.alpha_error, f"the upper 68 % end {said}")
     if most <= last:
@@ -150,36 +155,32 @@ def _need(line: Line, process: str, last: float, mse: float, floor: float) -> Ne
         start = last, floor + math.exp(line.height - line.alpha * (math.log(last) - line.middle))
     x = np.geomspace(start[0], max(most, 10 * start[0]), POINTS) if math.isfinite(most) else np.empty(0)
     upper, lower = line.ends(x)
-    return Need("D", most, least, slow, fast, start, floor, x, floor + upper, floor + lower)
+    return Need("D", most, least, slow, fast, start, floor, x, floor + upper, floor + lower, law)
 
 
-def _change(first: AmplitudePlan, need: Need, line: Line, process: str) -> str:
+def _change(first: AmplitudePlan, need: Need, line: Line) -> str:
     """What the law changed, in a sentence."""
     old, new, unit = first.needs[0].most, need.most, UNITS["D"]
     by = "the bound 4/d" if first.n_f > 2 else "the exponent for two particles"
     said = (
         f"From the cheapest anchor alone, at D = {number(first.anchors[0].x, unit)}, {by} = {first.exponent.value:.3g} "
-        f"asked for at most {_number(old)} {unit}; the law of {line.n} cells of {process}, with the exponent "
+        f"asked for at most {_number(old)} {unit}; the law of {need.law}, with the exponent "
         f"{line.alpha:.3g} ± {line.alpha_error:.2g}, asks for at most {_number(new)}"
     )
     if not (math.isfinite(old) and math.isfinite(new)) or math.isclose(old, new, rel_tol=0.05):
         return f"{said}."
-    return f"{said}, {max(old / new, new / old):.2g} times {'fewer' if new < old else 'more'}."
+    return f"{said}, {count(max(old / new, new / old))} times {'fewer' if new < old else 'more'}."
 
 
 def _number(x: float) -> str:
     return number(x, UNITS["D"]) if math.isfinite(x) else "any number of"
 
 
-def _notes(line: Line, need: Need) -> list[FitWarning]:
-    notes = []
-    if line.error > LOSS_ERROR:
-        text = (
-            f"The cells scatter by {100 * line.error:.0f} % around the law, more than the {100 * LOSS_ERROR:.0f} % to "
-            "which losses are taken to be known: the range is as wide as the scatter makes it."
-        )
-        notes.append(FitWarning(SCATTER, text))
-    if need.decades > WIDE:
-        text = f"The range of D spans {need.decades:.1f} decades: train cells at a larger D and ask again."
-        notes.append(FitWarning(WIDE_RANGE, text))
-    return notes
+def _scatter(line: Line) -> list[FitWarning]:
+    if line.error <= LOSS_ERROR:
+        return []
+    text = (
+        f"The losses scatter by {100 * line.error:.0f} % around the law, more than the {100 * LOSS_ERROR:.0f} % to "
+        "which they are taken to be known: the range is as wide as the scatter makes it."
+    )
+    return [FitWarning(SCATTER, text)]

@@ -13,6 +13,7 @@ from engine.laws.law import Floats
 from engine.planning.amplitude.anchors import LOSS_ERROR, UNITS, Anchor, Axis, along, fitted_exponent
 from engine.planning.amplitude.exponents import Exponent
 from engine.planning.amplitude.published import PublishedLaw
+from engine.planning.amplitude.text import number
 
 POINTS = 41
 
@@ -22,7 +23,8 @@ class Need:
     """``most`` by the conservative exponent ``slow``, ``least`` by ``fast``; ``least`` is None where no other is known.
 
     ``start`` is the place and loss that it is extrapolated from, ``floor`` what the loss levels off to; ``x`` (k,) with
-    ``slow_loss`` and ``fast_loss`` (k,) are the curves to draw (``fast_loss`` empty without ``fast``).
+    ``slow_loss`` and ``fast_loss`` (k,) are the curves to draw (``fast_loss`` empty without ``fast``). ``law`` says
+    through what a law was fitted, "12 cells of Zgg"; it is empty where one anchor or a published law is behind.
     """
 
     axis: Axis
@@ -35,6 +37,7 @@ class Need:
     x: Floats
     slow_loss: Floats
     fast_loss: Floats
+    law: str = ""
 
     @property
     def unit(self) -> str:
@@ -44,6 +47,13 @@ class Need:
     def decades(self) -> float:
         """How many decades the range spans; 0 where only one end is known."""
         return math.log10(self.most / self.least) if self.least else 0.0
+
+    @property
+    def origin(self) -> str:
+        """Where its ends come from: one anchor, or a law through several."""
+        if self.law:
+            return f"between the ends of the law of {self.law}"
+        return f"from the anchor at {self.axis} = {number(self.start[0], self.unit)} by the exponents"
 
     @property
     def inside(self) -> bool:

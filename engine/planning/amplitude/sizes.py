@@ -80,7 +80,7 @@ def of_law(law: PublishedLaw, found: Mapping[Axis, Need], why: Mapping[Axis, str
 
 def of_anchors(found: Mapping[Axis, Need], anchors: Sequence[Anchor]) -> tuple[Size, Size, Size]:
     """D, N and C from anchors limited by them where there are any, else N and C from the last data anchor."""
-    ranges = {axis: Size(need.least, need.most, need.unit, "from a law of its own") for axis, need in found.items()}
+    ranges = {axis: Size(need.least, need.most, need.unit, need.origin) for axis, need in found.items()}
     data = along(anchors, "D")
     last = data[-1] if data else None
     D = ranges.get("D", Size(None, None, UNITS["D"], "not known: give an anchor limited by D"))

@@ -14,10 +14,19 @@ from engine.errors import PlannerError
 
 @dataclass(frozen=True)
 class Precision:
-    """``mse`` has no unit; ``sigma`` is the standard deviation of log A over the phase space, None where unknown."""
+    """``mse`` has no unit; ``sigma`` is the standard deviation of log A over the phase space, None where unknown.
+
+    ``raw`` marks the MSE of A itself, as some published laws have it.
+    """
 
     mse: float
     sigma: float | None = None
+    raw: bool = False
+
+    @property
+    def measure(self) -> str:
+        """What its numbers are: the MSE of what."""
+        return f"MSE of the {'raw' if self.raw else 'standardised log'} amplitude"
 
     @property
     def relative(self) -> float | None:

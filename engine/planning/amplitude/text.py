@@ -15,29 +15,38 @@ if TYPE_CHECKING:
     from engine.planning.amplitude.target import Precision
 
 SCHEMA = 1
+UNBOUNDED = "unbounded"
 LABELS = {"D": "Training points D", "N": "Model size N", "C": "Compute C"}
 
 
 def rows(plan: AmplitudePlan) -> tuple[tuple[str, str, str, str], ...]:
     """(what, range, unit, where it comes from) of target, exponents and sizes, ready to show."""
     found = [
-        ("Target MSE of the standardised log amplitude", f"{plan.target.mse:.3g}", "", ""),
+        (f"Target {plan.target.measure}", f"{plan.target.mse:.3g}", "", ""),
         ("Typical relative error", _relative(plan.target), "", _why_relative(plan.target)),
-        ("Dimension d of the phase space", f"{plan.dimension}", "", f"n_f = {plan.n_f}, bound 4/d = {plan.bound:.3g}"),
+        ("Dimension d of the phase space", f"{plan.dimension}", "", phase_space(plan)),
         ("Conservative exponent", f"{plan.exponent.value:.3g}", "", plan.exponent.source),
     ]
     for need in plan.needs:
+        if need.slow != plan.exponent:
+            found.append((f"Conservative exponent of {need.axis}", f"{need.slow.value:.3g}", "", need.slow.source))
         if need.fast is not None:
             found.append((f"Optimistic exponent of {need.axis}", f"{need.fast.value:.3g}", "", need.fast.source))
-    found += [(label, span(getattr(plan, name)), getattr(plan, name).unit, getattr(plan, name).note)
-              for name, label in LABELS.items()]  # fmt: skip
+    sizes = [(label, getattr(plan, name)) for name, label in LABELS.items()]
+    found += [(label, span(size), "" if _unbounded(size) else size.unit, size.note) for label, size in sizes]
     return tuple(found)
+
+
+def phase_space(plan: AmplitudePlan) -> str:
+    """What d is made of: "sqrt(s) varies, 3 n_f - 4 for n_f = 3; the bound 4/d is 0.8"."""
+    energy, less = ("is fixed", 5) if plan.fixed_energy else ("varies", 4)
+    return f"sqrt(s) {energy}, 3 n_f - {less} for n_f = {plan.n_f}; the bound 4/d is {plan.bound:.3g}"
 
 
 def sentence(plan: AmplitudePlan) -> str:
     """The answer in one sentence."""
     error = "" if plan.target.relative is None else f" (typically {_relative(plan.target)} per point)"
-    known = [f"{span(size, named=True)} {size.unit}" for size in (plan.D, plan.N, plan.C) if size.most is not None]
+    known = [_amount(size) for size in (plan.D, plan.N, plan.C) if size.most is not None]
     first, *others = known
     rest = f", with {' and '.join(others)}" if others else ""
     return f"An MSE of {plan.target.mse:.3g}{error} for {plan.n_f} final-state particles needs {first}{rest}."
@@ -54,7 +63,13 @@ def to_json(plan: AmplitudePlan) -> dict[str, Any]:
     """The object that ``isoplan amplitude --json`` prints; null where a number is not known or unbounded."""
     return {
         "schema": SCHEMA,
-        "question": {"n_f": plan.n_f, "mse": plan.target.mse, "sigma": plan.target.sigma},
+        "question": {
+            "n_f": plan.n_f,
+            "fixed_energy": plan.fixed_energy,
+            "mse": plan.target.mse,
+            "raw": plan.target.raw,
+            "sigma": plan.target.sigma,
+        },
         "relative_error": plan.target.relative,
         "dimension": plan.dimension,
         "bound": plan.bound,
@@ -68,9 +83,14 @@ def to_json(plan: AmplitudePlan) -> dict[str, Any]:
 
 
 def span(size: Size, named: bool = False) -> str:
-    """A range ready to show: "2.1 M to 340 M", "10 k", "at most 340 M", "-"; its ends by name where ``named``."""
+    """A range ready to show: "2.1 M to 340 M", "10 k", "at most 340 M", "at least 2.1 M", "unbounded", "-".
+
+    Its ends have names where ``named``.
+    """
     if size.most is None:
         return "-"
+    if size.most == math.inf:
+        return UNBOUNDED if _unbounded(size) else f"at least {number(size.least or 0.0, size.unit)}"
     if size.least is None:
         return f"at most {number(size.most, size.unit)}"
     ends = [number(x, size.unit) for x in (size.least, size.most)]
@@ -79,18 +99,35 @@ def span(size: Size, named: bool = False) -> str:
     return f"{ends[0]} (optimistic) to {ends[1]} (conservative)" if named else f"{ends[0]} to {ends[1]}"
 
 
+def _unbounded(size: Size) -> bool:
+    """Whether neither end is a number."""
+    return size.most == math.inf and size.least in (None, math.inf)
+
+
+def _amount(size: Size) -> str:
+    """A size within a sentence."""
+    if _unbounded(size):
+        return f"more {size.unit} than can be counted"
+    return f"{span(size, named=True)} {size.unit}"
+
+
 def number(x: float, unit: str) -> str:
     """A size ready to show: 340 M points, 3.6 × 10¹⁷ FLOPs."""
     return power10(x, 2) if unit == "FLOPs" else count(x)
 
 
+def percent(share: float) -> str:
+    """A share with two digits: 0.1 %, 500 %."""
+    return f"{float(f'{100 * share:.2g}'):,g} %"
+
+
 def _relative(target: Precision) -> str:
-    return "-" if target.relative is None else f"{100 * target.relative:.2g} %"
+    return "-" if target.relative is None else percent(target.relative)
 
 
 def _why_relative(target: Precision) -> str:
     if target.relative is None:
-        return "needs sigma(log A), and targets that are logs"
+        return "needs a law of log amplitudes" if target.raw else "needs sigma(log A)"
     return f"sigma(log A) sqrt(MSE) with sigma(log A) = {target.sigma:g}; it falls with half the exponents"
 
 

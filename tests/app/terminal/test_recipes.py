@@ -104,6 +104,16 @@ def test_amplitude_plans_from_an_anchor_or_a_published_law(run: Run) -> None:
     assert shares[0] == shares[1] == shares[2] != ""
     shown = run("amplitude", "--particles", 4, "--target-error", 0.01, "--sigma", 1, "--process", "Zggg")
     assert "(typically 1 % per point) for 4 final-state particles needs" in shown.out
+    assert "sqrt(s) varies, 3 n_f - 4 for n_f = 4; the bound 4/d is 0.5" in shown.out
+    two = run(*AMPLITUDE, "--anchor", CHEAP, "--anchor", "D=1e5,loss=1e-4,doubled=0", "--json")
+    law = object_in(two.out)
+    assert law["exponent"]["value"] == pytest.approx(1 - 0.1 / (np.log(10) / np.sqrt(2)))
+    assert law["change"].startswith(
+        "From the cheapest anchor alone, at D = 10 k, the bound 4/d = 0.5 asked for at most"
+    )
+    ttH = ("amplitude", "--particles", 3, "--process", "ttH")
+    one_sentence(run(*ttH, "--target-error", "0.1%", "--sigma", 1), "The law of ttH is one of raw amplitudes")
+    assert "Target MSE of the raw amplitude" in run(*ttH, "--target-mse", 1e-4).out
 
 
 @pytest.mark.parametrize(
@@ -116,10 +126,11 @@ def test_amplitude_plans_from_an_anchor_or_a_published_law(run: Run) -> None:
         (("--anchor", "D=1e4,D=2e4"), "--anchor names D twice"),
         (("--target-error", 0.1), "give either --target-mse or --target-error"),
         ((), "The scale of the law is not known"),
-        (("--anchor", "D=1e4,loss=1e-3,doubled=20%"), "changed its loss by 20 %"),
+        (("--anchor", "D=1e4,loss=1e-3,doubled=20%"), "lowered its loss by 20 %"),
         (("--anchor", CHEAP, "--axis", "C"), "--axis says nothing without --process"),
         (("--anchor", CHEAP, "--held", "N = 1e6"), "--held says nothing without --process"),
         (("--process", "Zggg", "--target-mse", 0), "The target MSE is 0"),
+        (("--process", "Zggg", "--anchor", CHEAP), "each fix the scale: give one of the three"),
     ],
 )
 def test_amplitude_refuses_in_one_sentence(run: Run, options: tuple[object, ...], why: str) -> None:

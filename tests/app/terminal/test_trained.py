@@ -41,6 +41,7 @@ def test_the_law_of_a_table_answers(run: Run, cells: Path) -> None:
         (("--trained", "Zgg", "--process", "Zgg"), "each fix the scale: give one of the three"),
         (("--trained", "Zgg", "--fixed-energy"), "--fixed-energy says nothing with --trained"),
         (("--trained", "Zg", "--cells", "CELLS"), "Zg has 2 final-state particles and the plan is for 3"),
+        (("--trained", "Zgg", "--cells", "ZERO"), "Row 1 of zero.csv is no cell: give positive numbers in N, D, C"),
         (("--trained", "Zgg", "--cells", "OTHER"), "other.csv has no column d: give a table of amplitude cells"),
         (("--trained", "Zgg", "--cells", "nowhere.csv"), "There is no file nowhere.csv"),
     ],
@@ -50,5 +51,6 @@ def test_what_cannot_be_read_is_one_sentence(
 ) -> None:
     other = tmp_path / "other.csv"
     other.write_text("N,D,C,loss\n1,2,3,4\n")
-    places = {"CELLS": str(cells), "OTHER": str(other)}
+    zero = write(tmp_path / "zero.csv", table(loss=0.0))
+    places = {"CELLS": str(cells), "OTHER": str(other), "ZERO": str(zero)}
     one_sentence(run(*ASKED, *(places.get(option, option) for option in options)), why)

@@ -11,7 +11,7 @@ from app import trained
 from app.figures import exponents as exponents_figure
 from app.figures import need as need_figure
 from app.figures.theme import PAPER, WEB
-from app.views.parts import powers
+from app.views.parts import plain, powers, whole
 from data.amplitudes import best_laws, published_exponents, published_law
 from engine.planning.amplitude import (
     Anchor,
@@ -19,10 +19,11 @@ from engine.planning.amplitude import (
     of_error,
     of_mse,
     plan_amplitude,
+    plan_fitted,
     plan_trained,
     read_cells,
 )
-from engine.planning.amplitude.cell_law import exponents
+from engine.planning.amplitude.cell_law import data_law, exponents
 from engine.planning.amplitude.text import sentence, span
 from engine.quantities import count
 from engine.store import tables
@@ -55,8 +56,18 @@ def test_a_run_of_mine_and_a_relative_error(db: Database, open_page: Open) -> No
     assert "train a second anchor at D = 100 k phase-space points" in said(at)
     assert [w.text for w in expected.warnings if "second anchor" in w.text]
     second = open_page("amplitude", n_f="5", anchors="2", x2="1e5", loss2="3e-4", doubled2="2 %", **RUN)
-    both = plan_amplitude(5, of_mse(1e-6), [ANCHOR, Anchor("D", 1e5, 3e-4, doubled=0.02)], None, best_laws())
+    both = plan_fitted("", 5, of_mse(1e-6), [ANCHOR, Anchor("D", 1e5, 3e-4, doubled=0.02)], best_laws())
+    assert "the law of 2 anchors, with the exponent 0.523" in both.change
     assert answer(second) == powers(sentence(both))
+    assert plain(powers(whole(both.change))) in [m.value for m in second.markdown]
+
+
+def test_the_page_says_whether_the_energy_varies(db: Database, open_page: Open) -> None:
+    for fixed, d, energy in (("false", "5", "varies, 3 n_f - 4"), ("true", "4", "is fixed, 3 n_f - 5")):
+        at = open_page("amplitude", n_f="3", fixed=fixed, **RUN)
+        (row,) = (row for row in lines(at) if row[0] == "Dimension d of the phase space")
+        assert row[1] == d
+        assert row[2].startswith(f"sqrt(s) {energy} for n_f = 3; the bound 4/d is")
 
 
 def test_raw_targets_and_a_failing_bound_are_flagged(db: Database, open_page: Open) -> None:
@@ -78,6 +89,10 @@ def test_without_a_published_law_or_a_run_the_page_asks_for_one(db: Database, op
         ({"reach": "0"}, "The target MSE is 0"),
         ({"stated": "a typical relative error of", "reach": "0.1%"}, "give the standard deviation of log A"),
         ({"floor": "1"}, "is below the floor 1"),
+        (
+            {"n_f": "3", "process": "ttH", "stated": "a typical relative error of", "reach": "0.1%", "sigma": "1"},
+            "The law of ttH is one of raw amplitudes",
+        ),
         (RUN | {"x1": "10"}, "lies before the onset of the power law"),
         (RUN | {"doubled1": "30 %"}, "is not limited by D"),
         (RUN | {"N1": "big"}, "The N of run 1 'big' cannot be read as a number"),
@@ -96,8 +111,16 @@ def test_the_picture_runs_from_the_anchor_to_both_ends_of_the_range() -> None:
         assert list(end.x) == [plan.target.mse] * 2
         assert "typically 0.1 % per point" in texts(drawing)
         assert drawing.figure.layout.xaxis.range[0] > drawing.figure.layout.xaxis.range[1]
+        assert drawing.figure.layout.xaxis.title.text == "MSE of the standardised log amplitude"
     assert f"{count(need.most)} phase-space points" in drawing.alt
     assert len(drawing.data) == len(need.x)
+
+
+def test_the_picture_of_a_raw_law_names_the_raw_amplitude() -> None:
+    plan = plan_amplitude(3, of_mse(1e-5), (), published_law("ttH"))
+    for theme in (PAPER, WEB):
+        drawing = need_figure.draw(plan.needs[0], plan.target, theme)
+        assert drawing.figure.layout.xaxis.title.text == "MSE of the raw amplitude"
 
 
 def test_the_law_of_trained_cells_replaces_the_bound(
@@ -145,6 +168,13 @@ def test_our_laws_stand_first_in_the_table_beside_those_of_the_paper(
     assert first["α, paper"] == published_law("Zgg", held="N = 1e5").alpha
     assert first["α, ours from"] < first["α, ours"] < first["α, ours to"]
     assert first["α, ours"] == pytest.approx(1.3, abs=0.05)
+    cells = read_cells(cells_of(noise=0.05).to_dict("records"), "t")
+    law = data_law(most_anchors(cells, "Zgg"))
+    assert law is not None
+    for name in ("X_c", "K"):
+        assert (first[f"{name}, ours from"], first[f"{name}, ours to"]) == pytest.approx(law.interval(name), rel=1e-3)
+    assert first["X_c, ours from"] < 10 < first["X_c, ours to"]
+    assert first["K, ours from"] == 0 <= first["K, ours"] < first["K, ours to"]
     assert (second["Process"], second["Table"], second["Held"]) == ("ttH", "", "N = 100 k")
     assert len(bare) == 81
     assert not [name for name in map(str, bare) if "ours" in name]

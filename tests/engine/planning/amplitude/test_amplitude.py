@@ -24,6 +24,8 @@ from engine.planning.amplitude import (
     rows,
     to_json,
 )
+from engine.planning.amplitude.document import document
+from engine.planning.amplitude.text import percent, sentence
 from tests.app.terminal.asking import object_in
 
 CHEAP = Anchor("D", 1e4, 1e-3, N=1e5, epochs=1e3, doubled=0.03)
@@ -190,9 +192,56 @@ def test_the_ends_of_a_range_have_names() -> None:
 
 
 def test_laws_of_raw_amplitudes_carry_a_flag_and_no_relative_error() -> None:
-    plan = plan_amplitude(3, of_mse(1e-6, sigma=1.0), law=published_law("ttH"))
+    plan = plan_amplitude(3, of_mse(1e-6), law=published_law("ttH"))
     assert "raw-targets" in codes(plan)
     assert plan.target.relative is None
+    assert rows(plan)[0][:2] == ("Target MSE of the raw amplitude", "1e-06")
+    assert rows(plan)[1][3] == "needs a law of log amplitudes"
+    assert document(plan).lines[0][0] == "Target MSE of the raw amplitude"
+    assert to_json(plan)["question"]["raw"] is True
+    log = plan_amplitude(3, of_mse(1e-4), law=published_law("Zgg"))
+    assert rows(log)[0][0] == document(log).lines[0][0] == "Target MSE of the standardised log amplitude"
+    assert to_json(log)["question"]["raw"] is False
+
+
+@pytest.mark.parametrize(
+    ("fixed", "said"),
+    [
+        (False, "sqrt(s) varies, 3 n_f - 4 for n_f = 3; the bound 4/d is 0.8"),
+        (True, "sqrt(s) is fixed, 3 n_f - 5 for n_f = 3; the bound 4/d is 1"),
+    ],
+)
+def test_a_plan_says_whether_the_energy_varies(fixed: bool, said: str) -> None:
+    plan = plan_amplitude(3, of_mse(1e-4), [CHEAP], fixed_energy=fixed)
+    d = "4" if fixed else "5"
+    assert ("Dimension d of the phase space", d, "", said) in rows(plan)
+    assert ("Dimension d of the phase space", f"{d} ({said})") in document(plan).lines
+    assert said in as_text(plan)
+    assert to_json(plan)["question"]["fixed_energy"] is fixed
+
+
+def test_numbers_of_a_plan_are_said_without_powers_of_ten() -> None:
+    wide = plan_amplitude(3, of_mse(25.0, sigma=1.0), [CHEAP])
+    assert "typically 500 % per point" in sentence(wide)
+    assert [percent(x) for x in (0.001, 5.0, 123.4)] == ["0.1 %", "500 %", "12,000 %"]
+    endless = plan_amplitude(20, of_mse(1e-30), [CHEAP])
+    assert endless.D.most == math.inf
+    assert sentence(endless).startswith(
+        "An MSE of 1e-30 for 20 final-state particles needs more phase-space points than can be counted, with 100 k "
+    )
+    assert [r[1:3] for r in rows(endless) if r[0].startswith("Training points")] == [("unbounded", "")]
+    (text,) = (w.text for w in endless.warnings if w.code == "unbounded")
+    assert text.startswith("By the bound 4/d with d = 56 no finite D reaches the target: ask for a higher one")
+    assert "wide-range" not in codes(endless)
+    half = plan_amplitude(20, of_mse(1e-30), [CHEAP, replace(CHEAP, x=1e5, loss=1e-4)])
+    assert "needs at least " in sentence(half)
+    assert "∞" not in as_text(half) + as_text(endless)
+
+
+def test_a_size_says_which_anchor_it_comes_from() -> None:
+    plan = plan_amplitude(3, of_mse(1e-5), [CHEAP, Anchor("C", 1e14, 1e-3, doubled=0.0)])
+    assert plan.D.note == "from the anchor at D = 10 k by the exponents"
+    assert plan.C.note == "from the anchor at C = 10¹⁴ by the exponents"
 
 
 @given(st.floats(1e-9, 1.0), st.floats(0.1, 10))
@@ -229,15 +278,16 @@ def test_one_permille_of_five_particles_reads_well() -> None:
             "D = 500 lies before the onset of the power law: train one with D of at least",
         ),
         (lambda: Anchor("C", 1e11, 1e-3), "C = 1e+11 lies before the onset of the power law"),
-        (lambda: Anchor("D", 1e4, 1e-3, doubled=0.2), "is not limited by D: doubling N and C changed its loss by 20 %"),
+        (lambda: Anchor("D", 1e4, 1e-3, doubled=0.2), "is not limited by D: doubling N and C lowered its loss by 20 %"),
         (lambda: Anchor("D", 1e4, -1.0), "The anchor's loss is -1: give a positive number"),
         (lambda: Anchor("D", -1.0, 1e-3), "The anchor's number of phase-space points is -1: give a positive number"),
         (lambda: Anchor("C", 0.0, 1e-3), "The anchor's number of FLOPs is 0: give a positive number"),
         (
             lambda: Anchor("D", 1e4, 1e-3, doubled=-0.05),
-            "The change of the anchor's loss is -5 %: give its size without a sign, such as 3 %.",
+            "The fall of the anchor's loss is -5 %: give by how much it fell when the other axes were doubled, such "
+            "as 3 %, and 0 where it rose.",
         ),
-        (lambda: Anchor("D", 1e4, 1e-3, doubled=math.nan), "The change of the anchor's loss is nan %: give its size"),
+        (lambda: Anchor("D", 1e4, 1e-3, doubled=math.nan), "The fall of the anchor's loss is nan %: give by how much"),
         (lambda: of_mse(0.0), "The target MSE is 0: give a positive number, such as 1e-6"),
         (lambda: of_error(1e-3, None), "A relative error needs the spread of the amplitudes"),
         (lambda: plan_amplitude(3, of_mse(1e-6)), "The scale of the law is not known: give one anchor"),
@@ -247,6 +297,10 @@ def test_one_permille_of_five_particles_reads_well() -> None:
         (
             lambda: plan_amplitude(3, of_mse(1e-6), law=published_law("Zgg", held="N = 1e6")),
             "A target MSE of 1e-06 is below the floor 2.5e-06 that Zgg reaches at N = 1e6",
+        ),
+        (
+            lambda: plan_amplitude(3, of_error(1e-3, 1.0), law=published_law("ttH")),
+            "The law of ttH is one of raw amplitudes, of which sigma(log A) makes no relative error: give a target MSE",
         ),
         (lambda: plan_amplitude(4, of_mse(1e-3), law=published_law("Zgg")), "Zgg has 3 final-state particles and the"),
         (lambda: plan_amplitude(3, of_mse(1e-3), [CHEAP], published_law("Zgg")), "each fix the scale: give one of the"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 
 import numpy as np
 import pandas as pd
@@ -26,12 +27,14 @@ from engine.planning.amplitude import (
     plan_fitted,
     plan_trained,
     read_cells,
+    rows,
     spread_of,
     to_json,
 )
 from engine.planning.amplitude.cell_law import data_law, exponents, fit_cells
 from engine.planning.amplitude.document import document
 from engine.planning.amplitude.fitted import fit_line
+from engine.quantities import count
 from tests.engine.planning.amplitude.trained import POINTS, table
 
 
@@ -199,6 +202,55 @@ def test_a_plan_holds_the_points_that_the_law_says(ratio: float) -> None:
     assert plan.D.most < 3 * 10 / (least / ratio)
 
 
+def test_typed_anchors_at_two_places_replace_the_bound() -> None:
+    """alpha = 2 through (1e4, 1e-3) and (1e5, 1e-5): by hand 1e-7 takes 1e6 points, and the bound 0.8 took 1e9."""
+    two = [Anchor("D", 1e5, 1e-5, N=1e5, epochs=1e3, doubled=0.0), Anchor("D", 1e4, 1e-3, N=1e5, epochs=1e3)]
+    plan = plan_fitted("", 3, of_mse(1e-7), two, best_laws())
+    assert plan.D.least is not None
+    assert plan.D.most is not None
+    assert plan.D.least < 1e6 < plan.D.most
+    assert math.sqrt(plan.D.least * plan.D.most) == pytest.approx(1e6, rel=0.02)
+    error = 0.1 / (math.log(10) / math.sqrt(2))
+    assert plan.exponent.value == pytest.approx(2 - error)
+    assert plan.change == (
+        "From the cheapest anchor alone, at D = 10 k, the bound 4/d = 0.8 asked for at most 1.0 B phase-space points; "
+        f"the law of 2 anchors, with the exponent 2 ± 0.061, asks for at most {count(plan.D.most)}, "
+        f"{count(1e9 / plan.D.most)} times fewer."
+    )
+    assert plan.D.note == "between the ends of the law of 2 anchors"
+    assert [w.code for w in plan.warnings] == ["unchecked-anchor"]
+    names: dict[str, object] = {}
+    exec(document(plan).script.replace("print(", "("), names)
+    assert names["plan"].D.most == plan.D.most  # type: ignore[attr-defined]
+
+
+def test_anchors_of_other_axes_keep_their_bound_beside_the_law() -> None:
+    budget = Anchor("C", 1e14, 1e-3, doubled=0.0)
+    two = [Anchor("D", 1e4, 1e-3, N=1e5, epochs=1e3, doubled=0.0), Anchor("D", 1e5, 1e-5, doubled=0.0)]
+    plan = plan_fitted("", 3, of_mse(1e-5), [budget, *two])
+    assert plan.C.most == pytest.approx(1e14 * 100 ** (1 / 0.8))
+    shown = {row[0]: row[1] for row in rows(plan)}
+    assert shown["Conservative exponent"] == "1.94"
+    assert shown["Conservative exponent of C"] == "0.8"
+    assert plan_fitted("", 3, of_mse(1e-5), [budget]).C.most == plan.C.most
+    with pytest.raises(PlannerError, match="The scale of the law is not known"):
+        plan_fitted("", 3, of_mse(1e-5), [])
+
+
+def test_a_factor_of_hundreds_is_said_in_full() -> None:
+    two = [Anchor("D", 1e4, 1e-3, doubled=0.0), Anchor("D", 1e5, 1e-5, doubled=0.0)]
+    assert re.search(r", \d{3} times fewer\.$", plan_fitted("", 3, of_mse(1e-7), two).change)
+
+
+def test_a_line_too_uncertain_for_an_end_says_so() -> None:
+    two = [Anchor("D", 1e4, 1e-3, doubled=0.0), Anchor("D", 1.1e4, 0.99e-3, doubled=0.0)]
+    plan = plan_fitted("", 3, of_mse(1e-5), two)
+    assert plan.D.most == math.inf
+    assert "needs at least " in as_text(plan)
+    (text,) = (w.text for w in plan.warnings)
+    assert text.startswith("By the lower 68 % end of the law of 2 anchors (0.105 ± 1.5) no finite D reaches the target")
+
+
 def test_one_place_keeps_the_bound() -> None:
     found = of(points=(3000,))
     plan = plan_trained(3, of_mse(1e-6), found, best_laws())
@@ -235,6 +287,35 @@ def test_a_fixed_energy_has_one_dimension_less() -> None:
     assert plan_trained(3, of_mse(1e-6), found).dimension == 4
 
 
+@pytest.mark.parametrize(("sqrt_s", "d", "fixed", "bound"), [(0, 4, True, 1.0), (1000, 5, False, 0.8)])
+def test_the_dimension_of_a_file_says_whether_its_energy_is_fixed(
+    sqrt_s: float, d: int, fixed: bool, bound: float
+) -> None:
+    found = most_anchors(cells(table(d=d, data="mine.npz", sqrt_s=sqrt_s, points=(3000,))), "mine.npz")
+    assert (found[0].cell.n_f, found[0].cell.fixed_energy) == (3, fixed)
+    plan = plan_trained(3, of_mse(1e-6), found)
+    assert (plan.dimension, plan.exponent.value, plan.fixed_energy) == (d, bound, fixed)
+    with pytest.raises(PlannerError, match=r"mine.npz has 3 final-state particles and the plan is for 2"):
+        plan_trained(2, of_mse(1e-6), found)
+
+
+def test_dimensions_of_two_to_five_particles() -> None:
+    for d, known in {1: (2, True), 2: (2, False), 4: (3, True), 5: (3, False), 10: (5, True), 11: (5, False)}.items():
+        cell = cells(table(d=d, points=(1000,)))[0]
+        assert (cell.n_f, cell.fixed_energy) == known
+
+
+def test_twice_the_batch_is_not_twice_the_compute_of_the_same_training() -> None:
+    rows = table(points=(64, 1000, 3000))
+    once = rows[rows["updates"] == 100_000]
+    wider = once[once["D"] > 64].assign(C=lambda t: 2 * t["C"], seen=lambda t: 2 * t["seen"], batch_used=256)
+    assert [one.fell for one in most_anchors(cells(once, wider), "Zgg")] == [None] * 15
+    alone = most_anchors(cells(rows), "Zgg")
+    assert {(one.cell.D, one.cell.batch) for one in alone} == {(64, 64), (1000, 128), (3000, 128)}
+    assert len(alone) == 9
+    assert {round(one.fell or 0, 6) for one in alone} == {round(1 - 1 / 1.02, 6)}
+
+
 def test_other_objectives_toys_and_rows_without_a_loss_are_left_out() -> None:
     rows = table().to_dict("records")
     rows[0]["loss"], rows[1]["objective"], rows[2]["data"] = "", "heteroscedastic", "toy"
@@ -246,13 +327,25 @@ def test_bad_tables_are_one_sentence() -> None:
     rows = table().to_dict("records")
     with pytest.raises(PlannerError, match=r"t.csv has no column seen: give a table of amplitude cells"):
         read_cells([{k: v for k, v in rows[0].items() if k != "seen"}], "t.csv")
-    with pytest.raises(PlannerError, match=r"Row 1 of t.csv is no cell: give numbers in N, D, C"):
+    with pytest.raises(PlannerError, match=r"Row 1 of t.csv is no cell: give positive numbers in N, D, C"):
         read_cells([rows[0] | {"D": "many"}], "t.csv")
+    for name, value in (
+        ("loss", 0.0),
+        ("C", 0),
+        ("D", -1),
+        ("N", "inf"),
+        ("seen", 0),
+        ("d", 0),
+        ("d", 3),
+        ("d", "inf"),
+    ):
+        with pytest.raises(PlannerError, match=r"Row 2 of t.csv is no cell: give positive numbers .*, 3 n_f - 5, and"):
+            read_cells([rows[0], rows[1] | {name: value}], "t.csv")
     with pytest.raises(PlannerError, match="no trained cells of 'WWZ': choose one of Zgg, or train some"):
         most_anchors(read_cells(rows, "t.csv"), "WWZ")
     with pytest.raises(PlannerError, match="Zgg has 3 final-state particles and the plan is for 4"):
         plan_trained(4, of_mse(1e-6), of())
-    with pytest.raises(PlannerError, match="The loss of the cells does not fall with D"):
+    with pytest.raises(PlannerError, match="The loss does not fall with D, so that D does not limit it"):
         plan_fitted("Zgg", 3, of_mse(1e-6), [Anchor("D", 1e3, 1e-3), Anchor("D", 1e4, 1e-3)])
     with pytest.raises(PlannerError, match=r"at or below the floor 0\.01"):
         fit_line(anchors_of(of()), 0.01)
