@@ -8,9 +8,10 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from engine.errors import PlannerError
+from trainers.amplitudes.files.memory import COPIES, bytes_of
 from trainers.amplitudes.phase_space.sampler import need_vegas
 from trainers.amplitudes.simulate import Request
-from trainers.amplitudes.source import SIMULATED, TOY, Facts, Source, check_enough, facts_of
+from trainers.amplitudes.source import FOLDER, SIMULATED, TOY, Facts, Source, check_enough, facts_of
 from trainers.amplitudes.surrogate.dimension import check_points, need_skdim
 from trainers.amplitudes.surrogate.networks import NETWORKS, Size
 from trainers.amplitudes.surrogate.rates import LLOCA_RATE, RATE
@@ -19,7 +20,7 @@ from trainers.cell import Cell, Needs, Sizes
 OUTPUTS = {"mse": 1, "heteroscedastic": 2, "relative": 1}
 """What a surrogate says of a point: the target, with the heteroscedastic loss also log sigma (eq. 15)."""
 SHORT, FEW_TESTS = 1_000, 1_000
-"""Points and test points of a cell of about a second."""
+"""Points and test points of a cell of about a second, at most."""
 SHORT_FLOPS, SHORT_ITERATIONS = 5e9, (50, 1_000)
 """FLOPs of such a cell, as far as they come to so many iterations."""
 PROCESS = 0.6e9
@@ -191,13 +192,16 @@ def needs(root: Path, cell: AmplitudeCell) -> Needs:
 
 
 def memory(root: Path, cell: AmplitudeCell) -> float:
-    """Bytes beside the process: vectors of N, all events with their inputs, activations of a block of points."""
+    """Bytes beside the process: vectors of N, events with their inputs, activations of a block of points.
+
+    A file is read whole, however few of its events are asked for.
+    """
     facts = facts_of(root, cell.source)
     shape = cell.shape(facts)
-    events = cell.points + cell.validation + cell.tests
+    used = sum(cell.counts) * (32.0 * facts.particles + 40.0 * shape.inputs)
     return (
         28.0 * shape.parameters
-        + events * (32.0 * facts.particles + 40.0 * shape.inputs)
+        + max(used, COPIES * bytes_of(facts.events, facts.particles))
         + shape.activations * max(cell.points_a_batch, NETWORKS[cell.network].at_once)
         + 24.0 * cell.dimension_points * shape.width
     )
@@ -211,8 +215,9 @@ def short(root: Path, cell: AmplitudeCell) -> AmplitudeCell:
     enough = round(SHORT_FLOPS / (shape.training_flops * cell.points_a_batch))
     few = {
         "data": TOY if cell.source.made else cell.data, "parameters": 0.0, "width": shape.width, "budget": 0.0,
-        "layers": shape.layers, "tests": FEW_TESTS, "points": min(cell.points, SHORT), "batch": cell.points_a_batch,
-        "dimension_points": 0, "iterations": min(cell.updates(facts), max(least, min(enough, most))),
+        "layers": shape.layers, "points": min(cell.points, SHORT), "tests": min(cell.tests, FEW_TESTS),
+        "batch": cell.points_a_batch, "dimension_points": 0,
+        "iterations": min(cell.updates(facts), max(least, min(enough, most))),
     }  # fmt: skip
     return cell.model_copy(update=few)
 
@@ -225,10 +230,17 @@ def check(root: Path, cell: AmplitudeCell) -> None:
     facts = facts_of(root, cell.source)
     _ = cell.updates(facts), cell.shape(facts)
     if not cell.source.made:
-        check_enough(cell.source, facts.events, cell.counts)
+        _check_file(cell, facts)
     if cell.data == SIMULATED:
         _ = Request(cell.process, 1, 0, cell.sqrt_s or None)
         need_vegas()
     if cell.dimension_points:
         check_points(cell.dimension_points, cell.tests)
         need_skdim()
+
+
+def _check_file(cell: AmplitudeCell, facts: Facts) -> None:
+    """Raises PlannerError for a file with too few events or amplitudes that make no such target."""
+    check_enough(cell.source, facts.events, cell.counts)
+    if why := facts.unfit.get(cell.target):
+        raise PlannerError(f"{FOLDER}/{cell.data}: {why}")

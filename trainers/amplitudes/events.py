@@ -72,21 +72,21 @@ def check_process(name: str) -> None:
 def check_events(events: Events) -> None:
     """Raises PlannerError that names the first row that is no event, and by how much it fails.
 
-    Momenta are finite, conserved and on shell (of a process of the user's own: not faster than light); amplitudes and
-    weights finite and positive, since surrogates learn the logarithm of the amplitude.
+    Momenta are finite, conserved and on shell (of a process of the user's own: not faster than light, and with one mass
+    for each particle); amplitudes are finite, weights finite and positive.
     """
     if events.process:
         check_momenta(events.momenta, PROCESSES[events.process].particles)
     else:
         check_own_momenta(events.momenta)
-    check_positive("amplitude", events.amplitude, "surrogates learn its logarithm, so leave such rows out")
-    check_positive("weight", events.weight, "leave out what does not count")
+    _refuse("amplitude", events.amplitude, ~np.isfinite(events.amplitude), "no finite number: leave such rows out")
+    not_above = ~(np.isfinite(events.weight) & (events.weight > 0))
+    _refuse("weight", events.weight, not_above, "not above zero: leave out what does not count")
 
 
-def check_positive(name: str, values: Real, cure: str) -> None:
-    """Raises PlannerError that names the first of ``values`` (n,) that is not a positive finite number."""
-    bad = ~(np.isfinite(values) & (values > 0))
+def _refuse(name: str, values: Real, bad: NDArray[np.bool_], why: str) -> None:
+    """Raises PlannerError that names the first of ``values`` (n,) that is ``bad``."""
     if bad.any():
         row = int(np.argmax(bad))
         more = f" ({bad.sum():,} rows in all)" if bad.sum() > 1 else ""
-        raise PlannerError(f"Row {row}{more} has the {name} {values[row]:g}, which is not above zero: {cure}.")
+        raise PlannerError(f"Row {row}{more} has the {name} {values[row]:g}, which is {why}.")

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 
@@ -15,6 +15,7 @@ from trainers.amplitudes.files import read_events
 from trainers.amplitudes.phase_space.dimension import fixed_energy
 from trainers.amplitudes.processes.catalogue import find_process
 from trainers.amplitudes.simulated import STREAMS, simulated
+from trainers.amplitudes.surrogate.standard import LOG, RAW, unfit
 from trainers.amplitudes.toy import toy
 from trainers.cell import Stream
 
@@ -44,12 +45,13 @@ class Source:
 @dataclass(frozen=True)
 class Facts:
     """The ``kinds`` of external particles (a number each, the same for identical ones), whether sqrt(s) is ``varying``,
-    and how many ``events`` there are, 0 for any number.
+    how many ``events`` there are, 0 for any number, and why the amplitudes are ``unfit`` for kinds of targets, if so.
     """
 
     kinds: tuple[int, ...]
     varying: bool
     events: int = 0
+    unfit: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def particles(self) -> int:
@@ -86,7 +88,8 @@ def _facts(path: Path, size: int, changed: int) -> Facts:
     events = read_events(path)
     own = [str(place) for place in range(events.momenta.shape[1])]
     names = find_process(events.process).particles if events.process else own
-    return Facts(kinds_of(names), not fixed_energy(events.momenta), len(events))
+    amiss = {kind: why for kind in (LOG, RAW) if (why := unfit(events.amplitude, kind))}
+    return Facts(kinds_of(names), not fixed_energy(events.momenta), len(events), amiss)
 
 
 def kinds_of(names: Sequence[str]) -> tuple[int, ...]:

@@ -65,6 +65,11 @@ def test_the_short_cell_is_the_same_model_without_simulation() -> None:
     assert short(ROOT, cell(iterations=20)).iterations == 20
 
 
+def test_the_short_cell_asks_for_no_more_tests_than_the_cell() -> None:
+    assert short(ROOT, cell(tests=100)).tests == 100
+    assert short(ROOT, cell(tests=20_000)).tests == 1000
+
+
 @pytest.mark.parametrize(
     ("fields", "sentence"),
     [

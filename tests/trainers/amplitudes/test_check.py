@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 
 from engine.errors import PlannerError
-from tests.trainers.amplitudes.kinematics import events
+from tests.trainers.amplitudes.kinematics import boost_matrix, events
+from trainers.amplitudes.phase_space.rambo import rambo
 from trainers.amplitudes.processes import PROCESSES, check_momenta, find_process, squared_amplitude
+from trainers.amplitudes.processes.check import check_own_momenta
 
 ZGG = PROCESSES["Zgg"]
 
@@ -57,3 +59,38 @@ def test_seven_digits_are_enough() -> None:
 
 def test_no_events_have_no_amplitudes() -> None:
     assert squared_amplitude(ZGG, np.zeros((0, 5, 4))).shape == (0,)
+
+
+def test_both_beams_the_same_way_are_caught_row_by_row() -> None:
+    """E^2 - p^2 of the incoming particles is then zero or a little below: no root, and no row let through."""
+    p = events(ZGG, 200, 500.0)
+    sides = np.random.default_rng(1).normal(size=(200, 3))
+    beam = 250 * sides / np.linalg.norm(sides, axis=1)[:, None]
+    p[:, 0, 0], p[:, 0, 1:] = 250, beam
+    p[:, 1, 0], p[:, 1, 1:] = 750, 3 * beam
+    incoming = p[:, :2].sum(axis=1)
+    assert 20 < (incoming[:, 0] ** 2 < (incoming[:, 1:] ** 2).sum(axis=1)).sum() < 180
+    for row in range(200):
+        refused(p[row : row + 1], r"Row 0 does not conserve momentum: incoming less outgoing is .* at sqrt\(s\) = \d")
+
+
+def test_a_mass_of_ones_own_particle_is_the_same_in_all_rows() -> None:
+    """A Z boson of 150 GeV in one row, which conserves momentum."""
+    p = events(ZGG, 900, 500.0)
+    check_own_momenta(p)
+    p[417, 2:] = rambo(np.array([500.0]), (150.0, 0.0, 0.0), np.random.default_rng(2))[0][0]
+    with pytest.raises(PlannerError) as caught:
+        check_own_momenta(p)
+    assert str(caught.value) == (
+        "Row 417: particle 2 is off shell, its E^2 - p^2 is 22500 GeV^2 and in most rows 8315.25: leave such rows out, "
+        "and keep the order of the particles."
+    )
+
+
+def test_masses_are_as_exact_as_seven_digits_of_large_momenta_are() -> None:
+    """Rows of 0.6 to 20 TeV of all processes, boosted along the beams, in single precision."""
+    rng = np.random.default_rng(3)
+    for process in PROCESSES.values():
+        sets = [events(process, 40, energy) for energy in np.geomspace(600, 20_000, 10)]
+        boosted = np.concatenate(sets) @ boost_matrix(np.array([0, 0, rng.uniform(-0.9, 0.9)])).T
+        check_own_momenta(boosted.astype(np.float32).astype(np.float64))

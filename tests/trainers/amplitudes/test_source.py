@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -9,9 +10,9 @@ import pytest
 
 from engine.errors import PlannerError
 from tests.trainers.jets.stream import Silent
-from trainers.amplitudes.cell import AmplitudeCell, short, sizes
+from trainers.amplitudes.cell import AmplitudeCell, check, memory, short, sizes
 from trainers.amplitudes.files import write_events
-from trainers.amplitudes.source import Facts, Source, facts_of, open_events
+from trainers.amplitudes.source import SHUFFLE, Facts, Source, facts_of, open_events
 from trainers.amplitudes.surrogate import training
 from trainers.amplitudes.toy import toy
 from trainers.families import find_family, read_cell
@@ -19,9 +20,9 @@ from trainers.families import find_family, read_cell
 MINE = Source("mine.npz", "Zg", 0)
 
 
-def place(root: Path, process: str = "ttH", n: int = 1000, sqrt_s: float = 0.0) -> Path:
-    (root / "amplitudes").mkdir()
-    write_events(root / "amplitudes" / "mine.npz", toy(process, n, 5, sqrt_s))
+def place(root: Path, process: str = "ttH", n: int = 1000, sqrt_s: float = 0.0, **changed: object) -> Path:
+    (root / "amplitudes").mkdir(exist_ok=True)
+    write_events(root / "amplitudes" / "mine.npz", replace(toy(process, n, 5, sqrt_s), **changed))  # type: ignore[arg-type]
     return root
 
 
@@ -52,6 +53,91 @@ def test_a_cell_trains_on_a_file(tmp_path: Path) -> None:
     assert (found["d"], found["N"]) == (5, sizes(root, cell).N)
     assert found["loss"] < 0.5
     assert short(root, cell).data == "mine.npz"
+
+
+def test_a_small_file_is_estimated_on_what_it_holds(tmp_path: Path) -> None:
+    """900 events for 200 + 50 + 100: the short cell before a launch asks for no more of them."""
+    root = place(tmp_path, n=900)
+    cell = AmplitudeCell(data="mine.npz", points=200, tests=100, width=16, layers=1, iterations=5, dimension_points=0)
+    few = short(root, cell)
+    check(root, few)
+    assert few.counts == (200, 50, 100)
+    assert training.train(root, few, Silent(tmp_path))["updates"] == 5
+
+
+def test_the_memory_of_a_file_is_that_of_all_its_events(tmp_path: Path) -> None:
+    cell = AmplitudeCell(data="mine.npz", points=100, tests=100, width=16, layers=1, dimension_points=0)
+    rest = 28 * 192 + 12 * 16 * 8192
+    assert memory(place(tmp_path, n=230), cell) == rest + 225 * (32 * 5 + 40 * 10)
+    assert memory(place(tmp_path, n=3000), cell) == rest + 3 * 8 * 3000 * (4 * 5 + 2)
+
+
+def test_amplitudes_that_are_not_positive_have_no_logarithm_but_may_be_learned_raw(tmp_path: Path) -> None:
+    fields = {"data": "mine.npz", "points": 500, "tests": 300, "width": 16, "layers": 2, "iterations": 400,
+              "dimension_points": 0, "objective": "relative"}  # fmt: skip
+    good = toy("ttH", 1000, 5).amplitude
+    for value, log, raw in (
+        (-2.5, "Row 7 has the amplitude -2.5, which has no logarithm: leave such rows out, or set target to raw.", ""),
+        (0.0, "Row 7 has the amplitude 0, which has no logarithm: leave such rows out.",
+         "Row 7 has the amplitude 0, which nothing can be relative to: leave such rows out."),
+    ):  # fmt: skip
+        root = place(tmp_path, amplitude=np.where(np.arange(1000) == 7, value, good))
+        for target, why in (("log", log), ("raw", raw)):
+            cell = AmplitudeCell.model_validate(fields | {"target": target})
+            if not why:
+                check(root, cell)
+                continue
+            with pytest.raises(PlannerError) as caught:
+                check(root, cell)
+            assert str(caught.value) == f"amplitudes/mine.npz: {why}"
+
+
+@pytest.mark.parametrize("objective", ["mse", "relative"])
+def test_amplitudes_of_both_signs_are_learned_raw(tmp_path: Path, objective: str) -> None:
+    """Negative ones, and such that are shifted so that a fifth of them is negative."""
+    cell = AmplitudeCell(data="mine.npz", points=500, tests=300, width=16, layers=2, iterations=400, target="raw",
+                         objective=objective, dimension_points=0)  # type: ignore[arg-type]  # fmt: skip
+    amplitude = toy("ttH", 1000, 5).amplitude
+    root = place(tmp_path, amplitude=-amplitude)
+    found = training.train(root, cell, Silent(tmp_path))
+    assert found["loss"] < 0.1
+    assert 0 < found["epsilon"] < 0.2
+    root = place(tmp_path, amplitude=amplitude - np.quantile(amplitude, 0.2))
+    found = training.train(root, cell.model_copy(update={"objective": "mse"}), Silent(tmp_path))
+    assert found["loss"] < 0.1
+    assert 0 < found["epsilon"] < 0.5
+
+
+@pytest.mark.parametrize("target", ["log", "raw"])
+@pytest.mark.parametrize(("which", "said"), [("train", "400 points to train on"), ("test", "300 points to test on")])
+def test_amplitudes_that_are_all_the_same_are_one_sentence(tmp_path: Path, target: str, which: str, said: str) -> None:
+    cell = AmplitudeCell(data="mine.npz", points=400, tests=300, width=16, layers=2, iterations=60, dimension_points=0)
+    cell = cell.model_copy(update={"target": target})
+    order = np.random.default_rng(SHUFFLE).permutation(1000)
+    amplitude = toy("ttH", 1000, 5).amplitude
+    same = order[300:700] if which == "train" else order[:300]
+    amplitude[same] = 3 * (1 + 1e-15 * np.arange(len(same)) / len(same))
+    root = place(tmp_path, amplitude=amplitude)
+    with pytest.raises(PlannerError) as caught:
+        training.train(root, cell, Silent(tmp_path))
+    assert str(caught.value) == (
+        f"The amplitude is 3 at all {said}, so that there is nothing to learn: give events whose amplitudes differ."
+    )
+
+
+@pytest.mark.parametrize("objective", ["mse", "relative", "heteroscedastic"])
+@pytest.mark.parametrize("power", [-1000, -40, 990])
+def test_raw_amplitudes_are_learned_in_any_unit(tmp_path: Path, power: int, objective: str) -> None:
+    """Of 1e-301 to 1e298: a unit that is a power of two changes no digit of what has no unit."""
+    cell = AmplitudeCell(data="mine.npz", points=400, tests=300, width=16, layers=2, iterations=60, target="raw",
+                         objective=objective, dimension_points=0)  # type: ignore[arg-type]  # fmt: skip
+    amplitude = toy("ttH", 1000, 5).amplitude
+    plain = training.train(place(tmp_path), cell, plainly := Silent(tmp_path))
+    found = training.train(place(tmp_path, amplitude=np.ldexp(amplitude, power)), cell, scaled := Silent(tmp_path))
+    assert found["spread"] == np.ldexp(plain["spread"], power)
+    assert {**found, "spread": 0} == {**plain, "spread": 0}
+    assert scaled.said == plainly.said
+    assert found["loss"] < 1
 
 
 @pytest.mark.parametrize(

@@ -28,7 +28,8 @@ def check_momenta(momenta: NDArray[np.float64], particles: tuple[str, ...]) -> N
 
 
 def check_own_momenta(momenta: NDArray[np.float64]) -> None:
-    """The same without names and masses, for a process of the user's own: finite, conserved, not faster than light.
+    """The same without names, for a process of the user's own: finite, not faster than light, conserved, and each
+    particle's mass the same in all rows.
 
     ``momenta`` (points, particles, 4) in GeV as (E, px, py, pz), incoming first.
     """
@@ -42,6 +43,8 @@ def check_own_momenta(momenta: NDArray[np.float64]) -> None:
             "units and the order (E, px, py, pz)."
         )
     _check_conserved(momenta)
+    for leg in range(momenta.shape[1]):
+        _check_one_mass(momenta[:, leg], leg)
 
 
 def _names(particles: tuple[str, ...]) -> str:
@@ -54,7 +57,7 @@ def _check_finite(momenta: NDArray[np.float64]) -> None:
         row, leg = np.argwhere(~good)[0]
         raise PlannerError(
             f"Row {row}: particle {leg} has the momentum {momenta[row, leg].tolist()}, which no particle has: give "
-            "finite numbers with a positive energy, for incoming particles too."
+            "finite numbers as (E, px, py, pz) with a positive energy, for incoming particles too."
         )
 
 
@@ -70,19 +73,36 @@ def _check_shells(momenta: NDArray[np.float64], particles: tuple[str, ...]) -> N
         row, leg = np.argwhere(bad)[0]
         raise PlannerError(
             f"Row {row}: particle {leg} ({particles[leg]}) is off shell, its E^2 - p^2 is {squares[row, leg]:.6g} "
-            f"GeV^2 and should be {masses[leg] ** 2:.6g}: check masses, units and the order of the particles."
+            f"GeV^2 and should be {masses[leg] ** 2:.6g}: check masses, units, the order of the particles and "
+            "that of (E, px, py, pz)."
+        )
+
+
+def _check_one_mass(momenta: NDArray[np.float64], leg: int) -> None:
+    """Momenta (points, 4) of a particle, each of which allows p^2 within the tolerance: one p^2 that all allow."""
+    squares, off = _squares(momenta[:, None])[:, 0], TOLERANCE * momenta[:, 0] ** 2
+    low, high = squares - off, squares + off
+    if low.max(initial=-np.inf) > high.min(initial=np.inf):
+        ends = np.concatenate([low, high])
+        order = np.argsort(ends, kind="stable")
+        most = ends[order[np.argmax(np.cumsum(np.where(order < len(low), 1, -1)))]]
+        bad = (low > most) | (high < most)
+        row = int(np.argmax(bad))
+        raise PlannerError(
+            f"Row {row}: particle {leg} is off shell, its E^2 - p^2 is {squares[row]:.6g} GeV^2 and in most rows "
+            f"{np.median(squares[~bad]):.6g}: leave such rows out, and keep the order of the particles."
         )
 
 
 def _check_conserved(momenta: NDArray[np.float64]) -> None:
     incoming = momenta[:, :INCOMING].sum(axis=1)
     off = incoming - momenta[:, INCOMING:].sum(axis=1)
-    energy = np.sqrt(incoming[:, 0] ** 2 - (incoming[:, 1:] ** 2).sum(axis=1))
-    bad = np.abs(off).max(axis=1) > TOLERANCE * np.maximum(energy, incoming[:, 0])
+    bad = np.abs(off).max(axis=1) > TOLERANCE * incoming[:, 0]
     if bad.any():
         row = int(np.argmax(bad))
+        energy = np.sqrt(max(_squares(incoming[None])[0, row], 0))
         raise PlannerError(
             f"Row {row} does not conserve momentum: incoming less outgoing is "
-            f"({', '.join(f'{x:.3g}' for x in off[row])}) GeV at sqrt(s) = {energy[row]:.6g} GeV: put the two incoming "
+            f"({', '.join(f'{x:.3g}' for x in off[row])}) GeV at sqrt(s) = {energy:.6g} GeV: put the two incoming "
             "particles first, with positive energies."
         )

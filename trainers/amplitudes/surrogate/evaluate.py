@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtr
 
 from trainers.amplitudes.surrogate.standard import LOG
-from trainers.amplitudes.surrogate.weights import Weight, mean, quantiles, variance
+from trainers.amplitudes.surrogate.weights import Weight, deviation, mean, quantiles, unit, variance
 from trainers.backend.files import replace
 
 Real = NDArray[np.float64]
@@ -32,17 +32,18 @@ def errors(guess: Real, truth: Real, kind: str, weight: Weight = None) -> dict[s
     ``loss`` is the mean squared error over the variance of the truth: that of the standardised target, 1 for whoever
     guesses the mean. ``spread`` is the root of that variance, the standard deviation of log A (of A in its unit where
     ``kind`` is raw): loss x spread^2 is in the units of the target. ``relative_median``, ``relative_mean`` and
-    ``relative_99`` (99 % of the points are better) are of |A_NN / A - 1|, and ``epsilon`` is sum |A_NN - A| / sum A
+    ``relative_99`` (99 % of the points are better) are of |A_NN / A - 1|, and ``epsilon`` is sum |A_NN - A| / sum |A|
     (eq. 23). Each point counts with its ``weight`` (points,), all alike where it is None.
     """
     if kind == LOG:
         off, share = np.expm1(np.minimum(guess - truth, FURTHEST)), np.exp(truth - truth.max())
     else:
-        off, share = guess / truth - 1, truth / truth.max()
+        off, share = guess / truth - 1, np.abs(truth) / np.abs(truth).max()
     relative, counted = np.abs(off), share if weight is None else weight * share
+    scale = unit(truth)
     return {
-        "loss": float(mean((guess - truth) ** 2, weight) / variance(truth, weight)),
-        "spread": float(np.sqrt(variance(truth, weight))),
+        "loss": float(mean(((guess - truth) / scale) ** 2, weight) / variance(truth / scale, weight)),
+        "spread": float(deviation(truth, weight)),
         "relative_median": float(quantiles(relative, 0.5, weight)),
         "relative_mean": float(mean(relative, weight)),
         "relative_99": float(quantiles(relative, 0.99, weight)),
@@ -61,6 +62,7 @@ def calibration(t: Real, sigma: Real, truth: Real, weight: Weight = None) -> dic
     ``sigma`` in units of the spread of ``truth``, so that its square compares with the loss;
     with weights as ``errors``.
     """
+    scale = unit(truth)
     low, middle, high = quantiles(t, np.asarray(ndtr([-1.0, 0.0, 1.0]), float), weight)
     return {
         "pull_mean": float(mean(t, weight)),
@@ -69,7 +71,7 @@ def calibration(t: Real, sigma: Real, truth: Real, weight: Weight = None) -> dic
         "bulk_width": float(high - low) / 2,
         "within_1": float(mean(np.abs(t) < 1, weight)),
         "within_2": float(mean(np.abs(t) < 2, weight)),
-        "sigma_mean": float(mean(sigma, weight) / np.sqrt(variance(truth, weight))),
+        "sigma_mean": float(mean(sigma / scale, weight) / np.sqrt(variance(truth / scale, weight))),
     }
 
 

@@ -8,10 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.errors import PlannerError
-from trainers.amplitudes.surrogate.weights import Weight, mean, variance
+from trainers.amplitudes.surrogate.weights import Weight, deviation, mean, unit
 
 Real = NDArray[np.float64]
 LOG, RAW = "log", "raw"
+ROUNDING = 1e-9
+"""Of the largest number: what changes by less does not change."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,8 +26,10 @@ class Standard:
     @classmethod
     def of(cls, values: Real, weight: Weight = None) -> Standard:
         """The standardisation over the rows of ``values`` (points, columns), each with its ``weight`` (points,)."""
-        spread = np.sqrt(variance(values, weight))
-        return cls(mean(values, weight), np.where(spread > 1e-9 * (1 + np.abs(values).max(axis=0)), spread, 1.0))
+        scale = unit(values)
+        spread = deviation(values, weight)
+        changes = spread > ROUNDING * np.abs(values).max(axis=0)
+        return cls(mean(values / scale, weight) * scale, np.where(changes, spread, 1.0))
 
     def __call__(self, values: Real) -> Real:
         return (values - self.mean) / self.spread
@@ -38,18 +42,41 @@ class Standard:
 def target(amplitude: Real, kind: str) -> Real:
     """What a surrogate learns, (points, 1), before it is standardised: log A, or A itself for ``kind`` raw (Sec. 4).
 
-    Raises PlannerError that names the first row whose amplitude is not finite or, for log, not positive.
+    Raises PlannerError as ``unfit`` says.
     """
-    bad = ~np.isfinite(amplitude) | (amplitude <= 0 if kind == LOG else False)
-    if bad.any():
-        row = int(np.argmax(bad))
-        raise PlannerError(
-            f"Row {row}: the amplitude is {amplitude[row]:.3g} and has no logarithm: leave such events out, or take "
-            "target raw."
-        )
+    if why := unfit(amplitude, kind):
+        raise PlannerError(why)
     return (np.log(amplitude) if kind == LOG else amplitude)[:, None]
 
 
-def amplitude(values: Real, kind: str) -> Real:
-    """The amplitude that ``target`` makes ``values`` of."""
-    return np.exp(values) if kind == LOG else values
+def unfit(amplitude: Real, kind: str) -> str:
+    """Why amplitudes (points,) make no target of a ``kind``, a sentence that names the first row; empty if they do.
+
+    Those of log are positive. Those of raw may be negative but not 0, since errors are relative to them as well.
+    """
+    bad = ~np.isfinite(amplitude) | (amplitude <= 0 if kind == LOG else amplitude == 0)
+    if not bad.any():
+        return ""
+    row = int(np.argmax(bad))
+    more = f" ({bad.sum():,} rows in all)" if bad.sum() > 1 else ""
+    if not np.isfinite(amplitude[row]):
+        what = "is no number: leave such rows out"
+    elif kind == RAW:
+        what = "nothing can be relative to: leave such rows out"
+    else:
+        what = "has no logarithm: leave such rows out" + (", or set target to raw" if amplitude[row] else "")
+    return f"Row {row}{more} has the amplitude {amplitude[row]:g}, which {what}."
+
+
+def check_varies(y: Real, kind: str, weight: Weight, points: str) -> None:
+    """Raises PlannerError where the targets ``y`` (points, 1) of a ``kind`` are all the same within rounding.
+
+    ``points`` says which they are. Logarithms are compared with 1 at least: their own size is that of the unit of A.
+    """
+    largest = np.abs(y).max() + (kind == LOG)
+    if deviation(y[:, 0], weight) <= ROUNDING * largest:
+        one = np.exp(y[0, 0]) if kind == LOG else y[0, 0]
+        raise PlannerError(
+            f"The amplitude is {one:g} at all {len(y):,} points {points}, so that there is nothing to learn: give "
+            "events whose amplitudes differ."
+        )

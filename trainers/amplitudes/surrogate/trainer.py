@@ -17,7 +17,7 @@ from trainers.amplitudes.surrogate import losses
 from trainers.amplitudes.surrogate.model import Adam
 from trainers.amplitudes.surrogate.networks import NETWORKS, Size
 from trainers.amplitudes.surrogate.standard import LOG, Standard
-from trainers.amplitudes.surrogate.weights import Weight
+from trainers.amplitudes.surrogate.weights import Weight, unit
 from trainers.cell import CellError
 from trainers.loop import checkpoint
 
@@ -36,11 +36,13 @@ class Points:
 
 @dataclass(frozen=True)
 class State:
-    """Iterations made, the one with the least validation loss so far (0: none yet), and what that was."""
+    """Iterations made, the one with the least validation loss so far (0: none yet), what that was, and the mean loss
+    ``trained`` on between the last two looks (nan: none yet, or a checkpoint that did not keep it)."""
 
     done: int = 0
     best: int = 0
     best_loss: float = math.inf
+    trained: float = math.nan
 
 
 class Trainer:
@@ -111,4 +113,7 @@ def loss_of(cell: AmplitudeCell, mean: float, spread: float) -> losses.Loss:
         return losses.mse
     if cell.objective == "heteroscedastic":
         return losses.heteroscedastic
-    return losses.relative_of_logs(spread) if cell.target == LOG else losses.relative_of_amplitudes(mean, spread)
+    if cell.target == LOG:
+        return losses.relative_of_logs(spread)
+    scale = float(unit(np.array([mean, spread])))  # single precision has no numbers as small as an amplitude may be
+    return losses.relative_of_amplitudes(mean / scale, spread / scale)

@@ -21,9 +21,9 @@ from trainers.amplitudes.surrogate.dimension import two_nn
 from trainers.amplitudes.surrogate.invariants import freedoms
 from trainers.amplitudes.surrogate.losses import LOWEST, averaged, mse
 from trainers.amplitudes.surrogate.networks import NETWORKS, Size
-from trainers.amplitudes.surrogate.standard import target
+from trainers.amplitudes.surrogate.standard import check_varies, target
 from trainers.amplitudes.surrogate.trainer import Points, Trainer
-from trainers.amplitudes.surrogate.weights import effective, relative, variance
+from trainers.amplitudes.surrogate.weights import effective, relative, unit, variance
 from trainers.cell import CellError, Stream
 from trainers.loop import checkpoint
 from trainers.loop.batches import whole_batches
@@ -68,14 +68,20 @@ def train(root: Path, cell: AmplitudeCell, stream: Stream) -> Mapping[str, float
 
 
 def sets_of(data: Data, facts: Facts, cell: AmplitudeCell) -> Sets:
-    """What the network of the cell reads of the events, their targets and weights."""
+    """What the network of the cell reads of the events, their targets and weights.
+
+    Raises PlannerError for amplitudes that make no target, and where those to train or to test on are all the same.
+    """
     inputs = NETWORKS[cell.network].inputs
 
     def points(events: Events) -> Points:
         x, y = inputs(events.momenta, facts), target(events.amplitude, cell.target)
         return Points(x, y, relative(events.weight))
 
-    return Sets(points(data.train), points(data.validation), points(data.test))
+    sets = Sets(points(data.train), points(data.validation), points(data.test))
+    for found, what in ((sets.train, "to train on"), (sets.test, "to test on")):
+        check_varies(found.y, cell.target, found.weight, what)
+    return sets
 
 
 def fit(cell: AmplitudeCell, shape: Size, total: int, sets: Sets, stream: Stream) -> dict[str, float]:
@@ -86,10 +92,13 @@ def fit(cell: AmplitudeCell, shape: Size, total: int, sets: Sets, stream: Stream
     settle(cell)
     with torch.no_grad():
         trainer = checkpoint.begin(lambda: Trainer(cell, shape, sets.train, stream.device), stream)
+        if trainer.state.done == total and math.isnan(trainer.state.trained):  # a checkpoint that did not keep it
+            trainer = Trainer(cell, shape, sets.train, stream.device)
         try:
-            unit = float(trainer.of_y.spread[0] ** 2 / variance(sets.test.y[:, 0], sets.test.weight))
-            last = _iterate(trainer, total, sets.validation, unit, stream)
-            return _measured(trainer, total, last, sets.test, stream)
+            y, scale = sets.test.y[:, 0], unit(sets.test.y[:, 0])
+            share = float((trainer.of_y.spread[0] / scale) ** 2 / variance(y / scale, sets.test.weight))
+            _iterate(trainer, total, sets.validation, share, stream)
+            return _measured(trainer, total, sets.test, stream)
         except torch.OutOfMemoryError:
             raise CellError("The GPU has too little memory for this cell: make its batch or width smaller.") from None
 
@@ -100,12 +109,13 @@ def looked_every(cell: AmplitudeCell, total: int) -> int:
     return max(min(max(EVERY, dear), total // LOOKS), 1)
 
 
-def _iterate(trainer: Trainer, total: int, validation: Points, unit: float, stream: Stream) -> float:
-    """Update until ``total`` iterations are made; the mean training loss since the last look but one.
+def _iterate(trainer: Trainer, total: int, validation: Points, share: float, stream: Stream) -> None:
+    """Update until ``total`` iterations are made.
 
-    ``unit`` makes errors of targets standardised over the training points those of targets standardised over the tests.
+    ``share`` makes errors of targets that are standardised over the training points those of targets that are over the
+    tests.
     """
-    cell, every, last = trainer.cell, looked_every(trainer.cell, total), math.nan
+    cell, every = trainer.cell, looked_every(trainer.cell, total)
     points = trainer.tensors(validation)
     said: dict[str, float] = {}
     for chosen in _batches(cell, trainer.state.done, total, trainer.device):
@@ -114,15 +124,14 @@ def _iterate(trainer: Trainer, total: int, validation: Points, unit: float, stre
         done += 1
         trainer.state = replace(trainer.state, done=done)
         if done % every == 0 or done == total:
-            last, said = _look(trainer, points, done % every or every)
-            said |= {"loss": unit * said["loss"]}
+            said = _look(trainer, points, done % every or every)
+            said |= {"loss": share * said["loss"]}
         elif done % STRIDE:
             continue
         if stream.due:
             stream.save(trainer.save)
         stream.step(done, total, **said)
         said = {}
-    return last
 
 
 def _batches(cell: AmplitudeCell, first: int, total: int, device: torch.device) -> Iterator[Tensor | None]:
@@ -133,11 +142,11 @@ def _batches(cell: AmplitudeCell, first: int, total: int, device: torch.device) 
     return (torch.from_numpy(some).to(device) for some in chosen)
 
 
-def _look(trainer: Trainer, points: tuple[Tensor, Tensor, Tensor | None], since: int) -> tuple[float, dict[str, float]]:
+def _look(trainer: Trainer, points: tuple[Tensor, Tensor, Tensor | None], since: int) -> dict[str, float]:
     """Look at the validation ``points``, and keep the weights where their loss is the least so far.
 
-    Returns the mean training loss of the ``since`` iterations since the last look, and what is said. Raises CellError
-    where the training diverged.
+    Returns what is said, also the mean training loss of the ``since`` iterations since the last look, which the state
+    keeps. Raises CellError where the training diverged.
     """
     cell, done, (x, y, weight) = trainer.cell, trainer.state.done, points
     out = trainer.outputs(x)
@@ -146,14 +155,15 @@ def _look(trainer: Trainer, points: tuple[Tensor, Tensor, Tensor | None], since:
     trainer.said.zero_()
     if not (math.isfinite(value) and math.isfinite(trained)):
         raise CellError(f"The training diverged after {done:,} iterations: use a smaller learning rate.")
+    trainer.state = replace(trainer.state, trained=trained)
     if value < trainer.state.best_loss:
         trainer.state = replace(trainer.state, best=done, best_loss=value)
         trainer.kept.copy_(trainer.model.theta)
     samples = float(done) * cell.points_a_batch
-    return trained, {"loss": error, "train": trained, "validation": value, "samples": samples}
+    return {"loss": error, "train": trained, "validation": value, "samples": samples}
 
 
-def _measured(trainer: Trainer, total: int, trained: float, test: Points, stream: Stream) -> dict[str, float]:
+def _measured(trainer: Trainer, total: int, test: Points, stream: Stream) -> dict[str, float]:
     """What the weights that validate best are worth on the test points, and what they took."""
     cell, shape, state = trainer.cell, trainer.model.shape, trainer.state
     trainer.model.theta.copy_(trainer.kept)
@@ -175,7 +185,7 @@ def _measured(trainer: Trainer, total: int, trained: float, test: Points, stream
         "width_used": float(shape.width), "layers_used": float(shape.layers), "rate_used": cell.peak_rate,
         "batch_used": float(cell.points_a_batch), "updates": float(total), "seen": seen,
         "epochs": seen / cell.points, "best_iteration": float(state.best), "validation": state.best_loss,
-        "train": trained,
+        "train": state.trained,
     }  # fmt: skip
 
 

@@ -27,6 +27,21 @@ def variance(values: Real, weight: Weight) -> Real:
     return np.asarray(values.var(axis=0) if weight is None else mean((values - mean(values, weight)) ** 2, weight))
 
 
+def unit(values: Real) -> Real:
+    """The power of two next below the largest of ``values`` (points, ...) in each column.
+
+    Values are divided by it before they are squared: no square is then too large or too small for a number, and the
+    digits stay those that they were.
+    """
+    return np.ldexp(1.0, np.frexp(np.abs(values).max(axis=0))[1] - 1)
+
+
+def deviation(values: Real, weight: Weight) -> Real:
+    """The root of the variance over the first axis of ``values`` (points, ...), in whatever unit they are."""
+    scale = unit(values)
+    return np.asarray(np.sqrt(variance(values / scale, weight)) * scale)
+
+
 def quantiles(values: Real, shares: float | Real, weight: Weight) -> Real:
     """The values below which so many ``shares`` of the weight of ``values`` (points,) lie.
 

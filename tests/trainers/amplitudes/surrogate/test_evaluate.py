@@ -83,3 +83,19 @@ def test_standardisation_goes_there_and_back() -> None:
     np.testing.assert_allclose(z(x).mean(axis=0), 0, atol=1e-10)
     np.testing.assert_allclose(z(x).std(axis=0), [1, 0], atol=1e-10)
     np.testing.assert_allclose(z.back(z(x)), x)
+
+
+@pytest.mark.parametrize("unit", [1e-300, 1e-12, 1.0, 1e12, 1e300])
+def test_what_changes_is_standardised_in_any_unit(unit: float) -> None:
+    x = np.stack([np.exp(TRUTH[:500]), np.full(500, 0.1), np.zeros(500)], axis=1)
+    z, scaled = Standard.of(x), Standard.of(x * unit)
+    np.testing.assert_allclose(scaled(x * unit)[:, 0], z(x)[:, 0], rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(scaled.spread[0], z.spread[0] * unit, rtol=1e-12)
+    np.testing.assert_array_equal(scaled.spread[1:], 1)
+    np.testing.assert_allclose(scaled(x * unit)[:, 1:], 0, atol=1e-14 * max(unit, 1))
+
+
+def test_epsilon_of_amplitudes_of_both_signs() -> None:
+    found = errors(np.array([1.1, -2.2, 4.0]), np.array([1.0, -2.0, 4.0]), "raw")
+    assert found["epsilon"] == pytest.approx(0.3 / 7)
+    assert found["relative_mean"] == pytest.approx(0.2 / 3)

@@ -50,7 +50,7 @@ def test_the_loss_falls_by_decades(shared: Path, tmp_path: Path, monkeypatch: py
     assert found["dimension_inputs"] == pytest.approx(2, abs=0.3)
 
 
-@pytest.mark.parametrize(("end", "before"), [(100, 90), (250, 240)])
+@pytest.mark.parametrize(("end", "before"), [(100, 90), (250, 240), (300, 285)])
 @pytest.mark.parametrize("points", [400, 100])
 def test_a_stopped_cell_goes_on_to_the_same_digits(
     shared: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], end: int, before: int, points: int
@@ -62,7 +62,25 @@ def test_a_stopped_cell_goes_on_to_the_same_digits(
     rest, stream = run(shared, cell, tmp_path / "cut", resume=tmp_path / "cut" / "checkpoint")
     assert rest == whole
     assert "begins again" not in capsys.readouterr().out
-    assert stream.said[-1][0] == 300
+    assert [step for step, _ in stream.said][-1:] == ([300] if end < 300 else [])
+
+
+def test_checkpoints_that_did_not_keep_the_training_loss_still_load(
+    shared: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Those of the middle are gone on from; the last one cannot say its training loss: the cell begins again."""
+    whole, _ = run(shared, SMALL, tmp_path / "whole")
+    for end, before, first in ((100, 90, 105), (300, 285, 15)):
+        with pytest.raises(Stopped):
+            run(shared, SMALL, tmp_path / "cut", end=end, saved=before + 1)
+        place = tmp_path / "cut" / "checkpoint"
+        held = torch.load(place, weights_only=True)
+        del held["state"]["trained"]
+        torch.save(held, place)
+        rest, stream = run(shared, SMALL, tmp_path / "cut", resume=place)
+        assert rest == whole
+        assert stream.said[0][0] == first
+    assert "cannot be read" not in capsys.readouterr().out
 
 
 def test_another_seed_gives_other_digits(shared: Path, tmp_path: Path) -> None:
