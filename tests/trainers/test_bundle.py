@@ -115,6 +115,7 @@ def test_every_grid_of_amplitudes_can_be_read_and_has_the_cells_that_it_says(tmp
     assert len({tuple(c.values()) for c in data}) == len(data)
     few, most = (100, 300, 1000, 3000), (100, 300, 1000, 3000, 10_000, 30_000)
     three = (0, 1, 2)
+    first: dict[tuple[str, str], tuple[tuple[int, ...], tuple[int, ...]]]
     first = {(process, "log"): (few, three) for process in ("Zg", "Zgg", "Zggg", "ttH", "WZ")}
     slow = first | {(process, "log"): (most, three) for process in ("Zg", "Zgg", "Zggg")}
     slow |= {("ttH", "raw"): ((300, 1000, 3000, 10_000), (0, 1))}
