@@ -89,7 +89,7 @@ def _help(about: FieldInfo) -> str:
 
 
 def _files(root: Path, family: Family[Any]) -> None:
-    """The presets of the ``family``, each in one click, and a grid from a file."""
+    """The presets of the ``family``, each in one click, a grid from a file, and what its cells read."""
     for name, preset in family.presets.items():
         title, icon = title_of(name), ":material/school:" if name == EXAMPLE else ":material/grid_view:"
         texts = {"family": family.name, "grid_name": "" if name == EXAMPLE else title, **preset.fields}
@@ -100,6 +100,7 @@ def _files(root: Path, family: Family[Any]) -> None:
         st.file_uploader(
             "A grid as a file", type=["toml"], key=key, max_upload_size=1, on_change=_read, args=(root, key)
         )
+    special.files(root, family)
 
 
 def _refused() -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import streamlit as st
 
 from app.views.parts import sentences
-from app.views.training import amplitudes, standing
+from app.views.training import amplitudes, events, standing
 from app.views.training.standing import Group
 from trainers.backend.queue import Queue
 from trainers.backend.record import Record
@@ -22,16 +22,24 @@ OFTEN = "10s"
 
 @dataclass(frozen=True)
 class Special:
-    """``about(root, cells)`` says what the cells of a grid have in common, in Markdown, and ``results(queue, family,
-    records)`` draws what the finished cells of a sweep measured; both show nothing where there is nothing to say.
+    """``files(root)`` stands beside the presets of the form, for what cells read; ``about(root, cells)`` says what the
+    cells of a grid have in common, in Markdown; ``results(queue, family, records)`` draws what the finished cells of a
+    sweep measured, and nothing where they measured nothing of the kind.
     """
 
+    files: Callable[[Path], None]
     about: Callable[[Path, Sequence[Any]], str]
     results: Callable[[Queue, Family[Any], Sequence[Record]], None]
 
 
-SPECIAL: Mapping[str, Special] = {"amplitudes": Special(amplitudes.about, amplitudes.results)}
+SPECIAL: Mapping[str, Special] = {"amplitudes": Special(events.show, amplitudes.about, amplitudes.results)}
 """By the name of the family."""
+
+
+def files(root: Path, family: Family[Any]) -> None:
+    """What there is to read for the cells of the ``family``."""
+    if family.name in SPECIAL:
+        SPECIAL[family.name].files(root)
 
 
 def about(root: Path, family: Family[Any], cells: Sequence[Any]) -> str:

@@ -30,6 +30,8 @@ from trainers.grid import typed_grid
 
 PULLS = {"pull_mean": 0.04, "pull_width": 1.31, "bulk_mean": -0.05, "bulk_width": 0.98, "within_1": 0.671}
 
+FEW = {"cell_points": "20", "cell_tests": "100", "cell_dimension_points": "0"}
+
 
 @pytest.fixture
 def db(tmp_path: Path) -> Iterator[Database]:
@@ -77,10 +79,48 @@ def test_the_preview_says_it_of_a_file(open_page: Open, root: Path) -> None:
     (root / FOLDER).mkdir()
     for name, process, sqrt_s in (("one_.npz", "Zg", 800.0), ("many.npz", "Zgg", 0.0)):
         write_events(root / FOLDER / name, toy(process, 130, 1, sqrt_s))
-    few = {"cell_points": "20", "cell_tests": "100", "cell_dimension_points": "0"}
-    at = open_page("train", family="amplitudes", cell_data="one_.npz, many.npz", **few)
+    at = open_page("train", family="amplitudes", cell_data="one_.npz, many.npz", **FEW)
     assert told(at) == ""
     assert "one_.npz: *d* = 1, √s is fixed; many.npz: *d* = 5, √s varies." in words(at)
+
+
+def test_files_of_the_workspace_are_a_click_each(open_page: Open, root: Path) -> None:
+    (root / FOLDER).mkdir()
+    write_events(root / FOLDER / "mine.npz", toy("Zg", 130, 1, 800.0))
+    at = open_page("train", family="amplitudes", **FEW)
+    chosen = at.button_group(key="events_chosen")
+    assert (list(chosen.options), chosen.value) == (["simulated", "mine.npz"], [])
+    at.button_group(key="events_chosen").set_value(["mine.npz"]).run()
+    assert at.text_input(key="cell_data").value == "mine.npz"
+    at.button_group(key="events_chosen").set_value(["simulated", "mine.npz"]).run()
+    assert at.text_input(key="cell_data").value == "simulated, mine.npz"
+    assert "Zg: *d* = 2, √s varies; mine.npz: *d* = 1, √s is fixed." in words(at)
+    at.text_input(key="cell_data").set_value("toy, mine.npz").run()
+    assert at.button_group(key="events_chosen").value == ["mine.npz"]
+    at.button_group(key="events_chosen").set_value(["simulated"]).run()
+    assert at.text_input(key="cell_data").value == "toy, simulated"
+    assert told(at) == ""
+
+
+def test_a_file_of_events_comes_in_once_and_is_trained_on(open_page: Open, root: Path, tmp_path: Path) -> None:
+    write_events(tmp_path / "mine.h5", toy("Zgg", 130, 1))
+    sent = ("mine.h5", (tmp_path / "mine.h5").read_bytes(), "application/octet-stream")
+    at = open_page("train", family="amplitudes", **FEW)
+    at.file_uploader(key="events_file_0").set_value(sent).run()
+    assert told(at) == ""
+    assert at.text_input(key="cell_data").value == "mine.h5"
+    assert "mine.h5: *d* = 5, √s varies." in words(at)
+    assert (root / FOLDER / "mine.h5").read_bytes() == sent[1]
+    at.file_uploader(key="events_file_1").set_value(sent).run()
+    assert "amplitudes/mine.h5 is there already: give the file another name" in told(at).replace("\\", "")
+
+
+def test_a_file_that_holds_no_events_says_why_and_is_not_kept(open_page: Open, root: Path) -> None:
+    at = open_page("train", family="amplitudes", cell_data="simulated")
+    at.file_uploader(key="events_file_0").set_value(("bad.npz", b"PK", "application/octet-stream")).run()
+    assert told(at).replace("\\", "") == "bad.npz is no NPZ file, or is cut short: make it with numpy.savez."
+    assert at.text_input(key="cell_data").value == "simulated"
+    assert not list((root / FOLDER).glob("*bad.npz"))
 
 
 def test_dimensions_stand_against_what_varies(open_page: Open, root: Path) -> None:

@@ -1,0 +1,60 @@
+"""The files of events of the workspace: those there are, to be trained on in a click, and another one from a file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import streamlit as st
+
+from app.views.parts import plain
+from engine.errors import PlannerError
+from trainers.amplitudes.bring import MOST_BYTES, bring, files_of
+from trainers.amplitudes.source import FOLDER, SIMULATED
+
+FIELD = "cell_data"
+"""The field of the form that names them."""
+
+
+def show(root: Path) -> None:
+    """What the field may name, and a box for one more file."""
+    with st.popover("Events", icon=":material/folder_open:", help=f"Files in {FOLDER}/ of the workspace"):
+        offered = [SIMULATED, *files_of(root)]
+        st.session_state["events_chosen"] = [name for name in typed() if name in offered]
+        st.pills(
+            "Train on", offered, selection_mode="multi", key="events_chosen", on_change=_choose, args=(offered,),
+            help="Puts the name into the field Data; of several each is trained on.",
+        )  # fmt: skip
+        st.session_state.setdefault("events_read", 0)
+        key, limit = f"events_file_{st.session_state['events_read']}", MOST_BYTES // 1024**2
+        st.file_uploader(
+            f"A file of momenta and squared amplitudes (at most {limit} MB)", type=["npz", "h5", "hdf5", "parquet"],
+            key=key, max_upload_size=limit, on_change=_bring, args=(root, key),
+            help=f"NPZ, HDF5 or Parquet. It is read, and kept in {FOLDER}/ of the workspace if it holds events.",
+        )  # fmt: skip
+        if reason := st.session_state.pop("events_refused", ""):
+            st.error(plain(reason), icon=":material/error:")
+
+
+def typed() -> list[str]:
+    """What the field names now; nothing where it is left at its default, so that a click takes its place."""
+    names = str(st.session_state.get(FIELD) or "").split(",")
+    return [name.strip() for name in names if name.strip()]
+
+
+def _choose(offered: list[str]) -> None:
+    """Put what was chosen into the field, beside what is typed there and is none of what was ``offered``."""
+    others = [name for name in typed() if name not in offered]
+    st.session_state[FIELD] = ", ".join([*others, *st.session_state["events_chosen"]])
+
+
+def _bring(root: Path, key: str) -> None:
+    """Bring in the file that was given, and train on it."""
+    sent = st.session_state[key]
+    if sent is None:
+        return
+    st.session_state["events_read"] += 1
+    try:
+        bring(root, sent.name, sent.getvalue())
+        st.session_state[FIELD] = sent.name
+    except PlannerError as error:
+        st.session_state["events_refused"] = str(error)

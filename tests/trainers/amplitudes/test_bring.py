@@ -1,0 +1,91 @@
+"""Files of events of a workspace: which count, and how another one comes in."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from engine.errors import PlannerError
+from trainers.amplitudes import bring as bringing
+from trainers.amplitudes.bring import LOCK, bring, files_of
+from trainers.amplitudes.files import read_events, write_events
+from trainers.amplitudes.source import FOLDER
+from trainers.amplitudes.toy import toy
+from trainers.backend.life import hold_lock
+
+
+def sent(folder: Path, name: str) -> bytes:
+    """The bytes of a file of twenty events."""
+    write_events(folder / name, toy("Zg", 20, 1))
+    return (folder / name).read_bytes()
+
+
+@pytest.mark.parametrize("name", ["mine.npz", "mine.h5", "mine.HDF5", "mine.parquet"])
+def test_a_file_comes_in_as_it_was_and_is_listed(tmp_path: Path, name: str) -> None:
+    root = tmp_path / "space"
+    root.mkdir()
+    assert files_of(root) == []
+    whole = sent(tmp_path, name)
+    bring(root, name, whole)
+    assert files_of(root) == [name]
+    assert (root / FOLDER / name).read_bytes() == whole
+    assert len(read_events(root / FOLDER / name)) == 20
+    assert sorted(path.name for path in (root / FOLDER).iterdir()) == [LOCK, name]
+
+
+def test_other_files_and_folders_are_not_listed(tmp_path: Path) -> None:
+    (tmp_path / FOLDER / "simulated.npz").mkdir(parents=True)
+    for name in ("b.npz", "a.parquet", ".tmp-1-c.npz", "notes.txt", "with space.npz", "simulated"):
+        (tmp_path / FOLDER / name).touch()
+    assert files_of(tmp_path) == ["a.parquet", "b.npz"]
+
+
+@pytest.mark.parametrize(
+    ("name", "sentence"),
+    [
+        ("my events.npz", "The file 'my events.npz' cannot be called so: use letters, digits"),
+        ("../mine.npz", "The file '../mine.npz' cannot be called so"),
+        ("mine.npz\n", "cannot be called so"),
+        ("mine.txt", "mine.txt is no file of events by its name: use one that ends in .npz, .h5, .hdf5, .parquet."),
+        ("mine.npz", "mine.npz is no NPZ file, or is cut short"),
+        ("mine.h5", "mine.h5 is no HDF5 file"),
+    ],
+)
+def test_what_is_no_file_of_events_is_refused_and_leaves_nothing(tmp_path: Path, name: str, sentence: str) -> None:
+    with pytest.raises(PlannerError) as told:
+        bring(tmp_path, name, b"nothing of the kind")
+    assert sentence in str(told.value)
+    assert ".tmp-" not in str(told.value)
+    assert not [path for path in tmp_path.rglob("*") if path.is_file() and path.name != LOCK]
+
+
+def test_events_that_cannot_be_are_refused_with_their_row(tmp_path: Path) -> None:
+    events = toy("Zg", 20, 1)
+    events.momenta[3, 0, 0] *= 2
+    write_events(tmp_path / "mine.npz", events)
+    whole = (tmp_path / "mine.npz").read_bytes()
+    with pytest.raises(PlannerError, match=r"^mine\.npz: .*[Rr]ow 3"):
+        bring(tmp_path, "mine.npz", whole)
+    assert files_of(tmp_path) == []
+
+
+def test_a_file_that_is_there_stays_as_it_is(tmp_path: Path) -> None:
+    (tmp_path / FOLDER).mkdir()
+    (tmp_path / FOLDER / "mine.npz").write_bytes(b"mine")
+    with pytest.raises(PlannerError, match=r"amplitudes/mine\.npz is there already: give the file another name"):
+        bring(tmp_path, "mine.npz", sent(tmp_path, "mine.npz"))
+    assert (tmp_path / FOLDER / "mine.npz").read_bytes() == b"mine"
+
+
+def test_one_file_at_a_time_and_none_too_large(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = sent(tmp_path, "mine.npz")
+    monkeypatch.setattr(bringing, "PATIENCE", 0.0)
+    (tmp_path / FOLDER).mkdir()
+    with hold_lock(tmp_path / FOLDER / LOCK) as mine:
+        assert mine
+        with pytest.raises(PlannerError, match="Another file is just being brought into amplitudes"):
+            bring(tmp_path, "mine.npz", whole)
+    monkeypatch.setattr(bringing, "MOST_BYTES", 1024**2)
+    with pytest.raises(PlannerError, match=r"mine\.npz has 2 MB and 1 MB may come in here: copy it into amplitudes of"):
+        bring(tmp_path, "mine.npz", bytes(2 * 1024**2))
