@@ -2,27 +2,22 @@
 
 from __future__ import annotations
 
-import csv
 import math
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from app.figures.intrinsic import Estimate, Measured
 from app.figures.pulls import Pulls
 from app.views.parts import number
 from app.views.training.lines import label, varied
 from trainers.amplitudes.source import SIMULATED, Source
+from trainers.amplitudes.surrogate.pulls import FILE, read_pulls
 from trainers.backend.queue import Queue
 from trainers.backend.record import Record
 from trainers.cell import Family
 
-PULLS = "pulls.csv"
-"""The histogram in the folder of a cell."""
-COLUMNS = ("low", "high", "points", "gaussian")
 CALIBRATION = ("pull_mean", "pull_width", "bulk_mean", "bulk_width", "within_1")
 WITHIN = 68.3
 """Per cent within one sigma where sigma is right."""
@@ -36,20 +31,14 @@ def with_pulls(queue: Queue, records: Sequence[Record]) -> list[Record]:
 
 def pulls(queue: Queue, record: Record) -> Pulls | None:
     """The histogram of a finished cell; None where there is none, or none that can be drawn."""
-    return _read(queue.folder(record.name) / PULLS, record.created, record.number)
+    return _read(queue.folder(record.name) / FILE, record.created, record.number)
 
 
 @lru_cache(maxsize=1000)
 def _read(path: Path, created: str, number: int) -> Pulls | None:
     """That of an attempt of a cell, read once."""
-    try:
-        with path.open(encoding="utf-8", newline="") as file:
-            rows = [[float(row[name]) for name in COLUMNS] for row in csv.DictReader(file)]
-    except (OSError, KeyError, TypeError, ValueError):
-        return None
-    low, high, points, gaussian = np.array(rows, float).reshape(-1, len(COLUMNS)).T
-    sound = len(rows) and np.isfinite(rows).all() and points.sum() > 0 and gaussian.sum() > 0
-    return Pulls(np.r_[low, high[-1]], points, gaussian) if sound else None
+    found = read_pulls(path)
+    return Pulls(*found) if found else None
 
 
 def calibration(record: Record) -> Mapping[str, float] | None:

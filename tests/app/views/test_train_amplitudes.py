@@ -20,7 +20,7 @@ from engine.store.database import Database, open_workspace
 from tests.app.views.conftest import Open, told
 from trainers.amplitudes.files import write_events
 from trainers.amplitudes.source import FOLDER, Source
-from trainers.amplitudes.surrogate.evaluate import write_pulls
+from trainers.amplitudes.surrogate.pulls import FILE, write_pulls
 from trainers.amplitudes.toy import toy
 from trainers.backend import files, sweep
 from trainers.backend.queue import Queue
@@ -63,7 +63,7 @@ def grow(root: Path, fields: Mapping[str, str], measured: Mapping[str, float]) -
         number = queue.lease(name, "here")
         files.write_json(result_of(queue.folder(name), number), {"number": 1, "state": "done", "metrics": metrics})
         if "pull_mean" in measured:
-            write_pulls(queue.folder(name) / surrogates.PULLS, 2 * np.random.default_rng(1).normal(size=4000))
+            write_pulls(queue.folder(name) / FILE, 2 * np.random.default_rng(1).normal(size=4000))
     return list(made.cells)
 
 
@@ -175,7 +175,7 @@ def test_pulls_of_the_cell_with_most_points_come_first(open_page: Open, root: Pa
                                   "low,high,points,gaussian\n-1,1,0,1\n"])  # fmt: skip
 def test_a_histogram_that_cannot_be_read_is_not_shown(open_page: Open, root: Path, text: str) -> None:
     (name,) = grow(root, {"points": "100", "objective": "heteroscedastic"}, PULLS)
-    (Queue(root).folder(name) / surrogates.PULLS).write_text(text)
+    (Queue(root).folder(name) / FILE).write_text(text)
     at = open_page("train")
     assert told(at) == ""
     assert "Pulls" not in words(at)
@@ -194,13 +194,6 @@ def test_events_have_the_name_of_their_process_or_file() -> None:
     assert surrogates.title(Source("simulated", "Zgg", 1000.0)) == "Zgg at 1,000 GeV"
     assert surrogates.title(Source("toy", "Zgg", 0.0)) == "toy Zgg"
     assert surrogates.title(Source("mine.npz", "Zg", 0.0)) == "mine.npz"
-
-
-def test_the_name_of_the_histogram_is_that_of_the_training() -> None:
-    pytest.importorskip("torch")
-    from trainers.amplitudes.surrogate import training
-
-    assert training.PULLS == surrogates.PULLS
 
 
 def test_nothing_that_trains_is_imported() -> None:

@@ -1,19 +1,14 @@
-"""What a surrogate is worth on test points: its error, relative errors of the amplitude, and pulls (eq. 16)."""
+"""What a surrogate is worth on test points: its error, and relative errors of the amplitude."""
 
 from __future__ import annotations
 
-import csv
-import io
-from pathlib import Path
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtr
 
 from trainers.amplitudes.surrogate.standard import LOG
 from trainers.amplitudes.surrogate.weights import Weight, deviation, mean, quantiles, unit, variance
-from trainers.backend.files import replace
 
 Real = NDArray[np.float64]
 METRICS: dict[str, Literal["min", "max"]] = dict.fromkeys(
@@ -23,7 +18,6 @@ METRICS: dict[str, Literal["min", "max"]] = dict.fromkeys(
 FURTHEST = 30.0
 """Log of A_NN / A and of sigma at most: of points far from those that were learned a guess may be anything, but a row
 holds finite numbers."""
-EDGES = np.linspace(-6, 6, 61)
 
 
 def errors(guess: Real, truth: Real, kind: str, weight: Weight = None) -> dict[str, float]:
@@ -49,45 +43,3 @@ def errors(guess: Real, truth: Real, kind: str, weight: Weight = None) -> dict[s
         "relative_99": float(quantiles(relative, 0.99, weight)),
         "epsilon": float(np.sum(relative * counted) / np.sum(counted)),
     }
-
-
-def pulls(guess: Real, truth: Real, sigma: Real) -> Real:
-    """t = (A_NN - A) / sigma of the target that was learned, (points,): a unit Gaussian if sigma is right (eq. 16)."""
-    return (guess - truth) / sigma
-
-
-def calibration(t: Real, sigma: Real, truth: Real, weight: Weight = None) -> dict[str, float]:
-    """Mean and width of the pulls ``t``, the same of their bulk (the median, and half of what holds the central 68.3 %,
-    which tails do not move), the shares within 1 and 2 sigma (0.683 and 0.954 where sigma is right), and the mean of
-    ``sigma`` in units of the spread of ``truth``, so that its square compares with the loss;
-    with weights as ``errors``.
-    """
-    scale = unit(truth)
-    low, middle, high = quantiles(t, np.asarray(ndtr([-1.0, 0.0, 1.0]), float), weight)
-    return {
-        "pull_mean": float(mean(t, weight)),
-        "pull_width": float(np.sqrt(variance(t, weight))),
-        "bulk_mean": float(middle),
-        "bulk_width": float(high - low) / 2,
-        "within_1": float(mean(np.abs(t) < 1, weight)),
-        "within_2": float(mean(np.abs(t) < 2, weight)),
-        "sigma_mean": float(mean(sigma / scale, weight) / np.sqrt(variance(truth / scale, weight))),
-    }
-
-
-def write_pulls(path: Path, t: Real, weight: Weight = None) -> None:
-    """Keep the histogram of the pulls ``t`` as CSV beside what a unit Gaussian would give; the ends hold all beyond."""
-    counts, _ = np.histogram(t.clip(EDGES[0], EDGES[-1]), EDGES, weights=weight)
-    below = ndtr(EDGES)
-    below[0], below[-1] = 0, 1
-    text = io.StringIO()
-    out = csv.writer(text, lineterminator="\n")
-    out.writerow(("low", "high", "points", "gaussian"))
-    expected = np.diff(below) * len(t)
-    for low, high, points, gaussian in zip(EDGES[:-1], EDGES[1:], counts, expected, strict=True):
-        out.writerow((f"{low:.1f}", f"{high:.1f}", f"{points:.8g}", f"{gaussian:.6g}"))
-    replace(path, lambda place: _write(place, text.getvalue()))
-
-
-def _write(place: Path, text: str) -> None:
-    place.write_text(text, encoding="utf-8")

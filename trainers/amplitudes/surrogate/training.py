@@ -16,7 +16,7 @@ from engine.errors import PlannerError
 from trainers.amplitudes.cell import AmplitudeCell, check, memory
 from trainers.amplitudes.events import Events
 from trainers.amplitudes.source import Data, Facts, facts_of, open_events
-from trainers.amplitudes.surrogate import evaluate
+from trainers.amplitudes.surrogate import evaluate, pulls
 from trainers.amplitudes.surrogate.dimension import two_nn
 from trainers.amplitudes.surrogate.invariants import freedoms
 from trainers.amplitudes.surrogate.losses import LOWEST, averaged, mse
@@ -37,7 +37,6 @@ SHARE = 0.1
 """Of the training's compute that looks may take at most; large validation sets are looked at less often."""
 STRIDE = 50
 """Iterations between two looks at whether the cell was asked to stop."""
-PULLS = "pulls.csv"
 
 
 @dataclass(frozen=True, eq=False)
@@ -174,9 +173,9 @@ def _measured(trainer: Trainer, total: int, test: Points, stream: Stream) -> dic
     found = evaluate.errors(guess, truth, cell.target, test.weight)
     if shape.outputs == 2:
         sigma = np.exp(np.clip(out[:, 1], LOWEST, evaluate.FURTHEST)) * trainer.of_y.spread[0]
-        t = evaluate.pulls(guess, truth, sigma)
-        found |= evaluate.calibration(t, sigma, truth, test.weight)
-        evaluate.write_pulls(stream.folder / PULLS, t, test.weight)
+        t = pulls.pulls(guess, truth, sigma)
+        found |= pulls.calibration(t, sigma, truth, test.weight)
+        pulls.write_pulls(stream.folder / pulls.FILE, t, test.weight)
     if cell.dimension_points:
         found |= _dimensions(trainer, x)
     seen = float(total) * cell.points_a_batch

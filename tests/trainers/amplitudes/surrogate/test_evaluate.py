@@ -1,14 +1,12 @@
-"""Errors and pulls against their definitions, on guesses that are wrong by a known amount."""
+"""Errors against their definitions, on guesses that are wrong by a known amount."""
 
 from __future__ import annotations
-
-from pathlib import Path
 
 import numpy as np
 import pytest
 from scipy.stats import norm
 
-from trainers.amplitudes.surrogate.evaluate import calibration, errors, pulls, write_pulls
+from trainers.amplitudes.surrogate.evaluate import errors
 from trainers.amplitudes.surrogate.standard import Standard
 
 RNG = np.random.default_rng(0)
@@ -38,43 +36,6 @@ def test_whoever_guesses_the_mean_has_a_loss_of_one() -> None:
 def test_a_guess_that_is_far_off_is_finite() -> None:
     found = errors(np.array([0.0, 5000.0]), np.array([0.0, 1.0]), "log")
     assert np.isfinite(list(found.values())).all()
-
-
-@pytest.mark.parametrize(("scale", "shift"), [(1.0, 0.0), (0.5, 0.0), (1.0, 1.0)])
-def test_pulls_say_whether_sigma_is_right(scale: float, shift: float) -> None:
-    sigma = RNG.uniform(0.01, 0.1, len(TRUTH))
-    t = pulls(TRUTH + sigma * (RNG.standard_normal(len(TRUTH)) + shift), TRUTH, sigma * scale)
-    found = calibration(t, sigma * scale, TRUTH)
-    assert found["pull_width"] == pytest.approx(1 / scale, rel=0.02)
-    assert found["pull_mean"] == pytest.approx(shift / scale, abs=0.03)
-    assert found["bulk_width"] == pytest.approx(1 / scale, rel=0.03)
-    assert found["bulk_mean"] == pytest.approx(shift / scale, abs=0.04)
-    for k in (1, 2):
-        expected = norm.cdf(k * scale - shift) - norm.cdf(-k * scale - shift)
-        assert found[f"within_{k}"] == pytest.approx(expected, abs=0.012)
-    assert found["sigma_mean"] == pytest.approx(0.055 * scale / TRUTH.std(), rel=0.02)
-
-
-def test_tails_move_the_width_of_the_pulls_and_not_that_of_their_bulk() -> None:
-    sigma = np.ones(len(TRUTH))
-    t = np.where(RNG.random(len(TRUTH)) < 0.002, 60.0, RNG.standard_normal(len(TRUTH)))
-    found = calibration(t, sigma, TRUTH)
-    assert found["pull_width"] > 2
-    assert found["bulk_width"] == pytest.approx(1, abs=0.03)
-    assert found["bulk_mean"] == pytest.approx(0, abs=0.03)
-
-
-def test_the_histogram_holds_all_pulls_beside_the_gaussian(tmp_path: Path) -> None:
-    t = np.concatenate([RNG.standard_normal(10_000), [-50.0, 8.0, 6.0]])
-    write_pulls(tmp_path / "pulls.csv", t)
-    lines = (tmp_path / "pulls.csv").read_text().splitlines()
-    assert lines[0] == "low,high,points,gaussian"
-    table = np.array([line.split(",") for line in lines[1:]], float)
-    assert table[:, 2].sum() == pytest.approx(10_003)
-    assert table[:, 3].sum() == pytest.approx(10_003)
-    assert (table[0, 0], table[0, 2], table[-1, 1], table[-1, 2]) == (-6, 1, 6, 2)
-    inside = table[20:40]
-    assert np.abs((inside[:, 2] - inside[:, 3]) / np.sqrt(inside[:, 3])).max() < 4
 
 
 def test_standardisation_goes_there_and_back() -> None:

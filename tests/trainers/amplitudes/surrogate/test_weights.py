@@ -14,7 +14,8 @@ from trainers.amplitudes.cell import AmplitudeCell
 from trainers.amplitudes.events import Events
 from trainers.amplitudes.files import write_events
 from trainers.amplitudes.surrogate import training
-from trainers.amplitudes.surrogate.evaluate import calibration, errors, write_pulls
+from trainers.amplitudes.surrogate.evaluate import errors
+from trainers.amplitudes.surrogate.pulls import calibration, write_pulls
 from trainers.amplitudes.surrogate.standard import Standard
 from trainers.amplitudes.surrogate.weights import effective, quantiles, relative
 from trainers.amplitudes.toy import toy
