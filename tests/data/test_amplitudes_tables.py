@@ -36,7 +36,7 @@ def test_the_mapping_of_a_table_names_columns_that_the_trainer_writes_for_a_grid
 
 def test_the_scan_of_points_says_which_cells_are_there_at_twice_the_compute() -> None:
     cells = pd.DataFrame(records(AMPLITUDES[0].file)).astype({"D": int, "updates": int})
-    for (_, D), some in cells.groupby(["process", "D"]):
+    for (_, D, _), some in cells.groupby(["process", "D", "rate_used"]):
         half, twice = (some[some["updates"] == n]["seed"] for n in (some["updates"].min(), some["updates"].max()))
         assert set(half) == {"0", "1", "2"}
         assert set(twice) == set(half) if int(str(D)) <= 1000 else set(twice) >= {"0"}
