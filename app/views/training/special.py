@@ -24,15 +24,18 @@ OFTEN = "10s"
 class Special:
     """``files(root)`` stands beside the presets of the form, for what cells read; ``about(root, cells)`` says what the
     cells of a grid have in common, in Markdown; ``results(queue, family, records)`` draws what the finished cells of a
-    sweep measured, and nothing where they measured nothing of the kind.
+    sweep measured, and nothing where they measured nothing of the kind; ``fit`` is what the Fit page opens with.
     """
 
     files: Callable[[Path], None]
     about: Callable[[Path, Sequence[Any]], str]
     results: Callable[[Queue, Family[Any], Sequence[Record]], None]
+    fit: Mapping[str, str]
 
 
-SPECIAL: Mapping[str, Special] = {"amplitudes": Special(events.show, amplitudes.about, amplitudes.results)}
+SPECIAL: Mapping[str, Special] = {
+    "amplitudes": Special(events.show, amplitudes.about, amplitudes.results, amplitudes.FIT)
+}
 """By the name of the family."""
 
 
@@ -45,6 +48,11 @@ def files(root: Path, family: Family[Any]) -> None:
 def about(root: Path, family: Family[Any], cells: Sequence[Any]) -> str:
     """What the cells of a grid have in common, in Markdown; empty where there is nothing to say."""
     return SPECIAL[family.name].about(root, cells) if family.name in SPECIAL else ""
+
+
+def fit(family: Family[Any]) -> Mapping[str, str]:
+    """What the Fit page opens with for the cells of the ``family``."""
+    return SPECIAL[family.name].fit if family.name in SPECIAL else {}
 
 
 def results(queue: Queue, group: Group, family: Family[Any], working: bool) -> None:

@@ -11,7 +11,7 @@ import streamlit as st
 
 from app import workspace
 from app.views.parts import plain, plural
-from app.views.training import actions, standing
+from app.views.training import actions, special, standing
 from app.views.training.preview import fields_config
 from app.views.training.rows import OURS, frame, why
 from app.views.training.standing import Group
@@ -70,7 +70,7 @@ def _fit(family: Family[Any]) -> None:
     ready = any(known.id == table for known in tables.all(workspace.current()))
     said = "Opens the Fit page on all finished cells of the family."
     if st.button("Fit these cells", icon=":material/show_chart:", key="fit_cells", disabled=not ready, help=said):
-        st.switch_page("views/fit.py", query_params={"table": table})
+        st.switch_page("views/fit.py", query_params={"table": table, **special.fit(family)})
 
 
 def _table(table: pd.DataFrame, key: str, family: Family[Any], may: bool) -> list[int]:

@@ -6,7 +6,7 @@ import subprocess
 import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -15,9 +15,10 @@ from scipy.special import ndtr
 from streamlit.testing.v1 import AppTest
 
 from app import workspace
-from app.views.training import surrogates
+from app.views.training import special, surrogates
+from engine.store import results, tables
 from engine.store.database import Database, open_workspace
-from tests.app.views.conftest import Open, told
+from tests.app.views.conftest import Open, grid, told
 from trainers.amplitudes.files import write_events
 from trainers.amplitudes.source import FOLDER, Source
 from trainers.amplitudes.surrogate.pulls import FILE, write_pulls
@@ -194,6 +195,22 @@ def test_events_have_the_name_of_their_process_or_file() -> None:
     assert surrogates.title(Source("simulated", "Zgg", 1000.0)) == "Zgg at 1,000 GeV"
     assert surrogates.title(Source("toy", "Zgg", 0.0)) == "toy Zgg"
     assert surrogates.title(Source("mine.npz", "Zg", 0.0)) == "mine.npz"
+
+
+def test_cells_are_fitted_with_losses_known_to_ten_per_cent(open_page: Open, root: Path, db: Database) -> None:
+    grow(root, {"process": "Zg"}, {})
+    at = open_page("train")
+    assert "Exponents and laws on the page Precision" in [
+        link.proto.label for link in cast(list[Any], at.get("page_link"))
+    ]
+    start = special.fit(find_family("amplitudes", root))
+    table = tables.add(db, grid(), "grid.csv")
+    at = open_page("fit", table=table.id, law="chinchilla", refits="50", **start)
+    at = next(b for b in at.button if b.label == "Fit").click().run()
+    assert told(at) == ""
+    spec = results.fit(db, at.query_params["fit"]).spec
+    assert (spec.objective, spec.relative_error, spec.interval) == ("ols-log", 0.1, "profile")
+    assert special.fit(find_family("teacher-student", root)) == {}
 
 
 def test_nothing_that_trains_is_imported() -> None:
