@@ -75,6 +75,16 @@ def _copy_bundled(cursor: Cursor) -> None:
 
 
 @pytest.fixture
+def r_top(jets: str, demo: Database) -> str:
+    """A map from the loss of the first demo table to its top rejection, from the runs behind the law."""
+    table = tables.by_name(demo, DEMOS[0].name)
+    snapshot = snapshots.take(demo, table.id)
+    spec = FitSpec(law="metric-map", y="R_top", axis="loss", objective="ols-log", bootstrap=60)
+    made = fit(spec, snapshots.runs(demo, snapshot), snapshot=snapshot.hash)
+    return results.save_fit(demo, made, name="R_top of loss", table_id=table.id)
+
+
+@pytest.fixture
 def open_page(db: Database) -> Open:
     """Opens a page by name with the query of its link: ``open_page("plan", fit=hash, budget="1e20")``."""
 

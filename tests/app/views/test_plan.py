@@ -15,9 +15,7 @@ from app.views.parts import plain
 from app.views.planning import answer, rules
 from app.views.planning.saved import link
 from app.views.planning.tables import readable
-from data.catalogue import DEMOS
 from engine.costs import ComputeRule, TwoPart, compute_rule
-from engine.fitting import FitSpec, fit
 from engine.hardware import Machine, find_device
 from engine.planning import Plan, plan_budget, plan_target, to_json
 from engine.planning.limits import Limits
@@ -25,9 +23,9 @@ from engine.planning.metric import through
 from engine.planning.pricing.prices import Inference, Prices, Simulation
 from engine.planning.text import worth_sentence
 from engine.schema import Roles, Runs
-from engine.store import results, snapshots, tables
+from engine.store import results
 from engine.store.database import Database
-from tests.app.views.conftest import Open, grid, said, told
+from tests.app.views.conftest import Open, said, told
 
 H100 = Machine(find_device("H100"), 8, price=2.5)
 PRICES = Prices(H100, Simulation(1e-4, 0.5, 4000.0), Inference(1e9, 3.0), grid=300.0, pue=1.2)
@@ -36,16 +34,6 @@ PRICED = {
     **{"sample_seconds": "0.5", "sample_bytes": "4000", "queries": "1e9", "query_tokens": "3"},
 }
 STEP = ComputeRule(rule="step", parts=TwoPart(s=0.02, h=188, B=512))
-
-
-@pytest.fixture
-def r_top(jets: str, demo: Database) -> str:
-    """A map from the loss of the first demo table to its top rejection, from the runs behind the law."""
-    table = tables.by_name(demo, DEMOS[0].name)
-    snapshot = snapshots.take(demo, table.id)
-    spec = FitSpec(law="metric-map", y="R_top", axis="loss", objective="ols-log", bootstrap=60)
-    made = fit(spec, snapshots.runs(demo, snapshot), snapshot=snapshot.hash)
-    return results.save_fit(demo, made, name="R_top of loss", table_id=table.id)
 
 
 def shown(at: AppTest) -> Plan:
@@ -247,63 +235,6 @@ def test_bad_input_is_one_sentence(jets: str, open_page: Open, case: str) -> Non
     assert not at.table
 
 
-def test_a_map_that_turns_is_one_sentence(jets: str, demo: Database, open_page: Open) -> None:
-    table = tables.by_name(demo, DEMOS[0].name)
-    snapshot = snapshots.take(demo, table.id)
-    spec = FitSpec(law="log-parabola", y="R_top", axis="loss", objective="ols", bootstrap=60)
-    turning = fit(spec, snapshots.runs(demo, snapshot), snapshot=snapshot.hash)
-    key = results.save_fit(demo, turning, table_id=table.id)
-    at = open_page("plan", fit=jets, ask="Target", target="2000", map=key)
-    assert "is not monotone: it turns at loss =" in told(at)
-    assert len(at.error) == 1
-
-
-def test_a_map_without_runs_is_one_sentence(jets: str, r_top: str, demo: Database, open_page: Open) -> None:
-    mapped = results.fit(demo, r_top)
-    printed = replace(mapped, n=0, data=replace(mapped.data, snapshot="elsewhere", ranges={}))
-    key = results.save_fit(demo, printed)
-    at = open_page("plan", fit=jets, ask="Target", target="2000", map=key)
-    assert "The metric R_top has no runs behind its map" in told(at)
-    assert len(at.error) == 1
-
-
-def test_a_metric_that_is_not_here_is_named(jets: str, demo: Database, open_page: Open) -> None:
-    at = open_page("plan", fit=jets, ask="Target", target="2000", map="0123456789ab")
-    assert "The map 0123456789ab does not go with this law. No such map is saved" in said(at)
-
-
-def test_a_published_law_says_that_its_map_is_not_and_takes_none(
-    jets: str, r_top: str, demo: Database, open_page: Open
-) -> None:
-    at = open_page("plan")
-    names = at.selectbox(key="fit_choice").options
-    at.selectbox(key="fit_choice").select(next(n for n in names if "Table 1" in n and "published" in n)).run()
-    card = at.query_params["fit"]
-    card = card[0] if isinstance(card, list) else card
-    for query in ({}, {"ask": "Target", "target": "0.6"}, {"ask": "Target", "target": "0.6", "map": r_top}):
-        at = open_page("plan", fit=card, **query)
-        assert told(at) == ""
-        assert any("published without a map from its loss to a metric" in str(c.value) for c in at.caption)
-        assert "R_top" not in "".join(str(t.value) for t in at.table)
-        assert "map_choice" not in at.session_state
-        assert "maps_choice" not in at.session_state
-
-
-def test_maps_of_other_runs_are_marked(jets: str, demo: Database, open_page: Open) -> None:
-    other = tables.add(demo, grid(), "grid.csv")
-    snapshot = snapshots.take(demo, other.id)
-    runs = snapshots.runs(demo, snapshot)
-    made = fit(FitSpec(law="power", axis="N", bootstrap=0), runs, snapshot=snapshot.hash)
-    results.save_fit(demo, made, table_id=other.id)
-    mine = next(t for t in tables.all(demo) if t.name.startswith("Recommender, iso-FLOP"))
-    snapshot = snapshots.take(demo, mine.id)
-    spec = FitSpec(law="metric-map", y="recall@10", axis="loss", objective="ols", bootstrap=40)
-    key = results.save_fit(demo, fit(spec, snapshots.runs(demo, snapshot), snapshot=snapshot.hash), table_id=mine.id)
-    at = open_page("plan", fit=jets, budget="1e16", maps=key)
-    assert at.multiselect(key="maps_choice").options == ["recall@10 (of other runs)"]
-    assert any("was fitted to other runs" in str(c.value) for c in at.caption)
-
-
 def test_the_slider_and_the_blank_never_disagree(jets: str, open_page: Open) -> None:
     at = open_page("plan", fit=jets, budget="3.3e16")
     slider = at.select_slider(key="budget_slider")
@@ -374,30 +305,6 @@ def test_prices_are_one_scenario_for_all_questions() -> None:
     at.segmented_control(key="question").set_value("Other").run()
     assert not at.exception
     assert at.session_state["read"] == PRICES
-
-
-def test_a_target_of_one_quantity_is_none_of_another(jets: str, r_top: str, demo: Database, open_page: Open) -> None:
-    at = open_page("plan", fit=jets, ask="Target", target="4000", map=r_top)
-    assert "R\\_top 4000" in str(at.header[0].value)
-    at.selectbox(key="map_choice").set_value("").run()
-    assert at.text_input(key="target").value == ""
-    assert not [h for h in at.header if "reach" in str(h.value)]
-    assert "Type a number to see its plan." in [c.value for c in at.caption]
-
-
-def test_a_target_of_a_map_that_is_not_here_is_not_read_as_a_loss(jets: str, open_page: Open) -> None:
-    at = open_page("plan", fit=jets, ask="Target", target="5000", map="deadbeef")
-    assert not at.header
-    assert "The map deadbeef does not go with this law" in told(at) + said(at)
-    at.text_input(key="target").set_value("0.5").run()
-    assert "To reach loss 0.5" in str(at.header[0].value)
-
-
-def test_a_map_points_to_the_law_that_it_goes_with(jets: str, r_top: str, open_page: Open) -> None:
-    at = open_page("plan", fit=r_top)
-    assert "what it costs is said by a law of loss" in told(at) + said(at)
-    at = open_page("plan", fit=jets, ask="Target", map=r_top)
-    assert str(at.text_input(key="target").placeholder).startswith("best run ")
 
 
 def test_the_python_of_a_plan_reads_the_files_that_the_fit_page_gives(jets: str, r_top: str, demo: Database) -> None:
