@@ -32,8 +32,6 @@ POINTS = 1_000
 """D of the anchors, where power laws have set in (amplitudes, Sec. 5)."""
 SIZES, LADDER = (tuple(10_000 * 2**i for i in range(3)) for _ in range(2))
 """N and iterations of the anchors, of which the cheapest is taken that will do."""
-RATE = 0.003
-"""The learning rate, which is best for the longest of the cells, as the paper has it (amplitudes, Sec. 3.2)."""
 RATIOS = (3.0, 10.0)
 """How far below the anchor's loss the targets lie."""
 SEEDS = (0, 1, 2)
@@ -94,7 +92,7 @@ def run() -> Report:
 def _launch(name: str, fields: Mapping[str, object]) -> Sweep:
     family = find_family("amplitudes", SPACE)
     entries = {field: list(value) if isinstance(value, tuple) else value for field, value in fields.items()}
-    return launch(SPACE, make_grid(family, {**entries, "rate": RATE, "dimension_points": 0}, f"Plans: {name}"), family)
+    return launch(SPACE, make_grid(family, {**entries, "dimension_points": 0}, f"Plans: {name}"), family)
 
 
 def _trained(sweeps: Iterable[Sweep]) -> list[list[Record]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import Field, ValidationInfo, field_validator
 
 from engine.errors import PlannerError
 from trainers.amplitudes.files.memory import COPIES, bytes_of
@@ -105,7 +105,7 @@ class AmplitudeCell(Cell):
     rate: Annotated[
         float,
         Field(
-            ge=0, le=10, title="Learning rate",
+            ge=0, le=10, title="Learning rate", validate_default=True,
             description=f"Of Adam, at the start; 0 takes {RATE:g}, of a LLoCa-Transformer {LLOCA_RATE:g}.",
         ),
     ] = 0.0  # fmt: skip
@@ -130,6 +130,12 @@ class AmplitudeCell(Cell):
         Literal["auto", "cpu"], Field(title="Device", description="A GPU where there is one, or never.")
     ] = "auto"
 
+    @field_validator("rate")
+    @classmethod
+    def _of_the_network(cls, rate: float, info: ValidationInfo) -> float:
+        """As asked, else that of the network: the cell says with what it is trained."""
+        return rate or NETWORKS[info.data.get("network", "mlp")].rate
+
     @property
     def source(self) -> Source:
         """Where the events come from."""
@@ -149,11 +155,6 @@ class AmplitudeCell(Cell):
     def validation(self) -> int:
         """A quarter of the training points (amplitudes, Sec. 3.2)."""
         return max(self.points // 4, 1)
-
-    @property
-    def peak_rate(self) -> float:
-        """The learning rate that was asked for, else that of the network."""
-        return self.rate or NETWORKS[self.network].rate
 
     @property
     def outputs(self) -> int:

@@ -119,7 +119,7 @@ def _iterate(trainer: Trainer, total: int, validation: Points, share: float, str
     said: dict[str, float] = {}
     for chosen in _batches(cell, trainer.state.done, total, trainer.device):
         done = trainer.state.done
-        trainer.update(chosen, cosine(cell.peak_rate, done, total))
+        trainer.update(chosen, cosine(cell.rate, done, total))
         done += 1
         trainer.state = replace(trainer.state, done=done)
         if done % every == 0 or done == total:
@@ -181,7 +181,7 @@ def _measured(trainer: Trainer, total: int, test: Points, stream: Stream) -> dic
     seen = float(total) * cell.points_a_batch
     return found | {
         "N": float(shape.parameters), "D": float(cell.points), "C": shape.training_flops * seen,
-        "width_used": float(shape.width), "layers_used": float(shape.layers), "rate_used": cell.peak_rate,
+        "width_used": float(shape.width), "layers_used": float(shape.layers), "rate_used": cell.rate,
         "batch_used": float(cell.points_a_batch), "updates": float(total), "seen": seen,
         "epochs": seen / cell.points, "best_iteration": float(state.best), "validation": state.best_loss,
         "train": state.trained,

@@ -66,7 +66,7 @@ def test_a_cell_sizes_itself() -> None:
     few = short(ROOT, whole)
     assert (few.data, few.width, few.layers, sizes(ROOT, few).N) == ("toy", 48, 3, sizes(ROOT, whole).N)
     assert memory(ROOT, cell(parameters=1e7)) > memory(ROOT, whole) > memory(ROOT, cell(parameters=1e5, network="mlp"))
-    assert (whole.peak_rate, cell(rate=0.002).peak_rate, cell(network="mlp").peak_rate) == (1e-3, 0.002, 1e-2)
+    assert (whole.rate, cell(rate=0.002).rate, cell(network="mlp").rate) == (1e-3, 0.002, 3e-3)
 
 
 @pytest.mark.parametrize(
