@@ -6,7 +6,8 @@ from trainers.cell import Preset
 
 PRESETS = {
     "example": Preset(
-        {"points": "100, 1000, 10000", "parameters": "1000, 10000", "iterations": "2000", "tests": "5000"},
+        {"points": "100, 1000, 10000", "parameters": "1000, 10000", "iterations": "2000", "rate": "0.01",
+         "tests": "5000"},
         "Six cells of Z + gluon, a minute or two, events included.",
     ),
     "data-scan": Preset(
@@ -19,7 +20,8 @@ PRESETS = {
         "The loss against the parameters, width over layers fixed (amplitudes, Fig. 2 right).",
     ),
     "compute-scan": Preset(
-        {"process": "ttH", "points": "1000, 10000, 100000", "parameters": "10000", "budget": "1e9..3e11 x 8"},
+        {"process": "ttH", "points": "1000, 10000, 100000", "parameters": "10000", "budget": "1e9..3e11 x 8",
+         "rate": "0.01"},
         "The loss against compute, each cell with a cosine of its own length (amplitudes, Fig. 1 right).",
     ),
     "rate-transfer": Preset(
