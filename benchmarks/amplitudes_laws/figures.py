@@ -40,7 +40,7 @@ def figures(folder: Path) -> dict[str, go.Figure]:
 def data(fitted: Sequence[laws.Scan]) -> go.Figure:
     """Losses against D with their laws; cells that still fall are open."""
     lines = {
-        scan.name: of_axis(curves.one_axis_curve(scan.law.fit), scan.law.runs, "loss")
+        scan.name: of_axis(curves.one_axis_curve(scan.law.fit, n=200), scan.law.runs, "loss")
         for scan in fitted
         if scan.law is not None
     }

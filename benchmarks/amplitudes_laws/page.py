@@ -57,7 +57,7 @@ def _data(folder: Path) -> Iterator[str]:
     yield f"""## Points
 
 {sum(len(scan.found) for scan in scans)} cells at N = 10⁵. Each lies beside one of twice its compute, from 3,000 points
-on with one of the three seeds (Zg with all). Where these lie lower by more than 10 %, in the geometric mean over the
+on with one of the three seeds. Where these lie lower by more than 10 %, in the geometric mean over the
 seeds that have both, the loss still falls: such cells are marked, in the figure as open circles, and left out of the
 law, as are those that nobody doubled.
 
