@@ -41,7 +41,7 @@ def test_the_scan_of_points_says_which_cells_are_there_at_twice_the_compute() ->
         least = some["updates"].min()
         half, twice = (some[some["updates"] == n]["seed"] for n in (least, 2 * least))
         assert set(half) == {"0", "1", "2"}
-        assert set(twice) == set(half) if int(str(D)) <= 1000 else set(twice) == {"0"}
+        assert set(twice) == set(half) if int(str(D)) <= 1000 else set(twice) <= {"0"}
         assert len(half) + len(twice) == len(some)
     said = "Cells of up to 1,000 are also there at twice the compute, from 3,000 on for one seed."
     assert said in AMPLITUDES[0].provenance
