@@ -38,11 +38,14 @@ def test_the_scan_of_points_says_which_cells_are_there_at_twice_the_compute() ->
     cells = pd.DataFrame(records(AMPLITUDES[0].file)).astype({"D": int, "updates": int})
     assert set(cells["rate_used"]) == {"0.003"}
     for (_, D), some in cells.groupby(["process", "D"]):
-        least = some["updates"].min()
-        half, twice = (some[some["updates"] == n]["seed"] for n in (least, 2 * least))
-        assert set(half) == {"0", "1", "2"}
-        assert set(twice) == set(half) if int(str(D)) <= 1000 else set(twice) <= {"0"}
-        assert len(half) + len(twice) == len(some)
+        seeds = {int(str(n)): set(cell["seed"]) for n, cell in some.groupby("updates")}
+        lengths = sorted(seeds)
+        assert lengths == [lengths[0] * 2**i for i in range(len(lengths))]
+        assert seeds[lengths[0]] == {"0", "1", "2"}
+        if int(str(D)) <= 1000:
+            assert seeds[lengths[1]] == {"0", "1", "2"}
+        else:
+            assert all(seeds[n] == {"0"} for n in lengths[1:])
     said = "Cells of up to 1,000 are also there at twice the compute, from 3,000 on for one seed."
     assert said in AMPLITUDES[0].provenance
 
