@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import streamlit as st
 
-from app.views.parts import plain
-from engine.errors import PlannerError
+from app.views.training import incoming
 from trainers.amplitudes.bring import MOST_BYTES, bring, files_of
 from trainers.amplitudes.source import FOLDER, SIMULATED
 
 FIELD = "cell_data"
 """The field of the form that names them."""
+LIMIT = MOST_BYTES // 1024**2
+"""Megabytes of a file that comes in."""
 
 
 def show(root: Path) -> None:
@@ -24,15 +27,12 @@ def show(root: Path) -> None:
             "Train on", offered, selection_mode="multi", key="events_chosen", on_change=_choose, args=(offered,),
             help="Puts the name into the field Data; of several each is trained on.",
         )  # fmt: skip
-        st.session_state.setdefault("events_read", 0)
-        key, limit = f"events_file_{st.session_state['events_read']}", MOST_BYTES // 1024**2
-        st.file_uploader(
-            f"A file of momenta and squared amplitudes (at most {limit} MB)", type=["npz", "h5", "hdf5", "parquet"],
-            key=key, max_upload_size=limit, on_change=_bring, args=(root, key),
-            help=f"NPZ, HDF5 or Parquet. It is read, and kept in {FOLDER}/ of the workspace if it holds events.",
+        incoming.box(
+            "events", f"A file of momenta and squared amplitudes (at most {LIMIT} MB)",
+            ["npz", "h5", "hdf5", "parquet"], LIMIT, partial(_bring, root),
+            f"NPZ, HDF5 or Parquet. It is read, and kept in {FOLDER}/ of the workspace if it holds events.",
         )  # fmt: skip
-        if reason := st.session_state.pop("events_refused", ""):
-            st.error(plain(reason), icon=":material/error:")
+        incoming.refused("events")
 
 
 def typed() -> list[str]:
@@ -47,14 +47,7 @@ def _choose(offered: list[str]) -> None:
     st.session_state[FIELD] = ", ".join([*others, *st.session_state["events_chosen"]])
 
 
-def _bring(root: Path, key: str) -> None:
+def _bring(root: Path, sent: Any) -> None:
     """Bring in the file that was given, and train on it."""
-    sent = st.session_state[key]
-    if sent is None:
-        return
-    st.session_state["events_read"] += 1
-    try:
-        bring(root, sent.name, sent.getvalue())
-        st.session_state[FIELD] = sent.name
-    except PlannerError as error:
-        st.session_state["events_refused"] = str(error)
+    bring(root, sent.name, sent.getvalue())
+    st.session_state[FIELD] = sent.name

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal, get_args, get_origin
 
@@ -10,7 +11,7 @@ from pydantic.fields import FieldInfo
 
 from app.views.parts import plain, plural, sentences
 from app.views.state import keep_possible, remember
-from app.views.training import costs, special, standing
+from app.views.training import costs, incoming, special, standing
 from app.views.training.lines import own_fields
 from app.views.training.preview import preview
 from app.views.training.preview import show as show_preview
@@ -47,7 +48,7 @@ def show(queue: Queue) -> None:
             )
         with top:
             _files(queue.root, family)
-        _refused()
+        incoming.refused("grid")
         st.caption(plain(family.title))
         texts = _fields(family)
         if texts is not None:
@@ -95,18 +96,8 @@ def _files(root: Path, family: Family[Any]) -> None:
         texts = {"family": family.name, "grid_name": "" if name == EXAMPLE else title, **preset.fields}
         st.button(title, icon=icon, help=plain(preset.about), on_click=_fill, args=(texts,), key=f"preset_{name}")
     with st.popover("Open GRID.toml", icon=":material/upload_file:"):
-        st.session_state.setdefault("grids_read", 0)
-        key = f"grid_file_{st.session_state['grids_read']}"
-        st.file_uploader(
-            "A grid as a file", type=["toml"], key=key, max_upload_size=1, on_change=_read, args=(root, key)
-        )
+        incoming.box("grid", "A grid as a file", ["toml"], 1, partial(_read, root))
     special.files(root, family)
-
-
-def _refused() -> None:
-    """Why the file that was given is no grid."""
-    if reason := st.session_state.pop("grid_refused", ""):
-        st.error(plain(reason), icon=":material/error:")
 
 
 def _fill(texts: dict[str, str]) -> None:
@@ -119,23 +110,16 @@ def _fill(texts: dict[str, str]) -> None:
         st.session_state[f"cell_{field}"] = text
 
 
-def _read(root: Path, key: str) -> None:
+def _read(root: Path, sent: Any) -> None:
     """Read the file that was given into the form."""
-    sent = st.session_state[key]
-    if sent is None:
-        return
-    st.session_state["grids_read"] += 1
-    try:
-        grid = parse_grid(_text(sent), root, sent.name)
-        texts = {field: type_field(asked) for field, asked in grid.asked.items()}
-        for field, text in texts.items():
-            if len(text) > LONGEST:
-                raise PlannerError(
-                    f"{sent.name} gives {field} more values than the form takes: run it with `isoplan train`."
-                )
-        _fill({"family": grid.family, "grid_name": grid.name, **texts})
-    except PlannerError as error:
-        st.session_state["grid_refused"] = str(error)
+    grid = parse_grid(_text(sent), root, sent.name)
+    texts = {field: type_field(asked) for field, asked in grid.asked.items()}
+    for field, text in texts.items():
+        if len(text) > LONGEST:
+            raise PlannerError(
+                f"{sent.name} gives {field} more values than the form takes: run it with `isoplan train`."
+            )
+    _fill({"family": grid.family, "grid_name": grid.name, **texts})
 
 
 def _text(sent: Any) -> str:
