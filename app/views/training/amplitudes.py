@@ -24,9 +24,8 @@ from trainers.cell import Family
 
 FIXED = {True: "√s varies", False: "√s is fixed"}
 """By whether it varies."""
-LAWS = ":material/scatter_plot:"
-FIT = {"objective": "ols-log", "relative_error": "10%", "interval": "profile"}
-"""As the paper fits: losses are known to 10 % (amplitudes, App. C)."""
+FIT = {"law": "power-D", "objective": "ols-log", "relative_error": "10%", "interval": "profile"}
+"""As the paper fits: K + (X_c / D)^alpha, with losses known to 10 % (amplitudes, App. C)."""
 
 
 def about(root: Path, cells: Sequence[AmplitudeCell]) -> str:
@@ -42,7 +41,9 @@ def about(root: Path, cells: Sequence[AmplitudeCell]) -> str:
 def results(queue: Queue, family: Family[Any], done: Sequence[Record]) -> None:
     """The way to their laws; intrinsic dimensions and pulls of finished cells, side by side where both are there."""
     if done:
-        st.page_link("views/amplitude.py", label="Exponents and laws on the page Precision", icon=LAWS)
+        st.page_link(
+            "views/amplitude.py", label="Exponents and laws on the page Precision", icon=":material/scatter_plot:"
+        )
     measured, learned = dimensions(family, done), with_pulls(queue, done)
     if not measured and not learned:
         return

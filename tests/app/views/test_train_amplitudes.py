@@ -205,11 +205,12 @@ def test_cells_are_fitted_with_losses_known_to_ten_per_cent(open_page: Open, roo
     ]
     start = special.fit(find_family("amplitudes", root))
     table = tables.add(db, grid(), "grid.csv")
-    at = open_page("fit", table=table.id, law="chinchilla", refits="50", **start)
+    at = open_page("fit", table=table.id, refits="50", **start)
     at = next(b for b in at.button if b.label == "Fit").click().run()
     assert told(at) == ""
     spec = results.fit(db, at.query_params["fit"]).spec
-    assert (spec.objective, spec.relative_error, spec.interval) == ("ols-log", 0.1, "profile")
+    assert (spec.law, spec.axis, spec.objective) == ("power", "D", "ols-log")
+    assert (spec.relative_error, spec.interval) == (0.1, "profile")
     assert special.fit(find_family("teacher-student", root)) == {}
 
 
