@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from data.files import is_there, path, records
 from engine.costs import ComputeRule
+from engine.fitting.spec import FitSpec
 from engine.schema import Metric, Roles
 
 __all__ = ["BUNDLED", "CARDS", "DEMOS", "PUBLISHED", "TRAINED", "Card", "Demo", "path", "records"]
@@ -19,17 +20,14 @@ __all__ = ["BUNDLED", "CARDS", "DEMOS", "PUBLISHED", "TRAINED", "Card", "Demo", 
 class Demo:
     """A bundled run table: the name to show, its file under ``data``, its mapping and where it comes from.
 
-    ``law`` (with ``axis`` for the one-axis law) is the law to open it with, and the parameters ``share`` are the same
-    in all of its groups, each of which has a fit of its own then.
+    ``spec`` is what to open it with: the law, the error of its losses, what its groups have in common.
     """
 
     name: str
     file: str
     roles: Roles
     provenance: str
-    law: str
-    axis: str | None = None
-    share: tuple[str, ...] = ()
+    spec: FitSpec
 
 
 @dataclass(frozen=True)
@@ -59,7 +57,7 @@ DEMOS = (
         ),
         "Simulated: 9 model sizes x 6 data sizes drawn from the published law of jet tagging (jets, Table 1) with 1 % "
         "noise; the rejections follow from the loss by constants of our own.",
-        "chinchilla",
+        FitSpec(law="chinchilla"),
     ),
     Demo(
         "Recommender, iso-FLOP sweep (simulated)",
@@ -75,7 +73,7 @@ DEMOS = (
         ),
         "Simulated: 5 budgets x 9 model sizes on parabolas whose minima are the published optima (behavioural, "
         "Table 4), with 0.2 % noise.",
-        "isoflop",
+        FitSpec(law="isoflop"),
     ),
     Demo(
         "Jets, repeated data for four inputs (simulated)",
@@ -90,8 +88,7 @@ DEMOS = (
         ),
         "Simulated: the best loss that repeated training reaches on so many unique jets, drawn from the published "
         "laws of four input configurations (jets, Table 2) with 1 % noise. D counts unique jets.",
-        "power",
-        "D",
+        FitSpec(law="power", axis="D"),
     ),
 )
 
@@ -121,7 +118,8 @@ def _recommender(
         f"Trained by `isoplan train data/{table}.toml`: {varied} on a {log} log at three budgets of the step formula; "
         f"{judged}."
     )
-    return Demo(f"Recommender, {sweep} sweep, {log} log (trained)", f"{table}.csv", roles, provenance, law, axis)
+    name, spec = f"Recommender, {sweep} sweep, {log} log (trained)", FitSpec(law=law, axis=axis)
+    return Demo(name, f"{table}.csv", roles, provenance, spec)
 
 
 RECOMMENDER = tuple(
@@ -133,15 +131,21 @@ RECOMMENDER = tuple(
 
 
 def _amplitudes(grid: str, name: str, axis: str, provenance: str, *metrics: str, **more: object) -> Demo:
-    """A scan of amplitude surrogates along ``axis``; ``metrics`` beside the errors, ``more`` roles beside the usual."""
+    """A scan of amplitude surrogates along ``axis``; ``metrics`` beside the errors, ``more`` roles beside the usual.
+
+    It is fitted as the paper's are: least squares of logs, for losses that are known to 10 % (amplitudes, App. C).
+    """
     errors = ("relative_median", "relative_mean", "epsilon", *metrics)
     shared = {"N": "N", "D": "D", "C": "C", "loss": "loss", "seed": "seed", "run": "run"}
     listed = {"metrics": tuple(Metric(column=m, direction="min") for m in errors), "hyper": ("d", "updates", "epochs")}
     roles = Roles.model_validate({**shared, **listed, **more})
-    share = ("K",) if roles.group else ()
+    spec = FitSpec(
+        law="power", axis=axis, share=("K",) if roles.group else (),
+        objective="ols-log", relative_error=0.1, interval="profile",
+    )  # fmt: skip
     said = f"Trained by `make grid-amplitudes` from data/grids/amplitudes_{grid}: {provenance}"
     file = f"grids/amplitudes_{grid.removesuffix('.toml').removesuffix('-*')}.csv"
-    return Demo(f"Amplitudes, {name} (trained)", file, roles, said, "power", axis, share)
+    return Demo(f"Amplitudes, {name} (trained)", file, roles, said, spec)
 
 
 AMPLITUDES = (
@@ -193,7 +197,7 @@ TRAINED = (
         _jets(D="D", metrics=(Metric(column="accuracy"),), hyper=("width",)),
         "Trained by `isoplan train data/grids/jets_one_pass.toml`: the set Transformer of the jet paper on jets that "
         "Isoplan simulated, each seen once. C is counted, attention included.",
-        "chinchilla",
+        FitSpec(law="chinchilla"),
     ),
     Demo(
         "Jets, repeated, widths x numbers of jets (trained)",
@@ -201,8 +205,7 @@ TRAINED = (
         _jets(U="U", metrics=(Metric(column="accuracy"), Metric(column="overfits", direction="min")), hyper=("width",)),
         "Trained by `isoplan train data/grids/jets_repeated.toml`: the same jets pass after pass until the validation "
         "loss turns up; the best pass is kept. Filter to width > 4: the smallest model hardly overfits.",
-        "repetition",
-        "U",
+        FitSpec(law="repetition", axis="U"),
     ),
     *(sweep for sweep in RECOMMENDER if is_there(sweep.file)),
     Demo(
@@ -212,8 +215,7 @@ TRAINED = (
         "Trained by `isoplan train data/grids/jets_inputs.toml`: features x particles of the jet paper, the same jets "
         "pass after pass until the validation loss turns up; the best pass is kept. Filter to one input: n_p is "
         "that of 21x128 (42; 34 of 40 particles, 10 of 10).",
-        "repetition",
-        "U",
+        FitSpec(law="repetition", axis="U"),
     ),
     Demo(
         "Jets, rejection of QCD against loss (trained)",
@@ -225,8 +227,7 @@ TRAINED = (
         ),
         "Trained by `isoplan train data/grids/jets_rejection.toml`, each jet seen once, and judged on 500,000 jets of "
         "QCD. Describe a rejection R by metric-map over the loss, with its column R_..._error as relative error.",
-        "power",
-        "D",
+        FitSpec(law="power", axis="D"),
     ),
     *(scan for scan in AMPLITUDES if is_there(scan.file)),
     Demo(
@@ -244,7 +245,7 @@ TRAINED = (
         ),
         "Trained by the bundled example (`isoplan train data/grids/teacher_student.toml`): an MLP learns a known "
         "function from noisy labels. The floor of the loss is the variance of the noise, 0.01.",
-        "chinchilla",
+        FitSpec(law="chinchilla"),
     ),
 )
 
@@ -261,16 +262,14 @@ PUBLISHED = (
             group="estimate",
         ),
         "Published: the best run of each budget and the minimum of each iso-FLOP parabola.",
-        "power",
-        "C",
+        FitSpec(law="power", axis="C"),
     ),
     Demo(
         "Recommender, allocation by training loss (behavioural, Table 13)",
         "papers/behavior/table13_train_surrogate.csv",
         Roles(N="N", D="D", C="budget_flops", loss="L_star"),
         "Published: the run of each budget with the least training loss.",
-        "power",
-        "C",
+        FitSpec(law="power", axis="C"),
     ),
 )
 

@@ -7,7 +7,6 @@ import streamlit as st
 from app.views.fitting import make_fit
 from data.catalogue import BUNDLED
 from engine.errors import PlannerError
-from engine.fitting.spec import FitSpec
 from engine.store import tables
 from engine.store.database import Database
 
@@ -19,5 +18,5 @@ def open_demo(db: Database) -> None:
     if table is None:
         raise PlannerError("The demo table is not in this workspace: start Isoplan again to load it.")
     with st.spinner("Fitting the demo"):
-        saved = make_fit(db, table, "", FitSpec(law=demo.law))
+        saved = make_fit(db, table, "", demo.spec)
     st.switch_page("views/explore.py", query_params={"table": table.id, "fit": saved})

@@ -32,7 +32,7 @@ def choose_law(runs: Runs, y: str, opening: Demo | None = None) -> Law | None:
     by_key = {law.key: law for law in laws}
     _say_why(others)
     keys = [*by_key, *over, TYPED]
-    name, axis = (opening.law, opening.axis) if opening else ("", None)
+    name, axis = (opening.spec.law, opening.spec.axis) if opening else ("", None)
     first = next((keys.index(key) for key in (f"{name}-{axis}", name) if key in keys), 0)
     if st.session_state.pop(OTHER_TABLE, False) and opening and "law" in st.session_state:
         st.session_state["law"] = keys[first]

@@ -8,6 +8,7 @@ import streamlit as st
 
 from app.views.cached import saved_fit
 from app.views.parameters import PLUS_MINUS
+from app.views.spec_form import BEGUN, how
 from app.views.state import OTHER_TABLE, remember
 from engine.errors import PlannerError
 from engine.fitting.result import Fit
@@ -32,7 +33,8 @@ def fill(db: Database) -> None:
     if saved is None or saved.table_id not in {t.id for t in tables.all(db)}:
         return
     fit = saved_fit(db, opened)
-    st.session_state.pop(OTHER_TABLE, None)
+    for begun in (OTHER_TABLE, BEGUN):
+        st.session_state.pop(begun, None)
     for name, value in (("table", saved.table_id), ("where", fit.data.where), ("y", fit.spec.y)):
         remember(name, value)
     for key, value in (_widgets(fit) | _parameters(fit, saved.table_id) | _source(db, fit)).items():
@@ -45,10 +47,8 @@ def _widgets(fit: Fit) -> dict[str, Any]:
     swept = law.along is not None and law not in LAWS
     found: dict[str, Any] = {
         "law": spec.law if swept or spec.law == "formula" else law.key,
-        "objective": spec.objective, "refits": spec.bootstrap, "seed": spec.seed, "interval": spec.interval,
-        "delta": spec.delta, "skew": spec.skew, "realised": spec.realised,
-        "relative_error": "" if spec.relative_error is None else str(spec.relative_error),
-        "smoothing": spec.smoothing, "aim": spec.target,
+        **how(spec), "refits": spec.bootstrap, "seed": spec.seed, "delta": spec.delta, "skew": spec.skew,
+        "realised": spec.realised, "smoothing": spec.smoothing, "aim": spec.target,
     }  # fmt: skip
     if spec.law == "formula":
         found["formula"] = spec.formula

@@ -13,6 +13,7 @@ from app.views.state import choose_y
 from engine.fitting.spec import FitSpec
 from engine.laws import Law
 from engine.laws.expression import FormulaLaw
+from engine.quantities import as_typed
 from engine.schema import Runs
 from engine.store.tables import TableInfo
 
@@ -30,6 +31,7 @@ INTERVALS = {
     "residual": "refits of the same runs with noise drawn anew from the residuals",
     "profile": "parameters drawn from the likelihood around the best fit",
 }
+BEGUN = "begun_fit"
 
 
 def choose_spec(runs: Runs, table: TableInfo) -> FitSpec | None:
@@ -44,18 +46,39 @@ def choose_spec(runs: Runs, table: TableInfo) -> FitSpec | None:
         st.caption(
             f"{plural(len(runs), 'run')}; {'smaller' if runs.roles.direction(y) == 'min' else 'larger'} is better."
         )
+    bundled = opening(table)
     with grid.cell():
-        law = choose_law(runs, y, opening(table))
+        law = choose_law(runs, y, bundled)
     if law is None:
         return None
+    start = bundled.spec if bundled else FitSpec()
+    _begin(start)
     with grid.cell():
-        objective = st.selectbox("Objective", list(OBJECTIVES), key="objective", bind="query-params")
+        first = list(OBJECTIVES).index(start.objective)
+        objective = st.selectbox("Objective", list(OBJECTIVES), first, key="objective", bind="query-params")
         st.caption(OBJECTIVES[str(objective)])
     with st.expander("Refits, seed, fixed parameters"):
-        return _details(law, runs, y, str(objective), table)
+        return _details(law, runs, y, str(objective), table, start)
 
 
-def _details(law: Law, runs: Runs, y: str, objective: str, table: TableInfo) -> FitSpec:
+def how(spec: FitSpec) -> dict[str, str]:
+    """How a law is fitted, as the widgets of the form show it."""
+    error = spec.relative_error
+    typed = as_typed(error) if isinstance(error, float) else error or ""
+    return {"objective": spec.objective, "interval": spec.interval, "relative_error": typed}
+
+
+def _begin(start: FitSpec) -> None:
+    """At another table, begin as ``start`` says with all that nobody has changed since the one before."""
+    now = how(start)
+    before = st.session_state.get(BEGUN, now)
+    for name, value in now.items():
+        if st.session_state.get(name) == before[name]:
+            st.session_state[name] = value
+    st.session_state[BEGUN] = now
+
+
+def _details(law: Law, runs: Runs, y: str, objective: str, table: TableInfo, start: FitSpec) -> FitSpec:
     left, middle, right, far = st.columns(4)
     refits = left.number_input(
         "Refits", 0, 20_000, 1000, step=100, key="refits", bind="query-params", help="Each fits a resample of the runs."
@@ -64,6 +87,7 @@ def _details(law: Law, runs: Runs, y: str, objective: str, table: TableInfo) -> 
     interval = right.selectbox(
         "Interval",
         list(INTERVALS),
+        list(INTERVALS).index(start.interval),
         key="interval",
         bind="query-params",
         help="  \n".join(f"{name}: {what}." for name, what in INTERVALS.items()),
@@ -80,13 +104,13 @@ def _details(law: Law, runs: Runs, y: str, objective: str, table: TableInfo) -> 
         )  # fmt: skip
     error = read_error(
         st.text_input(
-            f"Relative error of {plain(y)}", placeholder="not stated", key="relative_error", bind="query-params",
+            f"Relative error of {plain(y)}", how(start)["relative_error"], placeholder="not stated",
+            key="relative_error", bind="query-params",
             help="0.1, 10%, or the name of a column that holds it for each run: runs weigh by its inverse square.",
         )
         or ""
     )  # fmt: skip
-    start = opening(table)
-    known = choose_parameters(law, runs, table.id, start.share if start and start.law == law.name else ())
+    known = choose_parameters(law, runs, table.id, start.share if start.law == law.name else ())
     known |= {"realised": _realised(law, runs)}
     formula = law.formula.text if isinstance(law, FormulaLaw) and law.name == TYPED else ""
     return FitSpec.model_validate(

@@ -99,7 +99,7 @@ def test_the_other_demo_tables(server: Server, open_page: Callable[..., Page]) -
     tab(page, "Runs")
     assert_sound(page, figures=1)
     go(page, "Fit")
-    select(page, "Law", sweep.law)
+    select(page, "Law", sweep.spec.law)
     fitted(page)
     go(page, "Explore")
     views(page, "Frontier", "Iso-FLOP")
@@ -108,7 +108,7 @@ def test_the_other_demo_tables(server: Server, open_page: Callable[..., Page]) -
 
     go(page, "Fit")
     select(page, "Run table", repetition.name)
-    expect(page.get_by_role("combobox", name="Law")).to_have_value(f"{repetition.law}-{repetition.axis}")
+    expect(page.get_by_role("combobox", name="Law")).to_have_value(f"{repetition.spec.law}-{repetition.spec.axis}")
     settle(page)
     fitted(page)
     go(page, "Explore")

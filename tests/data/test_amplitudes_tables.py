@@ -9,9 +9,7 @@ import pytest
 
 from data.catalogue import AMPLITUDES, Demo
 from data.files import records
-from engine.fitting import FitSpec
 from engine.fitting.groups import fit_groups
-from engine.laws import get_law
 from engine.schema import Roles
 from engine.store import snapshots, tables
 from engine.store.database import memory
@@ -28,8 +26,8 @@ def test_the_mapping_of_a_table_names_columns_that_the_trainer_writes_for_a_grid
     single = [roles.N, roles.D, roles.C, roles.group, roles.loss, roles.seed, roles.run]
     named = {*filter(None, single), *roles.hyper, *(m.column for m in roles.metrics)}
     assert named <= set(COLUMNS.rows)
-    assert get_law(demo.law, demo.axis).axis == demo.axis
-    assert set(demo.share) <= set(get_law(demo.law, demo.axis).names)
+    assert demo.spec.find_law().axis == demo.spec.axis
+    assert set(demo.spec.share) <= set(demo.spec.find_law().names)
     grids = {table_of(path).name for path in GRIDS.glob("amplitudes_*.toml")}
     assert demo.file.removeprefix("grids/") in grids
 
@@ -57,7 +55,7 @@ def test_each_process_of_the_scan_of_points_has_a_law_of_its_own(tmp_path: Path)
     with memory() as db:
         made = tables.add(db, path, demo.name)
         runs = snapshots.runs(db, snapshots.take(db, made.id, roles))
-    spec = FitSpec(law=demo.law, axis=demo.axis, share=demo.share, bootstrap=0)
+    spec = demo.spec.model_copy(update={"bootstrap": 0})
     found = fit_groups(spec, runs).fits
     assert {name: one.values["alpha"] for name, one in found.items()} == pytest.approx(truth, rel=0.05)
     assert len({float(one.values["K"]) for one in found.values()}) == 1

@@ -12,7 +12,6 @@ from data import trained
 from data.catalogue import RECOMMENDER, Demo
 from data.recommender import batch_runs
 from engine.fitting import derived
-from engine.laws import get_law
 from engine.planning.recommender import recommend
 from engine.planning.recommender.sweep import at_budget
 from tests.data.sweeps import A_C, B_C, B_CRIT, BUDGETS, EXPONENT, K_STAR, N_AT, S_STAR, ZETA, write_sweeps
@@ -146,7 +145,7 @@ def test_the_mapping_of_a_bundled_sweep_names_columns_of_its_table(exact: Path, 
     single = [roles.N, roles.D, roles.C, roles.budget, roles.loss, roles.seed, roles.run]
     named = {*filter(None, single), *roles.hyper, *(m.column for m in roles.metrics)}
     assert named <= set(first)
-    assert get_law(demo.law, demo.axis).axis == demo.axis
+    assert demo.spec.find_law().axis == demo.spec.axis
 
 
 def test_cells_that_lack_a_metric_are_left_out(tmp_path: Path) -> None:

@@ -58,7 +58,7 @@ def test_a_bundled_table_opens_with_its_law(one: Demo, demo: Database, open_page
     assert told(at) == ""
     shown = {box.key: box.value for box in at.selectbox}
     over = (shown["law"], shown.get("axis"))
-    assert over in ((one.law, one.axis), (f"{one.law}-{one.axis}", None))
+    assert over in ((one.spec.law, one.spec.axis), (f"{one.spec.law}-{one.spec.axis}", None))
 
 
 def test_another_bundled_table_brings_its_law(demo: Database, open_page: Open) -> None:
@@ -66,7 +66,7 @@ def test_another_bundled_table_brings_its_law(demo: Database, open_page: Open) -
     at = open_page("fit", table=first)
     at.selectbox(key="law").set_value("power-N").run()
     at.selectbox(key="table_choice").set_value(other).run()
-    assert at.selectbox(key="law").value == DEMOS[1].law
+    assert at.selectbox(key="law").value == DEMOS[1].spec.law
     at.selectbox(key="law").set_value("power-N").run()
     assert at.selectbox(key="law").value == "power-N"
 
@@ -83,6 +83,30 @@ def test_a_bundled_table_with_groups_opens_with_what_they_share(
     assert at.selectbox(key="law").value == "power-D"
     (shared,) = (one for one in at.multiselect if one.label == "The same in all groups")
     assert shared.value == ["K"]
+
+
+def test_a_bundled_table_brings_the_error_of_its_losses_and_takes_it_along(
+    demo: Database, open_page: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What a user has changed stays; a fit that is opened says it all itself."""
+
+    def said(at: AppTest) -> tuple[str, str, str]:
+        boxes = {box.key: box.value for box in (*at.selectbox, *at.text_input)}
+        return boxes["objective"], boxes["relative_error"], boxes["interval"]
+
+    first, other = (tables.by_name(demo, name).id for name in (DEMOS[0].name, DEMOS[2].name))
+    known = replace(DEMOS[0], spec=AMPLITUDES[0].spec.model_copy(update={"axis": "D", "share": ()}))
+    monkeypatch.setattr(bundled, "BUNDLED", (known, DEMOS[2]))
+    at = open_page("fit", table=first)
+    assert said(at) == ("ols-log", "0.1", "profile")
+    at.selectbox(key="table_choice").set_value(other).run()
+    assert said(at) == ("huber-log", "", "auto")
+    at.selectbox(key="objective").set_value("lad").run()
+    at.selectbox(key="table_choice").set_value(first).run()
+    assert said(at) == ("lad", "0.1", "profile")
+    assert said(open_page("fit", table=first, relative_error="5%", objective="huber-log")) == (
+        "huber-log", "5%", "profile",
+    )  # fmt: skip
 
 
 def test_a_word_in_a_box_is_one_sentence(db: Database, open_page: Open) -> None:
