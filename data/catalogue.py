@@ -139,10 +139,8 @@ def _amplitudes(grid: str, name: str, axis: str, provenance: str, *metrics: str,
     shared = {"N": "N", "D": "D", "C": "C", "loss": "loss", "seed": "seed", "run": "run"}
     listed = {"metrics": tuple(Metric(column=m, direction="min") for m in errors), "hyper": ("d", "updates", "epochs")}
     roles = Roles.model_validate({**shared, **listed, **more})
-    spec = FitSpec(
-        law="power", axis=axis, share=("K",) if roles.group else (),
-        objective="ols-log", relative_error=0.1, interval="profile",
-    )  # fmt: skip
+    spec = FitSpec(law="power", axis=axis, objective="ols-log", relative_error=0.1)
+    spec = spec.model_copy(update={"share": ("K",)} if roles.group else {"interval": "profile"})
     said = f"Trained by `make grid-amplitudes` from data/grids/amplitudes_{grid}: {provenance}"
     file = f"grids/amplitudes_{grid.removesuffix('.toml').removesuffix('-*')}.csv"
     return Demo(f"Amplitudes, {name} (trained)", file, roles, said, spec)

@@ -55,7 +55,7 @@ def test_each_process_of_the_scan_of_points_has_a_law_of_its_own(tmp_path: Path)
     with memory() as db:
         made = tables.add(db, path, demo.name)
         runs = snapshots.runs(db, snapshots.take(db, made.id, roles))
-    spec = demo.spec.model_copy(update={"bootstrap": 0})
+    spec = demo.spec.model_copy(update={"bootstrap": 20})
     found = fit_groups(spec, runs).fits
     assert {name: one.values["alpha"] for name, one in found.items()} == pytest.approx(truth, rel=0.05)
     assert len({float(one.values["K"]) for one in found.values()}) == 1

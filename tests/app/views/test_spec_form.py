@@ -95,7 +95,7 @@ def test_a_bundled_table_brings_the_error_of_its_losses_and_takes_it_along(
         return boxes["objective"], boxes["relative_error"], boxes["interval"]
 
     first, other = (tables.by_name(demo, name).id for name in (DEMOS[0].name, DEMOS[2].name))
-    known = replace(DEMOS[0], spec=AMPLITUDES[0].spec.model_copy(update={"axis": "D", "share": ()}))
+    known = replace(DEMOS[0], spec=AMPLITUDES[1].spec)
     monkeypatch.setattr(bundled, "BUNDLED", (known, DEMOS[2]))
     at = open_page("fit", table=first)
     assert said(at) == ("ols-log", "0.1", "profile")
