@@ -34,7 +34,7 @@ from engine.planning.amplitude import (
 from engine.planning.amplitude.anchors import UNITS, Axis
 from engine.planning.amplitude.document import document
 from engine.planning.amplitude.text import sentence
-from engine.quantities import parse_number
+from engine.quantities import parse_number, parse_share
 from engine.store.database import Database
 
 MSE, ERROR = "an MSE of", "a typical relative error of"
@@ -64,15 +64,25 @@ def ask(db: Database) -> AmplitudePlan | None:
         scale = named_blank("Scale of the law", scales, "scale", 170)
     if scale == TRAINED:
         return _by_cells(cells, names, n_f, target, sigma, str(stated))
-    law = _law(n_f) if scale == LAW else None
-    anchors = [] if law else _anchors()
-    floor, fixed = _more()
-    if not target or (law is None and not anchors):
+    if scale == LAW:
+        return _by_law(n_f, target, sigma, str(stated))
+    anchors = _anchors()
+    with st.expander("Floor of the loss, collision energy", icon=":material/tune:"):
+        floor, fixed = _floor(), _fixed()
+    if not target or not anchors:
         return None
     goal = _target(target, sigma, str(stated))
-    if law is not None:
-        return plan_amplitude(n_f, goal, (), law, best_laws(), floor=floor, fixed_energy=fixed)
     return plan_fitted("", n_f, goal, anchors, best_laws(), floor=floor, fixed_energy=fixed)
+
+
+def _by_law(n_f: int, target: str, sigma: str, stated: str) -> AmplitudePlan | None:
+    """The plan by a published law of as many particles; None while there is no target."""
+    law = _law(n_f)
+    with st.expander("Collision energy", icon=":material/tune:"):
+        fixed = _fixed()
+    if not target:
+        return None
+    return plan_amplitude(n_f, _target(target, sigma, stated), (), law, best_laws(), fixed_energy=fixed)
 
 
 def _by_cells(
@@ -82,19 +92,19 @@ def _by_cells(
     with blanks("cells"):
         words("The cells of")
         process = named_blank("Process", list(names), "cells", 150)
+    with st.expander("Floor of the loss", icon=":material/tune:"):
+        floor = _floor()
     if not target:
         return None
     found = most_anchors(cells, process)
-    return plan_trained(n_f, _target(target, sigma, stated, spread_of(found)), found, best_laws())
+    return plan_trained(n_f, _target(target, sigma, stated, spread_of(found)), found, best_laws(), floor)
 
 
 def _target(target: str, sigma: str, stated: str, known: float | None = None) -> Precision:
     """The target; the spread of log A is the one that is given, else the ``known`` one."""
     spread = parse_number(sigma, "standard deviation of log A") if sigma else known
     if stated == ERROR:
-        part = target.strip()
-        share = 0.01 if part.endswith("%") else 1.0
-        return of_error(share * parse_number(part.removesuffix("%"), "target relative error"), spread)
+        return of_error(parse_share(target, "target relative error"), spread)
     return of_mse(parse_number(target, "target MSE"), spread)
 
 
@@ -148,24 +158,20 @@ def _anchor(i: int) -> Anchor | None:
         return None
     said = {"x": f"number of {UNITS[axis]}", "loss": "MSE", "N": "N", "epochs": "number of epochs",
             "flops": "number of FLOPs a point", "doubled": "fall if doubled"}  # fmt: skip
-    given = {name: _number(text or "", f"{said[name]} of run {i}") for name, text in typed.items() if text}
+    given = {name: parse_share(text or "", f"{said[name]} of run {i}") for name, text in typed.items() if text}
     return Anchor(axis, given["x"], given["loss"], N=given.get("N"), epochs=given.get("epochs"),
                   flops_per_sample=given.get("flops"), doubled=given.get("doubled"))  # fmt: skip
 
 
-def _number(text: str, what: str) -> float:
-    """A number, or a share in per cent."""
-    share = 0.01 if text.strip().endswith("%") else 1.0
-    return share * parse_number(text.strip().removesuffix("%"), what)
+def _floor() -> float:
+    floor = st.text_input("MSE that the loss levels off to", "0", key="floor", bind="query-params",
+                          help="The noise in the amplitudes: zero for tree level, the accuracy of the integrals for "
+                          "loops. Or what is left of the loss however many points there are.")  # fmt: skip
+    return parse_number(floor or "0", "floor")
 
 
-def _more() -> tuple[float, bool]:
-    """Floor and energy, which are rarely asked for."""
-    with st.expander("Floor of the loss, collision energy", icon=":material/tune:"):
-        floor = st.text_input("MSE of the noise in the amplitudes", "0", key="floor", bind="query-params",
-                              help="Zero for tree level; the accuracy of the integrals for loops.")  # fmt: skip
-        fixed = st.toggle("At one collision energy", key="fixed", bind="query-params", help="d is one less.")
-    return parse_number(floor or "0", "MSE of the noise"), fixed
+def _fixed() -> bool:
+    return st.toggle("At one collision energy", key="fixed", bind="query-params", help="d is one less.")
 
 
 def show(db: Database, plan: AmplitudePlan) -> None:

@@ -45,7 +45,8 @@ def show(db: Database) -> None:
         draw(partial(exponents_figure.draw, published_exponents(), _exponents(cells)), key="exponents")
         st.caption(
             "The exponent of D by K + (X_c / D)^α for a network of 10⁵ parameters (amplitudes, Fig. 10), and of the "
-            "trained cells that D limits, with losses known to 10 %. Above the line the bound 4/d is on the safe side."
+            "trained cells that D limits, with losses known to 10 %, or as well as they scatter around the law. Above "
+            "the line the bound 4/d is on the safe side."
         )
     with st.expander("Laws of all processes", icon=":material/table:"):
         found = _laws(cells)
@@ -55,8 +56,9 @@ def show(db: Database) -> None:
                      alt="Published laws and those of trained cells.")  # fmt: skip
         st.caption(
             "K + (X_c / X)^α against X with the other axis held (amplitudes, Tables 2 to 15), and of trained cells "
-            "where there are some, with 68 % intervals for losses known to 10 %. The paper seems to count one FLOP for "
-            "a parameter and a point where we count six, so X_c in C differs by about that factor."
+            "where there are some, with 68 % intervals for losses known to 10 %, or as well as they scatter around "
+            "the law. The paper seems to count one FLOP for a parameter and a point where we count six, so X_c in C "
+            "differs by about that factor."
         )
 
 

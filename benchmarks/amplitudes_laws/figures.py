@@ -48,7 +48,7 @@ def data(fitted: Sequence[laws.Scan]) -> go.Figure:
     for i, scan in enumerate(fitted):
         left = [one.cell for one in scan.found if not one.limited]
         figure.add_scatter(
-            x=[cell.D for cell in left], y=[cell.loss for cell in left], mode="markers", name="still falls",
+            x=[cell.D for cell in left], y=[cell.loss for cell in left], mode="markers", name="falls, or not doubled",
             showlegend=False, marker={"symbol": "circle-open", "size": 7, "color": category(i)},
         )  # fmt: skip
     return figure

@@ -111,7 +111,7 @@ def test_the_law_of_compute_is_that_of_the_table(folder: Path) -> None:
 def test_figures_mark_what_is_left_out_and_show_the_bound(folder: Path) -> None:
     found = figures(folder)
     assert list(found) == ["amplitudes_law_data", "amplitudes_law_exponents", "amplitudes_law_rates"]
-    open_ = [trace for trace in found["amplitudes_law_data"].data if trace.name == "still falls"]
+    open_ = [trace for trace in found["amplitudes_law_data"].data if trace.name == "falls, or not doubled"]
     assert [len(trace.x) for trace in open_] == [3, 0, 0, 0]
     (mine,) = [trace for trace in found["amplitudes_law_exponents"].data if trace.name == "trained"]
     assert list(mine.text) == ["Zg", "Zgg", "Zggg"]

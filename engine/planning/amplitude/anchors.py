@@ -7,8 +7,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-import numpy as np
-
 from engine.errors import PlannerError
 
 Axis = Literal["D", "N", "C"]
@@ -71,23 +69,3 @@ class Anchor:
 def along(anchors: Sequence[Anchor], axis: Axis) -> tuple[Anchor, ...]:
     """The anchors on ``axis``, by rising x."""
     return tuple(sorted((a for a in anchors if a.axis == axis), key=lambda a: a.x))
-
-
-def fitted_exponent(anchors: Sequence[Anchor], floor: float) -> tuple[float, float] | None:
-    """Exponent of loss - ``floor`` through anchors of one axis by least squares of logs, and its standard error.
-
-    The error is that of losses known to 10 %. None for anchors at fewer than two places. Raises PlannerError where the
-    loss does not fall along the axis.
-    """
-    x = np.log([a.x for a in anchors])
-    if len(np.unique(x)) < 2:
-        return None
-    y = np.log([a.loss - floor for a in anchors])
-    centred = x - x.mean()
-    slope = -float(centred @ y / (centred @ centred))
-    if slope <= 0:
-        raise PlannerError(
-            f"The loss of the anchors does not fall with {anchors[0].axis}, so they are not limited by it: "
-            "raise the other axes, or give other anchors."
-        )
-    return slope, LOSS_ERROR / float(np.sqrt(centred @ centred))

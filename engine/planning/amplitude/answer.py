@@ -73,8 +73,8 @@ def plan_amplitude(
 
     ``published`` are laws of other processes, of which those with the same n_f give the other end of a range.
     ``floor`` is the noise of the amplitudes themselves, zero for tree level (amplitudes, eq. 2). Raises PlannerError
-    without an anchor or a law, for both, for a law of another n_f, for a relative error by a law of raw amplitudes, and
-    for a target at or below the floor.
+    without an anchor or a law, for both, for a law of another n_f or with a floor, for a relative error by a law of raw
+    amplitudes, and for a target at or below the floor.
     """
     slow = conservative(n_f, fixed_energy=fixed_energy)
     _check(n_f, target, anchors, law, floor)
@@ -105,6 +105,8 @@ def _check(n_f: int, target: Precision, anchors: Sequence[Anchor], law: Publishe
         raise PlannerError("The scale of the law is not known: give one anchor, or choose a published law.")
     if anchors and law is not None:
         raise PlannerError("Anchors and a published law each fix the scale: give one of the two.")
+    if law is not None and floor:
+        raise PlannerError("A published law has a floor of its own: leave the floor out, or give an anchor.")
     if law is not None and law.n_f != n_f:
         raise PlannerError(
             f"{law.process} has {law.n_f} final-state particles and the plan is for {n_f}: choose a law of the same "

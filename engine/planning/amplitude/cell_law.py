@@ -1,4 +1,4 @@
-"""K + (X_c / X)^alpha through trained cells, with uncertainties for losses known to 10 % (amplitudes, App. C)."""
+"""K + (X_c / X)^alpha through trained cells, for losses known to 10 % (amplitudes, App. C) or as they scatter."""
 
 from __future__ import annotations
 
@@ -46,7 +46,10 @@ class CellLaw:
         return LOSS_ERROR * math.sqrt(found[0] / found[1]) if found and found[1] > 0 else 0.0
 
     def interval(self, name: Name) -> Interval:
-        """The 68 % interval of a parameter: where chi^2, the others at their best, is 1 above its least."""
+        """The 68 % interval of a parameter: where chi^2, the others at their best, is 1 above its least.
+
+        Losses are known to 10 %, or as well as they scatter around the law, whichever is worse.
+        """
         return _interval(self, name)
 
     def _found(self, name: Name) -> Interval:
@@ -61,10 +64,11 @@ class CellLaw:
         return low, high
 
     def _rise(self, name: Name, value: float) -> float:
-        """By how much chi^2 rises where a parameter is held at ``value``."""
+        """By how much chi^2 rises where a parameter is held at ``value``, for the error that the losses have."""
         spec = self.fit.spec
         held = fit(spec.model_copy(update={"fixed": spec.fixed | {name: value}}), self.runs)
-        return float(held.objective or 0.0) - float(self.fit.objective or 0.0)
+        wider = max(self.scatter / LOSS_ERROR, 1.0) ** 2
+        return (float(held.objective or 0.0) - float(self.fit.objective or 0.0)) / wider
 
     def _end(self, name: Name, at: Callable[[float], float]) -> float:
         """The value ``at`` (t), which leaves the best as t grows, where chi^2 has risen by 1; inf where it does not."""
@@ -101,7 +105,8 @@ def law_of(axis: Axis, x: Sequence[float], loss: Sequence[float]) -> CellLaw | N
     return fit_cells(axis, x, loss) if enough else None
 
 
-def data_law(found: Sequence[Point]) -> CellLaw | None:
+@lru_cache(maxsize=64)
+def data_law(found: tuple[Point, ...]) -> CellLaw | None:
     """The law of D through the points that D limits; the others are left out. None for too few of them."""
     kept = [one.cell for one in found if one.limited]
     return law_of("D", [cell.D for cell in kept], [cell.loss for cell in kept])

@@ -21,7 +21,7 @@ HELD = {
 MADE = ("simulated", "")
 TOY = "toy"
 TWICE = 0.05
-"""How far from 2 the ratio of two computes may be: iterations are whole."""
+"""Relative error of the factor of 2 between two computes: iterations are whole."""
 
 
 @dataclass(frozen=True)
@@ -62,11 +62,12 @@ class TrainedCell:
 class Point:
     """A cell of some points and seed, and by which part twice its compute lowers the loss there.
 
-    That is the geometric mean over the seeds that have both, since those of one scatter; None where none has both.
+    That is the geometric mean over the ``seeds`` that have both, since those of one scatter; None where none has both.
     """
 
     cell: TrainedCell
     fell: float | None
+    seeds: int = 0
 
     @property
     def limited(self) -> bool:
@@ -128,14 +129,14 @@ def _text(row: Mapping[Any, Any], name: str, default: str = "") -> str:
 
 
 def points(cells: Iterable[TrainedCell]) -> tuple[Point, ...]:
-    """The longest cell that was doubled of each process, setting, D, batch and seed; by process, D and seed.
+    """The longest cell that was doubled of each process, setting, N, D, batch and seed; by process, N, D and seed.
 
     What was trained for longer than is needed says less: with few points its loss rises again. A batch is at most D, so
     that a scan of D has several; but a cell of another batch has not the same updates twice.
     """
     alike: dict[tuple[Any, ...], list[TrainedCell]] = defaultdict(list)
     for cell in dict.fromkeys(cells):
-        alike[cell.process, cell.target, cell.setting, cell.d, cell.D, cell.batch].append(cell)
+        alike[cell.process, cell.target, cell.setting, cell.d, cell.N, cell.D, cell.batch].append(cell)
     return tuple(point for _, some in sorted(alike.items()) for point in _doubled(some))
 
 
@@ -146,22 +147,24 @@ def _doubled(alike: Sequence[TrainedCell]) -> Iterator[Point]:
     """
     for seed in sorted({cell.seed for cell in alike}):
         own = sorted((cell for cell in alike if cell.seed == seed), key=lambda cell: -cell.C)
-        tried = (Point(cell, fell) for cell in own if (fell := _fell(alike, cell.C)) is not None)
-        yield next(tried, Point(own[0], _fell(alike, own[0].C / 2)))
+        tried = (point for cell in own if (point := _point(cell, alike, cell.C)).seeds)
+        yield next(tried, _point(own[0], alike, own[0].C / 2))
 
 
-def _fell(alike: Sequence[TrainedCell], C: float) -> float | None:
-    """By which part twice the compute ``C`` lowers the loss, over the seeds that have both; None where none has."""
-    half, whole = ({cell.seed: cell.loss for cell in alike if abs(cell.C / at - 1) < TWICE} for at in (C, 2 * C))
+def _point(cell: TrainedCell, alike: Sequence[TrainedCell], C: float) -> Point:
+    """``cell`` with what twice the compute ``C`` does to the loss, over the seeds of ``alike`` that have both."""
+    half, whole = ({one.seed: one.loss for one in alike if abs(one.C / at - 1) < TWICE} for at in (C, 2 * C))
     rises = [math.log(whole[seed] / half[seed]) for seed in half.keys() & whole.keys()]
-    return 1 - math.exp(math.fsum(rises) / len(rises)) if rises else None
+    fell = 1 - math.exp(math.fsum(rises) / len(rises)) if rises else None
+    return Point(cell, fell, len(rises))
 
 
-def series(found: Iterable[Point]) -> dict[tuple[str, ...], tuple[Point, ...]]:
-    """Points that differ in D and seed alone, by process, target and setting."""
-    grouped: dict[tuple[str, ...], list[Point]] = defaultdict(list)
+def series(found: Iterable[Point]) -> dict[tuple[object, ...], tuple[Point, ...]]:
+    """Points that differ in D and seed alone, by process, target, d, N and setting."""
+    grouped: dict[tuple[object, ...], list[Point]] = defaultdict(list)
     for point in found:
-        grouped[point.cell.process, point.cell.target, *point.cell.setting].append(point)
+        cell = point.cell
+        grouped[cell.process, cell.target, cell.d, cell.N, *cell.setting].append(point)
     return {key: tuple(some) for key, some in grouped.items()}
 
 

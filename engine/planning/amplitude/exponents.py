@@ -35,6 +35,6 @@ def conservative(n_f: int, *, fixed_energy: bool = False) -> Exponent:
             TWO_PARTICLES,
             f"{TWO_PARTICLES:g}, below every published exponent of two particles: the bound 4/d = {bound:g} fails "
             "there, because many points lie close to the forward and backward singularities, where a network does not "
-            "learn the local slope",
+            "learn the local slope; where few points cover these, it may be less yet, which a second anchor tells",
         )
     return Exponent(bound, f"the bound 4/d with d = {d}")

@@ -10,8 +10,9 @@ import numpy as np
 
 from engine.errors import PlannerError
 from engine.laws.law import Floats
-from engine.planning.amplitude.anchors import LOSS_ERROR, UNITS, Anchor, Axis, along, fitted_exponent
+from engine.planning.amplitude.anchors import UNITS, Anchor, Axis, along
 from engine.planning.amplitude.exponents import Exponent
+from engine.planning.amplitude.line import fit_line
 from engine.planning.amplitude.published import PublishedLaw
 from engine.planning.amplitude.text import number
 
@@ -71,6 +72,7 @@ def from_anchors(
 ) -> Need | None:
     """What ``mse`` needs of ``axis`` by the anchors on it; None without any.
 
+    It starts from the geometric mean of the losses at the largest place, where there are several.
     The fast exponent is fitted through anchors at two places, else the median of the published ``others`` on that axis.
     """
     own = along(anchors, axis)
@@ -84,7 +86,8 @@ def from_anchors(
     fast = _fitted(own, floor) or _median([p for p in others if p.axis == axis])
     if fast is not None and fast.value < slow.value:
         slow, fast = Exponent(fast.value, f"{fast.source}, slower than {slow.source}"), slow
-    return _need(axis, mse, slow, fast, (own[-1].x, own[-1].loss), floor)
+    last = [math.log(a.loss) for a in own if a.x == own[-1].x]
+    return _need(axis, mse, slow, fast, (own[-1].x, math.exp(math.fsum(last) / len(last))), floor)
 
 
 def from_law(law: PublishedLaw, mse: float, slow: Exponent) -> Need:
@@ -120,11 +123,11 @@ def _need(
 
 
 def _fitted(own: Sequence[Anchor], floor: float) -> Exponent | None:
-    found = fitted_exponent(own, floor)
-    if found is None:
+    if len({a.x for a in own}) < 2:
         return None
-    error = f"+- {found[1]:.2g} for losses known to {100 * LOSS_ERROR:.0f} %"
-    return Exponent(found[0], f"fitted to {len(own)} anchors ({error})")
+    line = fit_line(own, floor)
+    error = f"+- {line.alpha_error:.2g} for losses known to {100 * line.error:.0f} %"
+    return Exponent(line.alpha, f"fitted to {len(own)} anchors ({error})")
 
 
 def _median(published: Sequence[PublishedLaw]) -> Exponent | None:

@@ -88,7 +88,7 @@ def test_without_a_published_law_or_a_run_the_page_asks_for_one(db: Database, op
         ({"reach": "soon"}, "The target MSE 'soon' cannot be read as a number"),
         ({"reach": "0"}, "The target MSE is 0"),
         ({"stated": "a typical relative error of", "reach": "0.1%"}, "give the standard deviation of log A"),
-        ({"floor": "1"}, "is below the floor 1"),
+        ({"scale": "a run of mine", "x1": "1e4", "loss1": "2", "floor": "1"}, "is below the floor 1"),
         (
             {"n_f": "3", "process": "ttH", "stated": "a typical relative error of", "reach": "0.1%", "sigma": "1"},
             "The law of ttH is one of raw amplitudes",

@@ -113,7 +113,7 @@ def test_two_anchors_fit_the_exponent_and_narrow_the_range() -> None:
     (need,) = plan.needs
     assert need.fast is not None
     assert need.fast.value == pytest.approx(0.75)
-    assert need.start == (1e5, second.loss)
+    assert need.start == pytest.approx((1e5, second.loss))
     assert plan.D.least == pytest.approx(1e5 * (second.loss / 1e-5) ** (1 / 0.75))
     flat = Anchor("D", 1e5, 1e-3 * 10**-0.2, doubled=0.02)
     slower = plan_amplitude(5, of_mse(1e-4), [CHEAP, flat]).needs[0]
@@ -306,7 +306,11 @@ def test_one_permille_of_five_particles_reads_well() -> None:
         (lambda: plan_amplitude(3, of_mse(1e-3), [CHEAP], published_law("Zgg")), "each fix the scale: give one of the"),
         (
             lambda: plan_amplitude(3, of_mse(1e-6), [CHEAP, Anchor("D", 1e5, 2e-3)]),
-            "The loss of the anchors does not fall with D",
+            "The loss of the runs does not fall with D",
+        ),
+        (
+            lambda: plan_amplitude(3, of_mse(1e-3), law=published_law("Zgg"), floor=1e-5),
+            "A published law has a floor of its own: leave the floor out, or give an anchor.",
         ),
         (lambda: published_law("Zbb"), "No amplitude law of 'Zbb' is published: choose one of ttH, Zg,"),
         (lambda: published_law("Zg", "N"), "No law of Zg against N with MLP-I, MSE is published"),

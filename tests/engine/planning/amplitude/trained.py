@@ -8,6 +8,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from engine.planning.amplitude import Point, TrainedCell, most_anchors, read_cells
+
 POINTS = (100, 300, 1000, 3000, 10_000, 30_000)
 
 
@@ -50,3 +52,13 @@ def write(path: Path, *tables: pd.DataFrame) -> Path:
     """The tables below one another as CSV."""
     pd.concat(tables).to_csv(path, index=False)
     return path
+
+
+def cells(*tables: pd.DataFrame) -> tuple[TrainedCell, ...]:
+    """The cells of the tables."""
+    return read_cells(pd.concat(tables).to_dict("records"), "table.csv")
+
+
+def of(process: str = "Zgg", **fields: object) -> tuple[Point, ...]:
+    """The points of a process in a table of its own."""
+    return most_anchors(cells(table(process, **fields)), process)  # type: ignore[arg-type]

@@ -1,0 +1,62 @@
+"""The line through anchors and its band: against an independent fit."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from engine.errors import PlannerError
+from engine.planning.amplitude import Anchor, anchors_of
+from engine.planning.amplitude.line import Line, fit_line
+from tests.engine.planning.amplitude.trained import of
+
+
+def test_the_line_is_that_of_an_independent_fit() -> None:
+    anchors = anchors_of(of(noise=0.1))
+    line = fit_line(anchors)
+    x = np.log([a.x for a in anchors])
+    best, cov = np.polyfit(x, np.log([a.loss for a in anchors]), 1, cov="unscaled")
+    assert line.alpha == pytest.approx(-best[0])
+    assert line.alpha_error == pytest.approx(line.error * math.sqrt(cov[0, 0]))
+    assert line.at(3e3) == pytest.approx(math.exp(np.polyval(best, math.log(3e3))))
+
+
+@settings(deadline=None)
+@given(st.floats(0.1, 3), st.floats(0.01, 0.5), st.floats(0.5, 20), st.floats(-8, 3))
+def test_the_ends_are_where_the_band_reaches_the_loss(alpha: float, error: float, lever: float, logs: float) -> None:
+    """Down from the middle of the anchors; where the exponent is not told from 0 there is no upper end."""
+    line = Line(6, math.log(3e3), math.log(1e-3), alpha, error, lever)
+    excess = 1e-3 * math.exp(logs)
+    low, high = line.solve(excess)
+    upper, lower = line.ends(np.array([low, min(high, 1e300)]))
+    if math.isfinite(high):
+        assert alpha > line.alpha_error
+        assert upper[1] == pytest.approx(excess, rel=1e-6)
+        assert lower[0] == pytest.approx(excess, rel=1e-6)
+    elif low > 3e3 * (1 + 1e-9):
+        assert lower[0] == pytest.approx(excess, rel=1e-6)
+    elif alpha <= line.alpha_error:
+        assert lower[0] <= excess
+
+
+def test_two_near_anchors_do_not_reach_a_far_target_soon() -> None:
+    two = [Anchor("D", 1e3, 1e-2, doubled=0.0), Anchor("D", 1.1e3, 9.3e-3, doubled=0.0)]
+    line = fit_line(two)
+    low, high = line.solve(1e-3)
+    assert high == math.inf
+    assert low == pytest.approx(2876, rel=1e-3)
+    assert line.ends(np.array([low]))[1][0] == pytest.approx(1e-3)
+
+
+def test_a_line_that_does_not_fall_is_one_sentence() -> None:
+    for axis in ("N", "D"):
+        with pytest.raises(PlannerError, match=f"of the runs does not fall with {axis}, so that {axis} does not"):
+            fit_line([Anchor(axis, 1e3, 1e-3), Anchor(axis, 1e4, 1e-3)])
+    with pytest.raises(PlannerError, match=r"at or below the floor 0\.01"):
+        fit_line(anchors_of(of()), 0.01)
+    with pytest.raises(PlannerError, match="runs at two values of N or more that N limits: train one at another N"):
+        fit_line([Anchor("N", 1e3, 1e-3)] * 2)
