@@ -150,7 +150,7 @@ AMPLITUDES = (
     _amplitudes(
         "data-*.toml", "loss against D, five processes", "D",
         "MLPs on invariants at N = 1e5 learn log |M|^2 of Zg, Zgg, Zggg, ttH and WZ; D counts training points. Cells "
-        "of up to 1,000 are also there at twice the compute, from 3,000 on for one seed. Each process has a "
+        "of up to 1,000 are also there at twice the compute, from 3,000 on for one seed at least. Each process has a "
         "law of its own; the floor K is held in common.",
         group="process",
     ),
