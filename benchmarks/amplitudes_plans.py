@@ -30,8 +30,10 @@ SPACE = Path(__file__).parents[1] / "build" / "amplitudes"
 PROCESSES = ("Zg", "Zgg", "ttH")
 POINTS = 1_000
 """D of the anchors, where power laws have set in (amplitudes, Sec. 5)."""
-SIZES, LADDER = (tuple(10_000 * 2**i for i in range(3)) for _ in range(2))
+SIZES, LADDER = tuple(10_000 * 2**i for i in range(3)), tuple(10_000 * 2**i for i in range(5))
 """N and iterations of the anchors, of which the cheapest is taken that will do."""
+LEAST_RUNGS = 3
+"""Iterations of the ladder that are tried first; the next follows where none will do."""
 RATIOS = (3.0, 10.0)
 """How far below the anchor's loss the targets lie."""
 SEEDS = (0, 1, 2)
@@ -68,10 +70,8 @@ def run() -> Report:
     Raises PlannerError where no anchor of a process is limited by D.
     """
     SPACE.mkdir(parents=True, exist_ok=True)
-    ladder = {"process": PROCESSES, "points": POINTS, "parameters": SIZES, "iterations": LADDER,
-              "seed": SEEDS}  # fmt: skip
-    tried = _trained([_launch("Anchors", ladder)])[0]
-    asked = [_planned(process, ratio, tried) for process in PROCESSES for ratio in RATIOS]
+    anchors = {process: _anchor(process) for process in PROCESSES}
+    asked = [_planned(process, ratio, *anchors[process]) for process in PROCESSES for ratio in RATIOS]
     sweeps = [_launch(f"{process}, {ratio:g} times below", _cells(process, plan)) for process, ratio, _, plan in asked]
     held = [Held(*one, tuple(_loss(r) for r in cells)) for one, cells in zip(asked, _trained(sweeps), strict=True)]
     return Report(
@@ -107,29 +107,39 @@ def _trained(sweeps: Iterable[Sweep]) -> list[list[Record]]:
     return found
 
 
-def _planned(process: str, ratio: float, tried: Iterable[Record]) -> tuple[str, float, Anchor, AmplitudePlan]:
-    own: dict[tuple[int, float], list[dict[str, Any]]] = defaultdict(list)
-    for record in tried:
-        if record.cell["process"] == process:
-            own[record.cell["iterations"], record.cell["parameters"]].append(_metrics(record))
-    anchor = cheapest(
-        {key: some[0] | {"loss": mean(one["loss"] for one in some)} for key, some in own.items()}, process
-    )
-    n_f = (round(own[LADDER[0], SIZES[0]][0]["d"]) + 4) // 3
+def _anchor(process: str) -> tuple[Anchor, int]:
+    """The cheapest anchor of a process, trained for as long as it takes, and its n_f."""
+    for rungs in range(LEAST_RUNGS, len(LADDER) + 1):
+        ladder = {"process": process, "points": POINTS, "seed": SEEDS}
+        whole = ladder | {"parameters": SIZES, "iterations": LADDER[: rungs - 1]}
+        last = ladder | {"parameters": SIZES[:-1], "iterations": LADDER[rungs - 1]}
+        own: dict[tuple[int, float], list[dict[str, Any]]] = defaultdict(list)
+        for records in _trained([_launch(f"Anchors, {process}", whole), _launch(f"Anchors, {process}, last", last)]):
+            for record in records:
+                own[record.cell["iterations"], record.cell["parameters"]].append(_metrics(record))
+        n_f = (round(own[LADDER[0], SIZES[0]][0]["d"]) + 4) // 3
+        means = {key: some[0] | {"loss": mean(one["loss"] for one in some)} for key, some in own.items()}
+        if found := cheapest(means):
+            return found, n_f
+    raise PlannerError(f"No cell of {process} is limited by D: raise the iterations or N.")
+
+
+def _planned(process: str, ratio: float, anchor: Anchor, n_f: int) -> tuple[str, float, Anchor, AmplitudePlan]:
     return process, ratio, anchor, plan_amplitude(n_f, of_mse(anchor.loss / ratio), [anchor], published=best_laws())
 
 
-def cheapest(cells: Mapping[tuple[int, float], Mapping[str, float]], process: str) -> Anchor:
+def cheapest(cells: Mapping[tuple[int, float], Mapping[str, float]]) -> Anchor | None:
     """The anchor of the least compute, from cells by iterations and N, whose loss neither more iterations nor a larger
-    N lower by 10 % or more. Raises PlannerError where there is none."""
-    for iterations, N in sorted(product(LADDER[:-1], SIZES[:-1]), key=prod):
+    N lower by 10 % or more; None where there is none."""
+    rungs = sorted({iterations for iterations, _ in cells})[:-1]
+    for iterations, N in sorted(product(rungs, SIZES[:-1]), key=prod):
         one = cells[iterations, N]
         others = (cells[2 * iterations, N], cells[iterations, 2 * N])
         doubled = max(0.0, *(1 - other["loss"] / one["loss"] for other in others))
         if doubled < LIMITED:
             return Anchor("D", one["D"], one["loss"], N=one["N"], epochs=one["seen"] / one["D"],
                           flops_per_sample=one["C"] / one["seen"], doubled=doubled)  # fmt: skip
-    raise PlannerError(f"No cell of {process} is limited by D: raise the iterations or N.")
+    return None
 
 
 def _cells(process: str, plan: AmplitudePlan) -> dict[str, object]:
