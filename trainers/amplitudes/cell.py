@@ -241,7 +241,7 @@ def check(root: Path, cell: AmplitudeCell) -> None:
 
 
 def _check_file(cell: AmplitudeCell, facts: Facts) -> None:
-    """Raises PlannerError for a file with too few events or amplitudes that make no such target."""
+    """Raises PlannerError for a file with too few events, or with some that the network cannot read or learn."""
     check_enough(cell.source, facts.events, cell.counts)
-    if why := facts.unfit.get(cell.target):
+    if why := facts.unfit.get(cell.target) or NETWORKS[cell.network].unfit(facts):
         raise PlannerError(f"{FOLDER}/{cell.data}: {why}")

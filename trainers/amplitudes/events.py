@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,6 +11,7 @@ from numpy.typing import NDArray
 from engine.errors import PlannerError
 from trainers.amplitudes.processes import PROCESSES
 from trainers.amplitudes.processes.check import check_momenta, check_own_momenta
+from trainers.amplitudes.rows import row_of
 
 Real = NDArray[np.float64]
 LEAST = 4
@@ -36,22 +38,12 @@ class Events:
     def __post_init__(self) -> None:
         check_process(self.process)
         shape = self.momenta.shape
-        if len(shape) != 3 or shape[2] != 4 or shape[1] < LEAST:
-            raise PlannerError(
-                f"The momenta have the shape {shape}: give (events, particles, 4) as (E, px, py, pz) in GeV, two "
-                "incoming particles first and two outgoing ones at least."
-            )
+        check_shapes(shape, {"amplitude": self.amplitude.shape, "weight": self.weight.shape})
         if self.process and shape[1] != len(PROCESSES[self.process].particles):
             raise PlannerError(
                 f"The momenta have {shape[1]} particles and {self.process} has "
                 f"{len(PROCESSES[self.process].particles)}: {PROCESSES[self.process].title}, incoming ones included."
             )
-        for name, column in (("amplitude", self.amplitude), ("weight", self.weight)):
-            if column.shape != shape[:1]:
-                raise PlannerError(
-                    f"The {name} has the shape {column.shape} and the momenta hold {shape[0]} events: give one "
-                    "number an event."
-                )
 
     def __len__(self) -> int:
         return len(self.momenta)
@@ -59,6 +51,20 @@ class Events:
     def __getitem__(self, rows: slice | NDArray[np.int64] | NDArray[np.bool_]) -> Events:
         """Those of them in ``rows``."""
         return Events(self.momenta[rows], self.amplitude[rows], self.weight[rows], self.process)
+
+
+def check_shapes(momenta: tuple[int, ...], columns: Mapping[str, tuple[int, ...]]) -> None:
+    """Raises PlannerError where arrays of such shapes are no events: ``columns`` have one number an event, by name."""
+    if len(momenta) != 3 or momenta[2] != 4 or momenta[1] < LEAST:
+        raise PlannerError(
+            f"The momenta have the shape {momenta}: give (events, particles, 4) as (E, px, py, pz) in GeV, two "
+            "incoming particles first and two outgoing ones at least."
+        )
+    for name, shape in columns.items():
+        if shape != momenta[:1]:
+            raise PlannerError(
+                f"The {name} has the shape {shape} and the momenta hold {momenta[0]} events: give one number an event."
+            )
 
 
 def check_process(name: str) -> None:
@@ -88,5 +94,4 @@ def _refuse(name: str, values: Real, bad: NDArray[np.bool_], why: str) -> None:
     """Raises PlannerError that names the first of ``values`` (n,) that is ``bad``."""
     if bad.any():
         row = int(np.argmax(bad))
-        more = f" ({bad.sum():,} rows in all)" if bad.sum() > 1 else ""
-        raise PlannerError(f"Row {row}{more} has the {name} {values[row]:g}, which is {why}.")
+        raise PlannerError(f"{row_of(row, bad.sum())} has the {name} {values[row]:g}, which is {why}.")

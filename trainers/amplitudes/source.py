@@ -15,6 +15,7 @@ from trainers.amplitudes.files import read_events
 from trainers.amplitudes.phase_space.dimension import fixed_energy
 from trainers.amplitudes.processes.catalogue import find_process
 from trainers.amplitudes.simulated import STREAMS, simulated
+from trainers.amplitudes.surrogate.invariants import pairs, unfit_momenta
 from trainers.amplitudes.surrogate.standard import LOG, RAW, unfit
 from trainers.amplitudes.toy import toy
 from trainers.cell import Stream
@@ -45,13 +46,15 @@ class Source:
 @dataclass(frozen=True)
 class Facts:
     """The ``kinds`` of external particles (a number each, the same for identical ones), whether sqrt(s) is ``varying``,
-    how many ``events`` there are, 0 for any number, and why the amplitudes are ``unfit`` for kinds of targets, if so.
+    how many ``events`` there are, 0 for any number, why the amplitudes are ``unfit`` for kinds of targets, if so, and
+    why invariants have no logarithms, as those of ``collinear`` particles, if so.
     """
 
     kinds: tuple[int, ...]
     varying: bool
     events: int = 0
     unfit: Mapping[str, str] = field(default_factory=dict)
+    collinear: str = ""
 
     @property
     def particles(self) -> int:
@@ -89,7 +92,9 @@ def _facts(path: Path, size: int, changed: int) -> Facts:
     own = [str(place) for place in range(events.momenta.shape[1])]
     names = find_process(events.process).particles if events.process else own
     amiss = {kind: why for kind in (LOG, RAW) if (why := unfit(events.amplitude, kind))}
-    return Facts(kinds_of(names), not fixed_energy(events.momenta), len(events), amiss)
+    varying = not fixed_energy(events.momenta)
+    collinear = unfit_momenta(events.momenta, pairs(len(names), varying))
+    return Facts(kinds_of(names), varying, len(events), amiss, collinear)
 
 
 def kinds_of(names: Sequence[str]) -> tuple[int, ...]:

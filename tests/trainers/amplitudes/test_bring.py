@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import io
+import zipfile
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from engine.errors import PlannerError
@@ -68,6 +71,22 @@ def test_events_that_cannot_be_are_refused_with_their_row(tmp_path: Path) -> Non
     with pytest.raises(PlannerError, match=r"^mine\.npz: .*[Rr]ow 3"):
         bring(tmp_path, "mine.npz", whole)
     assert files_of(tmp_path) == []
+
+
+def test_a_small_file_whose_header_asks_for_much_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "space").mkdir()
+    whole, place = sent(tmp_path, "mine.npz"), io.BytesIO()
+    np.lib.format.write_array_header_1_0(place, {"descr": "<f8", "fortran_order": False, "shape": (10**13,)})
+    with zipfile.ZipFile(io.BytesIO(whole)) as old, zipfile.ZipFile(tmp_path / "new.npz", "w") as new:
+        new.writestr("momenta.npy", old.read("momenta.npy"))
+        new.writestr("amplitude.npy", place.getvalue())
+    with pytest.raises(PlannerError) as told:
+        bring(tmp_path / "space", "mine.npz", (tmp_path / "new.npz").read_bytes())
+    assert str(told.value) == (
+        "mine.npz: The amplitude has the shape (10000000000000,) and the momenta hold 20 events: give one "
+        "number an event."
+    )
+    assert files_of(tmp_path / "space") == []
 
 
 def test_a_file_that_is_there_stays_as_it_is(tmp_path: Path) -> None:

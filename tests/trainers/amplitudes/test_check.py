@@ -34,21 +34,27 @@ def test_a_wrong_shape() -> None:
 def test_momenta_off_shell() -> None:
     p = events(ZGG, 6, 500.0)
     p[4, 2, 0] = np.sqrt((p[4, 2, 1:] ** 2).sum() + 90.0**2)
-    refused(p, r"Row 4: particle 2 \(Z\) is off shell, its E\^2 - p\^2 is 8100 GeV\^2 and should be 8315.25")
+    refused(
+        p,
+        r"Row 4 \(counted from 0\): particle 2 \(Z\) is off shell, its E\^2 - p\^2 is 8100 GeV\^2 and should be 8315",
+    )
 
 
 def test_momenta_that_do_not_add_up() -> None:
     p = events(ZGG, 6, 500.0)
     p[3, 3] *= 1 + 3 / p[3, 3, 0]
-    refused(p, r"Row 3 does not conserve momentum: incoming less outgoing is \(-3, .*\) GeV at sqrt\(s\) = 500 GeV")
+    refused(
+        p,
+        r"Row 3 \(counted from 0\) does not conserve momentum: incoming less outgoing is \(-3, .*\) GeV at ",
+    )
 
 
 def test_energies_are_finite_and_positive() -> None:
     p = events(ZGG, 6, 500.0)
     p[2, 1] *= -1
-    refused(p, r"Row 2: particle 1 has the momentum \[-250.0, .*\], which no particle has")
+    refused(p, r"Row 2 \(counted from 0\): particle 1 has the momentum \[-250.0, .*\], which no particle has")
     p[1, 0, 2] = np.nan
-    refused(p, r"Row 1: particle 0 .* finite numbers")
+    refused(p, r"Row 1 \(counted from 0\): particle 0 .* finite numbers")
 
 
 def test_seven_digits_are_enough() -> None:
@@ -71,7 +77,10 @@ def test_both_beams_the_same_way_are_caught_row_by_row() -> None:
     incoming = p[:, :2].sum(axis=1)
     assert 20 < (incoming[:, 0] ** 2 < (incoming[:, 1:] ** 2).sum(axis=1)).sum() < 180
     for row in range(200):
-        refused(p[row : row + 1], r"Row 0 does not conserve momentum: incoming less outgoing is .* at sqrt\(s\) = \d")
+        refused(
+            p[row : row + 1],
+            r"Row 0 \(counted from 0\) does not conserve momentum: incoming less outgoing is .* at sqrt\(s\) = \d",
+        )
 
 
 def test_a_mass_of_ones_own_particle_is_the_same_in_all_rows() -> None:
@@ -82,7 +91,8 @@ def test_a_mass_of_ones_own_particle_is_the_same_in_all_rows() -> None:
     with pytest.raises(PlannerError) as caught:
         check_own_momenta(p)
     assert str(caught.value) == (
-        "Row 417: particle 2 is off shell, its E^2 - p^2 is 22500 GeV^2 and in most rows 8315.25: leave such rows out, "
+        "Row 417 (counted from 0): particle 2 is off shell, its E^2 - p^2 is 22500 GeV^2 and in most rows 8315.25: "
+        "leave such rows out, "
         "and keep the order of the particles."
     )
 

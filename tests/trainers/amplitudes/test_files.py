@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import io
+import zipfile
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -103,12 +106,12 @@ def test_missing_columns(tmp_path: Path) -> None:
 
 def test_what_is_no_number(tmp_path: Path) -> None:
     path = tmp_path / "a.npz"
-    refused(save(path, amplitude=some().amplitude.astype(object)), r"amplitude holds Python objects, not numbers")
+    refused(save(path, amplitude=some().amplitude.astype(object)), r"amplitude holds object, not real numbers")
     refused(save(path, amplitude=some().amplitude.astype(str)), r"amplitude holds <U32, not real numbers")
     refused(save(path, amplitude=some().amplitude + 0j), r"amplitude holds complex128")
     frame = pd.DataFrame(some().momenta.reshape(20, -1), columns=formats.columns_of(5))
     frame.assign(amplitude=1.0, p2_px="a").to_parquet(tmp_path / "a.parquet")
-    refused(tmp_path / "a.parquet", r"p2_px holds object, not real numbers")
+    refused(tmp_path / "a.parquet", r"p2_px holds (large_)?string, not real numbers")
 
 
 def test_values_that_no_event_has(tmp_path: Path) -> None:
@@ -116,11 +119,17 @@ def test_values_that_no_event_has(tmp_path: Path) -> None:
     refused(save(path, momenta=good.momenta[:, :, :3]), r"a.npz: The momenta have the shape \(20, 5, 3\)")
     refused(save(path, amplitude=good.amplitude[:19]), r"amplitude has the shape \(19,\) and the momenta hold 20")
     refused(save(path, momenta=good.momenta[:0], amplitude=good.amplitude[:0]), r"there are no events in it")
-    refused(save(path, amplitude=good.amplitude * np.inf), r"Row 0 \(20 rows in all\) has the amplitude inf, which")
+    refused(
+        save(path, amplitude=good.amplitude * np.inf),
+        r"Row 0 \(counted from 0; 20 rows in all\) has the amplitude inf, which",
+    )
     off = good.momenta.copy()
     off[7, 2, 0] += 1
-    refused(save(path, momenta=off), r"Row 7 does not conserve momentum: incoming less outgoing is \(-1, ")
-    refused(save(path, momenta=off), r"Row 7: particle 2 \(Z\) is off shell", process="Zgg")
+    refused(
+        save(path, momenta=off),
+        r"Row 7 \(counted from 0\) does not conserve momentum: incoming less outgoing is \(-1, ",
+    )
+    refused(save(path, momenta=off), r"Row 7 \(counted from 0\): particle 2 \(Z\) is off shell", process="Zgg")
 
 
 def test_processes_by_name(tmp_path: Path) -> None:
@@ -134,3 +143,119 @@ def test_what_does_not_fit_is_refused_before_it_is_loaded(tmp_path: Path, monkey
     for end in ENDS:
         write_events(tmp_path / f"a{end}", some())
         refused(tmp_path / f"a{end}", r"The events of .* take 0.0 GB of memory and 0.0 GB may be used: 15 events would")
+
+
+def headers(path: Path, arrays: Mapping[str, tuple[tuple[int, ...], str]]) -> Path:
+    """An NPZ in whose arrays there is nothing but a header: shape and kind."""
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, (shape, kind) in arrays.items():
+            place = io.BytesIO()
+            np.lib.format.write_array_header_1_0(place, {"descr": kind, "fortran_order": False, "shape": shape})
+            archive.writestr(f"{name}.npy", place.getvalue())
+    return path
+
+
+GOOD = {"momenta": ((20, 5, 4), "<f8"), "amplitude": ((20,), "<f8")}
+MANY = 10**13
+
+
+@pytest.mark.parametrize(
+    ("changed", "words"),
+    [
+        ({"amplitude": ((MANY,), "<f8")}, r"The amplitude has the shape \(10000000000000,\) and the momenta hold 20"),
+        ({"weight": ((MANY,), "<f8")}, r"The weight has the shape \(10000000000000,\) and the momenta hold 20"),
+        ({"weight": ((20, 1), "<f8")}, r"The weight has the shape \(20, 1\) and the momenta hold 20 events: give one"),
+        ({"momenta": ((), "<f8")}, r"The momenta have the shape \(\): give \(events, particles, 4\)"),
+        ({"amplitude": ((20,), "<U500000000")}, r"amplitude holds <U500000000, not real numbers: write it as float64"),
+        ({"process": ((MANY,), "<U3")}, r"process holds <U3 of the shape \(10000000000000,\), not one text: write"),
+        ({"process": ((), "<U500000000")}, r"process holds <U500000000 of the shape \(\), not one text: write"),
+        ({"process": ((), "<f8")}, r"process holds float64 of the shape \(\), not one text: write the name"),
+        (
+            {"momenta": ((MANY, 5, 4), "<f8"), "amplitude": ((MANY,), "<f8")},
+            r"The events of .*a\.npz take 5280000\.0 GB of memory and \d.* GB may be used: [\d,]+ events would fit",
+        ),
+    ],
+)
+def test_headers_are_read_before_anything_is_loaded(
+    changed: dict[str, tuple[tuple[int, ...], str]], words: str, tmp_path: Path
+) -> None:
+    refused(headers(tmp_path / "a.npz", GOOD | changed), words)
+
+
+def test_memory_that_runs_out_is_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where nothing says how much there is."""
+    monkeypatch.setattr(memory, "usable_memory", lambda: 0.0)
+    path = headers(tmp_path / "a.npz", {"momenta": ((MANY, 5, 4), "<f8"), "amplitude": ((MANY,), "<f8")})
+    refused(path, r"The events of .*a\.npz take more memory than is free: give fewer events, or free some\.")
+
+
+def test_only_the_array_whose_header_was_read_is_loaded(tmp_path: Path) -> None:
+    """Beside ``amplitude.npy`` an archive may hold ``amplitude``, which ``numpy.load`` would take."""
+    path = save(tmp_path / "a.npz")
+    with zipfile.ZipFile(path, "a") as archive:
+        archive.writestr("amplitude", b"nothing of the kind")
+    np.testing.assert_array_equal(read_events(path).amplitude, some().amplitude)
+
+
+def stored(path: Path, **changed: Any) -> h5py.File:
+    """An open HDF5 file of momenta and amplitude, less what is ``changed``."""
+    file = h5py.File(path, "w")
+    for name, value in ({"momenta": some().momenta, "amplitude": some().amplitude} | changed).items():
+        if value is not None:
+            file[name] = value
+    return file
+
+
+ELSEWHERE = r"points elsewhere: store its numbers in the file"
+
+
+@pytest.mark.parametrize("name", ["momenta", "amplitude", "weight"])
+def test_data_sets_of_hdf5_lie_in_the_file_itself(name: str, tmp_path: Path) -> None:
+    other, path = tmp_path / "other.h5", tmp_path / "a.h5"
+    numbers = {"momenta": some().momenta, "amplitude": some().amplitude, "weight": some().weight}
+    with stored(other, weight=some().weight):
+        pass
+    links = [h5py.ExternalLink("other.h5", f"/{name}"), h5py.SoftLink(f"/kept/{name}")]
+    for link in links:
+        with stored(path, **{name: link}) as file:
+            file[f"kept/{name}"] = numbers[name]
+        refused(path, rf"a\.h5: {name} is no data set of the file itself but {ELSEWHERE}")
+    numbers[name].tofile(tmp_path / "raw")
+    with stored(path, **{name: None}) as file:
+        file.create_dataset(name, numbers[name].shape, "<f8", external=[(str(tmp_path / "raw"), 0, h5py.h5f.UNLIMITED)])
+    refused(path, rf"{name} is no data set of the file itself but {ELSEWHERE}")
+    layout = h5py.VirtualLayout(numbers[name].shape, "<f8")
+    layout[...] = h5py.VirtualSource(str(other), name, numbers[name].shape)
+    with stored(path, **{name: None}) as file:
+        file.create_virtual_dataset(name, layout)
+    refused(path, rf"{name} is no data set of the file itself but {ELSEWHERE}")
+    with stored(path, **{name: None}) as file:
+        file[f"kept/{name}"] = numbers[name]
+        file[name] = file[f"kept/{name}"]  # a hard link
+    np.testing.assert_array_equal(getattr(read_events(path), name), numbers[name])
+
+
+def test_a_link_that_leads_nowhere_and_a_group_are_one_sentence(tmp_path: Path) -> None:
+    with stored(tmp_path / "a.h5", amplitude=h5py.ExternalLink("nowhere.h5", "/amplitude")):
+        pass
+    refused(tmp_path / "a.h5", rf"amplitude is no data set of the file itself but {ELSEWHERE}")
+    with stored(tmp_path / "a.h5", amplitude=None) as file:
+        file["amplitude/kept"] = some().amplitude
+    refused(tmp_path / "a.h5", r"has no amplitude but momenta: name its arrays")
+
+
+def test_shapes_of_hdf5_are_read_before_anything_is_loaded(tmp_path: Path) -> None:
+    path = tmp_path / "a.h5"
+    for name in ("amplitude", "weight"):
+        with stored(path, **{name: None}) as file:
+            file.create_dataset(name, (MANY,), "<f8", chunks=(1000,))
+        refused(path, rf"The {name} has the shape \(10000000000000,\) and the momenta hold 20 events")
+    with stored(path, amplitude=None) as file:
+        file.create_dataset("amplitude", (20,), "<f8", maxshape=(None,), chunks=(2**28,), compression="gzip")
+    refused(path, r"amplitude has chunks of the shape \(268435456,\): store it in smaller ones, or none")
+    with stored(path) as file:
+        file.attrs["process"] = np.full(1000, np.bytes_("Zgg"))
+    refused(path, r"process holds \|S3 of the shape \(1000,\), not one text: write the name")
+    with stored(path) as file:
+        file["weight"] = h5py.Empty("f8")
+    refused(path, r"The weight has the shape \(\) and the momenta hold 20 events")

@@ -11,6 +11,7 @@ import pytest
 from engine.errors import PlannerError
 from tests.trainers.jets.stream import Silent
 from trainers.amplitudes.cell import AmplitudeCell, check, memory, short, sizes
+from trainers.amplitudes.events import Events
 from trainers.amplitudes.files import write_events
 from trainers.amplitudes.source import SHUFFLE, Facts, Source, facts_of, open_events
 from trainers.amplitudes.surrogate import training
@@ -77,9 +78,9 @@ def test_amplitudes_that_are_not_positive_have_no_logarithm_but_may_be_learned_r
               "dimension_points": 0, "objective": "relative"}  # fmt: skip
     good = toy("ttH", 1000, 5).amplitude
     for value, log, raw in (
-        (-2.5, "Row 7 has the amplitude -2.5, which has no logarithm: leave such rows out, or set target to raw.", ""),
-        (0.0, "Row 7 has the amplitude 0, which has no logarithm: leave such rows out.",
-         "Row 7 has the amplitude 0, which nothing can be relative to: leave such rows out."),
+        (-2.5, "-2.5, which has no logarithm: leave such rows out, or set target to raw.", ""),
+        (0.0, "0, which has no logarithm: leave such rows out.",
+         "0, which nothing can be relative to: leave such rows out."),
     ):  # fmt: skip
         root = place(tmp_path, amplitude=np.where(np.arange(1000) == 7, value, good))
         for target, why in (("log", log), ("raw", raw)):
@@ -89,7 +90,34 @@ def test_amplitudes_that_are_not_positive_have_no_logarithm_but_may_be_learned_r
                 continue
             with pytest.raises(PlannerError) as caught:
                 check(root, cell)
-            assert str(caught.value) == f"amplitudes/mine.npz: {why}"
+            assert str(caught.value) == f"amplitudes/mine.npz: Row 7 (counted from 0) has the amplitude {why}"
+
+
+def test_collinear_particles_are_refused_with_the_row_of_the_file_where_logarithms_are_taken(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Massless particles along the beams, in one row of 1,000, are an event, of which an MLP has no inputs."""
+    rng = np.random.default_rng(2)
+    axes = rng.standard_normal((1000, 3))
+    axes[7] = [0, 0, 1]
+    axes /= np.linalg.norm(axes, axis=1, keepdims=True)
+    sides = np.stack([np.tile([0.0, 0, 1], (1000, 1)), np.tile([0.0, 0, -1], (1000, 1)), axes, -axes], axis=1)
+    half = rng.uniform(100, 500, (1000, 1, 1))
+    momenta = half * np.concatenate([np.ones((1000, 4, 1)), sides], axis=2)
+    (tmp_path / "amplitudes").mkdir()
+    path = tmp_path / "amplitudes" / "mine.npz"
+    write_events(path, Events(momenta, np.arange(1.0, 1001), np.ones(1000)))
+    cell = AmplitudeCell(data="mine.npz", points=20, tests=100, width=16, layers=1, dimension_points=0)
+    with pytest.raises(PlannerError) as caught:
+        check(tmp_path, cell)
+    assert str(caught.value) == (
+        "amplitudes/mine.npz: Row 7 (counted from 0): p_i . p_j of particles 0 and 2 is 0 GeV^2 and has no logarithm: "
+        "leave out events with collinear or soft particles."
+    )
+    monkeypatch.setattr("trainers.amplitudes.surrogate.networks.find_spec", lambda name: name)
+    check(tmp_path, cell.model_copy(update={"network": "lloca", "parametrization": "standard"}))
+    write_events(path, Events(momenta[8:], np.arange(1.0, 993), np.ones(992)))
+    check(tmp_path, cell)
 
 
 @pytest.mark.parametrize("objective", ["mse", "relative"])

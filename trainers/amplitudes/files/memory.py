@@ -16,6 +16,11 @@ def bytes_of(n: int, particles: int) -> int:
     return 8 * n * (4 * particles + 2)
 
 
+def no_memory(what: str) -> PlannerError:
+    """That ``what`` took more memory than there was left, though ``need_memory`` let it pass."""
+    return PlannerError(f"{what[0].upper()}{what[1:]} take more memory than is free: give fewer events, or free some.")
+
+
 def need_memory(n: int, particles: int, what: str) -> None:
     """Raises PlannerError where ``what``, ``n`` events, takes more memory than there is; says how many would fit."""
     usable = usable_memory() * SHARE

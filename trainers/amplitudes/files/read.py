@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+import math
 import re
 import zipfile
 from collections.abc import Callable, Mapping
@@ -12,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.errors import PlannerError
-from trainers.amplitudes.events import Events, check_events
+from trainers.amplitudes.events import Events, check_events, check_shapes
 from trainers.amplitudes.files.formats import (
     AMPLITUDE,
     COMPONENTS,
@@ -23,9 +25,16 @@ from trainers.amplitudes.files.formats import (
     damaged,
     format_of,
 )
-from trainers.amplitudes.files.memory import need_memory
+from trainers.amplitudes.files.memory import need_memory, no_memory
 
-Real = NDArray[np.float64]
+Header = tuple[tuple[int, ...], np.dtype[Any]]
+"""Shape and kind of an array, which are known before it is loaded."""
+HEADER = 2**16
+"""Bytes of an NPZ's array in which its header lies."""
+NAME_BYTES = 4_000
+"""Of the name of a process at most."""
+CHUNK = 2**24
+"""Numbers of a chunk of HDF5, which is loaded whole, at most; or as many as there are in all."""
 
 
 def read_events(path: Path, process: str | None = None) -> Events:
@@ -39,28 +48,27 @@ def read_events(path: Path, process: str | None = None) -> Events:
         raise PlannerError(f"There is no file {path}: give the file of the events.")
     if path.stat().st_size == 0:
         raise PlannerError(f"{path} is empty: copy or make it again.")
+    try:
+        return _read(path, kind, process)
+    except MemoryError:
+        raise no_memory(f"the events of {path}") from None
+
+
+def _read(path: Path, kind: str, process: str | None) -> Events:
     with damaged(path):
         arrays, named = READERS[kind](path)
     if process and named and process != named:
         raise PlannerError(f"{path} holds events of {named}, not of {process}: name that process, or none.")
-    momenta, amplitude = _real(path, MOMENTA, arrays), _real(path, AMPLITUDE, arrays)
-    weight = _real(path, WEIGHT, arrays) if WEIGHT in arrays else np.ones(len(momenta))
+    real = {name: np.ascontiguousarray(array, np.float64) for name, array in arrays.items()}
+    weight = real.get(WEIGHT, np.ones(len(real[MOMENTA])))
     try:
-        events = Events(momenta, amplitude, weight, named if process is None else process)
+        events = Events(real[MOMENTA], real[AMPLITUDE], weight, named if process is None else process)
         if not len(events):
             raise PlannerError("there are no events in it: leave it out or make it again.")
         check_events(events)
     except PlannerError as error:
         raise PlannerError(f"{path}: {error}") from None
     return events
-
-
-def _real(path: Path, name: str, arrays: Mapping[str, NDArray[Any]]) -> Real:
-    """A column in double precision, whatever kind of real number it has."""
-    array = arrays[name]
-    if array.dtype.kind not in "fiu":
-        raise PlannerError(f"{path}: {name} holds {array.dtype}, not real numbers: write it as float64.")
-    return np.ascontiguousarray(array, np.float64)
 
 
 def _need(path: Path, names: set[str]) -> None:
@@ -71,33 +79,55 @@ def _need(path: Path, names: set[str]) -> None:
         )
 
 
-def _need_room(path: Path, shape: tuple[int, ...]) -> None:
-    """Before anything is loaded; what shapes must be is said later."""
-    need_memory(shape[0] if shape else 0, max(1, int(np.prod(shape[1:])) // 4), f"the events of {path}")
+def _need_events(path: Path, headers: Mapping[str, Header]) -> None:
+    """Before anything is loaded: real numbers, of shapes that events have, which fit into the memory."""
+    for name, (_, dtype) in headers.items():
+        if dtype.kind not in "fiu":
+            raise PlannerError(f"{path}: {name} holds {dtype}, not real numbers: write it as float64.")
+    momenta = headers[MOMENTA][0]
+    try:
+        check_shapes(momenta, {name: shape for name, (shape, _) in headers.items() if name != MOMENTA})
+    except PlannerError as error:
+        raise PlannerError(f"{path}: {error}") from None
+    need_memory(momenta[0], momenta[1], f"the events of {path}")
+
+
+def _need_name(path: Path, kinds: str, shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
+    """Before it is loaded: one text, of numpy's ``kinds``."""
+    if shape or dtype.kind not in kinds or dtype.itemsize > NAME_BYTES:
+        raise PlannerError(
+            f"{path}: process holds {dtype} of the shape {shape}, not one text: write the name of a built-in process, "
+            "or leave it out."
+        )
 
 
 def _npz(path: Path) -> tuple[dict[str, NDArray[Any]], str]:
     if not zipfile.is_zipfile(path):
         raise PlannerError(f"{path} is no NPZ file, or is cut short: make it with numpy.savez.")
     with zipfile.ZipFile(path) as archive:
-        names = {name.removesuffix(".npy") for name in archive.namelist()}
+        names = {name.removesuffix(".npy") for name in archive.namelist() if name.endswith(".npy")}
         _need(path, names)
-        with archive.open(f"{MOMENTA}.npy") as file:
-            version = np.lib.format.read_magic(file)
-            header = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
-            _need_room(path, header(file)[0])
-    with np.load(path, allow_pickle=False) as file:
-        arrays = {name: _unpickled(path, file, name) for name in (MOMENTA, AMPLITUDE, WEIGHT) if name in names}
-        return arrays, str(file[PROCESS]) if PROCESS in names else ""
+        columns = [name for name in (MOMENTA, AMPLITUDE, WEIGHT) if name in names]
+        _need_events(path, {name: _header(archive, name) for name in columns})
+        if PROCESS in names:
+            _need_name(path, "U", *_header(archive, PROCESS))
+        arrays = {name: _array(archive, name) for name in columns}
+        return arrays, str(_array(archive, PROCESS)) if PROCESS in names else ""
 
 
-def _unpickled(path: Path, file: Any, name: str) -> NDArray[Any]:
-    try:
-        return file[name]
-    except ValueError as error:
-        if "allow_pickle" not in str(error):
-            raise
-        raise PlannerError(f"{path}: {name} holds Python objects, not numbers: write it as float64.") from None
+def _header(archive: zipfile.ZipFile, name: str) -> Header:
+    """Of an array that stays where it is."""
+    with archive.open(f"{name}.npy") as file:
+        start = io.BytesIO(file.read(HEADER))
+    version = np.lib.format.read_magic(start)
+    read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+    shape, _, dtype = read(start)
+    return shape, dtype
+
+
+def _array(archive: zipfile.ZipFile, name: str) -> NDArray[Any]:
+    with archive.open(f"{name}.npy") as file:
+        return np.asarray(np.lib.format.read_array(file, allow_pickle=False))
 
 
 def _hdf5(path: Path) -> tuple[dict[str, NDArray[Any]], str]:
@@ -106,15 +136,38 @@ def _hdf5(path: Path) -> tuple[dict[str, NDArray[Any]], str]:
     if not h5py.is_hdf5(path):
         raise PlannerError(f"{path} is no HDF5 file: make it with h5py, with data sets momenta and amplitude.")
     with h5py.File(path, "r") as file:
-        names = {name for name, held in file.items() if isinstance(held, h5py.Dataset)}
+        links = {name: file.get(name, getlink=True) for name in file}
+        own = {name for name, link in links.items() if isinstance(link, h5py.HardLink)}
+        names = {name for name in links if name not in own or isinstance(file[name], h5py.Dataset)}
         _need(path, names)
-        _need_room(path, file[MOMENTA].shape)
-        return {name: file[name][()] for name in (MOMENTA, AMPLITUDE, WEIGHT) if name in names}, _text(
-            file.attrs.get(PROCESS, "")
+        columns = {name: _stored(path, file, name, own) for name in (MOMENTA, AMPLITUDE, WEIGHT) if name in names}
+        _need_events(path, {name: (found.shape or (), found.dtype) for name, found in columns.items()})
+        return {name: found[()] for name, found in columns.items()}, _attribute(path, file)
+
+
+def _stored(path: Path, file: Any, name: str, own: set[str]) -> Any:
+    """A data set whose numbers lie in the file itself, not in another one that it points to."""
+    if name not in own or file[name].external is not None or file[name].is_virtual:
+        raise PlannerError(
+            f"{path}: {name} is no data set of the file itself but points elsewhere: store its numbers in the file."
         )
+    found = file[name]
+    if math.prod(found.chunks or ()) > max(found.size or 0, CHUNK):
+        raise PlannerError(f"{path}: {name} has chunks of the shape {found.chunks}: store it in smaller ones, or none.")
+    return found
+
+
+def _attribute(path: Path, file: Any) -> str:
+    if PROCESS not in file.attrs:
+        return ""
+    held = file.attrs.get_id(PROCESS)
+    _need_name(path, "SO", held.shape, held.dtype)
+    value = file.attrs[PROCESS]
+    return value.decode() if isinstance(value, bytes) else str(value)
 
 
 def _parquet(path: Path) -> tuple[dict[str, NDArray[Any]], str]:
+    import pyarrow as pa
     import pyarrow.parquet as pq
 
     with path.open("rb") as file:
@@ -130,21 +183,17 @@ def _parquet(path: Path) -> tuple[dict[str, NDArray[Any]], str]:
                 f"{path} has no column {', '.join(missing[:4])}{', ...' if len(missing) > 4 else ''}: name the columns "
                 f"p0_{', p0_'.join(COMPONENTS)}, p1_E and so on, and amplitude."
             )
-        _need_room(path, (file.metadata.num_rows, particles * 4))
+        for name in [*wanted, WEIGHT] if WEIGHT in schema.names else wanted:
+            kind = schema.field(name).type
+            if not (pa.types.is_integer(kind) or pa.types.is_floating(kind)):
+                raise PlannerError(f"{path}: {name} holds {kind}, not real numbers: write it as float64.")
+        need_memory(file.metadata.num_rows, particles, f"the events of {path}")
         table = file.read(columns=wanted + [WEIGHT] * (WEIGHT in schema.names))
         numbers = {name: table[name].to_numpy() for name in table.column_names}
-        momenta = np.stack([_number(path, name, numbers[name]) for name in columns_of(particles)], axis=1)
+        momenta = np.stack([np.asarray(numbers[name], np.float64) for name in columns_of(particles)], axis=1)
         named = (schema.metadata or {}).get(PROCESS.encode(), b"").decode()
     rest = {name: numbers[name] for name in (AMPLITUDE, WEIGHT) if name in numbers}
     return {MOMENTA: momenta.reshape(-1, particles, 4), **rest}, named
-
-
-def _number(path: Path, name: str, column: NDArray[Any]) -> Real:
-    return _real(path, name, {name: column})
-
-
-def _text(value: Any) -> str:
-    return value.decode() if isinstance(value, bytes) else str(value)
 
 
 READERS: dict[str, Callable[[Path], tuple[dict[str, NDArray[Any]], str]]] = {

@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from engine.errors import PlannerError
 from trainers.amplitudes.processes.model import FIELDS, INCOMING
+from trainers.amplitudes.rows import row_of
 
 TOLERANCE = 1e-6
 """Of sqrt(s) for what momenta fail to add up to, of E^2 for p^2 - m^2: more than rounding to seven digits leaves."""
@@ -39,8 +40,8 @@ def check_own_momenta(momenta: NDArray[np.float64]) -> None:
     if bad.any():
         row, leg = np.argwhere(bad)[0]
         raise PlannerError(
-            f"Row {row}: particle {leg} is faster than light, its E^2 - p^2 is {squares[row, leg]:.6g} GeV^2: check "
-            "units and the order (E, px, py, pz)."
+            f"{row_of(row)}: particle {leg} is faster than light, its E^2 - p^2 is {squares[row, leg]:.6g} GeV^2: "
+            "check units and the order (E, px, py, pz)."
         )
     _check_conserved(momenta)
     for leg in range(momenta.shape[1]):
@@ -56,8 +57,8 @@ def _check_finite(momenta: NDArray[np.float64]) -> None:
     if not good.all():
         row, leg = np.argwhere(~good)[0]
         raise PlannerError(
-            f"Row {row}: particle {leg} has the momentum {momenta[row, leg].tolist()}, which no particle has: give "
-            "finite numbers as (E, px, py, pz) with a positive energy, for incoming particles too."
+            f"{row_of(row)}: particle {leg} has the momentum {momenta[row, leg].tolist()}, which no particle has: "
+            "give finite numbers as (E, px, py, pz) with a positive energy, for incoming particles too."
         )
 
 
@@ -72,9 +73,9 @@ def _check_shells(momenta: NDArray[np.float64], particles: tuple[str, ...]) -> N
     if bad.any():
         row, leg = np.argwhere(bad)[0]
         raise PlannerError(
-            f"Row {row}: particle {leg} ({particles[leg]}) is off shell, its E^2 - p^2 is {squares[row, leg]:.6g} "
-            f"GeV^2 and should be {masses[leg] ** 2:.6g}: check masses, units, the order of the particles and "
-            "that of (E, px, py, pz)."
+            f"{row_of(row)}: particle {leg} ({particles[leg]}) is off shell, its E^2 - p^2 is "
+            f"{squares[row, leg]:.6g} GeV^2 and should be {masses[leg] ** 2:.6g}: check masses, units, the order of "
+            "the particles and that of (E, px, py, pz)."
         )
 
 
@@ -89,8 +90,8 @@ def _check_one_mass(momenta: NDArray[np.float64], leg: int) -> None:
         bad = (low > most) | (high < most)
         row = int(np.argmax(bad))
         raise PlannerError(
-            f"Row {row}: particle {leg} is off shell, its E^2 - p^2 is {squares[row]:.6g} GeV^2 and in most rows "
-            f"{np.median(squares[~bad]):.6g}: leave such rows out, and keep the order of the particles."
+            f"{row_of(row)}: particle {leg} is off shell, its E^2 - p^2 is {squares[row]:.6g} GeV^2 and in most "
+            f"rows {np.median(squares[~bad]):.6g}: leave such rows out, and keep the order of the particles."
         )
 
 
@@ -102,7 +103,7 @@ def _check_conserved(momenta: NDArray[np.float64]) -> None:
         row = int(np.argmax(bad))
         energy = np.sqrt(max(_squares(incoming[None])[0, row], 0))
         raise PlannerError(
-            f"Row {row} does not conserve momentum: incoming less outgoing is "
+            f"{row_of(row)} does not conserve momentum: incoming less outgoing is "
             f"({', '.join(f'{x:.3g}' for x in off[row])}) GeV at sqrt(s) = {energy:.6g} GeV: put the two incoming "
             "particles first, with positive energies."
         )

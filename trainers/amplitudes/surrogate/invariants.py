@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from itertools import combinations
-from math import comb
 
 import numpy as np
 from numpy.typing import NDArray
 
 from engine.errors import PlannerError
+from trainers.amplitudes.rows import row_of
 
 Real = NDArray[np.float64]
+AT_ONCE = 1_000_000
+"""Products of momenta that are looked at together."""
 
 
 def pairs(particles: int, varying: bool) -> tuple[tuple[int, int], ...]:
@@ -25,7 +27,7 @@ def pairs(particles: int, varying: bool) -> tuple[tuple[int, int], ...]:
 
 def inputs(particles: int, varying: bool) -> int:
     """How many invariants a surrogate reads: n (n - 1) / 2 of n ``particles``, less those that are constant."""
-    return comb(particles, 2) - (0 if varying else 2 if particles == 4 else 1)
+    return len(pairs(particles, varying))
 
 
 def freedoms(particles: int, varying: bool) -> int:
@@ -36,18 +38,40 @@ def freedoms(particles: int, varying: bool) -> int:
 def log_invariants(momenta: Real, chosen: tuple[tuple[int, int], ...]) -> Real:
     """z_ij = log(p_i . p_j) in log GeV^2, (events, pairs), of ``momenta`` (events, particles, 4), for ``chosen`` pairs.
 
-    Raises PlannerError that names the first row where p_i . p_j is not positive, as of massless particles that are
-    collinear.
+    Raises PlannerError as ``unfit_momenta`` says.
     """
+    found = _products(momenta, chosen)
+    if why := _without_logarithm(found, chosen, 0):
+        raise PlannerError(why)
+    return np.asarray(np.log(found))
+
+
+def unfit_momenta(momenta: Real, chosen: tuple[tuple[int, int], ...]) -> str:
+    """Why ``momenta`` have no such logarithms, a sentence that names the first row where p_i . p_j is not positive, as
+    of massless particles that are collinear; empty if they have. They are looked at in blocks, which take little.
+    """
+    rows = max(AT_ONCE // len(chosen), 1)
+    for first in range(0, len(momenta), rows):
+        if why := _without_logarithm(_products(momenta[first : first + rows], chosen), chosen, first):
+            return why
+    return ""
+
+
+def _products(momenta: Real, chosen: tuple[tuple[int, int], ...]) -> Real:
+    """p_i . p_j in GeV^2, (events, pairs)."""
     i, j = (np.array([pair[end] for pair in chosen]) for end in (0, 1))
     lower = momenta * np.array([1.0, -1.0, -1.0, -1.0])
-    found = np.einsum("epk,epk->ep", momenta[:, i], lower[:, j])
+    return np.asarray(np.einsum("epk,epk->ep", momenta[:, i], lower[:, j]))
+
+
+def _without_logarithm(found: Real, chosen: tuple[tuple[int, int], ...], first: int) -> str:
+    """The sentence of ``unfit_momenta`` for products (events, pairs) whose first is that of the row ``first``."""
     bad = ~(found > 0)
-    if bad.any():
-        row, pair = np.argwhere(bad)[0]
-        a, b = chosen[pair]
-        raise PlannerError(
-            f"Row {row}: p_i . p_j of particles {a} and {b} is {found[row, pair]:.3g} GeV^2 and has no logarithm: "
-            "leave out events with collinear or soft particles."
-        )
-    return np.asarray(np.log(found))
+    if not bad.any():
+        return ""
+    row, pair = np.argwhere(bad)[0]
+    a, b = chosen[pair]
+    return (
+        f"{row_of(first + row)}: p_i . p_j of particles {a} and {b} is {found[row, pair]:.3g} GeV^2 and has no "
+        "logarithm: leave out events with collinear or soft particles."
+    )

@@ -77,14 +77,16 @@ class Model(Protocol):
 class Network:
     """A kind of surrogate: of its points ``at_once`` are looked at in one batch.
 
-    ``size(cell, facts)`` and ``check(cell)`` raise PlannerError for what cannot be, ``inputs(momenta, facts)`` are what
-    it reads, (points, inputs), ``standard(inputs, weight)`` how these are standardised, to numbers of ``precision``,
-    and ``model(size, cell, x)`` the model as it begins for standardised points ``x`` to train on. ``rate`` is the
-    learning rate of a cell that names none.
+    ``size(cell, facts)`` and ``check(cell)`` raise PlannerError for what cannot be, ``unfit(facts)`` says why it cannot
+    read the events of a file, if so, ``inputs(momenta, facts)`` are what it reads, (points, inputs),
+    ``standard(inputs, weight)`` how these are standardised, to numbers of ``precision``, and ``model(size, cell, x)``
+    the model as it begins for standardised points ``x`` to train on. ``rate`` is the learning rate of a cell that names
+    none.
     """
 
     size: Callable[[AmplitudeCell, Facts], Size]
     check: Callable[[AmplitudeCell], None]
+    unfit: Callable[[Facts], str]
     inputs: Callable[[Real, Facts], Real]
     standard: Callable[[Real, Weight], Standard]
     precision: type[np.floating[Any]]
@@ -146,7 +148,13 @@ def _lloca_model(shape: lloca.LlocaShape, cell: AmplitudeCell, x: Tensor) -> Mod
 
 
 NETWORKS: Mapping[str, Network] = {
-    "mlp": Network(_mlp_size, lambda cell: None, _mlp_inputs, Standard.of, np.float32, _mlp_model, RATE, 8_192),
-    "lloca": Network(_lloca_size, _lloca_check, _lloca_inputs, beam_units, np.float64, _lloca_model, LLOCA_RATE, 1_024),
-}
+    "mlp": Network(
+        _mlp_size, lambda cell: None, lambda facts: facts.collinear, _mlp_inputs, Standard.of, np.float32, _mlp_model,
+        RATE, 8_192,
+    ),
+    "lloca": Network(
+        _lloca_size, _lloca_check, lambda facts: "", _lloca_inputs, beam_units, np.float64, _lloca_model, LLOCA_RATE,
+        1_024,
+    ),
+}  # fmt: skip
 """By the field ``network`` of a cell."""

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.errors import PlannerError
+from trainers.amplitudes.rows import row_of
 from trainers.amplitudes.surrogate.weights import Weight, deviation, mean, unit
 
 Real = NDArray[np.float64]
@@ -58,14 +59,13 @@ def unfit(amplitude: Real, kind: str) -> str:
     if not bad.any():
         return ""
     row = int(np.argmax(bad))
-    more = f" ({bad.sum():,} rows in all)" if bad.sum() > 1 else ""
     if not np.isfinite(amplitude[row]):
         what = "is no number: leave such rows out"
     elif kind == RAW:
         what = "nothing can be relative to: leave such rows out"
     else:
         what = "has no logarithm: leave such rows out" + (", or set target to raw" if amplitude[row] else "")
-    return f"Row {row}{more} has the amplitude {amplitude[row]:g}, which {what}."
+    return f"{row_of(row, bad.sum())} has the amplitude {amplitude[row]:g}, which {what}."
 
 
 def check_varies(y: Real, kind: str, weight: Weight, points: str) -> None:

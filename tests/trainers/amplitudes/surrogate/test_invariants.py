@@ -9,9 +9,10 @@ from hypothesis import strategies as st
 
 from engine.errors import PlannerError
 from tests.trainers.amplitudes.kinematics import boost_matrix, product
-from trainers.amplitudes.phase_space.dimension import degrees_of_freedom, fixed_energy
+from trainers.amplitudes.phase_space.dimension import fixed_energy
 from trainers.amplitudes.processes import PROCESSES
-from trainers.amplitudes.surrogate.invariants import freedoms, inputs, log_invariants, pairs
+from trainers.amplitudes.surrogate import invariants
+from trainers.amplitudes.surrogate.invariants import freedoms, inputs, log_invariants, pairs, unfit_momenta
 from trainers.amplitudes.toy import toy
 
 MOMENTA = toy("ttH", 50, 1).momenta
@@ -27,13 +28,14 @@ def test_all_pairs_but_those_that_do_not_change(name: str, sqrt_s: float) -> Non
     change = [pair for pair, spread in zip(every, np.ptp(z, axis=0), strict=True) if spread > 1e-9]
     assert tuple(change) == pairs(count, not sqrt_s)
     assert len(change) == inputs(count, not sqrt_s)
-    assert freedoms(count, not sqrt_s) == degrees_of_freedom(momenta)
     assert fixed_energy(momenta) == bool(sqrt_s)
 
 
 def test_degrees_of_freedom_of_the_paper() -> None:
-    counts = {name: freedoms(len(process.particles), True) for name, process in PROCESSES.items()}
-    assert (counts["Zg"], counts["ttH"], counts["WZgg"], counts["Zgggg"]) == (2, 5, 8, 11)
+    for varying, least in ((True, 2), (False, 1)):
+        counts = {name: freedoms(len(process.particles), varying) for name, process in PROCESSES.items()}
+        found = [counts[name] for name in ("Zg", "ttH", "WZgg", "Zgggg")]
+        assert found == [least, least + 3, least + 6, least + 9]
 
 
 @settings(max_examples=25, deadline=None)
@@ -57,5 +59,18 @@ def test_they_are_logarithms_of_products() -> None:
 def test_collinear_particles_have_no_logarithm() -> None:
     momenta = np.tile([[[5.0, 0, 0, 5], [5, 0, 0, -5], [5, 3, 0, 4], [5, -3, 0, -4]]], (3, 1, 1))
     momenta[2, 2] = [5, 0, 0, 5]
-    with pytest.raises(PlannerError, match=r"Row 2: p_i \. p_j of particles 0 and 2 is 0 GeV\^2 and has no logarithm"):
+    with pytest.raises(
+        PlannerError,
+        match=r"Row 2 \(counted from 0\): p_i \. p_j of particles 0 and 2 is 0 GeV\^2 and has no logarithm",
+    ):
         log_invariants(momenta, pairs(4, True))
+
+
+def test_the_row_is_that_of_all_events_however_they_are_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
+    momenta, chosen = MOMENTA.copy(), pairs(5, True)
+    momenta[37, 2] = momenta[41, 2] = [5, 0, 0, 5]
+    said = "Row 37 (counted from 0): p_i . p_j of particles 0 and 2 is 0 GeV^2 and has no logarithm: "
+    for at_once in (1, 35, 10**6):
+        monkeypatch.setattr(invariants, "AT_ONCE", at_once)
+        assert unfit_momenta(momenta, chosen) == f"{said}leave out events with collinear or soft particles."
+        assert unfit_momenta(MOMENTA, chosen) == ""
