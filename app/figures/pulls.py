@@ -19,17 +19,20 @@ BARS = 0.55
 """Opacity of the bars."""
 OFTEN = 0.002
 """The share of points in the outermost bars from which on a remark says why."""
+TARGETS = {"log": "log <i>A</i>", "raw": "<i>A</i>"}
+"""What was learned, by the field ``target`` of a cell."""
 
 
 @dataclass(frozen=True, eq=False)
 class Pulls:
     """A histogram of pulls: between ``edges`` (n + 1), in units of sigma, ``points`` (n), those beyond counted at its
-    ends, and as many, ``gaussian`` (n), as a unit Gaussian would give.
+    ends, and as many, ``gaussian`` (n), as a unit Gaussian would give; ``target`` is what was learned, log or raw.
     """
 
     edges: Floats
     points: Floats
     gaussian: Floats
+    target: str = "log"
 
     @property
     def density(self) -> Floats:
@@ -60,10 +63,11 @@ def draw(pulls: Pulls, theme: Theme = WEB) -> Drawing:
     ]  # fmt: skip
     far = f"{100 * pulls.ends:.2g} % in the outermost bars,<br>which hold all beyond"
     notes = [marks.corner(theme, far)] if pulls.ends >= OFTEN else []
+    learned = TARGETS[pulls.target]
     top = 1.06 * max(float(pulls.density.max()), float(pulls.expected.max()))
     figure = compose(
         theme, HEIGHT, "pulls", traces, [], notes,
-        xaxis=axis(theme, "Pull <i>t</i> = (<i>A</i><sub>NN</sub> − <i>A</i>) / <i>σ</i>",
+        xaxis=axis(theme, f"Pull <i>t</i> = ({learned}<sub>NN</sub> − {learned}) / <i>σ</i>",
                    range=[float(pulls.edges[0]), float(pulls.edges[-1])], dtick=2),
         yaxis=axis(theme, "Density", range=[0, top]),
         bargap=0, **legend(theme),

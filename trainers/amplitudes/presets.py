@@ -7,7 +7,7 @@ from trainers.cell import Preset
 PRESETS = {
     "example": Preset(
         {"points": "100, 1000, 10000", "parameters": "1000, 10000", "iterations": "2000", "rate": "0.01",
-         "tests": "5000"},
+         "tests": "10000"},
         "Six cells of Z + gluon, a minute or two, events included.",
     ),
     "data-scan": Preset(

@@ -14,6 +14,7 @@ from app.views.parts import number
 from app.views.training.lines import label, varied
 from trainers.amplitudes.source import SIMULATED, Source
 from trainers.amplitudes.surrogate.pulls import FILE, read_pulls
+from trainers.amplitudes.surrogate.standard import LOG, RAW
 from trainers.backend.queue import Queue
 from trainers.backend.record import Record
 from trainers.cell import Family
@@ -31,14 +32,15 @@ def with_pulls(queue: Queue, records: Sequence[Record]) -> list[Record]:
 
 def pulls(queue: Queue, record: Record) -> Pulls | None:
     """The histogram of a finished cell; None where there is none, or none that can be drawn."""
-    return _read(queue.folder(record.name) / FILE, record.created, record.number)
+    target = RAW if record.cell.get("target") == RAW else LOG
+    return _read(queue.folder(record.name) / FILE, record.created, record.number, target)
 
 
 @lru_cache(maxsize=1000)
-def _read(path: Path, created: str, number: int) -> Pulls | None:
-    """That of an attempt of a cell, read once."""
+def _read(path: Path, created: str, number: int, target: str) -> Pulls | None:
+    """That of an attempt of a cell that learned ``target``, read once."""
     found = read_pulls(path)
-    return Pulls(*found) if found else None
+    return Pulls(*found, target=target) if found else None
 
 
 def calibration(record: Record) -> Mapping[str, float] | None:

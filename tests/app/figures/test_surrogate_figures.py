@@ -38,6 +38,13 @@ def test_pulls_are_a_density_beside_that_of_the_unit_gaussian(theme: Theme) -> N
     assert drawing.data["points"].sum() == pytest.approx(500)
 
 
+@pytest.mark.parametrize(("target", "learned"), [("log", "log <i>A</i>"), ("raw", "<i>A</i>")])
+def test_the_axis_of_the_pulls_says_what_was_learned(target: str, learned: str) -> None:
+    drawing = pulls.draw(Pulls(EDGES, GAUSSIAN, GAUSSIAN, target))
+    title = drawing.figure.layout.xaxis.title.text
+    assert title == f"Pull <i>t</i> = ({learned}<sub>NN</sub> − {learned}) / <i>σ</i>"
+
+
 def test_pulls_without_tails_have_no_remark() -> None:
     drawing = pulls.draw(Pulls(EDGES, GAUSSIAN, GAUSSIAN))
     assert texts(drawing) == ""

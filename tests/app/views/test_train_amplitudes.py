@@ -167,9 +167,13 @@ def test_pulls_of_the_cell_with_most_points_come_first(open_page: Open, root: Pa
     queue = Queue(root)
     drawn = surrogates.pulls(queue, queue.scan()[cells[0]])
     assert drawn is not None
-    assert (drawn.edges[0], drawn.edges[-1], drawn.points.sum()) == (-6, 6, 4000)
+    assert (drawn.edges[0], drawn.edges[-1], drawn.points.sum(), drawn.target) == (-6, 6, 4000, "log")
     assert drawn.density[29:31].mean() == pytest.approx(1 / np.sqrt(8 * np.pi), rel=0.1)
     assert drawn.ends == pytest.approx(2 * ndtr(-2.9), rel=0.4)
+    (name,) = grow(root, {"points": "100", "objective": "heteroscedastic", "target": "raw"}, PULLS)
+    raw = surrogates.pulls(queue, queue.scan()[name])
+    assert raw is not None
+    assert raw.target == "raw"
 
 
 @pytest.mark.parametrize("text", ["", "low,high\n1,2\n", "low,high,points,gaussian\n-1,1,x,1\n",

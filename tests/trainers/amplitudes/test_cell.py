@@ -80,7 +80,12 @@ def test_the_short_cell_asks_for_no_more_tests_than_the_cell() -> None:
         ({"budget": 1e4}, "The budget of 1e+04 FLOPs is less than one iteration of 6.54e+06 FLOPs"),
         ({"process": "ttH", "sqrt_s": 400}, "470"),
         ({"dimension_points": 50}, "The intrinsic dimension of 50 points says nothing"),
-        ({"tests": 1000}, "subsets of 5,000 test points, and there are 1,000"),
+        (
+            {"tests": 5000},
+            "random subsets of 5,000 points (dimension_points), and of 5,000 (tests) they would be nearly the same: "
+            "set tests to 10,000 or more, or dimension_points to 2,500 or less.",
+        ),
+        ({"tests": 150, "dimension_points": 100}, "set tests to 200 or more, or dimension_points to 0."),
     ],
 )
 def test_a_cell_that_cannot_be_is_one_sentence(fields: dict[str, object], sentence: str, tmp_path: Path) -> None:
@@ -88,6 +93,16 @@ def test_a_cell_that_cannot_be_is_one_sentence(fields: dict[str, object], senten
         read_cell(find_family("amplitudes", tmp_path), fields)
     assert sentence in str(caught.value)
     assert str(caught.value).count(". ") == str(caught.value).count("p_i . p_j")
+
+
+def test_half_of_the_test_points_are_enough_for_the_dimension(tmp_path: Path) -> None:
+    family = find_family("amplitudes", tmp_path)
+    for tests, points in ((10_000, 5_000), (200, 100)):
+        found = read_cell(family, {"tests": tests, "dimension_points": points})
+        assert isinstance(found, AmplitudeCell)
+        assert found.tests == 2 * found.dimension_points
+    with pytest.raises(PlannerError, match="over random subsets of 5,001 points"):
+        read_cell(family, {"tests": 10_001, "dimension_points": 5_001})
 
 
 def test_the_dimension_needs_its_library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

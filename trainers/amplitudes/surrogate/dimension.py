@@ -25,15 +25,18 @@ def need_skdim() -> None:
 
 
 def check_points(size: int, there: int) -> None:
-    """Raises PlannerError where subsets of ``size`` points of ``there`` are too few, or more than there are."""
+    """Raises PlannerError where subsets of ``size`` points are too small, or more than half of the points ``there``:
+    what is estimated on nearly the same points, or on all, has no spread.
+    """
     if size < LEAST:
         raise PlannerError(
             f"The intrinsic dimension of {size:,} points says nothing: take subsets of {LEAST} or more, or none (0)."
         )
-    if size > there:
+    if 2 * size > there:
+        most = f"dimension_points to {there // 2:,} or less" if there // 2 >= LEAST else "dimension_points to 0"
         raise PlannerError(
-            f"The intrinsic dimension is taken on subsets of {size:,} test points, and there are {there:,}: ask for "
-            "more test points or smaller subsets."
+            f"The spread of the intrinsic dimension is that over random subsets of {size:,} points (dimension_points), "
+            f"and of {there:,} (tests) they would be nearly the same: set tests to {2 * size:,} or more, or {most}."
         )
 
 

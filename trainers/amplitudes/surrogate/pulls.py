@@ -22,7 +22,9 @@ EDGES = np.linspace(-6, 6, 61)
 
 
 def pulls(guess: Real, truth: Real, sigma: Real) -> Real:
-    """t = (A_NN - A) / sigma of the target that was learned, (points,): a unit Gaussian if sigma is right (eq. 16)."""
+    """t = (guess - truth) / sigma of the target that was learned, log A or A, (points,): a unit Gaussian if sigma is
+    right (eq. 16).
+    """
     return (guess - truth) / sigma
 
 

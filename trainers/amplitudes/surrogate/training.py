@@ -34,7 +34,8 @@ from trainers.loop.schedule import cosine
 EVERY, LOOKS = 1_000, 20
 """Iterations between two looks at the validation points (amplitudes, Sec. 3.2); short cells look so many times."""
 SHARE = 0.1
-"""Of the training's compute that looks may take at most; large validation sets are looked at less often."""
+"""Of the training's compute: where looks would take more, they are less often than ``EVERY``, but never fewer than
+``LOOKS``, whatever these take. C does not count looks."""
 STRIDE = 50
 """Iterations between two looks at whether the cell was asked to stop."""
 
@@ -103,7 +104,9 @@ def fit(cell: AmplitudeCell, shape: Size, total: int, sets: Sets, stream: Stream
 
 
 def looked_every(cell: AmplitudeCell, total: int) -> int:
-    """Iterations between two looks at the validation points."""
+    """Iterations between two looks at the validation points: ``EVERY``, less often where ``SHARE`` asks for it, and as
+    often as ``LOOKS`` looks in all need.
+    """
     dear = math.ceil(cell.validation / (3 * SHARE * cell.points_a_batch))
     return max(min(max(EVERY, dear), total // LOOKS), 1)
 

@@ -118,7 +118,7 @@ def test_a_stopped_cell_goes_on_to_the_same_digits_and_learns(
 
 
 def test_the_other_columns_are_there(tmp_path: Path) -> None:
-    cell = SMALL.model_copy(update={"objective": "heteroscedastic", "dimension_points": 200, "iterations": 10})
+    cell = SMALL.model_copy(update={"objective": "heteroscedastic", "dimension_points": 150, "iterations": 10})
     found = training.train(tmp_path, cell, Silent(tmp_path))
     assert {"pull_mean", "within_1", "dimension", "dimension_inputs", "epsilon"} <= set(found)
     assert all(np.isfinite(value) for value in found.values())
