@@ -168,7 +168,7 @@ AMPLITUDES = (
     ),
     _amplitudes(
         "pulls.toml", "learned uncertainties of ttH and Zgg", "D",
-        "networks that learn log |M|^2 and its uncertainty sigma at three D; pulls are what they miss it by, over sigma.",
+        "networks that learn log |M|^2 and its uncertainty sigma at three D; pulls are their misses over sigma.",
         "sigma_mean", group="process",
         hyper=("d", "updates", "epochs", "pull_mean", "pull_width", "bulk_mean", "bulk_width", "within_1", "within_2"),
     ),
