@@ -83,7 +83,7 @@ def rates(studies: dict[str, list[laws.Rates]]) -> go.Figure:
             {"title": {"text": ""}, "showticklabels": False} if i else {}
         )
         notes.append({"text": name, "x": left + width / 2, "y": 1, "xref": "paper", "yref": "paper", "showarrow": False,
-                      "yanchor": "top", "font": {"size": PAGE.small}})  # fmt: skip
+                      "xanchor": "center", "yanchor": "top", "font": {"size": PAGE.small}})  # fmt: skip
     return compose(PAGE, 380, "rates", traces, notes=notes, **layout)
 
 
