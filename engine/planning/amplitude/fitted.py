@@ -21,7 +21,7 @@ from engine.planning.amplitude.published import PublishedLaw
 from engine.planning.amplitude.sizes import of_anchors
 from engine.planning.amplitude.target import Precision
 from engine.planning.amplitude.text import number
-from engine.quantities import count
+from engine.quantities import count, power10
 
 SCATTER, FALLING, LEVELS_OFF = "scatter", "still-falling", "levels-off"
 
@@ -100,10 +100,10 @@ def _levels_off(found: Sequence[Point], mse: float, floor: float) -> list[FitWar
     low, high = (0.0, 0.0) if law is None else law.interval("K")
     if law is None or low <= floor + LIMITED * mse:
         return []
+    K, near, far = (power10(x, 2) for x in (law.value("K"), low, high))
     text = (
-        f"With a floor of its own the law of these cells levels off at K = {law.value('K'):.2g} ({low:.2g} to "
-        f"{high:.2g}), and the plan takes {floor:.2g}: train one with twice the N at the largest D, and where its loss "
-        "is no lower give K as the floor."
+        f"With a floor of its own the law of these cells levels off at K = {K} ({near} to {far}), and the plan takes "
+        f"{floor:.2g}: train one with twice the N at the largest D, and where its loss is no lower give K as the floor."
     )
     return [FitWarning(LEVELS_OFF, text)]
 

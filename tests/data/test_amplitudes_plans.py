@@ -1,0 +1,33 @@
+"""Which of the trained cells is the cheapest anchor of a plan."""
+
+from __future__ import annotations
+
+from benchmarks.amplitudes_plans import LADDER, SIZES, cheapest
+
+Key = tuple[int, float]
+
+
+def cells(losses: dict[Key, float]) -> dict[Key, dict[str, float]]:
+    """Cells by iterations and N with losses; an iteration sees 100 points of 1,000 and takes 6 N FLOPs for each."""
+    return {
+        (n, N): {"loss": loss, "D": 1000.0, "N": N, "seen": 100.0 * n, "C": 600.0 * N * n}
+        for (n, N), loss in losses.items()
+    }
+
+
+def test_the_cheapest_is_one_that_neither_more_iterations_nor_a_larger_network_lower() -> None:
+    """2e4 iterations at the least N: 5 % lower with twice the iterations, 8 % with twice the N; half of it falls on."""
+    short, long, longer = LADDER[:3]
+    small, middle, large = SIZES
+    losses = {
+        (short, small): 2.0, (long, small): 1.0, (longer, small): 0.95,
+        (short, middle): 1.5, (long, middle): 0.92, (longer, middle): 0.9,
+        (short, large): 1.4, (long, large): 0.91,
+    }  # fmt: skip
+    found = cheapest(cells(losses))
+    assert found is not None
+    assert (found.x, found.loss, found.N) == (1000, 1.0, small)
+    assert found.epochs == 100 * long / 1000
+    assert found.flops_per_sample == 6 * small
+    assert found.doubled == 1 - 0.92
+    assert cheapest(cells(losses | {(longer, small): 0.5, (longer, middle): 0.5})) is None
