@@ -68,8 +68,9 @@ def test_csv_is_tidy(file: Path) -> None:
     assert len({tuple(r) for r in rows}) == len(rows)
     for name, *cells in zip(header, *rows, strict=True):
         numeric = [bool(NUMBER.fullmatch(c)) for c in cells if c]
-        # A column is a number column throughout or a text column throughout.
-        assert all(numeric) or not any(numeric), name
+        # A column is a number column throughout or a text column throughout; of the hexadecimal names of runs, some few
+        # in a thousand look like numbers.
+        assert all(numeric) or not any(numeric) or (name == "run" and sum(numeric) < 0.01 * len(cells)), name
 
 
 @pytest.mark.parametrize(("name", "rows"), ROWS.items())
