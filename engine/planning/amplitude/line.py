@@ -52,13 +52,12 @@ class Line:
         gap, square = self.height - math.log(excess), self.error**2
         a, b, c = self.alpha**2 - square / self.lever, self.alpha * gap, gap**2 - square / self.n
         root = math.sqrt(max(b * b - a * c, 0.0))
+        if a <= 0 and (gap <= 0 or c <= 0):
+            return math.exp(self.middle), math.inf
+        low = c / (b + root) if b > 0 else (b - root) / a  # without the difference of two like numbers
         with np.errstate(over="ignore"):
-            if a > 0:
-                low, high = (float(np.exp(self.middle + (b + sign * root) / a)) for sign in (-1, 1))
-                return low, high
-            # (b - root) / a without the difference of two like numbers, a being near 0
-            off = c / (b + root) if gap > 0 and c > 0 else 0.0
-            return float(np.exp(self.middle + off)), math.inf
+            ends = np.exp(self.middle + np.array([low, (b + root) / a if a > 0 else math.inf]))
+        return float(ends[0]), float(ends[1])
 
 
 def fit_line(anchors: Sequence[Anchor], floor: float = 0.0) -> Line:
