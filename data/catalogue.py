@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from data.files import is_there, path, records
 from engine.costs import ComputeRule
 from engine.fitting.spec import FitSpec
+from engine.planning.amplitude.cell_law import AS_PUBLISHED
 from engine.schema import Metric, Roles
 
 __all__ = ["BUNDLED", "CARDS", "DEMOS", "PUBLISHED", "TRAINED", "Card", "Demo", "path", "records"]
@@ -131,16 +132,13 @@ RECOMMENDER = tuple(
 
 
 def _amplitudes(grid: str, name: str, axis: str, provenance: str, *metrics: str, **more: object) -> Demo:
-    """A scan of amplitude surrogates along ``axis``; ``metrics`` beside the errors, ``more`` roles beside the usual.
-
-    It is fitted as the paper's are: least squares of logs, for losses that are known to 10 % (amplitudes, App. C).
-    """
+    """A scan of amplitude surrogates along ``axis``; ``metrics`` beside the errors, ``more`` roles beside the usual."""
     errors = ("relative_median", "relative_mean", "epsilon", *metrics)
     shared = {"N": "N", "D": "D", "C": "C", "loss": "loss", "seed": "seed", "run": "run"}
     listed = {"metrics": tuple(Metric(column=m, direction="min") for m in errors), "hyper": ("d", "updates", "epochs")}
     roles = Roles.model_validate({**shared, **listed, **more})
-    spec = FitSpec(law="power", axis=axis, objective="ols-log", relative_error=0.1)
-    spec = spec.model_copy(update={"share": ("K",)} if roles.group else {"interval": "profile"})
+    how = {"share": ("K",)} if roles.group else {"interval": "profile"}
+    spec = AS_PUBLISHED.model_copy(update={"axis": axis, **how})
     said = f"Trained by `make grid-amplitudes` from data/grids/amplitudes_{grid}: {provenance}"
     file = f"grids/amplitudes_{grid.removesuffix('.toml').removesuffix('-*')}.csv"
     return Demo(f"Amplitudes, {name} (trained)", file, roles, said, spec)

@@ -8,7 +8,7 @@ import streamlit as st
 
 from app.views.cached import saved_fit
 from app.views.parameters import PLUS_MINUS
-from app.views.spec_form import BEGUN, how
+from app.views.spec_form import how
 from app.views.state import OTHER_TABLE, remember
 from engine.errors import PlannerError
 from engine.fitting.result import Fit
@@ -33,8 +33,7 @@ def fill(db: Database) -> None:
     if saved is None or saved.table_id not in {t.id for t in tables.all(db)}:
         return
     fit = saved_fit(db, opened)
-    for begun in (OTHER_TABLE, BEGUN):
-        st.session_state.pop(begun, None)
+    st.session_state.pop(OTHER_TABLE, None)
     for name, value in (("table", saved.table_id), ("where", fit.data.where), ("y", fit.spec.y)):
         remember(name, value)
     for key, value in (_widgets(fit) | _parameters(fit, saved.table_id) | _source(db, fit)).items():

@@ -9,7 +9,7 @@ from app.commands.reading import read_error
 from app.views.law_choice import TYPED, choose_law
 from app.views.parameters import choose_parameters
 from app.views.parts import plain, plural
-from app.views.state import choose_y
+from app.views.state import OTHER_TABLE, choose_y
 from engine.fitting.spec import FitSpec
 from engine.laws import Law
 from engine.laws.expression import FormulaLaw
@@ -32,6 +32,7 @@ INTERVALS = {
     "profile": "parameters drawn from the likelihood around the best fit",
 }
 BEGUN = "begun_fit"
+"""How the form began at the table that is open."""
 
 
 def choose_spec(runs: Runs, table: TableInfo) -> FitSpec | None:
@@ -47,12 +48,12 @@ def choose_spec(runs: Runs, table: TableInfo) -> FitSpec | None:
             f"{plural(len(runs), 'run')}; {'smaller' if runs.roles.direction(y) == 'min' else 'larger'} is better."
         )
     bundled = opening(table)
+    start = bundled.spec if bundled else FitSpec()
+    _begin(start)
     with grid.cell():
         law = choose_law(runs, y, bundled)
     if law is None:
         return None
-    start = bundled.spec if bundled else FitSpec()
-    _begin(start)
     with grid.cell():
         first = list(OBJECTIVES).index(start.objective)
         objective = st.selectbox("Objective", list(OBJECTIVES), first, key="objective", bind="query-params")
@@ -72,9 +73,8 @@ def _begin(start: FitSpec) -> None:
     """At another table, begin as ``start`` says with all that nobody has changed since the one before."""
     now = how(start)
     before = st.session_state.get(BEGUN, now)
-    for name, value in now.items():
-        if st.session_state.get(name) == before[name]:
-            st.session_state[name] = value
+    if st.session_state.get(OTHER_TABLE):
+        st.session_state.update({name: now[name] for name in now if st.session_state.get(name) == before[name]})
     st.session_state[BEGUN] = now
 
 

@@ -41,8 +41,7 @@ def report(folder: Path) -> Report:
         "The laws of our amplitudes",
         "Exponents of D at N = 1e5, with 68 % intervals for losses known to 10 % or as well as they scatter, over the "
         "cells whose loss falls by less than 10 % when their compute is doubled. Goal: within 30 % of the paper's for "
-        "Zg, Zgg, Zggg. The rest is "
-        f"in [amplitudes_laws.md](amplitudes_laws.md).{said}",
+        f"Zg, Zgg, Zggg. The rest is in [amplitudes_laws.md](amplitudes_laws.md).{said}",
         ("process", "cells", "left out", "α", "paper", "4/d"),
         tuple(
             (scan.name, str(len(scan.found) - scan.left), str(scan.left), _value(scan.law, "alpha"),

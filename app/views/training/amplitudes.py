@@ -12,9 +12,11 @@ from app.figures import intrinsic
 from app.figures import pulls as pulls_figure
 from app.figures.intrinsic import Measured
 from app.views.parts import draw, plain
+from app.views.spec_form import how
 from app.views.state import keep_possible
 from app.views.training.lines import label, varied
 from app.views.training.surrogates import calibration, calibration_text, dimensions, pulls, title, with_pulls
+from engine.planning.amplitude.cell_law import AS_PUBLISHED
 from trainers.amplitudes.cell import AmplitudeCell
 from trainers.amplitudes.source import facts_of
 from trainers.amplitudes.surrogate.invariants import freedoms
@@ -24,8 +26,8 @@ from trainers.cell import Family
 
 FIXED = {True: "√s varies", False: "√s is fixed"}
 """By whether it varies."""
-FIT = {"law": "power-D", "objective": "ols-log", "relative_error": "10%", "interval": "profile"}
-"""As the paper fits: K + (X_c / D)^alpha, with losses known to 10 % (amplitudes, App. C)."""
+FIT = {"law": "power-D", **how(AS_PUBLISHED), "interval": "profile"}
+"""K + (X_c / D)^alpha, as the paper fits it."""
 
 
 def about(root: Path, cells: Sequence[AmplitudeCell]) -> str:

@@ -19,6 +19,8 @@ from engine.planning.amplitude.cells import Point, TrainedCell, most_anchors
 from engine.schema import Floats, Roles, Runs
 
 Name = Literal["X_c", "alpha", "K"]
+AS_PUBLISHED = FitSpec(law="power", objective="ols-log", relative_error=LOSS_ERROR)
+"""How the paper fits along an axis: least squares of logs, for losses that are known to 10 % (amplitudes, App. C)."""
 FREE_FLOOR = 4
 """Places from which on the floor is fitted; with fewer it is held at 0."""
 LEAST_PLACES, LEAST_RUNS = 3, 4
@@ -93,9 +95,7 @@ def fit_cells(axis: Axis, x: Floats | Sequence[float], loss: Floats | Sequence[f
     values = {axis: np.asarray(x, float), "loss": np.asarray(loss, float)}
     runs = Runs(np.arange(len(values["loss"])), values, Roles.model_validate({axis: axis, "loss": "loss"}), {}, "cells")
     fixed = {} if places >= FREE_FLOOR else {"K": 0.0}
-    spec = FitSpec(
-        law="power", axis=axis, objective="ols-log", relative_error=LOSS_ERROR, bootstrap=0, fixed=fixed
-    )  # fmt: skip
+    spec = AS_PUBLISHED.model_copy(update={"axis": axis, "bootstrap": 0, "fixed": fixed})
     return CellLaw(axis, fit(spec, runs), runs)
 
 

@@ -104,6 +104,10 @@ def test_a_bundled_table_brings_the_error_of_its_losses_and_takes_it_along(
     at.selectbox(key="objective").set_value("lad").run()
     at.selectbox(key="table_choice").set_value(first).run()
     assert said(at) == ("lad", "0.1", "profile")
+    at = open_page("fit", table=first)
+    for name, value in {"table": other, "objective": "ols-log", "relative_error": "0.1"}.items():
+        at.query_params[name] = value
+    assert said(at.run())[:2] == ("ols-log", "0.1"), "what a link says is no leaving of the table before"
     assert said(open_page("fit", table=first, relative_error="5%", objective="huber-log")) == (
         "huber-log", "5%", "profile",
     )  # fmt: skip
