@@ -13,7 +13,7 @@ MAKEFLAGS += --jobs=3
 .PHONY: run test check tests bench grid-jets grid-behavior grid-games grid-amplitudes lock browser slurm clean python
 
 run: $(VENV)/run.stamp
-	@$(BIN)/isoplan app $(ARGS)
+	@$(BIN)/python -m trainers.pytorch & exec $(BIN)/isoplan app $(ARGS)
 
 test: check tests
 
@@ -42,17 +42,21 @@ grid-jets grid-behavior grid-amplitudes: grid-%: $(VENV)/run.stamp
 grid-games: $(VENV)/run.stamp
 	@$(call trained,behavior,data/grids/games)
 
+# The packages of the families of cells, if the platform has a wheel. The locks pin all of them but the CUDA libraries,
+# which are dependencies of the CUDA build of torch alone: they are installed where the package index has that build.
+families = $(PIP) install --quiet --only-binary :all: -c requirements.lock -c requirements-train.lock $(1)
+cuda := ^(cuda|nvidia|triton)
+
 # An environment that was left half-made is made again.
-# What the families of cells train with, each where the platform has a wheel.
-families = $(PIP) install --quiet --no-deps --only-binary :all: $(1)
 
 $(VENV)/run.stamp: requirements.lock requirements-train.lock pyproject.toml | $(BIN)/python
 	@$(BIN)/python -c "import pip" 2>/dev/null || "$(PYTHON)" -m venv --clear $(VENV)
 	@echo "Setting up $(VENV) from requirements.lock: a minute or two, once"
 	@$(PIP) install --quiet -r requirements.lock
 	@$(PIP) install --quiet --no-deps --no-build-isolation -e .
-	@$(call families,-r requirements-train.lock) || sed 's/ .*//' requirements-train.lock | while read -r one; do \
-	  $(call families,"$$one") || echo "No $$one for this platform: what needs it says so when it is asked for"; done
+	@$(call families,-r requirements-train.lock) 2>/dev/null || while read -r one; do \
+	  $(call families,"$$one") || echo "No $$one for this platform. Cells and commands that need it say so."; \
+	done < requirements-train.lock
 	@echo "Compiling the fitting kernels"
 	-@$(BIN)/python -m engine.fitting.kernels
 	@touch $@
@@ -94,15 +98,16 @@ slurm: browser  # one at a time: they share apt's lock
 	echo "For the tests of Slurm install it (Debian: apt-get install slurm-wlm munge) and run make test again." >&2
 
 # The newest versions that pyproject.toml allows, without hashes, hosts and local versions, so that every platform reads them.
+frozen = build/lock/bin/python -m pip freeze --all --exclude pip --exclude isoplan | sed 's/+[^ ;]*//' | grep -vE '$(cuda)'
 lock: python
 	rm -rf build/lock
 	"$(PYTHON)" -m venv build/lock
 	build/lock/bin/python -m pip install --quiet "setuptools>=77" ".[cluster]"
-	build/lock/bin/python -m pip freeze --all --exclude pip --exclude isoplan | sed 's/+[^ ;]*//' > requirements.lock
+	$(frozen) > requirements.lock
 	build/lock/bin/python -m pip install --quiet -c requirements.lock ".[cluster,train,jets,amplitudes,lloca]" torch==2.13.0
-	build/lock/bin/python -m pip freeze --all --exclude pip --exclude isoplan | sed 's/+[^ ;]*//' | grep -vxFf requirements.lock > requirements-train.lock
+	$(frozen) | grep -vxFf requirements.lock > requirements-train.lock
 	build/lock/bin/python -m pip install --quiet -c requirements.lock ".[cluster,dev]"
-	build/lock/bin/python -m pip freeze --all --exclude pip --exclude isoplan | sed 's/+[^ ;]*//' | grep -vxFf requirements-train.lock > requirements-dev.lock
+	$(frozen) | grep -vxFf requirements-train.lock > requirements-dev.lock
 	rm -rf build/lock
 
 clean:

@@ -5,9 +5,17 @@ from __future__ import annotations
 from pathlib import Path
 
 from data.catalogue import BUNDLED, Demo, path
-from engine.store import tables
+from engine.store import cells, tables
 from engine.store.database import Database
 from engine.store.tables import TableInfo
+
+TASKS = {
+    "behavior": "recommender",
+    "teacher and student": "teacher-student",
+    "jet": "jets",
+    "amplitude": "amplitudes",
+}
+"""Names of tasks that families, bundled tables and published laws write differently."""
 
 
 def load_bundled(database: Database) -> None:
@@ -28,3 +36,21 @@ def load_bundled(database: Database) -> None:
 def opening(table: TableInfo) -> Demo | None:
     """The entry of a bundled table, which says with what law it is opened; None for any other table."""
     return next((demo for demo in BUNDLED if table.read_only and demo.name == table.name), None)
+
+
+def task_of(db: Database, table_id: str) -> str:
+    """What the runs of a table train: the family of their cells, or the task in a bundled table's name.
+
+    Empty for a table of the user, whose task is not known.
+    """
+    table = next((t for t in tables.all(db) if t.id == table_id), None)
+    if table is None:
+        return ""
+    family = cells.family_of(table)
+    return TASKS.get(family, family) if family else task_named(table.name) if table.read_only else ""
+
+
+def task_named(name: str) -> str:
+    """The task of a bundled table or a published law, by the beginning of its name: ``Jets, N x D grid``."""
+    words = name.partition(",")[0].partition(":")[0].lower()
+    return TASKS.get(words) or TASKS.get(words.split(" ")[0], words)

@@ -19,7 +19,10 @@ from engine.store import results
 
 LONGEST = 1500
 """Characters of a query that every mail client and chat leaves whole; longer ones become a saved view."""
-PAGES = {"": "home"} | {name: name for name in ("data", "fit", "explore", "plan", "train", "recommender", "amplitude")}
+PAGES = {"": "home", "amplitude": "precision"} | {
+    name: name for name in ("data", "fit", "explore", "plan", "train", "recommender", "precision")
+}
+"""The script of each page in ``views`` by its address; ``amplitude`` is an older address of Precision."""
 
 
 def here() -> str:

@@ -6,7 +6,8 @@ import streamlit as st
 
 from app import links
 from app.figures.theme import STYLE
-from app.shell import ICON, LOGO
+from app.shell import ICON, LOGO, UNKNOWN
+from app.views import scopes, unknown
 
 PAGES = [
     st.Page("views/home.py", title="Home", icon=":material/home:", default=True),
@@ -16,15 +17,23 @@ PAGES = [
     st.Page("views/plan.py", title="Plan", icon=":material/flag:", url_path="plan"),
     st.Page("views/train.py", title="Train", icon=":material/model_training:", url_path="train"),
     st.Page("views/recommender.py", title="Recommender", icon=":material/recommend:", url_path="recommender"),
-    st.Page("views/amplitude.py", title="Precision", icon=":material/adjust:", url_path="amplitude"),
+    st.Page("views/precision.py", title="Precision", icon=":material/adjust:", url_path="precision"),
 ]
+OLD = st.Page(lambda: None, title="Precision", url_path="amplitude", visibility="hidden")
+"""The address of Precision in older links."""
 
 # Before the navigation: a page's icon would otherwise become the tab's, and be fetched from another server.
 st.set_page_config(page_icon=ICON, layout="wide")
 st.logo(LOGO, size="large", icon_image=ICON)
 st.html(f"<style>{STYLE}</style>")
-page = st.navigation(PAGES)
+page = st.navigation([*PAGES, OLD])
 st.set_page_config(page_title=f"{page.title} · Isoplan")
+if page.url_path == OLD.url_path:
+    st.switch_page(PAGES[-1], query_params=links.asked())
 links.follow_view()
-with links.named_faults():
-    page.run()
+scopes.arrive(page.url_path)
+if (address := st.query_params.get(UNKNOWN)) and page == PAGES[0]:
+    unknown.show(address, PAGES)
+else:
+    with links.named_faults():
+        page.run()

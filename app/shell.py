@@ -5,16 +5,21 @@ from __future__ import annotations
 import re
 from functools import cache
 from pathlib import Path
+from urllib.parse import urlencode
 
 import streamlit
+from starlette.convertors import StringConvertor, register_url_convertor
 from starlette.requests import Request
-from starlette.responses import FileResponse, HTMLResponse, Response
+from starlette.responses import FileResponse, HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
 
 from app.components.scripts import script
 
-PAGES = ("", "data", "fit", "explore", "plan", "train", "recommender", "amplitude")
-FIGURES = ("fit", "explore", "plan", "recommender", "amplitude")
+PAGES = ("", "data", "fit", "explore", "plan", "train", "recommender", "precision", "amplitude")
+"""Addresses of pages; ``amplitude`` is an older one of Precision."""
+FIGURES = ("fit", "explore", "plan", "recommender", "precision")
+UNKNOWN = "unknown"
+"""Name in the link of Home: an address that was asked for and that no page has."""
 STATIC = Path(__file__).parent / "static"
 ICON, LOGO = STATIC / "icon.svg", STATIC / "logo.svg"
 
@@ -61,6 +66,24 @@ async def _icon(_request: Request) -> Response:
     return FileResponse(ICON, headers={"Cache-Control": "max-age=86400"})
 
 
+async def _unknown(request: Request) -> Response:
+    """Redirect to Home, which names the address. Otherwise Streamlit opens a dialog of its own."""
+    return RedirectResponse(f"./?{urlencode({UNKNOWN: request.path_params['address']})}")
+
+
+class _Word(StringConvertor):
+    """An address of letters and hyphens, as page names have; the addresses of files and services have other signs."""
+
+    regex = "[A-Za-z-]+"
+
+
+register_url_convertor("word", _Word())
+
+
 def routes() -> list[Route]:
     """The addresses of the pages and of the icon."""
-    return [*(Route(f"/{page}", _page) for page in PAGES), Route("/icon.svg", _icon)]
+    return [
+        *(Route(f"/{page}", _page) for page in PAGES),
+        Route("/icon.svg", _icon),
+        Route("/{address:word}", _unknown),
+    ]

@@ -21,6 +21,7 @@ NAMES = (
     "extrapolation",
     "parabolas",
     "verdicts",
+    "data_sets",
     "envelope",
     "tiny_cells",
     "train_page",
@@ -29,12 +30,13 @@ NAMES = (
     "jets_laws",
     "behavior_training",
     "behavior_laws",
+    "recipes",
     "amplitudes_rates",
     "amplitudes_events",
     "amplitudes_training",
     "amplitudes_laws",
 )
-LONG = ("amplitudes_plans", "calibration", "games", "jets_physics", "kills")
+LONG = ("amplitudes_plans", "calibration", "floors", "games", "jets_physics", "kills")
 """Measures of a quarter of an hour, which run only when they are named."""
 PAGE = Path(__file__).parents[1] / "docs" / "benchmarks.md"
 HEAD = """# Benchmarks

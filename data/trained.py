@@ -9,26 +9,22 @@ are sized.
 from __future__ import annotations
 
 import csv
-from collections.abc import Callable, Sequence
-from dataclasses import replace
-from functools import cache, partial
+from collections.abc import Mapping, Sequence
+from functools import cache
 from hashlib import sha256
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
-from engine.costs import ComputeRule
-from engine.costs.measured import fit_powers
 from engine.errors import PlannerError
-from engine.fitting import FitSpec, fit
-from engine.fitting.diagnostics import RISES
-from engine.fitting.result import Fit
+from engine.fitting import FitSpec
 from engine.fitting.shapes import shaped
-from engine.planning.recommender import Evidence, Optimum, sweep
+from engine.planning.recommender import Evidence
+from engine.planning.recommender.builder import OBJECTIVE, REFITS, Built, Table, build_evidence, join, read_sweeps
 from engine.planning.recommender.choice import Knob
-from engine.schema import Curves, Direction, Floats, Metric, Roles, Runs
+from engine.planning.recommender.columns import find_columns
+from engine.schema import LABEL_ROLES, NUMERIC_ROLES, Curves, Direction, Floats, Metric, Roles, Runs
 
 FOLDER = Path(str(files("data").joinpath("grids")))
 LOGS = {"a synthetic log": FOLDER, "a log of video games": FOLDER / "games"}
@@ -46,23 +42,53 @@ SWEEPS: dict[Knob, str] = {"s": "share", "B": "batch", "N": "allocation", "K": "
 SWEPT: dict[Knob, str] = {"s": "s", "B": "batch", "K": "negatives"}
 """The column that a sweep varies; allocation varies N."""
 SIZES = {"N": "N", "D": "D", "C": "C_step", "budget": "budget"}
-FULL = 10
-"""Values of a knob at a budget from which on the five parameters of eqs. 2 and 6 are fitted; the three of a parabola
-in its logarithm with fewer, of which eq. 2 leaves hardly one over for the noise."""
-REFITS = 200
+WORDS = ("run", "data", "softmax", "schedule", "version")
+"""Columns of text."""
 
 
 @cache
 def evidence(folder: Path, metric: str) -> Evidence:
-    """What the tables of ``folder`` say for ``metric``; ``missing`` says of each other knob why they do not."""
-    found: dict[str, Any] = {}
-    missing: dict[Knob, str] = {}
-    for knob, (part, read) in READ.items():
+    """The evidence of the tables in ``folder`` for ``metric``; ``missing`` says why a knob has none."""
+    found, missing = Evidence(), dict[Knob, str]()
+    for knob in SWEEPS:
         try:
-            found[part] = read(folder, metric)
+            built = _built(folder, knob, metric)
         except PlannerError as error:
             missing[knob] = str(error)
-    return Evidence(**found, missing=missing)
+            continue
+        found = join(found, built.evidence)
+        missing |= built.errors
+    return Evidence(found.share, found.batch, found.allocation, found.negatives, missing, remarks=found.remarks)
+
+
+def _built(folder: Path, knob: Knob, metric: str) -> Built:
+    """The evidence of the sweep of ``knob``. Raises PlannerError where it is not trained or lacks the metric."""
+    runs = cells(folder, knob, metric)
+    curves = _curves(folder, runs, metric) if knob == "B" else None
+    read = None if curves is None else lambda _: curves
+    return build_evidence(_table(folder, knob), (metric,), curves=read, knobs=(knob,))
+
+
+@cache
+def _table(folder: Path, knob: Knob) -> Table:
+    """The table of the sweep of ``knob`` with the sweeps that are found in it."""
+    every, name = rows(folder, SWEEPS[knob]), f"behavior_{SWEEPS[knob]}.csv"
+    numeric = [c for c in every[0] if c not in WORDS]
+    named = Roles(N="N", D="D", C="C_step", budget="budget", loss="loss", run="run")
+    return read_sweeps(lambda roles: _read(every, name, folder, roles), find_columns(numeric, named), knob)
+
+
+def _read(every: Sequence[Mapping[str, str]], name: str, folder: Path, roles: Roles) -> Runs:
+    """The rows of a table under ``roles``, those left out that have no value of a size or of the loss."""
+    columns = {role.value: column for role in NUMERIC_ROLES if (column := roles.column(role)) is not None}
+    columns |= {column: column for column in (*roles.hyper, *(m.column for m in roles.metrics))}
+    values = {role: numbers(every, column) for role, column in columns.items()}
+    labels = {role.value: np.array([row[column] for row in every]) for role in LABEL_ROLES
+              if (column := roles.column(role)) is not None}  # fmt: skip
+    digest = sha256((folder / name).read_bytes()).hexdigest()
+    runs = Runs(np.arange(len(every)), values, roles, labels, name, digest)
+    sized = [np.isfinite(values[role]) for role in ("N", "D", "C", "loss") if role in values]
+    return runs.take(np.all(sized, axis=0)) if sized else runs
 
 
 def budget(folder: Path) -> float | None:
@@ -131,44 +157,15 @@ def _roles(y: str, direction: Direction, swept: tuple[str, ...]) -> Roles:
     return roles.model_copy(update={"metrics": (Metric(column=y, direction=direction),)})
 
 
-def numbers(every: Sequence[dict[str, str]], column: str) -> Floats:
+def numbers(every: Sequence[Mapping[str, str]], column: str) -> Floats:
     """A column (n,), NaN where a cell is empty; the table leaves out a column in which every cell would be."""
     return np.array([float(row.get(column) or "nan") for row in every])
 
 
-def _optima(folder: Path, metric: str, knob: Knob) -> tuple[Optimum, ...]:
-    runs, over = cells(folder, knob, metric), SWEPT[knob]
-    fewest = min(_values(runs[over][runs["budget"] == C]) for C in np.unique(runs["budget"]))
-    law = "starvation" if fewest >= FULL else "log-parabola"
-    found = sweep(runs, FitSpec(law=law, axis=over, objective="ols", bootstrap=REFITS))
-    return tuple(replace(one, metric=metric) for one in found)
-
-
-def _values(x: Floats) -> int:
-    """Different values above zero, where the laws are."""
-    return len(np.unique(x[x > 0]))
-
-
-def _frontier(folder: Path, metric: str) -> dict[str, Fit]:
-    """N* and D* through the minima of the iso-FLOP curves, under the powers of N and D that C grows with."""
-    runs = cells(folder, "N", metric)
-    rule: ComputeRule = fit_powers(runs["N"], runs["D"], runs["C"]).rule
-    runs = replace(runs, roles=runs.roles.model_copy(update={"compute": rule}))
-    return {metric: fit(FitSpec(law="isoflop", y=_column_of(metric)[0], objective="ols", bootstrap=REFITS), runs)}
-
-
-def _critical(folder: Path, metric: str) -> dict[str, Fit]:
-    """The law of S(B). Raises PlannerError where S rises with B, which the law does not know."""
-    runs, spec = cells(folder, "B", metric), _batch_spec(metric)
-    found = fit(spec, runs, curves=_curves(folder, runs, metric))
-    rising = next((warning.text for warning in found.warnings if warning.code == RISES), None)
-    if rising:
-        raise PlannerError(f"The updates to a value of {metric} follow no law of S(B). {rising}")
-    return {metric: found}
-
-
 def _batch_spec(metric: str) -> FitSpec:
-    return FitSpec(law="critical-batch", axis=SWEPT["B"], y=_column_of(metric)[0], objective="ols", bootstrap=REFITS)
+    return FitSpec(
+        law="critical-batch", axis=SWEPT["B"], y=_column_of(metric)[0], objective=OBJECTIVE, bootstrap=REFITS
+    )
 
 
 def _curves(folder: Path, runs: Runs, metric: str) -> Curves:
@@ -185,12 +182,3 @@ def _curves(folder: Path, runs: Runs, metric: str) -> Curves:
     values = {"step": numbers(points, "update"), SWEPT["B"]: known[SWEPT["B"]][of], y: numbers(points, y)}
     roles = known.roles.model_copy(update={"step": "update"})
     return Curves(known.labels["run"], of, values, roles, np.full(len(known), ""), runs.source, runs.sha256)
-
-
-READ: dict[Knob, tuple[str, Callable[[Path, str], Any]]] = {
-    "s": ("share", partial(_optima, knob="s")),
-    "B": ("batch", _critical),
-    "N": ("allocation", _frontier),
-    "K": ("negatives", partial(_optima, knob="K")),
-}
-"""The part of the evidence that each knob is read from, and how."""

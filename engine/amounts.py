@@ -108,7 +108,9 @@ def _factor(said: str, words: Words) -> float | None:
 
 def _singular(word: str, words: Words) -> float | None:
     found = words.get(word)
-    return words.get(word.removesuffix("s")) if found is None else found
+    if found is None and len(word) > 2:  # "ms" is no plural of m
+        return words.get(word.removesuffix("s"))
+    return found
 
 
 def _refused(text: str, what: str, unit: Unit, said: str) -> PlannerError:

@@ -6,6 +6,7 @@ stored columns, so a table is never rewritten when its mapping is corrected.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
@@ -20,6 +21,7 @@ from engine.costs import ComputeRule
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Direction = Literal["min", "max"]
+RowsOfRun = Literal["all", "last", "best"]
 
 
 class Role(StrEnum):
@@ -66,6 +68,11 @@ ROLE_HELP: dict[Role, str] = {
 NUMERIC_ROLES = (Role.N, Role.D, Role.U, Role.C, Role.LOSS, Role.EPOCHS, Role.BUDGET, Role.STEP, Role.WEIGHT)
 LABEL_ROLES = (Role.GROUP, Role.SEED, Role.RUN, Role.STATUS)
 SINGLE_ROLES = (*NUMERIC_ROLES, *LABEL_ROLES)
+OVERFITS = "overfits"
+"""The column of a run table that is 1 where a run overfits and 0 where it does not: a fact of the whole run."""
+
+
+_TEXT = ("suffix", "comma", "thousands")
 
 
 class Metric(BaseModel):
@@ -79,9 +86,16 @@ class Metric(BaseModel):
 class Roles(BaseModel):
     """The mapping of a table: role -> column name (exactly as the file spells it).
 
-    ``conversions`` names the text columns that the user agreed to read as numbers and how
-    ("suffix": 1.2k, 3M, 4B; "comma": decimal comma; "thousands": 1,234,567).
-    ``repeats`` says whether rows that differ only in their seed stay or are averaged.
+    ``conversions`` names the columns that the user agreed to convert and how (``engine.store.conversions``):
+    text ("suffix": 1.2k, 3M, 4B; "comma": decimal comma; "thousands": 1,234,567) and units ("millions", "pf-days").
+    ``derived`` gives numeric roles by a formula over the columns: ``{"D": "steps * batch_size * seq_len"}``.
+    ``repeats`` says whether rows that differ only in their seed stay or are averaged; "once" keeps one of each set of
+    exact copies.
+    ``rows`` says which rows of a run count, where a run has several: all, the last, or the one with the best loss.
+    ``each`` asks for one law for each value of ``group``. ``pooled`` names the columns whose values the user agreed to
+    fit together.
+    Empty values of ``derived``, ``rows``, ``each`` and ``pooled`` are not written, so that older snapshots keep their
+    hash.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -101,8 +115,20 @@ class Roles(BaseModel):
     weight: str | None = None
     hyper: tuple[str, ...] = ()
     compute: ComputeRule = Field(default_factory=ComputeRule)
-    conversions: dict[str, Literal["suffix", "comma", "thousands"]] = Field(default_factory=dict)
-    repeats: Literal["all", "mean"] = "all"
+    conversions: dict[str, str] = Field(default_factory=dict)
+    repeats: Literal["all", "mean", "once"] = "all"
+    derived: dict[str, str] = Field(default_factory=dict, exclude_if=operator.not_)
+    rows: RowsOfRun = Field(default="all", exclude_if=lambda rows: rows == "all")
+    each: bool = Field(default=False, exclude_if=operator.not_)
+    pooled: tuple[str, ...] = Field(default=(), exclude_if=operator.not_)
+
+    @property
+    def reading(self) -> str:
+        """Units, formulas and rows of the mapping in one line; empty where columns are read as they stand."""
+        units = [f"{name}: {how}" for name, how in sorted(self.conversions.items()) if how not in _TEXT]
+        formulas = [f"{role} = {formula}" for role, formula in sorted(self.derived.items())]
+        rows = [] if self.rows == "all" else [f"{self.rows} row of each run"]
+        return "; ".join([*units, *formulas, *rows])
 
     def column(self, role: Role) -> str | None:
         """The column that has a single-column role, or None."""
@@ -112,6 +138,33 @@ class Roles(BaseModel):
     def direction(self, y: str) -> Direction:
         """The better direction of a target: ``loss`` or the column of a metric."""
         return next((m.direction for m in self.metrics if m.column == y), "min")
+
+
+CategoryKind = Literal["dataset", "split", "out", "keep", "other"]
+
+
+@dataclass(frozen=True, eq=False)
+class Category:
+    """A column with few values: its ``values`` (k,) as text and, for each run, the position of its value (n,).
+
+    A position of -1 is an empty cell. ``kind`` is what name and values suggest: a data set, a split into train and
+    test, a flag of runs to leave ``out`` or to ``keep``, or another property. ``typed`` is the type of the cells.
+    """
+
+    values: tuple[str, ...]
+    codes: NDArray[np.int8]
+    kind: CategoryKind = "other"
+    typed: Literal["text", "number", "bool", "date"] = "text"
+
+    def take(self, index: NDArray[np.int64] | NDArray[np.bool_]) -> Category:
+        """The same column of the runs at ``index``."""
+        return replace(self, codes=self.codes[index])
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """Runs with each value, without the values that no run has; the key of empty cells is ""."""
+        found = np.bincount(self.codes.astype(np.int64) + 1, minlength=len(self.values) + 1).tolist()
+        return {name: n for name, n in zip((*self.values, ""), (*found[1:], found[0]), strict=True) if n}
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,6 +188,7 @@ class Runs:
     "C" is there whenever N and D are (by ``roles.compute`` unless a column gives it); "D" may be derived from C and N;
     "budget" holds the nominal FLOPs of the run's iso-FLOP group, NaN for a run in none.
     ``labels`` holds text columns by role: "group", "seed", "run", "status".
+    ``categories`` holds the columns with few values by their own names, whether they have a role or none.
     Every value that a fit uses is finite; rows that were left out are named in ``left_out`` and counted in ``notes``.
     ``withheld`` says by role why a column that reads like it was not used.
     """
@@ -148,6 +202,7 @@ class Runs:
     notes: tuple[str, ...] = ()
     withheld: Mapping[str, str] = field(default_factory=dict)
     left_out: LeftOut = NOBODY
+    categories: Mapping[str, Category] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -165,6 +220,7 @@ class Runs:
             ids=self.ids[index],
             values={k: v[index] for k, v in self.values.items()},
             labels={k: v[index] for k, v in self.labels.items()},
+            categories={k: v.take(index) for k, v in self.categories.items()},
         )
 
 

@@ -12,7 +12,6 @@ import signal
 import socket
 import subprocess
 import sys
-import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -24,7 +23,8 @@ from urllib.request import urlopen
 
 import pytest
 
-READY_S = 60.0
+from tests import progress
+
 _forks = multiprocessing.get_context("forkserver")
 _forks.set_forkserver_preload(["app.server", "engine.fitting.kernels.twins"])
 
@@ -81,7 +81,7 @@ class Server:
 def running(
     workspace: Path, *options: str, command: Sequence[str] = (), env: dict[str, str] | None = None
 ) -> Iterator[Server]:
-    """``isoplan app`` on a free port and ``workspace``; it is stopped by SIGTERM and must end within 10 s.
+    """``isoplan app`` on a free port and ``workspace``; it is stopped by SIGTERM, which must end it.
 
     ``command`` starts another copy than this checkout's.
     """
@@ -139,15 +139,14 @@ def _served(server: Server) -> Iterator[Server]:
         stop(server.process)
 
 
-def stop(process: Process, seconds: float = 10) -> None:
-    """End a server by SIGTERM; fail when it takes longer than ``seconds``."""
+def stop(process: Process) -> None:
+    """End a server by SIGTERM; fail if it does not end."""
     process.send_signal(signal.SIGTERM)
     try:
-        process.wait(seconds)
-    except subprocess.TimeoutExpired:
+        progress.end(process)
+    finally:
         process.kill()
         process.wait()
-        pytest.fail(f"the server did not end within {seconds} s of SIGTERM")
 
 
 def free_port() -> int:
@@ -157,16 +156,16 @@ def free_port() -> int:
         return int(probe.getsockname()[1])
 
 
-def wait_healthy(server: Server, seconds: float = READY_S) -> None:
+def wait_healthy(server: Server) -> None:
     """Wait until the server answers; fail with what it printed when it ends instead."""
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
+
+    def answers() -> bool:
         if server.process.poll() is not None:
             pytest.fail(f"the server ended: {server.output.read_text()}")
         try:
             with urlopen(server.url + "/healthz", timeout=1) as answer:
-                if answer.status == 200:
-                    return
+                return bool(answer.status == 200)
         except OSError:
-            time.sleep(0.05)
-    pytest.fail(f"the server did not answer within {seconds} s: {server.output.read_text()}")
+            return False
+
+    progress.wait(answers, server.workspace, why=server.output.read_text)

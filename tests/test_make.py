@@ -7,6 +7,7 @@ import re
 import shutil
 import subprocess
 import tomllib
+from importlib.metadata import PackageNotFoundError, requires
 from pathlib import Path
 
 import pytest
@@ -36,6 +37,14 @@ def fake_python(folder: Path, script: str) -> str:
     path.write_text("#!/bin/sh\n" + script)
     path.chmod(0o755)
     return str(path)
+
+
+def environment(folder: Path, script: str) -> None:
+    """A ``.venv`` whose Python is a shell script."""
+    python = folder / ".venv" / "bin" / "python"
+    python.parent.mkdir(parents=True)
+    python.write_text("#!/bin/sh\n" + script)
+    python.chmod(0o755)
 
 
 @pytest.mark.parametrize(
@@ -70,10 +79,7 @@ def test_an_environment_without_pip_is_made_again(half_made: bool, tmp_path: Pat
     made = 'rm -rf .venv; mkdir -p .venv/bin; printf "#!/bin/sh\\n" > .venv/bin/python; chmod +x .venv/bin/python'
     python = fake_python(tmp_path, f'case "$*" in *"-m venv --clear"*) {made}; echo made again;; esac\n')
     if half_made:
-        broken = tmp_path / ".venv" / "bin" / "python"
-        broken.parent.mkdir(parents=True)
-        broken.write_text("#!/bin/sh\nexit 1\n")
-        broken.chmod(0o755)
+        environment(tmp_path, "exit 1")
     done = make(tmp_path, ".venv/run.stamp", f"PYTHON={python}")
     assert done.returncode == 0, done.stderr
     assert done.stdout.count("made again") == 1
@@ -130,8 +136,44 @@ def test_what_families_train_with_is_apart_and_missing_wheels_leave_the_rest(tmp
     done = make(tmp_path, ".venv/run.stamp", f"PYTHON={python}")
     assert done.returncode == 0, done.stderr
     assert [line for line in done.stdout.splitlines() if line.startswith("No ")] == [
-        "No pythia8mc==8.317.2 for this platform: what needs it says so when it is asked for"
+        "No pythia8mc==8.317.2 for this platform. Cells and commands that need it say so."
     ]
+
+
+def test_torch_is_installed_with_its_dependencies_and_all_else_as_locked(tmp_path: Path) -> None:
+    """The CUDA build of torch needs libraries that no lock names: ``--no-deps`` would leave them out."""
+    environment(tmp_path, 'echo "$*" >> calls; exit 0')
+    done = make(tmp_path, ".venv/run.stamp", f"PYTHON={fake_python(tmp_path, 'exit 0')}")
+    assert done.returncode == 0, done.stderr
+    calls = [line for line in (tmp_path / "calls").read_text().splitlines() if "-r requirements-train.lock" in line]
+    assert len(calls) == 1
+    assert "--no-deps" not in calls[0]
+    assert "-c requirements.lock -c requirements-train.lock" in calls[0]
+
+
+def test_the_locks_hold_what_torch_needs_on_every_platform_and_no_cuda_library() -> None:
+    locked = pins(LOCKS[0]) | pins(LOCKS[1])
+    assert not [name for name in locked | pins(LOCKS[2]) if re.match(r"cuda|nvidia|triton", name)]
+    try:
+        needed = [Requirement(text) for text in requires("torch") or ()]
+    except PackageNotFoundError:
+        pytest.skip("no torch on this machine")
+    for requirement in needed:
+        name = re.sub(r"[-_.]+", "-", requirement.name).lower()
+        if re.match(r"cuda|nvidia|triton", name) or (requirement.marker and not requirement.marker.evaluate()):
+            continue
+        assert Version(locked[name]) in requirement.specifier, str(requirement)
+
+
+def test_make_run_says_what_cells_train_on_and_serves(tmp_path: Path) -> None:
+    environment(tmp_path, 'case "$*" in *trainers.pytorch*) echo "Training: on a GPU";; esac')
+    serve = tmp_path / ".venv" / "bin" / "isoplan"
+    serve.write_text('#!/bin/sh\necho "served: $*"; sleep 0.5\n')
+    serve.chmod(0o755)
+    (tmp_path / ".venv" / "run.stamp").touch()
+    done = make(tmp_path, "run", f"PYTHON={fake_python(tmp_path, 'exit 0')}", "ARGS=--no-browser")
+    assert done.returncode == 0, done.stderr
+    assert sorted(done.stdout.splitlines()[-2:]) == ["Training: on a GPU", "served: app --no-browser"]
 
 
 def test_continuous_integration_runs_make_test() -> None:

@@ -11,14 +11,25 @@ from typing import Annotated, Any
 import typer
 
 from app.commands import reading
-from app.commands.options import AsJson, Convert, Inner, Mapping, RepeatsKept, Sheet, Where
+from app.commands.options import (
+    AsJson,
+    Convert,
+    Derive,
+    Inner,
+    Mapping,
+    Repeats,
+    RepeatsKept,
+    RowsOfEachRun,
+    Sheet,
+    Where,
+)
 from app.commands.output import note, say, say_json
 from engine.agreement import Across, Agreement, By, across, flips, usual
 from engine.agreement import agreement as rank_correlations
 from engine.costs import ComputeRule
 from engine.errors import PlannerError
 from engine.planning.text import aligned
-from engine.schema import Runs
+from engine.schema import RowsOfRun, Runs
 
 WHAT = "Spearman's rank correlation of each pair, turned so that 1 means that both prefer the same runs."
 FLIPS = "sign changes"
@@ -46,6 +57,8 @@ def agreement(
     where: Where = "",
     repeats: RepeatsKept = "all",
     convert: Convert = None,
+    derive: Derive = None,
+    rows: RowsOfEachRun = None,
     sheet: Sheet = None,
     inner: Inner = None,
     as_json: AsJson = False,
@@ -53,7 +66,8 @@ def agreement(
     """Say whether loss and metrics rank the runs alike within each budget or group, and which pairs change sign."""
     if table is None:
         options = {"--by": by, "--metric": metric, "--pair": pair, "--map": mapping, "--where": where,
-                   "--repeats": repeats != "all", "--convert": convert, "--sheet": sheet, "--inner": inner}  # fmt: skip
+                   "--repeats": repeats != "all", "--convert": convert, "--derive": derive, "--rows": rows,
+                   "--sheet": sheet, "--inner": inner}  # fmt: skip
         given = next((option for option, value in options.items() if value), "")
         if given:
             raise PlannerError(f"{given} says how a table is read, and none is given: name the file.")
@@ -61,7 +75,7 @@ def agreement(
 
         found: Sequence[Agreement] = published_agreement()
     else:
-        runs = _read(table, metric or [], mapping or [], where, repeats, convert, sheet, inner)
+        runs = _read(table, metric or [], mapping or [], where, repeats, convert, derive, rows, sheet, inner)
         note(runs.notes)
         found = rank_correlations(runs, by or usual(runs))
     regimes = across(found, [_pair(text) for text in pair or []])
@@ -73,7 +87,8 @@ def agreement(
 
 def _read(
     table: Path, metrics: Sequence[str], mapping: list[str], where: str,
-    repeats: str, convert: list[str] | None, sheet: str | None, inner: str | None,
+    repeats: Repeats, convert: list[str] | None, derive: list[str] | None, rows: RowsOfRun | None, sheet: str | None,
+    inner: str | None,
 ) -> Runs:  # fmt: skip
     """The runs of the table with the metrics that are named, each in its direction; those that are guessed without."""
     turns = dict(map(reading.read_metric, metrics))
@@ -82,7 +97,17 @@ def _read(
         raise PlannerError("--map and --metric both name metrics: keep one.")
     roles |= {"metric": "+".join(turns)} if turns else {}
     runs = reading.read_table(
-        table, roles, ("", ""), where, ComputeRule(), repeats=repeats, convert=convert, sheet=sheet, inner=inner
+        table,
+        roles,
+        ("", ""),
+        where,
+        ComputeRule(),
+        repeats=repeats,
+        convert=convert,
+        derive=derive,
+        rows=rows,
+        sheet=sheet,
+        inner=inner,
     )
     for column, direction in turns.items():
         runs = reading.with_direction(runs, column, direction)

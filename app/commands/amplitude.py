@@ -14,9 +14,12 @@ from data.amplitudes import best_laws, published_law, trained_cells
 from engine.errors import PlannerError
 from engine.planning.amplitude import (
     Anchor,
+    Kind,
     Precision,
     PublishedLaw,
     as_text,
+    by_error,
+    check_kind,
     most_anchors,
     of_error,
     of_mse,
@@ -39,16 +42,24 @@ def amplitude(
         str, typer.Option(help="MSE to reach: of the standardised log amplitude; by a law of ttH, of the raw one.")
     ] = "",
     target_error: Annotated[
-        str, typer.Option(help="Or the typical relative error, 0.001 or 0.1%; it needs --sigma.")
+        str, typer.Option(help="Or a relative error, 0.001 or 0.1%; an RMS error needs --sigma.")
     ] = "",
+    error: Annotated[
+        str,
+        typer.Option(
+            metavar="rms|median|99%",
+            help="Kind of --target-error: the RMS over the points, the median, or the error of 99 % of the points. "
+            "Median and 99 % need --trained.",
+        ),
+    ] = "rms",
     sigma: Annotated[str, typer.Option(help="Standard deviation of log A over the points.")] = "",
     anchor: Annotated[
         list[str] | None,
         typer.Option(
             metavar="D=1e4,loss=1e-3,...",
             help="A run limited by D (or by C, or N: name it first). Also N, epochs, flops (FLOPs a point) and "
-            "doubled: by how much of itself its loss fell when the other axes were doubled, 0 where it rose. May be "
-            "repeated: at two D or more the law of the runs takes the place of the bound.",
+            "doubled: by how much of itself its loss fell when the other axes were doubled, negative where it rose. "
+            "May be repeated: at two D or more the law of the runs takes the place of the bound.",
         ),
     ] = None,
     process: Annotated[str, typer.Option(help="Or a published process: ttH, Zg, ..., Zgggg, WZ, WWZ, yyg, yygg.")] = "",
@@ -81,18 +92,20 @@ def amplitude(
         raise PlannerError("Trained cells, anchors and a published law each fix the scale: give one of the three.")
     if trained and fixed_energy:
         raise PlannerError("--fixed-energy says nothing with --trained: the cells say at which energies they are.")
-    noise = parse_number(floor, "option --floor")
+    noise, kind = parse_number(floor, "option --floor"), check_kind(error, "--error")
+    if kind != "rms" and not target_error:
+        raise PlannerError("--error: it is the kind of a relative error. Add --target-error, or leave it out.")
     if trained:
         every = (*trained_cells(), *(cell for table in cells or [] for cell in of_file(table)))
-        found = most_anchors(every, trained)
-        goal = _target(target_mse, target_error, sigma, spread_of(found))
+        found = most_anchors(by_error(every, kind), trained)
+        goal = _target(target_mse, target_error, sigma, kind, spread_of(found))
         answer = plan_trained(particles, goal, found, best_laws(), floor=noise)
     elif process:
-        law, goal = _law(process, axis or "D", held, network), _target(target_mse, target_error, sigma)
+        law, goal = _law(process, axis or "D", held, network), _target(target_mse, target_error, sigma, kind)
         answer = plan_amplitude(particles, goal, (), law, best_laws(), floor=noise, fixed_energy=fixed_energy)
     else:
         given = [_anchor(text) for text in anchor or []]
-        goal = _target(target_mse, target_error, sigma)
+        goal = _target(target_mse, target_error, sigma, kind)
         answer = plan_fitted("", particles, goal, given, best_laws(), floor=noise, fixed_energy=fixed_energy)
     say_as("json" if as_json else form, as_text(answer), document(answer), answer.warnings)
 
@@ -101,14 +114,14 @@ def _law(process: str, axis: str, held: str, network: str) -> PublishedLaw:
     return published_law(process, axis, held, **({"network": network} if network else {}))
 
 
-def _target(mse: str, error: str, sigma: str, known: float | None = None) -> Precision:
+def _target(mse: str, error: str, sigma: str, kind: Kind, known: float | None = None) -> Precision:
     """The target; the spread of log A is the one that is given, else the ``known`` one of the cells."""
     spread = parse_number(sigma, "option --sigma") if sigma else known
     if bool(mse) == bool(error):
         raise PlannerError("Ask one question: give either --target-mse or --target-error.")
     if mse:
         return of_mse(parse_number(mse, "option --target-mse"), spread)
-    return of_error(parse_share(error, "option --target-error"), spread)
+    return of_error(parse_share(error, "option --target-error"), spread, kind)
 
 
 def _anchor(text: str) -> Anchor:

@@ -9,11 +9,13 @@ from app.commands.options import (
     AsJson,
     Convert,
     Delta,
+    Derive,
     Inner,
     Mapping,
     MetricName,
     Objective,
     RepeatsKept,
+    RowsOfEachRun,
     Rule,
     Seed,
     Sheet,
@@ -26,7 +28,7 @@ from engine.errors import PlannerError
 from engine.quantities import parse_number
 
 if TYPE_CHECKING:
-    from engine.fitting import Comparison, Validation
+    from engine.fitting import Comparison, FitWarning, Validation
 
 
 def compare(
@@ -34,33 +36,39 @@ def compare(
     mapping: Mapping = None,
     metric: MetricName = "",
     where: Where = "",
-    objective: Objective = "huber-log",
+    objective: Objective = None,
     delta: Delta = "1e-3",
     seed: Seed = 0,
     rule: Rule = "",
     n_p: TokensPerSample = "",
     repeats: RepeatsKept = "all",
     convert: Convert = None,
+    derive: Derive = None,
+    rows: RowsOfEachRun = None,
     sheet: Sheet = None,
     inner: Inner = None,
     as_json: AsJson = False,
 ) -> None:
     """Leave out the largest budgets, predict them by every law that the table allows, and rank the laws by it."""
     from engine.fitting import compare as compare_laws
+    from engine.fitting.suggestion import suggest
 
     column, direction = reading.read_metric(metric)
     spec = reading.read_spec(
-        law="chinchilla", axis=None, y=column or "loss", objective=objective, seed=seed, bootstrap=0,
+        law="chinchilla", axis=None, y=column or "loss", objective=objective or "huber-log", seed=seed, bootstrap=0,
         delta=parse_number(delta, "option --delta"),
     )  # fmt: skip
     runs = reading.read_table(
         table, reading.read_map(mapping or [], column), (column, direction), where, reading.read_rule(rule, n_p),
-        repeats=repeats, convert=convert, sheet=sheet, inner=inner,
+        repeats=repeats, convert=convert, derive=derive, rows=rows, sheet=sheet, inner=inner,
     )  # fmt: skip
+    chosen: tuple[FitWarning, ...] = ()
+    if objective is None:
+        spec, chosen = suggest(spec, runs)
     found = compare_laws(spec, runs)
     if not found.ranked:
         raise PlannerError(f"No law can be fitted to these runs. {found.refused[0][1]}")
-    note(runs.notes)
+    note((*runs.notes, *(w.text for w in chosen)))
     if as_json:
         say_json(to_json(found))
     else:

@@ -14,7 +14,7 @@ from engine.quantities import parse_number
 from engine.schema import Role, Runs
 
 if TYPE_CHECKING:
-    from engine.fitting import Fit, GroupedFit
+    from engine.fitting import Fit, FitWarning, GroupedFit
 
 
 def fit(
@@ -25,7 +25,7 @@ def fit(
     mapping: options.Mapping = None,
     metric: options.MetricName = "",
     where: options.Where = "",
-    objective: options.Objective = "huber-log",
+    objective: options.Objective = None,
     delta: options.Delta = "1e-3",
     skew: options.Skew = "10",
     formula: options.TypedFormula = "",
@@ -34,6 +34,8 @@ def fit(
     prior: options.Priors = None,
     share: options.Shared = None,
     group: options.Group = "",
+    each: options.Each = False,
+    pool: options.Pool = None,
     weight: options.Weight = "",
     relative_error: options.RelativeError = "",
     bootstrap: options.Bootstrap = 1000,
@@ -43,6 +45,8 @@ def fit(
     n_p: options.TokensPerSample = "",
     repeats: options.RepeatsKept = "all",
     convert: options.Convert = None,
+    derive: options.Derive = None,
+    rows: options.RowsOfEachRun = None,
     sheet: options.Sheet = None,
     inner: options.Inner = None,
     curves: options.CurveFile = None,
@@ -55,15 +59,20 @@ def fit(
     """Fit a law to a table of runs."""
     from engine.fitting import fit as fit_runs
     from engine.fitting import fit_groups
+    from engine.fitting.suggestion import suggest
 
     if card != "refits" and not as_json:
         raise PlannerError("Option --card says what the JSON keeps: add --json, or leave it out.")
+    if each and not group:
+        raise PlannerError("Option --each fits one law for each value of a column: add --group COLUMN.")
+    if each and (share or curves):
+        raise PlannerError(f"Option --each cannot be used with {'--share' if share else '--curves'}: leave one out.")
     column, direction = reading.read_metric(metric)
     error = reading.read_error(relative_error)
     spec = reading.read_spec(
         law=law, axis=axis, formula=formula, bounds=reading.read_bounds(bound or []),
         realised=parse_number(realised, "option --realised") if realised else None,
-        y=column or "loss", objective=objective, delta=parse_number(delta, "option --delta"),
+        y=column or "loss", objective=objective or "huber-log", delta=parse_number(delta, "option --delta"),
         skew=parse_number(skew, "option --skew"), fixed=reading.read_fixed(fix or []),
         prior=reading.read_priors(prior or []), share=reading.read_names(share or []), relative_error=error,
         smoothing=parse_number(smoothing, "option --smoothing"),
@@ -75,17 +84,22 @@ def fit(
     runs = reading.read_table(
         table, reading.read_map(mapping or [], "" if of_curves else column, group=group, weight=weight),
         ("", "") if of_curves else (column, direction), where, reading.read_rule(rule, n_p),
-        repeats=repeats, convert=convert, sheet=sheet, inner=inner, extra=() if of_curves else extra,
-        offered=tuple(sorted(parse_formula(formula).names)) if formula else (),
+        repeats=repeats, convert=convert, derive=derive, rows=rows, sheet=sheet, inner=inner,
+        extra=() if of_curves else extra, offered=tuple(sorted(parse_formula(formula).names)) if formula else (),
+        each=each, pooled=reading.read_names(pool or []),
     )  # fmt: skip
-    if spec.share:
+    if spec.share or each:
         _show_groups(fit_groups(spec, runs, where=where), runs, as_json, card)
         return
+    chosen: tuple[FitWarning, ...] = ()
+    if objective is None and not of_curves:
+        spec, chosen = suggest(spec, runs)
     training = None
     if curves is not None:
         roles = reading.read_map(map_curves or [], column)
         training = reading.read_training(curves, runs, roles, (column, direction), extra)
-    _show(fit_runs(spec, runs, curves=training, where=where), runs, as_json, card)
+    made = fit_runs(spec, runs, curves=training, where=where)
+    _show(replace(made, warnings=(*chosen, *made.warnings)), runs, as_json, card)
 
 
 def _show(fitted: Fit, runs: Runs, as_json: bool, card: options.Kept) -> None:
@@ -119,8 +133,9 @@ def _show_groups(found: GroupedFit, runs: Runs, as_json: bool, card: options.Kep
     note(w.text for w in found.warnings)
     about = tuple(FitWarning(ABOUT_RUNS, text) for text in runs.notes)
     fits = {g: replace(f, warnings=(*about, *f.warnings)) for g, f in found.fits.items()}
-    kept: dict[str, object] = {} if card == "refits" else {"resamples": []}
-    say_json(groups_to_json(replace(found, fits=fits)) | kept)
+    if card == "values":
+        fits = {g: replace(f, resamples=f.resamples[:0]) for g, f in fits.items()}
+    say_json(groups_to_json(replace(found, fits=fits)))
 
 
 def _minima(fitted: Fit, runs: Runs) -> Iterator[str]:

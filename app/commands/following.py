@@ -25,7 +25,12 @@ EVERY_TTY, EVERY = 1.0, 10.0
 """Seconds between two lines, where somebody sees them appear and where they go to a file."""
 STARTS = 3
 """Runners that may end without a cell having ended before one gives up."""
-WORDS = ("done", "failed", "cancelled", "held", "stopping", "running", "queued")
+WORDS = {
+    **{state: state for state in ("done", "failed", "cancelled", "held", "stopping", "running")},
+    "waiting": "waiting for a worker",
+    "queued": "queued",
+}
+"""States in the order in which they are named, and what each is called."""
 
 
 @dataclass(frozen=True)
@@ -73,11 +78,16 @@ def _line(text: str, tty: bool, last: bool) -> None:
 
 def as_line(now: Progress, cap: Cap, message: str = "") -> str:
     """A sweep as it stands, in one line; ``message`` is what the runner says, unless it is at work."""
-    parts = [", ".join(f"{now.states[word]:,} {word}" for word in WORDS if now.states.get(word)) or "no cells"]
+    parts = [
+        ", ".join(f"{now.states[state]:,} {word}" for state, word in WORDS.items() if now.states.get(state))
+        or "no cells"
+    ]
     parts.append(f"{100 * now.share:.0f} %")
     if now.hours:
         money = f", {now.money:.3g} {cap.currency}" if now.money is not None else ""
         parts.append(f"{duration(3600 * now.hours)} of device time{money}")
+    if now.simulated:
+        parts.append(simulating(*now.simulated))
     if now.samples:
         parts.append(f"{count(now.samples)} samples/s")
     if now.left and not now.over:
@@ -85,6 +95,11 @@ def as_line(now: Progress, cap: Cap, message: str = "") -> str:
     if message not in ("", "at work") and not now.over:
         parts.append(message)
     return " · ".join(parts)
+
+
+def simulating(made: float, whole: float | None, what: str = "samples") -> str:
+    """``simulating jets: 2,300 of 25,000``."""
+    return f"simulating {what}: {made:,.0f}" + (f" of {whole:,.0f}" if whole else "")
 
 
 def outcome(root: Path, sweep: Sweep) -> Outcome:

@@ -8,8 +8,9 @@ from typing import Annotated, Literal
 import typer
 
 from engine.fitting.spec import IntervalName, ObjectiveName
+from engine.schema import RowsOfRun
 
-Repeats = Literal["all", "mean"]
+Repeats = Literal["all", "mean", "once"]
 Kept = Literal["refits", "covariance", "values"]
 Format = Literal["text", "json", "csv", "markdown", "latex", "python"]
 
@@ -28,7 +29,10 @@ MetricName = Annotated[
     str, typer.Option("--metric", "--y", metavar="COLUMN[:min|max]", help="Fit this column instead of the loss.")
 ]
 Where = Annotated[str, typer.Option(help='Only rows for which this SQL condition holds, "budget > 1e19".')]
-Objective = Annotated[ObjectiveName, typer.Option(help="What is minimised.")]
+Objective = Annotated[
+    ObjectiveName | None,
+    typer.Option(help="What is minimised; without it huber-log, or ols-log for few runs.", show_default=False),
+]
 Delta = Annotated[str, typer.Option(help="Huber threshold in units of log loss.")]
 Fixed = Annotated[
     list[str] | None, typer.Option("--fix", metavar="NAME=VALUE,...", help="Hold a parameter; may be repeated.")
@@ -52,6 +56,11 @@ Shared = Annotated[
     typer.Option("--share", metavar="NAME,...", help="Parameters that are the same in all groups; may be repeated."),
 ]
 Group = Annotated[str, typer.Option(metavar="COLUMN", help="The column that names the group of each run.")]
+Each = Annotated[bool, typer.Option("--each", help="Fit one law for each value of --group.")]
+Pool = Annotated[
+    list[str] | None,
+    typer.Option("--pool", metavar="COLUMN", help="Fit all values of this column as one law; may be repeated."),
+]
 Weight = Annotated[str, typer.Option(metavar="COLUMN", help="Weight of each run; zero leaves it out.")]
 RelativeError = Annotated[
     str, typer.Option(metavar="NUMBER|COLUMN", help="Error of y over y, 0.1 or a column; runs weigh by it.")
@@ -86,9 +95,26 @@ RunMap = Annotated[
     typer.Option("--map-runs", metavar="ROLE=COLUMN,...", help="As --map, for --runs: C=flops; else as the fit has."),
 ]
 TokensPerSample = Annotated[str, typer.Option("--n-p", help="Tokens per sample, for 6npND and formulas.")]
-RepeatsKept = Annotated[Repeats, typer.Option(help="Rows that differ only in seed: all, or their mean.")]
+RepeatsKept = Annotated[
+    Repeats, typer.Option(help="Rows that differ only in seed: all, or their mean; once: exact copies count once.")
+]
 Convert = Annotated[
-    list[str] | None, typer.Option(metavar="COLUMN", help="Read this text column as numbers; may be repeated.")
+    list[str] | None,
+    typer.Option(
+        metavar="COLUMN[:HOW]",
+        help="Convert this column as proposed, or as HOW says: millions, billions, 1e6, petaflop, pf-days, H100 or "
+        "H100@40% (device hours), log10, ln, perplexity, bits, bits@4.2 (bytes per token), percent, as-is; repeatable.",
+    ),
+]
+Derive = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="ROLE=FORMULA", help='Compute a role from columns, "D = steps * batch_size * seq_len"; repeatable.'
+    ),
+]
+RowsOfEachRun = Annotated[
+    RowsOfRun | None,
+    typer.Option("--rows", help="Which rows of a run count where it has several: the last, the best, or all of them."),
 ]
 Sheet = Annotated[str | None, typer.Option(help="Sheet of an Excel file.")]
 Inner = Annotated[str | None, typer.Option(help="Table inside a DuckDB file.")]

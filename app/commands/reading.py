@@ -8,13 +8,14 @@ from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
+from app.commands.options import Repeats
 from app.commands.output import note
 from engine.costs import ComputeRule, compute_rule
 from engine.costs.typed import FIELDS, rule_of
 from engine.errors import PlannerError
 from engine.fitting.spec import FitSpec
 from engine.quantities import parse_flops, parse_number
-from engine.schema import Curves, Metric, Runs
+from engine.schema import Curves, Metric, RowsOfRun, Runs
 
 Table = TypeVar("Table", Runs, Curves)
 
@@ -37,14 +38,19 @@ def read_table(
     where: str,
     compute: ComputeRule,
     *,
-    repeats: str,
+    repeats: Repeats,
     convert: list[str] | None,
     sheet: str | None,
     inner: str | None,
+    derive: list[str] | None = None,
+    rows: RowsOfRun | None = None,
     extra: tuple[str, ...] = (),
     offered: tuple[str, ...] = (),
+    each: bool = False,
+    pooled: tuple[str, ...] = (),
 ) -> Runs:
     """The runs of a table file under the options that say how it is read; ``metric`` is a column and its direction."""
+    from engine.store.derive import read_derived
     from engine.store.files import read_runs
 
     if table.is_dir():
@@ -54,8 +60,12 @@ def read_table(
         roles,
         where,
         compute,
-        repeats_mean=repeats == "mean",
+        repeats=repeats,
+        each=each,
+        pooled=pooled,
         agreed=tuple(convert or ()),
+        derived=read_derived(derive or ()),
+        rows=rows,
         sheet=sheet,
         inner=inner,
         extra=extra,

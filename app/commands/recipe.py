@@ -9,31 +9,42 @@ import typer
 
 from app.commands import reading
 from app.commands.files import read_fit_file
-from app.commands.options import AsJson, Form, OtherRule, RunMap, RunTable, Seed, TokensPerSample
-from app.commands.output import note, say_as
-from app.commands.rules import Behind, check_runs, read_used
-from engine.costs import ComputeRule
+from app.commands.options import AsJson, CurveFile, CurveMap, Form, OtherRule, Seed, TokensPerSample
+from app.commands.output import say_as
+from app.commands.own_sweeps import Asked, CurveOptions, fit_runs, fit_sweep, joined
+from app.commands.rules import MEASURED, Behind, read_used
 from engine.errors import PlannerError
 from engine.fitting.result import Fit
 from engine.hardware import find_device
 from engine.planning.recommender import (
     Evidence,
     LearningRate,
-    Optimum,
     Settings,
     Stage2,
     as_text,
     recommend,
-    sweep,
     with_fallback,
 )
 from engine.planning.recommender.choice import Knob
 from engine.planning.recommender.document import document
+from engine.planning.recommender.negatives import CHUNK
 from engine.planning.recommender.recipe import OTHERWISE
 from engine.quantities import parse_number, parse_share
 
 Fits = Annotated[list[str] | None, typer.Option(metavar="[METRIC=]FIT.json", help="One a metric; may be repeated.")]
 
+OwnRuns = Annotated[
+    Path | None,
+    typer.Option(
+        "--runs",
+        metavar="TABLE",
+        help="Your runs, with any sweep of N and D, share, batch or negatives; and C for --rule measured.",
+    ),
+]
+OwnMap = Annotated[
+    list[str] | None,
+    typer.Option("--map-runs", metavar="NAME=COLUMN,...", help="Its columns: N=params,K=neg_samples,recall@10=r10."),
+]
 SweepMap = Annotated[list[str] | None, typer.Option(metavar="ROLE=COLUMN,...", help="Columns of that table, as --map.")]
 
 
@@ -53,14 +64,16 @@ def recipe(
     width: Annotated[int, typer.Option(help="Joint embedding width h.")] = 0,
     length: Annotated[int, typer.Option(help="Events in a sequence.")] = 256,
     precision: Annotated[str, typer.Option(help="Of the logits: bf16, fp32, fp16 or fp8.")] = "bf16",
-    chunk: Annotated[int, typer.Option(help="Candidates that are scored at a time; 0 for all.")] = 0,
+    chunk: Annotated[int, typer.Option(help="Candidates scored at a time; 0 for all at once.")] = CHUNK,
     batch_size: Annotated[str, typer.Option(help="A batch in sequences, in place of the critical one.")] = "",
     rate: Annotated[str, typer.Option(help="Learning rate at --rate-batch; it grows as the root of the batch.")] = "",
     rate_batch: Annotated[str, typer.Option(help="The batch that --rate is of.")] = "",
     rule: OtherRule = "",
     n_p: TokensPerSample = "",
-    runs: RunTable = None,
-    map_runs: RunMap = None,
+    runs: OwnRuns = None,
+    map_runs: OwnMap = None,
+    curves: CurveFile = None,
+    map_curves: CurveMap = None,
     instead: Annotated[str, typer.Option(metavar="s=0.06,B=2048,K=1e6", help="Other values to cost.")] = "",
     published: Annotated[bool, typer.Option(help="Fall back on what the paper prints.")] = True,
     bootstrap: Annotated[int, typer.Option(min=0, help="Refits of each sweep; 0 for none.")] = 200,
@@ -73,31 +86,34 @@ def recipe(
     _used("--negatives-column", negatives_column != "K", "--negatives", negatives)
     _used("--map-share", bool(map_share), "--share", share)
     _used("--map-negatives", bool(map_negatives), "--negatives", negatives)
-    machine = (("--devices", devices != 1), ("--width", width), ("--length", length != 256), ("--chunk", chunk),
-               ("--precision", precision != "bf16"))  # fmt: skip
+    machine = (("--devices", devices != 1), ("--width", width), ("--length", length != 256),
+               ("--chunk", chunk != CHUNK), ("--precision", precision != "bf16"))  # fmt: skip
     for option, given in machine:
         _used(option, bool(given), "--device", device)
-    own = Evidence(
-        _sweep(share, share_column, map_share, bootstrap, seed),
-        _fits(batch, "batch"),
-        _fits(allocation, "allocation"),
-        _sweep(negatives, negatives_column, map_negatives, bootstrap, seed),
+    _used("--map-runs", bool(map_runs), "--runs", runs)
+    _used("--curves", curves is not None, "--runs", runs)
+    _used("--map-curves", bool(map_curves), "--curves", curves)
+    C = reading.read_budget(budget)
+    asked = Asked(metric, bootstrap, seed)
+    own = joined(
+        Evidence(batch=_fits(batch, "batch"), allocation=_fits(allocation, "allocation")),
+        fit_sweep("s", share, share_column, map_share, asked),
+        fit_sweep("K", negatives, negatives_column, map_negatives, asked),
+        fit_runs(runs, map_runs or (), CurveOptions(curves, map_curves or ()), asked, not rule.startswith(MEASURED)),
     )
     evidence = own
     if published:
         from data.recommender import published_evidence
 
         evidence = with_fallback(own, published_evidence())
-    C = reading.read_budget(budget)
-    behind = Behind(runs, map_runs or ())
-    check_runs(behind, rule)
+    used = read_used(rule, n_p, Behind(runs, [one for one in map_runs or () if rule]))
     settings = Settings(
         _scaling(rate, rate_batch),
         _stage2(device, devices, width, length, precision, chunk),
         batch=parse_number(batch_size, "option --batch-size") if batch_size else None,
         otherwise=_others(instead),
     )
-    answer = recommend(evidence, C, metric, settings, read_used(rule, n_p, behind))
+    answer = recommend(evidence, C, metric, settings, used)
     made = document(answer, own, published)
     say_as("json" if as_json else form, as_text(answer), made, answer.recipe.warnings)
 
@@ -106,19 +122,6 @@ def _used(option: str, given: bool, other: str, there: object) -> None:
     """Raise PlannerError where ``option`` is given without the ``other`` that it belongs to."""
     if given and not there:
         raise PlannerError(f"{option} says nothing without {other}: add it, or leave {option} out.")
-
-
-def _sweep(table: Path | None, column: str, roles: list[str] | None, bootstrap: int, seed: int) -> tuple[Optimum, ...]:
-    """The optima of a swept table; nothing without one."""
-    if table is None:
-        return ()
-    spec = reading.read_spec(law="starvation", axis=column, objective="ols", bootstrap=bootstrap, seed=seed)
-    runs = reading.read_table(
-        table, reading.read_map(roles or []), ("", ""), "", ComputeRule(), repeats="all", convert=None, sheet=None,
-        inner=None, extra=(column,),
-    )  # fmt: skip
-    note(runs.notes)
-    return sweep(runs, spec)
 
 
 def _fits(options: list[str] | None, what: str) -> dict[str, Fit]:

@@ -33,6 +33,7 @@ from engine.planning.repeat import (
 )
 from engine.planning.repeat.document import Files, document
 from engine.quantities import parse_number
+from engine.schema import OVERFITS
 
 
 def repeat(
@@ -74,11 +75,11 @@ def repeat(
     )  # fmt: skip
     line = read_fit_file(threshold) if threshold else None
     goal = parse_number(target_loss, "option --target-loss")
-    factor = _kappa(once, kappa, curves, runs, map_runs or [], map_curves or [])
     behind = Behind(runs, map_runs or (), once)
     if curves is None:
         check_runs(behind, rule)
     used, priced = read_used(rule, n_p, behind), costs or SampleCosts(1.0, 1.0, have=stock)
+    factor = _kappa(once, used, kappa, curves, runs, map_runs or [], map_curves or [])
     answer = simulate_or_repeat(once, again, goal, priced, factor, line, used)
     few = between(read_fit_file(surface), goal, priced, used) if surface and costs else None
     worth = worth_of(once, again, priced.have) if priced.have else None
@@ -115,9 +116,15 @@ def _costs(
 
 
 def _kappa(
-    one_pass: Fit, kappa: str, curves: Path | None, runs: Path | None, roles: list[str], names: list[str]
+    one_pass: Fit,
+    rule: ComputeRule | None,
+    kappa: str,
+    curves: Path | None,
+    runs: Path | None,
+    roles: list[str],
+    names: list[str],
 ) -> Factor:
-    """kappa as given, or read off training curves."""
+    """kappa as given, or read off training curves under the compute rule of the answer."""
     if bool(kappa) == (curves is not None):
         raise PlannerError("kappa is not known: give either --kappa, as in --kappa 10, or --curves with --runs.")
     if curves is None:
@@ -125,6 +132,7 @@ def _kappa(
     if runs is None:
         raise PlannerError("--curves needs the run table that names the same runs: add --runs.")
     table = reading.read_table(
-        runs, reading.read_map(roles), ("", ""), "", ComputeRule(), repeats="all", convert=None, sheet=None, inner=None
+        runs, reading.read_map(roles), ("", ""), "", rule or one_pass.compute,
+        repeats="all", convert=None, sheet=None, inner=None, offered=(OVERFITS,),
     )  # fmt: skip
-    return fit_factor(one_pass, reading.read_training(curves, table, reading.read_map(names), ("", ""), ()))
+    return fit_factor(one_pass, reading.read_training(curves, table, reading.read_map(names), ("", ""), ()), rule)

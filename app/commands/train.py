@@ -95,15 +95,17 @@ def train(
 
 def _estimated(root: Path, family: Family[Any], made: Sequence[Cell], scheduler: str, insecure: bool) -> Estimate:
     """What the cells take, measured here; raises PlannerError for a scheduler that cannot be."""
+    from app.earlier import bundled_cells
     from trainers.backend.estimate import estimate
     from trainers.backend.machine import this_machine
     from trainers.backend.settings import Local, at_address, read_settings
 
     known = read_settings(root)
     where = Local() if scheduler == "local" else at_address(scheduler, insecure, known) if scheduler else known
+    earlier = bundled_cells(family.name)
     if isinstance(where, Local):
-        return estimate(root, family, made, this_machine(where.cores))
-    found = estimate(root, family, made)
+        return estimate(root, family, made, this_machine(where.cores), earlier=earlier)
+    found = estimate(root, family, made, earlier=earlier)
     return replace(found, basis=f"{found.basis} {ELSEWHERE}")
 
 

@@ -100,10 +100,10 @@ def _runs(theme: Theme, law: Along, runs: Runs | None, marker: Part) -> list[Par
     x, y = runs[law.axis], runs[law.y]
     zero = (x == 0) & law.log
     if not zero.any():
-        return [dots.dots(runs, x, y, marker=marker)]
+        return dots.by_group(runs, dots.dots(runs, x, y, marker=marker))
     margin = float(law.x[0] * (law.x[-1] / law.x[0]) ** 0.015)
     at = margin if law.realised is None else law.realised
-    parts = [dots.dots(runs, np.where(zero, at, x), y, marker=marker)]
+    parts = dots.by_group(runs, dots.dots(runs, np.where(zero, at, x), y, marker=marker))
     if law.realised is None:
         word = f"\u2002{escape(law.axis)} = 0, not fitted"
         parts.append(marks.labels(theme, [(margin, float(v), word) for v in y[zero][:3]], "middle right"))

@@ -12,9 +12,11 @@ from numpy.typing import NDArray
 
 from app.figures.marks import pack
 from app.figures.palette import ACCENT, GREY, LIGHT_PAGE, LOSS, scale
-from app.figures.theme import Part, Theme
+from app.figures.palette import category as palette_colour
+from app.figures.theme import GROUP, Part, Theme
 from app.figures.words import hover_format, literal, nice_ticks, tick_text
-from engine.schema import Direction, Floats, Runs
+from engine.mixtures import colouring
+from engine.schema import Category, Direction, Floats, Ints, Runs
 
 MOST_DOTS = 300
 """Runs drawn behind a law: more of them take longer to draw than a slider may wait."""
@@ -22,14 +24,21 @@ WEBGL_ABOVE = 3_000
 """Dots above which WebGL draws faster than one element a dot."""
 MOST_FIELDS = 12
 """Columns that a hovered run shows."""
+_SCALED = {"color", "cmin", "cmax", "colorscale", "colorbar", "showscale"}
+"""What colours dots by a number."""
 FIRST = ("N", "D", "U", "C", "epochs", "budget", "loss")
 
 
 def drawn(runs: Runs, most: int) -> Runs:
     """At most ``most`` of the runs, always the same ones, in their order."""
-    if len(runs) <= most:
-        return runs
-    return runs.take(np.sort(np.random.default_rng(0).choice(len(runs), most, replace=False)))
+    return runs if len(runs) <= most else runs.take(chosen(len(runs), most))
+
+
+def chosen(n: int, most: int) -> Ints:
+    """At most ``most`` of the positions 0 to n - 1, always the same ones, ascending."""
+    if n <= most:
+        return np.arange(n)
+    return np.sort(np.random.default_rng(0).choice(n, most, replace=False))
 
 
 def dots(runs: Runs, x: Floats, y: Floats, extra: Mapping[str, Floats] | None = None, **trace: Any) -> Part:
@@ -53,11 +62,53 @@ def dots(runs: Runs, x: Floats, y: Floats, extra: Mapping[str, Floats] | None = 
     }
 
 
-def runs_over(runs: Runs | None, x: str, y: str, marker: Part) -> list[Part]:
-    """The runs as dots over the roles ``x`` and ``y``; nothing where there are none or they lack one."""
+def runs_over(runs: Runs | None, x: str, y: str, marker: Part, grouped: bool = True) -> list[Part]:
+    """The runs as dots over the roles ``x`` and ``y``; nothing where there are none or they lack one.
+
+    Where they are ``grouped``, data sets have colours of their own.
+    """
     if runs is None or x not in runs or y not in runs:
         return []
-    return [dots(runs, runs[x], runs[y], marker=marker)]
+    trace = dots(runs, runs[x], runs[y], marker=marker)
+    return by_group(runs, trace) if grouped else [trace]
+
+
+def by_group(runs: Runs, trace: Part, legend: bool = True) -> list[Part]:
+    """The dots of ``runs`` in a trace for each data set, coloured by it; one trace where the runs are of one.
+
+    A value keeps its colour in every figure of a table. ``compose`` draws the legend of these traces.
+    """
+    found = colouring(runs)
+    if found is None:
+        return [trace]
+    name, category = found
+    fill = {key: value for key, value in trace["marker"].items() if key not in _SCALED}
+    parts = []
+    for code, value in [*enumerate(category.values), (-1, "empty")]:
+        rows = np.flatnonzero(category.codes == code)
+        if rows.size:
+            own = {
+                key: _some(trace[key], rows) for key in ("x", "y", "customdata", "text") if trace.get(key) is not None
+            }
+            hover = trace["hovertemplate"].replace("<extra>", f"<br>{literal(name)}  {literal(value)}<extra>")
+            named = {
+                "name": literal(value),
+                "legendgroup": f"{GROUP}{value}",
+                "showlegend": legend,
+                "hovertemplate": hover,
+            }
+            colour = group_colour(category, code)
+            parts.append({**trace, **own, **named, "marker": {**fill, "color": colour}})
+    return parts
+
+
+def group_colour(category: Category, code: int) -> str:
+    """The colour of one value of a column; empty cells are grey."""
+    return palette_colour(code) if code >= 0 else GREY
+
+
+def _some(values: Any, rows: Ints) -> Any:
+    return [values[i] for i in rows] if isinstance(values, list) else values[rows]
 
 
 def _fields(runs: Runs, extra: Mapping[str, Floats]) -> dict[str, Floats]:

@@ -91,7 +91,7 @@ def _label(theme: Theme, text: str, line: tuple[Floats, Floats], place: str) -> 
 
 
 def _asked(target: Precision) -> str:
-    error = "" if target.relative is None else f"<br>typically {percent(target.relative)} per point"
+    error = "" if target.relative is None else f"<br>{target.name} {percent(target.relative)}"
     return f"target {tick_text(target.mse)}{error}"
 
 

@@ -29,7 +29,8 @@ def draw(laws: Mapping[str, Along], theme: Theme = WEB) -> Drawing:
         traces += _law(theme, i, name, law, values)
     for i, (name, runs) in enumerate(shown.items()):
         marker = {"size": theme.marker(6), "color": category(i), "opacity": 0.55, "line": {"width": 0}}
-        traces += [dot | {"showlegend": False} for dot in dots.runs_over(runs, first.axis, laws[name].y, marker)]
+        cloud = dots.runs_over(runs, first.axis, laws[name].y, marker, grouped=False)
+        traces += [dot | {"showlegend": False} for dot in cloud]
     low, high = min(float(law.x[0]) for law in laws.values()), max(float(law.x[-1]) for law in laws.values())
     layout: dict[str, Any] = {
         "xaxis": log_axis(theme, title(first.axis), low, high),

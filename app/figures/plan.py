@@ -171,8 +171,15 @@ def _cost(q: Quantity, law: Along) -> list[Part]:
 def _answer(theme: Theme, plan: Plan, q: Quantity, law: Along) -> Part:
     """The cost and the probability that the target can be reached, below the remark in the corner."""
     found = "not reached by the best fit" if q.value is None else f"<i>{law.axis}</i> = {tick_text(q.value)} {q.unit}"
-    chance = "" if plan.p_reach is None else f"<br>reachable with probability {probability(plan.p_reach)}"
+    chance = f"<br>{said}" if (said := _chance(plan)) else ""
     return marks.corner(theme, found + chance, 1, law.falls)
+
+
+def _chance(plan: Plan) -> str:
+    """How likely it is that the target can be reached, in a few words; empty where nothing is known."""
+    if plan.p_reach is not None:
+        return f"reachable with probability {probability(plan.p_reach)}"
+    return "reachability not determined" if plan.reach and plan.reach.verdict == "not determined" else ""
 
 
 def _table(curve: Curve) -> pd.DataFrame:
@@ -198,5 +205,5 @@ def _alt_answer(plan: Plan, q: Quantity, axis: str) -> str:
     if plan.question.kind == "budget":
         return f"The plan: {asked} at {axis} = {power10(plan.question.value)}."
     cost = "which the best fit does not reach" if q.value is None else f"reached at {axis} = {power10(q.value)}"
-    chance = "" if plan.p_reach is None else f", with probability {probability(plan.p_reach)}"
+    chance = f", {said}" if (said := _chance(plan)) else ""
     return f"The target {asked}, {cost}{chance}."

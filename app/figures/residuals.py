@@ -17,6 +17,7 @@ from app.figures.palette import ACCENT, GREY, PLAN
 from app.figures.theme import WEB, Part, Theme, compose
 from app.figures.words import literal
 from engine.fitting.residuals import Residuals
+from engine.mixtures import colouring
 from engine.schema import Floats, Ints, Runs
 
 HEIGHT, ONE_ROW = 560, 320
@@ -54,16 +55,17 @@ def draw(
     rows = ROWS[len(against) // 3]
     for i, (role, x) in enumerate(against.items()):
         layout |= _panel(theme, i, (role, y), x, top, found.log, rows)
-        traces.append(_bulk(theme, runs, x, found, i, (-top, top)))
+        traces += _bulk(theme, runs, x, found, i, (-top, top))
         if odd.size:
             traces.append(_dots(runs, odd, x, found, i, _ringed(theme)))
     if odd.size:
         traces.append(_names(theme, runs, odd, found, next(iter(against.values())), top))
     last = len(against)
-    traces.append(_histogram(found, last))
+    traces += _histogram(found, runs, last)
     layout |= _histogram_axes(theme, last, found, top, rows)
     look: dict[str, Any] = {
         "bargap": 0.04,
+        "barmode": "stack",
         "margin": {"t": 28 if theme.width is None else 18},
         "clickmode": "event+select",
         **layout,
@@ -113,11 +115,18 @@ def _unit(log: bool) -> str:
     return "ln(run / law)" if log else "run − law"
 
 
-def _bulk(theme: Theme, runs: Runs, x: Floats, found: Residuals, i: int, ends: tuple[float, float]) -> Part:
-    """The runs of a panel: each that is no outlier as a dot, or, where they are many, how densely they all lie."""
-    if len(runs) <= MOST_DOTS:
-        return _dots(runs, np.flatnonzero(~found.outlier), x, found, i, _usual(theme))
-    return density.density(x, found.residual, CELLS, ends, ACCENT) | _axes(i)
+def _bulk(theme: Theme, runs: Runs, x: Floats, found: Residuals, i: int, ends: tuple[float, float]) -> list[Part]:
+    """The runs of a panel: each that is no outlier as a dot, or, where they are many, how densely they all lie.
+
+    Of many runs of several data sets some are drawn as dots: a density has one colour.
+    """
+    usual = np.flatnonzero(~found.outlier)
+    if len(runs) > MOST_DOTS:
+        if colouring(runs) is None:
+            return [density.density(x, found.residual, CELLS, ends, ACCENT) | _axes(i)]
+        usual = usual[dots.chosen(len(usual), MOST_DOTS)]
+    trace = _dots(runs, usual, x, found, i, _usual(theme))
+    return dots.by_group(runs.take(usual), trace, legend=i == 0)
 
 
 def _usual(theme: Theme) -> Part:
@@ -149,17 +158,27 @@ def _names(theme: Theme, runs: Runs, odd: Ints, found: Residuals, x: Floats, top
     return marks.labels(theme, marks.unobstructed(theme, words, window, (-top, top), (0.35, 0.1)), "top center")
 
 
-def _histogram(found: Residuals, i: int) -> Part:
-    """Counted here: the residuals of a million runs are too much to send."""
-    known = found.residual[np.isfinite(found.residual)]
-    counts, edges = np.histogram(known, min(max(FEWEST_BINS, 3 * math.isqrt(known.size)), MOST_BINS))
+def _histogram(found: Residuals, runs: Runs, i: int) -> list[Part]:
+    """Counted here: the residuals of a million runs are too much to send. Data sets are stacked."""
+    there = np.isfinite(found.residual)
+    known = found.residual[there]
+    edges = np.histogram_bin_edges(known, min(max(FEWEST_BINS, 3 * math.isqrt(known.size)), MOST_BINS))
+    by = colouring(runs)
+    parts: list[tuple[Floats, str]] = [(known, ACCENT)]
+    if by is not None:
+        codes = by[1].codes[there]
+        parts = [(known[codes == code], dots.group_colour(by[1], int(code))) for code in np.unique(codes)]
+    return [_bars(np.histogram(part, edges)[0], edges, colour, i) for part, colour in parts]
+
+
+def _bars(counts: Ints, edges: Floats, colour: str, i: int) -> Part:
     return {
         "type": "histogram",
         "x": (edges[:-1] + edges[1:]) / 2,
         "y": counts,
         "histfunc": "sum",
         "xbins": {"start": edges[0], "end": edges[-1], "size": edges[1] - edges[0]},
-        "marker": {"color": ACCENT, "line": {"width": 0}},
+        "marker": {"color": colour, "line": {"width": 0}},
         "opacity": 0.8,
         "hovertemplate": "%{y} runs at %{x:.3~g}<extra></extra>",
         **_axes(i),

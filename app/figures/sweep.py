@@ -119,7 +119,8 @@ def _dots(theme: Theme, one: Optimum, runs: Runs | None, span: Span) -> list[Par
         return []
     part = runs if math.isnan(one.budget) else runs.take(runs["budget"] == one.budget)
     marker = dots.outline(theme, 7, color=_colour(one, span))
-    return dots.runs_over(dots.drawn(part, dots.MOST_DOTS), str(one.fit.law.axis), one.fit.spec.y, marker)
+    shown = dots.drawn(part, dots.MOST_DOTS)
+    return dots.runs_over(shown, str(one.fit.law.axis), one.fit.spec.y, marker, grouped=False)
 
 
 def _end(one: Optimum, curve: AxisCurve, heights: Span) -> marks.Word:

@@ -88,6 +88,10 @@ def paper(width_mm: float, points: float = 8) -> Theme:
     return replace(PAPER, width=width_mm * PIXELS_PER_MM, size=points * PIXELS_PER_POINT, scale=lines)
 
 
+GROUP = "group: "
+"""What the legend groups of data sets begin with."""
+
+
 def legend(theme: Theme) -> Part:
     """Layout of a legend in one line above the plot area."""
     place = {"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 0, "font": {"size": theme.small}}
@@ -105,6 +109,7 @@ def compose(
 ) -> go.Figure:
     """The figure called ``name`` in ``theme``, ``height`` pixels high (so that nothing jumps while it is drawn).
 
+    Traces of data sets (``dots.by_group``) get a legend above the plot where the figure has none.
     Zoom and hidden traces survive a redraw of the figure of the same name. Everything is checked once, at the end:
     adding part by part costs three times as long.
     """
@@ -124,6 +129,14 @@ def compose(
     }
     if theme.width:
         base["width"] = round(theme.width)
+    if "showlegend" not in layout and any(str(t.get("legendgroup", "")).startswith(GROUP) for t in traces):
+        traces = [{"showlegend": False} | t for t in traces]
+        above = legend(theme)
+        base |= {key: above[key] for key in ("showlegend", "legend")}
+        layout["margin"] = {
+            **layout.get("margin", {}),
+            "t": max(above["margin"]["t"], layout.get("margin", {}).get("t", 0)),
+        }
     if theme.ink:
         base["font"] |= {"color": theme.ink, "family": theme.family}
         base |= {"paper_bgcolor": theme.paper, "plot_bgcolor": theme.paper, "template": "none"}

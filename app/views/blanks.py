@@ -8,7 +8,7 @@ from contextlib import contextmanager
 import streamlit as st
 
 from app.views.parts import plain
-from app.views.state import recall, remember
+from app.views.state import recall, remember, remember_typed, typed
 
 
 @contextmanager
@@ -24,12 +24,17 @@ def words(text: str) -> None:
 
 
 def blank(label: str, start: str, key: str, width: int = 130, hint: str = "") -> str:
-    """A blank to type in; ``label`` is what it is called where it cannot be seen."""
-    typed = st.text_input(
-        label, start, key=key, bind="query-params", max_chars=100, width=width, placeholder=hint,
-        label_visibility="collapsed",
+    """A blank to type in; ``label`` is what it is called where it cannot be seen.
+
+    What is typed stands in the link as ``key`` and is an entry of the browser's history.
+    """
+    st.session_state[key] = typed(key, start)
+    return str(
+        st.text_input(
+            label, key=key, max_chars=100, width=width, placeholder=hint, label_visibility="collapsed",
+            on_change=lambda: remember_typed(key, st.session_state[key] or "", start),
+        )
     )  # fmt: skip
-    return typed or ""
 
 
 def named_blank(label: str, options: Sequence[str], name: str, width: int = 180) -> str:

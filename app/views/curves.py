@@ -24,6 +24,11 @@ def show(db: Database, table: TableInfo, where: str) -> None:
     known = {t.id: t for t in tables.curves_of(db, table.id)}
     with st.expander("Add training curves", expanded=not known, icon=":material/upload_file:"):
         add_curves(db, table)
+    label = "Use the rows of this table as curves"
+    if not known and tables.roles(db, table.id).rows != "all" and st.button(label, key=f"curves_within_{table.id}"):
+        with sentences():
+            tables.curves_within(db, table.id)
+            st.rerun()
     if not known:
         st.info(
             "Envelope, critical batch and overfitting threshold read training curves: one row a point, with the name "

@@ -2,26 +2,34 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from app import workspace
-from app.views import agreement, curves, growing, rows, runs
+from app.views import agreement, curves, growing, questions, rows, runs
+from app.views.cached import runs_of
 from app.views.filters import row_filter
 from app.views.mapping import edit_mapping
 from app.views.parts import heading, plain, plural, sentences
 from app.views.shelf import deleted, manage
 from app.views.state import choose_table, open_table, remember
 from app.views.upload import add_table
-from engine.store import cells, tables
+from engine.errors import PlannerError
+from engine.store import cells, condition, tables
 from engine.store.database import Database
 from engine.store.tables import TableInfo
 
+MOST_ASKED = 200_000
+"""Rows up to which this page reads the runs for its questions; the Fit page reads them anyway."""
 
-def about(table: TableInfo) -> None:
-    """What this table is: rows, where it comes from, what its import had to say."""
+
+def about(table: TableInfo) -> DeltaGenerator:
+    """Show where this table comes from and the notes of its import; return the place for the number of runs."""
     left, right = st.columns([4, 1], vertical_alignment="center")
     with left.container(horizontal=True, vertical_alignment="center"):
-        st.badge(plural(table.rows, "run"), color="blue")
+        count = st.container(width="content")
         if table.read_only:
             st.badge("Comes with Isoplan, read-only", color="gray", icon=":material/lock:")
         if cells.family_of(table):
@@ -37,6 +45,14 @@ def about(table: TableInfo) -> None:
         st.info(f"The same bytes were here already, as {plain(table.name)}.", icon=":material/info:")
     for note in table.notes:
         st.info(plain(note), icon=":material/info:")
+    return count
+
+
+def counted(table: TableInfo, where: str) -> str:
+    """How many runs the table has, and how many of them the filter leaves."""
+    several = tables.roles(db, table.id).rows != "all"
+    whole = plural(table.rows, "row" if several else "run")
+    return f"{len(condition.matching_rows(db, table.id, where)):,} of {whole}" if where else whole
 
 
 def bring_back(db: Database, table_id: str) -> None:
@@ -60,9 +76,14 @@ own = [t for t in tables.all(db) if not t.read_only]
 with st.expander("Add a table", expanded=table is None or not own, icon=":material/upload_file:"):
     add_table(db, "data")
 if table is not None:
-    about(table)
+    count = about(table)
     columns = tables.columns(db, table.id)
     where = row_filter(table, columns)
+    with sentences():
+        count.badge(counted(table, where), color="blue")
+    if table.rows <= MOST_ASKED:
+        with suppress(PlannerError):  # the tab of the runs shows why they cannot be read
+            questions.ask(db, table, runs_of(db, table, where)[1])
     names = ["Columns", "Runs", "Curves", "Agreement", "Rows"]
     tab_columns, tab_runs, tab_curves, tab_agreement, tab_rows = st.tabs(
         names, key="show", on_change="rerun", bind="query-params"

@@ -5,28 +5,48 @@ from __future__ import annotations
 import streamlit as st
 
 from app import workspace
-from app.views import history, result
+from app.views import history, questions, result
 from app.views.cached import runs_of
 from app.views.curve_form import choose_curve_spec, choose_curves
 from app.views.filters import filter_note
 from app.views.fitting import make_fit
 from app.views.parts import heading, progress_bar, sentences
-from app.views.refill import fill
+from app.views.refill import OPENED, fill
+from app.views.scopes import link_names
 from app.views.spec_form import choose_spec
-from app.views.state import choose_table, recall, remember
+from app.views.state import choose_table, follow_link, newest_fit, recall, remember
 from app.views.upload import add_table
+from engine.store.tables import TableInfo
+
+OFFERED = "newest_fit_opened"
+"""Key of the table that the page showed last. Its newest fit is opened once, so a fit that is closed stays closed."""
+
+
+def open_newest(table: TableInfo) -> None:
+    """Open the newest fit of a table when it is first shown, unless a fit is open or the link says what to fit."""
+    offered = st.session_state.get(OFFERED)
+    st.session_state[OFFERED] = table.id
+    if recall("fit") or offered == table.id or link_names() - {"table"}:
+        return
+    if newest := newest_fit(db, table.id):
+        st.session_state[OPENED] = newest
+        st.rerun()
+
 
 db = workspace.current()
 heading("Fit", "A scaling law through the runs, with intervals from refits of resampled runs.")
 with sentences():
     fill(db)
+follow_link(db)
 table = choose_table(db)
 if table is None:
     add_table(db, "fit")
 else:
+    open_newest(table)
     where = filter_note(table)
     with sentences():
         snapshot, runs = runs_of(db, table, where)
+        questions.ask(db, table, runs)
         curves = choose_curves(db, table, snapshot, runs)
         spec = choose_spec(runs, table) if curves is None else choose_curve_spec(curves)
         if spec is not None and st.button("Fit", type="primary", icon=":material/play_arrow:"):

@@ -27,7 +27,8 @@ def make_fit(
 ) -> str:
     """Fit ``spec`` to the runs of ``table``, or to their training curves, and return the hash of the saved fit.
 
-    One that is saved already is kept. Where groups share parameters each has a fit of its own; the first is returned.
+    One that is saved already is kept. Where groups share parameters, or get one law each, each has a fit of its own;
+    the first is returned.
     """
     snapshot, runs = runs_of(db, table, where)
     return next(iter(_saved(db, table, where, spec, (snapshot, runs), progress, curves).values()))
@@ -66,7 +67,7 @@ def _saved(
     if key in {saved.hash for saved in results.fits(db)}:
         return {"": key}
     name = f"{spec.find_law().title}, {table.name}" + ("" if spec.y == "loss" else f", {spec.y}")
-    if not spec.share:
+    if curves is not None or not (spec.share or runs.roles.each):
         made = fit(spec, runs, curves=curves, snapshot=snapshot, where=where, progress=progress)
         return {"": results.save_fit(db, made, name=name, table_id=table.id)}
     groups = fit_groups(spec, runs, snapshot=snapshot, where=where, progress=progress).fits

@@ -10,6 +10,7 @@ from app.views.cached import newer_rows
 from app.views.fitting import refit
 from app.views.parts import plural, progress_bar, sentences
 from app.views.refill import OPENED
+from app.views.training.standing import STATES
 from engine.errors import PlannerError
 from engine.fitting.result import Fit
 from engine.store import cells, snapshots, tables
@@ -19,7 +20,7 @@ from engine.store.tables import TableInfo
 EVERY = 2.0
 """Seconds between two looks at a table that grows."""
 CHOOSING = "choosing_in"
-TO_COME = ("running", "stopping", "queued", "held", "failed", "cancelled")
+TO_COME = tuple(state for state in STATES if state != "done")
 
 
 def follow(db: Database, table: TableInfo) -> None:
@@ -30,7 +31,7 @@ def follow(db: Database, table: TableInfo) -> None:
 @st.fragment(run_every=EVERY)
 def _follow(db: Database, table_id: str, family: str, drawn: int) -> None:
     counts = cells.counts(db, family)
-    states = [f"{counts[state]:,} {state}" for state in TO_COME if counts.get(state)]
+    states = [f"{counts[state]:,} {STATES[state]}" for state in TO_COME if counts.get(state)]
     new = tables.get(db, table_id).rows - drawn
     with st.container(horizontal=True, vertical_alignment="center"):
         text = f"Cells beside the finished ones: {', '.join(states)}." if states else "All its cells are finished."

@@ -2,48 +2,57 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
+from typing import TypeVar
 
 import streamlit as st
 
 from app import workspace
 from app.views.demo import open_demo
 from app.views.parts import heading, plain, plural, sentences
+from app.views.planning.metrics import plannable
 from app.views.planning.saved import link
 from app.views.saved_answers import PLACES
 from app.views.shelf import opener
 from engine.store import answers, results, tables
+from engine.store.answers import SavedAnswer
+from engine.store.results import SavedFit, SavedPlan
+from engine.store.tables import TableInfo
+
+T = TypeVar("T")
 
 STEPS = {
-    "Data": "Bring a table of training runs. Roles are guessed, and yours to correct.",
-    "Fit": "Fit a scaling law to the runs. Every parameter comes with intervals from refits.",
+    "Data": "Upload a table of training runs. Isoplan guesses what each column is; change it if it is wrong.",
+    "Fit": "Fit a scaling law to the runs. Every parameter has intervals from refits.",
     "Explore": "See the loss surface, the iso-FLOP curves and the compute-optimal frontier.",
-    "Plan": "What a budget buys, what a target costs within your limits, and which way is the cheapest.",
+    "Plan": "Find the best model for a budget, or the cheapest way to a target within your limits.",
 }
 SHORT_WAYS = {
-    "recommender": ("Recommender", "Every knob of a recommender for a budget and the metric that is served."),
-    "amplitude": ("Precision", "What an amplitude surrogate takes, before anything big is trained."),
+    "recommender": ("Recommender", "Recommended settings for your compute budget and serving metric."),
+    "precision": ("Precision", "What an amplitude surrogate takes, before anything big is trained."),
 }
 """Pages that answer from published sweeps as well, by their address."""
 RECENT = 5
+"""Rows of a list before the rest is folded."""
 
 db = workspace.current()
 run_tables = tables.all(db)
 own = [t for t in run_tables if not t.read_only]
 fits, plans, kept = results.fits(db), results.plans(db), answers.all(db)
+usable = plannable(db)
 
 
 def next_step() -> None:
     """One sentence on what to do now, and the button that does it."""
     if not own:
-        text = "**Start with your own runs**, or look at an example first: trained jet taggers, fitted and planned."
-    elif not any(f.table_id in {t.id for t in own} for f in fits):
-        text = f"**{plain(own[0].name)}** has no fit yet: check how its columns are read, then fit a law."
+        text = "**Start with your own runs**, or open an example first: jet taggers, fitted and planned."
+    elif not any(f.table_id in {t.id for t in own} for f in usable):
+        text = f"**{plain(own[0].name)}** has no law to plan with yet. Check its columns, then fit a law."
     elif not plans:
-        text = f"**{plain(fits[0].name)}** is fitted: ask what a budget buys or what a target loss costs."
+        text = f"**{plain(usable[0].name)}** is fitted. Plan what a budget buys or what a target costs."
     else:
-        text = f"Go on with **{plain(fits[0].name)}**, or bring more runs to narrow its intervals."
+        text = f"Continue with **{plain(usable[0].name)}**, or upload more runs to narrow its intervals."
     with st.container(border=True):
         st.markdown(text)
         with st.container(horizontal=True):
@@ -56,9 +65,10 @@ def next_step() -> None:
                     with sentences():
                         open_demo(db)
                 return
-            go, label = ("fit", "Fit a law") if not fits else ("plan", "Make a plan")
+            go, label = ("fit", "Fit a law") if not usable else ("plan", "Make a plan")
             if st.button(label, type="primary"):
-                st.switch_page(f"views/{go}.py", query_params={"fit": fits[0].hash} if go == "plan" else None)
+                query = {"fit": usable[0].hash} if usable else {"table": own[0].id}
+                st.switch_page(f"views/{go}.py", query_params=query)
             if st.button("Open the demo", icon=":material/play_arrow:"):
                 with sentences():
                     open_demo(db)
@@ -84,26 +94,54 @@ def way(page: str, title: str, icon: str, text: str) -> None:
         st.caption(text, width="content")
 
 
+def listed(title: str, found: Sequence[T], row: Callable[[T], None], rest: str) -> None:
+    """Show a list under its title and length: the newest ``RECENT``, and the others folded under ``rest``."""
+    if not found:
+        return
+    st.header(f"{title} ({len(found)})", anchor=False)
+    for one in found[:RECENT]:
+        row(one)
+    if others := found[RECENT:]:
+        with st.expander(f"{len(others)} {rest}"):
+            for one in others:
+                row(one)
+
+
+def fit_row(fit: SavedFit) -> None:
+    """Show a saved fit and when it was made."""
+    query = {"table": fit.table_id, "fit": fit.hash}
+    line(to_page("fit", fit.name, query, "show_chart"), f"{fit.created:%d %b %H:%M}")
+
+
+def plan_row(plan: SavedPlan) -> None:
+    """Show a saved plan and when it was made."""
+    opens = partial(opener, "plan", plan.name, link(db, results.plan(db, plan.hash)), "flag")
+    line(opens, f"{plan.created:%d %b %H:%M}")
+
+
+def answer_row(answer: SavedAnswer) -> None:
+    """Show a saved answer, its question, and when it was made."""
+    place = PLACES[answer.kind]
+    opens = partial(opener, place.page, answer.name, answer.query, place.icon)
+    line(opens, f"{place.title}, {answer.created:%d %b %H:%M}")
+
+
+def table_row(table: TableInfo) -> None:
+    """Show a run table and its number of runs."""
+    line(to_page("data", table.name, {"table": table.id}, "table_view"), plural(table.rows, "run"))
+
+
 def recent() -> None:
-    """The newest fits, plans, answers and tables."""
-    if fits:
-        st.header(f"Fits ({len(fits)})", anchor=False)
-        for f in fits[:RECENT]:
-            line(to_page("fit", f.name, {"table": f.table_id, "fit": f.hash}, "show_chart"), f"{f.created:%d %b %H:%M}")
-    if plans:
-        st.header(f"Plans ({len(plans)})", anchor=False)
-        for p in plans[:RECENT]:
-            opens = partial(opener, "plan", p.name, link(db, results.plan(db, p.hash)), "flag")
-            line(opens, f"{p.created:%d %b %H:%M}")
-    if kept:
-        st.header(f"Answers ({len(kept)})", anchor=False)
-        for a in kept[:RECENT]:
-            place = PLACES[a.kind]
-            opens = partial(opener, place.page, a.name, a.query, place.icon)
-            line(opens, f"{place.title}, {a.created:%d %b %H:%M}")
-    st.header(f"Run tables ({len(run_tables)})", anchor=False)
-    for t in [*own[:RECENT], *(t for t in run_tables if t.read_only)]:
-        line(to_page("data", t.name, {"table": t.id}, "table_view"), plural(t.rows, "run"))
+    """Show all fits, plans, answers and tables, those of the user first."""
+    listed("Fits", fits, fit_row, "older fits")
+    listed("Plans", plans, plan_row, "older plans")
+    listed("Answers", kept, answer_row, "older answers")
+    listed("Your run tables", own, table_row, "older tables")
+    bundled = [table for table in run_tables if table.read_only]
+    if bundled:
+        st.header(f"Run tables that come with Isoplan ({len(bundled)})", anchor=False)
+        for table in bundled:
+            table_row(table)
 
 
 heading("Isoplan", "From a table of training runs to a compute budget.", link=False)
@@ -118,5 +156,5 @@ st.caption("Two questions have answers without a table of your own:")
 for page, (title, text) in SHORT_WAYS.items():
     way(page, title, "bolt", text)
 st.caption("Too few runs, or none yet?")
-way("train", "Train", "model_training", "Cells of a grid, launched from the page; what finishes becomes a row.")
+way("train", "Train", "model_training", "Train a grid of models; each finished run becomes a row.")
 recent()

@@ -6,7 +6,7 @@ import streamlit as st
 
 from app.views.fitting import columns_for, offered
 from app.views.parts import plain
-from app.views.state import OTHER_TABLE, keep_possible
+from app.views.state import keep_possible
 from data.catalogue import Demo
 from engine.errors import PlannerError
 from engine.fitting.spec import FitSpec
@@ -34,9 +34,7 @@ def choose_law(runs: Runs, y: str, opening: Demo | None = None) -> Law | None:
     keys = [*by_key, *over, TYPED]
     name, axis = (opening.spec.law, opening.spec.axis) if opening else ("", None)
     first = next((keys.index(key) for key in (f"{name}-{axis}", name) if key in keys), 0)
-    if st.session_state.pop(OTHER_TABLE, False) and opening and "law" in st.session_state:
-        st.session_state["law"] = keys[first]
-    keep_possible("law", keys)
+    keep_possible("law", keys, keys[first])
     key = st.selectbox(
         "Law", keys, first, key="law", bind="query-params", help=_help([*laws, *over.values()], others)
     )  # fmt: skip
@@ -48,8 +46,8 @@ def choose_law(runs: Runs, y: str, opening: Demo | None = None) -> Law | None:
 def _along(law: Law, runs: Runs, y: str, start: str | None) -> Law:
     """A law over one column, over the column that is chosen; the form starts with ``start`` where it is one."""
     columns = columns_for(law, runs, y)
-    keep_possible("axis", columns)
     first = columns.index(start) if start in columns else 0
+    keep_possible("axis", columns, columns[first])
     axis = st.selectbox("Over", columns, first, key="axis", bind="query-params", help=plain(law.needs))
     if law.along is None:
         raise PlannerError(f"Law {law.name} is over {law.axis} alone.")

@@ -11,7 +11,9 @@ from collections.abc import Iterable, Sequence
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
+from app.views import readings
 from app.views.parts import number, plain, plural
+from app.views.role_swap import LABELS, with_swaps
 from engine.errors import PlannerError
 from engine.quantities import count
 from engine.schema import NUMERIC_ROLES, ROLE_HELP, Metric, Role, Roles
@@ -22,21 +24,6 @@ from engine.store.tables import TableInfo
 
 AXES = (Role.N, Role.D, Role.C, Role.LOSS)
 MORE = (Role.U, Role.EPOCHS, Role.STEP, Role.BUDGET, Role.GROUP, Role.SEED, Role.RUN, Role.STATUS, Role.WEIGHT)
-LABELS = {
-    Role.N: "N: parameters",
-    Role.D: "D: samples seen",
-    Role.C: "C: compute [FLOPs]",
-    Role.LOSS: "L: loss",
-    Role.U: "U: unique samples",
-    Role.EPOCHS: "Epochs: D / U",
-    Role.BUDGET: "Budget [FLOPs]",
-    Role.GROUP: "Group",
-    Role.SEED: "Seed",
-    Role.RUN: "Name of the run",
-    Role.STATUS: "Status",
-    Role.STEP: "Updates",
-    Role.WEIGHT: "Weight in the fit",
-}
 COUNTS = (Role.N, Role.D, Role.U)
 MOST_OPTIONS = 500
 RULES = {"6ND": "6 N D", "6npND": "6 nₚ N D", "formula": "Formula"}
@@ -47,7 +34,9 @@ def edit_mapping(db: Database, table: TableInfo, columns: Sequence[Column]) -> N
     roles = tables.roles(db, table.id)
     if error := st.session_state.pop(f"mapping_error_{table.id}", None):
         st.error(error, icon=":material/error:")
-    _conversions(db, table, roles, columns)
+    for line in st.session_state.pop(f"mapping_moves_{table.id}", ()):
+        st.info(plain(line), icon=":material/swap_horiz:")
+    readings.ask(db, table, roles, columns, lambda **changes: _save(db, table, **changes))
     grid = st.grid(4, min_column_width=200)
     for role in AXES:
         with grid.cell():
@@ -73,10 +62,14 @@ def _more(db: Database, table: TableInfo, roles: Roles, columns: Sequence[Column
 
 
 def _save(db: Database, table: TableInfo, **changes: object) -> None:
-    """Store the mapping with ``changes``; keeps the sentence of a refusal for the next run."""
+    """Store the mapping with ``changes``; the next run shows why it was refused, or which columns moved."""
     try:
         roles = tables.roles(db, table.id)
+        changes, moves = with_swaps(roles, changes)
+        if "group" in changes and changes["group"] is None:
+            changes["each"] = False
         tables.set_roles(db, table.id, Roles.model_validate({**roles.model_dump(), **changes}))
+        st.session_state[f"mapping_moves_{table.id}"] = moves
     except PlannerError as error:
         st.session_state[f"mapping_error_{table.id}"] = str(error)
 
@@ -95,15 +88,24 @@ def _role(db: Database, table: TableInfo, roles: Roles, columns: Sequence[Column
         placeholder="No column",
         accept_new_options=len(names) > MOST_OPTIONS,
         disabled=table.read_only,
-        on_change=lambda: _save(db, table, **{role.value: st.session_state[key] or None}),
+        on_change=lambda: _save(db, table, **_with_column(roles, role, st.session_state[key] or None)),
     )
     st.caption(_about(role, stored, columns, roles, table.read_only))
 
 
+def _with_column(roles: Roles, role: Role, name: str | None) -> dict[str, object]:
+    """The changes that give a role a column, which takes the place of a formula."""
+    left = {k: v for k, v in roles.derived.items() if k != role.value or name is None}
+    return {role.value: name, "derived": left}
+
+
 def _about(role: Role, name: str | None, columns: Sequence[Column], roles: Roles, fixed: bool) -> str:
     """What stands below a select: the range of the chosen column and why it was guessed, or what the role lacks."""
+    if role.value in roles.derived:
+        return f"Computed as {plain(roles.derived[role.value])}."
     if name is None:
-        return "From N and D by the rule below." if role is Role.C and roles.N and roles.D else "Not mapped."
+        sizes = all(roles.column(size) or size.value in roles.derived for size in (Role.N, Role.D))
+        return "From N and D by the rule below." if role is Role.C and sizes else "Not mapped."
     column = next((c for c in columns if c.name == name), None)
     if column is None:
         return "This column is not in the table."
@@ -112,51 +114,13 @@ def _about(role: Role, name: str | None, columns: Sequence[Column], roles: Roles
     if column.minimum is None or column.maximum is None:
         return f"For example {', '.join(column.examples[:2])}.{missing}{guessed}"
     show = count if role in COUNTS else number
-    return f"{show(column.minimum)} to {show(column.maximum)}.{missing}{guessed}"
+    low, high = (readings.converted(roles, column, x) for x in (column.minimum, column.maximum))
+    unit = " Converted." if column.name in roles.conversions and column.kind == "number" else ""
+    return f"{show(low)} to {show(high)}.{unit}{missing}{guessed}"
 
 
 def _numeric(columns: Sequence[Column], roles: Roles) -> list[str]:
     return [c.name for c in columns if c.kind in ("number", "bool") or c.name in roles.conversions]
-
-
-def _conversions(db: Database, table: TableInfo, roles: Roles, columns: Sequence[Column]) -> None:
-    proposed = [c for c in columns if c.conversion is not None]
-    if not proposed:
-        return
-    with st.container(border=True):
-        st.markdown("**Text that reads as numbers.** Nothing is converted until you agree.")
-        for column in proposed[:20]:
-            _agreement(db, table, roles, column)
-        if len(proposed) > 20:
-            st.caption(f"{len(proposed) - 20} more columns read as numbers; the first 20 are shown.")
-
-
-def _agreement(db: Database, table: TableInfo, roles: Roles, column: Column) -> None:
-    key = f"convert_{table.id}_{column.name}"
-    st.session_state[key] = column.name in roles.conversions
-    assert column.conversion is not None
-    st.checkbox(
-        f"**{plain(column.name)}**: {column.conversion.text}",
-        key=key,
-        disabled=table.read_only,
-        on_change=lambda: _agree(db, table, column, st.session_state[key]),
-    )
-
-
-def _agree(db: Database, table: TableInfo, column: Column, agreed: bool) -> None:
-    """Convert a column, and give it the role that its name suggests where that role is still free; or take it back."""
-    roles = tables.roles(db, table.id)
-    kinds: dict[str, str] = {k: v for k, v in roles.conversions.items() if k != column.name}
-    changes: dict[str, object] = {"conversions": kinds}
-    if agreed and column.conversion is not None:
-        kinds[column.name] = column.conversion.kind
-        if column.guess in NUMERIC_ROLES and roles.column(column.guess) is None:
-            changes[column.guess.value] = column.name
-    else:
-        changes |= {r.value: None for r in NUMERIC_ROLES if roles.column(r) == column.name}
-        changes["metrics"] = [m for m in roles.metrics if m.column != column.name]
-        changes["hyper"] = [h for h in roles.hyper if h != column.name]
-    _save(db, table, **changes)
 
 
 def _metrics(db: Database, table: TableInfo, roles: Roles, columns: Sequence[Column]) -> None:
@@ -255,11 +219,11 @@ def _repeats(db: Database, table: TableInfo, roles: Roles, place: DeltaGenerator
     st.session_state[key] = roles.repeats
     place.segmented_control(
         "Repeats of a run",
-        ["all", "mean"],
-        format_func={"all": "Every row counts", "mean": "Mean of repeats"}.__getitem__,
+        ["all", "mean", "once"],
+        format_func={"all": "Every row counts", "mean": "Mean of repeats", "once": "Copies once"}.__getitem__,
         key=key,
         required=True,
-        help="Rows that differ in nothing but their seed are repeats.",
+        help="Rows that differ in nothing but their seed are repeats; rows that differ in nothing are copies.",
         disabled=table.read_only,
         on_change=lambda: _save(db, table, repeats=st.session_state[key]),
     )

@@ -44,7 +44,7 @@ def _read(log: str, folder: str, metric: str) -> Ours | None:
     if budget is None or metric not in found.metrics:
         return None
     runs = {knob: trained.behind(place, knob, metric) for knob in trained.SWEEPS if knob not in found.missing}
-    return Ours(log, Own(found, runs, {}), recommend(found, budget, metric))
+    return Ours(log, Own(found, runs), recommend(found, budget, metric))
 
 
 def show(answer: Recommendation, ours: Sequence[Ours]) -> None:

@@ -17,7 +17,7 @@ from app.figures.drawing import Drawing
 from app.figures.theme import WEB, Theme
 from app.views.copy_link import copy_link
 from engine.errors import PlannerError
-from engine.fitting.result import FitWarning
+from engine.fitting.warning import FitWarning, Level
 from engine.quantities import power10
 
 _MARKDOWN = re.compile(r"[\\`*_\[\]<>$~|]|:(?=[a-zA-Z])|^[#+-](?=\s)|(?<=^\d)[.)](?=\s)")
@@ -111,10 +111,19 @@ def heading(title: str, text: str = "", link: bool = True) -> None:
 
 
 def doubts(warnings: Sequence[FitWarning]) -> None:
-    """What a fit or a plan says against itself, in one box."""
-    if warnings:
-        lines = [f"- {plain(w.text)}" for w in warnings]
-        st.warning(lines[0].removeprefix("- ") if len(lines) == 1 else "\n".join(lines), icon=":material/warning:")
+    """The warnings of a fit or an answer, a box for each level: stop in red, caution in yellow, notes folded."""
+    by_level = {level: [plain(w.text) for w in warnings if w.level is level] for level in Level}
+    for level, show, icon in ((Level.STOP, st.error, "block"), (Level.CAUTION, st.warning, "warning")):
+        if by_level[level]:
+            show(_list(by_level[level]), icon=f":material/{icon}:")
+    if notes := by_level[Level.NOTE]:
+        with st.expander(plural(len(notes), "note"), icon=":material/info:"):
+            st.markdown(_list(notes))
+
+
+def _list(texts: Sequence[str]) -> str:
+    """One sentence as it is, several as a list."""
+    return texts[0] if len(texts) == 1 else "\n".join(f"- {text}" for text in texts)
 
 
 @contextmanager

@@ -6,13 +6,19 @@ import streamlit as st
 
 from app.views.parts import plain
 from engine.planning import Plan
-from engine.planning.text import between, decades, number
+from engine.planning.text import between, decades, number, reach_text
 
 TITLES = {"C": "C", "N": "N*", "D": "D*", "loss": "L*", "D/N": "D* / N*"}
 
 
 def readouts(plan: Plan) -> None:
-    """The numbers of ``plan`` with their 68 % intervals; what lies beyond the runs says by how many decades."""
+    """The numbers of ``plan`` with their 68 % intervals; what lies beyond the runs says by how many decades.
+
+    A plan that the runs do not support shows what they support instead.
+    """
+    if not plan.answers:
+        st.info(plain(plan.sentence), icon=":material/block:")
+        return
     shown = {**plan.allocation, **plan.derived}
     grid = st.grid(4, min_column_width=140)
     for name, title in TITLES.items():
@@ -32,5 +38,4 @@ def _small_print(plan: Plan) -> str:
     parts = ["Under each number its 68 % interval" if known else missing.capitalize()]
     far = [f"{TITLES[n]} {decades(q.beyond)}" for n, q in plan.allocation.items() if q.beyond >= 0.05]
     parts += [f"beyond the runs: {', '.join(far)}"] if far else []
-    parts += [f"the floor allows it with probability {plan.p_reach:.0%}"] if plan.p_reach not in (None, 1.0) else []
-    return plain("; ".join(parts)) + "."
+    return plain(f"{'; '.join(parts)}. {reach_text(plan)}".strip())

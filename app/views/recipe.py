@@ -7,7 +7,7 @@ import streamlit as st
 from app.views.keeping import keep_answer
 from app.views.parts import doubts, number, plain, whole
 from engine.planning.recommender import Evidence, Recommendation, side_by_side
-from engine.planning.recommender.choice import KNOBS, Choice, Otherwise
+from engine.planning.recommender.choice import KNOBS, Choice, Knob, Otherwise
 from engine.planning.recommender.document import document
 from engine.planning.recommender.text import LABELS, binding, sentence, shown, source
 from engine.planning.text import between, decades
@@ -23,7 +23,7 @@ def show(db: Database, answer: Recommendation, own: Evidence) -> None:
     with st.container(border=True):
         st.header(plain(whole(sentence(answer))), anchor=False)
     recipe = answer.recipe
-    rows = [row(choice) for choice in (recipe.choices[knob] for knob in KNOBS)]
+    rows = [row(recipe.choices[knob], _owner(own, knob, answer.served)) for knob in KNOBS]
     with st.container(key="recipe_table"):
         st.table(_plain(rows), border="horizontal", hide_index=True, alt="The recipe in numbers.")
     said = [binding(recipe), recipe.step.sentence if recipe.step else ""]
@@ -35,8 +35,11 @@ def show(db: Database, answer: Recommendation, own: Evidence) -> None:
     _others(answer)
 
 
-def row(choice: Choice) -> dict[str, str]:
-    """A knob as a line: value, intervals, where it lies against its sweep, what other values cost, where it is from."""
+def row(choice: Choice, owner: str = "") -> dict[str, str]:
+    """A knob as a line: value, intervals, where it lies against its sweep, what other values cost, where it is from.
+
+    ``owner`` says whose runs determine it.
+    """
     q = shown(choice)
     known = q.value is not None
     return {
@@ -46,8 +49,20 @@ def row(choice: Choice) -> dict[str, str]:
         "95 %": whole(between(q, q.ci95)),
         "Sweep": _place(choice),
         "Otherwise": "; ".join(_cost(choice, other) for other in choice.otherwise),
-        "From": source(choice) if known or choice.place is not None else "",
+        "From": _from(choice, owner) if known or choice.place is not None else "; ".join(choice.remarks),
     }
+
+
+def _owner(own: Evidence, knob: Knob, metric: str) -> str:
+    """Whose runs determine a knob for ``metric``."""
+    optima = {"s": own.share, "K": own.negatives}.get(knob, ())
+    laws = own.batch if knob == "B" else own.allocation if knob in ("N", "D") else {}
+    mine = metric in laws or any(one.metric == metric for one in optima)
+    return "" if knob == "lr" else "Your runs" if mine else "Paper"
+
+
+def _from(choice: Choice, owner: str) -> str:
+    return f"{owner}: {source(choice)}" if owner and not choice.borrowed else source(choice)
 
 
 def _place(choice: Choice) -> str:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import streamlit as st
 
 from app import workspace
-from app.views import our_cells, own_runs, recipe, regimes, saved_answers, sweeps
+from app.views import our_cells, own_runs, own_table, recipe, regimes, saved_answers, sweeps
 from app.views.blanks import blank, blanks, named_blank, words
 from app.views.parts import heading, plain, sentences
 from app.views.state import recall
@@ -21,6 +23,7 @@ from engine.planning.recommender import (
     with_fallback,
 )
 from engine.planning.recommender.choice import Knob
+from engine.planning.recommender.negatives import CHUNK
 from engine.planning.recommender.recipe import OTHERWISE
 from engine.quantities import parse_flops, parse_number, parse_share, power10
 
@@ -29,9 +32,12 @@ WIDTH = 188
 """Joint embedding width of the behavioural paper at 1e18 FLOPs (Table 8)."""
 
 
-def ask(evidence: Evidence) -> Recommendation | None:
-    """The question, as a sentence with blanks, and its answer; None while the budget is empty."""
-    metrics = sorted(evidence.metrics, key=lambda metric: metric != START)
+def ask(evidence: Evidence, measured: Sequence[str]) -> Recommendation | None:
+    """The question, as a sentence with blanks, and its answer; None while the budget is empty.
+
+    Metrics of the evidence are offered, and those that are ``measured`` and not fitted yet.
+    """
+    metrics = sorted(dict.fromkeys((*evidence.metrics, *measured)), key=lambda metric: metric != START)
     with blanks("recommender"):
         words("I serve")
         metric = named_blank("Metric that is served", metrics, "metric")
@@ -61,8 +67,8 @@ def settings(device: str, devices: int) -> Settings:
         length = grid.number_input("Events in a sequence", 1, 1_000_000, 256, key="length", bind="query-params")
         precision = grid.selectbox("Precision of the logits", ["bf16", "fp32", "fp16", "fp8"], key="precision",
                                    bind="query-params")  # fmt: skip
-        chunk = grid.number_input("Candidates at a time", 0, 100_000_000, 0, key="chunk", bind="query-params",
-                                  help="Logits of so many candidates are held at a time; 0 holds all.")  # fmt: skip
+        chunk = grid.number_input("Candidates scored at a time", 0, 100_000_000, CHUNK, key="chunk",
+                                  bind="query-params", help="0 scores all candidates at once.")  # fmt: skip
         rate = grid.text_input("Learning rate", "2e-3", key="rate", bind="query-params", max_chars=100)
         at = grid.text_input("at a batch of", "512", key="rate_batch", bind="query-params", max_chars=100,
                              help="It scales with the square root of the batch.")  # fmt: skip
@@ -91,13 +97,13 @@ def _others(typed: list[str | None]) -> dict[Knob, tuple[float, ...]]:
 
 db = workspace.current()
 heading("Recommender", "Every knob of a recommender for a budget and the metric that is served.")
-own = own_runs.read(db, recall("metric") or START)
-for said in own.errors.values():
-    st.error(plain(said), icon=":material/error:")
-evidence = with_fallback(own.evidence, published_evidence())
+own_table.choose(db)
+printed = published_evidence()
+own = own_runs.read(db, recall("metric") or START, printed.metrics)
+evidence = with_fallback(own.evidence, printed)
 answer, ours = None, tuple[our_cells.Ours, ...]()
 with sentences():
-    answer = ask(evidence)
+    answer = ask(evidence, own.metrics)
     if answer is not None:
         recipe.show(db, answer, own.evidence)
         ours = our_cells.read(answer.served)

@@ -8,8 +8,8 @@ import streamlit as st
 
 from app.views.cached import saved_fit
 from app.views.parameters import PLUS_MINUS
-from app.views.spec_form import how
-from app.views.state import OTHER_TABLE, remember
+from app.views.spec_form import BEGUN, SUGGESTED, how
+from app.views.state import enter_table, remember
 from engine.errors import PlannerError
 from engine.fitting.result import Fit
 from engine.laws import LAWS
@@ -28,13 +28,15 @@ def fill(db: Database) -> None:
     opened = st.session_state.pop(OPENED, "")
     if not opened:
         return
-    remember("fit", opened)
     saved = next((f for f in results.fits(db) if f.hash == opened), None)
     if saved is None or saved.table_id not in {t.id for t in tables.all(db)}:
+        remember("fit", opened)
         return
     fit = saved_fit(db, opened)
-    st.session_state.pop(OTHER_TABLE, None)
-    for name, value in (("table", saved.table_id), ("where", fit.data.where), ("y", fit.spec.y)):
+    enter_table(saved.table_id)
+    for name in (BEGUN, SUGGESTED):
+        st.session_state.pop(name, None)
+    for name, value in (("table", saved.table_id), ("fit", opened), ("where", fit.data.where), ("y", fit.spec.y)):
         remember(name, value)
     for key, value in (_widgets(fit) | _parameters(fit, saved.table_id) | _source(db, fit)).items():
         st.session_state[key] = value

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import math
-
 import streamlit as st
 
-from app.views import cards, sections
+from app.views import cards, groups, questions, sections
 from app.views.growing import offer_refit
 from app.views.parts import doubts, plain, plural, powers
+from app.views.planning.metrics import is_map
 from app.views.state import fit_of
 from engine.fitting import text
 from engine.fitting.result import Fit
@@ -24,17 +23,19 @@ def show(db: Database, fit_hash: str) -> None:
             st.caption("Choose a law and press Fit; every fit is saved here.", text_alignment="center")
         return
     fit = fit_of(db, fit_hash)
-    st.header(fit.law.title, anchor=False)
+    st.header(plain(f"{fit.law.title}: {fit.data.source}" if fit.data.source else fit.law.title), anchor=False)
     st.caption(plain(f"{fit.law.summary} {fit.law.reference}."))
     offer_refit(db, fit)
     st.latex(fit.law.latex)
     doubts(fit.warnings)
+    questions.ask_about(db, fit)
+    groups.show(db, fit)
     _parameters(fit)
     said = verdict(fit)
     if said is not None:
         st.markdown(plain(f"The best {fit.law.axis} is {said.text}."))
     _about(fit)
-    _go_on(fit, fit_hash)
+    _go_on(db, fit, fit_hash)
     sections.show(db, fit)
 
 
@@ -71,8 +72,7 @@ def _span(row: text.Row, level: int) -> str:
     low, high = row[f"low {level} %"], row[f"high {level} %"]
     if low is None or high is None:
         return "none"
-    ends = ("unbounded" if math.isinf(x) else f"{x:#.4g}".removesuffix(".") for x in (low, high))
-    return " to ".join(_whole(end) for end in ends)
+    return text.ends_in_words((low, high), lambda x: _whole(f"{x:#.4g}".removesuffix(".")))
 
 
 def _about(fit: Fit) -> None:
@@ -84,8 +84,9 @@ def _about(fit: Fit) -> None:
     st.caption(f"{made} {text.intervals_of(fit)}{objective} {compute}")
 
 
-def _go_on(fit: Fit, fit_hash: str) -> None:
+def _go_on(db: Database, fit: Fit, fit_hash: str) -> None:
+    label = f"Set a target for {plain(fit.spec.y)}" if is_map(db, fit_hash) else "Plan"
     with st.container(horizontal=True, vertical_alignment="center"):
         st.page_link("views/explore.py", label="Explore", query_params={"fit": fit_hash}, icon=":material/landscape:")
-        st.page_link("views/plan.py", label="Plan", query_params={"fit": fit_hash}, icon=":material/flag:")
+        st.page_link("views/plan.py", label=label, query_params={"fit": fit_hash}, icon=":material/flag:")
         cards.save(fit, fit_hash)

@@ -29,7 +29,7 @@ PLACES: dict[Kind, Place] = {
     "repeat": Place("plan", "call_split", "Simulate or repeat"),
     "smaller": Place("plan", "compress", "Smaller for longer"),
     "recipe": Place("recommender", "recommend", "Recommender"),
-    "amplitude": Place("amplitude", "adjust", "Precision"),
+    "amplitude": Place("precision", "adjust", "Precision"),
 }
 
 

@@ -10,8 +10,8 @@ import streamlit as st
 from app.views.state import keep_possible
 from engine.fitting.result import Fit
 from engine.planning import floor_of, plan_budget
-from engine.planning.drawing.curves import UNKNOWN_C, one_axis_curve
-from engine.planning.plan import spans
+from engine.planning.drawing.curves import one_axis_curve
+from engine.planning.support import budgets
 
 BEYOND = 3
 """Decades beyond the runs that the compute slider reaches."""
@@ -25,7 +25,7 @@ def compute_steps(fit: Fit) -> tuple[list[float], float]:
 
     The second is where to start: in the middle of the runs.
     """
-    low, high = spans(fit).get("C", UNKNOWN_C)
+    low, high = budgets(fit)
     first, last = (round(A_DECADE * math.log10(C)) for C in (low, high))
     steps = [10 ** (k / A_DECADE) for k in range(first, last + BEYOND * A_DECADE + 1)]
     return steps, steps[(last - first) // 2]
@@ -39,11 +39,11 @@ def target_steps(fit: Fit) -> list[float]:
 
 def _worst(fit: Fit) -> float:
     """The worst value of the runs; for a law whose runs are not known, what its smallest scale that is drawn gives."""
-    if (span := spans(fit).get("loss")) is not None:
-        return span[1] if fit.sign > 0 else span[0]
+    if fit.worst_run is not None:
+        return fit.worst_run
     if fit.law.axis:
         return float(one_axis_curve(fit).loss[0])
-    return plan_budget(fit, UNKNOWN_C[0]).allocation["loss"].value or 1.0
+    return plan_budget(fit, budgets(fit)[0]).allocation["loss"].value or 1.0
 
 
 def slide(label: str, steps: Sequence[float], start: float, key: str, show: Callable[[float], str]) -> float:

@@ -9,8 +9,9 @@ from app.commands.reading import read_error
 from app.views.law_choice import TYPED, choose_law
 from app.views.parameters import choose_parameters
 from app.views.parts import plain, plural
-from app.views.state import OTHER_TABLE, choose_y
+from app.views.state import choose_y
 from engine.fitting.spec import FitSpec
+from engine.fitting.suggestion import suggest
 from engine.laws import Law
 from engine.laws.expression import FormulaLaw
 from engine.quantities import as_typed
@@ -31,8 +32,10 @@ INTERVALS = {
     "residual": "refits of the same runs with noise drawn anew from the residuals",
     "profile": "parameters drawn from the likelihood around the best fit",
 }
+SUGGESTED = "suggested_objective"
+"""The objective that suited the runs when the form was last shown."""
 BEGUN = "begun_fit"
-"""How the form began at the table that is open."""
+"""The table for which the form was opened last, and how it began."""
 
 
 def choose_spec(runs: Runs, table: TableInfo) -> FitSpec | None:
@@ -49,17 +52,32 @@ def choose_spec(runs: Runs, table: TableInfo) -> FitSpec | None:
         )
     bundled = opening(table)
     start = bundled.spec if bundled else FitSpec()
-    _begin(start)
+    _begin(table.id, start)
     with grid.cell():
         law = choose_law(runs, y, bundled)
     if law is None:
         return None
     with grid.cell():
-        first = list(OBJECTIVES).index(start.objective)
-        objective = st.selectbox("Objective", list(OBJECTIVES), first, key="objective", bind="query-params")
-        st.caption(OBJECTIVES[str(objective)])
+        objective = _objective(law, runs, y, start)
     with st.expander("Refits, seed, fixed parameters"):
-        return _details(law, runs, y, str(objective), table, start)
+        return _details(law, runs, y, objective, table, start)
+
+
+def _objective(law: Law, runs: Runs, y: str, start: FitSpec) -> str:
+    """The objective: that of the bundled table where it names one, else what suits the runs until one is chosen."""
+    formula = law.formula.text if isinstance(law, FormulaLaw) and law.name == TYPED else ""
+    spec = FitSpec(law=law.name, axis=None if formula else law.axis, y=y, formula=formula)
+    suits, notes = (start, ()) if "objective" in start.model_fields_set else suggest(spec, runs)
+    before = st.session_state.get(SUGGESTED, suits.objective)
+    unchanged = st.session_state.get("objective") == before and "objective" not in st.query_params
+    if before != suits.objective and unchanged:
+        st.session_state["objective"] = suits.objective
+    st.session_state[SUGGESTED] = suits.objective
+    names = list(OBJECTIVES)
+    first = names.index(suits.objective)
+    chosen = str(st.selectbox("Objective", names, first, key="objective", bind="query-params"))
+    st.caption(" ".join([OBJECTIVES[chosen], *(w.text for w in notes if chosen == suits.objective)]))
+    return chosen
 
 
 def how(spec: FitSpec) -> dict[str, str]:
@@ -69,13 +87,14 @@ def how(spec: FitSpec) -> dict[str, str]:
     return {"objective": spec.objective, "interval": spec.interval, "relative_error": typed}
 
 
-def _begin(start: FitSpec) -> None:
-    """At another table, begin as ``start`` says with all that nobody has changed since the one before."""
+def _begin(table_id: str, start: FitSpec) -> None:
+    """At another table, begin as ``start`` says with all that neither the user nor a link has changed."""
     now = how(start)
-    before = st.session_state.get(BEGUN, now)
-    if st.session_state.get(OTHER_TABLE):
-        st.session_state.update({name: now[name] for name in now if st.session_state.get(name) == before[name]})
-    st.session_state[BEGUN] = now
+    opened, before = st.session_state.get(BEGUN, (table_id, now))
+    if opened != table_id:
+        unchanged = [name for name in now if st.session_state.get(name) == before[name]]
+        st.session_state.update({name: now[name] for name in unchanged if name not in st.query_params})
+    st.session_state[BEGUN] = (table_id, now)
 
 
 def _details(law: Law, runs: Runs, y: str, objective: str, table: TableInfo, start: FitSpec) -> FitSpec:

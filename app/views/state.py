@@ -9,28 +9,52 @@ from collections.abc import Collection, Sequence
 
 import streamlit as st
 
+from app.bundled import task_named, task_of
 from app.views.cached import published, saved_fit
 from app.views.parts import distinct, plain
+from app.views.scopes import OPEN, belong
 from engine.fitting.result import Fit
 from engine.store import results, tables
 from engine.store.database import Database
 from engine.store.tables import TableInfo
 
-OTHER_TABLE = "other_table"
-"""In the session where another table was opened, until a law is chosen for it."""
+OF_TABLE = ("fit", "where", "y")
+"""What is remembered for each table."""
+LAW_WIDGETS = {"law": "", "axis": ""}
+"""Widgets that belong to a table; empty until one of the options of the table is chosen."""
 
 
 def recall(name: str) -> str:
     """The value called ``name`` in the link, else in this session; empty where neither has one."""
-    return st.query_params.get(name) or st.session_state.get(f"open_{name}", "")
+    return st.query_params.get(name) or st.session_state.get(OPEN + name, "")
 
 
 def remember(name: str, value: str) -> None:
     """Keep ``value`` in the session and in the link; an empty one leaves both."""
-    st.session_state[f"open_{name}"] = value
+    st.session_state[OPEN + name] = value
     if not value:
         st.query_params.pop(name, None)
     elif st.query_params.get(name) != value:
+        st.query_params[name] = value
+
+
+def typed(name: str, start: str) -> str:
+    """The value called ``name`` in the link, else in this session, else ``start``. It may be empty."""
+    in_link = st.query_params.get(name)
+    return str(st.session_state.get(OPEN + name, start)) if in_link is None else in_link
+
+
+def remember_typed(name: str, value: str, start: str) -> None:
+    """Keep ``value``, which may be empty, in the session and in the link; ``start`` leaves both.
+
+    The app writes it and not Streamlit, so each change is an entry of the browser's history.
+    """
+    if value == start:
+        st.session_state.pop(OPEN + name, None)
+        st.query_params.pop(name, None)
+        return
+    st.session_state[OPEN + name] = value
+    if st.query_params.get(name) != value:
         st.query_params[name] = value
 
 
@@ -90,8 +114,14 @@ def choose_table(db: Database) -> TableInfo | None:
     )
     if opened is None:
         return None
+    enter_table(opened)
     remember("table", opened)
     return known[opened]
+
+
+def enter_table(table_id: str) -> None:
+    """State that what is remembered of a table now belongs to this one: its fit, filter, target and law."""
+    belong("table", table_id, LAW_WIDGETS, remembered=OF_TABLE)
 
 
 def _usual(db: Database, known: dict[str, TableInfo]) -> str:
@@ -111,21 +141,24 @@ def open_table(table_id: str) -> None:
 def _follow_opened() -> None:
     """Bring the link in step with a table that was opened."""
     if st.session_state.pop("table_opened", False):
-        for name in ("fit", "where", "y"):
-            remember(name, "")
         remember("table", st.session_state["open_table"])
-        st.session_state[OTHER_TABLE] = True
 
 
 def choose_fit(
-    db: Database, name: str = "fit", label: str = "Fit", laws: Collection[str] = (), start: str = "", free: bool = False
+    db: Database,
+    name: str = "fit",
+    label: str = "Fit",
+    laws: Collection[str] = (),
+    start: str = "",
+    free: bool = False,
+    only: Collection[str] | None = None,
 ) -> Fit | None:
     """The fit that is open as ``name``, with a select over saved fits and published laws; None where there is none.
 
-    Only fits of ``laws`` are offered, where these are named. It opens with ``start``, else with the first, or where it
-    is ``free`` to be left out with none.
+    Only fits of ``laws`` are offered, where these are named, and only those with a hash in ``only``. It opens with
+    ``start``, else with the first, or where it is ``free`` to be left out with none.
     """
-    names = fit_names(db, laws)
+    names = {key: text for key, text in fit_names(db, laws).items() if only is None or key in only}
     wanted = recall(name)
     if wanted and wanted not in names and wanted in (every := fit_names(db)):
         names[wanted] = every[wanted]  # what the link names is opened, and says itself what it cannot be used for
@@ -151,8 +184,45 @@ def choose_fit(
     )
     if opened is None:
         return None
+    if name == "fit":
+        _follow_fit(db, opened)
     remember(name, opened)
     return fit_of(db, opened)
+
+
+def follow_link(db: Database) -> None:
+    """Where a link names a fit and no table, open the table of that fit."""
+    fit = st.query_params.get("fit")
+    if fit and "table" not in st.query_params:
+        _follow_fit(db, fit)
+
+
+def _follow_fit(db: Database, fit_hash: str) -> None:
+    """Open the table of a saved fit, so that other pages show a table and a fit that belong together."""
+    table = table_of_fit(db, fit_hash)
+    if table is not None and recall("table") != table:
+        enter_table(table)
+        st.session_state["open_table"] = table
+        if "table" in st.query_params:
+            remember("table", table)
+
+
+def table_of_fit(db: Database, fit_hash: str) -> str | None:
+    """The id of the table of a saved fit; None for a published law, and where the table is not in this workspace."""
+    table = next((f.table_id for f in results.fits(db) if f.hash == fit_hash), "")
+    return table if table in {t.id for t in tables.all(db)} else None
+
+
+def task_of_fit(db: Database, fit_hash: str) -> str:
+    """The task of a saved fit or a published law; empty where it is not known."""
+    if fit_hash in published():
+        return task_named(published()[fit_hash][0])
+    return task_of(db, table_of_fit(db, fit_hash) or "")
+
+
+def newest_fit(db: Database, table_id: str) -> str:
+    """The hash of the newest saved fit of a table; empty where it has none."""
+    return next((f.hash for f in results.fits(db) if f.table_id == table_id), "")
 
 
 def fit_names(db: Database, laws: Collection[str] = ()) -> dict[str, str]:

@@ -19,9 +19,12 @@ from engine.fitting.result import Fit
 from engine.planning.drawing.curves import frontier_curve
 from engine.planning.drawing.updates import updates
 from engine.planning.recommender import Evidence, Recommendation
+from engine.planning.recommender.builder import of_metric
 from engine.planning.recommender.choice import Knob
+from engine.planning.recommender.recipe import lender
 from engine.schema import Runs
 from engine.store.database import Database
+from engine.store.runs import with_target
 
 TABS: dict[Knob, str] = {"s": "Share", "B": "Batch", "N": "Model and events", "K": "Negatives"}
 Part = Callable[[Evidence, Own, Recommendation, str], None]
@@ -82,14 +85,14 @@ def _behind(own: Own, knob: Knob, fitted: Fit, metric: str) -> Runs | None:
     if metric not in own.evidence.batch:
         return batch_runs(metric)
     runs = own.runs.get(knob)
-    if runs is None or "group" not in runs.labels:
-        return runs
-    return runs.take(runs.labels["group"] == metric)
+    if runs is None or fitted.spec.y not in runs or fitted.data.curves:
+        return None
+    return of_metric(runs, metric)
 
 
 def _frontier(evidence: Evidence, own: Own, answer: Recommendation, of: str) -> None:
-    served = answer.served if answer.served in evidence.allocation else next(iter(evidence.allocation), None)
-    if served is None:
+    served = lender(evidence, answer.served)
+    if not served or served not in answer.recipes:
         return
     if served != answer.served:
         st.caption(plain(f"The frontier of {served}, which may ask for another model than {answer.served} does."))
@@ -98,6 +101,8 @@ def _frontier(evidence: Evidence, own: Own, answer: Recommendation, of: str) -> 
     N, D = choices["N"].value.value, choices["D"].value.value
     chosen = None if N is None or D is None else (answer.budget, N, D)
     runs = own.runs.get("N")
+    if runs is not None and fitted.spec.y in runs:
+        runs = with_target(runs, fitted.spec.y)
     if served not in own.evidence.allocation:
         found = minima()
     else:

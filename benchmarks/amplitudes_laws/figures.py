@@ -38,7 +38,7 @@ def figures(folder: Path) -> dict[str, go.Figure]:
 
 
 def data(fitted: Sequence[laws.Scan]) -> go.Figure:
-    """Losses against D with their laws; cells that still fall are open."""
+    """Losses against D with their laws; cells that are not converged are open."""
     lines = {
         scan.name: of_axis(curves.one_axis_curve(scan.law.fit, n=200), scan.law.runs, "loss")
         for scan in fitted
@@ -48,7 +48,7 @@ def data(fitted: Sequence[laws.Scan]) -> go.Figure:
     for i, scan in enumerate(fitted):
         left = [one.cell for one in scan.found if not one.limited]
         figure.add_scatter(
-            x=[cell.D for cell in left], y=[cell.loss for cell in left], mode="markers", name="falls, or not doubled",
+            x=[cell.D for cell in left], y=[cell.loss for cell in left], mode="markers", name="not converged",
             showlegend=False, marker={"symbol": "circle-open", "size": 7, "color": category(i)},
         )  # fmt: skip
     return figure

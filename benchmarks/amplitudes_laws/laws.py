@@ -13,8 +13,19 @@ import numpy as np
 
 from data.amplitudes import published_laws
 from engine.laws.dimension import least_exponent
-from engine.planning.amplitude import Point, PublishedLaw, TrainedCell, most_anchors, read_cells, spread_of
-from engine.planning.amplitude.cell_law import CellLaw, data_law
+from engine.planning.amplitude import (
+    Kind,
+    Point,
+    PublishedLaw,
+    TrainedCell,
+    by_error,
+    most_anchors,
+    read_cells,
+    spread_of,
+)
+from engine.planning.amplitude.cell_law import CellLaw, data_law, local_slopes
+from engine.planning.amplitude.cells import by_points
+from engine.planning.amplitude.cells import mean_loss as mean_of_points
 from engine.planning.amplitude.compared import PLAIN, Along, along
 
 GRIDS = Path(__file__).parents[2] / "data" / "grids"
@@ -26,6 +37,7 @@ STUDIES = {
     "rates_standard": "standard, 3 layers",
     "rates_ratio": "muP, width / layers fixed",
 }
+KINDS: tuple[Kind, ...] = ("rms", "median", "99")
 Row = Mapping[str, str]
 
 
@@ -66,8 +78,13 @@ class Scan:
         return self.found[0].cell
 
     @property
+    def slopes(self) -> tuple[tuple[float, float, float], ...]:
+        """(D, next D, exponent) between neighbouring places."""
+        return local_slopes(self.found)
+
+    @property
     def left(self) -> int:
-        """Points that still fall, or that nobody doubled."""
+        """Points that are not converged, or that nobody doubled."""
         return sum(not one.limited for one in self.found)
 
     @property
@@ -79,7 +96,7 @@ class Scan:
 
     @property
     def relative(self) -> tuple[float, float] | None:
-        """The largest D and the typical relative error there, sigma(log A) sqrt(MSE); None where targets are raw."""
+        """The largest D and the RMS relative error there, sigma(log A) sqrt(MSE); None where targets are raw."""
         spread = spread_of(self.found)
         if self.target != "log" or spread is None:
             return None
@@ -93,6 +110,38 @@ def scans(folder: Path) -> list[Scan]:
     kinds = sorted({(cell.target, cell.d, cell.process) for cell in cells})
     found = [(process, target, most_anchors(cells, process, target)) for target, _, process in kinds]
     return [Scan(process, target, points, data_law(points)) for process, target, points in found]
+
+
+@dataclass(frozen=True)
+class Errors:
+    """Relative errors of a process by kind at its largest ``D``, and the exponents of their squares over all places."""
+
+    process: str
+    D: float
+    exponents: Mapping[Kind, float]
+    errors: Mapping[Kind, float]
+
+
+def errors(folder: Path) -> list[Errors]:
+    """The errors of each process that was trained on logs and whose cells measured all three kinds."""
+    cells = tuple(cell for cell in data_cells(folder) if cell.target == "log" and math.isfinite(cell.median))
+    found = []
+    for process in dict.fromkeys(cell.process for cell in sorted(cells, key=lambda cell: (cell.d, cell.process))):
+        kinds = {kind: most_anchors(by_error(cells, kind), process) for kind in KINDS}
+        means = {k: [(D, mean_of_points(own)) for D, own in by_points(some).items()] for k, some in kinds.items()}
+        if len(means["rms"]) < 3:
+            continue
+        slopes = {k: _slope(some) for k, some in means.items()}
+        last = {k: math.sqrt(some[-1][1]) * (spread_of(kinds["rms"]) or math.nan if k == "rms" else 1.0)
+                for k, some in means.items()}  # fmt: skip
+        found.append(Errors(process, means["rms"][-1][0], slopes, last))
+    return found
+
+
+def _slope(means: Sequence[tuple[float, float]]) -> float:
+    """The exponent of a straight line through pairs of D and squared error."""
+    x, y = np.log(np.array(means)).T
+    return -float(np.polyfit(x, y, 1)[0])
 
 
 def verdict(scan: Scan) -> str:

@@ -21,6 +21,7 @@ from engine.fitting.verdict import SAID
 from engine.laws.critical_batch import critical
 from engine.planning import plan_budget
 from engine.planning.recommender import Optimum, recommend
+from engine.planning.recommender.builder import FULL
 from engine.planning.recommender.choice import Choice, Knob
 from engine.quantities import count, power10
 from trainers.behavior.cell import BehaviorCell
@@ -165,7 +166,7 @@ def _law_said(laws: set[str]) -> str:
     if laws == {"log-parabola"}:
         return (
             "A parabola in the logarithm is fitted at each budget: the paper's two costs have five parameters, and "
-            f"fewer\nthan {trained.FULL} cells hardly leave one for the noise."
+            f"fewer\nthan {FULL} cells hardly leave one for the noise."
         )
     return "Two costs or, where cells are few, a parabola in the logarithm are fitted at each budget."
 

@@ -23,6 +23,11 @@ HEAD = """# Calibration of the planner
 Simulated tables with known laws, each fitted by `huber-log` with {refits} refits and the default interval (`auto`),
 then planned with; written by `python -m benchmarks calibration`.
 
+The floors of all these designs are resolved in nearly every table. Where a floor is not resolved a plan states no
+probability; [floors.md](floors.md) shows how often its verdicts are right there, for each floor on its own, and on
+designs that tuned no rule. The table of probabilities below was made when the probability was the share of the
+resamples that reach the target; without limits on the plan it is the confidence curve of the floor now.
+
 - The true floor of every table is drawn evenly from three standard errors on either side of the target (the width
   stands below, in the unit of the loss); all else of the law stays as it is. A fit knows nothing of where targets and
   floors lie, so its resamples can be right only where the spread is broad beside its own uncertainty: were floors known

@@ -5,16 +5,18 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import asdict, replace
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from engine.costs import read_rule
 from engine.errors import PlannerError
+from engine.fitting.confidence import FloorConfidence
 from engine.fitting.covariance import Covariance, covariance_of, drawn
 from engine.fitting.resampling import Method, Resampling
-from engine.fitting.result import Fit, FitData, FitWarning, Interval, Parameter, empty_resamples
+from engine.fitting.result import Fit, FitData, FittedRuns, FitWarning, Interval, Parameter, empty_resamples
 from engine.fitting.spec import FitSpec
 from engine.fitting.verdict import verdict
 from engine.laws.law import Floats
@@ -25,6 +27,8 @@ if TYPE_CHECKING:
 SCHEMA = 1
 Json = dict[str, Any]
 Ends = tuple[float | None, float | None]
+POINTS = 1_000
+"""Points of a confidence curve that a card may have."""
 
 
 class _Shape(BaseModel):
@@ -69,16 +73,43 @@ class _Resampling(_Shape):
     parameters: int = Field(default=0, ge=0)
 
 
+class _Confidence(_Shape):
+    """A confidence curve; a longer one than ``POINTS`` is not ours."""
+
+    name: str
+    at: tuple[float, ...] = Field(min_length=2, max_length=POINTS)
+    score: tuple[float, ...] = Field(min_length=2, max_length=POINTS)
+
+    @model_validator(mode="after")
+    def _rises(self) -> _Confidence:
+        if len(self.at) != len(self.score) or any(b <= a for a, b in pairwise(self.at)):
+            raise ValueError("the floors of a confidence curve must rise, with one score each")
+        if any(b < a for a, b in pairwise(self.score)):
+            raise ValueError("the scores of a confidence curve must not fall")
+        return self
+
+
+class _Runs(_Shape):
+    """The runs of a fit; weights are 1 and every run is its own cluster where these are left out."""
+
+    columns: dict[str, list[float]]
+    y: list[float]
+    weight: list[float] | None = None
+    cluster: list[int] | None = None
+
+
 class _Warning(_Shape):
     code: str
     text: str
 
 
 class _Group(_Shape):
-    """What one of several groups that were fitted together has of its own."""
+    """What one of several groups has of its own; refits where the groups were fitted apart."""
 
     n: int = Field(ge=0)
     objective: float | None = None
+    resamples: list[list[float]] | None = None
+    resampling: _Resampling | None = None
     data: _Data = Field(default_factory=_Data)
     warnings: list[_Warning] = Field(default_factory=list)
 
@@ -94,10 +125,12 @@ class _Card(_Shape):
     resamples: list[list[float]] = Field(default_factory=list)
     covariance: _Covariance | None = None
     resampling: _Resampling = Field(default_factory=_Resampling)
+    confidence: _Confidence | None = None
     data: _Data = Field(default_factory=_Data)
     compute: dict[str, Any] = Field(default_factory=dict)
     warnings: list[_Warning] = Field(default_factory=list)
     spec: dict[str, Any] = Field(default_factory=dict)
+    runs: _Runs | None = None
     groups: dict[str, _Group] = Field(default_factory=dict)
 
 
@@ -118,20 +151,25 @@ def to_json(fit: Fit, *, resamples: bool = True, covariance: bool = False) -> Js
     """
     whole = {**_shared_json(fit), "data": _data_json(fit.data), "compute": fit.compute.to_json()}
     whole["resampling"] = asdict(fit.resampling)
+    if fit.confidence is not None:
+        whole["confidence"] = asdict(fit.confidence) | {"resolved": fit.confidence.resolved}
     if (said := verdict(fit)) is not None:
         whole["optimum"] = said.to_json()
     around = covariance_of(fit) if covariance else None
+    whole |= {"runs": _runs_json(fit.runs)} if resamples and fit.runs else {}
     return whole | ({} if resamples else {"resamples": []}) | ({"covariance": around.to_json()} if around else {})
 
 
 def groups_to_json(found: GroupedFit) -> Json:
     """The same of a fit of several groups: what differs between them stands under ``groups``.
 
-    ``parameters`` holds shared ones once and the others as ``alpha[group]``; ``data`` is the first group's.
+    ``parameters`` holds shared ones once and the others as ``alpha[group]``; ``data`` is the first group's. Groups that
+    share nothing have refits of their own.
     """
     first = next(iter(found.fits.values()))
     groups = {
         g: {"n": f.n, "objective": finite(f.objective), "data": _data_json(f.data), "warnings": _warnings(f.warnings)}
+        | ({} if found.spec.share else {"resamples": f.resamples.tolist(), "resampling": asdict(f.resampling)})
         for g, f in found.fits.items()
     }
     data = _data_json(replace(first.data, group=""))
@@ -174,8 +212,35 @@ def _data_json(data: FitData) -> Json:
     }
 
 
+def _runs_json(runs: FittedRuns) -> Json:
+    whole: Json = {"columns": {name: x.tolist() for name, x in runs.columns.items()}, "y": runs.y.tolist()}
+    if np.any(runs.weight != 1):
+        whole["weight"] = runs.weight.tolist()
+    if len(np.unique(runs.cluster)) < len(runs.y):
+        whole["cluster"] = runs.cluster.tolist()
+    return whole
+
+
+def _read_runs(raw: _Runs, spec: FitSpec) -> FittedRuns:
+    """The runs of a card; raises PlannerError where a column is missing or of another length."""
+    n, axes = len(raw.y), spec.find_law().axes
+    if missing := [axis for axis in axes if axis not in raw.columns]:
+        raise PlannerError(f"'runs' of the card has no column {' and '.join(missing)}: fit again, or remove 'runs'.")
+    lengths = {name: len(x) for name, x in raw.columns.items()}
+    lengths |= {name: len(x) for name, x in (("weight", raw.weight), ("cluster", raw.cluster)) if x is not None}
+    for name, length in lengths.items():
+        if length != n:
+            raise PlannerError(f"'runs' of the card has {length} values of {name} and {n} of y: correct the card.")
+    return FittedRuns(
+        {name: np.array(x, float) for name, x in raw.columns.items()},
+        np.array(raw.y, float),
+        np.ones(n) if raw.weight is None else np.array(raw.weight, float),
+        np.arange(n) if raw.cluster is None else np.unique(raw.cluster, return_inverse=True)[1],
+    )
+
+
 def _warnings(warnings: tuple[FitWarning, ...]) -> list[dict[str, str]]:
-    return [{"code": w.code, "text": w.text} for w in warnings]
+    return [w.to_json() for w in warnings]
 
 
 def _interval(raw: Ends | None) -> Interval | None:
@@ -235,7 +300,8 @@ def _of_group(card: _Card, spec: FitSpec, group: str) -> _Card:
             "n": own.n,
             "objective": _Objective(value=own.objective),
             "parameters": {name: card.parameters[key] for name, key in named.items()},
-            "resamples": _resamples(card, len(every))[:, columns].tolist(),
+            "resamples": _resamples(card, len(every))[:, columns].tolist() if own.resamples is None else own.resamples,
+            "resampling": own.resampling or card.resampling,
             "data": own.data,
             "warnings": own.warnings,
         }
@@ -273,4 +339,6 @@ def read_fit(raw: Mapping[str, Any], group: str = "") -> Fit:
         compute=read_rule(card.compute),
         warnings=tuple(FitWarning(w.code, w.text) for w in card.warnings),
         resampling=how if card.resamples else replace(how, floorless=0),
+        confidence=FloorConfidence(**card.confidence.model_dump()) if card.confidence else None,
+        runs=_read_runs(card.runs, spec) if card.runs else None,
     )

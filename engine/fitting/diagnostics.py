@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
+from scipy.special import stdtrit
 
 from engine.fitting.checks import Sample, column, direction, row, stated_error
+from engine.fitting.confidence import SURE, FloorConfidence, leading_axis
 from engine.fitting.estimate import Estimate
 from engine.fitting.folds import folds
 from engine.fitting.intervals import FEWEST
+from engine.fitting.mixed import mixed
 from engine.fitting.problem import LOG_LIMIT, RATE_LIMIT
-from engine.fitting.residuals import FAR, compare
+from engine.fitting.residuals import compare
 from engine.fitting.result import FitWarning
 from engine.fitting.uniqueness import directions
 from engine.fitting.verdict import EDGE, FLAT, LEVEL, best_end, differs, judge
@@ -20,7 +23,11 @@ from engine.laws.terms import Const
 
 COLLINEAR = 0.99
 BELOW = 3.0
-"""Robust standard deviations below the law beyond which a run under the floor is no longer noise around it."""
+"""Least robust standard deviations below the law beyond which a run under the floor is no longer noise around it."""
+FALSE_ALARMS = 0.005
+"""Level of each test of whether runs lie below the floor."""
+FIRST = 5
+"""Runs closest to the floor that are tested together at least."""
 RISES, HIGH = "rises", 1.5
 """How far runs at the largest place may lie above the least of a law that falls, as a ratio; noise is less."""
 SHOWN = 5
@@ -39,7 +46,7 @@ def diagnose(s: Sample, found: Estimate) -> tuple[FitWarning, ...]:
     """Every soft problem of a fit, the estimator's own first."""
     values = s.law.values(found.theta)
     out = [*found.warnings, *_left_out(s), *_unplaced(s), *_unmeasured(s), *_few(s), *_repeats(s), *_failed(found)]
-    out += [*_few_refits(found), *_floor(s, found), *folds(s.law, found.resamples)]
+    out += [*_few_refits(found), *_floor(s, found), *folds(s.law, found.resamples), *mixed(s, found.theta)]
     if s.law.every_run:
         out += [*_collinear(s), *_terms(s, values), *_rows(s, found.theta)]
         out += [*_optimum(s, found), *_rises(s, found), *_absent(s, values), *_rounded(s)]
@@ -72,8 +79,8 @@ def _repeats(s: Sample) -> Iterator[FitWarning]:
         yield FitWarning(
             "repeats",
             f"{repeated} of {len(s)} runs repeat another run exactly, in {', '.join(s.columns)} and "
-            f"{column(s.runs, s.spec.y)}: if they are copies and not repeats, leave them out, "
-            "or the intervals are too narrow.",
+            f"{column(s.runs, s.spec.y)}: if they are copies and not repeats, leave them out on the Data page "
+            "(--repeats once in the terminal), or the intervals are too narrow.",
         )
 
 
@@ -126,16 +133,24 @@ def _floor(s: Sample, found: Estimate) -> Iterator[FitWarning]:
             continue
         beyond = {axis: np.array(10 * float(np.max(s.columns[axis]))) for axis in s.law.axes}
         made = found.resamples[: len(found.resamples) - found.resampling.floorless]
-        limit, most = np.nanquantile(made[:, i], 0.95), np.nanquantile(s.law.predict(made, beyond), 0.95)
+        limit = limit_of(found.confidence, made[:, i])
+        most = np.nanquantile(s.law.predict(made, beyond), SURE)
         without, best = (float(s.law.predict(theta, beyond)) for theta in (found.floorless, found.theta))
-        say = f"The data do not require a floor: the best fit has {name} = 0." if zero else "A floor is not resolved."
+        say = "The data do not require a floor:" if zero else f"The floor {name} is not resolved:"
         with_one = f"at most {most:.3g}" if zero else f"{best:.3g} (at most {most:.3g})"
+        ends = {axis: float(np.max(s.columns[axis])) for axis in s.law.axes}
+        axis = leading_axis(s.law, s.law.values(found.theta), ends)
         yield FitWarning(
             "floor-zero" if zero else "floor-weak",
-            f"{say} Read {name} as an upper limit (below {limit:.3g} in 95 % of the resamples). Ten times beyond "
-            f"the runs in {' and '.join(s.law.axes)} the {s.spec.y} is {without:.3g} without a floor and {with_one} "
-            "with one; half the resamples have none, and intervals span both. Larger runs would settle it.",
+            f"{say} {name} is below {limit:.3g} (95 %); zero is not excluded. Ten times beyond the runs in "
+            f"{' and '.join(s.law.axes)} the {s.spec.y} is {without:.3g} without a floor and {with_one} with one. "
+            f"Half of the resamples have no floor, and intervals span both. Add runs with larger {axis}.",
         )
+
+
+def limit_of(confidence: FloorConfidence | None, drawn: Floats) -> float:
+    """The 95 % upper limit of a floor that is not resolved, from its curve, else from its values ``drawn`` (r,)."""
+    return confidence.upper(SURE) if confidence else float(np.nanquantile(drawn, SURE))
 
 
 def _terms(s: Sample, values: Values) -> Iterator[FitWarning]:
@@ -250,25 +265,49 @@ def _absent(s: Sample, values: Values) -> Iterator[FitWarning]:
 
 
 def _rows(s: Sample, theta: Floats) -> Iterator[FitWarning]:
-    r = compare(s.law.predict(theta, s.columns), s.y, s.spec.logs, stated_error(s.spec, s.runs))
+    predicted = s.law.predict(theta, s.columns)
+    r = compare(predicted, s.y, s.spec.logs, stated_error(s.spec, s.runs), len(s.free))
     far = np.flatnonzero(r.outlier)
     if far.size:
         largest = far[np.argsort(-np.abs(r.z[far]), kind="stable")]
         yield FitWarning(
             "outliers",
-            f"{far.size} of {len(s)} runs lie more than {FAR:g} robust standard deviations from the law "
+            f"{far.size} of {len(s)} runs lie more than {r.limit:.2g} robust standard deviations from the law "
             f"({_named(s, largest)}): {PULL[s.spec.objective]}; look at them and leave out only what is wrong.",
         )
     floors = [float(s.law.values(theta)[t.amplitude]) for t in s.law.terms if isinstance(t, Const)]
     floor = sum(floors) if floors else -np.inf
-    below = np.flatnonzero((s.y < floor) & (r.z < -BELOW))
-    if below.size:
+    below = np.flatnonzero(s.y < floor)
+    if below.size and (np.any(r.z[below] < -floor_limit(len(s), len(s.free))) or below_floor(s, predicted, floor)):
+        lowest = below[np.argsort(s.y[below], kind="stable")]
         yield FitWarning(
             "below-floor",
-            f"{below.size} of {len(s)} runs lie beyond the fitted floor {s.sign * floor:.4g} "
-            f"({_named(s, below)}): the floor is too high for them, "
-            "or their values are of another kind; check these runs.",
+            f"{below.size} of {len(s)} runs are better than the fitted floor {s.sign * floor:.4g} by more than their "
+            f"scatter ({_named(s, lowest)}; best {s.sign * s.y[lowest[0]]:.4g}): the floor is wrong. Fit without these "
+            "runs if their values are of another kind, else fit another law.",
         )
+
+
+def floor_limit(n: int, parameters: int) -> float:
+    """Robust standard deviations below the law from which on one of ``n`` runs rejects a floor above it."""
+    freedom = n - parameters
+    return max(BELOW, float(-stdtrit(freedom, FALSE_ALARMS / n))) if freedom > 0 else float("inf")
+
+
+def below_floor(s: Sample, predicted: Floats, floor: float) -> bool:
+    """Whether the runs that should lie closest to the floor lie below it on average, by a one-sided t test.
+
+    A law with the right floor puts no run's mean below it. The runs are taken by their ``predicted`` (n,) values and
+    not by their own, so that noise selects none: the first 5, 10, 20, ... up to half, each at its share of the level.
+    """
+    nearest = np.argsort(predicted, kind="stable")
+    excess = (np.log(s.y / floor) if s.spec.logs and floor > 0 else s.y - floor)[nearest]
+    sizes = [FIRST * 2**k for k in range(20) if FIRST * 2**k <= len(s) / 2]
+    for k in sizes:
+        error = float(np.std(excess[:k], ddof=1)) / np.sqrt(k)
+        if np.mean(excess[:k]) < error * stdtrit(k - 1, FALSE_ALARMS / len(sizes)):
+            return True
+    return False
 
 
 def _rounded(s: Sample) -> Iterator[FitWarning]:

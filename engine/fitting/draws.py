@@ -1,8 +1,8 @@
-"""The resamples of a law of all runs, by each method, and once more without a floor where the runs leave it open."""
+"""The resamples of a law of all runs, by each method, half of them without a floor where the runs do not resolve it."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -10,7 +10,9 @@ from engine.errors import PlannerError
 from engine.fitting.bootstrap import counts, expected_scatter, noise
 from engine.fitting.checks import Sample
 from engine.fitting.clusters import clusters
+from engine.fitting.confidence import EXCLUDED, FloorConfidence
 from engine.fitting.estimate import Progress
+from engine.fitting.floor_profile import floor_confidence
 from engine.fitting.priors import normals, redrawn
 from engine.fitting.problem import Ints, Problem
 from engine.fitting.profile import likelihood_draws
@@ -20,25 +22,40 @@ from engine.fitting.spec import FitSpec
 from engine.laws.law import Floats
 from engine.laws.terms import Const
 
-UNRESOLVED = 0.025
-"""A floor that vanishes in more than this share of the resamples is not resolved: its 95 % interval reaches zero."""
+
+@dataclass(frozen=True, eq=False)
+class Drawn:
+    """Parameters (r, p) of the resamples and how to read them, and what the runs determine of the floor.
+
+    ``floorless`` (p,) is the best fit without a floor, None where the floor is resolved.
+    """
+
+    resamples: Floats
+    how: Resampling
+    confidence: FloorConfidence | None = None
+    floorless: Floats | None = None
 
 
-def resample(
-    s: Sample, p: Problem, best: Optimum, progress: Progress | None
-) -> tuple[Floats, Resampling, Floats | None]:
-    """Parameters (r, p) of the resamples, how to read them, and the best fit (p,) without the floor if it is open."""
+def resample(s: Sample, p: Problem, best: Optimum, progress: Progress | None) -> Drawn:
+    """Draw the resamples that the specification of ``s`` asks for; half have no floor where it is not resolved."""
     total, member = s.spec.bootstrap, clusters(s.runs)
     groups = int(member.max()) + 1
     how = Resampling(choose(s.spec.interval, groups, len(s.free)), runs=groups, parameters=len(s.free))
     found = _draw(s, p, best, how.method, member, slice(0, total), progress)
     floor = floor_term(s, p)
-    if floor is None or not np.mean(found[:, floor] <= 0) > UNRESOLVED:
-        return p.external(found), how, None
-    without = _without(p, floor)
+    confidence = None if floor is None else floor_confidence(s, floor)
+    if floor is None or _resolved(confidence, found[:, floor]):
+        return Drawn(p.external(found), how, confidence)
+    without = p.holding(floor, 0.0)
     other, half = best_fit(without), slice(total // 2, total)
     found[half] = _draw(s, without, other, how.method, member, half, None)
-    return p.external(found), replace(how, floorless=total - total // 2), p.external(other.theta)
+    how = replace(how, floorless=total - total // 2)
+    return Drawn(p.external(found), how, confidence, p.external(other.theta))
+
+
+def _resolved(confidence: FloorConfidence | None, drawn: Floats) -> bool:
+    """Whether the runs resolve a floor: by its confidence curve, else by its values ``drawn`` (r,) in the resamples."""
+    return confidence.resolved if confidence else not np.mean(drawn <= 0) > EXCLUDED
 
 
 def floor_term(s: Sample, p: Problem) -> int | None:
@@ -47,12 +64,6 @@ def floor_term(s: Sample, p: Problem) -> int | None:
         if isinstance(term, Const) and term.amplitude in s.unaided and p.low[j] == 0:
             return j
     return None
-
-
-def _without(p: Problem, floor: int) -> Problem:
-    high = p.high.copy()
-    high[floor] = 0.0
-    return replace(p, high=high)
 
 
 def _draw(

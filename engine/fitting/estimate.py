@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from engine.fitting.confidence import FloorConfidence
 from engine.fitting.resampling import Resampling
 from engine.fitting.result import FitWarning
 from engine.laws.law import Floats
@@ -25,3 +26,4 @@ class Estimate:
     floorless: Floats | None = (
         None  # (p,) best fit without the floor, where the runs do not settle whether there is one
     )
+    confidence: FloorConfidence | None = None  # how sure the runs are of the floor, where that is known

@@ -1,8 +1,8 @@
-"""A law fitted to several groups of runs at once, with some of its parameters the same in all."""
+"""A law fitted to several groups of runs: with some of its parameters the same in all, or one law each."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -18,8 +18,8 @@ from engine.fitting.newton import local
 from engine.fitting.priors import noise, normals
 from engine.fitting.problem import Ints, Problem, problem
 from engine.fitting.resampling import Resampling, choose
-from engine.fitting.result import Fit, FitWarning, Parameter, chi2
-from engine.fitting.run import finished
+from engine.fitting.result import Fit, FitWarning, Parameter, chi2, empty_resamples
+from engine.fitting.run import finished, fit
 from engine.fitting.shared import Joint, best_joint_fit, joint, joint_refits
 from engine.fitting.solver import Optimum, predict
 from engine.fitting.spec import FitSpec
@@ -31,9 +31,10 @@ from engine.schema import Runs
 
 @dataclass(frozen=True, eq=False)
 class GroupedFit:
-    """A whole ``Fit`` for each group, found together.
+    """A whole ``Fit`` for each group.
 
-    Row i of the resamples is the same joint refit in every group, so differences between groups have intervals too.
+    Where parameters are shared, row i of the resamples is the same joint refit in every group, so differences between
+    groups have intervals too. Groups that share nothing are fitted apart and have no joint refits.
     """
 
     spec: FitSpec
@@ -65,7 +66,9 @@ class GroupedFit:
 
     @property
     def resamples(self) -> Floats:
-        """The refits (r, p) in the order of ``parameters``."""
+        """The joint refits (r, p) in the order of ``parameters``; none where groups were fitted apart."""
+        if not self.spec.share:
+            return empty_resamples(len(self._columns()))
         return np.stack([self.fits[g].resamples[:, i] for _, g, i in self._columns()], axis=1)
 
     @property
@@ -97,9 +100,11 @@ def fit_groups(
 ) -> GroupedFit:
     """Fit the law of ``spec`` to every group of ``runs`` (their role group), with ``spec.share`` the same in all.
 
-    Resamples are drawn as for one group, of each group as many runs as it has. Raises PlannerError as ``fit`` does,
-    naming the group.
+    Where nothing is shared and the roles ask for one law each, each group is fitted as if it were alone. Resamples are
+    drawn as for one group, of each group as many runs as it has. Raises PlannerError as ``fit`` does, naming the group.
     """
+    if runs.roles.each and not spec.share:
+        return GroupedFit(spec, dict(_apart(spec, runs, snapshot, where, progress)))
     law = spec.find_law()
     _sharable(spec, law)
     names, samples = _samples(spec, runs)
@@ -135,7 +140,7 @@ def fit_groups(
 
 def _sharable(spec: FitSpec, law: Law) -> None:
     if not spec.share:
-        raise PlannerError("No parameter is shared over the groups: name at least one, or fit each group by itself.")
+        raise PlannerError("No parameter is shared over the groups: name at least one, or ask for one law each.")
     if law.estimator != "surface":
         raise PlannerError(f"Law {law.name} shares no parameters over groups: use a law of all runs.")
     for name in spec.share:
@@ -152,25 +157,52 @@ def _sharable(spec: FitSpec, law: Law) -> None:
             )
 
 
-def _samples(spec: FitSpec, runs: Runs) -> tuple[list[str], list[Sample]]:
-    """The groups that have a run of positive weight, in the order of their names, and their runs, checked."""
+def _apart(
+    spec: FitSpec, runs: Runs, snapshot: str, where: str, progress: Progress | None
+) -> Iterator[tuple[str, Fit]]:
+    """The fit of each group by itself: the digits of a fit to the runs of that group alone."""
+    names, column = _names(runs), runs.roles.group or "group"
+    for i, name in enumerate(names):
+        share = None if progress is None else partial(_report, progress, i, len(names))
+        try:
+            made = fit(spec, runs.take(runs.labels["group"] == name), snapshot=snapshot, where=where, progress=share)
+        except PlannerError as error:
+            raise _of_group(name, error) from error
+        yield name, replace(made, data=replace(made.data, group=name, roles={**made.data.roles, "group": column}))
+
+
+def _report(progress: Progress, done: int, total: int, share: float) -> None:
+    progress((done + share) / total)
+
+
+def _names(runs: Runs) -> list[str]:
+    """The groups that have a run of positive weight, in the order of their names."""
     if "group" not in runs.labels:
-        raise PlannerError("Shared parameters need groups: map a column to the role group.")
-    label = runs.labels["group"]
+        raise PlannerError("A fit of groups needs groups: map a column to the role group.")
     used = runs["weight"] > 0 if "weight" in runs else np.ones(len(runs), bool)
-    names = [str(name) for name in np.unique(label[used])]
+    names = [str(name) for name in np.unique(runs.labels["group"][used])]
+    if not names:
+        raise PlannerError("No run is selected: loosen the filter, or give at least one run a weight above zero.")
+    return names
+
+
+def _of_group(name: str, error: PlannerError) -> PlannerError:
+    return PlannerError(f"Group {name or 'without a name'}: {error}")
+
+
+def _samples(spec: FitSpec, runs: Runs) -> tuple[list[str], list[Sample]]:
+    """The groups and their runs, checked."""
+    names = _names(runs)
     if len(names) < 2:
         raise PlannerError(
             f"All runs are of one group, {names[0] or 'without a name'}: shared parameters need at least two."
-            if names
-            else "No run is selected: loosen the filter, or give at least one run a weight above zero."
         )
     samples = []
     for name in names:
         try:
-            samples.append(sample(spec, runs.take(label == name), spec.share))
+            samples.append(sample(spec, runs.take(runs.labels["group"] == name), spec.share))
         except PlannerError as error:
-            raise PlannerError(f"Group {name or 'without a name'}: {error}") from error
+            raise _of_group(name, error) from error
     return names, samples
 
 

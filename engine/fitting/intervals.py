@@ -75,3 +75,11 @@ def _quantile(ordered: Floats, count: NDArray[np.int_], share: Floats) -> Floats
     with np.errstate(invalid="ignore"):
         between = np.where(np.isneginf(a), a, a + part * (b - a))
     return np.where((a == b) | (part == 0), a, between)
+
+
+def cut(ends: tuple[float, float] | None, within: tuple[float, float]) -> tuple[float, float] | None:
+    """An interval without what lies outside ``within``; an end that cannot be reached stays infinite."""
+    if ends is None or ends[0] == math.inf:
+        return ends
+    low, high = (min(max(end, within[0]), within[1]) for end in ends)
+    return (low, math.inf if ends[1] == math.inf else high)

@@ -160,7 +160,7 @@ def _spread(found: Spread) -> FitWarning:
     total, reached = len(found.value), found.reached
     others = found.value[~_same(found.value, found.value[0]) & np.isfinite(found.value)]
     if others.size == 0:
-        return FitWarning("starts", f"All {total} starts that gave a fit reach the same optimum.")
+        return FitWarning("starts-agree", f"All {total} starts that gave a fit reach the same optimum.")
     worse = others[0] / found.value[0] - 1 if found.value[0] > 0 else np.inf
     text = f"{reached} of {total} starts reach the best optimum; the next distinct one is {_percent(worse)} worse."
     if reached == 1:

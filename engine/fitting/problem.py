@@ -74,6 +74,12 @@ class Problem:
         z, shapes, y = self.z[:, index], self.shapes[:, index], self.y[:, index]
         return replace(self, z=z, shapes=shapes, y=y, weight=self.weight[index])
 
+    def holding(self, term: int, value: float) -> Problem:
+        """The same with the amplitude of a term held at ``value``."""
+        low, high = self.low.copy(), self.high.copy()
+        low[term] = high[term] = value
+        return replace(self, low=low, high=high)
+
     def target(self, owner: Ints | slice, rows: slice) -> Floats:
         """y of the resamples ``owner`` on some rows: (1 or len(owner), rows)."""
         return self.y[:, rows] if len(self.y) == 1 else self.y[owner, rows]

@@ -65,7 +65,15 @@ class Resampling:
     parameters: int = 0
 
     def band(self, central: ArrayLike, draws: ArrayLike, level: float) -> tuple[Floats, Floats]:
-        """Lower and upper ends for ``central`` (s) and ``draws`` (r, s), r the resamples of the fit: two arrays (s)."""
+        """Lower and upper ends for ``central`` (s) and ``draws`` (r, s), r the resamples of the fit: two arrays (s).
+
+        An interval contains its own estimate: a bias beyond one standard error would move the percentiles past it.
+        """
+        low, high = self._percentiles(central, draws, level)
+        centre = np.where(np.isfinite(central), central, np.nan)
+        return np.where(centre < low, centre, low), np.where(centre > high, centre, high)
+
+    def _percentiles(self, central: ArrayLike, draws: ArrayLike, level: float) -> tuple[Floats, Floats]:
         at = np.asarray(draws, float)
         if not self.floorless:
             if self.method == "bc":
@@ -92,4 +100,4 @@ class Resampling:
     def limit(self, central: float, draws: ArrayLike, level: float) -> tuple[float, float] | None:
         """The one-sided interval of a floor that is not resolved: zero and its upper limit, from ``draws`` (r,)."""
         above = np.asarray(draws, float)[: len(np.atleast_1d(draws)) - self.floorless]
-        return (0.0, float(np.quantile(above, level))) if len(above) >= FEWEST else None
+        return (0.0, max(float(np.quantile(above, level)), central)) if len(above) >= FEWEST else None

@@ -6,15 +6,19 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from engine.costs import ComputeRule
+from engine.fitting.confidence import FloorConfidence
 from engine.fitting.resampling import Resampling
 from engine.fitting.spec import FitSpec
+from engine.fitting.warning import FitWarning as FitWarning
 from engine.laws import Law
 from engine.laws.law import Floats
 
 Interval = tuple[float, float]
+MOST_RUNS = 10_000
+"""The most runs that a fit contains: more would make its file larger than its table."""
 
 
 @dataclass(frozen=True)
@@ -27,14 +31,6 @@ class Parameter:
     ci68: Interval | None = None
     ci95: Interval | None = None
     fixed: bool = False
-
-
-@dataclass(frozen=True)
-class FitWarning:
-    """A soft problem that travels with the fit: a code for programs and a sentence for people."""
-
-    code: str
-    text: str
 
 
 @dataclass(frozen=True)
@@ -57,12 +53,29 @@ class FitData:
 
 
 @dataclass(frozen=True, eq=False)
+class FittedRuns:
+    """The runs of a fit as its objective reads them, for a joint fit with another table.
+
+    ``columns`` are arrays (n,) by axis of the law, ``y`` (n,) the loss, ``weight`` (n,) includes stated errors, and
+    runs with one number in ``cluster`` (n,) are resampled together.
+    """
+
+    columns: Mapping[str, Floats]
+    y: Floats
+    weight: Floats
+    cluster: NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
 class Fit:
     """A fitted (or published) law. Arrays follow the order of ``law.params``.
 
     ``theta`` (p,) is the best fit, ``resamples`` (r, p) one refit a row (r = 0 for a published law), which
     ``resampling`` turns into intervals,
-    ``objective`` the plain sum of the objective over the rows, priors not counted (None for a published law).
+    ``objective`` the plain sum of the objective over the rows, priors not counted (None for a published law),
+    ``confidence`` how sure the runs are of the floor (None where that is not known).
+    ``runs`` are the runs behind it: None for a published law, a law whose terms are not fitted to every run, a fit of
+    groups, and more than ``MOST_RUNS`` runs.
     """
 
     spec: FitSpec
@@ -75,6 +88,8 @@ class Fit:
     compute: ComputeRule = field(default_factory=ComputeRule)
     warnings: tuple[FitWarning, ...] = ()
     resampling: Resampling = field(default_factory=Resampling)
+    confidence: FloorConfidence | None = None
+    runs: FittedRuns | None = None
 
     @property
     def law(self) -> Law:
@@ -96,12 +111,29 @@ class Fit:
         return -1.0 if self.data.direction == "max" and self.law.oriented else 1.0
 
     @property
+    def larger_is_better(self) -> bool:
+        """Whether a larger ``y`` is better, also where the law describes y itself (``sign`` is 1 there)."""
+        return self.data.direction == "max"
+
+    @property
+    def best_run(self) -> float | None:
+        """The best ``y`` of the runs; None where their range is not known."""
+        span = self.data.ranges.get(self.spec.y)
+        return None if span is None else span[1 if self.larger_is_better else 0]
+
+    @property
+    def worst_run(self) -> float | None:
+        """The worst ``y`` of the runs; None where their range is not known."""
+        span = self.data.ranges.get(self.spec.y)
+        return None if span is None else span[0 if self.larger_is_better else 1]
+
+    @property
     def chi2(self) -> tuple[float, int] | None:
         """Chi squared and its degrees of freedom, where errors are stated and squares are summed; else None.
 
-        One of several groups that were fitted together has none of its own.
+        One of several groups that share parameters has none of its own.
         """
-        alone = self.law.every_run and not self.data.group
+        alone = self.law.every_run and not (self.data.group and self.spec.share)
         return chi2(self.spec, self.objective, self.n, self.parameters) if alone else None
 
     @property

@@ -4,22 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
 from engine.errors import PlannerError
 from engine.fitting.checks import Sample, sample
+from engine.fitting.clusters import clusters
+from engine.fitting.confidence import FloorConfidence, floor_interval
 from engine.fitting.diagnostics import diagnose
 from engine.fitting.envelope import envelope
 from engine.fitting.estimate import Estimate, Progress
+from engine.fitting.intervals import cut
 from engine.fitting.nonlinear import nonlinear
 from engine.fitting.parabola import parabola
+from engine.fitting.possible import ANYTHING
 from engine.fitting.resampling import Resampling
-from engine.fitting.result import Fit, FitData, FitWarning, Interval, Parameter
+from engine.fitting.result import MOST_RUNS, Fit, FitData, FittedRuns, FitWarning, Interval, Parameter
 from engine.fitting.shapes import shaped
 from engine.fitting.spec import FitSpec
 from engine.fitting.surface import surface
 from engine.fitting.threshold import threshold
+from engine.laws import Law
 from engine.laws.law import Floats
 from engine.laws.terms import Const
 from engine.schema import Curves, Role, Runs
@@ -70,6 +76,7 @@ def _with_curves(made: Fit, shape: Runs, curves: Curves) -> Fit:
 
 def finished(spec: FitSpec, s: Sample, found: Estimate, snapshot: str, where: str, group: str = "") -> Fit:
     """The fit of a sample from what the estimator found; ``group`` names the runs where they are one of several."""
+    _check_bounds(s, found.theta)
     made = np.flatnonzero(~np.isnan(found.resamples).any(axis=1))
     resamples, how = found.resamples[made], found.resampling
     how = replace(how, floorless=int(np.sum(made >= len(found.resamples) - how.floorless)))
@@ -79,34 +86,83 @@ def finished(spec: FitSpec, s: Sample, found: Estimate, snapshot: str, where: st
         theta=found.theta,
         objective=found.objective,
         resamples=resamples,
-        parameters=parameters(spec, found.theta, resamples, (*spec.fixed, *found.held), how),
+        parameters=parameters(spec, found.theta, resamples, (*spec.fixed, *found.held), how, found.confidence),
         data=_data(s, snapshot, where, group),
         compute=s.runs.roles.compute,
         warnings=diagnose(s, found),
         resampling=how,
+        confidence=found.confidence,
+        runs=_runs(s) if takes_runs(spec, len(s)) else None,
     )
 
 
+def takes_runs(spec: FitSpec, n: int) -> bool:
+    """Whether a fit of ``n`` runs contains them: those of groups and very many do not."""
+    return not spec.share and n <= MOST_RUNS and spec.find_law().estimator == "surface"
+
+
+def fitted_runs(spec: FitSpec, runs: Runs) -> FittedRuns:
+    """The runs of a fit that was saved without them, from the table of its snapshot."""
+    return _runs(sample(spec, runs))
+
+
+def _runs(s: Sample) -> FittedRuns:
+    return FittedRuns(s.columns, s.y, s.weight, clusters(s.runs))
+
+
 def parameters(
-    spec: FitSpec, theta: Floats, resamples: Floats, held: tuple[str, ...], how: Resampling
+    spec: FitSpec,
+    theta: Floats,
+    resamples: Floats,
+    held: tuple[str, ...],
+    how: Resampling,
+    confidence: FloorConfidence | None = None,
 ) -> tuple[Parameter, ...]:
     """Best fit, standard error and intervals of every parameter that is not ``held``, from (p,) and (r, p) values.
 
-    A floor that is not resolved has one-sided intervals: zero and an upper limit.
+    A floor that is not resolved has one-sided intervals: an upper limit, and no lower end.
     """
     law = spec.find_law()
-    floors = [t.amplitude for t in law.terms if isinstance(t, Const)] if how.floorless else []
+    floors, read_floor = _floors(law), partial(floor_interval, how, confidence)
+
+    def free(name: str, value: float, draws: Floats) -> Parameter:
+        read = read_floor if name in floors and how.floorless else how.interval
+        return parameter(name, value, draws, read, ANYTHING if name in floors else law.param(name).bounds)
+
     return tuple(
-        Parameter(name, float(value), fixed=True)
-        if name in held
-        else parameter(name, float(value), draws, how.limit if name in floors else how.interval)
+        Parameter(name, float(value), fixed=True) if name in held else free(name, float(value), draws)
         for name, value, draws in zip(law.names, theta, resamples.T, strict=True)
     )
 
 
-def parameter(name: str, value: float, draws: Floats, read: Reading) -> Parameter:
-    """One number with its standard error and intervals from its ``draws`` (r,), by a reading of ``Resampling``."""
-    return Parameter(name, value, spread(draws), read(value, draws, 0.68), read(value, draws, 0.95))
+def parameter(name: str, value: float, draws: Floats, read: Reading, within: Interval = ANYTHING) -> Parameter:
+    """One number with its standard error and intervals from its ``draws`` (r,), by a reading of ``Resampling``.
+
+    The intervals end at the ends of ``within``.
+    """
+    ci68, ci95 = (cut(read(value, draws, level), within) for level in (0.68, 0.95))
+    return Parameter(name, value, spread(draws), ci68, ci95)
+
+
+def _floors(law: Law) -> list[str]:
+    """The parameters that may be negative where y is, whatever their bounds."""
+    return [t.amplitude for t in law.terms if isinstance(t, Const)]
+
+
+def _check_bounds(s: Sample, theta: Floats) -> None:
+    """Raise PlannerError for an exponent of the compute-optimal sizes outside 0 to 1.
+
+    Only laws through minima find their exponents without bounds; all others stay within theirs.
+    """
+    if s.law.every_run:
+        return
+    for name, value in zip(s.law.names, theta, strict=True):
+        p = s.law.param(name)
+        if name in s.free and name not in _floors(s.law) and not p.low <= value <= p.high:
+            raise PlannerError(
+                f"{name}: the fit gives {value:.3g} for the {p.meaning}, which lies between {p.low:g} and {p.high:g}. "
+                "Add budgets, or sizes on both sides of each minimum, or fit chinchilla."
+            )
 
 
 def spread(draws: Floats) -> float | None:
@@ -124,6 +180,8 @@ def _data(s: Sample, snapshot: str, where: str, group: str) -> FitData:
     if group:
         roles["group"] = s.runs.roles.column(Role.GROUP)
     named = {role: name for role, name in roles.items() if name}
+    if s.runs.roles.reading:
+        named["reading"] = s.runs.roles.reading
     used = (*dict.fromkeys(("N", "D", "C", "U", *s.law.axes, s.spec.y)),)
     return FitData(
         source=s.runs.source,

@@ -1,9 +1,10 @@
-"""One law in several groups of runs, some of its parameters the same in all: the solver.
+"""Several groups of runs, each with its law, and some parameters that are the same in all groups: the solver.
 
 The objective is the sum over the groups; each group is a problem of its own whose parameters stand at places of one
-joint vector, so gradients and Hessians add up there. All groups are centred alike, so that a shared amplitude is one
-number. Starts: every candidate for the shared values (each group's own optimum, and their median) with the best rest
-of each group; every start goes down the same ladder as a fit without groups.
+joint vector, so gradients and Hessians add up there. Groups of one law are centred alike, so that a shared amplitude is
+one number; groups of different laws share their floor only, which is not centred. Starts: every candidate for the
+shared values (each group's own optimum, and their median) with the best rest of each group; every start goes down the
+same ladder as a fit without groups.
 """
 
 from __future__ import annotations
@@ -37,8 +38,8 @@ class Joint:
 
     parts: tuple[Problem, ...]
     rows: tuple[Ints, ...]  # the runs of each group
-    place: Ints  # (g, q)
-    shared: Ints  # (s,) the parameters, of q, that all groups have in common
+    place: tuple[Ints, ...]  # (q,) of each group
+    shared: tuple[Ints, ...]  # (s,) of each group: which of its q parameters all groups have in common, in one order
     priors: tuple[Priors, ...]  # by group; a shared parameter's stands in the first
 
     @property
@@ -46,14 +47,21 @@ class Joint:
         return sum(p.n for p in self.parts)
 
     @property
+    def size(self) -> int:
+        """Q, the length of the joint vector."""
+        return 1 + max(int(at.max()) for at in self.place)
+
+    @property
     def bounds(self) -> tuple[Floats, Floats]:
-        low, high = np.empty((2, int(self.place.max()) + 1))
-        low[self.place], high[self.place] = self.parts[0].low, self.parts[0].high
+        """Lower and upper bounds (Q,): a shared parameter keeps to those of every group."""
+        low, high = np.full(self.size, -np.inf), np.full(self.size, np.inf)
+        for p, at in zip(self.parts, self.place, strict=True):
+            low[at], high[at] = np.maximum(low[at], p.low), np.minimum(high[at], p.high)
         return low, high
 
     def joined(self, theta: list[Floats]) -> Floats:
         """The joint vectors (..., Q) of one theta (..., q) a group; shared values are the last group's."""
-        out = np.empty((*theta[0].shape[:-1], int(self.place.max()) + 1))
+        out = np.empty((*theta[0].shape[:-1], self.size))
         for at, part in zip(self.place, theta, strict=True):
             out[..., at] = part
         return out
@@ -61,9 +69,9 @@ class Joint:
     def pinned(self, shared: Floats) -> list[Problem]:
         """The problems with the shared values held."""
         out = []
-        for p in self.parts:
+        for p, at in zip(self.parts, self.shared, strict=True):
             low, high = p.low.copy(), p.high.copy()
-            low[self.shared] = high[self.shared] = shared
+            low[at] = high[at] = shared
             out.append(replace(p, low=low, high=high))
         return out
 
@@ -97,23 +105,27 @@ def joint(whole: Problem, group: Ints, share: tuple[str, ...], prior: Priors) ->
     total, q = int(group.max()) + 1, len(owners)
     place = np.arange(total * q).reshape(total, q)
     place[:, shared] = place[0, shared]
+    place = np.unique(place, return_inverse=True)[1].reshape(total, q)
     rows = tuple(np.flatnonzero(group == g) for g in range(total))
     own = {name: p for name, p in prior.items() if name not in share}
     return Joint(
         parts=tuple(whole.rows(index) for index in rows),
         rows=rows,
-        place=np.unique(place, return_inverse=True)[1].reshape(total, q),
-        shared=shared,
+        place=tuple(place),
+        shared=(shared,) * total,
         priors=(dict(prior), *(own for _ in range(total - 1))),
     )
 
 
-def best_joint_fit(j: Joint) -> Optimum:
-    """The best joint fit from cold starts, and the other minima that they found."""
+def best_joint_fit(j: Joint, more: Floats | None = None) -> Optimum:
+    """The best joint fit from cold starts, and the other minima that they found.
+
+    ``more`` (c, s) are further shared values to start from.
+    """
     alone = [best_fit(p) for p in j.parts]
     most = np.argsort([-p.n for p in j.parts], kind="stable")[:CANDIDATES]
-    own = np.array([alone[g].theta[j.shared] for g in most])
-    candidates = np.concatenate([np.median(own, axis=0)[None], own])
+    own = np.array([alone[g].theta[j.shared[g]] for g in most])
+    candidates = np.concatenate([np.median(own, axis=0)[None], own, *([] if more is None else [more])])
     starts = [j.joined([best_fit(p).theta for p in j.pinned(value)]) for value in candidates]
     ladder = max((found.ladder for found in alone), key=len)
     every, weight = np.array(starts)[None], [p.weight[None] for p in j.parts]
@@ -134,7 +146,7 @@ def joint_refits(
     """
     kernels.compiled(j.n * total)  # a group by itself may be too little work to read them for
     near = []
-    for p, place, rows in zip(j.pinned(best.theta[j.place[0, j.shared]]), j.place, j.rows, strict=True):
+    for p, place, rows in zip(j.pinned(best.theta[j.place[0][j.shared[0]]]), j.place, j.rows, strict=True):
         there = replace(best, theta=best.theta[place])
         found = refits(p, there, partial(_drawn, draw, rows), total)
         near.append(np.where(np.isnan(found), there.theta, found))

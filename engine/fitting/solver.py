@@ -103,6 +103,12 @@ def refits(
     return out
 
 
+def descents(p: Problem, starts: Floats) -> tuple[Floats, Floats]:
+    """The best end (r, q) and objective (r,) of the starts (r, s, q) of r tables, each with its own targets."""
+    weight = np.broadcast_to(p.weight, (len(starts), p.n))
+    return _lowest(*_from(_engine(p, len(starts)), p, starts, weight, ()))
+
+
 def _steps(theta: Floats) -> Floats:
     """Steps around an optimum along the longest axes of a cloud of optima (b, q): (s, q), none without a cloud."""
     sound = theta[np.isfinite(theta).all(axis=1)]

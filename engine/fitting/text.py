@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import html
 import math
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from engine.fitting.derived import derived
 from engine.fitting.result import Fit, FitWarning, Interval, Parameter
 from engine.fitting.verdict import verdict
+from engine.fitting.warning import by_level
 from engine.laws.terms import Const
 
 if TYPE_CHECKING:
@@ -17,8 +19,8 @@ if TYPE_CHECKING:
 Row = dict[str, Any]
 LOPSIDED = 1.5
 """Upper over lower error beyond which both are shown."""
-HEAVY = 2.0
-"""Standard error over half the 68 % interval beyond which the interval is shown: few wild draws made the error."""
+LONG_TAIL = 10.0
+"""Upper over lower error beyond which neither is shown beside the value: the interval says more."""
 
 
 def rows(fit: Fit) -> list[Row]:
@@ -63,20 +65,26 @@ def _row(p: Parameter, unit: str, meaning: str) -> Row:
 
 
 def plus_minus(value: float, error: float | None, ci68: Interval | None = None) -> str:
-    """A value rounded to match its error: ``0.347 ± 0.015``, or ``2140 +880 -640`` where the 68 % interval is lopsided.
+    """A value with its 68 % interval: ``0.347 ± 0.015``, or ``2140 +880 -240`` where the interval is lopsided.
 
-    Errors keep two digits and the value ends at the same place; five digits without an error.
+    ± is half the interval, or ``error``, the standard error, where there is no interval. Errors keep two digits and the
+    value ends at the same place; five digits without an error.
     """
-    if error is None or not math.isfinite(error) or error <= 0 or not math.isfinite(value):
+    down, up = (value - ci68[0], ci68[1] - value) if ci68 else (error or 0.0, error or 0.0)
+    if not math.isfinite(value) or math.isnan(up + down):
         return number(value)
-    down, up = (value - ci68[0], ci68[1] - value) if ci68 else (error, error)
+    if ci68 and math.isinf(ci68[0]) and math.isfinite(ci68[1]):
+        return f"{number(value, 3)} (68 %: below {number(ci68[1], 3)})"
     if up > 0 and math.isinf(up):
         return f"{number(value, 3)} (68 %: above {number(value - down, 3)})"
-    tails = 2 * error / (up + down) if up + down > 0 else 1.0
-    if min(up, down) <= 0 or not LOPSIDED > up / down > 1 / LOPSIDED or tails > HEAVY:
-        sides = [x for x in (up, down) if x > 0 and math.isfinite(x)]
-        return _scaled([value, up, -down], min(sides)) if sides else number(value)
-    return _scaled([value, error], error)
+    sides = [x for x in (up, down) if x > 0 and math.isfinite(x)]
+    if not sides:
+        return number(value)
+    ratio = up / down if up > 0 and down > 0 else math.inf
+    if LOPSIDED > ratio > 1 / LOPSIDED:
+        return _scaled([value, (up + down) / 2], (up + down) / 2)
+    together = _scaled([value, up, -down], min(sides))
+    return together.partition(" ")[0] if math.isfinite(ratio) and not LONG_TAIL > ratio > 1 / LONG_TAIL else together
 
 
 def _scaled(numbers: list[float], error: float) -> str:
@@ -97,11 +105,16 @@ def number(value: float, digits: int = 5) -> str:
 
 
 def span(interval: Interval | None, digits: int = 4) -> str:
-    """An interval as ``0.331 to 0.363``; an infinite end is ``unbounded``."""
-    if interval is None:
-        return "no interval"
-    low, high = ("unbounded" if math.isinf(x) else number(x, digits) for x in interval)
-    return f"{low} to {high}"
+    """An interval as ``0.331 to 0.363``; one with an infinite end as ``at most 0.363`` or ``at least 0.331``."""
+    return "no interval" if interval is None else ends_in_words(interval, lambda x: number(x, digits))
+
+
+def ends_in_words(interval: Interval, show: Callable[[float], str]) -> str:
+    """An interval with its ends as ``show`` prints them; an infinite end is left out."""
+    low, high = interval
+    if math.isinf(low):
+        return "unbounded" if math.isinf(high) else f"at most {show(high)}"
+    return f"at least {show(low)}" if math.isinf(high) else f"{show(low)} to {show(high)}"
 
 
 def heading(fit: Fit) -> str:
@@ -159,7 +172,7 @@ def groups_as_text(found: GroupedFit) -> str:
 
 
 def _warnings(found: tuple[FitWarning, ...]) -> list[str]:
-    return [f"Warning: {w.text}" for w in found]
+    return [w.line for w in by_level(found)]
 
 
 def _page(heading: str, rows: list[Row], notes: list[str]) -> str:

@@ -44,9 +44,9 @@ ISOFLOP = Law(
     terms=(Const("E"), Ratio("C_L", "C", "gamma")),
     params=(
         Param("k", 0.0, np.inf, "parameters", "scale of N* = k C^a", "k"),
-        Param("a", -2.0, 3.0, "", "exponent of N*", "a"),
+        Param("a", 0.0, 1.0, "", "exponent of N*", "a"),
         Param("k_D", 0.0, np.inf, "samples", "scale of D* = k_D C^b", "k_D"),
-        Param("b", -2.0, 3.0, "", "exponent of D*", "b"),
+        Param("b", 0.0, 1.0, "", "exponent of D*", "b"),
         Param("E", 0.0, np.inf, "loss", "floor of the loss along the minima", "E"),
         Param("C_L", 0.0, np.inf, "FLOPs", "where the reducible loss along the minima equals one", "C_L"),
         Param("gamma", SMALLEST, 5.0, "", "exponent of the loss along the minima", r"\gamma"),

@@ -32,6 +32,11 @@ class Param:
     meaning: str
     latex: str
 
+    @property
+    def bounds(self) -> tuple[float, float]:
+        """The least and the largest value."""
+        return (self.low, self.high)
+
 
 @dataclass(frozen=True)
 class Derived:

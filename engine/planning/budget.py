@@ -10,6 +10,7 @@ import numpy as np
 
 from engine.costs import ComputeRule
 from engine.errors import PlannerError
+from engine.fitting.possible import FROM_ONE, possible
 from engine.fitting.result import Fit
 from engine.laws import Point
 from engine.planning import plan as plans
@@ -21,8 +22,9 @@ from engine.planning.limits import NO_LIMITS, LimitName, Limits
 from engine.planning.metric import Through
 from engine.planning.plan import Plan, Question
 from engine.planning.pricing.prices import Prices
-from engine.planning.quantity import Quantity, given, measure, unsaid
+from engine.planning.quantity import IMPOSSIBLE, Quantity, given, measure, unsaid
 from engine.planning.solve import Task
+from engine.planning.support import support
 from engine.quantities import count
 
 ONE = 1 - 1e-9
@@ -57,6 +59,10 @@ def plan_budget(
     quantities = allocation(fit, best, draws)
     if spent:
         quantities |= {"C": given(fit, C, "FLOPs", plans.spans(fit).get("C"))}
+    if (note := quantities["loss"].note).startswith(IMPOSSIBLE):
+        raise PlannerError(
+            f"At {count(float(C), 3)} FLOPs the {fit.spec.y} is {note}: ask for a budget nearer to the runs."
+        )
     extra = derived(fit, best, draws, limits)
     for m in maps:
         extra[m.map.spec.y] = m.metric(best.loss, draws.loss[m.kept])
@@ -74,9 +80,11 @@ def plan_budget(
             *apart(fit, best, rule),
             *plans.uncredited(fit, limits, best.D),
             *plans.repeats(fit, extra.get("epochs")),
+            *plans.impossible(extra),
             *plans.warnings(fit, quantities, lost),
         ),
         maps=tuple(m.map.hash for m in maps),
+        support=support(fit, rule, quantities),
         **beside(fit, task, best, draws, other, spent=spent),
     )
 
@@ -105,7 +113,7 @@ def check_size(fit: Fit, task: Task, at: Point, asked: Question) -> None:
         raise PlannerError(f"{_limits(most, task.prices)} {shown}, {less}: {loosen(most)}.")
     if asked.kind == "budget":
         raise PlannerError(f"A budget of {count(asked.value, 3)} FLOPs buys {shown}, {less}: give a larger one.")
-    harder = "a harder" if asked.metric else "a lower" if fit.sign > 0 else "a higher"
+    harder = "a harder" if asked.metric else "a higher" if fit.larger_is_better else "a lower"
     what = f"A target {asked.metric or fit.spec.y} of {asked.value:g}"
     raise PlannerError(f"{what} takes {shown}, {less}: ask for {harder} one.")
 
@@ -154,7 +162,9 @@ def allocation(fit: Fit, best: Point, draws: Point) -> dict[str, Quantity]:
         name: unsaid(fit, unit, name) if np.isnan(value) else measure(fit, float(value), r, unit, spans.get(name))
         for name, (value, r, unit) in sizes.items()
     }
-    loss = measure(fit, fit.sign * float(best.loss), fit.sign * draws.loss, fit.spec.y, spans.get("loss"))
+    loss = measure(
+        fit, fit.sign * float(best.loss), fit.sign * draws.loss, fit.spec.y, spans.get("loss"), possible(fit)
+    )
     return found | {"loss": loss}
 
 
@@ -172,7 +182,8 @@ def derived(fit: Fit, best: Point, draws: Point, limits: Limits = NO_LIMITS) -> 
         simulated = np.minimum(draws.D, draws.U)
         if min(best.D, best.U) != limits.unique:
             found["U"] = measure(fit, float(min(best.D, best.U)), simulated, unit)
-        found["passes"] = measure(fit, max(float(best.D / best.U), 1.0), draws.D / simulated, "passes")
+        passes = max(float(best.D / best.U), 1.0)
+        found["passes"] = measure(fit, passes, draws.D / simulated, "passes", within=FROM_ONE)
         return found
     unique = plans.spans(fit).get("U")
     if unique:

@@ -12,6 +12,7 @@ import numpy as np
 
 from engine.costs import increasing_root
 from engine.errors import PlannerError
+from engine.fitting.possible import possible
 from engine.fitting.result import Fit, Interval
 from engine.laws import Law
 from engine.laws.law import Floats, Values
@@ -50,7 +51,8 @@ class Through:
     def metric(self, best: Floats, draws: Floats) -> Quantity:
         """The metric at the law's values ``best`` () and ``draws`` (r,), in the law's own sign, with its intervals."""
         many = self._at(self.draws, draws)
-        return measure(self.law, self.at(best), many, self.map.spec.y, self.map.data.ranges.get(self.map.spec.y))
+        y = self.map.spec.y
+        return measure(self.law, self.at(best), many, y, self.map.data.ranges.get(y), possible(self.map))
 
     def at(self, best: Floats | float) -> float:
         """The metric at the law's value ``best`` (), in the law's own sign, by the best fits."""
@@ -68,7 +70,7 @@ class Through:
         found = _inverse(self.map.law, v, np.asarray(self.map.sign * target), span)
         found = np.broadcast_to(found, np.shape(next(iter(v.values()))))
         middle = self.map.sign * evaluate(self.map.law, v, {self._axis: np.asarray(sum(span) / 2)})
-        met = (middle - target) * (1.0 if self.map.data.direction == "max" else -1.0) >= 0
+        met = (middle - target) * (1.0 if self.map.larger_is_better else -1.0) >= 0
         return np.where(np.isnan(found), np.where(met, np.nan, -np.inf), self.law.sign * found)
 
 
@@ -122,7 +124,7 @@ def _monotone(law: Fit, map: Fit) -> None:
             f"The map from {y} to {metric} is not monotone: it turns at {y} = {where}, within its runs, so a "
             "target has more than one answer; fit a metric-map, or only the runs on one side."
         )
-    better = float(np.sum(steps)) * (-_direction(law)) * (1.0 if map.data.direction == "max" else -1.0)
+    better = float(np.sum(steps)) * (-_direction(law)) * (1.0 if map.larger_is_better else -1.0)
     if better <= 0:
         raise PlannerError(
             f"By this map {metric} gets worse as {y} gets better, so more compute never reaches a target: check which "
@@ -132,7 +134,7 @@ def _monotone(law: Fit, map: Fit) -> None:
 
 def _direction(law: Fit) -> float:
     """1 where less of what the law describes is better, -1 where more is."""
-    return -1.0 if law.data.direction == "max" else 1.0
+    return -1.0 if law.larger_is_better else 1.0
 
 
 def _inverse(law: Law, v: Values, y: Floats, span: Interval) -> Floats:

@@ -9,6 +9,7 @@ from typing import Any, Literal, get_args
 
 from engine.costs import ComputeRule, read_rule
 from engine.errors import PlannerError
+from engine.fitting.possible import SAMPLES
 from engine.fitting.result import Fit, FitWarning, Interval
 from engine.laws.law import Floats
 from engine.planning import level, quantity, text
@@ -17,6 +18,8 @@ from engine.planning.parts import CostLine, Restated, Worth, read_line, read_res
 from engine.planning.pricing.as_json import prices_json, read_prices
 from engine.planning.pricing.prices import Prices
 from engine.planning.quantity import Quantity
+from engine.planning.reachability import VERDICTS, Reachability
+from engine.planning.support import ANSWERED, MARKED, Support, farthest, read_support, too_far
 from engine.quantities import count
 
 SCHEMA = 1
@@ -32,6 +35,9 @@ EXTRAPOLATED, FAR, UNCERTAIN_FLOOR, BEST_FIT_FAILS, NO_INTERVAL, NO_RANGE, REPEA
     "repeats-data",
     "degenerate-resamples",
 )
+UNSUPPORTED, IMPOSSIBLE, RUN_IS_BETTER = "unsupported", "impossible", "run-is-better"
+BELOW_FLOOR = "below-floor"
+"""The code of the warning that runs lie below the floor of a fit."""
 UNCREDITED = "epochs-not-credited"
 OPTIMISTIC = "optimistic-floor"
 
@@ -79,10 +85,11 @@ class Flat:
 class Plan:
     """An answer. ``allocation`` holds N, D, C and loss; ``derived`` D/N and, where the runs say U, epochs.
 
-    ``fit`` is the hash of the fit, ``y`` what the law describes, ``p_reach`` the share of resamples that reach a target
-    within the limits (None for a budget and without resamples). ``bill`` is what it costs by ``prices``, ``worth`` what
-    its limits are worth, ``restated`` its cost by a second compute rule, ``maps`` the hashes of the fits that map to
-    its metrics, in their order; each is empty where nobody asked for it.
+    ``fit`` is the hash of the fit, ``y`` what the law describes, ``reach`` whether a target can be reached at all (None
+    for a budget and without resamples) and ``p_reach`` its probability, None where that is not known. ``bill`` is what
+    it costs by ``prices``, ``worth`` what its limits are worth, ``restated`` its cost by a second compute rule,
+    ``maps`` the hashes of the fits that map to its metrics, in their order; each is empty where nobody asked for it.
+    ``support`` says what the runs support, where the plan lies too far beyond them to be an answer.
     """
 
     question: Question
@@ -100,6 +107,19 @@ class Plan:
     worth: tuple[Worth, ...] = ()
     restated: Restated | None = None
     maps: tuple[str, ...] = ()
+    reach: Reachability | None = None
+    support: Support | None = None
+
+    @property
+    def answers(self) -> bool:
+        """Whether the runs support the plan: farther beyond them its numbers are marked and are no answer."""
+        return self.support is None and farthest(self.placed)[1] <= ANSWERED
+
+    @property
+    def placed(self) -> Mapping[str, Quantity]:
+        """The numbers whose distance from the runs counts: the allocation, and the metric that was asked for."""
+        metric = {name: q for name, q in self.derived.items() if name == self.question.metric}
+        return {**self.allocation, **metric}
 
     @property
     def unique(self) -> float:
@@ -118,7 +138,7 @@ class Plan:
 def sample_unit(fit: Fit) -> str:
     """What one sample is called, from the column that D was read from: jets, tokens, events; else samples."""
     column = fit.data.roles.get("D", "").lower()
-    return next((word for word in ("tokens", "jets", "events", "points") if word[:-1] in column), "samples")
+    return next((word for word in SAMPLES if word[:-1] in column), "samples")
 
 
 def spans(fit: Fit) -> Mapping[str, Interval]:
@@ -129,7 +149,8 @@ def spans(fit: Fit) -> Mapping[str, Interval]:
 
 def warnings(fit: Fit, quantities: Mapping[str, Quantity], lost: int = 0) -> tuple[FitWarning, ...]:
     """What every plan says where it applies: extrapolation, missing intervals and ranges, and then the fit's own."""
-    found = [*extrapolated(quantities)]
+    found = [*(unsupported(quantities) if too_far(fit, quantities) else extrapolated(quantities))]
+    found += better_run(fit, quantities["loss"]) if "loss" in quantities else ()
     if not fit.data.ranges:
         found.append(
             FitWarning(
@@ -148,11 +169,38 @@ def warnings(fit: Fit, quantities: Mapping[str, Quantity], lost: int = 0) -> tup
 
 def extrapolated(quantities: Mapping[str, Quantity], what: str = "The answer") -> tuple[FitWarning, ...]:
     """A warning where ``quantities`` lie beyond the runs, by name and decades."""
-    far = {name: q.beyond for name, q in quantities.items() if q.beyond > 0.005}
-    if not far:
+    most = farthest(quantities)[1]
+    if most <= 0.005:
         return ()
-    decades = ", ".join(f"{name} by {text.decades(value)}" for name, value in far.items())
-    return (FitWarning(FAR if max(far.values()) > 1 else EXTRAPOLATED, f"{what} lies beyond the runs: {decades}."),)
+    code = UNSUPPORTED if most > ANSWERED else FAR if most > MARKED else EXTRAPOLATED
+    return (FitWarning(code, f"{what} lies beyond the runs: {_distances(quantities)}."),)
+
+
+def better_run(fit: Fit, loss: Quantity) -> tuple[FitWarning, ...]:
+    """A warning where the floor of ``fit`` is above its runs, and one of them is better than the plan."""
+    best, planned = fit.best_run, loss.value
+    if best is None or planned is None or not any(w.code == BELOW_FLOOR for w in fit.warnings):
+        return ()
+    if (best >= planned) != fit.larger_is_better:
+        return ()
+    text = f"A run of the table already has a {fit.spec.y} of {best:.4g}, better than {planned:.4g} of this plan."
+    return (FitWarning(RUN_IS_BETTER, text),)
+
+
+def unsupported(quantities: Mapping[str, Quantity]) -> tuple[FitWarning, ...]:
+    """The warning that a plan lies too far beyond the runs to be an answer."""
+    text = f"The plan lies too far beyond the runs to be an answer: {_distances(quantities)}."
+    return (FitWarning(UNSUPPORTED, text),)
+
+
+def _distances(quantities: Mapping[str, Quantity]) -> str:
+    return ", ".join(f"{name} by {text.decades(q.beyond)}" for name, q in quantities.items() if q.beyond > 0.005)
+
+
+def impossible(derived: Mapping[str, Quantity]) -> tuple[FitWarning, ...]:
+    """A warning for each number that the law gives and that cannot be."""
+    found = {name: q.note for name, q in derived.items() if q.note.startswith(quantity.IMPOSSIBLE)}
+    return tuple(FitWarning(IMPOSSIBLE, f"{name}: {note}. Do not use it.") for name, note in found.items())
 
 
 def repeats(fit: Fit, epochs: Quantity | None) -> tuple[FitWarning, ...]:
@@ -190,6 +238,8 @@ def to_json(plan: Plan) -> dict[str, Any]:
         "worth": [worth.to_json() for worth in plan.worth],
         "restated": plan.restated.to_json() if plan.restated else None,
         "maps": list(plan.maps),
+        "reach": {"verdict": plan.reach.verdict, "text": plan.reach.text} if plan.reach else None,
+        "support": plan.support.to_json() if plan.support else None,
     }
     return {
         "schema": SCHEMA,
@@ -203,7 +253,7 @@ def to_json(plan: Plan) -> dict[str, Any]:
         "p_reach": plan.p_reach,
         "flat": _flat_json(plan.flat),
         "sentence": plan.sentence,
-        "warnings": [{"code": w.code, "text": w.text} for w in plan.warnings],
+        "warnings": [w.to_json() for w in plan.warnings],
     } | {name: value for name, value in asked.items() if value}
 
 
@@ -229,9 +279,21 @@ def read_plan(raw: Mapping[str, Any]) -> Plan:
             tuple(read_worth(worth) for worth in raw.get("worth", ())),
             read_restated(restated) if restated else None,
             tuple(str(name) for name in raw.get("maps", ())),
+            _reach(raw.get("reach"), raw["p_reach"]),
+            read_support(raw["support"]) if raw.get("support") else None,
         )
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise PlannerError(f"This is not a plan that Isoplan wrote: {error!r} while reading it.") from error
+
+
+def _reach(raw: Mapping[str, Any] | None, p: float | None) -> Reachability | None:
+    """Whether the target of a plan can be reached; plans of older versions have a probability alone."""
+    if raw is None:
+        return None
+    verdict = next((one for one in VERDICTS if one == raw["verdict"]), None)
+    if verdict is None:
+        raise ValueError(f"verdict {raw['verdict']!r}")
+    return Reachability(verdict, None if p is None else float(p), str(raw["text"]))
 
 
 def _question(raw: Mapping[str, Any]) -> Question:

@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.errors import PlannerError
-from engine.fitting.intervals import FEWEST
+from engine.fitting.intervals import FEWEST, cut
+from engine.fitting.possible import least_of
 from engine.fitting.resampling import Resampling
 from engine.fitting.result import Fit, Interval
 from engine.laws.law import Floats
@@ -23,6 +24,9 @@ UNPUBLISHED = "no interval: correlations unpublished"
 NOT_ALWAYS_REACHED = "no interval: not every resample reaches the target"
 FEW_RESAMPLES = f"no interval: the fit has fewer than {FEWEST} resamples"
 NOT_RESAMPLED = "no interval: the fit was made without resampling"
+
+IMPOSSIBLE = "not possible"
+"""How the note of a number begins that the law gives and that cannot be."""
 
 INTERVALS = ("ci68", "ci95")
 OUT_OF_REACH = (math.inf, math.inf)
@@ -70,14 +74,21 @@ def beyond(value: float | None, span: Interval | None) -> float:
     return max(0.0, at - high, low - at)
 
 
-def measure(fit: Fit, value: float, draws: Floats, unit: str, span: Interval | None = None) -> Quantity:
+def measure(
+    fit: Fit, value: float, draws: Floats, unit: str, span: Interval | None = None, within: Interval | None = None
+) -> Quantity:
     """A number from its best-fit ``value`` and its ``draws`` (r,), one a resample of ``fit``.
 
     Infinite draws are resamples that cannot reach it: an interval's end beyond the share that can is infinite.
-    NaN draws are resamples for which it does not exist, and are left out.
+    NaN draws are resamples for which it does not exist, and are left out. The interval ends where the number itself
+    must: at the ends of ``within``, by default at one parameter or one sample. A value outside it is none, and the note
+    says so.
     """
+    within = within or least_of(fit, unit)
+    if math.isfinite(value) and not within[0] <= value <= within[1]:
+        return Quantity(None, unit=unit, note=_impossible(value, within))
     known = value if math.isfinite(value) else None
-    ci68, ci95 = (_ends(value, draws, level, fit.resampling) for level in (0.68, 0.95))
+    ci68, ci95 = (cut(_ends(value, draws, level, fit.resampling), within) for level in (0.68, 0.95))
     note = "" if ci68 else no_interval(fit)
     return Quantity(known, ci68, ci95, unit, beyond(known, span), note)
 
@@ -101,6 +112,11 @@ def no_interval(fit: Fit) -> str:
     return UNPUBLISHED if fit.objective is None else NOT_RESAMPLED
 
 
+def _impossible(value: float, within: Interval) -> str:
+    end = f"the least is {within[0]:g}" if value < within[0] else f"the most is {within[1]:g}"
+    return f"{IMPOSSIBLE}: the law gives {value:.3g}, {end}"
+
+
 def _ends(value: float, draws: Floats, level: float, how: Resampling) -> Interval | None:
     # Where the best fit itself is infinite, its place among the resamples says nothing of their bias.
     how = replace(how, method="percentile") if math.isinf(value) else how
@@ -110,10 +126,7 @@ def _ends(value: float, draws: Floats, level: float, how: Resampling) -> Interva
     draws = draws[~np.isnan(draws)]
     reach = float(np.mean(np.isfinite(draws)))
     low, high = (1 - level) / 2, (1 + level) / 2
-    found = (ends[0] if low <= reach else math.inf, ends[1] if high <= reach else math.inf)
-    if not math.isfinite(value):
-        return found
-    return (min(found[0], value), max(found[1], value))  # bias beyond one sigma moves a bc interval past its own value
+    return (ends[0] if low <= reach else math.inf, ends[1] if high <= reach else math.inf)
 
 
 def to_json(q: Quantity) -> dict[str, Any]:

@@ -8,6 +8,8 @@ from dataclasses import replace
 
 import numpy as np
 
+from engine.fitting.confidence import floor_interval
+from engine.fitting.possible import possible
 from engine.fitting.result import Fit
 from engine.laws.expression import ENDLESS
 from engine.laws.terms import Const
@@ -29,16 +31,16 @@ OF_SIZES: tuple[LimitName, ...] = ("unique", "epochs", "parameters", "memory")
 def floor_of(fit: Fit) -> Quantity:
     """The floor (where larger is better, the ceiling) with its intervals, one-sided where it is not resolved."""
     value, draws = floor(fit.law, fit.values), np.broadcast_to(floor(fit.law, fit.draws), len(fit.resamples))
-    found = measure(fit, fit.sign * float(value), fit.sign * draws, fit.spec.y)
+    found = measure(fit, fit.sign * float(value), fit.sign * draws, fit.spec.y, within=possible(fit))
     if not fit.resampling.floorless:
         return found
-    ci68, ci95 = (fit.resampling.limit(float(value), draws, level) for level in (0.68, 0.95))
+    ci68, ci95 = (floor_interval(fit.resampling, fit.confidence, float(value), draws, level) for level in (0.68, 0.95))
     return replace(found, ci68=ci68, ci95=ci95)
 
 
 def bound(fit: Fit) -> str:
     """What the limit of a law at infinite scale is called."""
-    return "floor" if fit.sign > 0 else "ceiling"
+    return "ceiling" if fit.larger_is_better else "floor"
 
 
 def bound_symbol(fit: Fit) -> str:
@@ -70,7 +72,7 @@ def unreachable(fit: Fit, task: Task, goal: Goal, target: float, map: Through | 
             f"{wanted} is out of reach: {whose}, because the {bound(fit)} of the {fit.spec.y}, "
             f"{rounded(value, limit.ci95)}{spread}, allows {most}; ask for an easier one."
         )
-    easier = "a higher" if fit.sign > 0 else "a lower"
+    easier = "a lower" if fit.larger_is_better else "a higher"
     return (
         f"{wanted} is out of reach: {whose}, because the {bound(fit)} is {rounded(value, limit.ci95)}{spread}; "
         f"ask for {easier} one."

@@ -130,7 +130,9 @@ def table(found: Comparison) -> tuple[tuple[str, ...], ...]:
 def sentence(found: Comparison) -> str:
     """Which plan costs least and which most, in money or else in compute; empty for fewer than two that are known."""
     costs = [
-        (side.name, side.money["total"] if "total" in side.money else side.allocation["C"]) for side in found.sides
+        (side.name, side.money["total"] if "total" in side.money else side.allocation["C"])
+        for side in found.sides
+        if side.plan.answers
     ]
     known = sorted(((q.value, name, q) for name, q in costs if q.value is not None), key=lambda one: one[0])
     if len(known) < 2:

@@ -9,6 +9,7 @@ import numpy as np
 
 from engine.costs import ComputeRule
 from engine.errors import PlannerError
+from engine.fitting.possible import possible
 from engine.fitting.result import Fit, FitWarning
 from engine.laws import Point
 from engine.planning import plan as plans
@@ -23,7 +24,9 @@ from engine.planning.plan import Plan, Question
 from engine.planning.pricing.prices import COMPUTE, Prices, Rates
 from engine.planning.quantity import NOT_ALWAYS_REACHED, Quantity, given, measure
 from engine.planning.reach import bound, met, unreachable
+from engine.planning.reachability import Bools, reachability
 from engine.planning.solve import Goal, Task
+from engine.planning.support import support
 from engine.quantities import count, flops
 
 LEAST_MONEY = "least-money"
@@ -60,17 +63,22 @@ def plan_target(
         raise PlannerError(met(map, target))
     task = Task(rule, limits.given, goal, prices, aim or (prices.aim if prices else COMPUTE))
     best, draws = task.best(fit), task.draws(fit)
-    reached, p_reach = _reach(fit, task, goal, best, draws)
-    if not reached and not p_reach:
+    reached, many = _reach(fit, task, goal, best, draws)
+    asked = Question("target", float(target), limits, map.map.spec.y if map else "")
+    able = reachability(fit, f"{asked.metric or fit.spec.y} {target:g}", bool(limits.given), goal.draws, many)
+    if not reached and not many.any() and (able is None or able.verdict == "out of reach"):
         raise PlannerError(unreachable(fit, task, goal, target, map))
     if np.isnan(best.loss):
         raise PlannerError(no_optimum(fit))
-    asked = Question("target", float(target), limits, map.map.spec.y if map else "")
     check_size(fit, task, best, asked)
     quantities = allocation(fit, best, draws) | {"loss": _asked(fit, goal, target, map)}
     extra = derived(fit, best, draws, limits) if reached else {}
-    if p_reach is not None and p_reach < 1:  # where it costs infinity, ratios do not exist
+    if not many.all():  # where it costs infinity, ratios do not exist
         extra |= {k: replace(q, ci68=None, ci95=None, note=NOT_ALWAYS_REACHED) for k, q in extra.items() if k == "D/N"}
+    placed = quantities
+    if map is not None:
+        extra[asked.metric] = given(map.map, target, asked.metric, map.map.data.ranges.get(asked.metric))
+        placed = quantities | {asked.metric: extra[asked.metric]}
     lost = int(np.sum(np.isnan(getattr(draws, fit.law.axis or "C"))))
     return Plan(
         asked,
@@ -80,16 +88,19 @@ def plan_target(
         rule,
         {name: quantities[name] for name in ("N", "D", "C", "loss")},
         extra,
-        p_reach,
+        able.probability if able else None,
+        reach=able,
         warnings=(
-            *_risk(fit, target, p_reach, reached, bool(limits.given)),
+            *_risk(fit, target, reached, many, bool(limits.given)),
             *(_least_money(fit, task, best) if reached else ()),
             *apart(fit, best, rule),
             *plans.uncredited(fit, limits, best.D),
             *plans.repeats(fit, extra.get("epochs")),
-            *plans.warnings(fit, quantities, lost),
+            *plans.impossible(quantities),
+            *plans.warnings(fit, placed, lost),
         ),
         maps=(map.map.hash,) if map else (),
+        support=support(fit, rule, placed),
         **beside(fit, task, best, draws, other if reached else None),
     )
 
@@ -111,13 +122,13 @@ def _least_money(fit: Fit, task: Task, best: Point) -> tuple[FitWarning, ...]:
     return (FitWarning(LEAST_MONEY, text),)
 
 
-def _reach(fit: Fit, task: Task, goal: Goal, best: Point, draws: Point) -> tuple[bool, float | None]:
-    """Whether the best fit reaches the goal, and the share of resamples that do (None without resamples)."""
+def _reach(fit: Fit, task: Task, goal: Goal, best: Point, draws: Point) -> tuple[bool, Bools]:
+    """Whether the best fit reaches the goal, and which resamples do (r,)."""
     if task.limits:
         able, many = np.isfinite(best.C), np.isfinite(draws.C)
     else:
         able, many = floor(fit.law, fit.values) < goal.best, floor(fit.law, fit.draws) < goal.draws
-    return bool(able), float(np.mean(many)) if len(fit.resamples) else None
+    return bool(able), np.broadcast_to(many, len(fit.resamples))
 
 
 def _asked(fit: Fit, goal: Goal, target: float, map: Through | None) -> Quantity:
@@ -125,49 +136,38 @@ def _asked(fit: Fit, goal: Goal, target: float, map: Through | None) -> Quantity
     span = plans.spans(fit).get("loss")
     if map is None:
         return given(fit, target, fit.spec.y, span)
-    return measure(fit, float(fit.sign * goal.best), fit.sign * goal.draws, fit.spec.y, span)
+    return measure(fit, float(fit.sign * goal.best), fit.sign * goal.draws, fit.spec.y, span, possible(fit))
 
 
 def _check(fit: Fit, target: float, map: Through | None) -> None:
     if not math.isfinite(target):
         raise PlannerError(f"A target of {target:g} is no number: give one such as 2.0.")
-    if map is not None:
-        return
-    seen = plans.spans(fit).get("loss")
-    positive = fit.sign > 0 and (seen is None or seen[0] > 0)
-    if positive and target <= 0:
-        raise PlannerError(
-            f"A target {fit.spec.y} of {target:g} cannot be: the runs have positive ones, so give one above zero."
-        )
+    asked = map.map if map is not None else fit
+    low, high = possible(asked)
+    if not low < target <= high:
+        ends = f"above {low:g}" if math.isinf(high) else f"above {low:g} and at most {high:g}"
+        raise PlannerError(f"A target {asked.spec.y} of {target:g} is not possible: give one {ends}.")
 
 
-def _risk(fit: Fit, target: float, p_reach: float | None, reached: bool, limited: bool) -> tuple[FitWarning, ...]:
-    """What the resamples say about reaching the target at all."""
-    if p_reach is None or p_reach == 1.0:
+def _risk(fit: Fit, target: float, reached: bool, many: Bools, limited: bool) -> tuple[FitWarning, ...]:
+    """What resamples that do not reach the target do to the intervals; none where all of them do."""
+    if many.all():
         return ()
-    return (*_share(fit, target, p_reach, reached, limited), *_of_minima(fit))
+    within = " within the limits" if limited else ""
+    if reached:
+        text = f"Some resamples do not reach {target:g}{within}: they count as infinite cost in the intervals."
+        return (FitWarning(plans.UNCERTAIN_FLOOR, text), *_of_minima(fit))
+    text = f"The best fit does not reach {target:g}{within}: the intervals are those of the resamples that do."
+    return (FitWarning(plans.BEST_FIT_FAILS, text), *_of_minima(fit))
 
 
 def _of_minima(fit: Fit) -> tuple[FitWarning, ...]:
     """A warning where the probability is that of a law of minima, which simulations show to be too high."""
     if fit.law.estimator != "parabola":
         return ()
+    side = "high" if fit.larger_is_better else "low"
     text = (
-        f"Refits of iso-FLOP minima tend to a {bound(fit)} that is too {'low' if fit.sign > 0 else 'high'}, so this "
+        f"Refits of iso-FLOP minima tend to a {bound(fit)} that is too {side}, so this "
         "probability is too high, in simulations by 20 to 30 points near one half: fit a surface such as chinchilla."
     )
     return (FitWarning(plans.OPTIMISTIC, text),)
-
-
-def _share(fit: Fit, target: float, p_reach: float, reached: bool, limited: bool) -> tuple[FitWarning, ...]:
-    """How many resamples reach the target, in words."""
-    n = len(fit.resamples)
-    share = f"{round(p_reach * n):,} of {n:,} resamples"
-    if limited:
-        text = f"The best fit {'reaches' if reached else 'does not reach'} {target:g} within the limits; {share} do."
-        return (FitWarning(plans.UNCERTAIN_FLOOR if reached else plans.BEST_FIT_FAILS, text),)
-    if not reached:
-        text = f"The best fit cannot reach {target:g}: its {bound(fit)} forbids it; {share} can."
-        return (FitWarning(plans.BEST_FIT_FAILS, text),)
-    text = f"Only {share} have a {bound(fit)} that allows {target:g}; the others count as infinite cost."
-    return (FitWarning(plans.UNCERTAIN_FLOOR, text),)

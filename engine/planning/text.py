@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
 from engine.fitting.result import Interval
+from engine.fitting.text import ends_in_words
+from engine.fitting.warning import by_level
 from engine.planning.limits import named
 from engine.planning.quantity import Quantity
-from engine.quantities import count, digits, duration, power10, to_places
+from engine.planning.support import ANSWERED, MARKED, farthest
+from engine.quantities import count, digits, duration, flops, power10, to_places
 
 if TYPE_CHECKING:
     from engine.planning.parts import Worth
     from engine.planning.plan import Plan
+    from engine.planning.support import Support
 
 COUNTED = ("parameters", "tokens", "jets", "events", "points", "samples", "negatives", "sequences")
 MONEY = ("EUR", "USD")
@@ -61,7 +65,7 @@ def bill_rows(plan: Plan) -> tuple[Row, ...]:
 
 def summary(plan: Plan) -> str:
     """What the plan takes in time, money, energy and CO2, as a sentence; empty without prices or an answer."""
-    if plan.prices is None or plan.allocation["C"].value is None:
+    if not plan.answers or plan.prices is None or plan.allocation["C"].value is None:
         return ""
     known = {(line.part, line.what): line.amount for line in plan.bill if line.amount.value is not None}
     hours = known.get(("training", "time"))
@@ -79,7 +83,7 @@ def summary(plan: Plan) -> str:
 
 def as_text(plan: Plan) -> str:
     """The plan for a terminal: sentence, table, and what must be known beside them."""
-    notes = [f"\nWarning: {w.text}" for w in plan.warnings]
+    notes = [f"\n{w.line}" for w in by_level(plan.warnings)]
     body = table((*rows(plan), *bill_rows(plan)))
     return "\n".join([plan.sentence, "", *body, "", *flatness(plan), *beside(plan), *notes])
 
@@ -100,8 +104,9 @@ def aligned(lines: Sequence[Sequence[str]]) -> list[str]:
 def beside(plan: Plan) -> list[str]:
     """What stands below the table: the limits, the machine, the compute rule, and the plan by a second rule."""
     machine = [f"Machine: {plan.prices.machine.text}."] if plan.prices is not None else []
-    other = [plan.restated.sentence] if plan.restated is not None else []
-    return [*(worth_sentence(plan, w) for w in plan.worth), *machine, f"Compute rule: {plan.compute.text}.", *other]
+    other = [plan.restated.sentence] if plan.restated is not None and plan.answers else []
+    worth = [worth_sentence(plan, w) for w in plan.worth] if plan.answers else []
+    return [*worth, *machine, f"Compute rule: {plan.compute.text}.", *other]
 
 
 def worth_sentence(plan: Plan, worth: Worth) -> str:
@@ -124,7 +129,7 @@ def worth_sentence(plan: Plan, worth: Worth) -> str:
 
 def flatness(plan: Plan) -> list[str]:
     """How far N may leave the optimum, as a sentence; empty where the plan does not say or the curve never ends."""
-    if plan.flat is None or not all(0 < x < math.inf for x in (*plan.flat.N, *plan.flat.D)):
+    if plan.flat is None or not plan.answers or not all(0 < x < math.inf for x in (*plan.flat.N, *plan.flat.D)):
         return []
     N, D, flat = plan.allocation["N"], plan.allocation["D"], plan.flat
     ends = []
@@ -152,6 +157,8 @@ def number(q: Quantity, x: float | None = None, keep: int | None = None) -> str:
         return power10(x, keep)
     spread = q.ci68 if q.ci68 and q.ci68[0] < q.ci68[1] else None
     places = digits(x if q.value is None or spread is None else q.value, spread)
+    if round(x, places) == 0:  # an end far below its value keeps its own digits: 163 beside 49,000 is not 0
+        places = digits(x, None)
     if q.unit in MONEY and abs(round(x, places)) >= MILLION:
         return count(x, keep)
     return to_places(x, places)
@@ -170,12 +177,7 @@ def between(q: Quantity, ends: Interval | None) -> str:
 
 def span(ends: Interval, show: Callable[[float], str]) -> str:
     """An interval in words, each of its ends as ``show`` prints it."""
-    low, high = ends
-    if low == math.inf:
-        return UNREACHABLE
-    if math.isinf(high):
-        return "unbounded" if math.isinf(low) else f"at least {show(low)}"
-    return f"at most {show(high)}" if math.isinf(low) else f"{show(low)} to {show(high)}"
+    return UNREACHABLE if ends[0] == math.inf else ends_in_words(ends, show)
 
 
 def with_interval(q: Quantity) -> str:
@@ -189,37 +191,86 @@ def with_interval(q: Quantity) -> str:
 
 
 def sentence(plan: Plan) -> str:
-    """The answer in one sentence."""
+    """The answer in one sentence; where the runs do not support one, what they support."""
+    if not plan.answers:
+        return unsupported(plan)
     return _budget_sentence(plan) if plan.question.kind == "budget" else _target_sentence(plan)
+
+
+def unsupported(plan: Plan) -> str:
+    """What the runs support, and which cells would support the plan, where it lies too far beyond them."""
+    name, far = farthest(plan.placed)
+    asked = plan.question
+    what = f"{flops(asked.value)}" if asked.kind == "budget" else f"{asked.metric or plan.y} {asked.value:g}"
+    away = f"A plan for {what} lies {decades(far)} beyond them in {plan.y if name == 'loss' else name}."
+    if plan.support is None:
+        return f"The runs do not support this plan. {away}"
+    return f"{_range(plan, plan.support)} {away}{_cells(plan, plan.support)}"
+
+
+def _range(plan: Plan, support: Support) -> str:
+    if support.low is None or support.high is None:
+        return "The runs support no plan of this law."
+    unit = "FLOPs" if support.axis == "C" else plan.allocation[support.axis].unit
+    low, high = (power10(x, 1) for x in (support.low, support.high))
+    return f"These runs support plans from {support.axis} = {low} to {high} {unit}."
+
+
+def _cells(plan: Plan, support: Support) -> str:
+    sizes = [f"{count(support.cells[x])} {plan.allocation[x].unit}" for x in ("N", "D") if x in support.cells]
+    compute = f"{power10(support.cells['C'], 2)} FLOPs" if "C" in support.cells else ""
+    what = " on ".join(sizes) + (f" ({compute})" if sizes and compute else compute)
+    return f" Train cells near {what} first." if what else ""
+
+
+def extrapolation(placed: Mapping[str, Quantity], y: str = "loss") -> str:
+    """What the sentence of an answer says of a distance beyond the runs; empty up to one decade."""
+    name, far = farthest(placed)
+    return f", extrapolated {decades(far)} in {y if name == 'loss' else name}" if far > MARKED else ""
+
+
+def too_far(placed: Mapping[str, Quantity]) -> str:
+    """The sentence in place of an answer that lies too far beyond the runs; empty where it does not."""
+    name, far = farthest(placed)
+    away = f"The answer lies {decades(far)} beyond the runs in {name}"
+    return f"{away}, and the runs do not support one beyond {decades(ANSWERED)}." if far > ANSWERED else ""
 
 
 def _budget_sentence(plan: Plan) -> str:
     N, D, C, loss = (plan.allocation[name] for name in ("N", "D", "C", "loss"))
     spread = f" (68 %: {between(loss, loss.ci68)})" if loss.ci68 else ""
-    expected = f"{plan.y} {number(loss)}{spread}"
+    expected, far = f"{plan.y} {number(loss)}{spread}", extrapolation(plan.placed, plan.y)
     if N.value is None or D.value is None:
-        return f"With {number(C)} FLOPs expect {expected}."
-    return f"With {number(C)} FLOPs train {with_interval(N)} on {with_interval(D)}{_seen(plan)}; expected {expected}."
+        return f"With {number(C)} FLOPs expect {expected}{far}."
+    train = f"{with_interval(N)} on {with_interval(D)}{_seen(plan)}"
+    return f"With {number(C)} FLOPs train {train}; expected {expected}{far}."
 
 
 def _target_sentence(plan: Plan) -> str:
     asked, loss = plan.question, plan.allocation["loss"]
     needs = f" ({plan.y} {number(loss)})" if asked.metric and loss.value is not None else ""
     target = f"{asked.metric or plan.y} {asked.value:g}{needs}"
-    able = "It is reached within the limits" if asked.limits.given else "The floor allows it"
-    chance = "" if plan.p_reach in (None, 1.0) else f" {able} with probability {probability(plan.p_reach)}."
+    chance = f" {said}" if (said := reach_text(plan)) else ""
     sizes = [plan.allocation[name] for name in ("N", "D") if plan.allocation[name].value is not None]
-    C, total = plan.allocation["C"], _least_money(plan)
+    C, total, far = plan.allocation["C"], _least_money(plan), extrapolation(plan.placed, plan.y)
     if total is not None:
         use = " on ".join(map(with_interval, sizes))
-        return f"To reach {target} spend least money: {with_interval(total)} for {use}{_seen(plan)}.{chance}"
+        return f"To reach {target} spend least money: {with_interval(total)} for {use}{_seen(plan)}{far}.{chance}"
     if C.value is not None:
         use = f": {' on '.join(with_interval(q) for q in sizes)}" if sizes else ""
-        return f"To reach {target} spend {with_interval(C)}{use}.{chance}"
+        return f"To reach {target} spend {with_interval(C)}{use}{far}.{chance}"
     if sizes:
-        return f"To reach {target} use {with_interval(sizes[0])}.{chance}"
+        return f"To reach {target} use {with_interval(sizes[0])}{far}.{chance}"
     how = "within the limits" if asked.limits.given else "at any cost"
     return f"The best fit does not reach {target} {how}.{chance}"
+
+
+def reach_text(plan: Plan) -> str:
+    """Whether the target can be reached, as a sentence; empty where that is certain or not known."""
+    if plan.reach is None:  # a plan of an older version
+        p = plan.p_reach
+        return "" if p in (None, 1.0) else f"The floor allows it with probability {probability(p)}."
+    return "" if (plan.p_reach or 0.0) > SURE else plan.reach.text
 
 
 def _seen(plan: Plan) -> str:

@@ -9,33 +9,41 @@ from typing import Literal
 from pydantic import TypeAdapter
 
 from engine.schema import Role
+from engine.store.conversions import GPU_HOURS, text_kind
 
 Kind = Literal["number", "text", "bool", "date"]
-ConversionKind = Literal["suffix", "comma", "thousands"]
 
 
 @dataclass(frozen=True)
 class Conversion:
-    """A way to read a text column as numbers, proposed and not yet applied.
+    """A way to read a column as the numbers that a law needs, proposed and not yet applied.
 
-    ``changes`` cells would be read differently from what they say as they stand; ``fails`` cells cannot be read
-    and would count as missing. ``ambiguous``: a decimal comma would fit as well as a thousands separator.
+    ``kind`` is a conversion of ``engine.store.conversions``. Of text, ``changes`` cells would be read differently from
+    what they say as they stand; ``fails`` cells cannot be read and would count as missing. ``ambiguous``: a decimal
+    comma would fit as well as a thousands separator. ``about`` describes a unit, empty for text without one.
+    ``needed``: without agreement the column does not get the role that its name suggests.
     """
 
-    kind: ConversionKind
+    kind: str
     changes: int
     fails: int
     failing_examples: tuple[str, ...] = ()
     ambiguous: bool = False
+    about: str = ""
+    needed: bool = True
 
     @property
     def text(self) -> str:
         """The proposal in a sentence."""
+        kind = text_kind(self.kind)
+        if kind is None:
+            return f"Read {self.about}."
         how = {
             "suffix": "numbers with suffixes (1.2k, 3M, 4B, 10^20)",
             "comma": "numbers with a decimal comma",
             "thousands": "numbers with thousands separators",
-        }[self.kind]
+        }[kind]
+        how += f", {self.about}" if self.about else ""
         doubt = " (a decimal comma would fit as well)" if self.ambiguous else ""
         bad = f", {self.fails:,} cannot be read ({', '.join(self.failing_examples)})" if self.fails else ""
         return f"Read as {how}{doubt}: {self.changes:,} cells change{bad}."
@@ -73,9 +81,15 @@ class Column:
         return repr(self.examples[0]) if self.examples else ""
 
     @property
+    def convert_option(self) -> str:
+        """The option of the terminal that agrees to the proposed conversion."""
+        device = ":H100" if self.conversion and self.conversion.kind == GPU_HOURS else ""
+        return f"--convert {shlex.quote(self.name + device)}"
+
+    @property
     def way_to_numbers(self) -> str:
-        """What to do about a column of text with a proposed conversion, so that it is read as numbers."""
-        tick = f"tick its conversion on the Data page (--convert {shlex.quote(self.name)} in the terminal)"
+        """What to do about a column with a proposed conversion, so that it is read as the numbers of its role."""
+        tick = f"tick its conversion on the Data page ({self.convert_option} in the terminal)"
         if self.conversion is None or not self.conversion.fails:
             return tick
         cells = f"{self.conversion.fails:,} such cell{'' if self.conversion.fails == 1 else 's'}"

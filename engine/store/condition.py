@@ -20,7 +20,7 @@ from engine.errors import PlannerError
 from engine.schema import Ints
 from engine.store import sql
 from engine.store.catalog import columns as columns_of
-from engine.store.columns import ConversionKind
+from engine.store.conversions import text_kind
 from engine.store.database import Database
 from engine.store.mapping import unknown_column
 
@@ -64,13 +64,12 @@ def check(condition: str, columns: Sequence[str]) -> str:
     return tree.transform(physical).sql("duckdb", comments=False)
 
 
-def matching_rows(
-    db: Database, table_id: str, condition: str, conversions: Mapping[str, ConversionKind] | None = None
-) -> Ints:
+def matching_rows(db: Database, table_id: str, condition: str, conversions: Mapping[str, str] | None = None) -> Ints:
     """Ids of the rows for which ``condition`` is true, in order; withdrawn rows are not looked at here.
 
-    ``conversions`` names text columns that are to be compared as numbers. Raises PlannerError as :func:`check` does,
-    and when the condition cannot be evaluated or takes longer than ``SECONDS``.
+    ``conversions`` names text columns that are to be compared as numbers; units stay those of the file.
+    Raises PlannerError as :func:`check` does, and when the condition cannot be evaluated or takes longer than
+    ``SECONDS``.
     """
     known = columns_of(db, table_id)
     checked = check(condition, [c.name for c in known])
@@ -78,7 +77,7 @@ def matching_rows(
     fields = ["rid"]
     for i in used:
         kind = (conversions or {}).get(known[i].name)
-        fields.append(f"{sql.numeric(known[i], i, kind)} AS c{i}" if kind else f"c{i}")
+        fields.append(f"{sql.numeric(known[i], i, kind)} AS c{i}" if text_kind(kind) else f"c{i}")
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "rows.parquet"
         with db.read() as cursor:

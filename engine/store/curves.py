@@ -15,7 +15,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from engine.errors import PlannerError
-from engine.schema import Curves, Floats, Ints, Role, Roles, Runs
+from engine.schema import OVERFITS, Curves, Floats, Ints, Role, Roles, Runs
 
 MAX_POINTS = 5_000_000
 TIMES = ("step", "epochs", "D", "C")
@@ -129,7 +129,7 @@ def _tied(curves: Curves, runs: Runs) -> tuple[Curves, Ints]:
     of_run = mine.drop_duplicates().get_indexer(pd.Index(curves.names))
     at = np.flatnonzero(~mine.duplicated())[of_run]
     at = np.where(of_run < 0, -1, at).astype(np.int64)
-    metrics = {m.column for m in (*runs.roles.metrics, *curves.roles.metrics)}
+    metrics = {m.column for m in (*runs.roles.metrics, *curves.roles.metrics)} - {OVERFITS}
     of_whole = [name for name in runs.values if name not in _OF_THE_END | metrics | set(curves.values)]
     along = {name: _along(runs[name], at)[curves.of] for name in of_whole}
     return replace(curves, values={**curves.values, **along}), at

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import replace
+import shlex
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Literal
 
 from engine.costs import ComputeRule
 from engine.errors import PlannerError
-from engine.schema import SINGLE_ROLES, Curves, Metric, Role, Roles, Runs
+from engine.schema import SINGLE_ROLES, Curves, Metric, Role, Roles, RowsOfRun, Runs
 from engine.store import catalog, snapshots, tables
-from engine.store.columns import Column
+from engine.store.columns import Column, Conversion
+from engine.store.conversions import AS_IS, read_conversion
 from engine.store.database import memory
-from engine.store.guess import Guess, better, guess_curve_roles, guess_roles
-from engine.store.mapping import check_roles, unknown_column, uses
+from engine.store.guess import Guess, agreed_conversions, better, guess_curve_roles, guess_roles, with_guesses
+from engine.store.mapping import check_roles, like, unknown_column, uses
 from engine.store.snapshots import Filter
+from engine.store.unit_names import COMPUTE, COUNTS
 
 _SINGLE = tuple(role.value for role in SINGLE_ROLES)
 _MANY = {"metric": "metrics", "hyper": "hyper"}
@@ -26,8 +31,12 @@ def read_runs(
     where: str = "",
     compute: ComputeRule | None = None,
     *,
-    repeats_mean: bool = False,
+    repeats: Literal["all", "mean", "once"] = "all",
+    each: bool = False,
+    pooled: tuple[str, ...] = (),
     agreed: tuple[str, ...] = (),
+    derived: Mapping[str, str] | None = None,
+    rows: RowsOfRun | None = None,
     sheet: str | None = None,
     inner: str | None = None,
     extra: tuple[str, ...] = (),
@@ -38,8 +47,10 @@ def read_runs(
     Roles are N, D, U, C, loss, epochs, budget, step, weight, group, seed, run, status, and ``metric`` and ``hyper``,
     which take several columns joined by ``+``. A role that is mapped to nothing (``C=``) is left open. A text column
     named in ``mapping`` is read as numbers by its proposed conversion when that is beyond doubt for every cell, one
-    named in ``agreed`` in any case; columns named in ``extra`` are read under their own names, and those in ``offered``
-    where the table has such a column of numbers. ``source`` of the runs is the path. Raises PlannerError for an
+    named in ``agreed`` (``COLUMN`` or ``COLUMN:conversion``) in any case; ``derived`` gives roles by a formula, and
+    ``rows`` says which row of a run counts (found from names and steps where None); columns named in ``extra`` are
+    read under their own names, and those in ``offered`` where the table has such a column of numbers. ``repeats``,
+    ``each`` and ``pooled`` are those of ``Roles``. ``source`` of the runs is the path. Raises PlannerError for an
     unreadable file, an unknown role or column and a bad condition.
     """
     if not path.is_file():
@@ -48,13 +59,40 @@ def read_runs(
         info = tables.add(db, path, path.name, sheet=sheet, inner=inner)
         known = catalog.columns(db, info.id)
         numbers = tuple(c.name for c in known if c.name in offered and c.name not in set(Role) and c.kind == "number")
-        roles = _with_extra(with_mapping(known, mapping or {}, agreed), (*extra, *numbers))
+        roles = with_derived(with_mapping(known, mapping or {}, agreed), derived or {})
+        roles = _with_extra(tables.history(db, info.id, roles, rows), (*extra, *numbers))
         roles = roles.model_copy(
-            update={"compute": compute or ComputeRule(), "repeats": "mean" if repeats_mean else "all"}
+            update={"compute": compute or ComputeRule(), "repeats": repeats, "each": each, "pooled": pooled}
         )
         check_roles(known, roles)
         runs = snapshots.runs(db, snapshots.take(db, info.id, roles, Filter(where=where)))
     return replace(runs, source=str(path), notes=(*info.notes, *runs.notes))
+
+
+@dataclass(frozen=True, eq=False)
+class OpenTable:
+    """A table file that can be read under several mappings: ``roles`` is its guessed one."""
+
+    columns: tuple[Column, ...]
+    roles: Roles
+    notes: tuple[str, ...]
+    read: Callable[[Roles], Runs]
+
+
+@contextmanager
+def open_table(path: Path, mapping: Mapping[str, str] | None = None) -> Iterator[OpenTable]:
+    """Open a table file; ``mapping`` corrects the guessed mapping as for ``read_runs``, which it raises errors like."""
+    if not path.is_file():
+        raise PlannerError(f"There is no file {path}: check the path.")
+    with memory() as db:
+        info = tables.add(db, path, path.name)
+        known = catalog.columns(db, info.id)
+
+        def read(roles: Roles) -> Runs:
+            return replace(snapshots.runs(db, snapshots.take(db, info.id, roles)), source=str(path))
+
+        roles = tables.history(db, info.id, with_mapping(known, mapping or {}))
+        yield OpenTable(known, roles, info.notes, read)
 
 
 def read_curves(
@@ -71,7 +109,8 @@ def read_curves(
         info = tables.add(db, path, path.name)
         known = catalog.columns(db, info.id)
         there = tuple(c.name for c in known if c.name in extra)
-        roles = _with_extra(with_mapping(known, mapping or {}, guess=guess_curve_roles), there)
+        roles = like(known, with_mapping(known, mapping or {}, guess=guess_curve_roles), runs.roles)
+        roles = _with_extra(roles, there)
         check_roles(known, roles)
         curves = snapshots.curves(db, snapshots.take(db, info.id, roles), runs)
     return replace(curves, source=str(path), notes=(*info.notes, *curves.notes))
@@ -88,13 +127,19 @@ def with_mapping(
             if name not in names:
                 raise unknown_column(name, names, f"for {role}")
     named = {name for chosen in asked.values() for name in chosen}
-    clean = {c.name for c in columns if c.conversion and c.conversion.fails == 0 and not c.conversion.ambiguous}
-    guessed = guess(columns, (clean & named) | set(agreed)).model_dump()
+    columns = with_guesses(columns)
+    hows = read_agreed(names, agreed)
+    clean = {c.name for c in columns if c.conversion and _certain(c.conversion)}
+    kinds = agreed_conversions(columns, dict.fromkeys(clean & named, "") | hows)
+    if unclear := next((name for name in hows if name not in kinds), None):
+        option = shlex.quote(f"{unclear}:millions")
+        raise PlannerError(f"--convert {unclear!r}: no unit is recognised. Name it, as in --convert {option}.")
+    guessed = guess(columns, kinds).model_dump()
     fields = {k: v for k, v in guessed.items() if k not in _SINGLE or v not in named}
     fields["metrics"] = [m for m in guessed["metrics"] if m["column"] not in named]
     fields["hyper"] = [name for name in guessed["hyper"] if name not in named]
-    kinds = {c.name: c.conversion.kind for c in columns if c.conversion and c.name in (clean & named) | set(agreed)}
     fields["conversions"] = kinds
+    _refuse_units(columns, asked, kinds)
     for role, chosen in asked.items():
         if role == "metric":
             fields["metrics"] = [Metric(column=name, direction=better(name)) for name in chosen]
@@ -103,6 +148,45 @@ def with_mapping(
         else:
             fields[role] = chosen[0] if chosen else None
     return Roles.model_validate(fields)
+
+
+def with_derived(roles: Roles, derived: Mapping[str, str]) -> Roles:
+    """The roles with formulas in the place of the columns that were guessed for them."""
+    free = {name: None for name in derived if name in _SINGLE}
+    return Roles.model_validate({**roles.model_dump(), **free, "derived": dict(derived)})
+
+
+def read_agreed(names: Sequence[str], agreed: Iterable[str]) -> dict[str, str]:
+    """Column -> conversion (empty: the proposed one) from ``COLUMN`` or ``COLUMN:conversion``."""
+    found = {}
+    for text in agreed:
+        name, how = text, ""
+        if text not in names:
+            name, _, how = text.rpartition(":")
+        if name not in names:
+            raise unknown_column(name or text, list(names), "of --convert")
+        if how:
+            read_conversion(how, name)
+        found[name] = how
+    return found
+
+
+def _certain(conversion: Conversion) -> bool:
+    """Is a proposal a way to read text that fits every cell, and in one way only?"""
+    return not conversion.about and conversion.fails == 0 and not conversion.ambiguous
+
+
+def _refuse_units(columns: Sequence[Column], asked: Mapping[str, list[str]], kinds: Mapping[str, str]) -> None:
+    """Raise PlannerError where a size or compute is read from a column in another unit, and nobody chose how."""
+    for column in columns:
+        roles = [role for role in (*COUNTS, *COMPUTE) if column.name in asked.get(role.value, ())]
+        unit = column.conversion
+        if roles and unit is not None and unit.about and unit.needed and column.name not in kinds:
+            quoted = shlex.quote(column.name)
+            raise PlannerError(
+                f"{roles[0]} (column {column.name!r}): its name or values suggest a unit. Read it {unit.about} with "
+                f"{column.convert_option}, or as it stands with --convert {quoted}:{AS_IS}."
+            )
 
 
 def _with_extra(roles: Roles, extra: tuple[str, ...]) -> Roles:

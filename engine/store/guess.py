@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from engine.schema import NUMERIC_ROLES, SINGLE_ROLES, Direction, Metric, Role, Roles
-from engine.store.columns import Column
+from engine.store.columns import Column, Conversion
+from engine.store.conversions import GPU_HOURS, read_conversion, text_kind
+from engine.store.names import LARGER, NOT_A_SIZE, SMALLER, plain, untracked, variants, words
+from engine.store.unit_names import NamedUnit, is_percent, named_unit, suspected
 
 Guess = Callable[..., Roles]
 """``guess_roles`` or ``guess_curve_roles``."""
@@ -31,8 +33,9 @@ _NAMES: dict[Role, dict[str, int]] = {
     Role.LOSS: dict.fromkeys(("val_loss", "loss_val", "validation_loss", "loss_validation", "valid_loss"), 95)
     | dict.fromkeys(("eval_loss", "loss_eval", "test_loss", "loss_test"), 93)
     | dict.fromkeys(("final_loss", "lm_loss", "ce_loss", "cross_entropy", "nll"), 88)
-    | {"l": 55, "train_loss": 70, "training_loss": 70, "loss_train": 70, "bpb": 60, "bits_per_byte": 60},
-    Role.EPOCHS: {"epochs": 95, "n_epochs": 95, "num_epochs": 95, "passes": 70, "epoch": 60},
+    | {"l": 55, "train_loss": 70, "training_loss": 70, "loss_train": 70, "bpb": 60, "bits_per_byte": 60, "value": 35},
+    Role.EPOCHS: dict.fromkeys(("epochs", "n_epochs", "num_epochs", "num_train_epochs", "max_epochs"), 95)
+    | {"passes": 70, "epoch": 60},
     Role.BUDGET: dict.fromkeys(("budget", "compute_budget", "flop_budget", "flops_budget", "budget_flops"), 95)
     | dict.fromkeys(("iso_c", "isoflop", "iso_flop", "iso_flops", "isoflops", "nominal_flops", "nominal_c"), 90),
     Role.GROUP: {
@@ -47,13 +50,16 @@ _NAMES: dict[Role, dict[str, int]] = {
     | {"arch": 74, "inputs": 72, "features": 72, "optimizer": 70, "optimiser": 70, "dataset": 68, "data": 60}
     | {"model": 66, "variant": 66, "method": 66, "series": 66, "task": 60, "process": 66, "model_name": 50},
     Role.SEED: {"seed": 100, "random_seed": 95, "rng_seed": 95, "rng": 60, "replicate": 60, "repeat": 60},
-    Role.RUN: {"run": 100, "run_name": 98, "run_id": 96, "cell": 70, "experiment": 70, "name": 65, "id": 60}
+    Role.RUN: dict.fromkeys(("run_uuid", "trial_id", "trial_number", "trial", "wandb_id"), 94)
+    | {"run": 100, "run_name": 98, "run_id": 96, "cell": 70, "experiment": 70, "name": 65, "id": 60}
     | {"label": 55, "model_name": 55, "row": 50, "index": 45, "model": 40},
     Role.STATUS: {"status": 95, "state": 70, "run_status": 96, "run_state": 90},
     Role.WEIGHT: {"weight": 90, "weights": 90, "run_weight": 90, "sample_weight": 90, "fit_weight": 95},
 }
 _EXACT = {"N": Role.N, "D": Role.D, "U": Role.U, "C": Role.C, "loss": Role.LOSS}
-_STEPS = ("step", "global_step", "update", "updates", "n_updates", "iteration", "iterations", "iter", "steps")
+RUN_IDS = ("run", "run_name", "run_id", "run_uuid", "trial_id", "trial_number", "trial", "wandb_id")
+"""Names of a column that tells runs apart."""
+STEPS = ("step", "global_step", "update", "updates", "n_updates", "iteration", "iterations", "iter", "steps")
 # Words that give a role away inside a longer name.
 _WORDS: dict[Role, tuple[set[str], int]] = {
     Role.N: ({"param", "params", "parameter", "parameters"}, 60),
@@ -62,39 +68,9 @@ _WORDS: dict[Role, tuple[set[str], int]] = {
     Role.C: ({"flop", "flops", "compute"}, 50),
     Role.LOSS: ({"loss"}, 58),
 }
-_NOT_A_SIZE = {
-    "per",
-    "ratio",
-    "fraction",
-    "frac",
-    "share",
-    "rate",
-    "log",
-    "log10",
-    "ln",
-    "std",
-    "se",
-    "sem",
-    "err",
-    "sd",
-}
-_NOT_A_SIZE |= {
-    "util",
-    "utilisation",
-    "utilization",
-    "mfu",
-    "peak",
-    "rule",
-    "budget",
-    "init",
-    "initial",
-    "scale",
-    "coef",
-}
-_LARGER = {"accuracy", "acc", "auc", "auroc", "recall", "ndcg", "mrr", "map", "precision", "f1", "hit", "hits", "hr"}
-_LARGER |= {"rejection", "rej", "bleu", "rouge", "score", "reward", "r2", "purity", "efficiency", "significance"}
-_SMALLER = {"perplexity", "ppl", "mse", "rmse", "mae", "error", "wer", "cer", "fid", "brier", "ece", "excess", "mape"}
-_SMALLER |= {"entropy", "loss", "nll", "bpb"}
+_PASSES = ("epochs", "n_epochs", "num_epochs", "num_train_epochs", "max_epochs")
+DATASET_SIZES = ("dataset_size", "data_size", "n_train", "train_size", "training_set_size", "dataset_tokens", "n_data")
+"""Names that count the samples of a data set, and not those that a run sees, where a table counts epochs."""
 _NOT_QUALITY = {
     "std",
     "se",
@@ -131,25 +107,53 @@ _WHAT: dict[Role, str] = {
 
 
 def with_guesses(columns: Sequence[Column]) -> tuple[Column, ...]:
-    """The columns with ``guess`` and ``why`` filled in; no two columns share a role that only one can have."""
-    taken = _single_roles(columns)
-    described = [(c, *_describe(c, taken.get(c.name))) for c in columns]
-    return tuple(replace(column, guess=role, why=why) for column, role, why in described)
+    """The columns with ``guess``, ``why`` and ``conversion`` filled in; no two share a role that only one can have."""
+    units = {c.name: unit for c in columns if (unit := named_unit(c)) is not None}
+    taken = _single_roles(columns, units)
+    by_role = {role: c for c in columns if (role := taken.get(c.name)) is not None}
+    doubtful = {by_role[role].name: how for role, how in suspected(by_role).items()}
+    found = []
+    for column in columns:
+        role = taken.get(column.name)
+        unit = units.get(column.name)
+        how = unit.how if unit is not None and role in unit.roles else doubtful.get(column.name, "")
+        how = how or ("percent" if role is None and is_percent(column) else "")
+        column = replace(column, conversion=_proposed(column, how, role))
+        guess, why = _describe(column, role)
+        found.append(replace(column, guess=guess, why=why))
+    return tuple(found)
 
 
-def guess_roles(columns: Sequence[Column], agreed: Iterable[str] = ()) -> Roles:
+def _proposed(column: Column, how: str, role: Role | None) -> Conversion | None:
+    """The conversion to propose for ``column``: that of its text, its unit ``how``, or both; None for neither."""
+    of_text = column.conversion if column.kind == "text" else None
+    if not how or column.kind not in ("number", "text") or (column.kind == "text" and of_text is None):
+        return of_text
+    about = "as GPU-hours of a device" if how == GPU_HOURS else read_conversion(how, column.name).about
+    if of_text is None:
+        return Conversion(how, 0, 0, about=about, needed=role is not None and how != "bits")
+    kind = text_kind(of_text.kind)
+    return of_text if kind == "suffix" or kind is None else replace(of_text, kind=f"{kind}+{how}", about=about)
+
+
+def guess_roles(columns: Sequence[Column], agreed: Mapping[str, str] | Iterable[str] = ()) -> Roles:
     """The mapping that names and values suggest.
 
-    A text column gets a numeric role only when its proposed conversion is agreed to, that is when ``agreed`` names it.
+    A column of text or in another unit gets a numeric role only when a conversion is agreed to: ``agreed`` names it, or
+    maps it to a conversion (empty: the proposed one).
     """
-    agreed = set(agreed)
-    conversions = {c.name: c.conversion.kind for c in columns if c.conversion and c.name in agreed}
+    columns = with_guesses(columns)
+    conversions = agreed_conversions(columns, agreed)
     singles: dict[str, str] = {}
     metrics: list[Metric] = []
     hyper: list[str] = []
-    for column in with_guesses(columns):
+    for column in columns:
         usable = column.kind in ("number", "bool") or column.name in conversions
-        if column.guess in NUMERIC_ROLES and not usable:
+        waits = column.conversion is not None and column.conversion.needed and column.name not in conversions
+        if column.guess is Role.LOSS and waits and column.kind == "number":  # perplexity is a metric until then
+            metrics.append(Metric(column=column.name, direction=better(column.name)))
+            continue
+        if column.guess in NUMERIC_ROLES and (not usable or waits):
             continue
         if column.guess in SINGLE_ROLES:
             singles[column.guess.value] = column.name
@@ -162,48 +166,62 @@ def guess_roles(columns: Sequence[Column], agreed: Iterable[str] = ()) -> Roles:
     return Roles.model_validate({**singles, "metrics": metrics, "hyper": hyper, "conversions": kept})
 
 
-def guess_curve_roles(columns: Sequence[Column], agreed: Iterable[str] = ()) -> Roles:
+def agreed_conversions(columns: Sequence[Column], agreed: Mapping[str, str] | Iterable[str]) -> dict[str, str]:
+    """Column -> conversion, for the columns that ``agreed`` names; the proposed one where it names none."""
+    asked = dict(agreed) if isinstance(agreed, Mapping) else dict.fromkeys(agreed, "")
+    units = {c.name: unit.how for c in columns if c.kind == "number" and (unit := named_unit(c)) is not None}
+    proposals = units | {c.name: c.conversion.kind for c in columns if c.conversion}
+    return {name: how or proposals[name] for name, how in asked.items() if how or name in proposals}
+
+
+def guess_curve_roles(columns: Sequence[Column], agreed: Mapping[str, str] | Iterable[str] = ()) -> Roles:
     """The mapping that names and values suggest for training curves: as ``guess_roles``, with the updates besides."""
     roles = guess_roles(columns, agreed)
     named = {c.name: plain(c.name) for c in columns if c.kind == "number"}
-    found = [name for wanted in _STEPS for name, text in named.items() if text == plain(wanted)]
+    found = [name for wanted in STEPS for name, text in named.items() if text == plain(wanted)]
     if not found:
         return roles
     return roles.model_copy(update={"step": found[0], "hyper": tuple(h for h in roles.hyper if h != found[0])})
 
 
 def withheld(columns: Sequence[Column], roles: Roles) -> dict[str, str]:
-    """Role -> why the column whose name reads like it does not have it: text that nobody agreed to read as numbers."""
-    used = {roles.column(role) for role in SINGLE_ROLES} | {m.column for m in roles.metrics} | {*roles.hyper}
+    """Role -> why the column whose name reads like it does not have it: a conversion that nobody agreed to."""
+    used = {roles.column(role) for role in SINGLE_ROLES} | {*roles.hyper}
     return {
-        c.guess.value: f"column {c.name!r} holds text such as {c.cell}; {c.way_to_numbers}"
-        for c in columns
+        c.guess.value: why_not(c)
+        for c in with_guesses(columns)
         if c.guess in NUMERIC_ROLES
-        and c.kind == "text"
         and c.conversion
+        and c.conversion.needed
         and c.name not in used
         and roles.column(c.guess) is None
+        and c.guess.value not in roles.derived
     }
+
+
+def why_not(column: Column) -> str:
+    """Why a column with a proposed conversion is not read yet, and what to do."""
+    if column.conversion is None or column.conversion.about == "" or column.kind == "text":
+        return f"column {column.name!r} holds text such as {column.cell}; {column.way_to_numbers}"
+    return f"column {column.name!r} reads like {column.guess} {column.conversion.about}; {column.way_to_numbers}"
 
 
 def better(name: str) -> Direction:
     """Which direction of a metric is better, from its name; larger where the name says nothing."""
-    return "min" if _tokens(name) & _SMALLER else "max"
+    return "min" if words(name) & SMALLER else "max"
 
 
-def plain(name: str) -> str:
-    """A name in lower-case words joined by underscores: ``Model Size``, ``modelSize`` and ``model-size`` agree."""
-    split = re.sub(r"(?<=[a-z0-9])(?=[A-Z][a-z])", "_", name.strip())
-    return re.sub(r"[^0-9a-z]+", "_", split.lower()).strip("_")
-
-
-def _tokens(name: str) -> set[str]:
-    return set(plain(name).split("_"))
-
-
-def _single_roles(columns: Sequence[Column]) -> dict[str, Role]:
+def _single_roles(columns: Sequence[Column], units: Mapping[str, NamedUnit]) -> dict[str, Role]:
     """Column name -> the single-column role that it wins; the best scores choose first, then the order of the file."""
-    wishes = [(-_score(c, role), i, role) for i, c in enumerate(columns) for role in _NAMES if _score(c, role) > 0]
+    scores = ((_score(c, role, units.get(c.name)), i, role) for i, c in enumerate(columns) for role in _NAMES)
+    passes = any(plain(c.name) in _PASSES and (c.maximum or 0) > 1 for c in columns)
+    if passes:  # then the size of the data set is not what the run has seen
+        sizes = {i for i, c in enumerate(columns) if plain(untracked(c.name)) in DATASET_SIZES}
+        scores = (
+            (90.0 if role is Role.U else 0.0, i, role) if i in sizes and role in (Role.D, Role.U) else (score, i, role)
+            for score, i, role in scores
+        )
+    wishes = [(-score, i, role) for score, i, role in scores if score > 0]
     taken: dict[str, Role] = {}
     for _, i, role in sorted(wishes):
         if columns[i].name not in taken and role not in taken.values():
@@ -211,28 +229,45 @@ def _single_roles(columns: Sequence[Column]) -> dict[str, Role]:
     return taken
 
 
-def _score(column: Column, role: Role) -> float:
-    """How well a column would fill a single-column role; 0 for not at all."""
-    if _EXACT.get(column.name) is role:
-        score = 100.0
-    else:
-        score = float(_NAMES[role].get(plain(column.name), 0) or _word_score(column.name, role))
+def _score(column: Column, role: Role, unit: NamedUnit | None = None) -> float:
+    """How well a column would fill a single-column role, ``unit`` taken off its name; 0 for not at all."""
+    score = max(_name_score(name, role) for name in variants(column.name))
+    if unit is not None and role in unit.roles:
+        score = max(score, _unit_score(unit, role))
+    elif unit is not None and Role.C in unit.roles and Role.N not in unit.roles:
+        score = 0
     if score == 0:
         return 0
     if role in (Role.GROUP, Role.RUN):
         return score + _label_bonus(column, role)
-    return score + _number_bonus(column, role)
+    return score + _number_bonus(column, role, unit)
+
+
+def _name_score(name: str, role: Role) -> float:
+    if _EXACT.get(name) is role:
+        return 100.0
+    return float(_NAMES[role].get(plain(name), 0) or _word_score(name, role))
+
+
+def _unit_score(unit: NamedUnit, role: Role) -> float:
+    """The score of a name that states a unit: perplexity and bits yield to any loss, compute needs no other word."""
+    if role is Role.LOSS:
+        return 50.0
+    score = _name_score(untracked(unit.bare), role)
+    return (
+        max(score, 40.0) if role is Role.C and unit.how not in ("log10", "ln") and not unit.how[0].isdigit() else score
+    )
 
 
 def _word_score(name: str, role: Role) -> int:
-    words, score = _WORDS.get(role, (set(), 0))
-    tokens = _tokens(name)
-    if not tokens & words or tokens & _NOT_A_SIZE or (role is Role.D and "unique" in tokens):
+    telling, score = _WORDS.get(role, (set(), 0))
+    tokens = words(name)
+    if not tokens & telling or tokens & NOT_A_SIZE or (role is Role.D and "unique" in tokens):
         return 0
     return score
 
 
-def _number_bonus(column: Column, role: Role) -> float:
+def _number_bonus(column: Column, role: Role, unit: NamedUnit | None) -> float:
     """Plausible values lift a candidate; a size or a compute that never exceeds 1 is none at all."""
     if role is Role.STATUS:
         return 0 if column.kind == "text" else -1000
@@ -243,6 +278,8 @@ def _number_bonus(column: Column, role: Role) -> float:
     if column.kind != "number":
         return -1000
     top = column.maximum if column.maximum is not None else 0.0
+    if unit is not None and role in unit.roles:
+        return 0
     if role in (Role.N, Role.D, Role.U, Role.C, Role.BUDGET) and top <= 1:
         return -1000
     return 2 if column.whole and role in (Role.N, Role.D, Role.U) else 0
@@ -260,11 +297,13 @@ def _label_bonus(column: Column, role: Role) -> float:
 def _describe(column: Column, role: Role | None) -> tuple[Role, str]:
     if role is not None:
         wait = "" if column.kind != "text" or role not in NUMERIC_ROLES else "; convert its text to numbers to use it"
+        if column.conversion is not None and column.conversion.about:
+            wait = f" {column.conversion.about}; agree to the conversion to use it"
         return role, f"The name reads like {_WHAT[role]}{wait}."
     if column.kind not in ("number", "bool"):
         return Role.UNUSED, "Text without a role of its own." if column.kind == "text" else "A date."
-    tokens = _tokens(column.name)
-    if tokens & (_LARGER | _SMALLER) and not tokens & _NOT_QUALITY:
+    tokens = words(column.name)
+    if tokens & (LARGER | SMALLER) and not tokens & _NOT_QUALITY:
         side = "smaller" if better(column.name) == "min" else "larger"
         return Role.METRIC, f"The name reads like a metric; {side} is better."
     rival = next((role for role in _NAMES if role not in (Role.GROUP, Role.RUN) and _score(column, role) > 0), None)

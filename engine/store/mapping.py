@@ -6,8 +6,11 @@ import difflib
 from collections.abc import Iterator, Sequence
 
 from engine.errors import PlannerError
+from engine.formula import parse_formula
 from engine.schema import NUMERIC_ROLES, SINGLE_ROLES, Role, Roles
 from engine.store.columns import Column
+from engine.store.conversions import read_conversion
+from engine.store.derive import check_derived
 
 
 def check_roles(columns: Sequence[Column], roles: Roles) -> None:
@@ -26,9 +29,35 @@ def check_roles(columns: Sequence[Column], roles: Roles) -> None:
         if name not in known:
             raise unknown_column(name, known, "of the compute formula")
         _check_number(known[name], "the compute formula", roles)
-    for name in roles.conversions:
+    for name, how in roles.conversions.items():
         if name not in known:
             raise unknown_column(name, known, "in the conversions")
+        read_conversion(how, name)
+    check_derived(columns, roles)
+    for name in roles.pooled:
+        if name not in known:
+            raise unknown_column(name, known, "of the runs to fit together")
+    if roles.each and roles.group is None:
+        raise PlannerError("One law each needs a group: choose the column whose values get a law each.")
+
+
+def like(columns: Sequence[Column], curves: Roles, runs: Roles) -> Roles:
+    """The mapping of a curve table with the units and formulas of the run table, for columns of the same names."""
+    names = {c.name for c in columns}
+    kinds = {name: how for name, how in runs.conversions.items() if name in names}
+    derived = {
+        role: text
+        for role, text in runs.derived.items()
+        if parse_formula(text).names <= names and curves.column(Role(role)) is None
+    }
+    free = {
+        role.value: name
+        for role in NUMERIC_ROLES
+        if (name := runs.column(role)) in kinds and curves.column(role) is None and role.value not in derived
+    }
+    metrics = tuple(m for m in curves.metrics if m.column not in free.values())
+    conversions = kinds | curves.conversions
+    return curves.model_copy(update={**free, "metrics": metrics, "conversions": conversions, "derived": derived})
 
 
 def uses(roles: Roles) -> Iterator[tuple[Role, str]]:

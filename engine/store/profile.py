@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from engine.store import sql
-from engine.store.columns import Column, Conversion, ConversionKind, Kind
+from engine.store.columns import Column, Conversion, Kind
+from engine.store.conversions import TextKind, text_kind
 from engine.store.database import Cursor, first
 
 KINDS: dict[str, Kind] = {"DOUBLE": "number", "BOOLEAN": "bool", "TIMESTAMP": "date", "VARCHAR": "text"}
 _SAMPLE = 10_000
 _AT_ONCE = 50
-_TYPES_ORDER: tuple[ConversionKind, ...] = ("suffix", "thousands", "comma")
+_TYPES_ORDER: tuple[TextKind, ...] = ("suffix", "thousands", "comma")
 
 
 def profile(cursor: Cursor, table: str, names: tuple[str, ...], types: tuple[str, ...]) -> tuple[Column, ...]:
@@ -55,14 +56,14 @@ def _unread(cursor: Cursor, table: str, column: str, conversion: Conversion | No
     """Row id and text of the first cell that is no number; where nothing reads most cells it lies near the top."""
     if conversion is not None and not conversion.fails:
         return None
-    value = sql.number(column, conversion.kind if conversion else "suffix")
+    value = sql.number(column, text_kind(conversion.kind) if conversion else "suffix")
     near = "" if conversion else f"AND rid < {_SAMPLE}"
     query = f"SELECT rid, {column} FROM {table} WHERE {column} IS NOT NULL AND {value} IS NULL {near}"
     found = first(cursor, f"{query} ORDER BY rid LIMIT 1")
     return (int(found[0]), _shown(found[1])) if found else None
 
 
-def _readable(cursor: Cursor, relation: str, column: str) -> tuple[int, dict[ConversionKind, int]]:
+def _readable(cursor: Cursor, relation: str, column: str) -> tuple[int, dict[TextKind, int]]:
     """Cells that are not empty, and how many of them each conversion reads."""
     fields = ", ".join(f"count({sql.number(column, kind)})" for kind in _TYPES_ORDER)
     row = first(cursor, f"SELECT count({column}), {fields} FROM {relation}")

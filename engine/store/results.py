@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
@@ -12,6 +12,7 @@ import numpy as np
 from engine import fitting, planning
 from engine.errors import PlannerError
 from engine.fitting import Fit
+from engine.fitting.run import fitted_runs, takes_runs
 from engine.planning import Plan
 from engine.store import shelf, snapshots
 from engine.store.bodies import as_text, now, short_hash
@@ -67,8 +68,17 @@ def fits(db: Database, deleted: bool = False) -> list[SavedFit]:
 
 
 def fit(db: Database, hash: str) -> Fit:
-    """A saved fit, deleted or not; raises PlannerError when the store has none with that hash."""
-    return fitting.read_fit(shelf.body(db, "fits", "Fit", hash))
+    """A saved fit, deleted or not; raises PlannerError when the store has none with that hash.
+
+    A fit that an older version saved without its runs gets them from its snapshot.
+    """
+    saved = fitting.read_fit(shelf.body(db, "fits", "Fit", hash))
+    if saved.runs is not None or not takes_runs(saved.spec, saved.n) or not saved.data.snapshot or saved.data.group:
+        return saved
+    try:
+        return replace(saved, runs=fitted_runs(saved.spec, snapshots.runs(db, snapshots.get(db, saved.data.snapshot))))
+    except PlannerError:  # the snapshot is not in this workspace
+        return saved
 
 
 def rebuild(db: Database, hash: str) -> str:

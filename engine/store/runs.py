@@ -6,6 +6,7 @@ can use are left out, and every one of these steps leaves a sentence in ``notes`
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 
@@ -13,9 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.costs import ComputeRule
-from engine.schema import Floats, Ints, LeftOut, Roles, Runs
+from engine.schema import Category, Floats, Ints, LeftOut, Roles, Runs
 from engine.store.budgets import find_budgets
-from engine.store.units import unit_notes
+from engine.store.names import words
+from engine.store.units import reading_notes, unit_notes
 
 Labels = Mapping[str, NDArray[np.str_]]
 _MIX = (np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9))
@@ -24,9 +26,13 @@ USABLE = 0
 DIVERGED = ("diverged", "divergence", "nan", "inf", "exploded")
 UNFINISHED = (
     *("unfinished", "incomplete", "running", "pending", "queued", "crashed", "failed", "killed", "error", "stopped"),
-    *("preempted", "aborted", "interrupted", "cancelled", "canceled", "timeout", "oom"),
+    *("preempted", "aborted", "interrupted", "cancelled", "canceled", "timeout", "oom", "out_of_memory"),
+    *("pruned", "fail", "scheduled", "waiting", "crash", "preempting", "terminated", "evicted", "paused", "suspended"),
 )
-"""What a column of states calls runs that no fit uses, in lower case."""
+"""What a column of states calls runs that no fit uses, in lower case: ours, W&B, MLflow, Optuna, Ray and Slurm."""
+FINISHED = ("finished", "finish", "complete", "completed", "done", "success", "succeeded", "ok", "converged", "")
+PER_PARAMETER = (1e-3, 1e7)
+"""Samples per parameter that training runs have; beyond them C is not in FLOPs."""
 
 
 @dataclass(frozen=True)
@@ -47,23 +53,32 @@ def build(
     source: str,
     sha256: str,
     others: Mapping[str, Floats] | None = None,
+    categories: Mapping[str, Category] | None = None,
 ) -> Runs:
     """The runs of some rows. ``cells`` holds (n,) columns by role, and by name for metrics and hyperparameters.
 
-    ``others`` are columns that a compute formula reads besides; they do not become part of the runs.
+    ``others`` are columns that a compute formula reads besides; they do not become part of the runs. ``categories``
+    are the columns with few values.
     """
     values = dict(cells)
-    notes = _derive(ids, values, roles.compute, others or {})
+    missing = _unknown_unit(values, roles)
+    notes = [*reading_notes(roles), *_derive(ids, values, roles.compute, others or {}, bool(missing))]
     reason, why = _usable(values, labels, roles, len(ids))
-    runs = Runs(ids, values, roles, dict(labels), source, sha256).take(reason == USABLE)
+    every = Runs(ids, values, roles, dict(labels), source, sha256, categories=categories or {})
+    if roles.repeats == "once":
+        why = [*why, "that repeat another row exactly"]
+        usable = np.flatnonzero(reason == USABLE)
+        reason[usable[copies(every.take(usable))]] = len(why)
+    runs = every.take(reason == USABLE)
     gone = np.flatnonzero(reason)
     names = labels["run"][gone] if "run" in labels else np.zeros(len(gone), dtype=np.str_)
     left_out = LeftOut(ids[gone], names, np.array(["", *why])[reason[gone]])
     counted = [_left_out(int(np.sum(reason == k)), text) for k, text in enumerate(why, 1)]
     merged, merging = _merge(runs) if roles.repeats == "mean" else (runs, _duplicates(runs))
     values = {**merged.values, **_budgets(merged.values)}
-    notes = [*notes, *counted, *_spread(runs), *merging, *unit_notes(merged)]
-    return Runs(merged.ids, values, roles, merged.labels, source, sha256, tuple(notes), left_out=left_out)
+    notes = [*notes, *counted, *_unknown_states(labels), *_spread(runs), *merging, *unit_notes(merged)]
+    withheld = {"D": missing} if missing else {}
+    return replace(merged, values=values, notes=tuple(notes), withheld=withheld, left_out=left_out)
 
 
 def with_target(runs: Runs, y: str) -> Runs:
@@ -109,10 +124,41 @@ def _spread(runs: Runs) -> list[str]:
     ]
 
 
-def _derive(ids: Ints, values: dict[str, Floats], rule: ComputeRule, others: Mapping[str, Floats]) -> list[str]:
-    """Fill D, epochs, U and C where the others imply them; a note for what is not simply the compute rule."""
+def _unknown_unit(values: Mapping[str, Floats], roles: Roles) -> str:
+    """Why D cannot follow from C and N, because C is in no known unit; empty where it can, or where D is a column.
+
+    The name of the column (FLOPs), an agreed conversion or a formula states the unit; without them D has to lie within
+    the range that runs have. D below one sample is no answer in any case.
+    """
+    if "D" in values or not {"C", "N"} <= values.keys():
+        return ""
+    with np.errstate(all="ignore"):
+        D = roles.compute.samples(values["C"], _positive(values["N"]), values)
+        known = D[np.isfinite(D) & (D > 0)]
+        per_parameter = (D / values["N"])[np.isfinite(D) & (D > 0)]
+    if len(known) == 0:
+        return ""
+    name = roles.C or "C"
+    stated = bool(words(name) & {"flop", "flops"}) or name in roles.conversions or "C" in roles.derived
+    low, high = np.quantile(per_parameter, [0.1, 0.9])
+    if np.median(known) >= 1 and (stated or (PER_PARAMETER[0] <= low and high <= PER_PARAMETER[1])):
+        return ""
+    return (
+        f"it cannot follow from C (column {name!r}), whose unit is not known: in FLOPs it would give D = "
+        f"{known.min():.2g} to {known.max():.2g} samples; state the unit of C on the Data page or as in "
+        f"--convert {shlex.quote(f'{name}:pf-days')}, or map a column to D"
+    )
+
+
+def _derive(
+    ids: Ints, values: dict[str, Floats], rule: ComputeRule, others: Mapping[str, Floats], unknown: bool
+) -> list[str]:
+    """Fill D, epochs, U and C where the others imply them; a note for what is not simply the compute rule.
+
+    ``unknown``: C is in no known unit, so that D does not follow from it.
+    """
     notes = []
-    if {"C", "N"} <= values.keys():
+    if {"C", "N"} <= values.keys() and not unknown:
         notes += _fill(
             values, "D", lambda: rule.samples(values["C"], _positive(values["N"]), values), f"C and N by {rule.text}"
         )
@@ -155,7 +201,7 @@ def _usable(values: Mapping[str, Floats], labels: Labels, roles: Roles, n: int) 
             reason[fresh] = len(why)
 
     if "status" in labels:
-        status = np.char.lower(np.char.strip(labels["status"]))
+        status = _states(labels)
         leave(np.isin(status, DIVERGED), "that diverged")
         leave(np.isin(status, UNFINISHED), "that did not finish")
     for role in ("N", "D", "C", "loss"):
@@ -173,6 +219,24 @@ def _usable(values: Mapping[str, Floats], labels: Labels, roles: Roles, n: int) 
         leave(~np.isfinite(values["weight"]), "without a weight")
         leave(values["weight"] <= 0, "with zero weight")
     return reason, why
+
+
+def _states(labels: Labels) -> NDArray[np.str_]:
+    """How each run ended, in lower case; "TrialState.PRUNED" is "pruned"."""
+    status = np.char.lower(np.char.strip(labels["status"]))
+    return np.asarray(np.char.rpartition(status, ".")[:, 2] if len(status) else status, dtype=np.str_)
+
+
+def _unknown_states(labels: Labels) -> list[str]:
+    """A note on states that nothing is known of, where others say that runs finished."""
+    if "status" not in labels:
+        return []
+    found, counts = np.unique(_states(labels), return_counts=True)
+    known = np.isin(found, (*FINISHED, *DIVERGED, *UNFINISHED))
+    if known.all() or not np.isin(found, FINISHED).any():
+        return []
+    listed = ", ".join(repr(str(state)) for state in found[~known][:3])
+    return [f"{_rows(int(counts[~known].sum()))} with the unknown state {listed} count as finished."]
 
 
 def _budgets(values: Mapping[str, Floats]) -> dict[str, Floats]:
@@ -223,17 +287,31 @@ def _merge(runs: Runs) -> tuple[Runs, list[str]]:
     labels = {name: x[first[order]] for name, x in runs.labels.items() if name != "seed"}
     merged = int(sizes[sizes > 1].sum())
     note = f"{_rows(merged)} that differ only in their seed became {int((sizes > 1).sum()):,} means."
-    return Runs(runs.ids[first[order]], values, runs.roles, labels, runs.source, runs.sha256), [note]
+    return replace(runs.take(first[order]), values=values, labels=labels), [note]
+
+
+def copies(runs: Runs) -> NDArray[np.bool_]:
+    """Which runs repeat an earlier one exactly (n,): in every number that is read, and in their seed.
+
+    Groups count where each has a law of its own: there a run of one group is no copy of a run of another.
+    """
+    labels = [x for role, x in runs.labels.items() if role == "seed" or (role == "group" and runs.roles.each)]
+    group, sizes = _groups(len(runs), runs.values.values(), labels)
+    repeated = np.ones(len(runs), bool)
+    repeated[np.unique(group, return_index=True)[1] if len(sizes) else []] = False
+    return repeated
 
 
 def _duplicates(runs: Runs) -> list[str]:
     """A note when rows repeat another one in every value."""
-    _, sizes = _groups(len(runs), runs.values.values(), [x for role, x in runs.labels.items() if role != "run"])
-    extra = len(runs) - len(sizes)
+    extra = int(copies(runs).sum())
     if not extra:
         return []
     repeat = "repeats" if extra == 1 else "repeat"
-    return [f"{_rows(extra)} {repeat} another row in every mapped column; each counts as a run."]
+    return [
+        f"{_rows(extra)} {repeat} another row in every mapped number; each counts as a run. Leave copies out on the "
+        "Data page (--repeats once in the terminal)."
+    ]
 
 
 def _left_out(count: int, why: str) -> str:

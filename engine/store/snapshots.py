@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import shlex
 import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -18,16 +19,20 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from engine.errors import PlannerError
 from engine.schema import LABEL_ROLES, NUMERIC_ROLES, Curves, Floats, Ints, Roles, Runs
-from engine.store import catalog, sql
+from engine.store import catalog, categories, derive, sql
 from engine.store import curves as training
 from engine.store.columns import Column
 from engine.store.condition import matching_rows
+from engine.store.conversions import Reading, read_conversion
 from engine.store.database import Cursor, Database, first
 from engine.store.guess import withheld
 from engine.store.mapping import check_roles, formula_columns, unknown_column
+from engine.store.points import one_row_each
 from engine.store.runs import build
 
 _LABEL_LENGTH = 80
+_INPUT = "\0"
+"""Before the names of columns that a formula of the mapping reads, which may be called like a role."""
 
 
 class Filter(BaseModel):
@@ -108,9 +113,26 @@ def runs(db: Database, snapshot: Snapshot) -> Runs:
     ids = snapshot.ids
     with db.read() as cursor:
         cells, labels = _cells(cursor, snapshot.table_id, known, snapshot.roles, ids)
+        few = categories.read(cursor, snapshot.table_id, known, snapshot.roles, ids)
+    chosen, points = one_row_each(cells, labels, snapshot.roles, len(ids))
+    if points:
+        ids, labels = ids[chosen], {role: x[chosen] for role, x in labels.items()}
+        cells = {name: x[chosen] for name, x in cells.items()}
+        few = {name: category.take(chosen) for name, category in few.items()}
     others = {name: cells.pop(name) for name in formula_columns(snapshot.roles) if name not in _named(snapshot.roles)}
-    built = build(ids, cells, labels, snapshot.roles, info.name, info.sha256, others)
-    return replace(built, withheld=withheld(known, snapshot.roles))
+    built = build(ids, cells, labels, snapshot.roles, info.name, info.sha256, others, few)
+    reasons = withheld(known, snapshot.roles)
+    if "C" in reasons and "N" in built and "D" not in built:
+        reasons.setdefault("D", reasons["C"])
+    formulas = derive.proposals(known, snapshot.roles)
+    reasons |= {role: _to_derive(role, text) for role, text in formulas.items() if role not in reasons}
+    unused = [f"C is not read: {reasons['C']}."] if "C" in reasons and "C" in built else []
+    return replace(built, withheld={**built.withheld, **reasons}, notes=(*points, *built.notes, *unused))
+
+
+def _to_derive(role: str, formula: str) -> str:
+    option = shlex.quote(f"{role} = {formula}")
+    return f"no column has it; compute it as {formula} on the Data page (--derive {option} in the terminal)"
 
 
 def curves(db: Database, snapshot: Snapshot, runs: Runs) -> Curves:
@@ -179,10 +201,11 @@ def _cells(
 ) -> tuple[dict[str, Floats], dict[str, NDArray[np.str_]]]:
     """Numbers by role or name and labels by role, each (n,) in the order of ``ids``.
 
-    An empty cell is NaN; a NaN that the file spells out is ``written``.
+    An empty cell is NaN; a NaN that the file spells out is ``written``. Units are converted and formulas computed.
     """
     positions = {c.name: i for i, c in enumerate(known)}
-    numbers = {name: name for name in (*formula_columns(roles), *_named(roles))}
+    numbers = {_INPUT + name: name for name in derive.inputs(roles)}
+    numbers |= {name: name for name in (*formula_columns(roles), *_named(roles))}
     numbers |= {role.value: name for role in NUMERIC_ROLES if (name := roles.column(role)) is not None}
     labels = {role.value: name for role in LABEL_ROLES if (name := roles.column(role)) is not None}
     fields = [sql.numeric(known[i], i, roles.conversions.get(n)) for n in numbers.values() for i in (positions[n],)]
@@ -192,7 +215,13 @@ def _cells(
     query = f"SELECT {chosen} FROM {sql.data(table_id)} WHERE rid BETWEEN {first} AND {last} ORDER BY rid"
     found = cursor.execute(query).fetchnumpy()
     at = slice(None) if len(ids) == last - first + 1 else ids - first
-    cells = {role: _number(found[f"f{k}"], written)[at].astype(np.float64) for k, role in enumerate(numbers)}
+    units = {name: read_conversion(how, name) for name, how in roles.conversions.items()}
+    cells = {
+        role: units.get(name, Reading(None, ""))(_number(found[f"f{k}"], written)[at].astype(np.float64))
+        for k, (role, name) in enumerate(numbers.items())
+    }
+    read = {name: cells.pop(_INPUT + name) for name in derive.inputs(roles)}
+    cells |= derive.compute(roles, read, ids)
     texts = {role: _filled(found[f"f{k}"], "")[at].astype(np.str_) for k, role in enumerate(labels, len(numbers))}
     return cells, texts
 

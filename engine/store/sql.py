@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from engine.store.columns import Column, ConversionKind
+from engine.store.columns import Column
+from engine.store.conversions import TextKind, text_kind
 
 _POWERS = {"k": 3, "m": 6, "b": 9, "g": 9, "t": 12, "p": 15}
 _SUFFIXED = r"^\s*([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*([kKmMbBgGtTpP])\s*$"
@@ -29,7 +30,7 @@ def data(table_id: str) -> str:
     return f"t_{table_id}"
 
 
-def number(column: str, kind: ConversionKind | None = None) -> str:
+def number(column: str, kind: TextKind | None = None) -> str:
     """An expression that reads the text ``column`` as a number, NULL where it cannot be read."""
     plain = f"TRY_CAST({column} AS DOUBLE)"
     if kind is None:
@@ -48,11 +49,14 @@ def number(column: str, kind: ConversionKind | None = None) -> str:
     return f"coalesce({plain}, {suffixed}, {ten_to})"
 
 
-def numeric(column: Column, position: int, kind: ConversionKind | None = None) -> str:
-    """An expression for the float64 value of the stored column at ``position``; NULL where it has none."""
+def numeric(column: Column, position: int, conversion: str | None = None) -> str:
+    """An expression for the float64 value of the stored column at ``position``, in the unit of the file; NULL without.
+
+    ``conversion`` is that of the mapping, of which only the reading of text counts here.
+    """
     physical = f"c{position}"
     if column.kind == "text":
-        return number(physical, kind)
+        return number(physical, text_kind(conversion))
     if column.kind == "date":
         return f"epoch({physical})"
     return f"CAST({physical} AS DOUBLE)"

@@ -18,7 +18,7 @@ import numpy as np
 import pandas as pd
 
 from engine.errors import PlannerError
-from engine.schema import Roles
+from engine.schema import Roles, RowsOfRun
 from engine.store import sources, sql
 from engine.store.catalog import INFO, Kind, TableInfo, columns, find, get, info_of, roles
 from engine.store.columns import COLUMNS, Column, Conversion
@@ -27,7 +27,8 @@ from engine.store.database import Cursor, Database
 from engine.store.frames import rows_frame
 from engine.store.guess import guess_curve_roles, guess_roles, with_guesses
 from engine.store.loading import Loaded, count, load, stored_types
-from engine.store.mapping import check_roles, unknown_column
+from engine.store.mapping import check_roles, like, unknown_column
+from engine.store.points import with_history
 from engine.store.profile import profile
 from engine.store.text import MAX_COLUMNS
 from engine.store.uploads import MAX_UPLOAD_BYTES, received
@@ -38,9 +39,11 @@ __all__ += [
     "column_values",
     "columns",
     "curves_of",
+    "curves_within",
     "delete",
     "frame",
     "get",
+    "history",
     "parts",
     "rename",
     "restore",
@@ -78,7 +81,9 @@ def add(
     with received(source, name, db.folder) as upload:
         option = "--sheet" if upload.format == "excel" else "--inner"
         part = sources.choose(upload, sheet if upload.format == "excel" else inner, option)
-        table_id = hashlib.sha256(f"{upload.sha256}/{part}".encode()).hexdigest()[:12]
+        table_id = _id(upload.sha256, part)
+        if table_id == curves_of:  # the table of runs holds the points of their curves too
+            table_id = _id(upload.sha256, f"{part}/curves")
         if (known := _known(db, table_id)) is not None:
             return known if known.runs_id == curves_of else tie(db, known, curves_of)
         label = f"{Path(name).name} · {part}" if part else Path(name).name
@@ -86,6 +91,21 @@ def add(
         fresh = TableInfo(table_id, label, 0, *details, _kind(curves_of), curves_of)
         load(db, upload, part, sql.data(table_id), lambda cursor, loaded: _register(cursor, fresh, loaded))
     return get(db, table_id)
+
+
+def curves_within(db: Database, table_id: str) -> TableInfo:
+    """The rows of a run table once more as training curves of its runs; raises PlannerError without its bytes."""
+    info = get(db, table_id)
+    kept = db.folder / "uploads" / info.sha256 if db.folder else None
+    if kept is None or not kept.is_file():
+        raise PlannerError(
+            f"The bytes of {info.name} are not in this workspace. Upload the file under Add training curves."
+        )
+    part = info.name.partition(" · ")[2] or None
+    table = add(db, kept, info.source, sheet=part, inner=part, curves_of=table_id)
+    known = columns(db, table.id)
+    set_roles(db, table.id, like(known, guess_curve_roles(known), roles(db, table_id)))
+    return table
 
 
 def all(db: Database, deleted: bool = False) -> list[TableInfo]:
@@ -114,6 +134,10 @@ def tie(db: Database, table: TableInfo, runs_id: str) -> TableInfo:
     query = "UPDATE tables SET kind = ?, runs_id = ?, roles = ? WHERE id = ?"
     db.write(lambda cursor: cursor.execute(query, values).fetchall())
     return replace(get(db, table.id), known=table.known)
+
+
+def _id(sha256: str, part: str) -> str:
+    return hashlib.sha256(f"{sha256}/{part}".encode()).hexdigest()[:12]
 
 
 def _kind(runs_id: str) -> Kind:
@@ -184,6 +208,13 @@ def set_roles(db: Database, table_id: str, roles: Roles) -> None:
     check_roles(columns(db, table_id), roles)
     body = roles.model_dump_json()
     db.write(lambda cursor: cursor.execute("UPDATE tables SET roles = ? WHERE id = ?", [body, table_id]).fetchall())
+
+
+def history(db: Database, table_id: str, roles: Roles, rows: RowsOfRun | None = None) -> Roles:
+    """``roles`` with the rows of a run that count: ``rows``, or the last one where the rows are points of curves."""
+    with db.read() as cursor:
+        found = with_history(cursor, sql.data(table_id), columns(db, table_id), roles)
+    return found if rows is None else (found if found.rows != "all" else roles).model_copy(update={"rows": rows})
 
 
 def append(db: Database, table_id: str, rows: pd.DataFrame) -> TableInfo:
@@ -258,7 +289,10 @@ def frame(db: Database, table_id: str, *, limit: int = 1000, offset: int = 0, wh
 def _register(cursor: Cursor, info: TableInfo, loaded: Loaded) -> None:
     stored = (info.id, info.name, loaded.rows, info.sha256, info.source, info.created, info.read_only, info.deleted)
     details = (info.provenance, json.dumps(loaded.notes), info.kind, info.runs_id)
-    described = (COLUMNS.dump_json(loaded.columns).decode(), _GUESS[info.kind](loaded.columns).model_dump_json())
+    mapping = _GUESS[info.kind](loaded.columns)
+    if info.kind == "runs":
+        mapping = with_history(cursor, sql.data(info.id), loaded.columns, mapping)
+    described = (COLUMNS.dump_json(loaded.columns).decode(), mapping.model_dump_json())
     cursor.execute(
         f"INSERT INTO tables ({INFO}, columns, roles) VALUES ({', '.join('?' * 14)})",
         [*stored, *details, *described],

@@ -21,6 +21,7 @@ from app.commands.serve import own_token
 from app.server import OPTIONS, UPLOAD_MB, Start, listen
 from engine.errors import PlannerError
 from engine.store.uploads import MAX_UPLOAD_BYTES
+from tests import progress
 from tests.server import Server, forked, free_port, running
 
 ISOPLAN = str(Path(sys.executable).with_name("isoplan"))
@@ -28,7 +29,7 @@ TOKEN = "0123456789-token_of-a-test"
 
 
 def isoplan(*arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([ISOPLAN, *arguments], capture_output=True, text=True, timeout=120, check=False)
+    return progress.run([ISOPLAN, *arguments])
 
 
 def get(url: str, method: str = "GET", **headers: str) -> tuple[int, str]:
@@ -190,7 +191,7 @@ def test_the_end_closes_the_workspace_and_is_logged(tmp_path: Path) -> None:
 def test_ctrl_c_ends_it_in_peace(tmp_path: Path) -> None:
     with running(tmp_path / "workspace") as server:
         server.process.send_signal(signal.SIGINT)
-        assert server.process.wait(120) == 0
+        assert progress.end(server.process) == 0
     assert len(server.output.read_text().splitlines()) == 3
 
 

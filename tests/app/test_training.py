@@ -6,10 +6,8 @@ import json
 import os
 import re
 import signal
-import subprocess
 import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 import psutil
@@ -21,6 +19,7 @@ from engine.errors import PlannerError
 from engine.store import cells, tables
 from engine.store.database import open_workspace
 from engine.store.owner import owner
+from tests import progress
 from tests.server import forked, stop
 from tests.trainers.conftest import ROOT, add, run_all, wait_for, workspace
 from trainers.backend.life import is_held
@@ -51,13 +50,6 @@ def rows_taken(root: Path) -> int:
     return sum(int(found) for found in re.findall(r"(\d+) cells? became", log_of(root)))
 
 
-def wait_until(there: Callable[[], bool], seconds: float = 30) -> None:
-    end = time.monotonic() + seconds
-    while not there():
-        assert time.monotonic() < end
-        time.sleep(0.05)
-
-
 def names_in_table(root: Path) -> list[str]:
     """The runs of the counter's table, read when nobody has the workspace open."""
     with open_workspace(root) as db:
@@ -73,11 +65,11 @@ def test_queued_cells_finish_and_are_rows_with_no_browser_open(root: Path) -> No
     names = add(root, *({"size": n, "steps": 3} for n in range(1, 5)))
     with forked(root, env=HERE):
         wait_for(all_done, root)
-        wait_until(lambda: rows_taken(root) == 4)
+        progress.wait(lambda: rows_taken(root) == 4)
         more = add(root, {"size": 9, "steps": 4})
         wait_for(all_done, root)
-        wait_until(lambda: rows_taken(root) == 5)
-    wait_until(lambda: not is_held(root / "cells" / "runner.lock"))
+        progress.wait(lambda: rows_taken(root) == 5)
+    progress.wait(lambda: not is_held(root / "cells" / "runner.lock"))
     assert sorted(names_in_table(root)) == sorted([*names, *more])
 
 
@@ -86,10 +78,9 @@ def test_the_end_of_the_server_ends_its_runner_and_cells_keep_their_checkpoint(r
     with forked(root, env=HERE) as server:
         wait_for(lambda _: (root / "cells" / name / "checkpoint").exists(), root)
         runner = runner_of(root)
-        stop(server.process, 12)
+        stop(server.process)
         assert owner(root) is None
-        psutil.wait_procs([runner], 10)
-        assert not runner.is_running()
+        progress.wait(lambda: not progress.lives(runner), root)
         (record,) = Queue(root).scan().values()
         assert (record.state, record.deaths) == ("queued", 0)
         assert (root / "cells" / name / "checkpoint").exists()
@@ -106,7 +97,7 @@ def test_a_killed_server_leaves_the_runner_and_the_next_one_takes_the_rows(root:
         assert runner.is_running()
         assert [r.number for r in Queue(root).scan().values()] == [1, 1, 1]
     with forked(root, env=HERE):
-        wait_until(lambda: rows_taken(root) == 3)
+        progress.wait(lambda: rows_taken(root) == 3)
         runner.terminate()
     assert sorted(names_in_table(root)) == sorted(names)
 
@@ -117,17 +108,14 @@ def test_a_server_killed_around_the_commit_loses_no_row_and_doubles_none(root: P
     run_all(root)
     died = root / "died"
     command = [str(Path(sys.executable).with_name("isoplan")), "app", "--no-browser", "--workspace", str(root)]
-    done = subprocess.run(
-        command, env={**os.environ, **HERE, "ISOPLAN_DIE_AT": f"{point}:{died}"}, timeout=120, check=False,
-        capture_output=True,
-    )  # fmt: skip
+    done = progress.run(command, env={**os.environ, **HERE, "ISOPLAN_DIE_AT": f"{point}:{died}"})
     assert done.returncode == -signal.SIGKILL
     assert died.exists()
     with open_workspace(root) as db:
         assert len(cells.index(db)) == kept
         assert [t.rows for t in tables.all(db) if t.id == KEY] == ([kept] if kept else [])
     with forked(root, env=HERE):
-        wait_until(lambda: "workspace" in log_of(root))
+        progress.wait(lambda: "workspace" in log_of(root))
         time.sleep(2.5)
     assert sorted(names_in_table(root)) == sorted(names)
 
@@ -135,11 +123,11 @@ def test_a_server_killed_around_the_commit_loses_no_row_and_doubles_none(root: P
 def test_a_second_server_is_refused_and_the_first_goes_on(root: Path) -> None:
     command = [str(Path(sys.executable).with_name("isoplan")), "app", "--no-browser", "--workspace", str(root)]
     with forked(root, env=HERE):
-        second = subprocess.run(command, env={**os.environ, **HERE}, timeout=120, check=False, capture_output=True)
+        second = progress.run(command, env={**os.environ, **HERE})
         assert second.returncode == 2
         names = add(root, {"steps": 3})
         wait_for(all_done, root)
-        wait_until(lambda: "1 cell became a row" in log_of(root))
+        progress.wait(lambda: "1 cell became a row" in log_of(root))
     assert names_in_table(root) == names
 
 
@@ -148,7 +136,7 @@ def test_where_training_is_off_no_runner_starts_and_rows_still_come(root: Path) 
     queue = Queue(root)
     queue.end(done, queue.lease(done, "elsewhere"), "done", "", metrics={"loss": 1.0})
     with forked(root, "--shared", env=HERE):
-        wait_until(lambda: "1 cell became a row" in log_of(root))
+        progress.wait(lambda: "1 cell became a row" in log_of(root))
         time.sleep(1.5)
         assert not (root / "cells" / "runner.lock").exists()
         assert not (root / "logs" / "runner.log").exists()
@@ -173,7 +161,7 @@ def test_what_goes_wrong_is_said_once_in_a_sentence_and_the_next_look_goes_on(
     monkeypatch.setattr(training, "LOOK", 0.02)
     monkeypatch.setattr(training, "ingest", sometimes)
     with open_workspace(root) as db, training.looking_after(db, root, runs_cells=False):
-        wait_until(lambda: bool(tables.all(db)))
+        progress.wait(lambda: bool(tables.all(db)))
         assert tables.all(db)[0].rows == 1
     said = [r.getMessage() for r in caplog.records if r.name == "isoplan.cells" and r.levelname == "ERROR"]
     assert said == ["Finished cells wait to become rows: [Errno 5] Input/output error"]
@@ -194,7 +182,7 @@ def test_a_runner_that_fails_is_started_again_after_a_while(
     for name, value in {"LOOK": 0.02, "SOON": 0.5, "ensure_runner": fails}.items():
         monkeypatch.setattr(training, name, value)
     with open_workspace(root) as db, training.looking_after(db, root, runs_cells=True):
-        wait_until(lambda: len(starts) == 3)
+        progress.wait(lambda: len(starts) == 3)
     assert starts[1] - starts[0] >= 0.5
     assert starts[2] - starts[1] >= 1.0
     said = [r.getMessage() for r in caplog.records if r.name == "isoplan.cells"]

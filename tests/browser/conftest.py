@@ -5,15 +5,18 @@ from __future__ import annotations
 import re
 import shutil
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 from playwright.sync_api import Browser, ConsoleMessage, Page, Request, Response, sync_playwright
 
+from tests import progress
 from tests.conftest import skip_or_fail
-from tests.server import READY_S, Server, forked
+from tests.server import Server, forked
 
 NAMES = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 MAC = Path("/Applications/Google Chrome.app/Contents/MacOS/Google Chrome")
@@ -25,8 +28,8 @@ FLAGS = (
     "--disable-component-update",
     "--disable-sync",
 )
-TITLES = ("Data", "Fit", "Explore", "Plan", "Train", "Recommender")
-PAGES = {"": "Home"} | {title.lower(): title for title in TITLES} | {"amplitude": "Precision"}
+TITLES = ("Data", "Fit", "Explore", "Plan", "Train", "Recommender", "Precision")
+PAGES = {"": "Home"} | {title.lower(): title for title in TITLES}
 
 
 @pytest.fixture(scope="session")
@@ -100,14 +103,23 @@ def open_page(chromium: Browser, faults: Faults) -> Iterator[Callable[..., Page]
         )
         contexts.append(context)
         page = context.new_page()
-        page.set_default_timeout(READY_S * 1000)
+        page.set_default_timeout(progress.LAST * 1000)
         faults.watch(page)
         return page
 
-    yield opened
+    with progress.watched(crash_pages):
+        yield opened
     for context in contexts:
         context.close()
     assert not faults.left(), "\n".join(faults.left())
+
+
+def crash_pages() -> None:
+    """End the processes of this test's pages, so that whatever waits for one fails at once."""
+    for process in psutil.Process().children(recursive=True):
+        with suppress(psutil.Error):
+            if "--type=renderer" in process.cmdline():
+                process.kill()
 
 
 @pytest.fixture
@@ -122,9 +134,9 @@ def visit(page: Page, server: Server, path: str = "") -> None:
     wait_ready(page)
 
 
-def wait_ready(page: Page, seconds: float = READY_S) -> None:
+def wait_ready(page: Page) -> None:
     """Wait until the script has run to its end, nothing is stale, and every figure on the page has drawn."""
-    page.wait_for_function(_READY, timeout=seconds * 1000)
+    page.wait_for_function(_READY)
 
 
 # A script may start again within a moment of its end (a rerun after a bound value), so ready means ready for a while.

@@ -8,19 +8,17 @@ from typing import Any
 from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.conftest import drawn_traces, scrolls_sideways, wait_ready
-from tests.server import READY_S
+from tests.progress import LAST
 
 ROLES = {"N": "N: parameters", "D": "D: samples seen", "C": "C: compute [FLOPs]", "loss": "L: loss"}
 BUDGET, TARGET_LOSS = "Compute budget", "Target loss"
-SLOW_MS = 4 * READY_S * 1000
-"""For what computes on a machine that is busy with other tests."""
-expect.set_options(timeout=SLOW_MS / 4)
+expect.set_options(timeout=LAST * 1000)
 
 
 def settle(page: Page) -> None:
     """Wait until what was just done has been answered: the page is drawn and has stayed so for a moment."""
     page.evaluate("window.__readySince = undefined")
-    wait_ready(page, SLOW_MS / 1000)
+    wait_ready(page)
 
 
 def go(page: Page, title: str) -> None:

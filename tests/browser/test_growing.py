@@ -12,7 +12,7 @@ from playwright.sync_api import Page, expect
 from engine.store import cells
 from tests.app.test_cells import finish
 from tests.browser.conftest import visit
-from tests.browser.steps import SLOW_MS, button, press, settle
+from tests.browser.steps import button, press, settle
 from tests.server import Server, forked
 from tests.trainers.conftest import add, workspace
 
@@ -46,34 +46,34 @@ def test_the_data_page_follows_and_a_fit_is_made_again_with_one_click(
 ) -> None:
     data, fit = open_page(), open_page()
     visit(data, server, f"data?table={TABLE}&show=Rows")
-    expect(data.get_by_text("12 runs", exact=True)).to_be_visible(timeout=SLOW_MS)
+    expect(data.get_by_text("12 runs", exact=True)).to_be_visible()
     expect(data.get_by_text("All its cells are finished.")).to_be_visible()
     visit(fit, server, f"fit?table={TABLE}")
     press(fit, "Fit")
-    expect(fit.get_by_text(re.compile(r"^12 runs of counter cells"))).to_be_visible(timeout=SLOW_MS)
+    expect(fit.get_by_text(re.compile(r"^12 runs of counter cells"))).to_be_visible()
     expect(fit.get_by_text("since this fit")).to_have_count(0)
     before = fit.url
     data.get_by_role("textbox", name="Only rows where").fill("half a condi")
     train(server.workspace, 4, 12)
-    expect(data.get_by_text("16 runs", exact=True)).to_be_visible(timeout=SLOW_MS)
+    expect(data.get_by_text("16 runs", exact=True)).to_be_visible()
     expect(data.get_by_text("Rows 1 to 16 of 16")).to_be_visible()
     expect(data.get_by_role("textbox", name="Only rows where")).to_have_value("half a condi")
-    expect(fit.get_by_text("4 new rows since this fit.")).to_be_visible(timeout=SLOW_MS)
+    expect(fit.get_by_text("4 new rows since this fit.")).to_be_visible()
     button(fit, "Refit with all rows").click()
-    expect(fit.get_by_text(re.compile(r"^16 runs of counter cells"))).to_be_visible(timeout=SLOW_MS)
+    expect(fit.get_by_text(re.compile(r"^16 runs of counter cells"))).to_be_visible()
     settle(fit)
     expect(fit.get_by_text("since this fit")).to_have_count(0)
     assert fit.url != before
     visit(fit, server, before.removeprefix(server.url + "/"))
-    expect(fit.get_by_text(re.compile(r"^12 runs of counter cells"))).to_be_visible(timeout=SLOW_MS)
+    expect(fit.get_by_text(re.compile(r"^12 runs of counter cells"))).to_be_visible()
     press(fit, "Rebuild and compare")
-    expect(fit.get_by_text("the same parameters and intervals to the last digit")).to_be_visible(timeout=SLOW_MS)
+    expect(fit.get_by_text("the same parameters and intervals to the last digit")).to_be_visible()
 
 
 def test_runs_that_are_selected_stay_until_one_asks_for_the_new_rows(server: Server, page: Page) -> None:
     visit(page, server, f"data?table={TABLE}&show=Runs")
     chart = page.locator(".js-plotly-plot").first
-    expect(chart).to_be_visible(timeout=SLOW_MS)
+    expect(chart).to_be_visible()
     settle(page)
     page.locator('[data-title="Box Select"]').first.click()
     box = page.locator(".js-plotly-plot .nsewdrag").first.bounding_box()
@@ -86,7 +86,7 @@ def test_runs_that_are_selected_stay_until_one_asks_for_the_new_rows(server: Ser
     reason.fill("diverged")
     train(server.workspace, 2, 12)
     show = button(page, "Show 2 new rows")
-    expect(show).to_be_visible(timeout=SLOW_MS)
+    expect(show).to_be_visible()
     expect(reason).to_have_value("diverged")
     show.click()
-    expect(page.get_by_text("14 runs", exact=True)).to_be_visible(timeout=SLOW_MS)
+    expect(page.get_by_text("14 runs", exact=True)).to_be_visible()

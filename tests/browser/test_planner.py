@@ -96,6 +96,7 @@ def test_a_rejection_with_limited_jets_then_simulate_or_repeat(
 
     at = page.get_by_role("slider").first
     at.press("ArrowRight")
+    expect(page.get_by_label("Target R_top", exact=True)).not_to_have_value("5000")
     settle(page)
     moved = float(page.get_by_label("Target R_top", exact=True).input_value())
     assert moved > 5000

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 from playwright.sync_api import Page, expect
 
 from data.files import path
 from data.recommender import published_evidence
+from engine.costs.measured import fit_powers
 from engine.fitting import FitSpec, fit
 from engine.hardware import find_device
 from engine.planning.recommender import Evidence, Recommendation, Settings, Stage2, recommend, with_fallback
@@ -23,7 +25,7 @@ SETTINGS = Settings(stage2=Stage2(find_device("H200"), 188))
 RUNS = Path(str(path("demo/recommender_isoflop.csv")))
 ROLES = {"N": "N", "D": "D", "C": "C", "loss": "val_loss", "budget": "budget", "metric": "recall@10+NDCG@10"}
 KNOBS: dict[str, Knob] = {"Model size N": "N", "Training events D": "D", "Extra negatives K": "K"}
-OWN = "Runs that say N and D"
+OWN = "Your runs"
 
 
 def assert_recipe(page: Page, expected: Recommendation) -> None:
@@ -46,15 +48,18 @@ def test_the_recipe_for_what_is_served(server: Server, page: Page) -> None:
 
     select(page, "Metric that is served", "NDCG@10")
     assert_recipe(page, recommend(printed, 1e18, "NDCG@10", SETTINGS))
-    expect(page.get_by_text("Give an iso-FLOP sweep that measures NDCG@10").first).to_be_visible()
+    expect(page.get_by_text("borrowed from val_loss: no law of NDCG@10 is published").first).to_be_visible()
 
-    page.get_by_text("Bring a table of your own").click()
     sent = {"name": "mine.csv", "mimeType": "text/csv", "buffer": RUNS.read_bytes() + b"\n"}
     page.locator("input[type=file]").first.set_input_files(sent)  # type: ignore[arg-type]
     expect(page.get_by_role("combobox", name=OWN)).to_have_value("mine.csv")
     settle(page)
     assert_sound(page, figures=2)
-    own = fit(FitSpec(law="isoflop", y="NDCG@10", objective="ols", bootstrap=200), read_runs(RUNS, ROLES))
+    expect(page.get_by_text("45 runs: 45 vary N and D.")).to_be_visible()
+    runs = read_runs(RUNS, ROLES)
+    rule = fit_powers(runs["N"], runs["D"], runs["C"]).rule
+    runs = replace(runs, roles=runs.roles.model_copy(update={"compute": rule}))
+    own = fit(FitSpec(law="isoflop", y="NDCG@10", objective="ols", bootstrap=200), runs)
     evidence = with_fallback(Evidence(allocation={"NDCG@10": own}), printed)
     assert_recipe(page, recommend(evidence, 1e18, "NDCG@10", SETTINGS))
 

@@ -10,7 +10,7 @@ from playwright.sync_api import Page, expect
 
 from data.catalogue import CARDS, DEMOS
 from tests.browser.conftest import PAGES, visit
-from tests.browser.steps import BUDGET, SLOW_MS, button, enter, go, pick, press, select, settle, shown, tab
+from tests.browser.steps import BUDGET, button, enter, go, pick, press, select, settle, shown, tab
 from tests.browser.test_links import copied_link
 from tests.server import Server
 
@@ -38,7 +38,7 @@ def change_fit(page: Page) -> None:
     enter(page, "Seed", "3")
     select(page, "Objective", "ols")
     press(page, "Fit")
-    expect(page.get_by_text("20 refits, seed 3.")).to_be_visible(timeout=SLOW_MS)
+    expect(page.get_by_text("20 refits, seed 3.")).to_be_visible()
 
 
 def slide(page: Page) -> None:

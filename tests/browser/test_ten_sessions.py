@@ -10,7 +10,7 @@ from playwright.sync_api import FilePayload, Page, expect
 from engine.store import results, tables
 from engine.store.database import open_workspace
 from tests.browser.conftest import visit
-from tests.browser.steps import ROLES, SLOW_MS, assert_sound, button, settle
+from tests.browser.steps import ROLES, assert_sound, button, settle
 from tests.server import forked
 
 SESSIONS = 10
@@ -30,7 +30,7 @@ def table(session: int) -> bytes:
 def upload(page: Page, session: int) -> None:
     """Begin to send the table of ``session``."""
     file = FilePayload(name=f"runs {session}.csv", mimeType="text/csv", buffer=table(session))
-    page.locator("input[type=file]").first.set_input_files(file, timeout=SLOW_MS)
+    page.locator("input[type=file]").first.set_input_files(file)
 
 
 def say_loss(page: Page) -> None:
@@ -56,7 +56,7 @@ def test_ten_sessions_at_once(open_page: Callable[..., Page], tmp_path: Path) ->
         for session, page in enumerate(pages):
             upload(page, session)
         for session, page in enumerate(pages):
-            expect(page.get_by_role("combobox", name="Run table")).to_have_value(f"runs {session}.csv", timeout=SLOW_MS)
+            expect(page.get_by_role("combobox", name="Run table")).to_have_value(f"runs {session}.csv")
         for page in pages:
             say_loss(page)
         for page in pages:
@@ -69,7 +69,7 @@ def test_ten_sessions_at_once(open_page: Callable[..., Page], tmp_path: Path) ->
         for page in pages:
             button(page, "Fit").click()
         for page in pages:
-            expect(page.get_by_text(f"{REFITS} refits, seed 0.")).to_be_visible(timeout=SLOW_MS)
+            expect(page.get_by_text(f"{REFITS} refits, seed 0.")).to_be_visible()
         for page in pages:
             settle(page)
             assert_sound(page, figures=1)

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import os
 import signal
-import time
-from collections.abc import Callable
 
 from playwright.sync_api import Page, expect
 
 from engine.store.cells import table_of
+from tests import progress
 from tests.browser.conftest import visit
-from tests.browser.steps import SLOW_MS, assert_sound, button, press, settle
+from tests.browser.steps import assert_sound, button, press, settle
 from tests.server import Server
 from trainers.backend.queue import Queue
 from trainers.backend.record import Record, beat_of
@@ -28,14 +27,6 @@ _POINTS = """
 () => [...document.querySelectorAll('.js-plotly-plot')].flatMap(plot => plot._fullData || [])
   .filter(trace => trace.mode === 'lines').reduce((sum, trace) => sum + trace._length, 0)
 """
-
-
-def wait(what: Callable[[], object], seconds: float = SLOW_MS / 1000) -> None:
-    """Until ``what`` says yes."""
-    until = time.monotonic() + seconds
-    while not what():
-        assert time.monotonic() < until
-        time.sleep(0.1)
 
 
 def worker(queue: Queue, records: dict[str, Record]) -> int:
@@ -56,20 +47,20 @@ def test_a_grid_is_typed_launched_watched_killed_and_fitted(page: Page, server: 
     button(page, "Launch 9 cells").click()
     expect(page.get_by_text("Launched 9 cells.")).to_be_visible()
 
-    wait(lambda: points(page) > 2)
+    progress.wait(lambda: points(page) > 2)
     before, queue = points(page), Queue(server.workspace)
-    wait(lambda: points(page) > before)
-    wait(lambda: worker(queue, queue.scan()))
+    progress.wait(lambda: points(page) > before)
+    progress.wait(lambda: worker(queue, queue.scan()))
     os.kill(worker(queue, queue.scan()), signal.SIGKILL)
 
-    wait(lambda: any(record.number > 1 for record in queue.scan().values()))
-    wait(lambda: all(record.state == "done" for record in queue.scan().values()))
+    progress.wait(lambda: any(record.number > 1 for record in queue.scan().values()))
+    progress.wait(lambda: all(record.state == "done" for record in queue.scan().values()))
     assert len(queue.scan()) == 9
-    expect(page.get_by_text("9 done", exact=False).first).to_be_visible(timeout=SLOW_MS)
+    expect(page.get_by_text("9 done", exact=False).first).to_be_visible()
     settle(page)
     assert_sound(page, figures=1)
 
-    expect(button(page, "Fit these cells")).to_be_enabled(timeout=SLOW_MS)
+    expect(button(page, "Fit these cells")).to_be_enabled()
     press(page, "Fit these cells")
     expect(page.get_by_text("9 runs; smaller is better.")).to_be_visible()
     press(page, "Fit")

@@ -12,17 +12,15 @@ from playwright.sync_api import Page, expect
 
 from app.training import LOOK
 from engine.store.cells import table_of
+from tests import progress
 from tests.browser.conftest import visit
-from tests.browser.steps import SLOW_MS, assert_sound, button, press, settle
-from tests.browser.test_train import wait
+from tests.browser.steps import assert_sound, button, press, settle
 from tests.server import Server
 from trainers.backend.queue import Queue
 
 pytest.importorskip("pythia8mc")
 pytest.importorskip("torch")
 
-SECONDS = 300.0
-"""For the cells, simulation included: about 40 on two idle cores, more where other tests run beside."""
 GRID = """
 family = "jets"
 [cell]
@@ -41,14 +39,16 @@ def test_a_newcomer_trains_jets_and_fits_a_law(page: Page, server: Server, tmp_p
     expect(page.get_by_text("3 × 3 = 9 cells")).to_be_visible()
     button(page, "Launch 9 cells").click()
     queue = Queue(server.workspace)
-    wait(lambda: len(found := queue.scan()) == 9 and all(r.state == "done" for r in found.values()), SECONDS)
-    expect(page.get_by_text("9 done", exact=False).first).to_be_visible(timeout=SLOW_MS)
+    progress.wait(
+        lambda: len(found := queue.scan()) == 9 and all(r.state == "done" for r in found.values()), server.workspace
+    )
+    expect(page.get_by_text("9 done", exact=False).first).to_be_visible()
     page.wait_for_timeout(2 * LOOK * 1000)  # by then the server has made a row of the last one
     settle(page)
     assert_sound(page, figures=1)
 
     press(page, "Fit these cells")
-    expect(page.get_by_text("9 runs; smaller is better.")).to_be_visible(timeout=SLOW_MS)
+    expect(page.get_by_text("9 runs; smaller is better.")).to_be_visible()
     press(page, "Fit")
     assert_sound(page)
     assert "fit=" in page.url
@@ -60,9 +60,9 @@ def test_a_newcomer_trains_jets_and_fits_a_law(page: Page, server: Server, tmp_p
     said = subprocess.run([*command, "--yes", "--json"], capture_output=True, text=True, check=True)
     assert json.loads(said.stdout)["progress"]["states"] == {"done": 1}
     visit(page, server, fit)
-    expect(page.get_by_text("1 new row since this fit.")).to_be_visible(timeout=SLOW_MS)
+    expect(page.get_by_text("1 new row since this fit.")).to_be_visible()
     button(page, "Refit with all rows").click()
-    expect(page.get_by_text("10 runs of jets cells")).to_be_visible(timeout=SLOW_MS)
+    expect(page.get_by_text("10 runs of jets cells")).to_be_visible()
     losses = [record.result["metrics"]["loss"] for record in queue.scan().values() if record.result]
     assert len(losses) == 10
     assert min(losses) < 1.75 < 2.1 < max(losses)

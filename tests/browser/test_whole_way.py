@@ -16,7 +16,6 @@ from playwright.sync_api import Page, expect
 from tests.browser.conftest import visit
 from tests.browser.steps import (
     ROLES,
-    SLOW_MS,
     TARGET_LOSS,
     assert_sound,
     button,
@@ -78,7 +77,7 @@ def downloaded(page: Page, name: str) -> dict[str, Any]:
 
 def terminal(*arguments: str) -> str:
     """What ``isoplan`` prints."""
-    ran = subprocess.run([COMMAND, *arguments], capture_output=True, text=True, timeout=120)
+    ran = subprocess.run([COMMAND, *arguments], capture_output=True, text=True)
     assert ran.returncode == 0, ran.stderr
     return ran.stdout
 
@@ -112,7 +111,7 @@ def test_from_a_file_to_the_compute_of_a_target(
     go(page, "Fit")
     assert page.get_by_role("combobox", name="Law").input_value() == "chinchilla"
     press(page, "Fit")
-    expect(page.get_by_test_id("stTable").first).to_be_visible(timeout=SLOW_MS)
+    expect(page.get_by_test_id("stTable").first).to_be_visible()
     settle(page)
     assert_sound(page, figures=1)
     expect(page.get_by_text("1,000 refits, seed 0.")).to_be_visible()

@@ -83,8 +83,13 @@ def test_the_page_says_all_that_is_trained(folder: Path) -> None:
     page = write(folder)
     assert "72 cells at N = 10⁵" in page
     assert "| Zg | 15 | 3 |" in page
-    assert "(-40%)*" in page
+    assert "(-40%)↓" in page
     assert "2.08 (2.06 to 2.11)" in page
+    floors = page.split("### With and without a floor")[1].split("###")[0]
+    assert "| Zggg | 1 (" in floors
+    slopes = page.split("### Local slopes")[1].split("###")[0]
+    assert "| Zggg | 1.00 | 1.00 | 1.00 | 1.00 | 1.00 |" in slopes
+    assert "### RMS, median" not in page
     assert "the exponents fall. Within 30% of the paper's:\nall three." in page
     assert "| muP, 3 layers | 0.008 (0.008 to 0.008) |" in page
     assert "| < 0.002 (0.002 to 0.002) | 4 |" in page
@@ -111,7 +116,7 @@ def test_the_law_of_compute_is_that_of_the_table(folder: Path) -> None:
 def test_figures_mark_what_is_left_out_and_show_the_bound(folder: Path) -> None:
     found = figures(folder)
     assert list(found) == ["amplitudes_law_data", "amplitudes_law_exponents", "amplitudes_law_rates"]
-    open_ = [trace for trace in found["amplitudes_law_data"].data if trace.name == "falls, or not doubled"]
+    open_ = [trace for trace in found["amplitudes_law_data"].data if trace.name == "not converged"]
     assert [len(trace.x) for trace in open_] == [3, 0, 0, 0]
     (mine,) = [trace for trace in found["amplitudes_law_exponents"].data if trace.name == "trained"]
     assert list(mine.text) == ["Zg", "Zgg", "Zggg"]
@@ -134,4 +139,22 @@ def test_too_few_cells_have_no_law(tmp_path: Path) -> None:
     assert scan.law is None
     assert laws.verdict(scan) == "-"
     assert "| Zgg | 6 | 0 | - |" in write(tmp_path)
+    assert "Zgg (2 of 2 places)" in write(tmp_path)
     assert report(tmp_path).rows == ()
+
+
+def test_a_place_whose_loss_rises_is_marked_and_left_out(tmp_path: Path) -> None:
+    rows = table("Zggg", 8, 1.0)
+    longer = (rows["updates"] == 200_000) & (rows["D"] >= 10_000)
+    rows.loc[longer, "loss"] *= 1.02 * 1.5
+    rows["relative_median"], rows["relative_99"] = rows["loss"] ** 0.5 / 10, rows["loss"] ** 0.5 * 4
+    write_table(tmp_path / "amplitudes_data.csv", rows)
+    page = write(tmp_path)
+    assert "(+50%)↑" in page
+    assert "| Zggg | 12 | 6 |" in page
+    (scan,) = laws.scans(tmp_path)
+    assert scan.law is not None
+    assert len(scan.law.runs) == 12
+    (one,) = laws.errors(tmp_path)
+    assert one.errors["rms"] / one.errors["median"] == pytest.approx(15)
+    assert one.exponents == pytest.approx({"rms": 1, "median": 1, "99": 1})

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+from collections import defaultdict
 from pathlib import Path
 
 import pandas as pd
@@ -59,3 +61,22 @@ def test_each_process_of_the_scan_of_points_has_a_law_of_its_own(tmp_path: Path)
     found = fit_groups(spec, runs).fits
     assert {name: one.values["alpha"] for name, one in found.items()} == pytest.approx(truth, rel=0.05)
     assert len({float(one.values["K"]) for one in found.values()}) == 1
+
+
+def test_the_hours_in_the_document_are_those_of_the_tables() -> None:
+    """docs/amplitudes.md: hours of a core by file, and all of them."""
+    text = (Path(__file__).parents[2] / "docs" / "amplitudes.md").read_text(encoding="utf-8")
+    found: dict[str, list[float]] = defaultdict(list)
+    for grid in sorted(GRIDS.glob("amplitudes_*.csv")):
+        name = grid.stem.removeprefix("amplitudes_")
+        for row in csv.DictReader(grid.open(encoding="utf-8")) if name != "curves" else ():
+            split = {"Zg": "data-two", "WZ": "data-two"}.get(row["process"], "data-more")
+            found[split if name == "data" else "rates" if "rates" in name else name].append(float(row["seconds"]))
+    lines = dict.fromkeys(found, "")
+    for line in text.splitlines():
+        lines |= {name: line for name in found if line.startswith(f"| `{name}")}
+    for name, seconds in found.items():
+        cells, hours = (cell.strip() for cell in lines[name].split("|")[-3:-1])
+        assert int(cells) == len(seconds), name
+        assert float(hours) == pytest.approx(sum(seconds) / 3600, abs=0.051), name
+    assert f"add up to {sum(map(sum, found.values())) / 3600:.1f} h of a core" in text

@@ -88,6 +88,12 @@ def test_what_does_not_belong_to_the_field_is_one_sentence(typed: str, unit: Uni
     assert said in str(raised.value)
 
 
+def test_a_millisecond_is_no_megabyte() -> None:
+    with pytest.raises(PlannerError, match="not in GB: write it like 80 or 80 GB"):
+        parse_amount("1 ms", "memory", amounts.GIGABYTES)
+    assert parse_amount("80 GBs", "memory", amounts.GIGABYTES) == 80
+
+
 NUMBERS = st.floats(1e-30, 1e30)
 BLANK = st.sampled_from(["", " "])
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from tests import progress
 from trainers.backend.queue import Queue
 from trainers.backend.record import Record
 from trainers.families import find_family, read_cell
@@ -59,16 +59,25 @@ def add(root: Path, *cells: dict[str, Any], family: str = "counter") -> list[str
 
 
 def start(
-    root: Path, *, idle: float = 0.5, die_at: str = "", cores: int | None = 2, more: tuple[str, ...] = ()
+    root: Path,
+    *,
+    idle: float = 0.5,
+    die_at: str = "",
+    cores: int | None = 2,
+    more: tuple[str, ...] = (),
+    before: tuple[Path, ...] = (),
 ) -> subprocess.Popen[bytes]:
-    """A runner on two cores, or where ``cluster.toml`` says; the first process to get to ``die_at`` is killed there."""
+    """A runner on two cores, or where ``cluster.toml`` says; the first process to get to ``die_at`` is killed there.
+
+    Modules in the folders ``before`` are imported rather than others.
+    """
     death = {"ISOPLAN_DIE_AT": f"{die_at}:{root / ('died-' + die_at)}"} if die_at else {}
     command = [sys.executable, "-P", "-m", "trainers.backend.runner", "--workspace", str(root)]
     limit = ["--cores", str(cores)] if cores else []
     with (root / "runner.log").open("ab") as log:
         return subprocess.Popen(
             [*command, *limit, *more, "--idle", str(idle)],
-            env={**os.environ, "PYTHONPATH": str(ROOT), **death},
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(map(str, (*before, ROOT))), **death},
             stdout=log,
             stderr=log,
             cwd=root,
@@ -86,19 +95,24 @@ def running(root: Path, **how: Any) -> Iterator[subprocess.Popen[bytes]]:
         process.wait()
 
 
-def wait_for(done: Callable[[dict[str, Record]], bool], root: Path, seconds: float = 120) -> dict[str, Record]:
-    """The cells once ``done`` says so of them."""
-    queue, until = Queue(root), time.monotonic() + seconds
-    while time.monotonic() < until:
+def wait_for(done: Callable[[dict[str, Record]], bool], root: Path) -> dict[str, Record]:
+    """Return the cells once ``done`` is true of them."""
+    queue = Queue(root)
+
+    def look() -> dict[str, Record] | None:
         cells = queue.scan()
-        if done(cells):
-            return cells
-        time.sleep(0.05)
-    raise AssertionError({name: (r.state, r.results) for name, r in queue.scan().items()})
+        return cells if done(cells) else None
+
+    def why() -> object:
+        return {name: (r.state, r.results) for name, r in queue.scan().items()}
+
+    cells = progress.wait(look, root, why=why)
+    assert cells is not None
+    return cells
 
 
-def run_all(root: Path, seconds: float = 180) -> dict[str, Record]:
+def run_all(root: Path, **how: Any) -> dict[str, Record]:
     """All cells, run to their end."""
-    with running(root) as process:
-        process.wait(seconds)
+    with running(root, **how) as process:
+        progress.end(process, root)
     return Queue(root).scan()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import partial
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,8 @@ from trainers.amplitudes.cell import AmplitudeCell, check, needs, short, sizes
 from trainers.amplitudes.presets import PRESETS
 from trainers.amplitudes.surrogate.evaluate import METRICS
 from trainers.amplitudes.surrogate.rates import VERSION
-from trainers.cell import CellError, Family, Stream
+from trainers.cell import Family, Stream
+from trainers.pytorch import check_torch
 
 
 def families(root: Path) -> tuple[Family[Any], ...]:
@@ -35,9 +35,8 @@ def families(root: Path) -> tuple[Family[Any], ...]:
 
 
 def train(root: Path, cell: AmplitudeCell, stream: Stream) -> Mapping[str, float]:
-    """Train a cell. Raises CellError where PyTorch is not installed, and as the surrogate's ``training.train``."""
-    if find_spec("torch") is None:
-        raise CellError("Amplitude surrogates need PyTorch: install it with pip install 'isoplan[train]'.")
+    """Train a cell. Raises CellError as ``check_torch`` and as the surrogate's ``training.train``."""
+    check_torch("Amplitude surrogates", stream.device)
     from trainers.amplitudes.surrogate import training
 
     return training.train(root, cell, stream)

@@ -46,9 +46,11 @@ def simulated(folder: Path, process: str, sqrt_s: float, name: str, count: int, 
     place = home / name
     place.mkdir(parents=True, exist_ok=True)
     wanted = list(itertools.takewhile(lambda chunk: chunk[1] < count, _ladder()))
+    total = float(sum(size for _, _, size in wanted))
     while missing := [chunk for chunk in wanted if not _file(place, chunk[0]).exists()]:
         ready = _ready(home, Request(process, 1, 0, sqrt_s or None), stream)
-        for index, _, size in missing:
+        for index, before, size in missing:
+            stream.step(0, None, simulated=float(before), to_simulate=total)
             request = Request(process, size, STREAMS[name] * SEEDS + index, sqrt_s or None)
             _once(_file(place, index), partial(_made, request, ready, stream), stream)
     found = [_read(_file(place, index)) for index, _, _ in wanted]

@@ -1,6 +1,7 @@
 """What a grid will take before it is launched: FLOPs, time, device hours, disk.
 
-Speeds come from short cells on this machine, else from cells of the family that have finished.
+Speeds come from short cells on this machine, else from cells of the family that have finished here, else from cells of
+the family that were trained elsewhere.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from typing import Any
 from engine.errors import PlannerError
 from engine.quantities import si
 from trainers.backend.calibration import Measured, calibrate
+from trainers.backend.earlier import Earlier, seconds_of
 from trainers.backend.machine import Machine, at_once, devices, this_machine
 from trainers.backend.queue import Queue, size_of
 from trainers.backend.record import CELLS, Record
@@ -64,10 +66,13 @@ def estimate(
     cells: Sequence[Cell],
     machine: Machine | None = None,
     measure: Calibrate = calibrate,
+    earlier: Sequence[Earlier] = (),
 ) -> Estimate:
     """What the ``cells`` of the workspace ``root`` will take on this machine; takes up to 20 s itself.
 
-    Cells that are done cost nothing. Raises PlannerError where a short cell fails, as those of the grid would.
+    ``earlier`` are cells of the family that were trained elsewhere. They are used where no short cell runs in time and
+    none of the family has finished here. Cells that are done cost nothing. Raises PlannerError where a short cell
+    fails, as those of the grid would.
     """
     machine = machine or this_machine()
     records = Queue(root).scan()
@@ -78,6 +83,7 @@ def estimate(
     if not left:
         return Estimate(len(names), done, 0.0, 0.0, 0.0, 0.0, 0.0, "All of its cells are done.")
     speeds = _calibrated(root, family, left, machine, measure) or _finished(root, family, records)
+    speeds = speeds or _elsewhere(family, left, earlier)
     if speeds is None:
         return Estimate(len(names), done, flops, None, None, None, None, _unknown(family))
     seconds = [speeds.seconds(cell) for cell in left]
@@ -156,10 +162,28 @@ def _finished(root: Path, family: Family[Any], records: Mapping[str, Record]) ->
     return Speeds(lambda cell: took / len(pairs), disk, basis)
 
 
+def _elsewhere(family: Family[Any], cells: Sequence[Cell], earlier: Sequence[Earlier]) -> Speeds | None:
+    """Speeds by cells that were trained on another machine; None where there are none."""
+    if not earlier:
+        return None
+
+    def seconds(cell: Cell) -> float:
+        sizes = family.sizes(cell)
+        return seconds_of(sizes.N, sizes.C, earlier)
+
+    simulated = any(getattr(cell, "data", "") == "simulated" for cell in cells)
+    without = " The time to simulate missing samples is not included." if simulated else ""
+    basis = (
+        f"Estimated from the seconds of {len(earlier)} cells of this family that were trained on another machine. "
+        f"This machine may be several times faster or slower.{without}"
+    )
+    return Speeds(seconds, 0.0, basis)
+
+
 def _unknown(family: Family[Any]) -> str:
     return (
-        f"How long cells of the family {family.name} take is not known before one has finished: it gives no short cell "
-        "with a FLOP count to measure, or none that this machine ends in time."
+        f"No estimate yet: no cell of the family {family.name} has finished here, and no short cell ran in time. "
+        "Launch one small cell first."
     )
 
 

@@ -21,8 +21,9 @@ class Progress:
     """A sweep as it stands: cells by ``state``, and the ``share`` that is trained, by FLOPs where they are known.
 
     ``hours`` are device hours and ``money`` what they cost; ``left`` seconds are still to wait at the measured rate,
-    ``samples`` are seen a second by all running cells, ``utilisation`` is theirs of the peak of their devices. None
-    where nothing tells.
+    ``samples`` are seen a second by all running cells, ``utilisation`` is theirs of the peak of their devices;
+    ``simulated`` are the samples that running cells have simulated and will, before they train. None where nothing
+    tells.
     """
 
     states: Mapping[str, int]
@@ -32,6 +33,7 @@ class Progress:
     left: float | None
     samples: float | None
     utilisation: float | None
+    simulated: tuple[float, float | None] | None = None
 
     @property
     def total(self) -> int:
@@ -41,7 +43,7 @@ class Progress:
     @property
     def over(self) -> bool:
         """Whether nothing of it will run by itself any more."""
-        return not any(self.states.get(state) for state in ("queued", "running", "stopping"))
+        return not any(self.states.get(state) for state in ("queued", "waiting", "running", "stopping"))
 
 
 def device_seconds(record: Record, running: float = 0.0, since: str = "") -> float:
@@ -123,6 +125,7 @@ def progress(
         _left(there, weights, done, root, cores),
         _sum(found.samples for found in paces.values()),
         _utilisation(running, paces, flops, peak),
+        max((found.simulated for found in paces.values() if found.simulated), default=None, key=lambda pair: pair[0]),
     )
 
 

@@ -64,7 +64,8 @@ class Order:
 class Record:
     """A cell as its folder tells it: ``number`` is that of its lease (0: none yet), ``results`` are by attempt.
 
-    ``version`` is that of the family when the cell was made.
+    ``version`` is that of the family when the cell was made. ``begun`` is false while the attempt under lease waits for
+    a worker.
     """
 
     name: str
@@ -76,6 +77,7 @@ class Record:
     lease: dict[str, Any] = field(default_factory=dict)
     results: dict[int, dict[str, Any]] = field(default_factory=dict)
     version: str = ""
+    begun: bool = True
 
     @property
     def result(self) -> dict[str, Any] | None:
@@ -113,14 +115,16 @@ def read_record(folder: Path) -> Record | None:
     numbers = [int(found[1]) for name in names if (found := RESULT.fullmatch(name))]
     results = {number: said for number in numbers if (said := read_json(result_of(folder, number))) and "state" in said}
     lease, order = read_json(folder / LEASE) or {}, read_json(folder / ORDER) or {}
+    number = int(lease.get("number", 0))
     return Record(
         folder.name,
         str(spec.get("family", "")),
         spec["cell"],
         str(spec.get("created", "")),
         Order(**{key: order[key] for key in ("priority", "held", "cancelled", "since") if key in order}),
-        int(lease.get("number", 0)),
+        number,
         lease,
         results,
         str(spec.get("version", "")),
+        not number or number in results or beat_of(folder, number).name in names,
     )

@@ -94,7 +94,7 @@ def last_words(root: Path) -> str:
 def has_work(root: Path, records: Mapping[str, Record]) -> bool:
     """Whether any of the cells of the workspace ``root`` waits for a runner: not those whose sweeps are held."""
     told = standings(read_sweeps(root))
-    return any(state_of(record, told) in ("queued", "running", "stopping") for record in records.values())
+    return any(state_of(record, told) in ("queued", "waiting", "running", "stopping") for record in records.values())
 
 
 def _started(root: Path, options: Sequence[str]) -> subprocess.Popen[bytes]:

@@ -256,5 +256,10 @@ def _standing(sweeps: Sequence[Sweep]) -> Standing:
 
 
 def state_of(record: Record, told: Mapping[str, Standing]) -> str:
-    """The state of a cell as people see it: one that is queued and whose sweeps wait has their word."""
-    return told.get(record.name, NO_SWEEP).waits or "queued" if record.state == "queued" else record.state
+    """The state of a cell as people see it: one that is queued and whose sweeps wait has their word.
+
+    One that is given out while all workers are busy is ``waiting``, for a worker.
+    """
+    if record.state == "queued":
+        return told.get(record.name, NO_SWEEP).waits or "queued"
+    return "waiting" if record.state == "running" and not record.begun else record.state

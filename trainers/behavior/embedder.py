@@ -74,13 +74,15 @@ class Embedder(nn.Module):
 
     @torch.no_grad()
     def all(self, known: Known) -> Tensor:
-        """Embeddings (items, h) of a whole catalogue, without gradients: what stage 2 and evaluation keep."""
-        weight = self.norm2.weight
-        found = torch.empty(len(known), self.width, device=weight.device, dtype=weight.dtype)
-        for first in range(0, len(known), AT_ONCE):
-            some = np.arange(first, min(first + AT_ONCE, len(known)))
-            found[first : first + AT_ONCE] = self(known.take(some))
-        return found
+        """Embeddings (items, h) of a whole catalogue, without gradients: what stage 2 and evaluation keep.
+
+        Items of which the same is known are embedded once, so their embeddings are equal on every processor.
+        """
+        weight, groups = self.norm2.weight, known.groups
+        found = torch.empty(len(groups), self.width, device=weight.device, dtype=weight.dtype)
+        for first in range(0, len(groups), AT_ONCE):
+            found[first : first + AT_ONCE] = self(known.take(groups.first[first : first + AT_ONCE]))
+        return found if groups.distinct else found[_there(groups.of, weight.device)]
 
     def tables(self) -> list[Tensor]:
         """The rows that N leaves out."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import partial
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,8 @@ from trainers.behavior.memory import needs
 from trainers.behavior.names import METRICS
 from trainers.behavior.presets import PRESETS
 from trainers.behavior.rates import VERSION
-from trainers.cell import CellError, Family, Stream
+from trainers.cell import Family, Stream
+from trainers.pytorch import check_torch
 
 
 def families(root: Path) -> tuple[Family[Any], ...]:
@@ -36,9 +36,8 @@ def families(root: Path) -> tuple[Family[Any], ...]:
 
 
 def train(root: Path, cell: BehaviorCell, stream: Stream) -> Mapping[str, float]:
-    """Train a cell. Raises CellError where PyTorch is not installed, and as ``trainers.behavior.training.train``."""
-    if find_spec("torch") is None:
-        raise CellError("Recommender cells need PyTorch: install it with pip install 'isoplan[train]'.")
+    """Train a cell. Raises CellError as ``check_torch`` and as ``trainers.behavior.training.train``."""
+    check_torch("Recommender cells", stream.device)
     from trainers.behavior import training
 
     return training.train(root, cell, stream)

@@ -11,10 +11,11 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from trainers.behavior.data import Data
+from trainers.behavior.groups import Groups, group_vectors
 from trainers.behavior.metrics import CUTOFFS, HISTORIES, PLAIN, TOP, Evaluation, evaluate
 from trainers.behavior.names import HIT, NDCG, RIVALS_AT
 from trainers.behavior.popularity import draw_unseen
-from trainers.behavior.ranks import AT_ONCE, QUERIES, Ranked, join, rank_batch, rank_catalogue
+from trainers.behavior.ranks import AT_ONCE, QUERIES, Ranked, join, level, rank_batch, rank_catalogue
 from trainers.behavior.split import Packed, Windows, pack
 from trainers.behavior.trainer import Regime, Trainer
 from trainers.cell import Stopped, Stream
@@ -32,7 +33,8 @@ def judge(trainer: Trainer, windows: Windows, regime: Regime, stream: Stream) ->
     """
     catalogue = trainer.embeddings()
     items, batches = trainer.data.log.items, _batches(trainer, catalogue, windows, stream)
-    ranked = _local(catalogue, batches, items) if regime == "local" else _full(catalogue, batches, items)
+    rank = _local if regime == "local" else _full
+    ranked = rank(catalogue, _groups(catalogue), batches, items)
     return evaluate(ranked, len(catalogue), CUTOFFS, HISTORIES)
 
 
@@ -85,6 +87,11 @@ def _batches(trainer: Trainer, catalogue: Tensor, windows: Windows, stream: Stre
         trainer.model.train()
 
 
+def _groups(catalogue: Tensor) -> Groups:
+    """Group the items whose embeddings are equal."""
+    return group_vectors(catalogue.float().cpu().numpy())
+
+
 def _queries(trainer: Trainer, catalogue: Tensor, packed: Packed, items: NDArray[np.integer]) -> Tensor:
     """What the scored positions of some windows ask for, (Q, h)."""
     read = torch.from_numpy(items[packed.inputs].astype(np.int64)).to(catalogue.device)
@@ -97,6 +104,7 @@ def _beside(
     trainer: Trainer, batches: Iterator[tuple[Tensor, Packed]], rivals: int
 ) -> Iterator[tuple[Ranked, NDArray[np.integer]]]:
     catalogue, log = trainer.embeddings(), trainer.data.log
+    groups = _groups(catalogue)
     step = max(AT_ONCE // ((rivals + 1) * catalogue.shape[1]), 1)
     for number, (queries, packed) in enumerate(batches):
         targets, history = packed.targets[packed.scored], packed.history[packed.scored]
@@ -107,35 +115,38 @@ def _beside(
             own = candidates[some_of]
             there = catalogue[torch.from_numpy(own).to(catalogue.device)].float()
             scores = torch.einsum("qh,qch->qc", queries[some_of], there).cpu().numpy()
-            yield rank_batch(scores, np.zeros(len(own), np.int64), own, top=1), history[some_of]
+            leveled = scores if groups.distinct else level(scores, groups.of[own])
+            yield rank_batch(leveled, np.zeros(len(own), np.int64), own, top=1), history[some_of]
 
 
 def _local(
-    catalogue: Tensor, batches: Iterator[tuple[Tensor, Packed]], log_items: NDArray[np.integer]
+    catalogue: Tensor, groups: Groups, batches: Iterator[tuple[Tensor, Packed]], log_items: NDArray[np.integer]
 ) -> Iterator[tuple[Ranked, NDArray[np.integer]]]:
     for queries, packed in batches:
         candidates, own = np.unique(log_items[packed.targets[packed.scored]], return_inverse=True)
-        there = catalogue[torch.from_numpy(candidates.astype(np.int64)).to(catalogue.device)].float().mT
+        distinct, column = np.unique(groups.of[candidates], return_inverse=True)
+        there = catalogue[torch.from_numpy(groups.first[distinct]).to(catalogue.device)].float().mT
         step = max(AT_ONCE // len(candidates), 1) if len(candidates) else 1
         pieces = [
-            rank_batch((queries[i : i + step] @ there).cpu().numpy(), own[i : i + step], candidates, top=TOP)
+            rank_batch((queries[i : i + step] @ there).cpu().numpy()[:, column], own[i : i + step], candidates, top=TOP)
             for i in range(0, len(own), step)
         ]
         yield join(pieces, candidates, min(TOP, len(candidates))), packed.history[packed.scored]
 
 
 def _full(
-    catalogue: Tensor, batches: Iterator[tuple[Tensor, Packed]], log_items: NDArray[np.integer]
+    catalogue: Tensor, groups: Groups, batches: Iterator[tuple[Tensor, Packed]], log_items: NDArray[np.integer]
 ) -> Iterator[tuple[Ranked, NDArray[np.integer]]]:
     """Every item is scored for every query, some items at a time and exactly."""
+    distinct = catalogue if groups.distinct else catalogue[torch.from_numpy(groups.first).to(catalogue.device)]
     for queries, packed in batches:
         targets = log_items[packed.targets[packed.scored]].astype(np.int64)
         pieces = []
         for first in range(0, len(targets), QUERIES):
             own = slice(first, first + QUERIES)
             chunk = AT_ONCE // len(targets[own])
-            score = partial(_scores, queries[own], catalogue)
-            pieces.append(rank_catalogue(score, targets[own], len(catalogue), top=TOP, chunk=chunk))
+            score = partial(_scores, queries[own], distinct)
+            pieces.append(rank_catalogue(score, targets[own], groups, top=TOP, chunk=chunk))
         yield join(pieces, range(len(catalogue)), min(TOP, len(catalogue))), packed.history[packed.scored]
 
 

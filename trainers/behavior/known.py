@@ -9,6 +9,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from trainers.behavior.groups import Groups, group_keys
 from trainers.behavior.log import Codes, Features, Floats, Ints, Items
 from trainers.behavior.shape import TEXT, Fields
 from trainers.packed.rectangles import runs
@@ -82,6 +83,22 @@ class Known:
     def starts(self) -> Ints:
         """The first word of each item, (items,)."""
         return np.cumsum(self.lengths) - self.lengths
+
+    @cached_property
+    def groups(self) -> Groups:
+        """The items of which the same is known, so that an embedder cannot tell them apart.
+
+        Items are compared by a hash: two different ones are in one group with a chance of 2^-64.
+        """
+        if self.ids.shape[1] == 1 and np.array_equal(self.ids[:, 0], np.arange(len(self))):
+            return Groups.apart(len(self))
+        ends = np.cumsum(self.lengths)
+        texts = zip(ends - self.lengths, ends, strict=True)
+        columns = zip(self.categories, self.numbers + np.float32(0), self.ids, strict=True)  # 0 and -0 are one
+        rows = (
+            (self.words[a:b].tobytes(), *(x.tobytes() for x in one)) for (a, b), one in zip(texts, columns, strict=True)
+        )
+        return group_keys(np.fromiter(map(hash, rows), np.int64, len(self)))
 
     def take(self, items: NDArray[np.integer]) -> Known:
         """What is known of some of the items, in the order asked for."""

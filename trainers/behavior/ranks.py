@@ -4,10 +4,10 @@ What to use when: ``rank_batch`` for candidates that lie in one array, those of 
 ``rank_catalogue`` for all items, which are scored some at a time and never held together. Both are exact.
 
 The notation is that of Appendix A of the behavioural paper: a query q has scores z over C candidates, one of which is
-its target, and p is their softmax. **Ties**: candidates whose scores equal the target's to the last bit stand with it
-in every order with the same chance, and metrics are the means over these orders; so a model that gives all items one
-score is as good as guessing, and no order of the items matters. Among the K best, which one must name, equal scores
-give way to the item of the smaller number.
+its target, and p is their softmax. **Ties**: metrics are means over all orders of the candidates with one score. A
+model that gives all items one score is therefore as good as guessing, and the order of the items does not matter. Items
+with equal vectors (``groups``) are scored once, so they are tied on every processor. The list of the K best items
+names equal scores by rising item number, and the items of a group together.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.errors import PlannerError
+from trainers.behavior.groups import Groups
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -64,11 +65,14 @@ class _Softmax:
     slope: Floats
 
     @classmethod
-    def of(cls, z: Floats) -> _Softmax:
+    def of(cls, z: Floats, sizes: Ints | None = None) -> _Softmax:
+        """Sums of the scores (Q, C) of candidates that stand for ``sizes`` (C,) items each, None for one."""
         with np.errstate(invalid="ignore"):  # a score that is not finite makes the sums NaN, which is looked for
             most = z.max(axis=1)
             below = z - most[:, None]
             weights = np.exp(below)
+            if sizes is not None:
+                weights *= sizes
             total = weights.sum(axis=1)
             return cls(most, total, np.multiply(weights, below, out=weights).sum(axis=1))
 
@@ -110,35 +114,58 @@ def rank_batch(scores: Scores, targets: Ints, candidates: Ints, *, top: int) -> 
     return join(pieces, np.unique(candidates), min(top, count))
 
 
-def rank_catalogue(score: Callable[[int, int], Scores], targets: Ints, items: int, *, top: int, chunk: int) -> Ranked:
-    """Queries ranked among all ``items``, ``chunk`` of them at a time.
+def rank_catalogue(
+    score: Callable[[int, int], Scores],
+    targets: Ints,
+    groups: Groups,
+    *,
+    top: int,
+    chunk: int,
+) -> Ranked:
+    """Rank queries among all items, ``chunk`` groups of equal items at a time.
 
-    ``score(first, stop)`` gives the scores (Q, stop - first) of these items; where the catalogue takes more than one
-    chunk it is asked twice for each, first for sums and targets, then to count, and must answer the same both times.
-    All chunks are as wide, the last of them overlaps the one before, since products of other widths are rounded in
-    other ways: so a tie is a tie. ``targets`` (Q,) are items. Takes ``ranking_bytes`` of memory at most. Raises
-    PlannerError where a score is not finite.
+    ``score(first, stop)`` gives the scores (Q, stop - first) of the groups from ``first`` to ``stop``. If the catalogue
+    takes more than one chunk, it is called twice for each, first for sums and targets, then to count, and must answer
+    the same both times. ``targets`` (Q,) are items. Takes ``ranking_bytes`` of memory at most. Raises PlannerError
+    where a score is not finite.
     """
-    queries = len(targets)
+    if not len(groups):
+        raise ValueError("a catalogue without items")
+    queries, own = len(targets), groups.of[targets]
     softmax, target = None, np.empty(queries)
     best, values = np.zeros((queries, 0), np.int64), np.zeros((queries, 0))
-    for first, stop, z in _chunks(score, items, chunk, queries):
-        rows = np.flatnonzero((targets >= first) & (targets < stop))
-        target[rows] = z[rows, targets[rows] - first]
-        found, best, values = _added(z, first, best, values, top)
+    for first, stop, z in _chunks(score, len(groups), chunk, queries):
+        rows = np.flatnonzero((own >= first) & (own < stop))
+        target[rows] = z[rows, own[rows] - first]
+        found, best, values = _added(z, first, best, values, top, _sizes(groups, first, stop))
         softmax = found if softmax is None else softmax.merge(found)
-    if softmax is None:
-        raise ValueError("a catalogue without items")
+    assert softmax is not None
     above, tied = np.zeros(queries, np.int64), np.zeros(queries, np.int64)
-    again = [(0, items, z)] if chunk >= items else _chunks(score, items, chunk, queries)
-    for _, _, z in again:
-        for rows_ in _blocks(*z.shape):
-            more, same = _count(z[rows_], target[rows_])
-            above[rows_] += more
-            tied[rows_] += same
+    again = [(0, len(groups), z)] if chunk >= len(groups) else _chunks(score, len(groups), chunk, queries)
+    for first, stop, z in again:
+        sizes = _sizes(groups, first, stop)
+        for block in _blocks(*z.shape):
+            more, same = _count(z[block], target[block], sizes)
+            above[block] += more
+            tied[block] += same
     if np.any(tied < 1):
         raise ValueError("score gave other values when it was asked again")
-    return Ranked(above, tied, softmax.cross_entropy(target), softmax.entropy, best, range(items))
+    items = best if groups.distinct else groups.expand(best, top)
+    return Ranked(above, tied, softmax.cross_entropy(target), softmax.entropy, items, range(len(groups.of)))
+
+
+def level(scores: Scores, groups: Ints) -> Scores:
+    """Return scores (Q, C) in which the candidates of one group have the score of the first of them.
+
+    ``groups`` (Q, C) are the groups of the candidates of each query.
+    """
+    order = np.argsort(groups, axis=1, kind="stable")
+    grouped = np.take_along_axis(groups, order, 1)
+    starts = np.where(np.diff(grouped, axis=1, prepend=-1) != 0, np.arange(grouped.shape[1]), 0)
+    first = np.take_along_axis(order, np.maximum.accumulate(starts, axis=1), 1)
+    found = np.empty_like(scores)
+    np.put_along_axis(found, order, np.take_along_axis(scores, first, 1), 1)
+    return found
 
 
 def ranking_bytes(queries: int, chunk: int, top: int, itemsize: int = 4) -> float:
@@ -150,24 +177,30 @@ def ranking_bytes(queries: int, chunk: int, top: int, itemsize: int = 4) -> floa
 
 
 def _chunks(
-    score: Callable[[int, int], Scores], items: int, chunk: int, queries: int
+    score: Callable[[int, int], Scores], count: int, chunk: int, queries: int
 ) -> Iterator[tuple[int, int, Scores]]:
-    for first in range(0, items, chunk):
-        stop = min(first + chunk, items)
-        begin = max(stop - chunk, 0)
-        z = score(begin, stop)
-        if z.shape != (queries, stop - begin):
-            raise ValueError(f"scores {z.shape} for {queries} queries and the items {begin} to {stop}")
-        yield first, stop, z[:, first - begin :]
+    for first in range(0, count, chunk):
+        stop = min(first + chunk, count)
+        z = score(first, stop)
+        if z.shape != (queries, stop - first):
+            raise ValueError(f"scores {z.shape} for {queries} queries and the items {first} to {stop}")
+        yield first, stop, z
 
 
-def _added(scores: Scores, first: int, best: Ints, values: Floats, top: int) -> tuple[_Softmax, Ints, Floats]:
+def _sizes(groups: Groups, first: int, stop: int) -> Ints | None:
+    """How many items each of some groups has; None where all have one."""
+    return None if groups.distinct else groups.sizes[first:stop]
+
+
+def _added(
+    scores: Scores, first: int, best: Ints, values: Floats, top: int, sizes: Ints | None
+) -> tuple[_Softmax, Ints, Floats]:
     """The sums of one chunk, and the best items of it and of those before it, whose numbers are smaller."""
     sums, kept, worth = [], [], []
     ids = np.arange(first, first + scores.shape[1])
     for rows in _blocks(*scores.shape):
         z = scores[rows].astype(np.float64)
-        sums.append(_checked(_Softmax.of(z)))
+        sums.append(_checked(_Softmax.of(z, sizes)))
         new, highest = _best(z, ids, top)
         both, high = np.hstack([best[rows], new]), np.hstack([values[rows], highest])
         order = np.argsort(-high, axis=1, kind="stable")[:, :top]
@@ -179,9 +212,15 @@ def _added(scores: Scores, first: int, best: Ints, values: Floats, top: int) -> 
     return found, np.vstack(kept), np.vstack(worth)
 
 
-def _count(z: Scores, target: Floats) -> tuple[Ints, Ints]:
-    """How many scores of each row are larger than its target's, and how many equal it."""
-    return np.count_nonzero(z > target[:, None], axis=1), np.count_nonzero(z == target[:, None], axis=1)
+def _count(z: Scores, target: Floats, sizes: Ints | None = None) -> tuple[Ints, Ints]:
+    """Count the scores of each row that are larger than its target's, and those that equal it.
+
+    The score of a column counts ``sizes`` (C,) times, None for once.
+    """
+    larger, equal = z > target[:, None], z == target[:, None]
+    if sizes is None:
+        return np.count_nonzero(larger, axis=1), np.count_nonzero(equal, axis=1)
+    return np.where(larger, sizes, 0).sum(axis=1), np.where(equal, sizes, 0).sum(axis=1)
 
 
 def _best(z: Floats, items: Ints, top: int) -> tuple[Ints, Floats]:

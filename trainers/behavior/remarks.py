@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
-from numpy.typing import NDArray
 
 from trainers.behavior.known import MOST_BUCKETS, Known
 from trainers.behavior.log import Log
 from trainers.behavior.popularity import Popularity
 from trainers.behavior.split import Windows
 from trainers.packed.rectangles import runs
-
-Keys = NDArray[np.int64]
 
 SHARE = 0.1
 """Of the items that were seen: the most popular ones, whose share of the events is said."""
@@ -34,7 +33,7 @@ def alike(known: Known) -> list[str]:
     """How many items have the same words, categories and numbers as another one, where ids are not read."""
     if known.ids.shape[1]:
         return []
-    _, counts = np.unique(_keys(known), return_counts=True)
+    counts = known.groups.sizes
     if not (shared := int(counts[counts > 1].sum())):
         return []
     return [
@@ -45,7 +44,7 @@ def alike(known: Known) -> list[str]:
 
 def untrained(log: Log, train: Windows, judged: Windows, known: Known) -> list[str]:
     """Scored events of items that no event trained on has, where items differ by nothing but ids of their own."""
-    if known.ids.shape[1] != 1 or len(np.unique(_keys(known))) > 1:
+    if known.ids.shape[1] != 1 or len(replace(known, ids=known.ids[:, :0]).groups) > 1:
         return []
     taught = np.zeros(len(known), np.bool_)
     taught[log.items[runs(train.first, train.stop - train.first)]] = True
@@ -58,17 +57,3 @@ def untrained(log: Log, train: Windows, judged: Windows, known: Known) -> list[s
         f"({len(np.unique(cold)):,} of {len(known):,} items), of which only ids are known: they are scored with "
         f"vectors that were never fitted to an event."
     ]
-
-
-def _keys(known: Known) -> Keys:
-    """A number for each item, (items,), the same for those of which all but the ids is the same.
-
-    Two others have the same one with a chance of 2^-64.
-    """
-    ends = np.cumsum(known.lengths)
-    texts = zip(ends - known.lengths, ends, strict=True)
-    columns = zip(known.categories, known.numbers + np.float32(0), strict=True)  # 0 and -0 are one
-    rows = (
-        (known.words[a:b].tobytes(), *(x.tobytes() for x in one)) for (a, b), one in zip(texts, columns, strict=True)
-    )
-    return np.fromiter(map(hash, rows), np.int64, len(known))

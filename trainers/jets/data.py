@@ -167,14 +167,14 @@ def _simulate(folder: Path, wanted: list[Chunk], stream: Stream) -> None:
     need_extra()
     folder.mkdir(parents=True, exist_ok=True)
 
-    shown = -1.0
+    shown, whole = -1.0, float(sum(chunk.jets for chunk in wanted))
 
     def said(_: int) -> None:
         nonlocal shown
         done = sum(chunk.jets for chunk in wanted if (folder / chunk.name).exists())
         if done > 1.05 * shown:  # few points, so that none of the curve has to make room for them
             shown = float(done)
-            stream.step(0, None, simulated=shown)
+            stream.step(0, None, simulated=shown, to_simulate=whole)
         else:
             stream.step(0)
 

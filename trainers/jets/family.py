@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import partial
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from trainers.cell import CellError, Family, Preset, Stream
+from trainers.cell import Family, Preset, Stream
 from trainers.jets.cell import JetCell, check, needs, short, sizes
 from trainers.jets.evaluate import METRICS
 from trainers.jets.rates import VERSION
+from trainers.pytorch import check_torch
 
 PRESETS = {
     "example": Preset(
@@ -54,9 +54,8 @@ def families(root: Path) -> tuple[Family[Any], ...]:
 
 
 def train(root: Path, cell: JetCell, stream: Stream) -> Mapping[str, float]:
-    """Train a cell. Raises CellError where PyTorch is not installed, and as ``trainers.jets.training.train``."""
-    if find_spec("torch") is None:
-        raise CellError("Jets need PyTorch: install it with pip install 'isoplan[train]'.")
+    """Train a cell. Raises CellError as ``check_torch`` and as ``trainers.jets.training.train``."""
+    check_torch("Jets", stream.device)
     from trainers.jets import training
 
     return training.train(root, cell, stream)

@@ -14,7 +14,7 @@ from engine.planning import Plan, flatness, floor_of
 from engine.planning.drawing.picture import plan_curve
 from engine.planning.export.document import Document
 from engine.planning.export.plan import document
-from engine.planning.text import bill_rows, number, rows, summary, worth_sentence
+from engine.planning.text import bill_rows, number, reach_text, rows, summary, worth_sentence
 from engine.store import results
 from engine.store.database import Database
 
@@ -23,12 +23,11 @@ def show(db: Database, fit: Fit, plan: Plan) -> None:
     """The answer, most important first."""
     with st.container(border=True):
         st.header(readable(plan.sentence), anchor=False)
-        if plan.p_reach == 1.0:
-            limited = " within the limits" if plan.question.limits.given else ""
-            st.markdown(f"Every refit of the law allows this {plain(plan.question.metric or plan.y)}{limited}.")
+        if plan.answers and plan.reach is not None and not reach_text(plan):
+            st.markdown(plain(plan.reach.text))
         if said := summary(plan):
             st.markdown(readable(said))
-        for worth in sorted(plan.worth, key=lambda one: not one.binds):
+        for worth in sorted(plan.worth if plan.answers else (), key=lambda one: not one.binds):
             icon = ":material/block:" if worth.binds else ":material/check:"
             st.markdown(f"{icon} {readable(worth_sentence(plan, worth))}")
     table(map(cells, rows(plan)), "The plan in numbers.")
@@ -43,7 +42,7 @@ def show(db: Database, fit: Fit, plan: Plan) -> None:
 
 
 def _rules(plan: Plan) -> None:
-    other = f" {plan.restated.sentence}" if plan.restated is not None else ""
+    other = f" {plan.restated.sentence}" if plan.restated is not None and plan.answers else ""
     st.caption(plain(f"Compute is counted by {plan.compute.text}.{other} Decades beyond are counted from the runs."))
 
 

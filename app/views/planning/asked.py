@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import streamlit as st
 
+from app.bundled import task_of
 from app.views.blanks import blank
-from app.views.state import keep_possible, recall
+from app.views.scopes import belong
+from app.views.state import recall, remember_typed, typed
 from engine.fitting.result import Fit
+from engine.store.database import Database
 
 WAYS = ("Budget", "Target")
 
@@ -15,26 +18,31 @@ def choose_way(fit: Fit) -> str:
     """Budget or target; a law without a frontier has only targets, and leaves what the link says as it is."""
     if fit.law.frontier is None:
         return WAYS[1]
-    keep_possible("ask", WAYS)
+    way = typed("ask", WAYS[0])
+    if way not in WAYS:
+        way = WAYS[0]
+        remember_typed("ask", way, WAYS[0])
+    st.session_state["ask"] = way
     return str(
         st.segmented_control(
-            "Budget or target", WAYS, default=WAYS[0], required=True, key="ask", bind="query-params",
-            label_visibility="collapsed", width="content",
+            "Budget or target", WAYS, required=True, key="ask", label_visibility="collapsed", width="content",
+            on_change=lambda: remember_typed("ask", st.session_state["ask"] or WAYS[0], WAYS[0]),
         )
     )  # fmt: skip
 
 
-def target_blank(label: str, quantity: str, hint: str) -> str:
-    """The blank of a target of ``quantity``, a column or the hash of a map: what was typed for another is not asked.
+def open_task(db: Database) -> str:
+    """The task of the open table; the id of the table where its task is not known."""
+    table = recall("table")
+    return task_of(db, table) or table
 
-    It leaves the blank; only what a link brings stands there until something else is typed.
-    """
-    of_another = (st.session_state.get("target_of") or recall("map") or quantity) != quantity
-    from_link = "target" not in st.session_state
-    if of_another and not from_link:
-        st.session_state["target"] = ""
-    st.session_state["target_of"] = quantity
-    typed = blank(label, "", "target", 150, hint=hint)
-    if of_another and from_link:
-        st.session_state["target_not_asked"] = typed
-    return "" if typed == st.session_state.get("target_not_asked") else typed
+
+def own_target(db: Database, quantity: str) -> None:
+    """State that the target is one of ``quantity``, the name of a column, of the task of the open table."""
+    belong("target", f"{open_task(db)} {quantity}", remembered=("target",))
+
+
+def target_blank(db: Database, label: str, quantity: str, hint: str) -> str:
+    """The blank of a target of ``quantity``. A target of another quantity or task does not stand here."""
+    own_target(db, quantity)
+    return blank(label, "", "target", 150, hint=hint)

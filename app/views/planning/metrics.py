@@ -6,15 +6,21 @@ from collections.abc import Iterable, Mapping
 
 import streamlit as st
 
+from app.bundled import task_of
 from app.views.blanks import words
 from app.views.cached import saved_fit
 from app.views.parts import distinct, plain
-from app.views.state import fit_of, recall, remember
+from app.views.planning.asked import open_task, own_target
+from app.views.scopes import belong
+from app.views.state import recall, remember, table_of_fit
 from engine.fitting.result import Fit
 from engine.planning.metric import Through, through
-from engine.planning.plan import spans
-from engine.store import results
+from engine.store import results, tables
 from engine.store.database import Database
+from engine.store.results import SavedFit
+
+SIZES = {"N", "D", "C", "U", "epochs", "budget", "step"}
+"""Axes that have a cost."""
 
 
 def maps_of(db: Database, fit: Fit) -> dict[str, str]:
@@ -34,32 +40,78 @@ def maps_of(db: Database, fit: Fit) -> dict[str, str]:
     return distinct(found)
 
 
+def is_map(db: Database, fit_hash: str) -> bool:
+    """Whether a saved fit describes a metric by another measured quantity: such a fit has no cost of its own."""
+    saved = next((one for one in results.fits(db) if one.hash == fit_hash), None)
+    if saved is None:
+        return False
+    axes = _describes(fit_hash, str(db.folder), db)[1]
+    if not axes or {*axes} <= SIZES:
+        return False
+    known = saved.table_id in {t.id for t in tables.all(db)}
+    measured = {m.column for m in tables.roles(db, saved.table_id).metrics} if known else set[str]()
+    return {*axes} <= {"loss"} | measured
+
+
+def plannable(db: Database) -> list[SavedFit]:
+    """The saved fits that a plan can use, newest first."""
+    return [one for one in results.fits(db) if not is_map(db, one.hash)]
+
+
+def usual(db: Database) -> str:
+    """The hash of the fit that Plan opens with: the newest of the open table, else the newest; empty without one."""
+    fits, table = plannable(db), recall("table")
+    return next((one.hash for one in sorted(fits, key=lambda one: one.table_id != table)), "")
+
+
 def law_of(db: Database, map: Fit) -> str:
-    """The newest saved law that ``map`` goes with, by its hash; empty where it is no map, or has none."""
-    if map.law.frontier is not None or not map.law.axis:
-        return ""
-    for one in results.fits(db):
-        if _describes(one.hash, str(db.folder), db)[0] == map.law.axis and map.hash in maps_of(
-            db, fit_of(db, one.hash)
-        ):
-            return one.hash
-    return ""
+    """The hash of the law that ``map`` goes with, of its table or else of its task; empty where none is.
+
+    A law with a frontier comes before one of a single axis, and a newer one before an older one.
+    """
+    own = table_of_fit(db, map.hash) or ""
+    task = task_of(db, own)
+    near = [one for one in plannable(db) if one.table_id == own or (task and task_of(db, one.table_id) == task)]
+    laws = [one for one in near if _describes(one.hash, str(db.folder), db)[0] in map.law.axes]
+
+    def apart(one: SavedFit) -> tuple[bool, bool]:
+        return one.table_id != own, saved_fit(db, one.hash).law.frontier is None
+
+    return next((one.hash for one in sorted(laws, key=apart)), "")
 
 
-def point_to(map: Fit, law: str) -> None:
-    """Where to ask for the metric of a map: it has no cost of its own."""
-    y, of = plain(map.spec.y), plain(map.law.axis or "")
-    st.info(f"This fit says which {y} goes with which {of}; what it costs is said by a law of {of}.",
-            icon=":material/alt_route:")  # fmt: skip
-    st.page_link("views/plan.py", label=f"Ask for a {y} there", query_params={"fit": law, "ask": "Target",
-                 "map": map.hash}, icon=":material/flag:")  # fmt: skip
+def follow_map(db: Database) -> Fit | None:
+    """If the open fit is a map, open its law with its metric as the target; return the map if it has no law."""
+    wanted = recall("fit")
+    if not is_map(db, wanted):
+        return None
+    map = saved_fit(db, wanted)
+    law = law_of(db, map)
+    if not law:
+        return map
+    for name, value in (("fit", law), ("map", wanted), ("ask", "Target")):
+        remember(name, value)
+    return None
+
+
+def offer_law(db: Database, map: Fit) -> None:
+    """Say that the table of a map has no law, and link to the page that fits one."""
+    y, x, table = map.spec.y, ", ".join(map.law.axes), table_of_fit(db, map.hash)
+    st.info(f"This fit maps {plain(x)} to {plain(y)} and has no cost. No law of {plain(x)} is fitted to its table. "
+            "Fit one to plan.", icon=":material/alt_route:")  # fmt: skip
+    query = {"table": table, "y": x} if table else {}
+    st.page_link("views/fit.py", label=f"Fit a law of {plain(x)}", query_params=query, icon=":material/show_chart:")
 
 
 def example(db: Database, fit: Fit, map: str) -> str:
     """A target to type, by the runs: the best value of what ``fit`` describes, or of the metric of ``map``."""
     of = saved_fit(db, map) if map else fit
-    span = spans(of).get("loss")
-    return f"best run {span[0 if of.sign > 0 else 1]:.4g}" if span else "for example 2.0"
+    return "for example 2.0" if of.best_run is None else f"best run {of.best_run:.4g}"
+
+
+def quantity(db: Database, fit: Fit, map: str) -> str:
+    """The name of the column that a target is about."""
+    return _describes(map, str(db.folder), db)[0] if map else fit.spec.y
 
 
 def published(fit: Fit) -> bool:
@@ -74,23 +126,43 @@ def _describes(fit_hash: str, folder: str, _db: Database) -> tuple[str, tuple[st
     return fit.spec.y, tuple(fit.law.axes)
 
 
-def choose_target(fit: Fit, maps: Mapping[str, str]) -> str:
+def choose_target(db: Database, fit: Fit, maps: Mapping[str, str]) -> str:
     """What must reach a target: the hash of a map, "" for what the law itself describes."""
     y = fit.spec.y
-    asked = recall("map")
-    if asked and asked not in maps:
-        st.info(f"The map {plain(asked)} does not go with this law. {why(fit)}", icon=":material/info:")
+    asked = _asked_map(db, fit, maps)
     if not maps:
         words(f"a {plain(y)} of")
         return ""
     names = {"": y, **maps}
-    st.session_state["map_choice"] = asked if asked in maps else ""
+    st.session_state["map_choice"] = asked
     chosen = st.selectbox(
         "What must reach a target", list(names), format_func=names.__getitem__, key="map_choice", width=200,
         label_visibility="collapsed", on_change=lambda: remember("map", st.session_state["map_choice"]),
     )  # fmt: skip
+    remember("map", str(chosen))
     words("of")
     return str(chosen)
+
+
+def _asked_map(db: Database, fit: Fit, maps: Mapping[str, str]) -> str:
+    """Return the map that is asked for, or the map of the same metric that goes with this law.
+
+    Where there is none, a line says so, and the target of that metric is not read as another quantity.
+    """
+    asked = recall("map")
+    belong("map", open_task(db), remembered=("map",))
+    now = recall("map")
+    if not asked or now in maps:
+        return now if now in maps else ""
+    metric = _describes(asked, str(db.folder), db)[0] if asked in {one.hash for one in results.fits(db)} else ""
+    own = table_of_fit(db, fit.hash)
+    same = [one for one in maps if _describes(one, str(db.folder), db)[0] == metric and table_of_fit(db, one) == own]
+    if not same:
+        own_target(db, metric or asked)
+        said = f"{plain(metric)} has no map for" if metric else f"The map {plain(asked)} does not go with"
+        st.info(f"{said} this fit. The target is {plain(fit.spec.y)} now. {why(fit)}", icon=":material/info:")
+    remember("map", same[0] if same else "")
+    return same[0] if same else ""
 
 
 def choose_shown(fit: Fit, maps: Mapping[str, str]) -> list[str]:

@@ -7,6 +7,7 @@ from typing import Any, get_args
 
 import streamlit as st
 
+from app.views.scopes import belong
 from engine.hardware import DEVICES, UTILISATION, Precision
 from engine.planning.pricing.prices import Currency, Prices
 from engine.planning.pricing.typed import read_prices
@@ -42,6 +43,8 @@ CALLED = {
 """What each field is called within a sentence."""
 STARTS = {"devices": "1", "currency": "EUR", "utilisation": f"{100 * UTILISATION:g} %", "pue": "1"}
 """What the fields hold before anybody says otherwise."""
+OF_DEVICE = {"hour_price": "", "power": "", "utilisation": STARTS["utilisation"], "precision": None}
+"""Fields that belong to a device, with their starts: another device has another price."""
 HINTS = {
     "hour_price": "for example 2.50",
     "power": "the data sheet's",
@@ -77,6 +80,7 @@ def widgets() -> dict[str, str]:
         grid = st.grid(4, min_column_width=170)
         device = grid.selectbox(CHOSEN["device"], [d.name for d in DEVICES], None, key="device", bind="query-params",
                                 placeholder="none, no prices", help="Peaks and power are the vendors'.")  # fmt: skip
+        belong("device", device or "", OF_DEVICE)
         devices = grid.number_input(CHOSEN["devices"], 1, 1_000_000, 1, key="devices", bind="query-params")
         precision = grid.selectbox(CHOSEN["precision"], get_args(Precision), None, key="precision", bind="query-params",
                                    placeholder="the usual one")  # fmt: skip

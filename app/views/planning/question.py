@@ -17,10 +17,10 @@ from app.views.sliders import TARGETS, compute_steps, target_steps
 from app.views.state import choose_fit
 from engine.fitting.result import Fit
 from engine.planning import Plan, plan_budget, plan_target
-from engine.planning.drawing.curves import UNKNOWN_C
 from engine.planning.limits import LimitName
 from engine.planning.metric import Through
-from engine.planning.plan import sample_unit, spans
+from engine.planning.plan import sample_unit
+from engine.planning.support import budgets
 from engine.quantities import parse_flops, parse_number, power10
 from engine.store.database import Database
 
@@ -44,11 +44,12 @@ def show(db: Database) -> None:
 @st.fragment
 def _ask_and_answer(db: Database) -> None:
     with sentences():
-        fit = choose_fit(db)
+        map = metrics.follow_map(db)
+        fit = choose_fit(db, start=metrics.usual(db))
         if fit is None:
-            st.page_link("views/fit.py", label="Fit a law first", icon=":material/show_chart:")
-        elif law := metrics.law_of(db, fit):
-            metrics.point_to(fit, law)
+            st.page_link("views/fit.py", label="Fit a law", icon=":material/show_chart:")
+        elif map is not None:
+            metrics.offer_law(db, map)
         elif (plan := ask(db, fit)) is not None:
             answer.show(db, fit, plan)
 
@@ -89,14 +90,15 @@ def _sentence(db: Database, fit: Fit, names: dict[str, str], chosen: list[LimitN
         way = choose_way(fit)
         if way == "Budget":
             words("I have a budget of")
-            top = spans(fit).get("C", UNKNOWN_C)[1]
+            top = budgets(fit)[1]
             value = blank("Compute budget", f"1e{round(math.log10(top))}", "budget", 150, hint="1e20, 200 H200 hours")
             words("FLOPs")
         else:
             words("I need")
-            name = metrics.choose_target(fit, names)
+            name = metrics.choose_target(db, fit, names)
             hint = metrics.example(db, fit, name)
-            value = target_blank(f"Target {names.get(name, fit.spec.y)}", name or fit.spec.y, hint)
+            quantity = metrics.quantity(db, fit, name)
+            value = target_blank(db, f"Target {names.get(name, fit.spec.y)}", quantity, hint)
         limits = limiting.blanks_of(chosen, sample_unit(fit), "and at most" if way == "Budget" else "and have at most")
         shown = metrics.choose_shown(fit, names) if way == "Budget" else [name] if name else []
     return Typed(way, value, tuple(shown), limits)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from functools import partial
 
 import streamlit as st
@@ -15,11 +16,11 @@ from app.views.keeping import keep_answer
 from app.views.parts import distinct, doubts, draw, number, plain, powers, sentences
 from app.views.planning import pricing
 from app.views.planning.tables import cells, readable, table
-from app.views.state import choose_fit, fit_names, fit_of, keep_possible, recall
+from app.views.state import choose_fit, fit_names, fit_of, keep_possible, recall, task_of_fit
 from engine.amounts import SAMPLES, parse_amount
 from engine.fitting.result import Fit
 from engine.planning import floor_of
-from engine.planning.plan import sample_unit, spans
+from engine.planning.plan import sample_unit
 from engine.planning.pricing.prices import Prices
 from engine.planning.repeat import (
     Factor,
@@ -45,11 +46,17 @@ from engine.store.database import Database
 from engine.store.tables import TableInfo
 
 ONE_PASS, REPEATED = ("chinchilla", "data-constrained"), ("repetition", "power")
+REPEATED_OVER = (("repetition", "D"), ("repetition", "U"), ("power", "D"), ("power", "U"))
+"""Law and axis of a law of repeated samples."""
 GIVEN = "as given"
 ABOVE = 1.5
 """The target that the page opens with, in units of the floor, where the runs are not known."""
 SAME_FLOOR = 0.1
 """Floors that differ by a smaller share may be those of one task, seen once and repeated."""
+UNFITTED = (
+    "No law of repeated samples is fitted for this task. Fit repetition to a table of repeated runs, or choose another "
+    "law of samples seen once."
+)
 UNPRICED = (
     "Give the machine, the price of its hour and the price of a simulated sample under Machine and prices to see what "
     "either way costs and where your price lies."
@@ -70,8 +77,11 @@ def _ask_and_answer(db: Database) -> None:
             start = "" if recall("one_pass") else _fitting(db)
             one = choose_fit(db, "one_pass", "Every sample seen once", ONE_PASS, start)
         with right:
-            start = _nearest(db, one) if one is not None else ""
-            repeated = choose_fit(db, "repeated", "Samples repeated to the early stop", REPEATED, start)
+            near = _repeated(db, recall("one_pass")) if one is not None else []
+            start = _nearest(db, one, near) if one is not None else ""
+            repeated = choose_fit(db, "repeated", "Samples repeated to the early stop", REPEATED, start, only=near)
+            if one is not None and not near:
+                st.info(UNFITTED, icon=":material/info:")
         if one is not None and repeated is not None:
             _ask(db, one, repeated)
 
@@ -80,15 +90,26 @@ def _fitting(db: Database) -> str:
     """The first fit that has a repeated law of about its floor; empty where none has."""
     for name in fit_names(db, ONE_PASS):
         one = fit_of(db, name)
-        near = _nearest(db, one)
+        near = _nearest(db, one, _repeated(db, name))
         if near and math.isclose(_floor(fit_of(db, near)), _floor(one), rel_tol=SAME_FLOOR):
             return name
     return ""
 
 
-def _nearest(db: Database, one: Fit) -> str:
-    """The repeated law whose floor is nearest to that of ``one``: most likely that of the same inputs."""
-    apart = {name: abs(_floor(fit_of(db, name)) - _floor(one)) for name in fit_names(db, REPEATED)}
+def _repeated(db: Database, one: str) -> list[str]:
+    """The laws of repeated samples for the task of the fit ``one``; all of them if its task is not known.
+
+    A law of another kind, over another column or of a metric, is none.
+    """
+    kinds = {key: fit_of(db, key) for key in fit_names(db, REPEATED)}
+    apt = [key for key, fit in kinds.items() if fit.spec.y == "loss" and (fit.law.name, fit.law.axis) in REPEATED_OVER]
+    same = [key for key in apt if task_of_fit(db, key) == task_of_fit(db, one)]
+    return same if same or task_of_fit(db, one) else apt
+
+
+def _nearest(db: Database, one: Fit, repeated: Sequence[str]) -> str:
+    """The law of ``repeated`` with the floor nearest to that of ``one``: most likely it is of the same inputs."""
+    apart = {name: abs(_floor(fit_of(db, name)) - _floor(one)) for name in repeated}
     return min(apart, key=lambda name: apart[name], default="")
 
 
@@ -128,8 +149,8 @@ def _ask(db: Database, one: Fit, repeated: Fit) -> None:
 
 def _start(one: Fit) -> str:
     """The best loss of the runs; a little above the floor where they are not known."""
-    best = spans(one).get("loss")
-    return f"{best[0]:.3g}" if best else f"{ABOVE * (floor_of(one).value or 0.0):.2g}"
+    best = one.best_run
+    return f"{best:.3g}" if best is not None else f"{ABOVE * (floor_of(one).value or 0.0):.2g}"
 
 
 def _more(db: Database) -> tuple[str, Fit | None, Fit | None]:

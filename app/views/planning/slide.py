@@ -6,6 +6,8 @@ from collections.abc import Callable, Sequence
 
 import streamlit as st
 
+from app.views.state import remember
+
 Show = Callable[[float], str]
 
 
@@ -24,7 +26,7 @@ def slide(label: str, blank: str, value: float, steps: Sequence[float], show: Sh
         st.session_state[key] = value
 
     def moved() -> None:
-        st.session_state[blank] = typed(st.session_state[key])
+        remember(blank, typed(st.session_state[key]))
 
     st.select_slider(
         label, positions, key=key, format_func=show, on_change=moved, label_visibility="collapsed"

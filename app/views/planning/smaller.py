@@ -17,8 +17,7 @@ from app.views.planning.asked import choose_way, target_blank
 from app.views.planning.tables import cells, readable, table
 from app.views.state import choose_fit
 from engine.fitting.result import Fit
-from engine.planning.drawing.curves import UNKNOWN_C
-from engine.planning.plan import Question, sample_unit, spans
+from engine.planning.plan import Question, sample_unit
 from engine.planning.pricing.prices import Prices
 from engine.planning.smaller.answer import Lifetime, SameLoss, lifetime, lifetime_curve, same_loss
 from engine.planning.smaller.document import document
@@ -30,6 +29,7 @@ from engine.planning.smaller.text import (
     smallest_sentence,
     warnings,
 )
+from engine.planning.support import budgets
 from engine.quantities import parse_flops, parse_number, power10
 from engine.store.database import Database
 
@@ -51,12 +51,12 @@ def _ask_and_answer(db: Database) -> None:
         if fit is None:
             st.page_link("views/fit.py", label="Fit a law first", icon=":material/show_chart:")
             return
-        question, prices = _ask(fit), pricing.ask()
+        question, prices = _ask(db, fit), pricing.ask()
         if question is not None:
             _answer(db, fit, question, prices)
 
 
-def _ask(fit: Fit) -> Question | None:
+def _ask(db: Database, fit: Fit) -> Question | None:
     """Which loss the models have in common, and what limits them; None while the first blank is empty."""
     line = st.container()
     with st.container(horizontal=True, vertical_alignment="center"):
@@ -66,11 +66,11 @@ def _ask(fit: Fit) -> Question | None:
         words("Models that reach the loss of")
         way = choose_way(fit)
         if way == "Budget":
-            top = spans(fit).get("C", UNKNOWN_C)[1]
+            top = budgets(fit)[1]
             typed = blank("Compute budget", f"1e{round(math.log10(top))}", "budget", 150, hint="1e20, 200 H200 hours")
             words("FLOPs at its best")
         else:
-            typed = target_blank(f"Target {fit.spec.y}", fit.spec.y, "for example 2.0")
+            typed = target_blank(db, f"Target {fit.spec.y}", fit.spec.y, "for example 2.0")
         limits = limiting.blanks_of(chosen, sample_unit(fit), "with at most")
     if not typed:
         return None
@@ -85,7 +85,8 @@ def _answer(db: Database, fit: Fit, question: Question, prices: Prices | None) -
     life = lifetime(fit, question, served, prices=prices) if served is not None else None
     with st.container(border=True):
         st.header(powers(readable(half_sentence(curve))), anchor=False)
-        st.markdown(powers(readable(smallest_sentence(curve))))
+        if smallest := smallest_sentence(curve):
+            st.markdown(powers(readable(smallest)))
         if life is not None:
             st.markdown(f"**{powers(readable(lifetime_sentence(life)))}**")
     body = _sizes(curve)

@@ -37,8 +37,8 @@ class Action:
 
 
 ACTIONS = (
-    Action("Cancel", "cancel", ("queued", "running", "held"), lambda q, names: q.cancel(names), "Cancelled"),
-    Action("Hold", "pause", ("queued", "running"), lambda q, names: q.hold(names), "Held"),
+    Action("Cancel", "cancel", ("queued", "waiting", "running", "held"), lambda q, names: q.cancel(names), "Cancelled"),
+    Action("Hold", "pause", ("queued", "waiting", "running"), lambda q, names: q.hold(names), "Held"),
     Action("Resume", "play_arrow", ("held", "stopping"), lambda q, names: q.hold(names, False), "Resumed"),
     Action("Retry", "replay", ("failed", "cancelled"), lambda q, names: q.retry(names), "Queued again"),
 )
@@ -70,10 +70,10 @@ def of_sweep(queue: Queue, look: Look, group: Group) -> None:
             if _button("Resume the sweep", "play_arrow", key):
                 sweep.hold(root, key, False)
                 _again("The sweep goes on.")
-        elif _button("Hold the sweep", "pause", key, not names_in(look, group.names, ("queued", "running"))):
+        elif _button("Hold the sweep", "pause", key, not names_in(look, group.names, ("queued", "waiting", "running"))):
             sweep.hold(root, key)
             _again("The sweep waits.")
-        open_cells = names_in(look, group.names, ("queued", "running", "held"))
+        open_cells = names_in(look, group.names, ("queued", "waiting", "running", "held"))
         if _button("Cancel the sweep", "cancel", key, not open_cells):
             sweep.cancel(root, key)
             _again("The sweep is cancelled.")

@@ -44,7 +44,7 @@ def results(queue: Queue, family: Family[Any], done: Sequence[Record]) -> None:
     """The way to their laws; intrinsic dimensions and pulls of finished cells, side by side where both are there."""
     if done:
         st.page_link(
-            "views/amplitude.py", label="Exponents and laws on the page Precision", icon=":material/scatter_plot:"
+            "views/precision.py", label="Exponents and laws on the page Precision", icon=":material/scatter_plot:"
         )
     measured, learned = dimensions(family, done), with_pulls(queue, done)
     if not measured and not learned:

@@ -6,6 +6,7 @@ from typing import Any
 
 import streamlit as st
 
+from app.earlier import bundled_cells
 from app.spending import read_cap
 from app.views.parts import plain
 from app.views.training.preview import Preview
@@ -52,7 +53,7 @@ def show(queue: Queue, family: Family[Any], found: Preview, key: str, cap: Cap) 
 
 @st.cache_resource(max_entries=64, show_spinner="Running short cells on this machine", ttl="1h")
 def _estimated(key: str, root: str, _queue: Queue, _family: Family[Any], _found: Preview) -> Estimate:
-    return estimate.estimate(_queue.root, _family, _found.cells)
+    return estimate.estimate(_queue.root, _family, _found.cells, earlier=bundled_cells(_family.name))
 
 
 def text(found: Estimate, cap: Cap) -> str:

@@ -10,6 +10,7 @@ import streamlit as st
 from pydantic.fields import FieldInfo
 
 from app.views.parts import plain, plural, sentences
+from app.views.scopes import belong
 from app.views.state import keep_possible, remember
 from app.views.training import costs, incoming, special, standing
 from app.views.training.lines import own_fields
@@ -21,7 +22,7 @@ from trainers.backend.files import writing
 from trainers.backend.queue import Queue
 from trainers.backend.sweep import Cap, launch
 from trainers.cell import Cell, Family
-from trainers.families import families
+from trainers.families import families, find_family
 from trainers.grid import Grid, check_typed, parse_grid, title_of, type_field, typed_grid, write_grid
 
 LONGEST = 2000
@@ -42,6 +43,7 @@ def show(queue: Queue) -> None:
             family = known[
                 str(st.selectbox("Family", list(known), key="family", bind="query-params", help="What is trained."))
             ]
+        enter_family(family)
         with right:
             name = st.text_input(
                 "Name", key="grid_name", bind="query-params", max_chars=100, placeholder="of the sweep, if you like"
@@ -53,6 +55,13 @@ def show(queue: Queue) -> None:
         texts = _fields(family)
         if texts is not None:
             _offer(queue, family, typed_grid(family, texts, name or ""))
+
+
+def enter_family(family: Family[Any]) -> None:
+    """State that the fields of the form and the name of the grid belong to this family of cells."""
+    typed = [str(key) for key in st.session_state if str(key).startswith("cell_")]
+    own = [f"cell_{field}" for field in (*own_fields(family), *Cell.model_fields)]
+    belong("family", family.name, dict.fromkeys([*typed, *own, "grid_name"], ""))
 
 
 def _fields(family: Family[Any]) -> dict[str, str] | None:
@@ -93,18 +102,21 @@ def _files(root: Path, family: Family[Any]) -> None:
     """The presets of the ``family``, each in one click, a grid from a file, and what its cells read."""
     for name, preset in family.presets.items():
         title, icon = title_of(name), ":material/school:" if name == EXAMPLE else ":material/grid_view:"
-        texts = {"family": family.name, "grid_name": "" if name == EXAMPLE else title, **preset.fields}
-        st.button(title, icon=icon, help=plain(preset.about), on_click=_fill, args=(texts,), key=f"preset_{name}")
+        texts = {"grid_name": "" if name == EXAMPLE else title, **preset.fields}
+        st.button(
+            title, icon=icon, help=plain(preset.about), on_click=_fill, args=(family, texts), key=f"preset_{name}"
+        )
     with st.popover("Open GRID.toml", icon=":material/upload_file:"):
         incoming.box("grid", "A grid as a file", ["toml"], 1, partial(_read, root))
     special.files(root, family)
 
 
-def _fill(texts: dict[str, str]) -> None:
-    """Put a grid into the form: ``family``, ``grid_name`` and the fields; all others have their defaults."""
+def _fill(family: Family[Any], texts: dict[str, str]) -> None:
+    """Put a grid of a family into the form: ``grid_name`` and the fields; all others have their defaults."""
+    enter_family(family)
     for key in [key for key in st.session_state if str(key).startswith("cell_")]:
         st.session_state[key] = ""
-    st.session_state["family"] = texts.pop("family")
+    st.session_state["family"] = family.name
     st.session_state["grid_name"] = texts.pop("grid_name", "")
     for field, text in texts.items():
         st.session_state[f"cell_{field}"] = text
@@ -119,7 +131,7 @@ def _read(root: Path, sent: Any) -> None:
             raise PlannerError(
                 f"{sent.name} gives {field} more values than the form takes: run it with `isoplan train`."
             )
-    _fill({"family": grid.family, "grid_name": grid.name, **texts})
+    _fill(find_family(grid.family, root), {"grid_name": grid.name, **texts})
 
 
 def _text(sent: Any) -> str:

@@ -7,12 +7,14 @@ from typing import Any
 
 import streamlit as st
 
+from app.commands.following import simulating
 from app.figures import live
 from app.figures.drawing import Drawing
 from app.figures.theme import WEB, Theme
 from app.views.parts import draw, plain, sentences
 from app.views.training import actions, standing
 from app.views.training.lines import AXES, curves, spans
+from app.views.training.rows import samples_of
 from app.views.training.standing import Group, Look
 from engine.quantities import count, duration
 from trainers.backend.progress import Progress
@@ -59,7 +61,7 @@ def _bar(queue: Queue, look: Look, group: Group, may: bool) -> None:
     """How far a group is, and the menu of a sweep."""
     found = look.progress(group)
     left, right = st.columns([20, 1], vertical_alignment="bottom", gap="small")
-    left.progress(min(found.share, 1.0), f"**{plain(group.title)}** {progress_text(found)}")
+    left.progress(min(found.share, 1.0), f"**{plain(group.title)}** {progress_text(found, group)}")
     if may:
         with right:
             actions.of_sweep(queue, look, group)
@@ -67,15 +69,18 @@ def _bar(queue: Queue, look: Look, group: Group, may: bool) -> None:
         st.warning(plain(group.sweep.order.why), icon=":material/payments:")
 
 
-def progress_text(found: Progress) -> str:
+def progress_text(found: Progress, group: Group) -> str:
     """``5 done, 2 running, 2 queued · 41 k samples/s · 2 min left``."""
     said = [standing.words(found.states)]
+    if found.simulated:
+        said.append(simulating(*found.simulated, what=samples_of(group.family)))
     if found.samples:
         said.append(f"{count(found.samples)} samples/s")
     if found.utilisation is not None:
         said.append(f"{found.utilisation:.0%} of the peak")
     if found.money:
-        said.append(f"{found.money:.2f} spent")
+        currency = group.sweep.order.cap.currency if group.sweep is not None else ""
+        said.append(f"{found.money:.2f} {currency} spent".replace("  ", " "))
     if found.left and not found.over:
         said.append(f"{duration(found.left)} left")
     return " · ".join(said)

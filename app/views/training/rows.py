@@ -8,7 +8,10 @@ from typing import Any
 
 import pandas as pd
 
+from app.commands.following import simulating
 from app.views.training.lines import last_said, varied
+from app.views.training.standing import STATES
+from trainers.backend.pace import simulation
 from trainers.backend.queue import Queue
 from trainers.backend.record import Record
 from trainers.cell import Family
@@ -49,15 +52,22 @@ def _row(queue: Queue, record: Record, loss: str, state: str, now: datetime) -> 
         step = "" if said is None else f"{said.step:,} of {total:,}" if total else f"{said.step:,}"
         share = 100 * said.step / total if said and total else 0.0
         value = said.values.get(loss) if said else None
+        if simulated := simulation(said):
+            step = simulating(*simulated, what=samples_of(record.family))
     taken = seconds(record, now)
-    return state, share, step, value, taken or None, record.number, record.name[:8], why(record)
+    return STATES.get(state, state), share, step, value, taken or None, record.number, record.name[:8], why(record)
+
+
+def samples_of(family: str) -> str:
+    """What the samples that cells of a family simulate are called: ``jets``."""
+    return {"jets": "jets", "amplitudes": "events"}.get(family, "samples")
 
 
 def seconds(record: Record, now: datetime) -> float:
-    """What all attempts of a cell have taken; the one under way since it was given out."""
+    """Seconds of all attempts of a cell. The attempt under way counts from its lease, once a worker has begun it."""
     ended = sum(float(result.get("seconds", 0.0)) for result in record.results.values())
     given = record.lease.get("given")
-    if record.number and record.result is None and given:
+    if record.number and record.begun and record.result is None and given:
         return ended + max((now - datetime.fromisoformat(str(given))).total_seconds(), 0.0)
     return ended
 

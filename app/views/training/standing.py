@@ -21,9 +21,18 @@ from trainers.backend.queue import Queue
 from trainers.backend.record import CELLS, Record
 from trainers.backend.sweep import Standing, Sweep, read_sweeps, standings, state_of
 
-STATES = ("done", "running", "stopping", "queued", "held", "failed", "cancelled")
-"""In the order in which they are named."""
-WORKING = ("queued", "running", "stopping")
+STATES = {
+    "done": "done",
+    "running": "running",
+    "stopping": "stopping",
+    "waiting": "waiting for a worker",
+    "queued": "queued",
+    "held": "held",
+    "failed": "failed",
+    "cancelled": "cancelled",
+}
+"""States in the order in which they are named, and what each is called."""
+WORKING = ("queued", "waiting", "running", "stopping")
 FRESH = 0.5
 """Seconds for which a look holds."""
 SILENT = 15.0
@@ -131,7 +140,7 @@ def _title(sweep: Sweep, many: int) -> str:
 
 def words(counts: Mapping[str, int]) -> str:
     """``5 done, 2 running, 2 queued``."""
-    return ", ".join(f"{counts[state]:,} {state}" for state in STATES if counts.get(state))
+    return ", ".join(f"{counts[state]:,} {word}" for state, word in STATES.items() if counts.get(state))
 
 
 @dataclass(frozen=True)

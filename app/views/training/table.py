@@ -40,8 +40,8 @@ def _show(queue: Queue, group: Group, family: Family[Any], may: bool) -> None:
         st.subheader("Cells", anchor=False, width="content")
         _fit(family)
     chosen = st.pills(
-        "State", standing.STATES, selection_mode="multi", key="states", bind="query-params",
-        label_visibility="collapsed",
+        "State", list(standing.STATES), selection_mode="multi", key="states", bind="query-params",
+        format_func=standing.STATES.__getitem__, label_visibility="collapsed",
     )  # fmt: skip
     cells = look.cells(look.groups[group.key]) if group.key in look.groups else []
     shown = [record for record in cells if not chosen or look.state(record) in chosen]
@@ -85,9 +85,9 @@ def _table(table: pd.DataFrame, key: str, family: Family[Any], may: bool) -> lis
         placeholder="",
         column_config={
             **fields_config([name for name in table.columns if name not in OURS], family),
-            "State": st.column_config.TextColumn(width=84),
+            "State": st.column_config.TextColumn(width=116),
             "Done": st.column_config.ProgressColumn(format="%d%%", min_value=0, max_value=100, width=92),
-            "Step": st.column_config.TextColumn(width=112),
+            "Step": st.column_config.TextColumn(width=196),
             "Loss": st.column_config.NumberColumn(format="%.4g", width=80),
             "Seconds": st.column_config.NumberColumn(format="%.1f", width=80),
             "Attempts": st.column_config.NumberColumn(width=76),

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from engine.errors import PlannerError
+from engine.fitting.possible import possible
 from engine.fitting.result import Fit, Interval
 from engine.laws.law import Floats, Values
 from engine.planning import quantity
@@ -125,7 +126,7 @@ def outcome(plan: Plan, fit: Fit, actual: Actual, map: Through | None = None) ->
     law = map.law if metric and map else fit
     at = _sizes(plan, fit, actual)
     value, draws = (law.sign * _law(law, v, plan, at) for v in (law.values, law.draws))
-    expected = measure(law, float(value), draws, fit.spec.y, spans(fit).get("loss"))
+    expected = measure(law, float(value), draws, fit.spec.y, spans(fit).get("loss"), possible(fit))
     predicted = _single(fit, expected, scatter(fit))
     if metric and map:
         expected = map.metric(law.sign * value, law.sign * draws)

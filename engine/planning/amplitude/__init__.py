@@ -6,6 +6,7 @@ from engine.planning.amplitude.cells import (
     Point,
     TrainedCell,
     anchors_of,
+    by_error,
     most_anchors,
     points,
     read_cells,
@@ -13,16 +14,18 @@ from engine.planning.amplitude.cells import (
     spread_of,
 )
 from engine.planning.amplitude.exponents import Exponent, conservative
-from engine.planning.amplitude.fitted import plan_fitted, plan_trained
+from engine.planning.amplitude.fitted import plan_fitted
 from engine.planning.amplitude.needs import Need
 from engine.planning.amplitude.published import PublishedLaw
-from engine.planning.amplitude.target import Precision, of_error, of_mse
+from engine.planning.amplitude.target import Kind, Precision, check_kind, of_error, of_mse
 from engine.planning.amplitude.text import as_text, rows, to_json
+from engine.planning.amplitude.trained import plan_trained
 
 __all__ = [
     "AmplitudePlan",
     "Anchor",
     "Exponent",
+    "Kind",
     "Need",
     "Point",
     "Precision",
@@ -30,6 +33,8 @@ __all__ = [
     "TrainedCell",
     "anchors_of",
     "as_text",
+    "by_error",
+    "check_kind",
     "conservative",
     "most_anchors",
     "of_error",

@@ -21,7 +21,7 @@ from engine.planning.amplitude.exponents import Exponent, conservative
 from engine.planning.amplitude.needs import Need, from_anchors
 from engine.planning.amplitude.published import RAW_TARGETS, PublishedLaw
 from engine.planning.amplitude.sizes import AXES, Size, of_anchors, of_law, published_needs
-from engine.planning.amplitude.target import Precision
+from engine.planning.amplitude.target import Precision, only_rms
 from engine.planning.amplitude.text import number
 
 WIDE = 2.0
@@ -38,7 +38,9 @@ class AmplitudePlan:
     """The answer: D, N and C as ranges, and the laws behind those that have one in ``needs``.
 
     ``anchors``, ``law``, ``floor`` and ``fixed_energy`` are what it was asked with. Where a law was fitted to anchors,
-    or to trained cells of ``process``, ``change`` says what that changed.
+    or to trained cells of ``process``, ``change`` says what that changed; ``measured`` holds the errors of these cells.
+    ``stopped`` is the sentence in place of an answer where the cells allow none; D, N and C are unknown then.
+    ``reached`` marks an answer that is trained cells themselves.
     """
 
     n_f: int
@@ -57,6 +59,9 @@ class AmplitudePlan:
     fixed_energy: bool = False
     process: str = ""
     change: str = ""
+    measured: str = ""
+    stopped: str = ""
+    reached: bool = False
 
 
 def plan_amplitude(
@@ -78,6 +83,8 @@ def plan_amplitude(
     """
     slow = conservative(n_f, fixed_energy=fixed_energy)
     _check(n_f, target, anchors, law, floor)
+    if law is not None:
+        only_rms(target, "published laws")
     same = tuple(p for p in published if p.n_f == n_f and not p.raw)
     if law is not None:
         found, why = published_needs(law, target.mse, slow)
@@ -154,7 +161,7 @@ def unchecked(anchors: Sequence[Anchor]) -> list[FitWarning]:
     """A note of each anchor of which nobody knows whether its axis limits it."""
     text = (
         "Nobody checked that {axis} limits the anchor at {axis} = {x:g}: double the other axes and see that its loss "
-        "falls by less than 10 %."
+        "changes by less than 10 %."
     )
     return [FitWarning(UNCHECKED, text.format(axis=a.axis, x=a.x)) for a in anchors if a.doubled is None]
 

@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import pairwise
 from typing import Literal
 
 import numpy as np
@@ -15,7 +16,7 @@ from engine.errors import PlannerError
 from engine.fitting import FitSpec, fit
 from engine.fitting.result import Fit, Interval
 from engine.planning.amplitude.anchors import LOSS_ERROR, Axis
-from engine.planning.amplitude.cells import Point, TrainedCell, most_anchors
+from engine.planning.amplitude.cells import Point, TrainedCell, by_points, mean_loss, most_anchors
 from engine.schema import Floats, Roles, Runs
 
 Name = Literal["X_c", "alpha", "K"]
@@ -87,29 +88,46 @@ def _interval(law: CellLaw, name: Name) -> Interval:
     return law._found(name)
 
 
-def fit_cells(axis: Axis, x: Floats | Sequence[float], loss: Floats | Sequence[float]) -> CellLaw:
-    """The law through the cells at ``x`` (n,) with ``loss`` (n,). Raises PlannerError for too few of them."""
+def fit_cells(
+    axis: Axis, x: Floats | Sequence[float], loss: Floats | Sequence[float], *, floor: bool = True
+) -> CellLaw:
+    """The law through the cells at ``x`` (n,) with ``loss`` (n,). Raises PlannerError for too few of them.
+
+    Without ``floor``, and for few places, K is held at 0.
+    """
     places = len(np.unique(x))
     if places < 2:
         raise PlannerError(f"A law needs cells at two values of {axis} or more: train some at another {axis}.")
     values = {axis: np.asarray(x, float), "loss": np.asarray(loss, float)}
     runs = Runs(np.arange(len(values["loss"])), values, Roles.model_validate({axis: axis, "loss": "loss"}), {}, "cells")
-    fixed = {} if places >= FREE_FLOOR else {"K": 0.0}
+    fixed = {} if floor and places >= FREE_FLOOR else {"K": 0.0}
     spec = AS_PUBLISHED.model_copy(update={"axis": axis, "bootstrap": 0, "fixed": fixed})
     return CellLaw(axis, fit(spec, runs), runs)
 
 
-def law_of(axis: Axis, x: Sequence[float], loss: Sequence[float]) -> CellLaw | None:
-    """The law through the cells at ``x`` (n,) with ``loss`` (n,); None for too few to say an exponent."""
+def law_of(axis: Axis, x: Sequence[float], loss: Sequence[float], *, floor: bool = True) -> CellLaw | None:
+    """The law through the cells at ``x`` (n,) with ``loss`` (n,); None for too few to state an exponent."""
     enough = len(set(x)) >= LEAST_PLACES and len(x) >= LEAST_RUNS
-    return fit_cells(axis, x, loss) if enough else None
+    return fit_cells(axis, x, loss, floor=floor) if enough else None
 
 
-@lru_cache(maxsize=64)
-def data_law(found: tuple[Point, ...]) -> CellLaw | None:
-    """The law of D through the points that D limits; the others are left out. None for too few of them."""
-    kept = [one.cell for one in found if one.limited]
-    return law_of("D", [cell.D for cell in kept], [cell.loss for cell in kept])
+@lru_cache(maxsize=128)
+def data_law(found: tuple[Point, ...], *, undecided: bool = False, floor: bool = True) -> CellLaw | None:
+    """The law of D through the converged points; None for too few of them.
+
+    ``undecided`` points, whose loss rises with twice the compute, are added where asked for: their loss is an upper
+    limit of what D allows. Points whose loss still falls, or that nobody doubled, are always left out. Without
+    ``floor`` K is held at 0.
+    """
+    states = ("converged", "rises") if undecided else ("converged",)
+    kept = [one.cell for one in found if one.state in states]
+    return law_of("D", [cell.D for cell in kept], [cell.loss for cell in kept], floor=floor)
+
+
+def local_slopes(found: Iterable[Point]) -> tuple[tuple[float, float, float], ...]:
+    """(D, next D, exponent) between neighbouring places, from the geometric means of their losses, whatever state."""
+    means = [(D, mean_loss(own)) for D, own in by_points(found).items()]
+    return tuple((D, E, math.log(low / high) / math.log(E / D)) for (D, low), (E, high) in pairwise(means))
 
 
 @lru_cache(maxsize=16)

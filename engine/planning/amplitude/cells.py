@@ -1,12 +1,12 @@
-"""Trained cells as anchors: a cell says something of D where its loss no longer falls when its compute is doubled."""
+"""Trained cells as anchors: D limits a cell whose loss changes by less than 10 % when its compute is doubled."""
 
 from __future__ import annotations
 
 import math
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, Literal
 
 from engine.errors import PlannerError
 from engine.planning.amplitude.anchors import LIMITED, ONSET, Anchor
@@ -20,6 +20,9 @@ HELD = {
 """Columns that cells have in common where only points, compute and seed differ, and what they are by default."""
 MADE = ("simulated", "")
 TOY = "toy"
+ERRORS = {"median": "relative_median", "99": "relative_99"}
+"""Columns of |A_NN / A - 1| on test points, by the kind of error that a target asks for besides the RMS."""
+State = Literal["converged", "falls", "rises", "not doubled"]
 TWICE = 0.05
 """Relative error of the factor of 2 between two computes: iterations are whole."""
 
@@ -31,7 +34,8 @@ class TrainedCell:
     d is 3 n_f - 4 where sqrt(s) varies and 3 n_f - 5 where it is fixed (amplitudes, Sec. 2), so it says both.
     ``loss`` is the MSE of the standardised ``target`` (log or raw), ``spread`` the standard deviation of the target
     before that (NaN where it is not known), ``seen`` the points seen in training, ``C`` in FLOPs, ``batch`` the points
-    of an update (0 where it is not known).
+    of an update (0 where it is not known). ``median`` and ``most`` are the relative errors |A_NN / A - 1| that half and
+    99 % of the test points stay below (NaN where the table does not say).
     """
 
     process: str
@@ -46,6 +50,8 @@ class TrainedCell:
     seed: int = 0
     spread: float = math.nan
     batch: float = 0.0
+    median: float = math.nan
+    most: float = math.nan
 
     @property
     def fixed_energy(self) -> bool:
@@ -71,8 +77,15 @@ class Point:
 
     @property
     def limited(self) -> bool:
-        """Whether D limits the cell: twice the compute lowered its loss by less than 10 %."""
-        return self.fell is not None and self.fell < LIMITED
+        """Whether D limits the cell: twice the compute changed its loss by less than 10 %, up or down."""
+        return self.state == "converged"
+
+    @property
+    def state(self) -> State:
+        """What twice the compute does to the loss: it falls or rises by 10 % or more, or the cell is converged."""
+        if self.fell is None:
+            return "not doubled"
+        return "converged" if abs(self.fell) < LIMITED else "falls" if self.fell > 0 else "rises"
 
 
 def read_cells(rows: Iterable[Mapping[Any, Any]], source: str) -> tuple[TrainedCell, ...]:
@@ -113,8 +126,38 @@ def _read(row: Mapping[Any, Any]) -> TrainedCell:
         seed=int(float(_text(row, "seed", "0"))),
         spread=float(_text(row, "spread", "nan")),
         batch=float(_text(row, "batch_used", "0")),
+        median=_error(row, "median"),
+        most=_error(row, "99"),
         **numbers,
     )
+
+
+def _error(row: Mapping[Any, Any], kind: str) -> float:
+    """The relative error of a kind; NaN where the row has none or it is no positive number."""
+    try:
+        found = float(_text(row, ERRORS[kind], "nan"))
+    except ValueError:
+        return math.nan
+    return found if math.isfinite(found) and found > 0 else math.nan
+
+
+def by_error(cells: Iterable[TrainedCell], kind: str) -> tuple[TrainedCell, ...]:
+    """The cells with the square of their relative error of ``kind`` ("median", "99") in place of the loss.
+
+    The square falls with D as the MSE does, by the bound 4/d or faster, so that one law serves all kinds. "rms" leaves
+    the MSE. Raises PlannerError where no cell has such an error.
+    """
+    every = tuple(cells)
+    if kind == "rms":
+        return every
+    errors = [(cell, cell.median if kind == "median" else cell.most) for cell in every]
+    found = tuple(replace(cell, loss=error**2, spread=1.0) for cell, error in errors if math.isfinite(error))
+    if every and not found:
+        raise PlannerError(
+            f"{ERRORS[kind]}: the trained cells do not have this column. Ask for an RMS error, or train cells with "
+            "Isoplan, which measure it."
+        )
+    return found
 
 
 def _text(row: Mapping[Any, Any], name: str, default: str = "") -> str:
@@ -172,7 +215,7 @@ def anchors_of(found: Iterable[Point]) -> tuple[Anchor, ...]:
     """The points that D limits, from the onset of the power law on, as anchors of a plan."""
     return tuple(
         Anchor("D", one.cell.D, one.cell.loss, N=one.cell.N, epochs=one.cell.seen / one.cell.D,
-               flops_per_sample=one.cell.C / one.cell.seen, doubled=max(one.fell or 0.0, 0.0))
+               flops_per_sample=one.cell.C / one.cell.seen, doubled=one.fell)
         for one in sorted(found, key=lambda one: one.cell.D)
         if one.limited and one.cell.D >= ONSET["D"]
     )  # fmt: skip
@@ -189,6 +232,19 @@ def most_anchors(cells: Iterable[TrainedCell], process: str, target: str = "log"
         known = ", ".join(sorted({cell.process for cell in every})) or "none yet"
         raise PlannerError(f"There are no trained cells of {process!r}: choose one of {known}, or train some.")
     return max(own.values(), key=lambda some: (sum(one.limited for one in some), max(one.cell.D for one in some)))
+
+
+def by_points(found: Iterable[Point]) -> dict[float, tuple[Point, ...]]:
+    """Points of a series by D, which rises."""
+    grouped: dict[float, list[Point]] = defaultdict(list)
+    for one in sorted(found, key=lambda one: one.cell.D):
+        grouped[one.cell.D].append(one)
+    return {D: tuple(own) for D, own in grouped.items()}
+
+
+def mean_loss(found: Sequence[Point]) -> float:
+    """The geometric mean of the losses."""
+    return math.exp(math.fsum(math.log(one.cell.loss) for one in found) / len(found))
 
 
 def spread_of(found: Iterable[Point]) -> float | None:

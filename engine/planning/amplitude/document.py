@@ -31,7 +31,8 @@ def _lines(plan: AmplitudePlan) -> tuple[Line, ...]:
     target = plan.target
     return (
         (f"Target {target.measure}", Quantity(target.mse, note="given")),
-        *([] if target.relative is None else [("Typical relative error", Quantity(target.relative))]),
+        *([] if target.relative is None else [(f"Target {target.name}", Quantity(target.relative))]),
+        *([("Measured errors", plan.measured)] if plan.measured else []),
         ("Dimension d of the phase space", f"{plan.dimension} ({phase_space(plan)})"),
         ("Conservative exponent", Quantity(plan.exponent.value, note=plan.exponent.source)),
         *(line for need in plan.needs for line in _exponents(need, plan.exponent)),
@@ -61,6 +62,8 @@ def _end(x: float | None, size: Size) -> Quantity:
 
 
 def _script(plan: AmplitudePlan) -> str:
+    if not plan.anchors and plan.law is None:
+        return script(sentence(plan), [f"print({sentence(plan)!r})"], HOMES)
     law = plan.law
     named = [law.process, law.axis, law.held, law.network] if law is not None else []
     name = "plan_fitted" if plan.change else "plan_amplitude"
@@ -79,7 +82,8 @@ def _script(plan: AmplitudePlan) -> str:
 
 
 def _precision(target: Precision) -> str:
-    return f"Precision({target.mse!r}, {target.sigma!r})"
+    kind = "" if target.kind == "rms" else f", kind={target.kind!r}"
+    return f"Precision({target.mse!r}, {target.sigma!r}{kind})"
 
 
 def _anchor(anchor: Anchor) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
+from engine.fitting.warning import by_level
 from engine.planning.text import aligned
 from engine.quantities import count, power10
 
@@ -23,7 +24,8 @@ def rows(plan: AmplitudePlan) -> tuple[tuple[str, str, str, str], ...]:
     """(what, range, unit, where it comes from) of target, exponents and sizes, ready to show."""
     found = [
         (f"Target {plan.target.measure}", f"{plan.target.mse:.3g}", "", ""),
-        ("Typical relative error", _relative(plan.target), "", _why_relative(plan.target)),
+        (f"Target {plan.target.name}", _relative(plan.target), "", _why_relative(plan.target)),
+        *([("Measured errors", plan.measured, "", f"trained cells of {plan.process}")] if plan.measured else []),
         ("Dimension d of the phase space", f"{plan.dimension}", "", phase_space(plan)),
         ("Conservative exponent", f"{plan.exponent.value:.3g}", "", plan.exponent.source),
     ]
@@ -44,17 +46,27 @@ def phase_space(plan: AmplitudePlan) -> str:
 
 
 def sentence(plan: AmplitudePlan) -> str:
-    """The answer in one sentence."""
-    error = "" if plan.target.relative is None else f" (typically {_relative(plan.target)} per point)"
+    """The answer in one sentence, or why the cells allow none."""
+    if plan.stopped:
+        return plan.stopped
     known = [_amount(size) for size in (plan.D, plan.N, plan.C) if size.most is not None]
     first, *others = known
-    rest = f", with {' and '.join(others)}" if others else ""
-    return f"An MSE of {plan.target.mse:.3g}{error} for {plan.n_f} final-state particles needs {first}{rest}."
+    rest, goal = " and ".join(others), f"{asked(plan.target)} for {plan.n_f} final-state particles"
+    if plan.reached:
+        return f"{goal} is reached by trained cells with {first}, {rest}."
+    return f"{goal} needs {first}{f', with {rest}' if rest else ''}."
+
+
+def asked(target: Precision) -> str:
+    """The target within a sentence: "An MSE of 1e-06 (RMS relative error 0.15 %)", "A median relative error of 1 %"."""
+    if target.kind != "rms":
+        return f"A {target.name} of {_relative(target)}"
+    return f"An MSE of {target.mse:.3g}" + ("" if target.relative is None else f" ({target.name} {_relative(target)})")
 
 
 def as_text(plan: AmplitudePlan) -> str:
     """The plan for a terminal."""
-    notes = [f"\nWarning: {w.text}" for w in plan.warnings]
+    notes = [f"\n{w.line}" for w in by_level(plan.warnings)]
     change = [plan.change] if plan.change else []
     return "\n".join([sentence(plan), *change, "", *aligned(rows(plan)), *notes])
 
@@ -69,7 +81,9 @@ def to_json(plan: AmplitudePlan) -> dict[str, Any]:
             "mse": plan.target.mse,
             "raw": plan.target.raw,
             "sigma": plan.target.sigma,
+            "error": plan.target.kind,
         },
+        "answered": not plan.stopped,
         "relative_error": plan.target.relative,
         "dimension": plan.dimension,
         "bound": plan.bound,
@@ -78,7 +92,8 @@ def to_json(plan: AmplitudePlan) -> dict[str, Any]:
         "laws": [_need(need) for need in plan.needs],
         "sentence": sentence(plan),
         **({"change": plan.change} if plan.change else {}),
-        "warnings": [{"code": w.code, "text": w.text} for w in plan.warnings],
+        **({"measured": plan.measured} if plan.measured else {}),
+        "warnings": [w.to_json() for w in plan.warnings],
     }
 
 
@@ -128,6 +143,8 @@ def _relative(target: Precision) -> str:
 def _why_relative(target: Precision) -> str:
     if target.relative is None:
         return "needs a law of log amplitudes" if target.raw else "needs sigma(log A)"
+    if target.kind != "rms":
+        return "of |A_NN / A - 1| on test points; it falls with half the exponents"
     return f"sigma(log A) sqrt(MSE) with sigma(log A) = {target.sigma:g}; it falls with half the exponents"
 
 

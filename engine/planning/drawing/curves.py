@@ -28,11 +28,10 @@ from engine.planning.frontier import frontier
 from engine.planning.plan import spans
 from engine.planning.quantity import BAND_DRAWS, Quantity, measure, thin
 from engine.planning.reach import bound_symbol, floor_of
+from engine.planning.support import UNKNOWN_C
 
 FORMULA_DRAWS = 100
 POINTS = 60
-UNKNOWN_C: Interval = (1e15, 1e21)
-"""Budgets that are drawn for a law whose runs are not known."""
 Mask = NDArray[np.bool_]
 
 

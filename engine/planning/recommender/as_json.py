@@ -25,6 +25,7 @@ def evidence_json(evidence: Evidence) -> dict[str, Any]:
         "negatives": [_optimum(one) for one in evidence.negatives],
         "missing": dict(evidence.missing),
         "quoted": dict(evidence.quoted),
+        "remarks": {knob: list(said) for knob, said in evidence.remarks.items()},
     }
 
 
@@ -38,6 +39,7 @@ def read_evidence(raw: Mapping[str, Any]) -> Evidence:
             tuple(_read_optimum(one) for one in raw["negatives"]),
             dict(raw["missing"]),
             dict(raw["quoted"]),
+            {knob: tuple(said) for knob, said in raw.get("remarks", {}).items()},
         )
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise PlannerError(f"This is no evidence that Isoplan wrote: {error!r} while reading it.") from error

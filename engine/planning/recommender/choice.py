@@ -26,7 +26,8 @@ class Choice:
 
     ``place`` says where the value lies against the sweep (None for knobs that have no sweep); a value is missing where
     no curve says it, and ``note`` then names what is missing. ``band`` is the range of the optimum over all budgets,
-    ``quoted`` what the paper says.
+    ``quoted`` what the paper says. ``borrowed`` is the metric whose law gives the value where the served one has none.
+    ``remarks`` say what was left out of the user's runs, or why they do not determine the knob.
     """
 
     knob: Knob
@@ -36,3 +37,5 @@ class Choice:
     band: tuple[float, float] | None = None
     quoted: str = ""
     otherwise: tuple[Otherwise, ...] = ()
+    borrowed: str = ""
+    remarks: tuple[str, ...] = ()

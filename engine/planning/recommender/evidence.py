@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from engine.errors import PlannerError
 from engine.fitting.result import Fit
 from engine.planning.recommender.choice import Knob
+from engine.planning.recommender.metric_names import metric_name
 from engine.planning.recommender.sweep import Optimum
 
 
@@ -17,7 +18,8 @@ class Evidence:
 
     ``share`` and ``negatives`` are the optima of their sweeps (s a fraction, K candidates); ``batch`` are fits of
     critical-batch, ``allocation`` fits that have a frontier, by metric. ``missing`` names for a knob the table that a
-    paper does not print, ``quoted`` what it says of it.
+    paper does not print, ``quoted`` what it says of it. ``remarks`` say what was left out of the user's runs, and why a
+    sweep of theirs could not be fitted.
     """
 
     share: tuple[Optimum, ...] = ()
@@ -26,6 +28,7 @@ class Evidence:
     negatives: tuple[Optimum, ...] = ()
     missing: Mapping[Knob, str] = field(default_factory=dict)
     quoted: Mapping[Knob, str] = field(default_factory=dict)
+    remarks: Mapping[Knob, tuple[str, ...]] = field(default_factory=dict)
 
     @property
     def metrics(self) -> tuple[str, ...]:
@@ -34,7 +37,9 @@ class Evidence:
         return tuple(dict.fromkeys([*self.allocation, *swept, *self.batch]))
 
     def known(self, metric: str) -> str:
-        """``metric`` itself; raises PlannerError for one that no run measured."""
+        """``metric`` as the evidence spells it; raises PlannerError for one that no run measured."""
+        if metric not in self.metrics and (name := metric_name(metric)) in self.metrics:
+            return str(name)
         if metric not in self.metrics:
             listed = ", ".join(self.metrics) or "none"
             raise PlannerError(
@@ -56,4 +61,5 @@ def with_fallback(own: Evidence, other: Evidence) -> Evidence:
         swept(own.negatives, other.negatives),
         {**other.missing, **own.missing},
         {**other.quoted, **own.quoted},
+        {**other.remarks, **own.remarks},
     )

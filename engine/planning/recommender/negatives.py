@@ -18,17 +18,17 @@ from engine.planning.recommender.knobs import cost_otherwise, missing, said_off
 from engine.planning.recommender.sweep import Optimum, at_budget, name_of, off_budgets
 from engine.quantities import count
 
-Binds = Literal["FLOPs", "memory", "unknown"]
+Binds = Literal["FLOPs", "memory", "sweep", "unknown"]
 CHUNK = 4096
-"""Candidates at a time of which a recipe says how many negatives they would leave room for."""
+"""Candidates that are scored at a time unless another number is given."""
 
 
 @dataclass(frozen=True)
 class Stage2:
     """What trains stage 2: ``devices`` of one kind, sequences of ``length`` events, embeddings of ``width`` h.
 
-    Logits are kept in ``precision``; with ``chunk`` so many candidates are scored at a time. Raises PlannerError where
-    a field makes no sense.
+    Logits are kept in ``precision``, of ``chunk`` candidates at a time; None scores all candidates at once. Raises
+    PlannerError where a field makes no sense.
     """
 
     device: Device
@@ -36,7 +36,7 @@ class Stage2:
     devices: int = 1
     length: int = 256
     precision: str = "bf16"
-    chunk: int | None = None
+    chunk: int | None = CHUNK
 
     def candidates(self, B: float) -> Candidates:
         """What one device holds of a batch of ``B`` sequences, shared out evenly."""
@@ -65,7 +65,8 @@ def negatives(
     """K for ``metric`` from the sweep at the budget nearest to ``C``, at most ``cap``, and what binds it.
 
     FLOPs bind where the sweep brackets an optimum below the cap: more negatives starve the training of steps (eq. 6).
-    Memory binds where the optimum lies beyond the cap, or beyond the sweep: every K that fits still helps.
+    Memory binds where the optimum, or for one beyond the sweep its largest K, lies beyond the cap. Else a sweep without
+    an optimum binds at its largest K, beyond which nothing was measured.
     """
     quoted = evidence.quoted.get("K", "")
     at = at_budget(evidence.negatives, metric, C)
@@ -100,5 +101,8 @@ def _capped(at: Optimum, cap: int | None) -> tuple[Quantity, Place, str, Binds]:
     if cap is None:
         note = f"outside {where}: at least its largest {count(at.high)}, as far as the devices hold it"
         return Quantity(None, unit="negatives", note=note), at.place, note, "unknown"
-    note = f"outside {where}, which ends at {count(at.high)}: as many as the memory holds"
-    return Quantity(float(cap), unit="negatives", note=note), at.place, note, "memory"
+    if cap < at.high:
+        note = f"outside {where}, which ends at {count(at.high)}: as many as the memory holds"
+        return Quantity(float(cap), unit="negatives", note=note), at.place, note, "memory"
+    note = f"at least: the runs still improve at the largest K of {where}; memory holds {count(cap)}"
+    return Quantity(at.high, unit="negatives", note=note), at.place, note, "sweep"

@@ -14,7 +14,7 @@ import numpy as np
 
 from engine.costs import ComputeRule, TwoPart
 from engine.errors import PlannerError
-from engine.fitting.result import Fit, FitWarning
+from engine.fitting.result import FitWarning
 from engine.planning.budget import plan_budget
 from engine.planning.convention import APART, IN_USE, Recost, recost, spend
 from engine.planning.frontier import frontier
@@ -23,13 +23,16 @@ from engine.planning.quantity import Quantity, measure
 from engine.planning.recommender.choice import KNOBS, Choice, Knob
 from engine.planning.recommender.evidence import Evidence
 from engine.planning.recommender.knobs import LearningRate, batch, missing, rate, share
+from engine.planning.recommender.metric_names import LOSS
 from engine.planning.recommender.negatives import CHUNK, Binds, Stage2, negatives
 from engine.planning.text import decades
 
-OUTSIDE, NO_CURVE, NO_MEMORY = "outside-sweep", "no-curve", "memory-not-known"
+OUTSIDE, NO_CURVE, NO_MEMORY, BORROWED = "outside-sweep", "no-curve", "memory-not-known", "borrowed"
 OTHERWISE: Mapping[Knob, tuple[float, ...]] = {"s": (0.06,), "B": (2048.0,), "K": ()}
 """What is costed beside each optimum: 6 % where the loss starts to rise (Sec. 3.1), the batch of Table 7."""
 
+LENDERS = (LOSS, "loss")
+"""Metrics whose law stands in for N and D of a metric without one, best first."""
 STEP: tuple[Knob, ...] = ("N", "D", "s", "B")
 """What the step formula reads."""
 
@@ -38,8 +41,9 @@ STEP: tuple[Knob, ...] = ("N", "D", "s", "B")
 class Recipe:
     """The knobs for one metric. ``plan`` is the allocation behind N and D.
 
-    ``binds`` says what limits K, ``cap`` how many negatives the devices hold (None where that is not known),
-    ``chunked`` how many they would hold if they were scored ``CHUNK`` at a time (None unless memory binds without it).
+    ``binds`` says what limits K ("sweep": the largest K that was tried), ``cap`` how many negatives the devices hold
+    (None: not known), ``chunked`` how many they would hold if they were scored ``CHUNK`` at a time (None unless memory
+    binds without it).
 
     ``step`` is the same N and D by the step formula of eq. 1, where the width of the embedding is known.
     """
@@ -53,9 +57,9 @@ class Recipe:
     chunked: int | None = None
     warnings: tuple[FitWarning, ...] = ()
 
-    def capped(self, knob: Knob) -> bool:
-        """Whether memory and not the metric says the value of ``knob``."""
-        return knob == "K" and self.binds == "memory"
+    def given(self, knob: Knob) -> bool:
+        """Whether memory or the law of another metric, and not this metric, determines the value of ``knob``."""
+        return (knob == "K" and self.binds in ("memory", "sweep")) or bool(self.choices[knob].borrowed)
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,17 +84,17 @@ class Recommendation:
     def changes(self) -> dict[Knob, dict[str, float]]:
         """Knob -> value of every other metric over that of the served one, where both are known.
 
-        What memory caps says what the devices hold beside a batch and not what a metric asks for, so it is left out.
+        A value that memory caps, or that is borrowed from another metric, is no demand of the metric and is left out.
         """
         own = {knob: self.recipe.choices[knob].value.value for knob in KNOBS}
         return {
             knob: {
                 metric: each.choices[knob].value.value / mine  # type: ignore[operator]
                 for metric, each in self.recipes.items()
-                if metric != self.served and each.choices[knob].value.value is not None and not each.capped(knob)
+                if metric != self.served and each.choices[knob].value.value is not None and not each.given(knob)
             }
             for knob, mine in own.items()
-            if mine and not self.recipe.capped(knob)
+            if mine and not self.recipe.given(knob)
         }
 
 
@@ -130,7 +134,7 @@ def recommend(
     """
     if not (math.isfinite(C) and C > 0):
         raise PlannerError(f"A budget of {C:g} FLOPs trains nothing: give a positive number, such as 1e18.")
-    evidence.known(served)
+    served = evidence.known(served)
     settings = settings or Settings()
     names = (served, *(metric for metric in evidence.metrics if metric != served))
     recipes = {m: _recipe(evidence, C, m, settings, rule) for m in names}
@@ -143,14 +147,15 @@ def _recipe(evidence: Evidence, C: float, metric: str, settings: Settings, rule:
     B = batch(evidence, metric, also["B"])
     if settings.batch is not None:
         B = replace(B, value=Quantity(settings.batch, unit="sequences", note="given"), note="given")
-    own = evidence.allocation.get(metric)
-    plan = plan_budget(own, C, rule) if own is not None else None
-    N, D = _allocation(evidence, metric, own, plan)
+    law = lender(evidence, metric)
+    plan = plan_budget(evidence.allocation[law], C, rule) if law else None
+    N, D = _allocation(evidence, metric, law, plan)
     stand_in = plan or next((plan_budget(f, C, rule) for f in evidence.allocation.values()), None)
     cap = _cap(settings, s, B, stand_in)
     K, binds = negatives(evidence, metric, C, cap, also["K"])
     chunked = _cap(_in_chunks(settings), s, B, stand_in) if binds == "memory" and not _chunks(settings) else None
-    choices: dict[Knob, Choice] = {"s": s, "B": B, "N": N, "D": D, "K": K, "lr": rate(B, settings.scaling)}
+    found: dict[Knob, Choice] = {"s": s, "B": B, "N": N, "D": D, "K": K, "lr": rate(B, settings.scaling)}
+    choices = {knob: replace(choice, remarks=evidence.remarks.get(knob, ())) for knob, choice in found.items()}
     notes = [
         *_notes(choices, settings, cap),
         *_uncosted(evidence, choices, also),
@@ -159,19 +164,28 @@ def _recipe(evidence: Evidence, C: float, metric: str, settings: Settings, rule:
     return Recipe(metric, choices, binds, cap, plan, _step(settings, plan, choices), chunked, tuple(notes))
 
 
-def _allocation(evidence: Evidence, metric: str, own: Fit | None, plan: Plan | None) -> tuple[Choice, Choice]:
-    """N* of the frontier, and the D that the rule in use pays for: where both were fitted apart, D follows from N*."""
+def lender(evidence: Evidence, metric: str) -> str:
+    """The metric whose law gives N and D for ``metric``: its own, else that of the loss; empty without either."""
+    return next((name for name in (metric, *LENDERS) if name in evidence.allocation), "")
+
+
+def _allocation(evidence: Evidence, metric: str, law: str, plan: Plan | None) -> tuple[Choice, Choice]:
+    """N* of the frontier of ``law``, and D, which follows from N* by the rule in use where both were fitted apart."""
     quoted = evidence.quoted.get("N", "")
-    if plan is None or own is None:
+    if plan is None:
         why = missing(evidence, "N", metric, "an iso-FLOP sweep")
         lost = Quantity(None, note=why)
         return Choice("N", lost, None, why, quoted=quoted), Choice("D", lost, None, why)
-    note, D = f"frontier of {metric}, {plan.compute.text}", plan.allocation["D"]
+    own, borrowed = evidence.allocation[law], law if law != metric else ""
+    note, D = f"frontier of {law}, {plan.compute.text}", plan.allocation["D"]
+    if borrowed:
+        note = f"borrowed from {law}: no law of {metric} is {'published' if 'N' in evidence.missing else 'known'}"
     if not own.law.every_run and D.value is not None:
         budget = np.asarray(plan.question.value)
         best, draws = (spend(frontier(own.law, v, budget, plan.compute), plan.compute) for v in (own.values, own.draws))
         D = measure(own, float(best.D), draws.D, D.unit, own.data.ranges.get("D"))
-    return Choice("N", plan.allocation["N"], None, note, quoted=quoted), Choice("D", D, None, note)
+    N = Choice("N", plan.allocation["N"], None, note, quoted=quoted, borrowed=borrowed)
+    return N, Choice("D", D, None, note, borrowed=borrowed)
 
 
 def _cap(settings: Settings, s: Choice, B: Choice, plan: Plan | None) -> int | None:
@@ -215,6 +229,8 @@ def _notes(choices: Mapping[Knob, Choice], settings: Settings, cap: int | None) 
         if choice.value.value is not None and choice.value.beyond > 0.005 and knob in ("s", "K"):
             far = f"{knob}: the budget lies {decades(choice.value.beyond)} beyond the budgets of its sweeps."
             notes.append(FitWarning(OUTSIDE, far))
+        if choice.borrowed and knob == "N":
+            notes.append(FitWarning(BORROWED, f"N and D are {choice.note}."))
         if choice.place in ("outside left", "outside right"):
             notes.append(FitWarning(OUTSIDE, f"{knob}: {choice.note or 'outside the sweep'}."))
         elif choice.value.value is None and knob not in ("lr", "D"):

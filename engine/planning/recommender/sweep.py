@@ -46,7 +46,8 @@ def sweep(runs: Runs, spec: FitSpec) -> tuple[Optimum, ...]:
     cannot be fitted is an optimum that is not located, with the reason; where its runs get better all the way to an end
     of the sweep it lies beyond that end. Raises PlannerError where none can be fitted, as for a sweep of two points.
     """
-    names = (*(["loss"] if "loss" in runs else []), *(m.column for m in runs.roles.metrics if m.column in runs))
+    every = (*(["loss"] if "loss" in runs else []), *(m.column for m in runs.roles.metrics if m.column in runs))
+    names = tuple(dict.fromkeys(every))
     if not names:
         raise PlannerError(f"The sweep over {spec.axis} has neither a loss nor a metric: map a column to one.")
     found, first = [], None

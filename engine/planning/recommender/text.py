@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from engine.fitting.warning import by_level
 from engine.planning import quantity
 from engine.planning.quantity import Quantity
 from engine.planning.recommender.choice import KNOBS, Choice, Knob
@@ -31,7 +32,8 @@ def lines(recipe: Recipe) -> tuple[tuple[str, Quantity], ...]:
     found = []
     for knob in KNOBS:
         choice = recipe.choices[knob]
-        found.append((LABELS[knob], replace(shown(choice), note=choice.note or choice.value.note)))
+        note = "; ".join((choice.note or choice.value.note, *(said.rstrip(".") for said in choice.remarks)))
+        found.append((LABELS[knob], replace(shown(choice), note=note)))
         for other in choice.otherwise:
             at = f"{100 * other.x:g} %" if knob == "s" else f"{other.x:g}"
             found.append((f"{LABELS[knob]} of {at} instead, cost", other.amount))
@@ -47,7 +49,7 @@ def source(choice: Choice) -> str:
     """Where a knob is from, and why one of its intervals is missing where the other is not."""
     q = choice.value
     lost = [part for part in q.note.split("; ") if part.startswith("no ") and (q.ci68 is None) != (q.ci95 is None)]
-    return "; ".join(filter(None, (choice.note, *lost)))
+    return "; ".join(filter(None, (choice.note, *lost, *(said.rstrip(".") for said in choice.remarks))))
 
 
 def side_by_side(answer: Recommendation) -> tuple[tuple[str, ...], ...]:
@@ -61,14 +63,18 @@ def side_by_side(answer: Recommendation) -> tuple[tuple[str, ...], ...]:
 def sentence(answer: Recommendation) -> str:
     """The recipe in one sentence."""
     recipe = answer.recipe
-    said = {knob: _cell(choice) for knob, choice in recipe.choices.items() if choice.value.value is not None}
+    far = ("N", "D") if recipe.plan is not None and not recipe.plan.answers else ()
+    known = {k: c for k, c in recipe.choices.items() if c.value.value is not None and k not in far}
+    said = {k: _cell(replace(c, borrowed="")) for k, c in known.items()}
     rate = f" at a learning rate of {said['lr']}" if "lr" in said else ""
+    least = "at least " if recipe.binds == "sweep" else ""
     most = ", all that memory holds" if recipe.binds == "memory" else ""
+    by = f" (by {recipe.choices['N'].borrowed})" if recipe.choices["N"].borrowed else ""
     parts = {
-        "N": f"train {said.get('N')} on {said.get('D')}",
+        "N": f"train {said.get('N')} on {said.get('D')}{by}",
         "s": f"put {said.get('s')} into the embedder",
         "B": f"take batches of {said.get('B')}{rate}",
-        "K": f"score {said.get('K')} beside the batch{most}",
+        "K": f"score {least}{said.get('K')} beside the batch{most}",
     }
     found = [words for knob, words in parts.items() if knob in said] or ["nothing is known"]
     lost = [knob for knob in ("s", "B", "N", "D", "K") if knob not in said]
@@ -81,7 +87,7 @@ def sentence(answer: Recommendation) -> str:
 def as_text(answer: Recommendation) -> str:
     """The answer for a terminal."""
     quoted = [f"The paper: {c.quoted}" for c in answer.recipe.choices.values() if c.quoted]
-    notes = [f"\nWarning: {w.text}" for w in answer.recipe.warnings]
+    notes = [f"\n{w.line}" for w in by_level(answer.recipe.warnings)]
     bound = [binding(answer.recipe)] if answer.recipe.binds != "unknown" else []
     step = [answer.recipe.step.sentence] if answer.recipe.step else []
     tables = [*table(rows(answer.recipe)), "", *aligned(side_by_side(answer))]
@@ -96,6 +102,8 @@ def binding(recipe: Recipe) -> str:
             f" Scored {CHUNK:,} at a time they would hold {count(float(recipe.chunked), 3)}." if recipe.chunked else ""
         )
         return f"Memory binds K.{room}{more}"
+    if recipe.binds == "sweep":
+        return f"No limit of K was found: the runs still improve at the largest K that was tried.{room}"
     return f"FLOPs bind K: more negatives take steps away.{room}" if recipe.binds == "FLOPs" else ""
 
 
@@ -123,7 +131,7 @@ def _cell(choice: Choice) -> str:
     q = shown(choice)
     if q.value is None:
         return choice.place if choice.place and choice.place != "inside" else "not known"
-    return f"{number(q)} {q.unit}".strip()
+    return f"{number(q)} {q.unit}{f' (by {choice.borrowed})' if choice.borrowed else ''}".strip()
 
 
 def _recipe(recipe: Recipe) -> dict[str, Any]:
@@ -135,6 +143,8 @@ def _recipe(recipe: Recipe) -> dict[str, Any]:
                 "why": choice.note,
                 "band": choice.band and list(choice.band),
                 "quoted": choice.quoted,
+                "borrowed": choice.borrowed or None,
+                "remarks": list(choice.remarks),
                 "otherwise": [{"x": o.x, **quantity.to_json(o.amount)} for o in choice.otherwise],
             }
             for knob, choice in recipe.choices.items()
@@ -143,5 +153,5 @@ def _recipe(recipe: Recipe) -> dict[str, Any]:
         "cap": recipe.cap,
         "chunked": recipe.chunked,
         "step": recipe.step and {"rule": recipe.step.other.to_json(), "factor": float(recipe.step.factor)},
-        "warnings": [{"code": w.code, "text": w.text} for w in recipe.warnings],
+        "warnings": [w.to_json() for w in recipe.warnings],
     }

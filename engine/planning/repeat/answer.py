@@ -6,6 +6,9 @@ threshold, kappa times the compute of the single pass.
 
 omega compares both laws at infinite N: U repeated samples are worth omega U seen once by an unlimited model. Against
 the compute-optimal single pass, whose model is finite, the saving D / U is larger: omega (1 + beta/alpha)^(1/beta).
+
+Both laws are those of the joint fit with one floor where there is one (``floors``); D then differs a little from what a
+plan by the one-pass fit alone asks for, so the answer states both numbers. Else D, N and C are those of that plan.
 """
 
 from __future__ import annotations
@@ -18,24 +21,27 @@ import numpy as np
 
 from engine.costs import ComputeRule
 from engine.errors import PlannerError
-from engine.fitting.result import Fit, FitWarning
+from engine.fitting.result import Fit, FitWarning, Parameter
 from engine.laws import Point
 from engine.laws.chinchilla import CHINCHILLA
 from engine.laws.law import Floats
 from engine.planning import plan as plans
 from engine.planning.budget import check_size
 from engine.planning.frontier import least_compute
-from engine.planning.plan import UNCERTAIN_FLOOR, Question
-from engine.planning.quantity import NOT_ALWAYS_REACHED, Quantity, measure
+from engine.planning.plan import Question
+from engine.planning.quantity import NOT_ALWAYS_REACHED, Quantity, kept, measure
 from engine.planning.repeat import picture
 from engine.planning.repeat.costs import SampleCosts
 from engine.planning.repeat.factor import Factor
 from engine.planning.repeat.floors import Laws, together
+from engine.planning.repeat.notes import notes, of_both
 from engine.planning.repeat.picture import Picture
 from engine.planning.solve import Task
+from engine.planning.target import plan_target
 from engine.quantities import rounded
 
-FLOORS_APART, NO_THRESHOLD, NO_SAVING = "floors-apart", "no-threshold", "no-saving"
+ONE_PASS = ("N", "D", "C", "one_sim", "one_train", "one_total")
+"""The numbers that follow from the one-pass law alone."""
 WITHHELD = "withheld: the overfitting threshold N = c U^lambda is not known"
 
 
@@ -57,10 +63,13 @@ class Regime:
 class SimulateOrRepeat:
     """The answer. ``shared`` says whether both laws have one floor (else omega holds at this target only).
 
+    ``floor`` is the common floor of a joint fit of both tables, and ``alone`` the samples of one pass by the one-pass
+    fit alone, as a plan states them; both are None where each law keeps its own fit.
+
     ``omega`` compares the laws at infinite N, ``saving`` is D / U against the compute-optimal single pass.
     ``break_even`` is the price of a sample above which repeating is cheaper, ``break_even_passes`` the same in units of
     the one-pass training cost of a sample. ``repeat_cheaper`` is the share of resamples for which repeating costs less,
-    ``p_reach`` the share that can reach the target by both; None without resamples.
+    ``p_reach`` the share that reaches the target by both; None without resamples and where they resolve no floor.
     """
 
     target: float
@@ -79,6 +88,8 @@ class SimulateOrRepeat:
     p_reach: float | None
     picture: Picture
     warnings: tuple[FitWarning, ...] = ()
+    floor: Parameter | None = None
+    alone: Quantity | None = None
 
     @property
     def cheaper(self) -> Regime:
@@ -114,26 +125,41 @@ def simulate_or_repeat(
         check_size(
             one_pass, Task(rule, {}), Point(best["N"], D, best["C"], np.asarray(target)), Question("target", target)
         )
+    others = ([kappa.draws] if kappa.n else []) + ([threshold.resamples] if threshold is not None else [])
+    laws = laws.thinned(min([laws.resamples, *map(len, others)]))
     r = laws.resamples
-    for drawn in ([kappa.draws] if kappa.n else []) + ([threshold.resamples] if threshold is not None else []):
-        r = min(r, len(drawn))
-    each = {name: x[:r] for name, x in laws.draws.items()}
-    factors = kappa.draws[:r] if kappa.n else np.full(r, kappa.value)
-    draws = _solve(each, factors, _at(threshold, r), target, costs, rule)
+    factors = kappa.draws[kept(len(kappa.draws), r)] if kappa.n else np.full(r, kappa.value)
+    draws = _solve(laws.draws, factors, _at(threshold, r), target, costs, rule)
     without = repeated if len(one_pass.resamples) else one_pass  # where none are left, whose are missing
     objective = one_pass.objective if r else without.objective
-    carrier = replace(one_pass, resamples=one_pass.resamples[:r], resampling=laws.how, objective=objective)
-    return _answer(laws, carrier, repeated, kappa, threshold, best, draws, target, costs, rule)
+    carrier = replace(
+        one_pass,
+        resamples=one_pass.resamples[:r],
+        resampling=laws.how,
+        objective=objective,
+        warnings=of_both(one_pass, repeated),
+    )
+    alone = _alone(one_pass, target, rule) if laws.floor is not None else None
+    return _answer(laws, carrier, repeated, kappa, threshold, best, draws, target, costs, rule, alone)
 
 
 Solved = Mapping[str, Floats]
+
+
+def _alone(one_pass: Fit, target: float, rule: ComputeRule) -> Quantity | None:
+    """The samples that a plan by the one-pass fit alone asks for; None where it cannot reach the target."""
+    try:
+        return plan_target(one_pass, target, rule=rule).allocation["D"]
+    except PlannerError:
+        return None
 
 
 def _at(threshold: Fit | None, r: int | None) -> tuple[Floats, Floats]:
     """c and lambda of the best fit, or of ``r`` resamples; NaN without a threshold."""
     if threshold is None:
         return np.asarray(np.nan), np.asarray(np.nan)
-    v = threshold.values if r is None else {name: x[:r] for name, x in threshold.draws.items()}
+    rows = slice(0) if r is None else kept(len(threshold.resamples), r)
+    v = threshold.values if r is None else {name: x[rows] for name, x in threshold.draws.items()}
     return v["c"], v["lambda"]
 
 
@@ -202,13 +228,15 @@ def _answer(
     target: float,
     costs: SampleCosts,
     rule: ComputeRule,
+    alone: Quantity | None,
 ) -> SimulateOrRepeat:
     spans, unit, money = plans.spans(carrier), plans.sample_unit(carrier), costs.currency
     span_u = repeated.data.ranges.get(repeated.law.axis or "")
 
     def q(name: str, unit: str, span: tuple[float, float] | None = None) -> Quantity:
         """The number called ``name``; NaN draws (out of reach) leave it without an interval."""
-        found = measure(carrier, float(best[name]), draws[name], unit, span)
+        read = replace(carrier, resampling=laws.own) if name in ONE_PASS else carrier
+        found = measure(read, float(best[name]), draws[name], unit, span)
         if name in ("omega", "saving", "break_even", "passes") and found.ci68 and np.isnan(draws[name]).any():
             return replace(found, ci68=None, ci95=None, note=NOT_ALWAYS_REACHED)
         return found
@@ -224,8 +252,9 @@ def _answer(
                    q("C", "FLOPs", spans.get("C")), *total("one"))  # fmt: skip
     second = Regime("repeat", model[0], q("U", unit, span_u), model[1], q("C_rep", "FLOPs"), *total("rep"))
     some = len(draws["D"]) > 0
-    reach = float(np.mean(np.isfinite(draws["D"]) & np.isfinite(draws["U"]))) if some else None
-    factor = measure(carrier, kappa.value, kappa.draws[: len(carrier.resamples)], "times") if kappa.n else None
+    reached = np.isfinite(draws["D"]) & np.isfinite(draws["U"])
+    factors = kappa.draws[kept(len(kappa.draws), laws.resamples)] if kappa.n else kappa.draws
+    factor = measure(carrier, kappa.value, factors, "times") if kappa.n else None
     break_even = q("break_even", money)
     return SimulateOrRepeat(
         float(target), carrier.spec.y, rule, costs, factor or Quantity(kappa.value, unit="times", note="given"),
@@ -233,37 +262,10 @@ def _answer(
         q("passes", "one-pass training costs of a sample"),
         laws.shared,
         float(np.mean(draws["rep_total"] < draws["one_total"])) if some else None,
-        reach,
+        float(np.mean(reached)) if some and laws.resolved else None,
         picture.draw(costs, best, draws, laws.how),
-        (*_notes(laws, best, target, reach, threshold),
+        (*notes(laws, best, target, bool(reached.all()), threshold, alone),
          *plans.warnings(carrier, {"N": first.N, "D": first.unique, "U": second.unique})),
+        laws.floor,
+        alone,
     )  # fmt: skip
-
-
-def _notes(laws: Laws, best: Solved, target: float, reach: float | None, threshold: Fit | None) -> list[FitWarning]:
-    found = []
-    if not laws.shared:
-        floors = f"{rounded(float(laws.best['E']))} and {rounded(float(laws.best['L_inf']))}"
-        why = (
-            "and their resamples reject a common one" if laws.resamples else "and nothing says how they are correlated"
-        )
-        text = (
-            f"The floors of the two laws differ ({floors}) {why}: omega is solved from both laws at this target and "
-            "holds for it alone."
-        )
-        found.append(FitWarning(FLOORS_APART, text))
-    if threshold is None:
-        text = (
-            "The model size and the epochs of repeated training are withheld: they need the overfitting threshold "
-            "N = c U^lambda, which the jet paper prints without c. Fit the law threshold to training curves."
-        )
-        found.append(FitWarning(NO_THRESHOLD, text))
-    if math.isfinite(float(best["U"])) and float(best["saving"]) <= 1:
-        text = "At this target repeating needs as many samples as one pass, so it saves nothing at any price."
-        found.append(FitWarning(NO_SAVING, text))
-    if reach is not None and reach < 1:
-        text = (
-            f"{100 * reach:.3g} % of the resamples reach {target:g} in both regimes; the others count as infinite cost."
-        )
-        found.append(FitWarning(UNCERTAIN_FLOOR, text))
-    return found

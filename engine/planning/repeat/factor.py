@@ -2,13 +2,14 @@
 
 jets, Sec. 3.2 and Fig. 2b: about 10 along the overfitting threshold, at every loss. Where there are training curves it
 is read off them: of every data set the smallest model that overfits is taken at its early stop, and its compute there
-is divided by what the one-pass law asks for the loss that it reached.
+is divided by what the one-pass law asks for the loss that it reached. Compute along the curves is counted by the rule
+of the one-pass law, unless the curves have a column of it.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
 import numpy as np
@@ -20,7 +21,7 @@ from engine.fitting.result import Fit
 from engine.fitting.training import down, end_of, measured, smoothed
 from engine.laws.law import Floats
 from engine.planning.frontier import least_compute
-from engine.schema import Curves
+from engine.schema import OVERFITS, Curves
 
 FEWEST_SETS = 2
 SMOOTHING = 0.6
@@ -59,17 +60,18 @@ def fit_factor(
     Resample i takes resample i of ``one_pass`` and draws the data sets with replacement from (``seed``, i). Raises
     PlannerError where the curves lack N, U or C and where fewer than two data sets have a model that overfits.
     """
-    kept = measured(curves, "loss")
+    rule = rule or one_pass.compute
+    kept = _counted(measured(curves, "loss"), rule)
     for role in ("N", "U", "C"):
         if role not in kept or not np.isfinite(kept[role]).all():
             raise PlannerError(f"kappa needs {role} along the training curves: map a column to it.")
     stops = _early_stops(kept, smoothing)
     if len(stops) < FEWEST_SETS:
         raise PlannerError(
-            f"Models overfit on {len(stops)} data sets and kappa needs {FEWEST_SETS}: train longer, or give kappa."
+            f"Models overfit on {len(stops)} of {len(np.unique(kept['U']))} data sets and kappa needs {FEWEST_SETS}: "
+            f"add a column {OVERFITS} (1 where a run overfits) to the run table, train longer, or give kappa."
         )
     spent, loss = (np.array(x) for x in zip(*stops, strict=True))
-    rule = rule or one_pass.compute
 
     def log_ratio(values: dict[str, Floats]) -> Floats:
         """ln of compute over one-pass compute, (..., k); -inf where the law cannot reach the loss."""
@@ -88,13 +90,24 @@ def fit_factor(
     return Factor(float(np.exp(best.mean())), np.where(draws > 0, draws, np.nan), len(spent))
 
 
+def _counted(curves: Curves, rule: ComputeRule) -> Curves:
+    """The curves with C from N and D by ``rule``, where no column of theirs gives C."""
+    if curves.roles.C is not None or not {"N", "D"} <= curves.values.keys():
+        return curves
+    return replace(curves, values={**curves.values, "C": rule.flops_anywhere(curves["N"], curves["D"])})
+
+
 def _early_stops(curves: Curves, smoothing: float) -> list[tuple[float, float]]:
-    """(C, loss) at the early stop of the smallest overfitting model of every number of unique samples, rising."""
+    """(C, loss) at the early stop of the smallest overfitting model of every number of unique samples, rising.
+
+    What the run table says of overfitting counts; where it says nothing the end of the curve shows it.
+    """
+    known = curves[OVERFITS] if OVERFITS in curves else np.full(len(curves.of), np.nan)
     raw = down(curves, "loss")
     loss = smoothed(raw, curves.starts, smoothing)
     smallest: dict[float, tuple[float, float, float]] = {}
     for a, b in pairwise(curves.starts.tolist()):
-        if not end_of(raw[a:b]).overfits:
+        if not (known[a] > 0 if np.isfinite(known[a]) else end_of(raw[a:b]).overfits):
             continue
         U, N, stop = float(curves["U"][a]), float(curves["N"][a]), a + int(np.argmin(loss[a:b]))
         smallest[U] = min(smallest.get(U, (math.inf, 0.0, 0.0)), (N, float(curves["C"][stop]), float(loss[stop])))

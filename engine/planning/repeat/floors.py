@@ -1,58 +1,109 @@
 """Two laws of one task share their floor: the one-pass law and the law of repeated samples (jets, Sec. 3.1).
 
-They are fitted apart, so their floors differ by their errors. Where that is all, the difference is conditioned to be
-zero: theta - cov(theta, gap) / var(gap) x gap, for the best fit and for each resample, with floors as they are and
-everything else in logs. That is the least-squares solution of both fits under the constraint, for Gaussian errors.
-Where the resamples reject a common floor each law keeps its own.
+Where both fits contain their runs, both tables are fitted together with one floor (``engine.fitting.one_floor``) and
+every number of an answer comes from that fit. Where they do not, or where the runs reject one floor, each law keeps its
+own floor and the answer says so.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import lru_cache
 
 import numpy as np
 
 from engine.errors import PlannerError
+from engine.fitting.confidence import EXCLUDED
+from engine.fitting.one_floor import fit_one_floor, why_apart
 from engine.fitting.resampling import Resampling
-from engine.fitting.result import Fit
+from engine.fitting.result import Fit, FitWarning, Parameter
 from engine.laws.law import Floats
 from engine.planning.metric import same_runs
-from engine.planning.quantity import kept
+from engine.planning.quantity import Ints, kept
 
 ONE_PASS = ("E", "A", "B", "alpha", "beta")
 REPEATED = ("L_inf", "B_rep", "beta_rep")
 Named = dict[str, Floats]
-LIMIT = 1.96
-"""Standard errors of the difference of the floors beyond which a common one is rejected (95 %)."""
+REJECTED = "the runs reject one floor (95 %)"
 
 
 @dataclass(frozen=True, eq=False)
 class Laws:
     """Both laws' parameters by name: best fit, each of shape (), and joint resamples, each (r,).
 
-    ``shared`` says whether they have one floor; ``gap`` is E - L_inf as fitted.
+    ``floor`` is the common floor where both tables were fitted together, and ``alone`` are E and L_inf of each fit by
+    itself. ``apart`` says why there is no joint fit. ``how`` reads intervals from the draws, ``own`` those of numbers
+    that follow from the one-pass law alone. ``warnings`` are those of the joint fit.
     """
 
     best: Mapping[str, Floats]
     draws: Mapping[str, Floats]
-    shared: bool
-    gap: float
     how: Resampling
+    own: Resampling
+    alone: tuple[float, float]
+    floor: Parameter | None = None
+    apart: str = ""
+    warnings: tuple[FitWarning, ...] = ()
+
+    @property
+    def shared(self) -> bool:
+        """Whether both laws have one floor, fitted or published."""
+        return self.floor is not None or (self.alone[0] == self.alone[1] and not self.resamples)
+
+    @property
+    def resolved(self) -> bool:
+        """Whether the resamples exclude a floor of zero for both laws."""
+        return all(np.mean(self.draws[name] <= 0) <= EXCLUDED for name in ("E", "L_inf"))
 
     @property
     def resamples(self) -> int:
         return len(self.draws["E"])
 
+    def thinned(self, most: int) -> Laws:
+        """The same with at most ``most`` resamples, evenly spaced."""
+        total = self.resamples
+        rows = kept(total, most)
+        how, own = (_cut(one, rows, total) for one in (self.how, self.own))
+        return replace(self, draws={name: x[rows] for name, x in self.draws.items()}, how=how, own=own)
 
+
+@lru_cache(maxsize=8)
 def together(one_pass: Fit, repeated: Fit) -> Laws:
-    """Both laws with one floor where the resamples allow it.
+    """Both laws with one floor where their runs are there and allow it; the same two fits are fitted once.
+
+    Raises PlannerError for laws that are not these two, or not of a loss.
+    """
+    separate = _separate(one_pass, repeated)
+    if why := why_apart(one_pass, repeated):
+        return replace(separate, apart=why)
+    made = fit_one_floor(one_pass, repeated)
+    if made.rejected:
+        return replace(separate, apart=REJECTED)
+    one, rep = _one_pass(made.one), _repeated(made.other)
+    return Laws(
+        best={**one[0], **rep[0]},
+        draws={**one[1], **rep[1]},
+        how=made.one.resampling,
+        own=made.one.resampling,
+        alone=separate.alone,
+        floor=_around(next(p for p in made.one.parameters if p.name == "E")),
+        warnings=(*made.one.warnings, *made.other.warnings),
+    )
+
+
+def _around(floor: Parameter) -> Parameter:
+    """The floor with intervals that contain its value: the limit of a floor that is not resolved may lie below it."""
+    ci68, ci95 = (ci and (min(ci[0], floor.value), max(ci[1], floor.value)) for ci in (floor.ci68, floor.ci95))
+    return replace(floor, ci68=ci68, ci95=ci95)
+
+
+def _separate(one_pass: Fit, repeated: Fit) -> Laws:
+    """Both laws as they were fitted.
 
     Resample i of one goes with resample i of the other where both drew the same runs; else the two are independent,
     and the order of the second is shuffled so that equal seeds do not tie them.
-
-    Raises PlannerError for laws that are not these two, or not of a loss.
     """
     one, rep = _one_pass(one_pass), _repeated(repeated)
     best = {name: np.asarray(x, float) for name, x in {**one[0], **rep[0]}.items()}
@@ -62,36 +113,14 @@ def together(one_pass: Fit, repeated: Fit) -> Laws:
     first, second = kept(len(one_pass.resamples), r), order[kept(len(order), r)]
     draws = {name: np.asarray(x, float)[first] for name, x in one[1].items()}
     draws |= {name: np.asarray(x, float)[second] for name, x in rep[1].items()}
-    gap = float(best["E"] - best["L_inf"])
-    how = _joint(one_pass.resampling, repeated.resampling)
-    if gap == 0 and not r:
-        return Laws(best, draws, True, gap, how)
-    if not r:
-        return Laws(best, draws, False, gap, how)
-    spread = float(np.std(draws["E"] - draws["L_inf"]))
-    if abs(gap) > LIMIT * spread:
-        return Laws(best, draws, False, gap, how)
-    return Laws(*_conditioned(best, draws), True, gap, how)
+    own = _cut(one_pass.resampling, first, len(one_pass.resamples))
+    how = _reading(one_pass.resampling, repeated.resampling)
+    return Laws(best, draws, how, own, (float(best["E"]), float(best["L_inf"])))
 
 
-def _conditioned(best: Mapping[str, Floats], draws: Mapping[str, Floats]) -> tuple[Named, Named]:
-    """Best fit and resamples under E = L_inf; resamples with a vanished term become NaN."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        at = {name: x if name in ("E", "L_inf") else np.log(x) for name, x in best.items()}
-        each = {name: x if name in ("E", "L_inf") else np.log(x) for name, x in draws.items()}
-    gaps, gap = each["E"] - each["L_inf"], at["E"] - at["L_inf"]
-    sound = np.all([np.isfinite(x) for x in each.values()], axis=0)
-    centred = gaps[sound] - gaps[sound].mean()
-    variance = float(centred @ centred)
-    found: tuple[Named, Named] = ({}, {})
-    for name, x in each.items():
-        slope = float(centred @ x[sound]) / variance if variance > 0 else 0.0
-        for out, value, shift in ((found[0], at[name], gap), (found[1], np.where(sound, x, np.nan), gaps)):
-            moved = value - slope * shift
-            out[name] = np.asarray(moved if name in ("E", "L_inf") else np.exp(moved))
-    for out in found:
-        out["L_inf"] = out["E"]
-    return found
+def _cut(how: Resampling, rows: Ints, total: int) -> Resampling:
+    """The reading of the ``rows`` that remain of so many resamples."""
+    return replace(how, floorless=int(np.sum(rows >= total - how.floorless)))
 
 
 def _one_pass(fit: Fit) -> tuple[Mapping[str, Floats], Mapping[str, Floats]]:
@@ -125,7 +154,7 @@ def _of_a_loss(fit: Fit) -> None:
         raise PlannerError(f"Simulate or repeat weighs a loss and {fit.spec.y} grows when it improves: fit the loss.")
 
 
-def _joint(one: Resampling, other: Resampling) -> Resampling:
+def _reading(one: Resampling, other: Resampling) -> Resampling:
     """How joint resamples are read: bias-corrected where both were drawn so, by the fit with fewer runs to spare."""
     if one.method == other.method == "bc" and not (one.floorless or other.floorless):
         return min((one, other), key=lambda how: how.runs - how.parameters if how.runs else math.inf)

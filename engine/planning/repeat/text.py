@@ -5,10 +5,13 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
+from engine.fitting.cards import ends
+from engine.fitting.result import Parameter
+from engine.fitting.warning import by_level
 from engine.laws.law import Floats
 from engine.planning import quantity
 from engine.planning.quantity import Quantity
-from engine.planning.text import Row, as_row, between, number, table
+from engine.planning.text import Row, as_row, between, extrapolation, number, table, too_far
 from engine.quantities import count, rounded
 
 if TYPE_CHECKING:
@@ -32,6 +35,7 @@ COMPARED = {
     "break_even_passes": "Break-even price in one-pass training costs of a sample",
     "kappa": "kappa: compute against the single pass",
 }
+ALONE = "One pass: Unique samples by the one-pass fit alone, as in a plan"
 SCHEMA = 1
 
 
@@ -42,6 +46,8 @@ def lines(answer: SimulateOrRepeat) -> tuple[tuple[str, Quantity], ...]:
         for regime in (answer.one_pass, answer.repeat)
         for name, label in LABELS.items()
     ]
+    if answer.alone is not None:
+        found.insert(2, (ALONE, answer.alone))
     return (*found, *((label, getattr(answer, name)) for name, label in COMPARED.items()))
 
 
@@ -52,6 +58,8 @@ def rows(answer: SimulateOrRepeat) -> tuple[Row, ...]:
 
 def sentence(answer: SimulateOrRepeat) -> str:
     """The answer in one sentence that a manager can read."""
+    if said := too_far(_placed(answer)):
+        return said
     best = answer.cheaper
     other = answer.repeat if best is answer.one_pass else answer.one_pass
     unit = best.unique.unit
@@ -66,12 +74,19 @@ def sentence(answer: SimulateOrRepeat) -> str:
     return (
         f"To reach {answer.y} {answer.target:g} at {price} it is cheaper to {verb}{sure}: {costs}, with "
         f"{number(answer.one_pass.unique)} {unit} seen once or {number(answer.repeat.unique)} {unit} repeated"
-        f"{_crossing(answer)}."
+        f"{extrapolation(_placed(answer))}{_crossing(answer)}."
     )
+
+
+def _placed(answer: SimulateOrRepeat) -> dict[str, Quantity]:
+    """The numbers whose distance from the runs counts."""
+    return {"N": answer.one_pass.N, "D": answer.one_pass.unique, "U": answer.repeat.unique}
 
 
 def unpriced(answer: SimulateOrRepeat) -> str:
     """What can be said before anything has a price: samples, compute, and when repeating pays."""
+    if said := too_far(_placed(answer)):
+        return said
     one, other, even = answer.one_pass, answer.repeat, answer.break_even_passes
     if one.unique.value is None or other.unique.value is None:
         return f"The best fits do not reach {answer.y} {answer.target:g} in both regimes."
@@ -83,7 +98,7 @@ def unpriced(answer: SimulateOrRepeat) -> str:
     return (
         f"To reach {answer.y} {answer.target:g} take {number(one.unique)} {one.unique.unit} seen once, or "
         f"{number(other.unique)} {other.unique.unit} repeated for {number(answer.kappa)} times the compute; repeating "
-        f"{pays}."
+        f"{pays}{extrapolation(_placed(answer))}."
     )
 
 
@@ -117,7 +132,7 @@ def unpriced_text(answer: SimulateOrRepeat) -> str:
 
 
 def _text(answer: SimulateOrRepeat, said: str, body: tuple[Row, ...]) -> str:
-    notes = [f"\nWarning: {w.text}" for w in answer.warnings]
+    notes = [f"\n{w.line}" for w in by_level(answer.warnings)]
     return "\n".join([said, "", *table(body), "", f"Compute rule: {answer.compute.text}.", *notes])
 
 
@@ -132,6 +147,8 @@ def to_json(answer: SimulateOrRepeat) -> dict[str, Any]:
         "regimes": {r.name: _regime(r) for r in (answer.one_pass, answer.repeat)},
         **{name: quantity.to_json(getattr(answer, name)) for name in COMPARED},
         "shared_floor": answer.shared,
+        "floor": _floor(answer.floor),
+        "one_pass_alone": None if answer.alone is None else quantity.to_json(answer.alone),
         "cheaper": answer.cheaper.name,
         "repeat_cheaper": answer.repeat_cheaper,
         "p_reach": answer.p_reach,
@@ -143,7 +160,7 @@ def to_json(answer: SimulateOrRepeat) -> dict[str, Any]:
             "repeat_band": [finite(x) for x in answer.picture.repeat_band],
         },
         "sentence": sentence(answer),
-        "warnings": [{"code": w.code, "text": w.text} for w in answer.warnings],
+        "warnings": [w.to_json() for w in answer.warnings],
     }  # fmt: skip
 
 
@@ -165,6 +182,13 @@ def between_json(few: Between) -> dict[str, Any]:
 def finite(x: Floats) -> list[float | None]:
     """An array (k,) for JSON: null for what is not finite."""
     return [value if math.isfinite(value) else None for value in x.tolist()]
+
+
+def _floor(floor: Parameter | None) -> dict[str, Any] | None:
+    """The common floor of a joint fit; null where each law keeps its own fit."""
+    if floor is None:
+        return None
+    return {"value": floor.value, "ci68": ends(floor.ci68), "ci95": ends(floor.ci95)}
 
 
 def _regime(regime: Regime) -> dict[str, Any]:

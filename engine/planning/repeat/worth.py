@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from engine.errors import PlannerError
+from engine.fitting.possible import possible
 from engine.fitting.result import Fit
 from engine.planning import plan as plans
 from engine.planning.quantity import Quantity, measure
@@ -45,10 +46,6 @@ def worth_of(one_pass: Fit, repeated: Fit, U: float) -> Worth:
             numbers.append((v["E"] + scale * U ** -v["beta"], repeat, np.where(repeat > v["E"], same, np.inf)))
     best, draws = numbers
     y, unit = one_pass.spec.y, plans.sample_unit(one_pass)
-    once, repeat_, same_ = (
-        measure(carrier, float(b), d, u, span)
-        for b, d, u, span in zip(
-            best, draws, (y, y, unit), (spans.get("loss"), spans.get("loss"), spans.get("D")), strict=True
-        )
-    )
+    asked = ((y, spans.get("loss"), possible(carrier)),) * 2 + ((unit, spans.get("D"), None),)
+    once, repeat_, same_ = (measure(carrier, float(b), d, *how) for b, d, how in zip(best, draws, asked, strict=True))
     return Worth(float(U), once, repeat_, same_)

@@ -37,7 +37,7 @@ def document(
     over = [(f"Over its life: {label}", getattr(life, name)) for name, label in LINES.items()] if life else []
     lines = (*_sizes(curve), ("Smallest size that reaches the loss", curve.smallest), *over)
     notes = (
-        smallest_sentence(curve),
+        *filter(None, [smallest_sentence(curve)]),
         *([lifetime_sentence(life)] if life else []),
         f"Compute rule: {curve.plan.compute.text}.",
         *(w.text for w in warnings(curve, life)),

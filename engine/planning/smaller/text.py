@@ -8,10 +8,22 @@ from typing import Any
 import numpy as np
 
 from engine.fitting.result import FitWarning
+from engine.fitting.warning import by_level
 from engine.planning import quantity
 from engine.planning.plan import to_json as planned
 from engine.planning.smaller.answer import SHOWN, Lifetime, SameLoss
-from engine.planning.text import Row, aligned, as_row, between, decades, number, table, with_interval
+from engine.planning.text import (
+    Row,
+    aligned,
+    as_row,
+    between,
+    decades,
+    extrapolation,
+    number,
+    table,
+    too_far,
+    with_interval,
+)
 from engine.quantities import count
 
 HALF = 0.5
@@ -52,7 +64,9 @@ def _note(within: bool, beyond: float) -> str:
 
 
 def half_sentence(curve: SameLoss) -> str:
-    """What half the best size takes, in a sentence."""
+    """What half the best size takes, in a sentence; where the runs do not support the plan, what they support."""
+    if not curve.plan.answers:
+        return curve.plan.sentence
     loss, unit = f"{curve.plan.y} {float(abs(curve.best.loss)):.4g}", curve.plan.allocation["D"].unit
     i = int(np.searchsorted(curve.fraction, HALF))
     if curve.fraction[i] != HALF:
@@ -62,12 +76,14 @@ def half_sentence(curve: SameLoss) -> str:
     allowed = "" if curve.within[i] else ", but that is beyond the limits"
     return (
         f"Half the best size reaches {loss} for {_percent(curve.overhead[i])} more compute"
-        f"{f' (68 %: {sure})' if sure else ''}: {sizes}{allowed}."
+        f"{f' (68 %: {sure})' if sure else ''}: {sizes}{allowed}{extrapolation(curve.plan.placed, curve.plan.y)}."
     )
 
 
 def smallest_sentence(curve: SameLoss) -> str:
-    """Below which size nothing helps."""
+    """Below which size nothing helps; empty where the runs do not support the plan."""
+    if not curve.plan.answers:
+        return ""
     smallest = curve.smallest
     spread = f" (68 %: {between(smallest, smallest.ci68)})" if smallest.ci68 else ""
     return f"Below {number(smallest)}{spread} of the best size no number of samples reaches this loss."
@@ -76,6 +92,8 @@ def smallest_sentence(curve: SameLoss) -> str:
 def same_loss_text(curve: SameLoss) -> str:
     """What models of other sizes cost that reach the same loss, as a table for a terminal."""
     head = f"Models that reach the same {curve.plan.y} {float(abs(curve.best.loss)):.4g}:"
+    if not curve.plan.answers:
+        head = curve.plan.sentence
     rule = f"Compute rule: {curve.plan.compute.text}."
     body = [head, "", *aligned(size_rows(curve)), "", smallest_sentence(curve), rule]
     return "\n".join([*body, *_warnings(curve.plan.warnings)])
@@ -83,10 +101,13 @@ def same_loss_text(curve: SameLoss) -> str:
 
 def lifetime_sentence(found: Lifetime) -> str:
     """The size that trains and serves at least cost, in a sentence."""
+    sizes = {"N": found.N, "D": found.D, "C": found.C}
+    if said := too_far(sizes):
+        return said
     if not found.saved.value:
         return (
             f"The best model for training alone is the cheapest with its inference too: {with_interval(found.N)} on "
-            f"{with_interval(found.D)}."
+            f"{with_interval(found.D)}{extrapolation(sizes)}."
         )
     saved = 100 * found.saved.value
     spread = (
@@ -94,7 +115,7 @@ def lifetime_sentence(found: Lifetime) -> str:
     )
     return (
         f"With its inference, train {with_interval(found.N)} on {with_interval(found.D)}: that saves {saved:.2g} %"
-        f"{spread} of what the best model for training alone costs over its life."
+        f"{spread} of what the best model for training alone costs over its life{extrapolation(sizes)}."
     )
 
 
@@ -123,8 +144,8 @@ def to_json(curve: SameLoss, found: Lifetime | None) -> dict[str, Any]:
         "within": curve.within.tolist(),
         "smallest": quantity.to_json(curve.smallest),
         "lifetime": life,
-        "sentence": " ".join(sentences),
-        "warnings": [{"code": w.code, "text": w.text} for w in warnings(curve, found)],
+        "sentence": " ".join(filter(None, sentences)),
+        "warnings": [w.to_json() for w in warnings(curve, found)],
     }
 
 
@@ -134,7 +155,7 @@ def warnings(curve: SameLoss, found: Lifetime | None) -> tuple[FitWarning, ...]:
 
 
 def _warnings(found: Iterable[FitWarning]) -> list[str]:
-    return [f"\nWarning: {w.text}" for w in found]
+    return [f"\n{w.line}" for w in by_level(found)]
 
 
 def _numbers(x: np.ndarray[Any, np.dtype[np.float64]]) -> list[float | None]:

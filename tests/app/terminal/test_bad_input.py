@@ -33,7 +33,7 @@ from tests.app.terminal.asking import LAW, MAP, Run, one_sentence
         (("TABLE", *LAW, *MAP, "--prior", "E=1+-2,E=3+-4"), "--prior names E twice: keep one"),
         (("TABLE", *LAW, *MAP, "--prior", "E=1+-0"), "The prior of E has the standard deviation 0"),
         (("TABLE", *LAW, *MAP, "--prior", "Z=1+-2"), "chinchilla has no parameter 'Z'"),
-        (("TABLE", *LAW, *MAP, "--share", "beta"), "Shared parameters need groups: map a column to the role group"),
+        (("TABLE", *LAW, *MAP, "--share", "beta"), "A fit of groups needs groups: map a column to the role group"),
         (("TABLE", *LAW, *MAP, "--share", "Z", "--group", "step"), "chinchilla has no parameter 'Z'"),
         (("TABLE", *LAW, *MAP, "--group", "nope"), "Column 'nope' for group is not in the table"),
         (("TABLE", *LAW, "--map", "weight=size", "--weight", "acc"), "--map and --weight both name the weight"),

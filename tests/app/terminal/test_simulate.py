@@ -7,13 +7,13 @@ import os
 import re
 import signal
 import subprocess
-import time
 from pathlib import Path
 
 import numpy as np
 import pytest
 import uproot
 
+from tests import progress
 from tests.app.terminal.asking import ISOPLAN, Run, one_sentence, process
 from trainers.amplitudes.phase_space import sampler, unweight
 from trainers.jets import simulate
@@ -27,11 +27,9 @@ def test_stopped_by_ctrl_c_it_goes_on_from_its_parts(tmp_path: Path) -> None:
     out, request = tmp_path / "jets.root", Request(("Wqq", "Hcc"), 60, 3)
     command = ["simulate", "jets", "--n", 60, "--seed", 3, "--out", out, "--classes", "Wqq, Hcc", "--cores", 1]
     first = subprocess.Popen([*ISOPLAN, *map(str, command)], stderr=subprocess.PIPE, text=True, start_new_session=True)
-    until = time.monotonic() + 60
-    while not finished(parts_of(out), request.chunks()) and time.monotonic() < until and first.poll() is None:
-        time.sleep(0.02)
+    progress.wait(lambda: finished(parts_of(out), request.chunks()) or first.poll() is not None, tmp_path, pause=0.02)
     os.killpg(first.pid, signal.SIGINT)  # as a terminal does, to all of its processes
-    _, err = first.communicate(timeout=120)
+    _, err = progress.heard(first)
     assert first.returncode == 130
     assert "isoplan: Stopped with 1 of 2 parts done: the same command goes on from there." in err
     assert "Traceback" not in err
@@ -109,17 +107,14 @@ def test_ctrl_c_ends_all_processes_and_writes_nothing(tmp_path: Path) -> None:
         2,
     ]
     asked = subprocess.Popen([*ISOPLAN, *map(str, command)], stderr=subprocess.PIPE, text=True, start_new_session=True)
-    time.sleep(8)
+    progress.wait(lambda: progress.work() > 6)
     os.killpg(asked.pid, signal.SIGINT)
-    _, err = asked.communicate(timeout=120)
+    _, err = progress.heard(asked)
     assert asked.returncode == 130
     assert err.endswith("isoplan: Stopped: no events were written.\n")
     assert "Traceback" not in err
     assert os.listdir(tmp_path) == []
-    until = time.monotonic() + 20
-    while alive(asked.pid) and time.monotonic() < until:
-        time.sleep(0.05)
-    assert not alive(asked.pid)
+    progress.wait(lambda: not alive(asked.pid))
 
 
 def alive(group: int) -> bool:

@@ -9,7 +9,6 @@ import pty
 import re
 import signal
 import subprocess
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -22,7 +21,7 @@ from engine.errors import PlannerError
 from engine.store import tables
 from engine.store.cells import table_of
 from engine.store.database import open_workspace
-from tests import server
+from tests import progress, server
 from tests.app.terminal.asking import ISOPLAN, Run, object_in, one_sentence, process
 from tests.trainers.conftest import ROOT, add, start, wait_for, workspace
 from trainers.backend import start as starting
@@ -44,8 +43,7 @@ def root(tmp_path: Path) -> Iterator[Path]:
         with contextlib.suppress(psutil.Error):
             runner = psutil.Process(status.pid)
             runner.terminate()
-            with contextlib.suppress(psutil.TimeoutExpired):
-                runner.wait(120)
+            progress.wait(lambda: not progress.lives(runner), space)
 
 
 def grid(root: Path, cell: str, name: str = "") -> Path:
@@ -58,7 +56,7 @@ def test_a_grid_is_trained_to_its_end_and_failed_cells_say_why(root: Path) -> No
     path = grid(root, 'size = "1..4 x 3"\nhow = ["", "fails"]\nsteps = 3', "A sweep")
     done = process("train", path, "--workspace", root, "--yes")
     assert done.returncode == 1, done.stderr
-    assert done.stdout.startswith("6 cells, 252 FLOPs.\nHow long cells of the family counter take is not known before")
+    assert done.stdout.startswith("6 cells, 252 FLOPs.\nNo estimate yet: no cell of the family counter has finished")
     (sweep,) = read_sweeps(root)
     assert f"isoplan: Sweep {sweep.key[:8]} A sweep: 6 cells in {root}." in done.stderr
     assert "3 done, 3 failed · 50 %" in done.stderr
@@ -126,9 +124,7 @@ def test_with_the_app_open_its_runner_trains_and_it_makes_the_rows(root: Path) -
         assert done.returncode == 0, done.stderr
         assert "3 of 3 cells are done." in done.stdout
         log = root / "logs" / "isoplan.log"
-        until = time.monotonic() + 20
-        while "became" not in log.read_text() and time.monotonic() < until:
-            time.sleep(0.1)
+        progress.wait(lambda: "became" in log.read_text(), root)
     with open_workspace(root) as db:
         assert sorted(tables.frame(db, table_of("counter"))["run"]) == sorted(Queue(root).scan())
 
@@ -164,7 +160,7 @@ def test_ctrl_c_leaves_the_cells_running_and_says_how_to_cancel_them(root: Path)
     )  # fmt: skip
     wait_for(lambda cells: any(record.state == "running" for record in cells.values()), root)
     os.killpg(asked.pid, signal.SIGINT)
-    _, err = asked.communicate(timeout=120)
+    _, err = progress.heard(asked)
     (sweep,) = read_sweeps(root)
     assert asked.returncode == 130
     assert f"`isoplan cells cancel {sweep.key[:8]} --workspace {root}` ends them." in err
@@ -185,7 +181,7 @@ def test_on_a_terminal_it_asks_and_writes_one_line_over_the_other(root: Path) ->
             while data := os.read(ours, 4096):
                 said += data
         os.close(ours)
-        assert asked.wait(120) == 0
+        assert progress.end(asked, root) == 0
     text = said.decode()
     assert "Train them? [Y/n]:" in text
     assert text.count("\r\x1b[K") >= 3
@@ -273,7 +269,7 @@ def test_cells_are_listed_held_cancelled_and_deleted(run: Run, root: Path) -> No
 def test_retry_and_resume_start_a_runner_and_a_log_is_read(run: Run, root: Path) -> None:
     counter = find_family("counter", root)
     sweep = launch(root, make_grid(counter, {"how": "fails"}), counter)
-    assert start(root).wait(120) == 0
+    assert progress.end(start(root), root) == 0
     assert Queue(root).find(sweep.cells[0]).state == "failed"
     assert run("cells", "log", sweep.cells[0][:10], "--workspace", root).out == "something is wrong\n"
     assert "The program python -P -S ended with exit code 3" in run("cells", "list", sweep.key, "--workspace", root).out

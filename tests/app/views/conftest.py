@@ -18,6 +18,7 @@ from engine.fitting import FitSpec, fit
 from engine.store import results, snapshots, tables
 from engine.store.database import FILE, Cursor, Database, memory, open_workspace
 from tests.compiled import compiled_kernels
+from tests.progress import LAST
 
 MAIN = Path(app.__file__).with_name("main.py")
 Open = Callable[..., AppTest]
@@ -89,9 +90,9 @@ def open_page(db: Database) -> Open:
     """Opens a page by name with the query of its link: ``open_page("plan", fit=hash, budget="1e20")``."""
 
     def opened(name: str, **query: str | list[str]) -> AppTest:
-        at = AppTest.from_file(MAIN, default_timeout=60)
+        at = AppTest.from_file(MAIN, default_timeout=LAST)
         at.query_params.update(query)
-        at.switch_page(f"views/{name}.py")
+        at.switch_page(f"views/{'precision' if name == 'amplitude' else name}.py")
         return at.run()
 
     return opened
@@ -120,7 +121,8 @@ def grid(rows: int = 5) -> bytes:
 
 def said(at: AppTest) -> str:
     """Every sentence of the page that says what is wrong or in doubt."""
-    return "\n".join(str(e.value) for group in (at.error, at.warning, at.info) for e in group)
+    notes = [text for box in at.expander if box.label.endswith(("note", "notes")) for text in box.markdown]
+    return "\n".join(str(e.value) for group in (at.error, at.warning, at.info, notes) for e in group)
 
 
 def told(at: AppTest) -> str:

@@ -109,7 +109,7 @@ def test_the_picture_runs_from_the_anchor_to_both_ends_of_the_range() -> None:
         (end,) = traces(drawing, name="target")
         assert list(end.y) == [need.least, need.most]
         assert list(end.x) == [plan.target.mse] * 2
-        assert "typically 0.1 % per point" in texts(drawing)
+        assert "RMS relative error 0.1 %" in texts(drawing)
         assert drawing.figure.layout.xaxis.range[0] > drawing.figure.layout.xaxis.range[1]
         assert drawing.figure.layout.xaxis.title.text == "MSE of the standardised log amplitude"
     assert f"{count(need.most)} phase-space points" in drawing.alt
@@ -135,7 +135,7 @@ def test_the_law_of_trained_cells_replaces_the_bound(
     found = most_anchors(cells, "Zgg")
     expected = plan_trained(3, of_mse(1e-6, 1.5), found, best_laws())
     assert answer(at) == powers(sentence(expected))
-    assert any("40 times fewer" in str(m.value) for m in at.markdown)
+    assert any("8.4 times fewer" in str(m.value) for m in at.markdown)
     error = open_page(
         "amplitude", n_f="3", scale="trained cells", cells="Zgg", stated="a typical relative error of", reach="0.1 %"
     )

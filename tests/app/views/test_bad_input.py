@@ -91,7 +91,7 @@ def test_odd_names_and_values_work(db: Database, open_page: Open) -> None:
 
 NOTED = {
     "wrong encoding": ("N,D,loss,modèle\n1e6,1e8,3.1,é\n2e6,1e8,3.0,ü\n".encode("latin-1"), "read as Latin-1"),
-    "duplicate rows": (grid() + b"\n" + grid().split(b"\n")[1], "1 row repeats another row in every mapped column"),
+    "duplicate rows": (grid() + b"\n" + grid().split(b"\n")[1], "1 row repeats another row in every mapped number"),
     "mixed units": (
         b"params,D,loss\n70,1e9,3\n410,1e9,2.9\n7e7,1e9,2.8\n4.1e8,1e9,2.7\n1e9,1e9,2.6\n",
         "may mix units",
@@ -156,7 +156,7 @@ QUESTIONS = {
     "a rate": ("Budget", "5 PFLOP/s", "rate"),
     "unknown device": ("Budget", "200 Z80 hours", "not in the table"),
     "below every floor": ("Target", "0.01", "out of reach"),
-    "below zero": ("Target", "-3", "cannot be"),
+    "below zero": ("Target", "-3", "is not possible"),
     "no number": ("Target", "low", "cannot be read"),
 }
 

@@ -9,7 +9,8 @@ import pytest
 
 from data.catalogue import DEMOS
 from engine.costs import ComputeRule, TwoPart
-from engine.store import tables
+from engine.schema import Metric
+from engine.store import snapshots, tables
 from engine.store.database import Database
 from tests.app.views.conftest import Open, grid, said, told
 from tests.app.views.test_pages import upload
@@ -65,13 +66,29 @@ def test_text_is_converted_only_after_a_tick(db: Database, open_page: Open) -> N
     assert tables.roles(db, table.id).N is None
 
 
-def test_a_refused_mapping_is_said_and_taken_back(db: Database, open_page: Open) -> None:
-    table = tables.add(db, grid(), "grid.csv")
+def test_a_column_of_another_role_moves_and_the_roles_swap(db: Database, open_page: Open) -> None:
+    table = tables.add(db, b"N,D,loss,loss_ptb\n1,2,3,4\n5,6,7,8\n", "two.csv")
+    roles = tables.roles(db, table.id)
+    metric = Metric(column="loss_ptb", direction="min")
+    tables.set_roles(db, table.id, roles.model_copy(update={"metrics": (metric,)}))
     at = open_page("data", table=table.id)
     at.selectbox(key=f"role_{table.id}_D").set_value("N").run()
-    assert "mapped to both" in told(at)
-    assert at.selectbox(key=f"role_{table.id}_D").value == "D"
-    assert tables.roles(db, table.id).D == "D"
+    roles = tables.roles(db, table.id)
+    assert (roles.N, roles.D) == ("D", "N")
+    assert "N moved from N: parameters to D: samples seen. N: parameters now has D." in said(at)
+    at.selectbox(key=f"role_{table.id}_loss").set_value("loss_ptb").run()
+    roles = tables.roles(db, table.id)
+    assert (roles.loss, [m.column for m in roles.metrics]) == ("loss_ptb", ["loss"])
+    assert "loss\\_ptb moved from the metrics to L: loss. The metrics now have loss." in said(at)
+    assert told(at) == ""
+
+
+def test_a_filter_is_in_the_badge(db: Database, open_page: Open) -> None:
+    table = tables.add(db, grid(), "grid.csv")
+    at = open_page("data", table=table.id)
+    assert "25 runs" in "".join(str(m.value) for m in at.markdown)
+    at = open_page("data", table=table.id, where="N > 1e8")
+    assert "5 of 25 runs" in "".join(str(m.value) for m in at.markdown)
 
 
 def test_metrics_have_a_direction(db: Database, open_page: Open) -> None:
@@ -166,3 +183,75 @@ def test_a_wide_table_stays_usable(db: Database, open_page: Open) -> None:
     table = tables.add(db, f"N,D,loss,{','.join(names)}\n1e6,1e8,3,{','.join(['1'] * 990)}\n".encode(), "wide.csv")
     for show in ("Columns", "Rows"):
         assert told(open_page("data", table=table.id, show=show)) == ""
+
+
+def test_a_unit_is_converted_only_after_a_choice(db: Database, open_page: Open) -> None:
+    table = tables.add(db, b"Params (M),Tokens (B),loss\n1.5,2.5,3.4\n4,2.5,3.1\n16,5,2.8\n", "units.csv")
+    at = open_page("data", table=table.id)
+    assert (tables.roles(db, table.id).N, tables.roles(db, table.id).D) == (None, None)
+    unit = at.selectbox(key=f"unit_{table.id}_Params (M)")
+    assert unit.placeholder == "Proposed: in millions, 1.5 M to 16 M"
+    assert unit.value is None
+    unit.select("millions").run()
+    assert told(at) == ""
+    roles = tables.roles(db, table.id)
+    assert (roles.N, roles.D, roles.conversions) == ("Params (M)", None, {"Params (M)": "millions"})
+    assert any("1.5 to 16 becomes 1.5 M to 16 M" in m.value for m in at.markdown)
+    at.selectbox(key=f"unit_{table.id}_Params (M)").set_value(None).run()
+    assert tables.roles(db, table.id).N is None
+    at.button(key=f"convert_all_{table.id}").click().run()
+    assert told(at) == ""
+    assert tables.roles(db, table.id).conversions == {"Params (M)": "millions", "Tokens (B)": "billions"}
+    assert (tables.roles(db, table.id).N, tables.roles(db, table.id).D) == ("Params (M)", "Tokens (B)")
+
+
+def test_hours_of_a_device_ask_for_the_device(db: Database, open_page: Open) -> None:
+    table = tables.add(db, b"N,D,gpu_hours,loss\n1e6,1e9,1.5,3.4\n4e6,1e9,6,3.1\n", "hours.csv")
+    at = open_page("data", table=table.id)
+    at.selectbox(key=f"unit_{table.id}_gpu_hours").select("H100").run()
+    assert told(at) == ""
+    assert (tables.roles(db, table.id).C, tables.roles(db, table.id).conversions) == (
+        "gpu_hours",
+        {"gpu_hours": "H100"},
+    )
+
+
+def test_a_proposed_formula_is_used_after_a_click_and_removed(db: Database, open_page: Open) -> None:
+    table = tables.add(db, b"N,epochs,dataset_size,loss\n1e6,2,1e8,3.4\n4e6,4,1e8,3.1\n", "epochs.csv")
+    at = open_page("data", table=table.id)
+    assert tables.roles(db, table.id).U == "dataset_size"
+    at.button(key=f"derive_{table.id}_D").click().run()
+    assert told(at) == ""
+    assert tables.roles(db, table.id).derived == {"D": "epochs * dataset_size"}
+    assert snapshots.runs(db, snapshots.take(db, table.id))["D"].tolist() == [2e8, 4e8]
+    at.button(key=f"underive_{table.id}_D").click().run()
+    assert tables.roles(db, table.id).derived == {}
+
+
+def test_a_formula_can_be_typed_and_a_column_takes_its_place(db: Database, open_page: Open) -> None:
+    table = tables.add(db, b"N,D,k,loss\n1e6,1e9,2,3.4\n4e6,1e9,3,3.1\n", "typed.csv")
+    at = open_page("data", table=table.id)
+    at.selectbox(key=f"derive_role_{table.id}").select("D")
+    at.text_input(key=f"derive_formula_{table.id}").set_value("D * speed")
+    next(b for b in at.button if b.label == "Compute role").click().run()
+    assert "reads 'speed', which is no column of the table" in told(at)
+    at.selectbox(key=f"derive_role_{table.id}").select("D")
+    at.text_input(key=f"derive_formula_{table.id}").set_value("D * k")
+    next(b for b in at.button if b.label == "Compute role").click().run()
+    assert told(at) == ""
+    assert (tables.roles(db, table.id).D, tables.roles(db, table.id).derived) == (None, {"D": "D * k"})
+    at.selectbox(key=f"role_{table.id}_D").set_value("D").run()
+    assert (tables.roles(db, table.id).D, tables.roles(db, table.id).derived) == ("D", {})
+
+
+def test_rows_of_one_run_are_asked_about(db: Database, open_page: Open) -> None:
+    rows = "".join(f"r{i},{s},{1e6 * (i + 1)},{1e8 * s},{3 - 0.1 * s}\n" for i in range(6) for s in range(1, 5))
+    table = tables.add(db, f"run,step,N,D,loss\n{rows}".encode(), "history.csv")
+    at = open_page("data", table=table.id)
+    assert any("24 rows, about 6 runs" in m.value for m in at.markdown)
+    assert at.button_group(key=f"rows_{table.id}").value == "last"
+    assert len(snapshots.runs(db, snapshots.take(db, table.id))) == 6
+    at.button_group(key=f"rows_{table.id}").set_value("all").run()
+    assert told(at) == ""
+    assert len(snapshots.runs(db, snapshots.take(db, table.id))) == 24
+    assert at.button_group(key=f"rows_{table.id}").value == "all"

@@ -120,7 +120,7 @@ def test_a_larger_budget_predicts_a_lower_loss(jets: str, open_page: Open) -> No
 
 
 def test_a_budget_in_hours_says_how_it_was_read(jets: str, open_page: Open) -> None:
-    at = open_page("plan", fit=jets, budget="200 H200 hours")
+    at = open_page("plan", fit=jets, budget="2 H200 hours")
     assert told(at) == ""
     assert any("H200" in str(c.value) and "40 %" in str(c.value) for c in at.caption)
 
@@ -129,7 +129,7 @@ def test_explore_moves_with_its_slider(jets: str, open_page: Open) -> None:
     at = open_page("explore", fit=jets)
     before = {m.label: m.value for m in at.metric}
     slider = at.select_slider(key="C")
-    slider.set_value(slider.options[-1]).run()
+    slider.set_value(slider.options[2 * len(slider.options) // 3]).run()
     after = {m.label: m.value for m in at.metric}
     assert told(at) == ""
     assert before.keys() == after.keys()

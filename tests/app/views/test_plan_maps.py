@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import csv
 from dataclasses import replace
+from typing import Any, cast
 
-from data.catalogue import DEMOS
+from data.catalogue import DEMOS, path
 from engine.fitting import FitSpec, fit
 from engine.store import results, snapshots, tables
 from engine.store.database import Database
@@ -33,7 +35,7 @@ def test_a_map_without_runs_is_one_sentence(jets: str, r_top: str, demo: Databas
 
 def test_a_metric_that_is_not_here_is_named(jets: str, demo: Database, open_page: Open) -> None:
     at = open_page("plan", fit=jets, ask="Target", target="2000", map="0123456789ab")
-    assert "The map 0123456789ab does not go with this law. No such map is saved" in said(at)
+    assert "The map 0123456789ab does not go with this fit. The target is loss now. No such map is saved" in said(at)
 
 
 def test_a_published_law_says_that_its_map_is_not_and_takes_none(
@@ -80,13 +82,58 @@ def test_a_target_of_one_quantity_is_none_of_another(jets: str, r_top: str, demo
 def test_a_target_of_a_map_that_is_not_here_is_not_read_as_a_loss(jets: str, open_page: Open) -> None:
     at = open_page("plan", fit=jets, ask="Target", target="5000", map="deadbeef")
     assert not at.header
-    assert "The map deadbeef does not go with this law" in told(at) + said(at)
+    assert "The map deadbeef does not go with this fit" in told(at) + said(at)
     at.text_input(key="target").set_value("0.5").run()
     assert "To reach loss 0.5" in str(at.header[0].value)
 
 
-def test_a_map_points_to_the_law_that_it_goes_with(jets: str, r_top: str, open_page: Open) -> None:
+def test_a_map_opens_on_the_law_of_its_table_with_its_metric_as_target(
+    jets: str, r_top: str, demo: Database, open_page: Open
+) -> None:
+    other = tables.add(demo, grid(), "grid.csv")
+    snapshot = snapshots.take(demo, other.id)
+    newer = fit(FitSpec(bootstrap=0), snapshots.runs(demo, snapshot), snapshot=snapshot.hash)
+    results.save_fit(demo, newer, name="Newer law of another table", table_id=other.id)
     at = open_page("plan", fit=r_top)
-    assert "what it costs is said by a law of loss" in told(at) + said(at)
-    at = open_page("plan", fit=jets, ask="Target", map=r_top)
-    assert str(at.text_input(key="target").placeholder).startswith("best run ")
+    assert told(at) == ""
+    assert (at.selectbox(key="fit_choice").value, at.segmented_control(key="ask").value) == (jets, "Target")
+    assert at.selectbox(key="map_choice").value == r_top
+    assert [at.query_params[name] for name in ("fit", "map", "ask")] == [jets, r_top, "Target"]
+    rows = csv.DictReader(path("demo/jets_grid.csv").read_text(encoding="utf-8").splitlines())
+    best = max(float(row["R_top"]) for row in rows)
+    assert str(at.text_input(key="target").placeholder) == f"best run {best:.4g}"
+    at.text_input(key="target").set_value("2000").run()
+    assert "R\\_top 2000" in str(at.header[0].value)
+
+
+def test_a_map_without_a_law_of_its_table_says_so_and_offers_the_fit(
+    jets: str, demo: Database, open_page: Open
+) -> None:
+    mine = next(t for t in tables.all(demo) if t.name.startswith("Recommender, iso-FLOP"))
+    snapshot = snapshots.take(demo, mine.id)
+    spec = FitSpec(law="metric-map", y="recall@10", axis="loss", objective="ols", bootstrap=0)
+    key = results.save_fit(demo, fit(spec, snapshots.runs(demo, snapshot), snapshot=snapshot.hash), table_id=mine.id)
+    at = open_page("plan", fit=key)
+    assert "No law of loss is fitted to its table. Fit one to plan." in said(at)
+    assert [link.label for link in cast(list[Any], at.main.get("page_link"))] == ["Fit a law of loss"]
+
+
+def test_a_new_fit_of_the_table_keeps_the_metric_and_another_table_says_that_it_has_none(
+    jets: str, r_top: str, demo: Database, open_page: Open
+) -> None:
+    table = tables.by_name(demo, DEMOS[0].name)
+    snapshot = snapshots.take(demo, table.id)
+    again = fit(FitSpec(bootstrap=61), snapshots.runs(demo, snapshot), snapshot=snapshot.hash)
+    fresh = results.save_fit(demo, again, name="Again", table_id=table.id)
+    other = tables.add(demo, grid(), "grid.csv")
+    runs = snapshots.runs(demo, snapshots.take(demo, other.id))
+    elsewhere = results.save_fit(demo, fit(FitSpec(bootstrap=0), runs), name="Elsewhere", table_id=other.id)
+    at = open_page("plan", fit=jets, ask="Target", target="2000", map=r_top)
+    at.switch_page("views/fit.py").run()
+    at.query_params["fit"] = fresh
+    at.switch_page("views/plan.py").run()
+    assert at.selectbox(key="map_choice").value == r_top
+    assert at.text_input(key="target").value == "2000"
+    at.selectbox(key="fit_choice").set_value(elsewhere).run()
+    assert "R\\_top has no map for this fit. The target is loss now." in said(at)
+    assert at.text_input(key="target").value == ""

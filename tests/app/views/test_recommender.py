@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +13,7 @@ from app.views.exports import as_csv, as_markdown
 from data import trained
 from data.files import path
 from data.recommender import published_evidence
+from engine.costs.measured import fit_powers
 from engine.fitting import FitSpec, fit
 from engine.hardware import find_device
 from engine.planning.recommender import Evidence, Settings, Stage2, recommend, sweep, with_fallback
@@ -23,6 +25,7 @@ from engine.store.database import Database
 from engine.store.tables import TableInfo
 from tests.app.views.conftest import Open, said, told
 from tests.data.sweeps import B_CRIT, EXPONENT, K_STAR, N_AT, S_STAR, write_sweeps
+from tests.engine.planning.recommender import own_runs
 
 H200 = Stage2(find_device("H200"), 188)
 ISO_FLOP = "Recommender, iso-FLOP sweep (simulated)"
@@ -50,10 +53,11 @@ def test_the_page_opens_with_the_recipe_that_python_gives(demo: Database, open_p
     assert found["Batch size B"][0] == f"{number(expected.recipe.choices['B'].value)} sequences"
     assert "times the samples" in found["Batch size B"][4]
     assert found["Embedder share s"][3] == "inside"
-    assert found["Model size N"][0] == "not known, see below"
-    assert "no prefactor" in said(at)
+    assert found["Model size N"][0] == f"{number(expected.recipe.choices['N'].value)} parameters"
+    assert found["Model size N"][5] == "borrowed from val_loss: no law of recall@10 is published"
     assert "K = " not in answer(at)
     assert f"score {number(expected.recipe.choices['K'].value)} negatives" in answer(at)
+    assert expected.recipe.choices["K"].value.value == 632e3  # Table 6; in parts one H200 holds more
 
 
 def test_another_metric_and_budget_change_the_recipe_and_the_link(demo: Database, open_page: Open) -> None:
@@ -69,11 +73,13 @@ def test_another_metric_and_budget_change_the_recipe_and_the_link(demo: Database
 def test_own_iso_flop_runs_say_n_and_d(demo: Database, open_page: Open) -> None:
     table = tables.by_name(demo, ISO_FLOP)
     at = open_page("recommender", metric="NDCG@10", sweep="Model and events")
-    assert "Give an iso-FLOP sweep that measures NDCG@10" in said(at)
+    assert "borrowed from val_loss: no law of NDCG@10 is published" in [line[6] for line in lines(at)]
     at.selectbox(key="N_choice").select(ISO_FLOP).run()
     assert told(at) == ""
     assert at.query_params["N_runs"] == table.id
     runs = snapshots.runs(demo, snapshots.take(demo, table.id))
+    rule = fit_powers(runs["N"], runs["D"], runs["C"]).rule
+    runs = replace(runs, roles=runs.roles.model_copy(update={"compute": rule}))
     names = {"val_loss": "loss", "recall@10": "recall@10", "NDCG@10": "NDCG@10"}
     fits = {name: fit(FitSpec(law="isoflop", y=y, objective="ols", bootstrap=200), runs) for name, y in names.items()}
     expected = recommend(
@@ -82,6 +88,38 @@ def test_own_iso_flop_runs_say_n_and_d(demo: Database, open_page: Open) -> None:
     assert answer(at) == sentence(expected)
     found = {row[0]: row[1:] for row in lines(at)}
     assert found["Model size N"][0] == f"{number(expected.recipe.choices['N'].value)} parameters"
+
+
+def test_one_upload_is_sorted_and_used_for_n_d_and_k(demo: Database, open_page: Open) -> None:
+    table = tables.add(demo, own_runs.mixed_csv().encode(), "mine.csv")
+    at = open_page("recommender", runs=table.id)
+    assert told(at) == ""
+    text = [shown(m.value) for m in (*at.markdown, *at.caption)]
+    assert "32 runs: 20 vary N and D, 12 vary K." in text
+    assert "recall_at_10 read as recall@10; ndcg_10 read as NDCG@10." in text
+    found = {row[0]: row[1:] for row in lines(at)}
+    assert float(found["Model size N"][0].split()[0]) == pytest.approx(own_runs.N_STAR / 1e6, rel=0.05)
+    assert float(found["Extra negatives K"][0].split()[0]) == pytest.approx(own_runs.K_STAR / 1e3, rel=0.1)
+    assert found["Extra negatives K"][5].startswith("Your runs: optimum of the sweep at")
+    assert "Budget 10¹⁸ left out: K has one value" in found["Extra negatives K"][5]
+    assert found["Embedder share s"][5].startswith("Paper: ")
+    assert not any("Your runs" in found[knob][5] for knob in ("Embedder share s", "Batch size B"))
+    at.selectbox(key="column_K").select("None").run()
+    assert at.query_params["columns"] == "K="
+    assert "32 runs: 32 vary N and D." in " ".join(shown(m.value) for m in at.markdown)
+    assert lines(at)[4][1] != found["Extra negatives K"][0]
+
+
+def test_a_table_without_names_that_fit_is_asked_about_and_nothing_is_guessed(demo: Database, open_page: Open) -> None:
+    rows = ["alpha,beta", *(f"{k},{0.3 - 0.01 * (i - 3) ** 2}" for i, k in enumerate((1e3, 3e3, 1e4, 3e4, 1e5, 3e5)))]
+    table = tables.add(demo, "\n".join(rows).encode(), "unnamed.csv")
+    at = open_page("recommender", runs=table.id)
+    assert "Choose its columns" in said(at)
+    assert {at.selectbox(key=f"column_{name}").value for name in ("N", "s", "B", "K", "recall@10")} == {"None"}
+    at.selectbox(key="column_K").select("alpha").run()
+    at.selectbox(key="column_recall@10").select("beta").run()
+    assert told(at) == ""
+    assert lines(at)[4][6].startswith("Your runs: optimum of the sweep")
 
 
 @pytest.fixture
@@ -126,10 +164,9 @@ def test_own_updates_say_the_batch_of_each_metric(demo: Database, open_page: Ope
         ({"flops": "much"}, "The budget 'much' cannot be read as a number"),
         ({"flops": "-1"}, "A budget of -1 FLOPs trains nothing"),
         ({"device": "L40S", "batch": "1e9"}, "is smaller than one candidate row"),
-        ({"device": "L40S", "batch": "2000"}, "does not hold the 512,000 in-batch candidates"),
+        ({"device": "L40S", "batch": "2000", "chunk": "0"}, "does not hold the 512,000 in-batch candidates"),
         ({"other_s": "x"}, "The other s 'x' cannot be read as a number"),
         ({"rate": "0"}, "The learning rate is 0: give a positive number"),
-        ({"N_runs": "0123456789ab"}, "of N in this link are not in this workspace"),
     ],
 )
 def test_bad_input_is_one_sentence(demo: Database, open_page: Open, query: dict[str, str], why: str) -> None:
@@ -138,13 +175,20 @@ def test_bad_input_is_one_sentence(demo: Database, open_page: Open, query: dict[
 
 def test_a_sweep_that_cannot_be_read_says_so_and_leaves_the_page(demo: Database, open_page: Open) -> None:
     two = tables.add(demo, b"K,val_loss\n1e4,3.0\n1e5,2.9\n", "two.csv")
-    at = open_page("recommender", K_runs=two.id, sweep="Negatives")
-    assert "6 runs" in told(at)
-    assert "FLOPs, for recall@10" in answer(at)
+    at = open_page("recommender", K_runs=two.id, sweep="Negatives", metric="val_loss")
+    assert told(at) == ""
+    why = {line[0]: line[6] for line in lines(at)}
+    assert "Your runs do not determine K. log-parabola has 3 free parameters" in why["Extra negatives K"]
+    assert not any("Your runs" in text for knob, text in why.items() if knob != "Extra negatives K")
+    assert "FLOPs, for val_loss" in answer(at)
+    at = open_page("recommender", N_runs="0123456789ab")
+    assert told(at) == ""
+    assert "of N in this link are not in this workspace" in lines(at)[2][6]
     rows = ["share,val_loss", *(f"{share},{3 + (share - 9) ** 2 / 99}" for share in range(1, 20))]
     percent = tables.add(demo, "\n".join(rows).encode(), "percent.csv")
     at = open_page("recommender", s_runs=percent.id, metric="val_loss")
-    assert "divide percentages by 100" in told(at)
+    assert told(at) == ""
+    assert "Divide percentages by 100" in lines(at)[0][6]
     assert at.selectbox(key="s_choice").value == percent.id
 
 

@@ -12,6 +12,7 @@ import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from app import workspace
+from app.earlier import bundled_cells
 from app.views.training import costs, rows, standing
 from app.views.training.lines import curves, spans
 from app.views.training.table import whole_log
@@ -19,11 +20,12 @@ from app.workspace import Settings
 from engine.store.database import Database, open_workspace
 from tests.app.views.conftest import Open, said, told
 from trainers.backend import files, sweep
-from trainers.backend.estimate import Estimate
+from trainers.backend.estimate import Estimate, estimate
 from trainers.backend.queue import Queue
-from trainers.backend.record import CELLS, events_of, log_of, result_of
+from trainers.backend.record import CELLS, beat_of, events_of, log_of, result_of
 from trainers.backend.sweep import Cap
 from trainers.families import find_family
+from trainers.grid import cells as grid_cells
 from trainers.grid import typed_grid, write_grid
 
 EXAMPLE = find_family("teacher-student", Path())
@@ -205,6 +207,7 @@ def test_the_table_holds_how_far_each_cell_is_and_why_one_failed(root: Path) -> 
     running, failed, _ = made.cells
     now = datetime.now(UTC)
     number = queue.lease(running, "here")
+    beat_of(queue.folder(running), number).write_text("1 here 60")
     say(queue.folder(running), number, 1, 2, 0.5)
     files.write_json(
         result_of(queue.folder(failed), queue.lease(failed, "here")),
@@ -222,6 +225,71 @@ def test_the_table_holds_how_far_each_cell_is_and_why_one_failed(root: Path) -> 
     assert found["Seconds"][1] == 3.5
     assert list(found["Attempts"]) == [1, 1, 0]
     assert list(found["Why"]) == ["", "It diverged.", ""]
+
+
+def test_a_cell_that_no_worker_has_begun_waits_for_a_worker(root: Path, open_page: Open) -> None:
+    made = sweep.launch(root, typed_grid(EXAMPLE, {"width": "8, 16", "samples": "512"}), EXAMPLE)
+    queue = Queue(root)
+    begun, _ = made.cells
+    for name in made.cells:
+        queue.lease(name, "here")
+    beat_of(queue.folder(begun), 1).write_text("1 here 3")
+    at = open_page("train")
+    (table,) = (d.value for d in at.dataframe if "State" in d.value)
+    assert sorted(table["State"]) == ["running", "waiting for a worker"]
+    waiting = table[table["State"] == "waiting for a worker"]
+    assert waiting["Seconds"].isna().all()
+    assert "1 running, 1 waiting for a worker" in bars(at)
+
+
+def test_a_simulation_shows_its_progress(root: Path, open_page: Open) -> None:
+    family = find_family("jets", root)
+    fields = {"width": "4", "jets": "2500", "epochs": "1", "inputs": "21x128"}
+    made = sweep.launch(root, typed_grid(family, fields), family)
+    queue = Queue(root)
+    (name,) = made.cells
+    number = queue.lease(name, "here")
+    beat_of(queue.folder(name), number).write_text("1 here 240")
+    line = '{"step": 0, "at": 1.0, "simulated": 2300, "to_simulate": 25000}'
+    events_of(queue.folder(name), number).write_text(f"{line}\n")
+    at = open_page("train")
+    assert "simulating jets: 2,300 of 25,000" in bars(at)
+    (table,) = (d.value for d in at.dataframe if "State" in d.value)
+    assert list(table["Step"]) == ["simulating jets: 2,300 of 25,000"]
+    events_of(queue.folder(name), number).write_text('{"step": 0, "at": 1.0, "simulated": 2300}\n')
+    standing.changed()
+    assert "simulating jets: 2,300 ·" in bars(at.run()) + " ·"
+
+
+def test_fields_belong_to_their_family(open_page: Open) -> None:
+    at = open_page("train", family="teacher-student", **NINE)
+    at.selectbox(key="family").set_value("jets").run()
+    assert at.text_input(key="cell_width").value == ""
+    assert "cell_width" not in at.query_params
+    at.text_input(key="cell_width").set_value("4").run()
+    at.selectbox(key="family").set_value("teacher-student").run()
+    assert at.text_input(key="cell_width").value == "8, 16, 32"
+    assert at.query_params["cell_width"] == "8, 16, 32"
+    at.selectbox(key="family").set_value("jets").run()
+    assert at.text_input(key="cell_width").value == "4"
+
+
+def test_a_price_of_plan_is_none_of_this_machine(open_page: Open) -> None:
+    at = open_page("plan", device="H100", hour_price="3")
+    at.query_params.clear()
+    at.switch_page("views/train.py").run()
+    assert at.text_input(key="hour_price").value == ""
+
+
+@pytest.mark.parametrize("name", ["jets", "behavior", "amplitudes"])
+def test_a_bundled_family_has_an_estimate_where_no_short_cell_tells(root: Path, name: str) -> None:
+    family = find_family(name, root)
+    for preset in family.presets.values():
+        grid = typed_grid(family, dict(preset.fields))
+        found = estimate(root, family, grid_cells(grid, family), measure=lambda *_: [], earlier=bundled_cells(name))
+        assert found.seconds is not None
+        assert 0 < found.seconds < 30 * 86400
+        assert found.basis.startswith(f"Estimated from the seconds of {len(bundled_cells(name))} cells")
 
 
 def test_a_finished_curve_ends_where_the_cell_did(root: Path) -> None:

@@ -24,7 +24,7 @@ A_TRUE = SURFACE["beta"] / (SURFACE["alpha"] + SURFACE["beta"])
 def test_the_published_exponents_of_the_teacher_student_sweep(shared: Path) -> None:
     """README of the runs: envelope a_N = 0.415, a_D = 0.569 with seeds averaged; the true floor is 0.01."""
     file = shared / "runs" / "teacher_student_sweep.csv"
-    found = fit(SPEC, read_runs(file, {"loss": "val_loss"}, repeats_mean=True))
+    found = fit(SPEC, read_runs(file, {"loss": "val_loss"}, repeats="mean"))
     assert round(float(found.values["a"]), 3) == 0.415
     assert round(float(found.values["b"]), 3) == 0.569
     assert found.values["E"] == pytest.approx(0.01, rel=0.15)

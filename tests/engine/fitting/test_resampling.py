@@ -135,8 +135,12 @@ def test_a_floor_that_is_open_is_spanned_by_both_answers() -> None:
     floor = found.parameters[0]
     assert floor.ci68 is not None
     assert floor.ci95 is not None
-    assert floor.ci68[0] == floor.ci95[0] == 0
-    assert 0 < floor.ci95[1] == pytest.approx(np.quantile(found.resamples[:500, 0], 0.95))
+    assert found.confidence is not None
+    assert not found.confidence.resolved
+    assert floor.ci68[0] == floor.ci95[0] == -np.inf
+    assert floor.ci68[1] == pytest.approx(found.confidence.upper(0.68))
+    assert floor.ci95[1] == pytest.approx(found.confidence.upper(0.95))
+    assert to_json(found)["parameters"]["K"]["ci95"] == [None, pytest.approx(floor.ci95[1])]
     alone = fit(power(fixed={"K": 0.0}, bootstrap=1000), make_runs(values))
     far = {"D": np.array(1e7)}
     both = how.interval(float(found.predict(far)), found.predict_draws(far), 0.68)
@@ -150,6 +154,7 @@ def test_a_floor_that_is_open_is_spanned_by_both_answers() -> None:
     few = thin(found, 100)
     assert (few.resamples[:, 0] == 0).sum() >= few.resampling.floorless == 50
     assert read_fit(to_json(found)).resampling == how
+    assert read_fit(to_json(found)).confidence == found.confidence
     line = (
         "Intervals (residual): the same runs with noise drawn from their residuals, half of the refits without a floor."
     )

@@ -25,10 +25,13 @@ FOUND = fit(FitSpec(bootstrap=200, fixed={"E": 1.8}), RUNS)
     [
         (0.34731, 0.01569, None, "0.347 ± 0.016"),
         (1.8172, 0.0256, (1.79, 1.843), "1.817 ± 0.026"),
-        (2143.4, 1283.0, (1501.0, 3021.0), "2100 ± 1300"),
+        (2143.4, 1283.0, (1501.0, 3021.0), "2140 ± 760"),
         (2143.4, 1283.0, (1743.4, 3021.0), "2140 +880 -400"),
         (0.0517, 160.0, (0.0209, 0.0626), "0.052 +0.011 -0.031"),
-        (0.0517, 160.0, (0.0407, 0.0626), "0.052 +0.011 -0.011"),
+        (0.0517, 160.0, (0.0407, 0.0626), "0.052 ± 0.011"),
+        (243.0, 9e3, (195.0, 27788.0), "243"),
+        (120.0, 140.0, (48.9, 200.1), "120 ± 76"),
+        (1.62, 0.25, (1.421, 1.833), "1.62 ± 0.21"),
         (1.83e19, 3e18, None, "(1.83 ± 0.30)e+19"),
         (-5.7019, 0.31, None, "-5.70 ± 0.31"),
         (0.0, 0.012, (0.0, 0.021), "0.000 +0.021 -0.000"),
@@ -48,7 +51,7 @@ def test_a_value_is_rounded_to_match_its_error(
 
 def test_spans() -> None:
     assert span((0.3309, 0.36262)) == "0.3309 to 0.3626"
-    assert span((1.0, math.inf)) == "1 to unbounded"
+    assert span((1.0, math.inf)) == "at least 1"
     assert span(None) == "no interval"
 
 
@@ -66,7 +69,7 @@ def test_rows_are_the_parameters_and_the_derived_numbers() -> None:
 def test_text_and_html_hold_every_row_and_warning() -> None:
     few = fit(FitSpec(bootstrap=50), make_runs(surface(10, noise=0.01)))
     text, html = repr(few), few._repr_html_()
-    for word in ("E", "alpha", "gamma", "10 runs of table.csv", "huber-log (delta 0.001)", "Warning: 10 runs for 5"):
+    for word in ("E", "alpha", "gamma", "10 runs of table.csv", "huber-log (delta 0.001)", "Caution: 10 runs for 5"):
         assert word in text
     assert "<table>" in html
     assert few.law.latex in html
@@ -97,7 +100,7 @@ def test_residuals_and_their_summary() -> None:
     assert r.rms == pytest.approx(0.01, rel=0.3)
     assert 0.98 < r.r2 < 1
     assert r.log
-    assert np.median(np.abs(r.z)) == pytest.approx(1 / 1.4826)
+    assert np.median(np.sort(np.abs(r.z))[4:]) == pytest.approx(1 / 1.4826)  # of 4 free parameters
     assert not r.outlier.any()
     plain = fit(FitSpec(bootstrap=0, objective="ols"), RUNS)
     assert residuals(plain, RUNS).residual == pytest.approx(

@@ -92,7 +92,7 @@ def test_a_budget_says_which_metric_to_expect(epoch: Fit) -> None:
 
 def test_metrics_that_some_resamples_cannot_reach_are_not_numbers(epoch: Fit) -> None:
     """B > 0: the metric levels off at C as the loss falls, and C is uncertain."""
-    map = rejection((-0.01, 1.0, 0.95), 500, 0.01)
+    map = rejection((-0.01, 1.0, 0.95), 500, 0.01, ranges={"loss": (2.0, 4.0), "R": (0.4, 0.88)})
     plan = plan_target(epoch, 0.95 - 0.01 * np.exp(1.85), map=through(epoch, map))
     assert plan.p_reach is not None
     assert 0.1 < plan.p_reach < 0.9

@@ -12,8 +12,9 @@ from engine.schema import NUMERIC_ROLES, SINGLE_ROLES, Metric, Role, Roles
 from engine.store import tables
 from engine.store.columns import Column, Conversion, Kind
 from engine.store.database import memory
-from engine.store.guess import better, guess_roles, plain, with_guesses
+from engine.store.guess import better, guess_roles, with_guesses
 from engine.store.mapping import check_roles, uses
+from engine.store.names import plain
 
 
 def numbers(*names: str, top: float = 1e9, whole: bool = True) -> list[Column]:
@@ -70,6 +71,16 @@ def test_names_that_only_look_like_a_size_have_none(name: str) -> None:
         (["budget", "flops"], {"budget": "budget", "C": "flops"}),
         (["non_embedding_params", "params"], {"N": "params"}),
         (["params", "params_total", "total_params"], {"N": "params"}),
+        (["params_total", "tokens"], {"N": "params_total", "D": "tokens"}),
+        (["params_N", "params_D", "params_lr"], {"N": "params_N", "D": "params_D"}),
+        (
+            ["params.batch_size", "params.n_params", "metrics.val_loss"],
+            {"N": "params.n_params", "loss": "metrics.val_loss"},
+        ),
+        (
+            ["config/params", "config/tokens", "summary/loss"],
+            {"N": "config/params", "D": "config/tokens", "loss": "summary/loss"},
+        ),
     ],
 )
 def test_the_better_name_wins(names: list[str], expected: dict[str, str]) -> None:

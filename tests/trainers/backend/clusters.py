@@ -16,6 +16,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
+from tests import progress
 from tests.trainers.conftest import ROOT
 
 QUIET = {"DASK_LOGGING__DISTRIBUTED": "warning"}
@@ -77,8 +78,8 @@ def process(folder: Path, *command: str, before: Sequence[str] = ()) -> Iterator
     finally:
         started.terminate()
         try:
-            started.wait(10)
-        except subprocess.TimeoutExpired:
+            progress.end(started, folder)
+        finally:
             started.kill()
             started.wait()
 

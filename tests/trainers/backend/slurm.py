@@ -8,11 +8,11 @@ import secrets
 import shutil
 import socket
 import subprocess
-import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
+from tests import progress
 from tests.conftest import skip_or_fail
 from tests.trainers.backend.clusters import free_port
 
@@ -88,8 +88,8 @@ def _daemon(command: list[str], env: dict[str, str]) -> Iterator[None]:
     finally:
         process.terminate()
         try:
-            process.wait(10)
-        except subprocess.TimeoutExpired:
+            progress.end(process)
+        finally:
             process.kill()
             process.wait()
 
@@ -98,8 +98,5 @@ def _said(command: list[str], env: dict[str, str]) -> str:
     return subprocess.run(command, env=env, capture_output=True, text=True, check=False).stdout.strip()
 
 
-def _until(done: Callable[[], bool], why: str, seconds: float = 30.0) -> None:
-    until = time.monotonic() + seconds
-    while not done():
-        assert time.monotonic() < until, why
-        time.sleep(0.1)
+def _until(done: Callable[[], bool], why: str) -> None:
+    progress.wait(done, why=lambda: why, pause=0.1)

@@ -8,13 +8,13 @@ import re
 import shutil
 import signal
 import subprocess
-import time
 from importlib.metadata import version
 from pathlib import Path
 
 import psutil
 import pytest
 
+from tests import progress
 from tests.trainers.backend.clusters import certificates, free_port, scheduler, workers
 from tests.trainers.conftest import ROOT, add, running, start, wait_for
 from trainers.backend import cluster
@@ -45,13 +45,9 @@ def message(root: Path) -> str:
         return ""
 
 
-def heard(root: Path, words: str, seconds: float = 60) -> str:
+def heard(root: Path, words: str) -> str:
     """What the runner says once ``words`` are in it."""
-    until = time.monotonic() + seconds
-    while words not in message(root) and time.monotonic() < until:
-        time.sleep(0.1)
-    assert words in message(root)
-    return message(root)
+    return progress.wait(lambda: found if words in (found := message(root)) else "", root, why=lambda: message(root))
 
 
 def test_a_grid_runs_over_tls_and_a_client_without_certificate_is_refused(root: Path, tmp_path: Path) -> None:
@@ -61,7 +57,7 @@ def test_a_grid_runs_over_tls_and_a_client_without_certificate_is_refused(root: 
         write(root, address, files)
         with running(root, cores=None, idle=1) as runner:
             cells = wait_for(all_done, root)
-            runner.wait(120)
+            progress.end(runner, root)
         with pytest.raises(ClusterError, match="asks for certificates: name ca, cert and key of yours"):
             security_of(Address(scheduler=address))
         other = Address(scheduler=address, **certificates(tmp_path / "other"))  # type: ignore[arg-type]
@@ -84,7 +80,7 @@ def test_a_scheduler_that_goes_away_costs_no_cell(root: Path, tmp_path: Path) ->
         assert said == f"The scheduler {address} went away: its cells go on when it is back. Trying again every 5 s."
         with scheduler(tmp_path / "dask", port) as address, workers(tmp_path / "dask", address):
             cells = wait_for(all_done, root)
-            runner.wait(120)
+            progress.end(runner, root)
     finally:
         runner.kill()
         runner.wait()
@@ -167,7 +163,7 @@ def test_cells_travel_where_the_workspace_is_not_seen(root: Path, tmp_path: Path
             Queue(root).cancel([endless])
             cells = wait_for(lambda c: all(c[n].state == "done" for n in names[:3]), root)
             cells = wait_for(lambda c: c[endless].state == "cancelled", root)
-            runner.wait(120)
+            progress.end(runner, root)
     assert [cells[name].number for name in names[:2]] == [1, 1]
     result = cells[slow].result
     assert result is not None
@@ -195,8 +191,8 @@ def test_a_killed_runner_leaves_no_cell_behind_on_workers_far_away(
             first = psutil.Process(int((folder / "beat-1").read_text().split()[1]))
         with running(root, cores=None, idle=1) as runner:
             cells = wait_for(all_done, root)
-            runner.wait(120)
-        assert not first.is_running()
+            progress.end(runner, root)
+        progress.wait(lambda: not progress.lives(first), root)
     assert [cells[name].number, cells[name].deaths] == [2, 0]
     assert cells[name].results[2]["metrics"]["steps run"] < 60
 

@@ -55,7 +55,7 @@ def test_a_short_cell_that_is_not_short_is_stopped_and_tells_by_how_far_it_came(
     family, cells = counters(root, {"size": 10, "wait": 0.05}, short="steps = 10000")
     began = time.monotonic()
     (found,) = calibrate(root, family, [short(family, cells[0])], TWO, limit=14)
-    assert time.monotonic() - began < 15
+    assert time.monotonic() - began < 10_000 * 0.05, "it was not stopped"
     assert found.speed == pytest.approx(1200, rel=0.3)
     assert not [p for p in psutil.process_iter() if str(COUNTER) in str(_command(p))]
 
@@ -71,7 +71,7 @@ def test_a_short_cell_that_hangs_is_ended_and_one_that_fails_says_why(root: Path
     family, cells = counters(root, {"how": "hangs"}, {"how": "fails"}, short="steps = 3")
     began = time.monotonic()
     assert calibrate(root, family, cells[:1], TWO, limit=7) == []
-    assert time.monotonic() - began < 9
+    assert time.monotonic() - began < 1000, "it was not ended"
     with pytest.raises(PlannerError, match="ended with exit code 3"):
         estimate(root, family, cells[1:], TWO)
 
@@ -130,8 +130,8 @@ def test_without_a_short_cell_the_finished_ones_tell_and_without_those_nothing_d
     found = estimate(root, family, cells, TWO)
     assert (found.flops, found.seconds, found.hours, found.disk) == (3000.0, None, None, None)
     assert found.basis == (
-        "How long cells of the family counter take is not known before one has finished: it gives no short cell with a "
-        "FLOP count to measure, or none that this machine ends in time."
+        "No estimate yet: no cell of the family counter has finished here, and no short cell ran in time. "
+        "Launch one small cell first."
     )
     queue = Queue(root)
     (name,) = queue.add(family, cells[:1])

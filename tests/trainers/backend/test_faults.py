@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from tests import progress
 from tests.trainers import inside
 from tests.trainers.conftest import ROOT, add, running, start, wait_for
 from trainers.backend import files
@@ -29,7 +30,7 @@ def test_whoever_dies_wherever_all_cells_finish_once(root: Path, point: str) -> 
     names = add(root, *({"size": n, "steps": 6} for n in range(3)))
     for _ in range(4):
         with running(root, die_at=point) as runner:
-            runner.wait(120)
+            progress.end(runner, root)
         if all(record.state == "done" for record in Queue(root).scan().values()):
             break
     assert (root / f"died-{point}").exists()
@@ -130,7 +131,7 @@ def test_a_cell_that_never_looks_is_ended_with_its_process(root: Path) -> None:
         "from trainers.backend.work import run_cell\n"
         "run_cell(sys.argv[1], 1)\n"
     )
-    ended = subprocess.run([sys.executable, "-c", code, str(folder)], cwd=ROOT, timeout=120)
+    ended = progress.run([sys.executable, "-c", code, str(folder)], cwd=ROOT)
     assert ended.returncode == 5
     assert queue.find(name).result["note"].startswith("The training did not stop")  # type: ignore[index]
 
@@ -151,7 +152,7 @@ def test_two_runners_are_one(root: Path) -> None:
     with running(root) as first:
         wait_for(lambda cells: all(r.state == "running" for r in cells.values()), root)
         second = start(root)
-        assert second.wait(120) == 0
+        assert progress.end(second, root) == 0
         assert first.poll() is None
         wait_for(lambda cells: all(r.state == "done" for r in cells.values()), root)
     assert all(r.number == 1 for r in Queue(root).scan().values())

@@ -6,13 +6,13 @@ import json
 import re
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests import progress
 from tests.trainers.backend.slurm import slurm
 from tests.trainers.conftest import add, running, wait_for
 from trainers.backend.cluster import ClusterError, Pool, open_pool
@@ -66,17 +66,14 @@ def test_a_grid_runs_and_a_cancelled_job_is_replaced(
         cells = wait_for(lambda cells: cells[names[-1]].number == 2 and (slow / "beat-2").exists(), root)
         assert [one for (one,) in listed("%i")] == [str(int(job) + 1)]
         cells = wait_for(done, root)
-        runner.wait(120)
+        progress.end(runner, root)
     assert [cells[one].number for one in names] == [1] * 9 + [2]
     result = cells[names[-1]].result
     assert result is not None
     assert result["metrics"]["sum"] == pytest.approx(sum(1 / k**2 for k in range(1, 121)), rel=1e-12)
     assert result["metrics"]["steps run"] <= 120 - steps
     assert cells[names[-1]].results[1]["why"] == "its process died"
-    until = time.monotonic() + 10
-    while listed("%i") and time.monotonic() < until:
-        time.sleep(0.2)
-    assert not listed("%i"), "the jobs end with the runner"
+    progress.wait(lambda: not listed("%i"), why=lambda: "The jobs did not end with the runner.", pause=0.2)
     assert not list((root / FOLDER).glob(".dask-jobqueue*"))
 
 
@@ -95,11 +92,9 @@ def test_what_slurm_refuses_is_said(root: Path, slurm_here: dict[str, str], monk
         pass
 
 
-def tended(pool: Pool, note: str, seconds: float = 30) -> None:
+def tended(pool: Pool, note: str) -> None:
     """Tend ``pool`` for as long as it says ``note``."""
-    until = time.monotonic() + seconds
-    while pool.tend(pool) == note and time.monotonic() < until:
-        time.sleep(0.2)
+    progress.wait(lambda: pool.tend(pool) != note, pause=0.2)
 
 
 def test_jobs_that_end_without_a_worker_are_not_submitted_for_ever(

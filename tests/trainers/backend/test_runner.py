@@ -10,6 +10,7 @@ from pathlib import Path
 import psutil
 import pytest
 
+from tests import progress
 from tests.trainers.conftest import add, run_all, running, wait_for
 from trainers.backend.queue import Queue
 
@@ -55,8 +56,7 @@ def test_a_killed_runner_takes_its_workers_along_and_the_next_goes_on(root: Path
         children = psutil.Process(runner.pid).children(recursive=True)
         runner.kill()
         runner.wait()
-    _, alive = psutil.wait_procs(children, 10)
-    assert not [child for child in alive if child.status() != psutil.STATUS_ZOMBIE]
+    progress.wait(lambda: not [child for child in children if progress.lives(child)], why=lambda: children)
     cells = run_all(root)
     assert [cells[name].state for name in names] == ["done"] * 3
     assert [cells[name].deaths for name in names] == [0] * 3
@@ -77,9 +77,7 @@ def test_cancel_hold_and_retry(root: Path) -> None:
         wait_for(lambda cells: all((root / "cells" / name / "checkpoint").exists() for name in cells), root)
         queue.cancel([first])
         queue.hold([second])
-        began = time.monotonic()
         wait_for(lambda cells: (cells[first].state, cells[second].state) == ("cancelled", "held"), root)
-        assert time.monotonic() - began < 8
         queue.retry([first])
         queue.hold([second], held=False)
         wait_for(lambda cells: all(r.state == "running" and r.number == 2 for r in cells.values()), root)
@@ -124,7 +122,5 @@ def test_a_deaf_program_is_ended(root: Path) -> None:
         wait_for(lambda cells: (root / "cells" / name / "beat-1").exists(), root)
         time.sleep(0.5)
         Queue(root).cancel([name])
-        began = time.monotonic()
         wait_for(lambda cells: cells[name].state == "cancelled", root)
-        assert time.monotonic() - began < 10
         assert not [c for c in psutil.Process(runner.pid).children(recursive=True) if "counter.py" in str(c.cmdline())]

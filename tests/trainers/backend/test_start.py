@@ -16,6 +16,7 @@ import psutil
 import pytest
 
 from engine.errors import PlannerError
+from tests import progress
 from tests.trainers.conftest import ROOT, add, start, wait_for
 from trainers.backend import start as starting
 from trainers.backend import sweep as sweeps
@@ -37,8 +38,7 @@ def _ended(root: Path) -> Iterator[None]:
         with contextlib.suppress(psutil.Error):
             process = psutil.Process(status.pid)
             process.send_signal(signal.SIGTERM)
-            with contextlib.suppress(psutil.TimeoutExpired):
-                process.wait(15)
+            progress.wait(lambda: not progress.lives(process), root)
 
 
 def test_a_runner_is_started_where_cells_wait_and_only_once(root: Path) -> None:
@@ -92,7 +92,7 @@ def test_those_who_look_whether_a_runner_lives_keep_none_from_starting(root: Pat
     looking.start()
     try:
         process = start(root)
-        assert process.wait(120) == 0
+        assert progress.end(process, root) == 0
     finally:
         over.set()
         looking.join()
@@ -105,7 +105,7 @@ def test_a_lock_is_waited_for_as_long_as_asked(tmp_path: Path) -> None:
         began = time.monotonic()
         with hold_lock(place, 0.3) as second:
             assert (first, second) == (True, False)
-        assert 0.3 <= time.monotonic() - began < 1
+        assert time.monotonic() - began >= 0.3
     with hold_lock(place, 0.3) as third:
         assert third
 

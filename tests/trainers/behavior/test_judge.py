@@ -12,7 +12,9 @@ torch = pytest.importorskip("torch")
 from tests.trainers.behavior.cells import TWO  # noqa: E402
 from tests.trainers.jets.stream import Silent  # noqa: E402
 from trainers.behavior import judge as judging  # noqa: E402
+from trainers.behavior.cell import BehaviorCell  # noqa: E402
 from trainers.behavior.data import open_data  # noqa: E402
+from trainers.behavior.embedder import AT_ONCE  # noqa: E402
 from trainers.behavior.judge import beside_rivals, judge  # noqa: E402
 from trainers.behavior.split import pack  # noqa: E402
 from trainers.behavior.trainer import Trainer  # noqa: E402
@@ -60,3 +62,27 @@ def test_scores_that_are_made_some_at_a_time_say_the_same(tmp_path: Path, monkey
     whole = found()
     monkeypatch.setattr(judging, "AT_ONCE", 3 * data.facts.items)
     assert found() == pytest.approx(whole, rel=1e-6)
+
+
+def test_items_of_which_the_same_is_known_are_tied(tmp_path: Path) -> None:
+    """All items but one have one shop: a target has the same chance of each place among them."""
+    count = 2 * AT_ONCE + 5
+    folder = tmp_path / "behavior" / "shop"
+    folder.mkdir(parents=True)
+    rows = [f"{user},{1 + (97 * user + step) % (count - 1)}" for user in range(60) for step in range(6)]
+    (folder / "events.csv").write_text("\n".join(["user,item", *rows]) + "\n")
+    (folder / "items.csv").write_text("item,shop\n" + "".join(f"{i},s{min(i, 1)}\n" for i in range(count)))
+    cell = BehaviorCell.model_validate({"data": "shop", "batch": 1, "h": 6, "width": 6, "rivals": 50})
+    data = open_data(tmp_path, cell)
+    trainer = Trainer(cell, cell.sized(data.facts).shape, data, "cpu")
+    assert torch.equal(trainer.embeddings()[1:], trainer.embeddings()[1:2].expand(len(data.known) - 1, -1))
+    stream, same = Silent(tmp_path), len(data.known) - 1
+    full = judge(trainer, data.judged, "full", stream).metrics
+    assert 9 - 1e-9 <= same * full["recall@10"] <= 10 + 1e-9
+    assert full["MRR@10"] <= sum(1 / place for place in range(1, 11)) / same + 1e-12
+    local = judge(trainer, data.judged, "local", stream).metrics
+    pool = len(set(data.log.items[data.judged.stop - 1].tolist()))
+    assert local["recall@10"] == pytest.approx(10 / pool)
+    assert local["loss"] == pytest.approx(np.log(pool))
+    beside = beside_rivals(trainer, data.judged, 50, stream)
+    assert 9 / 51 < beside["hit@10/rivals"] <= 10 / 51 + 1e-9

@@ -15,8 +15,9 @@ from sklearn.metrics import ndcg_score, top_k_accuracy_score
 from engine.errors import PlannerError
 from tests.trainers.behavior import brute
 from trainers.behavior import ranks
+from trainers.behavior.groups import Groups, group_keys, group_vectors
 from trainers.behavior.metrics import HISTORIES, at_cutoff, directions, evaluate
-from trainers.behavior.ranks import Ranked, rank_batch, rank_catalogue, ranking_bytes
+from trainers.behavior.ranks import Ranked, level, rank_batch, rank_catalogue, ranking_bytes
 
 Batch = tuple[np.ndarray, np.ndarray, np.ndarray]
 
@@ -47,7 +48,7 @@ def test_a_catalogue_in_chunks_is_one_array(step: float, chunk: int, monkeypatch
     scores, targets, _ = batch(np.random.default_rng(1), 23, 41, step)
     whole = rank_batch(scores, targets, np.arange(41), top=5)
     monkeypatch.setattr(ranks, "BLOCK", 100)
-    found = rank_catalogue(lambda first, stop: scores[:, first:stop], targets, 41, top=5, chunk=chunk)
+    found = rank_catalogue(lambda first, stop: scores[:, first:stop], targets, Groups.apart(41), top=5, chunk=chunk)
     for name in ("above", "tied", "top"):
         assert np.array_equal(getattr(found, name), getattr(whole, name)), name
     assert found.cross_entropy == pytest.approx(
@@ -102,8 +103,8 @@ def test_the_order_of_the_candidates_does_not_matter(rows: list[list[int]], rand
 @given(NUMBERS, st.integers(-(10**6), 10**6), st.integers(1, 6))
 def test_a_shift_of_all_scores_changes_nothing(rows: list[list[int]], shift: int, chunk: int) -> None:
     scores, targets = np.array(rows, float), np.arange(len(rows))
-    a = rank_catalogue(lambda first, stop: scores[:, first:stop], targets, 6, top=3, chunk=chunk)
-    b = rank_catalogue(lambda first, stop: scores[:, first:stop] + shift, targets, 6, top=3, chunk=6)
+    a = rank_catalogue(lambda first, stop: scores[:, first:stop], targets, Groups.apart(6), top=3, chunk=chunk)
+    b = rank_catalogue(lambda first, stop: scores[:, first:stop] + shift, targets, Groups.apart(6), top=3, chunk=6)
     assert np.array_equal(a.top, b.top)
     assert np.array_equal(a.above, b.above)
     assert a.cross_entropy == pytest.approx(b.cross_entropy, rel=1e-9, abs=1e-9)
@@ -149,7 +150,9 @@ def test_memory_of_a_catalogue_is_bounded_and_said_before(monkeypatch: pytest.Mo
     chunk = 3_700
     assert ranking_bytes(100, chunk, 10) <= 4e6 < ranking_bytes(100, chunk + 20, 10)
     tracemalloc.start()
-    found = rank_catalogue(lambda a, b: hidden @ vectors[a:b].T, np.arange(100), 60_000, top=10, chunk=chunk)
+    found = rank_catalogue(
+        lambda a, b: hidden @ vectors[a:b].T, np.arange(100), Groups.apart(60_000), top=10, chunk=chunk
+    )
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert 1.5e6 < peak < 4e6 < 4 * 100 * 60_000
@@ -160,9 +163,44 @@ def test_equal_items_are_tied_whatever_the_last_chunk_holds() -> None:
     rng = np.random.default_rng(1)
     hidden, vectors = rng.normal(size=(256, 33)).astype(np.float32), rng.normal(size=(10, 33)).astype(np.float32)
     items = np.tile(vectors, (410, 1))[:4099]
-    for chunk in (4096, 1000, 64):
-        found = rank_catalogue(lambda a, b: hidden @ items[a:b].T, np.arange(256), 4099, top=5, chunk=chunk)
+    groups = group_vectors(items)
+    distinct = items[groups.first]
+    for chunk in (4096, 7, 1):
+        found = rank_catalogue(lambda a, b: hidden @ distinct[a:b].T, np.arange(256), groups, top=5, chunk=chunk)
         assert found.tied.tolist() == [410 if k % 10 < 9 else 409 for k in range(256)]
+        assert set((found.above % 10).tolist()) <= {0, 9}
+
+
+@given(st.lists(st.integers(0, 5), min_size=1, max_size=12), st.integers(1, 13), st.integers(1, 7))
+def test_items_of_a_group_count_as_if_each_were_scored(of: list[int], top: int, chunk: int) -> None:
+    groups = group_keys(np.array(of))
+    rng = np.random.default_rng(len(of))
+    scores = rng.normal(size=(5, len(groups)))
+    scores[:, 1:2] = scores[:, :1]  # other items may have equal scores too
+    targets = rng.integers(0, len(of), 5)
+    whole = rank_batch(scores[:, groups.of], targets, np.arange(len(of)), top=top)
+    found = rank_catalogue(lambda a, b: scores[:, a:b], targets, groups, top=top, chunk=chunk)
+    assert np.array_equal(found.above, whole.above)
+    assert np.array_equal(found.tied, whole.tied)
+    assert found.cross_entropy == pytest.approx(whole.cross_entropy, rel=1e-12)
+    assert found.entropy == pytest.approx(whole.entropy, rel=1e-9, abs=1e-12)
+    rows = np.arange(5)[:, None]
+    assert np.array_equal(scores[rows, groups.of[found.top]], scores[rows, groups.of[whole.top]])
+    assert all(len(set(row)) == len(row) == min(top, len(of)) for row in found.top.tolist())
+    assert np.array_equal(groups.first, np.unique(groups.first))
+    assert (groups.of[groups.first] == np.arange(len(groups))).all()
+
+
+def test_candidates_of_a_group_have_the_score_of_the_first() -> None:
+    groups = np.array([[3, 0, 3, 0, 1], [2, 2, 2, 2, 2]])
+    scores = np.array([[1.0, 2, 3, 4, 5], [6, 7, 8, 9, 10]], np.float32)
+    assert level(scores, groups).tolist() == [[1, 2, 1, 2, 5], [6] * 5]
+
+
+def test_vectors_are_equal_in_all_their_numbers() -> None:
+    vectors = np.array([[0.0, 1], [-0.0, 1], [1, 0], [0, 1], [0, np.nextafter(np.float32(1), np.float32(2))]])
+    assert group_vectors(vectors.astype(np.float32)).of.tolist() == [0, 0, 1, 0, 2]
+    assert group_vectors(vectors.astype(np.float32)).first.tolist() == [0, 2, 4]
 
 
 def test_large_scores_and_small_ones() -> None:
@@ -185,9 +223,9 @@ def test_what_cannot_be_scored() -> None:
     with pytest.raises(ValueError, match=r"scores \(3, 5\), targets \(2,\)"):
         ranked((scores, targets[:2], items))
     with pytest.raises(ValueError, match=r"scores \(3, 5\) for 3 queries and the items 0 to 4"):
-        rank_catalogue(lambda first, stop: scores, targets, 5, top=2, chunk=4)
+        rank_catalogue(lambda first, stop: scores, targets, Groups.apart(5), top=2, chunk=4)
     with pytest.raises(ValueError, match="a catalogue without items"):
-        rank_catalogue(lambda first, stop: scores, targets, 0, top=2, chunk=4)
+        rank_catalogue(lambda first, stop: scores, targets, Groups.apart(0), top=2, chunk=4)
     rng = np.random.default_rng(0)
     with pytest.raises(ValueError, match="other values when it was asked again"):
-        rank_catalogue(lambda a, b: rng.normal(size=(3, b - a)), np.zeros(3, np.int64), 5, top=2, chunk=2)
+        rank_catalogue(lambda a, b: rng.normal(size=(3, b - a)), np.zeros(3, np.int64), Groups.apart(5), top=2, chunk=2)

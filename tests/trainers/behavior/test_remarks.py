@@ -73,7 +73,7 @@ ROW = st.tuples(st.lists(st.integers(1, 2), max_size=2), st.integers(0, 1), st.i
 @given(st.lists(ROW, min_size=1, max_size=12))
 def test_alike_is_what_python_finds_equal(rows: list[tuple[list[int], int, int]]) -> None:
     found = known([text for text, _, _ in rows], [[c] for _, c, _ in rows], [[n] for _, _, n in rows])
-    assert len(np.unique(remarks._keys(found))) == len({(tuple(text), c, n) for text, c, n in rows})
+    assert len(found.groups) == len({(tuple(text), c, n) for text, c, n in rows})
 
 
 def test_items_that_are_held_out_alone_are_a_note(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ import pytest
 from scipy.stats import kstest, spearmanr
 
 from engine.errors import PlannerError
+from trainers.behavior.groups import Groups
 from trainers.behavior.metrics import evaluate
 from trainers.behavior.popularity import popularity
 from trainers.behavior.ranks import rank_catalogue
@@ -115,7 +116,7 @@ def test_the_oracle_ranks_best() -> None:
     history = scored - made.log.starts[:-1]
 
     def metrics(p: np.ndarray) -> dict[str, float]:
-        found = rank_catalogue(lambda a, b: np.log(p[:, a:b]), targets, SMALL.items, top=10, chunk=150)
+        found = rank_catalogue(lambda a, b: np.log(p[:, a:b]), targets, Groups.apart(SMALL.items), top=10, chunk=150)
         return dict(evaluate([(found, history)], SMALL.items, (10,)).metrics)
 
     best = metrics(chances(made.truth, believed[scored]))

@@ -40,7 +40,10 @@ def test_a_cell_that_nobody_doubled_says_nothing() -> None:
     once = table()
     found = most_anchors(cells(once[once["updates"] == 200_000]), "Zgg")
     assert all(one.fell is None and not one.limited for one in found)
-    with pytest.raises(PlannerError, match="D limits none of the 18 cells of Zgg: train some with at least 1000"):
+    with pytest.raises(
+        PlannerError,
+        match="which has MSE 3e-05: train some with at least 1000",
+    ):
         plan_trained(3, of_mse(1e-6), found)
 
 

@@ -41,9 +41,10 @@ def test_the_law_replaces_the_bound_and_says_what_changed() -> None:
     assert bound.D.most is not None
     assert plan.D.least < truth * 1.2
     assert plan.D.most > truth / 1.2
-    assert plan.D.most / plan.D.least < 2
-    assert bound.D.most / plan.D.most > 10
-    assert plan.exponent.value < fit_line(anchors).alpha < (plan.needs[0].fast or plan.exponent).value
+    last = math.exp(np.mean([math.log(a.loss) for a in anchors if a.x == 30_000]))
+    assert plan.D.most == pytest.approx(30_000 * (last / 1e-6) ** (1 / 0.8))
+    assert bound.D.most / plan.D.most > 5
+    assert plan.exponent.value == 0.8 < fit_line(anchors).alpha < (plan.needs[0].fast or plan.exponent).value
     assert "From the cheapest anchors alone, at D = 1.0 k, the bound 4/d = 0.8 asked for at most" in plan.change
     assert "the law of 12 cells of Zgg, with the exponent 1.3" in plan.change
     assert "times fewer." in plan.change
@@ -71,28 +72,32 @@ def test_a_target_that_was_reached_is_inside_what_was_measured() -> None:
 
 @pytest.mark.parametrize("ratio", [3, 10])
 def test_a_plan_holds_the_points_that_the_law_says(ratio: float) -> None:
-    """Trained where the plan says, the law of the table reaches the target and overspends little."""
+    """Trained where the plan says, the law of the table reaches the target; by hand no more than the bound asks for."""
     found = of("Zggg", d=8, alpha=1.0, noise=0.1)
     least = min(one.cell.loss for one in found)
     plan = plan_trained(4, of_mse(least / ratio), found)
     assert plan.D.most is not None
     assert 10 / plan.D.most <= 1.1 * least / ratio
-    assert plan.D.most < 3 * 10 / (least / ratio)
+    largest = math.exp(np.mean([math.log(a.loss) for a in anchors_of(found) if a.x == 30_000]))
+    assert plan.D.most == pytest.approx(30_000 * (largest * ratio / least) ** (1 / 0.5))
+    assert plan.D.least is not None
+    assert plan.D.least < 1.2 * 10 / (least / ratio)
 
 
 def test_typed_anchors_at_two_places_replace_the_bound() -> None:
-    """alpha = 2 through (1e4, 1e-3) and (1e5, 1e-5): by hand 1e-7 takes 1e6 points, and the bound 0.8 took 1e9."""
+    """alpha = 2 through (1e4, 1e-3) and (1e5, 1e-5): by hand 1e-7 takes 1e6 points, by the bound from 1e5 3.2e7."""
     two = [Anchor("D", 1e5, 1e-5, N=1e5, epochs=1e3, doubled=0.0), Anchor("D", 1e4, 1e-3, N=1e5, epochs=1e3)]
     plan = plan_fitted("", 3, of_mse(1e-7), two, best_laws())
     assert plan.D.least is not None
     assert plan.D.most is not None
     assert plan.D.least < 1e6 < plan.D.most
-    assert math.sqrt(plan.D.least * plan.D.most) == pytest.approx(1e6, rel=0.02)
-    error = 0.1 / (math.log(10) / math.sqrt(2))
-    assert plan.exponent.value == pytest.approx(2 - error)
+    assert plan.D.most == pytest.approx(1e5 * 100 ** (1 / 0.8))
+    assert plan.D.least == pytest.approx(fit_line(two).solve(1e-7)[0])
+    assert plan.exponent.value == 0.8
     assert plan.change == (
         "From the cheapest anchor alone, at D = 10 k, the bound 4/d = 0.8 asked for at most 1.0 B phase-space points; "
-        f"the law of 2 anchors, with the exponent 2 ± 0.061, asks for at most {count(plan.D.most)}, "
+        "the law of 2 anchors, with the exponent 2 ± 0.061, continued with the bound 4/d with d = 5, from the largest "
+        f"D = 100 k, asks for at most {count(plan.D.most)}, "
         f"{count(1e9 / plan.D.most)} times fewer."
     )
     assert plan.D.note == "between the ends of the law of 2 anchors"
@@ -108,7 +113,7 @@ def test_anchors_of_other_axes_keep_their_bound_beside_the_law() -> None:
     plan = plan_fitted("", 3, of_mse(1e-5), [budget, *two])
     assert plan.C.most == pytest.approx(1e14 * 100 ** (1 / 0.8))
     shown = {row[0]: row[1] for row in rows(plan)}
-    assert shown["Conservative exponent"] == "1.94"
+    assert shown["Conservative exponent"] == "1.94"  # 1e-5 was reached: nothing is extrapolated
     assert shown["Conservative exponent of C"] == "0.8"
     assert plan_fitted("", 3, of_mse(1e-5), [budget]).C.most == plan.C.most
     with pytest.raises(PlannerError, match="The scale of the law is not known"):
@@ -116,7 +121,7 @@ def test_anchors_of_other_axes_keep_their_bound_beside_the_law() -> None:
 
 
 def test_a_factor_of_hundreds_is_said_in_full() -> None:
-    two = [Anchor("D", 1e4, 1e-3, doubled=0.0), Anchor("D", 1e5, 1e-5, doubled=0.0)]
+    two = [Anchor("D", 1e4, 1e-3, doubled=0.0), Anchor("D", 5e5, 4e-7, doubled=0.0)]
     assert re.search(r", \d{3} times fewer\.$", plan_fitted("", 3, of_mse(1e-7), two).change)
 
 
@@ -179,7 +184,7 @@ def test_the_dimension_of_a_file_says_whether_its_energy_is_fixed(
 
 def test_cells_that_level_off_where_the_target_feels_it_are_said() -> None:
     found = of(K=1e-4, noise=0.02)
-    (text,) = (w.text for w in plan_trained(3, of_mse(1e-5), found).warnings if w.code == "levels-off")
+    (text,) = (w.text for w in plan_trained(3, of_mse(1.2e-4), found).warnings if w.code == "levels-off")
     said = re.match(r"With a floor of its own the law of these cells levels off at K = ([\d.]+) × 10⁻⁵ \(", text)
     assert said is not None
     assert float(said[1]) == pytest.approx(10, rel=0.1)

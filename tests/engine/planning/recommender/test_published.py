@@ -11,8 +11,8 @@ from data.recommender import critical_batch, published_agreement, published_evid
 from engine.agreement import across, flips
 from engine.errors import PlannerError
 from engine.hardware import find_device
-from engine.planning.recommender import LearningRate, Settings, Stage2, as_text, recommend
-from engine.planning.recommender.text import binding, source
+from engine.planning.recommender import LearningRate, Settings, Stage2, as_text, recommend, to_json
+from engine.planning.recommender.text import binding, sentence, source
 from engine.quantities import count
 
 EVIDENCE = published_evidence()
@@ -73,12 +73,17 @@ def test_interior_negatives_of_table_6() -> None:
 
 
 def test_memory_binds_at_the_largest_budget() -> None:
-    """Sec. 6: at 1e19 every metric still improves at K = 2M, so memory decides."""
-    devices = Stage2(find_device("H100"), width=188, devices=8)
+    """Sec. 6: at 1e19 every metric still improves at K = 2M, so memory decides; in parts more fit."""
+    devices = Stage2(find_device("H100"), width=188, devices=4, chunk=None)
     for metric in ("val_loss", "recall@10", "NDCG@10", "MRR@10"):
         recipe = recommend(EVIDENCE, 1e19, metric, Settings(stage2=devices)).recipe
         assert recipe.binds == "memory"
         assert recipe.choices["K"].value.value == recipe.cap
+        in_parts = recommend(EVIDENCE, 1e19, metric, Settings(stage2=replace(devices, chunk=4096))).recipe
+        assert (in_parts.binds, in_parts.choices["K"].value.value) == ("sweep", 2e6)
+        assert (in_parts.cap or 0) > 2e6
+        answer = recommend(EVIDENCE, 1e19, metric, Settings(stage2=replace(devices, chunk=4096)))
+        assert "score at least 2.00 M negatives" in sentence(answer)
     at_17 = recommend(EVIDENCE, 1e17, "recall@10", Settings(stage2=devices)).recipe
     assert (at_17.binds, at_17.choices["K"].value.value) == ("FLOPs", 249e3)
 
@@ -89,10 +94,15 @@ def test_the_frontier_is_that_of_validation_loss_and_the_others_name_what_is_mis
     assert N is not None
     assert N == pytest.approx(3.33e-4 * 1e18**0.6175, rel=0.01)
     assert D == pytest.approx(1e18 / 6 / N, rel=0.01)
-    other = recipes["recall@10"].choices["N"]
-    assert other.value.value is None
-    assert "(Table 5) but no prefactor" in other.note
-    assert other.note.endswith("Give an iso-FLOP sweep that measures recall@10.")
+    for knob in ("N", "D"):
+        other = recommend(EVIDENCE, 1e18, "recall@10").recipe.choices[knob]
+        assert other.value == recipes["val_loss"].choices[knob].value
+        assert other.borrowed == "val_loss"
+        assert other.note == "borrowed from val_loss: no law of recall@10 is published"
+    raw = to_json(recommend(EVIDENCE, 1e18, "recall@10"))
+    assert [raw["recipes"]["recall@10"]["choices"][k]["borrowed"] for k in ("N", "D", "s")] == ["val_loss"] * 2 + [None]
+    assert "(by val_loss)" in raw["sentence"]
+    assert raw["changes"].get("N", {}) == {}
     texts = [w.text for w in recipes["val_loss"].warnings]
     assert any(text.startswith("What another s costs is not known. The paper shows the loss") for text in texts)
 
@@ -150,8 +160,8 @@ def test_a_budget_beyond_the_sweeps_is_not_inside_them() -> None:
 
 
 def test_what_memory_caps_is_no_difference_between_metrics_and_chunks_are_offered() -> None:
-    """One H200 holds 112 k negatives beside the 540 sequences of recall@10, which asks for 630 k (Table 6)."""
-    stage2 = Stage2(find_device("H200"), 188)
+    """All at once, one H200 holds 112 k negatives beside 540 sequences; recall@10 asks for 630 k (Table 6)."""
+    stage2 = Stage2(find_device("H200"), 188, chunk=None)
     answer = recommend(published_evidence(), 1e18, "recall@10", Settings(stage2=stage2))
     assert (answer.recipe.binds, "K" in answer.changes) == ("memory", False)
     in_chunks = replace(stage2, chunk=4096)

@@ -42,7 +42,7 @@ SHARE = (2.0, 1.5, 1e-3, 0.8, 1.0)
 """E, a, b, alpha, beta of a share sweep: s* = (b beta / (a alpha))^(1 / (alpha + beta)) = 2.5 %."""
 STAR = (1e-3 * 1.0 / (1.5 * 0.8)) ** (1 / 1.8)
 SPEC = FitSpec(law="starvation", axis="s", objective="ols", bootstrap=100)
-H100 = Stage2(find_device("H100"), width=188, devices=8)
+H100 = Stage2(find_device("H100"), width=188, devices=8, chunk=None)
 
 
 def loss_at(s: np.ndarray) -> np.ndarray:
@@ -126,7 +126,7 @@ def test_negatives_take_the_sweep_of_the_nearest_budget_and_memory_caps_them() -
     assert recommend(whole, 1e18, "loss", chunked).recipe.binds == "FLOPs"
 
 
-def test_runs_that_improve_to_the_largest_k_leave_it_to_the_memory() -> None:
+def test_runs_that_improve_to_the_largest_k_give_that_k_or_what_memory_holds() -> None:
     """behavioural, Table 6 at 1e19 FLOPs: every metric still improves at K = 2M."""
     rng = np.random.default_rng(0)
     K = np.geomspace(16e3, 2e6, 12)
@@ -136,8 +136,12 @@ def test_runs_that_improve_to_the_largest_k_leave_it_to_the_memory() -> None:
     assert [one.place for one in found] == ["outside right"]
     whole = with_fallback(Evidence(negatives=found), Evidence(allocation={"loss": allocation()}))
     recipe = recommend(whole, 1e18, "loss", Settings(stage2=H100, batch=256)).recipe
-    assert recipe.binds == "memory"
-    assert recipe.choices["K"].value.value == recipe.cap
+    assert (recipe.binds, recipe.choices["K"].value.value) == ("sweep", 2e6)
+    assert (recipe.cap or 0) > 2e6
+    assert "the runs still improve at the largest K of the sweep" in recipe.choices["K"].note
+    less = recommend(whole, 1e18, "loss", Settings(stage2=replace(H100, devices=1), batch=256)).recipe
+    assert less.binds == "memory"
+    assert less.choices["K"].value.value == less.cap < 2e6  # type: ignore[operator]
     assert recommend(whole, 1e18, "loss").recipe.choices["K"].value.value is None
 
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from pathlib import Path
+
 import numpy as np
 import pytest
 from numpy.typing import NDArray
@@ -13,7 +16,8 @@ from engine.fitting import FitSpec, fit
 from engine.laws.chinchilla import CHINCHILLA
 from engine.planning.frontier import least_compute
 from engine.planning.repeat import SampleCosts, fit_factor, simulate_or_repeat, stated
-from engine.schema import Curves
+from engine.schema import OVERFITS, Curves
+from engine.store.files import read_curves, read_runs
 from tests.engine.fitting.tables import make_runs
 from tests.engine.fitting.training import named
 from tests.engine.planning.conftest import JETS, make_fit, scattered
@@ -66,13 +70,49 @@ def test_kappa_needs_curves_that_overfit() -> None:
     one = make_fit(JETS, rule=RULE)
     flat = curves()
     small = flat.take(np.arange(len(flat)) % 3 == 0)
-    with pytest.raises(PlannerError, match="Models overfit on 0 data sets and kappa needs 2: train longer, or give"):
+    with pytest.raises(
+        PlannerError, match="Models overfit on 0 of 3 data sets and kappa needs 2: add a column overfits"
+    ):
         fit_factor(one, small)
     bare = named({k: v for k, v in flat.values.items() if k != "U"}, flat.of)
     with pytest.raises(PlannerError, match="kappa needs U along the training curves"):
         fit_factor(one, bare)
     with pytest.raises(PlannerError, match=r"cannot reach the loss .* check that both tables hold the same loss"):
         fit_factor(make_fit((2.0, *JETS[1:]), rule=RULE), flat)
+
+
+def test_kappa_of_our_jets_takes_who_overfits_from_the_run_table() -> None:
+    """19 of the 25 repeated cells overfit by the table; their curves are too short and noisy to show it."""
+    folder = Path(__file__).parents[4] / "data" / "grids"
+    rows = {r["run"]: r for r in records("grids/jets_repeated.csv")}
+    runs = read_runs(folder / "jets_repeated.csv", None, "", RULE, offered=(OVERFITS,))
+    seen = read_curves(folder / "jets_curves.csv", runs)
+    flags = {str(name): seen[OVERFITS][at] for name, at in zip(seen.names, seen.starts[:-1], strict=True)}
+    assert {name: flags[name] for name in rows} == {name: float(r["overfits"]) for name, r in rows.items()}
+    once = [r for r in records("grids/jets_one_pass.csv") if r["untrained"] == "0"]
+    one = fit(FitSpec(bootstrap=0), make_runs({k: [float(r[k]) for r in once] for k in ("N", "D", "loss")}, n_p=40))
+    found = fit_factor(one, seen)
+    assert found.n == 5
+    over = [r for r in rows.values() if r["overfits"] == "1"]
+    ratios = []
+    for U in sorted({float(r["U"]) for r in over}):
+        least = min((r for r in over if float(r["U"]) == U), key=lambda r: float(r["N"]))
+        spent = 6 * 40 * float(least["N"]) * float(least["best_epoch"]) * U
+        ratios.append(
+            spent / float(least_compute(CHINCHILLA, one.values, np.asarray(float(least["loss"])), one.compute).C)
+        )
+    raw = fit_factor(one, seen, smoothing=0.0)
+    assert raw.value == pytest.approx(np.exp(np.mean(np.log(ratios))), rel=0.35)  # a bundled curve is thinned
+    assert 1 < found.value < 10
+
+
+def test_compute_along_curves_is_counted_by_the_rule_of_the_one_pass_law() -> None:
+    """C that follows from N and D under another rule would scale kappa by the ratio of the two rules."""
+    one, full = make_fit(JETS, rule=RULE), curves()
+    samples = full["C"] / (6 * 40 * full["N"])
+    derived = named({**full.values, "D": samples, "C": 6 * full["N"] * samples}, full.of)
+    derived = replace(derived, roles=derived.roles.model_copy(update={"C": None}))
+    assert fit_factor(one, derived).value == pytest.approx(fit_factor(one, full).value)
 
 
 def test_the_simulated_tables_cover_the_ratios_that_they_were_drawn_from() -> None:

@@ -21,15 +21,15 @@ from engine.hardware import Machine, find_device
 from engine.planning import Quantity
 from engine.planning.pricing.prices import Prices, Simulation
 from engine.planning.repeat import SampleCosts, as_text, costs_of, rows, simulate_or_repeat, stated, to_json, worth_of
-from engine.planning.repeat.answer import FLOORS_APART, NO_SAVING, NO_THRESHOLD, Regime
+from engine.planning.repeat.answer import Regime
 from engine.planning.repeat.floors import together
+from engine.planning.repeat.notes import FLOORS_APART, NO_SAVING, NO_THRESHOLD
 from tests.app.terminal.asking import object_in
 from tests.engine.planning.conftest import JETS, make_fit, scattered
 
 REPEATED = (0.32, 5.79, 0.22)
 COSTS = SampleCosts(1e-3, 2e-18)
 TEN = stated(10)
-LIFTED = np.array([0.2, 0, 0])
 
 
 def card(name: str) -> Fit:
@@ -143,47 +143,26 @@ def test_samples_at_hand_cost_nothing_more() -> None:
     assert enough.cheaper.name == "one pass"
 
 
-def test_one_floor_is_conditioned_and_narrows_omega() -> None:
-    one, rep = fits(1000, floor=0.324)
-    found = simulate_or_repeat(one, rep, 0.5, COSTS, TEN)
-    assert found.shared
-    assert found.omega.ci68 is not None
-    apart = simulate_or_repeat(one, replace(rep, resamples=rep.resamples + LIFTED, theta=rep.theta + LIFTED),
-                               0.6, COSTS, TEN)  # fmt: skip
+def test_floors_apart_hold_omega_at_the_target_alone() -> None:
+    one, rep = fits(1000, floor=0.524)
+    apart = simulate_or_repeat(one, rep, 0.6, COSTS, TEN)
     assert not apart.shared
-    assert "resamples reject a common one" in next(w.text for w in apart.warnings if w.code == FLOORS_APART)
+    text = next(w.text for w in apart.warnings if w.code == FLOORS_APART)
+    assert text.startswith(
+        "Each law keeps its own floor (0.320 and 0.524), because the fit of chinchilla does not contain"
+    )
+    assert text.endswith("omega is solved from both laws at this target and holds for it alone.")
     D = (7.22 / (0.6 - 0.32)) ** (1 / 0.22)
     U = (5.79 / (0.6 - 0.524)) ** (1 / 0.22)
     assert apart.omega.value == pytest.approx(D / U)
     assert NO_SAVING in [w.code for w in apart.warnings]
 
 
-def test_a_conditioned_floor_covers_as_it_says() -> None:
-    """300 pairs of fits with correlated errors and one true floor: the 68 % interval of omega covers 60 to 76 %."""
-    rng, r = np.random.default_rng(0), 200
-    spread = np.array([0.02, 0.05, -0.06, 0.01, -0.02]), np.array([0.03, -0.08, -0.03])
-    truth = np.array(JETS), np.array(REPEATED)
-    hits = []
-    for _ in range(300):
-        made = []
-        for at, size in zip(truth, spread, strict=True):
-            noise = [size * rng.normal(size=(n, 1)) + 0.005 * rng.normal(size=(n, len(at))) for n in (1, r)]
-            theta = at * np.exp(noise[0][0])
-            made.append((theta, theta * np.exp(noise[1])))
-        one = make_fit(tuple(made[0][0]), made[0][1])
-        rep = make_fit(tuple(made[1][0]), made[1][1], law="repetition", axis="D")
-        found = simulate_or_repeat(one, rep, 0.6, COSTS, TEN)
-        if found.omega.ci68 is not None and found.shared:
-            hits.append(found.omega.ci68[0] < 2.73 < found.omega.ci68[1])
-    assert len(hits) > 250
-    assert 0.6 < np.mean(hits) < 0.76
-
-
 def test_other_inputs_have_another_floor_and_say_so() -> None:
     found = simulate_or_repeat(TABLE_1, card("jets_table2_3x40"), 0.9, COSTS, TEN)
     assert not found.shared
     text = next(w.text for w in found.warnings if w.code == FLOORS_APART)
-    assert text.startswith("The floors of the two laws differ (0.320 and 0.740) and nothing says how they are")
+    assert text.startswith("Each law keeps its own floor (0.320 and 0.740), because the published fit of chinchilla")
 
 
 def test_resamples_that_cannot_reach_the_target_cost_infinity() -> None:

@@ -202,7 +202,7 @@ def test_the_curve_carries_the_plan_of_its_best_size(epoch: Fit) -> None:
     for name in ("question", "fit", "law", "y", "compute", "allocation", "p_reach", "warnings"):
         assert raw[name] == plan_json(plan)[name], name
     assert raw["sentence"] == f"{half_sentence(curve)} {smallest_sentence(curve)}"
-    assert "Warning: The law chinchilla says nothing of repeated tokens" in same_loss_text(curve)
+    assert "Caution: The law chinchilla says nothing of repeated tokens" in same_loss_text(curve)
     assert "Compute rule: C = 6 N D." in same_loss_text(curve)
 
 

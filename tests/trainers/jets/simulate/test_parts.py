@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 from uproot.writing.writable import WritableTree
 
 from engine.errors import PlannerError
+from tests import progress
 from trainers.backend.files import DiskFull
 from trainers.backend.life import hold_lock
 from trainers.cell import Stopped
@@ -81,13 +82,11 @@ def test_a_part_that_another_makes_is_waited_for_and_taken_over(made: list[str],
         with hold_lock(lock) as mine:
             assert mine
             work = pool.submit(make_parts, tmp_path, CHUNKS)
-            until = time.monotonic() + 10
-            while len(made) < len(CHUNKS) - 1 and time.monotonic() < until:
-                time.sleep(0.01)
+            progress.wait(lambda: len(made) == len(CHUNKS) - 1, tmp_path, pause=0.01)
             time.sleep(0.05)
             assert not work.done()
             assert CHUNKS[0].name not in made
-        work.result(timeout=10)
+        work.result()
     assert made[-1] == CHUNKS[0].name
     assert not left.exists()
 

@@ -19,9 +19,11 @@ from data.amplitudes import best_laws, published_law, published_laws
 from engine.planning.amplitude import (
     AmplitudePlan,
     Anchor,
+    Kind,
     Precision,
     PublishedLaw,
     TrainedCell,
+    by_error,
     most_anchors,
     of_error,
     of_mse,
@@ -37,7 +39,15 @@ from engine.planning.amplitude.text import sentence
 from engine.quantities import parse_number, parse_share
 from engine.store.database import Database
 
-MSE, ERROR = "an MSE of", "a typical relative error of"
+MSE = "an MSE of"
+ERRORS: dict[str, Kind] = {
+    "an RMS relative error of": "rms",
+    "a median relative error of": "median",
+    "99 % of the points below": "99",
+}
+"""The other kinds of target, as the select shows them."""
+FORMER = {"a typical relative error of": "an RMS relative error of"}
+"""What links of earlier versions call a target."""
 LAW, ANCHOR, TRAINED = "a published law", "a run of mine", "trained cells"
 AXES: tuple[Axis, ...] = get_args(Axis)
 MOST_ANCHORS = 4
@@ -51,7 +61,8 @@ def ask(db: Database) -> AmplitudePlan | None:
         n_f = int(st.number_input("Final-state particles", 2, 20, 4, key="n_f", bind="query-params", width=110,
                                   label_visibility="collapsed"))  # fmt: skip
         words("final-state particles and must reach")
-        stated = st.selectbox("Kind of target", [MSE, ERROR], key="stated", bind="query-params", width=230,
+        _rename("stated")
+        stated = st.selectbox("Kind of target", [MSE, *ERRORS], key="stated", bind="query-params", width=230,
                               label_visibility="collapsed")  # fmt: skip
         target = blank("Target", "1e-6", "reach")
         words("with a spread of log A of")
@@ -96,15 +107,21 @@ def _by_cells(
         floor = _floor()
     if not target:
         return None
-    found = most_anchors(cells, process)
+    found = most_anchors(by_error(cells, ERRORS.get(stated, "rms")), process)
     return plan_trained(n_f, _target(target, sigma, stated, spread_of(found)), found, best_laws(), floor)
+
+
+def _rename(key: str) -> None:
+    """Read the former name of a choice in the link as its present one; before its widget is drawn."""
+    if (asked := st.query_params.get(key, "")) in FORMER:
+        st.session_state[key] = st.query_params[key] = FORMER[asked]
 
 
 def _target(target: str, sigma: str, stated: str, known: float | None = None) -> Precision:
     """The target; the spread of log A is the one that is given, else the ``known`` one."""
     spread = parse_number(sigma, "standard deviation of log A") if sigma else known
-    if stated == ERROR:
-        return of_error(parse_share(target, "target relative error"), spread)
+    if stated in ERRORS:
+        return of_error(parse_share(target, "target relative error"), spread, ERRORS[stated])
     return of_mse(parse_number(target, "target MSE"), spread)
 
 
@@ -136,7 +153,7 @@ def _anchors() -> list[Anchor]:
         st.info(
             "Train one small network on at least 1,000 points for as long as its loss falls. Then say how many points "
             "it had, which loss it reached, and by how much that loss fell when the network and its compute were "
-            "doubled, 0 where it rose.",
+            "doubled, negative where it rose.",
             icon=":material/search:",
         )
     return [anchor for anchor in found if anchor is not None]

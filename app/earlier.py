@@ -1,0 +1,25 @@
+"""The seconds of the cells that come with Isoplan, by family."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from data.files import listed, records
+from trainers.backend.earlier import Earlier
+
+
+@cache
+def bundled_cells(family: str) -> tuple[Earlier, ...]:
+    """The bundled cells of a family with their N, C and seconds; empty for a family that has none."""
+    prefix = f"{family.replace('-', '_')}_"
+    rows = [row for name in listed("grids", prefix, ".csv") for row in records(name)]
+    found = [[_number(row.get(key)) for key in ("N", "C", "seconds")] for row in rows]
+    return tuple(Earlier(*values) for values in found if all(value > 0 for value in values))
+
+
+def _number(text: object) -> float:
+    """A cell of a file as a number; 0 where it is empty or none."""
+    try:
+        return float(str(text))
+    except ValueError:
+        return 0.0

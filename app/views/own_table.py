@@ -1,0 +1,171 @@
+"""The run table of a user at the top of the Recommender page: one upload, sorted into sweeps by what varies in it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import parse_qsl, urlencode
+
+import streamlit as st
+
+from app.views.parts import distinct, plain
+from app.views.state import recall, remember
+from app.views.upload import file_box
+from engine.errors import PlannerError
+from engine.planning.recommender.builder import Built, Table, build_evidence, read_sweeps
+from engine.planning.recommender.choice import Knob
+from engine.planning.recommender.columns import Columns, Setting, find_columns
+from engine.planning.recommender.metric_names import metric_name
+from engine.schema import Curves, Runs
+from engine.store import snapshots, tables
+from engine.store.database import Database
+
+REFITS = 200
+Chosen = tuple[tuple[str, str], ...]
+"""The columns that the user named, by setting or metric."""
+NONE = "None"
+ASKED: Mapping[Setting, str] = {
+    "N": "Model size N", "D": "Training events D", "C": "Compute C", "budget": "Budget", "s": "Embedder share s",
+    "B": "Batch size B", "K": "Extra negatives K", "updates": "Updates to the target",
+}  # fmt: skip
+
+
+def choose(db: Database) -> None:
+    """The select over tables, the upload, and what the chosen table contains."""
+    with st.container(border=True, key="own_table"):
+        left, right = st.columns(2, vertical_alignment="top")
+        names = {"": "None (use the papers)"} | distinct({t.id: t.name for t in tables.all(db)})
+        chosen = recall("runs")
+        st.session_state["runs_choice"] = chosen if chosen in names else ""
+        left.selectbox(
+            "Your runs", list(names), format_func=names.__getitem__, key="runs_choice", on_change=_changed,
+            help="One table with any sweeps: N and D at fixed budgets, embedder share, batch size, extra negatives.",
+        )  # fmt: skip
+        with right:
+            _upload(db)
+        if chosen in names:
+            remember("runs", chosen)
+        elif chosen:
+            st.error("Your runs: the table of this link is not in this workspace. Upload its file.")
+        if chosen and chosen in names:
+            try:
+                _describe(sweeps_of(db, chosen, chosen_columns()), chosen, db)
+            except PlannerError as error:
+                st.warning(plain(str(error)), icon=":material/table:")
+                _change(db, chosen, Columns({}, {}, tables.roles(db, chosen)), opened=True)
+
+
+def chosen_columns() -> dict[str, str]:
+    """The columns that the user named in place of those that were recognised, by setting or metric."""
+    return dict(parse_qsl(recall("columns"), keep_blank_values=True))
+
+
+def sweeps_of(db: Database, table: str, chosen: Mapping[str, str], only: Knob | None = None) -> Table:
+    """The sweeps of a table of the workspace. Raises PlannerError as ``read_sweeps`` does."""
+    return _sweeps(_version(db, table), tuple(sorted(chosen.items())), only, db)
+
+
+def built_of(
+    db: Database, table: str, chosen: Mapping[str, str], metrics: tuple[str, ...], only: Knob | None = None
+) -> Built:
+    """The evidence of a table of the workspace for ``metrics``, the served one first."""
+    return _built(_version(db, table), tuple(sorted(chosen.items())), metrics, only, db)
+
+
+def columns_of(db: Database, table: str, chosen: Mapping[str, str]) -> Columns:
+    """The columns of a table that hold settings and metrics."""
+    every, roles = tables.columns(db, table), tables.roles(db, table)
+    text = [c.name for c in every if c.kind == "text"]
+    return find_columns(numeric(db, table), roles, chosen, text)
+
+
+def numeric(db: Database, table: str) -> list[str]:
+    """The columns of numbers, and those of text that the user agreed to read as numbers."""
+    agreed = tables.roles(db, table).conversions
+    return [c.name for c in tables.columns(db, table) if c.kind == "number" or c.name in agreed]
+
+
+def _version(db: Database, table: str) -> tuple[object, ...]:
+    gone = tuple(row for row, _, _ in tables.withdrawn(db, table))
+    return str(db.folder), table, tables.get(db, table).rows, gone, tables.roles(db, table).model_dump_json()
+
+
+@st.cache_resource(max_entries=32, show_spinner="Reading the runs")
+def _sweeps(version: tuple[object, ...], chosen: Chosen, only: Knob | None, _db: Database) -> Table:
+    table = str(version[1])
+    found = columns_of(_db, table, dict(chosen))
+    return read_sweeps(lambda roles: snapshots.runs(_db, snapshots.take(_db, table, roles)), found, only)
+
+
+@st.cache_resource(max_entries=32, show_spinner="Fitting your runs")
+def _built(
+    version: tuple[object, ...], chosen: Chosen, metrics: tuple[str, ...], only: Knob | None, _db: Database
+) -> Built:
+    table = str(version[1])
+    curves = next(iter(tables.curves_of(_db, table)), None)
+
+    def read(runs: Runs) -> Curves:
+        assert curves is not None
+        return snapshots.curves(_db, snapshots.take(_db, curves.id), runs)
+
+    return build_evidence(
+        _sweeps(version, chosen, only, _db), metrics, curves=read if curves else None, refits=REFITS
+    )  # fmt: skip
+
+
+def _changed() -> None:
+    remember("runs", st.session_state["runs_choice"])
+    remember("columns", "")
+
+
+def _upload(db: Database) -> None:
+    st.session_state.setdefault("uploads", 0)
+
+    def take(sent: bytes, name: str, part: str | None = None) -> None:
+        table = tables.add(db, sent, name, sheet=part, inner=part)
+        st.session_state["uploads"] += 1
+        remember("runs", table.id)
+        remember("columns", "")
+        st.rerun()
+
+    file_box(f"runs_{st.session_state['uploads']}", "Upload your runs, one row per training run", take)
+
+
+def _describe(found: Table, table: str, db: Database) -> None:
+    """What the table contains, in a sentence; and the columns that are read under another name."""
+    if found.rows:
+        st.markdown(plain(found.sentence))
+    else:
+        st.warning(
+            "No runs of this table vary N, the share, the batch or K while the rest is equal. Choose its columns.",
+            icon=":material/table:",
+        )
+    known = {name: column for name, column in found.columns.renamed.items() if metric_name(column) == name}
+    if known:
+        st.caption(plain("; ".join(f"{column} read as {name}" for name, column in known.items()) + "."))
+    _change(db, table, found.columns, opened=not found.rows)
+
+
+def _change(db: Database, table: str, columns: Columns, opened: bool) -> None:
+    """Selects of the columns of settings and metrics; nothing is chosen where no name fits."""
+    options = numeric(db, table)
+    metrics = [name for name in columns.metrics if metric_name(name) == name]
+    current = {label: columns.settings.get(name) for name, label in ASKED.items()}
+    with st.expander("Change columns", expanded=opened, icon=":material/edit:"):
+        grid = st.grid(4, min_column_width=180)
+        for name, label in ASKED.items():
+            _select(grid, label, str(name), options, current[label])
+        for shown in dict.fromkeys((*metrics, recall("metric") or "recall@10")):
+            metric = columns.metrics.get(shown)
+            _select(grid, f"Column of {shown}", shown, options, metric.column if metric else None)
+
+
+def _select(grid: Any, label: str, name: str, options: list[str], now: str | None) -> None:
+    key = f"column_{name}"
+    st.session_state[key] = now if now in options else NONE
+
+    def changed() -> None:
+        value = st.session_state[key]
+        remember("columns", urlencode(chosen_columns() | {name: "" if value == NONE else value}))
+
+    grid.selectbox(plain(label), [NONE, *options], key=key, on_change=changed)

@@ -1,0 +1,18 @@
+"""The page that is shown for an address that no page has."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import streamlit as st
+
+from app.views.parts import heading, plain
+
+
+def show(address: str, pages: Sequence[Any]) -> None:
+    """Name the address and link to all pages."""
+    heading("No such page", link=False)
+    st.error(f"Address: Isoplan has no page /{plain(address)}. Choose a page below.", icon=":material/link_off:")
+    for page in pages:
+        st.page_link(page)

@@ -1,0 +1,38 @@
+"""Numbers and tables of docs/amplitudes_laws.md."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from engine.planning.amplitude import PublishedLaw
+from engine.planning.amplitude.cell_law import CellLaw, Name
+from engine.quantities import power10
+
+NAMES: tuple[Name, ...] = ("X_c", "alpha", "K")
+
+
+def value(law: CellLaw | None, name: Name) -> str:
+    """A parameter with its interval."""
+    if law is None:
+        return "-"
+    low, high = law.interval(name)
+    if name == "K" and low == high:
+        return "0, held"
+    return f"{shown(law.value(name))} ({shown(low)} to {shown(high)})"
+
+
+def printed(law: PublishedLaw | None, name: Name) -> str:
+    """What the paper prints."""
+    if law is None:
+        return "-"
+    found = next(p for p in law.fit.parameters if p.name == name)
+    ends = "" if found.ci68 is None else f" ({shown(found.ci68[0])} to {shown(found.ci68[1])})"
+    return f"{shown(found.value)}{ends}"
+
+
+def shown(x: float) -> str:
+    return power10(x, 3) if x and not 1e-3 <= abs(x) < 1e5 else f"{x:.3g}"
+
+
+def table(head: Sequence[str], lines: Sequence[Sequence[str]]) -> list[str]:
+    return [f"| {' | '.join(line)} |" for line in (head, ["---"] * len(head), *lines)]

@@ -1,0 +1,185 @@
+"""The section on training points of docs/amplitudes_laws.md: losses, laws with and without a floor, slopes, medians."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from itertools import pairwise, product
+from pathlib import Path
+
+from benchmarks.amplitudes_laws import laws
+from benchmarks.amplitudes_laws.cells import NAMES, printed, table, value
+from engine.laws.dimension import least_exponent
+from engine.planning.amplitude import Point
+from engine.planning.amplitude.cell_law import CellLaw, data_law
+from engine.quantities import count
+
+SYMBOLS = {"X_c": "X_c", "alpha": "α", "K": "K"}
+ORDER = ("Zg", "Zgg", "Zggg")
+MARKS = {"converged": "", "falls": "↓", "rises": "↑", "not doubled": "?"}
+
+
+def points(folder: Path) -> Iterator[str]:
+    """The section, line by line; nothing without a scan of points."""
+    scans = laws.scans(folder)
+    if not scans:
+        return
+    yield f"""## Points
+
+{sum(len(scan.found) for scan in scans)} cells at N = 10⁵, the longest of each number of points and seed that has one of
+twice its compute beside it. A place is **converged** where twice the compute changes the loss by less than 10 %, up or
+down, in the geometric mean over the seeds that have both. Where the loss falls by more (↓) the cells were not trained
+for long enough; where it rises by more (↑) the training limits the loss and not D, so these places are undecided.
+Neither enters the laws, nor do places that nobody doubled (?). From 3,000 points on one seed of three was doubled, Zg
+at 10,000 points excepted.
+
+Geometric means over seeds of the loss, and in brackets what twice the compute does to it, and for how many of the seeds
+that was tried where it is not all:
+"""
+    yield from _losses(scans)
+    yield from _laws(scans)
+    yield from _floors(scans)
+    yield from _slopes(scans)
+    yield from _errors(folder)
+    yield from _verdicts(scans)
+
+
+def _places(scans: Sequence[laws.Scan]) -> list[float]:
+    return sorted({one.cell.D for scan in scans for one in scan.found})
+
+
+def _losses(scans: Sequence[laws.Scan]) -> Iterator[str]:
+    lines = []
+    for scan in scans:
+        own = [[one for one in scan.found if one.cell.D == D] for D in _places(scans)]
+        lines.append((scan.name, *(_point(some) if some else "not trained" for some in own)))
+    yield from table(("process", *(f"D = {count(D)}" for D in _places(scans))), lines)
+
+
+def _point(own: Sequence[Point]) -> str:
+    fell = next((one.fell for one in own if one.fell is not None), None)
+    seeds, tried = len({one.cell.seed for one in own}), max(one.seeds for one in own)
+    of = f", {tried} of {seeds}" if tried < seeds else ""
+    change = "" if fell is None else f" ({-fell:+.0%}{of})"
+    mark = next((MARKS[one.state] for one in own if not one.limited), "")
+    return f"{laws.mean_loss(one.cell.loss for one in own):.2g}{change}{mark}"
+
+
+def _laws(scans: Sequence[laws.Scan]) -> Iterator[str]:
+    yield """
+### Laws of the converged places
+
+K + (X_c/D)^α by least squares of logs, compared with the paper's at N = 10⁵ (Tables 2 to 13). K is held at 0 below
+four places:
+"""
+    if any(scan.law for scan in scans):
+        yield "![Loss against the training points, a law a process](images/amplitudes_law_data.png)\n"
+    lines = []
+    for scan in scans:
+        both = (text for name in NAMES for text in (value(scan.law, name), printed(scan.paper, name)))
+        scatter = "-" if scan.law is None else f"{scan.law.scatter:.0%}"
+        lines.append((scan.name, str(len(scan.found) - scan.left), str(scan.left), *both, scatter))
+    head = ("process", "cells", "left out", *(t for name in NAMES for t in (SYMBOLS[name], "paper")), "scatter")
+    yield from table(head, lines)
+    if none := [f"{scan.name} ({_converged(scan)})" for scan in scans if scan.law is None]:
+        yield f"""
+A law takes three converged places at least. These processes have fewer, so their cells give no exponent of D:
+{", ".join(none)}.
+To decide them, train their places with lower learning rates, and double three seeds of each."""
+
+
+def _converged(scan: laws.Scan) -> str:
+    found = len({one.cell.D for one in scan.found if one.limited})
+    return f"{found} of {len({one.cell.D for one in scan.found})} places"
+
+
+def _floors(scans: Sequence[laws.Scan]) -> Iterator[str]:
+    yield """
+### With and without a floor
+
+The exponent depends on whether the law has a floor K, and on whether the undecided places are counted. It is no one
+number where these columns differ by more than their intervals:
+"""
+    lines = []
+    for scan in scans:
+        kinds = list(product((False, True), (True, False)))
+        four = [_alpha(data_law(scan.found, undecided=more, floor=floor), floor) for more, floor in kinds]
+        if set(four) != {"-"}:
+            lines.append((scan.name, *four, f"{least_exponent(scan.cell.d):.3g}"))
+    head = ("converged, K free", "converged, K = 0", "with undecided, K free", "with undecided, K = 0")
+    yield from table(("process", *(f"α, {one}" for one in head), "4/d"), lines)
+
+
+def _alpha(law: CellLaw | None, free: bool) -> str:
+    held = law is not None and "K" in law.fit.spec.fixed
+    return value(law, "alpha") + (", too few places for K" if free and held else "")
+
+
+def _slopes(scans: Sequence[laws.Scan]) -> Iterator[str]:
+    yield """
+### Local slopes
+
+Exponents between neighbouring places, from the means above; marks are those of the larger D. A power law has one slope:
+"""
+    ends = list(pairwise(_places(scans)))
+    lines = []
+    for scan in scans:
+        states = {one.cell.D: one.state for one in scan.found}
+        found = {(D, E): f"{slope:.2f}{MARKS[states[E]]}" for D, E, slope in scan.slopes}
+        lines.append((scan.name, *(found.get(pair, "-") for pair in ends)))
+    yield from table(("process", *(f"{count(D)} to {count(E)}" for D, E in ends)), lines)
+    if rms := [f"{scan.name} {r[1]:.2%} at D = {count(r[0])}" for scan in scans if (r := scan.relative)]:
+        yield f"\nAs an RMS relative error, sigma(log A) sqrt(MSE): {', '.join(rms)}."
+
+
+def _errors(folder: Path) -> Iterator[str]:
+    found = laws.errors(folder)
+    if not found:
+        return
+    yield """
+### RMS, median and 99 % errors
+
+A few test points make up the RMS, so it is not the error of a typical point. Exponents here are straight lines, without
+a floor, through the means of all places whatever their state, of the squared errors, so that they compare with α: the
+median converges at few places. The errors are those at the largest D:
+"""
+    lines = [
+        (one.process, count(one.D), *(f"{one.exponents[kind]:.2f}" for kind in laws.KINDS),
+         *(f"{100 * one.errors[kind]:.2g} %" for kind in laws.KINDS), f"{one.errors['rms'] / one.errors['median']:.2g}")
+        for one in found
+    ]  # fmt: skip
+    kinds = ("RMS", "median", "99 %")
+    head = ("process", "largest D", *(f"exponent, {k}" for k in kinds), *(f"error, {k}" for k in kinds), "RMS / median")
+    yield from table(head, lines)
+
+
+def _verdicts(scans: Sequence[laws.Scan]) -> Iterator[str]:
+    known = [scan for scan in scans if scan.law is not None]
+    if not known:
+        return
+    yield """
+### Exponents and dimensions
+
+The bound of the paper is α ≥ 4/d with d = 3 n_f - 4 (eqs. 4, 6); its own processes of two particles lie around or
+below it.
+
+![Exponents of the points against the dimension, the line 4/d, and the paper's](images/amplitudes_law_exponents.png)
+"""
+    yield "The exponents are those of the converged places.\n"
+    lines = []
+    for scan in known:
+        ours, theirs = scan.law.value("alpha") if scan.law else math.nan, scan.paper
+        ratio = "-" if theirs is None else f"{ours / theirs.alpha:.2f}"
+        paper = "-" if theirs is None else f"{theirs.alpha:.3g}"
+        bound = f"{least_exponent(scan.cell.d):.3g}"
+        lines.append((scan.name, str(scan.cell.d), value(scan.law, "alpha"), paper, ratio, bound, laws.verdict(scan)))
+    yield from table(("process", "d", "α", "paper", "ratio", "4/d", "against the bound"), lines)
+    gluons = {scan.process: scan.law.value("alpha") for scan in known if scan.law and scan.target == "log"}
+    if set(ORDER) <= set(gluons):
+        falls = all(gluons[a] > gluons[b] for a, b in pairwise(ORDER))
+        near = [s.process for s in known if s.process in ORDER and s.paper and s.target == "log"
+                and abs(gluons[s.process] / s.paper.alpha - 1) <= laws.CLOSE]  # fmt: skip
+        within = "all three" if len(near) == len(ORDER) else ", ".join(near) or "none"
+        yield f"""
+From Zg over Zgg to Zggg the exponents {"fall" if falls else "do not fall"}. Within {laws.CLOSE:.0%} of the paper's:
+{within}."""

@@ -1,0 +1,60 @@
+"""Simulated tables of each design: what the confidence curve says of the true floor and of targets around it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks.floors.designs import DESIGNS, FloorDesign
+from engine.fitting import FitSpec, kernels
+from engine.fitting.checks import sample
+from engine.fitting.floor_profile import floor_confidence
+from engine.laws.law import Floats
+
+FOLDER = Path(__file__).parents[2] / "build" / "floors"
+BLOCK = 50
+"""Tables in a block."""
+LIMITS = (0.68, 0.84, 0.95)
+COLUMNS = ("p at floor", "p at zero", "resolved", "middle", *(f"limit {level}" for level in LIMITS))
+"""Of each table: the confidence that the floor lies below its true value and below zero, whether it is resolved, the
+floor at which the confidence is one half, and upper limits."""
+
+
+def path(design: str, block: int) -> Path:
+    """Where the curves of a block of tables are kept."""
+    name = "".join(c if c.isalnum() else "_" for c in design)
+    return FOLDER / f"{name}-{block}.npz"
+
+
+def work(design: str, block: int) -> str:
+    """Simulate one block of tables and keep what came out."""
+    kernels.load()
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    d = next(d for d in DESIGNS if d.name == design)
+    found = [table(d, block * BLOCK + i) for i in range(BLOCK)]
+    out = path(design, block)
+    half = out.with_suffix(".half.npz")
+    np.savez_compressed(half, numbers=np.array([f[0] for f in found]), curves=np.array([f[1] for f in found]))
+    half.rename(out)
+    return out.stem
+
+
+PLACES = np.linspace(-8, 8, 161)
+"""Distances from the true floor, in standard errors, at which curves are kept."""
+
+
+def table(d: FloorDesign, seed: int) -> tuple[list[float], Floats]:
+    """One table: the numbers that ``COLUMNS`` names, and the confidence at ``PLACES`` of targets."""
+    s = sample(FitSpec(seed=seed), d.runs(seed))
+    found = floor_confidence(s, 0)
+    assert found is not None
+    targets = d.floor + PLACES * d.error
+    numbers = [
+        float(found.below(d.floor)),
+        float(found.below(0.0)),
+        float(found.resolved),
+        found.upper(0.5),
+        *(found.upper(level) for level in LIMITS),
+    ]
+    return numbers, found.below(targets)

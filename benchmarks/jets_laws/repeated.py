@@ -1,0 +1,147 @@
+"""The part of docs/jets_laws.md on repeated jets."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+
+import numpy as np
+
+from benchmarks.jets_laws import checks, laws
+from benchmarks.jets_laws.words import printed, still_open, symbol, wrapped
+from benchmarks.report import between, pair, table
+from data.catalogue import path, records
+from engine.fitting import read_fit
+from engine.fitting.result import Fit, Interval
+from engine.laws.repetition import amplification
+from engine.planning.repeat.floors import Laws, together
+from engine.quantities import count
+
+PAPER_LAMBDA = 0.47
+JETS = (1e3, 1e4, 1e5, 1e6)
+
+
+def repetition() -> Iterator[str]:
+    if not laws.there("repeated"):
+        return
+    cells = laws.rows("repeated")
+    made, runs = laws.repeated()
+    once = laws.one_pass()[0]
+    both = together(once, made)
+    yield f"""
+## The same jets again and again
+
+{len(cells)} cells pass over their jets until the validation loss turns up; the best pass is kept.{
+        still_open(laws.asked("repeated") - len(cells))
+    }
+The losses of the {len(runs)} of models that mostly overfit (N from {count(runs["N"].min())}) against their jets,
+L_inf + B_rep/D^β_rep, beside the same of JetClass:
+
+![Early-stopped loss against the jets that are repeated](images/jets_law_repeated.png)
+"""
+    paper = {r["parameter"]: r for r in records("papers/jets/table2_repetition.csv") if r["particles"] == "128"}
+    joint = _joint(both)
+    yield from table(
+        ("", "our jets, alone", "our jets, one floor with one pass", "JetClass (Table 2)"),
+        [
+            (symbol(name), pair(*laws.interval(made, name)), pair(*joint[name]), printed(paper[name]))
+            for name in ("L_inf", "B_rep", "beta_rep")
+        ],
+    )
+    flat = next((w.text for w in made.warnings if w.code == "second-optimum"), "")
+    yield (
+        "\n" + wrapped(f"The fit to the repeated cells alone has a flat optimum: do not use its numbers. {flat}") + "\n"
+    )
+    yield from _omega(both, runs["U"].max())
+    yield from _kappa(once)
+    yield from _threshold()
+
+
+def _joint(both: Laws) -> dict[str, tuple[float, Interval | None]]:
+    """The parameters of the repeated law in the joint fit, with their 68 % intervals."""
+    names = ("L_inf", "B_rep", "beta_rep")
+    found = {n: (float(both.best[n]), both.how.interval(float(both.best[n]), both.draws[n], 0.68)) for n in names}
+    return found | ({"L_inf": (both.floor.value, both.floor.ci68)} if both.floor else {})
+
+
+def _omega(both: Laws, largest: float) -> Iterator[str]:
+    """omega(D) of the joint fit, and the paper's."""
+    why = f" ({both.apart})" if both.apart else ""
+    fits = "One floor fits both tables" if both.floor else "One floor is not fitted to both tables"
+    yield wrapped(
+        f"{fits}{why}: the sum of both objectives is least at E = L_inf = {float(both.best['E']):.3g}. Alone, E is "
+        f"{both.alone[0]:.3g} and L_inf is {both.alone[1]:.3g}. `isoplan repeat` uses the same joint fit. ω(D), the "
+        "jets that one pass of an unlimited model needs for the loss that D repeated jets give (eq. 5), follows from "
+        "it:"
+    )
+    yield ""
+    lines = []
+    for D in JETS:
+        value = float(amplification(both.best, both.best, np.asarray(D)))
+        draws = amplification(both.draws, both.draws, np.asarray(D))
+        lines.append(_around(value, both.how.interval(value, draws, 0.68)))
+    yield from table(
+        ("D", *(count(D) + ("" if D <= largest else "*") for D in JETS)),
+        [("ω, our jets", *lines), ("ω, JetClass", *(f"{_printed_omega():.2f}" for _ in JETS))],
+    )
+    yield """
+* more jets than any that were repeated: extrapolated. The paper's ω follows from its Tables 1 and 2 and is the same at
+every D, because its β_rep and β are equal. Ours is larger, and it grows with D because β_rep exceeds β."""
+
+
+def _around(value: float, ends: Interval | None) -> str:
+    """A number and an interval that contains it."""
+    return pair(value, ends and (min(ends[0], value), max(ends[1], value)))
+
+
+def _printed_omega() -> float:
+    one, rep = (_card(name) for name in ("jets_table1", "jets_table2_21x128"))
+    return float(amplification(rep.values, one.values, np.asarray(1e6)))
+
+
+def _card(name: str) -> Fit:
+    return read_fit(json.loads(path(f"cards/{name}.json").read_text("utf-8")))
+
+
+def _kappa(once: Fit) -> Iterator[str]:
+    """kappa, as the command reads it."""
+    smooth, raw = checks.kappa(0.6), checks.kappa(0.0)
+    ends = once.resampling.interval(smooth.value, smooth.draws, 0.68)
+    yield "\n" + wrapped(
+        "κ, the compute of repeated training over that of the compute-optimal single pass at the same loss, is "
+        f"{_around(smooth.value, ends)} for the smallest model that overfits on each of {smooth.n} numbers of jets, "
+        f"with curves smoothed as in `isoplan repeat`, and {raw.value:.2g} at the least loss of the raw curves. "
+        "The paper reads about 10 off its Fig. 2b."
+    )
+
+
+def _threshold() -> Iterator[str]:
+    cells = {(int(row["width"]), int(row["U"])): row for row in laws.rows("repeated")}
+    widths, jets = (sorted({key[k] for key in cells}) for k in (0, 1))
+    over, runs = laws.threshold()
+    lam, ends = laws.interval(over, "lambda")
+    wrong = int(np.sum((runs["N"] > over.predict({"D": runs["D"]})) != (runs["overfits"] > 0)))
+    yield """
+### Who overfits
+
+The least loss of each cell, and by how much the loss had risen above it when the cell ended (medians of up to
+five looks):
+"""
+    yield from table(
+        ("width d", *(f"{count(float(U))} jets" for U in jets)),
+        [(str(d), *(_risen(cells[d, U]) if (d, U) in cells else "not trained" for U in jets)) for d in widths],
+    )
+    if ends is not None and ends[0] > 0:
+        said = f"Here the exponent is {lam:.2f} ({between(ends)})."
+    else:
+        said = f"""This grid does not tell the exponent: no power of D parts the
+cells, {wrong} of {len(runs)} lie on the wrong side of the best line. Their rate is constant and large, so that the
+loss goes up and down by some per cent from pass to pass, and passes end soon after the best one: a rise of a per cent
+is little beside that. What can be read: the smallest width hardly overfits, and its loss stops falling with more jets;
+the others overfit nearly everywhere, the wider the earlier, and the widest are not the best ones of few jets."""
+    yield f"""
+The paper's models overfit from N ∝ D^{PAPER_LAMBDA} on. {said}"""
+
+
+def _risen(row: dict[str, str]) -> str:
+    return f"{float(row['loss']):.3f} (+{float(row['rise']):.1%})"

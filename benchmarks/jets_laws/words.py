@@ -1,0 +1,34 @@
+"""Phrases of docs/jets_laws.md."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Sequence
+
+from engine.quantities import count
+
+
+def wrapped(text: str, indent: str = "") -> str:
+    """A paragraph in lines of the page's width; ``indent`` starts every line but the first."""
+    return textwrap.fill(" ".join(text.split()), 120, subsequent_indent=indent, break_on_hyphens=False)
+
+
+def span(column: str, every: Sequence[dict[str, str]], what: str) -> str:
+    """How many values a column has, and the first and the last of them."""
+    values = sorted({float(row[column]) for row in every})
+    return f"{len(values)} {what} ({count(values[0])} to {count(values[-1])})"
+
+
+def still_open(cells: int) -> str:
+    """What is said of cells of a grid that are still to be trained."""
+    return f" {cells} larger of the grid {'is' if cells == 1 else 'are'} not trained yet." if cells else ""
+
+
+def symbol(name: str) -> str:
+    """A parameter as the page writes it."""
+    return {"alpha": "α", "beta": "β", "gamma": "γ", "beta_rep": "β_rep"}.get(name, name)
+
+
+def printed(row: dict[str, str]) -> str:
+    """A number of the paper with its interval."""
+    return f"{row['value']} ({row['ci68_lo']} to {row['ci68_hi']})"

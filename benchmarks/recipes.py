@@ -1,0 +1,43 @@
+"""``isoplan recipe`` from the bundled sweeps with the default refits: a figure a sweep."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from benchmarks.report import Report
+from data import trained
+from engine.planning.recommender.builder import REFITS
+
+TRIES = 3
+METRIC, BUDGET = "recall@10", "2e11"
+
+
+def run() -> Report:
+    """The whole command, start included; the least of several tries."""
+    rows = []
+    for option, sweep in (("--share", "share"), ("--runs", "negatives"), ("--runs", "allocation")):
+        table = trained.FOLDER / "games" / f"behavior_{sweep}.csv"
+        took = [_seconds(option, table) for _ in range(TRIES)]
+        least = [f"{min(times):.1f} s" for times in zip(*took, strict=True)]
+        rows.append((f"{option} games/behavior_{sweep}.csv", *least))
+    return Report(
+        "Recipes from own runs",
+        f"`isoplan recipe --metric {METRIC}` on the bundled sweeps of the games log with {REFITS} refits, least of "
+        f"{TRIES} tries, the start included; on a busy machine read the processor time. Goal on two idle cores: 5 s.",
+        ("what", "wall", "processor"),
+        tuple(rows),
+    )
+
+
+def _seconds(option: str, table: Path) -> tuple[float, float]:
+    """Wall and processor seconds of one command."""
+    asked = ["recipe", "--budget", BUDGET, "--metric", METRIC, option, str(table)]
+    begun, before = time.perf_counter(), os.times()
+    subprocess.run([Path(sys.executable).with_name("isoplan"), *asked], capture_output=True, check=True)
+    after = os.times()
+    used = after.children_user + after.children_system - before.children_user - before.children_system
+    return time.perf_counter() - begun, used

@@ -1,0 +1,156 @@
+"""What a table mixes: several data sets, a split into train and test, runs that are flagged. Pure: reads runs only.
+
+Each of these is a question to the user. An answer is part of the mapping (one law each, all as one) or of the filter
+(only one value); a question that is answered, or whose column has one value left, is not asked again.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from engine.schema import Category, Runs
+
+MOST_DATASETS = 8
+FEWEST_PER_VALUE = 3
+"""Runs for each value, on average, below which a column names single runs."""
+YES = {"1", "true", "yes", "y", "t"}
+TRAIN = {"train", "training", "fit"}
+
+
+Kind = Literal["dataset", "split", "flag"]
+
+
+@dataclass(frozen=True)
+class Question:
+    """One question about the column ``column``; ``counts`` has the runs with each value, "" for empty cells.
+
+    ``keep`` is the value to keep where the column is a split or a flag, empty for data sets.
+    """
+
+    kind: Kind
+    column: str
+    counts: Mapping[str, int]
+    keep: tuple[str, ...] = ()
+    typed: str = "text"
+
+    @property
+    def text(self) -> str:
+        """What the table mixes, in one sentence."""
+        total = sum(self.counts.values())
+        if self.kind == "flag":
+            return f"{self.left_out:,} of {total:,} runs have {self.column} = {_or(self.gone)}."
+        runs = ", ".join(f"{value or 'empty'} {n:,}" for value, n in self.counts.items())
+        return f"Column {self.column!r} has {len(self.counts)} values: {runs} runs."
+
+    @property
+    def left_out(self) -> int:
+        """Runs that ``keep`` leaves out."""
+        return sum(self.counts[value] for value in self.gone)
+
+    @property
+    def gone(self) -> list[str]:
+        """The values that ``keep`` leaves out."""
+        return [value for value in self.counts if value not in self.keep]
+
+    def only(self, *values: str) -> str:
+        """The SQL condition for the runs with one of the ``values``."""
+        return condition(self.column, values or self.keep, self.typed)
+
+
+def condition(column: str, values: tuple[str, ...], typed: str = "text") -> str:
+    """The SQL condition for the rows in which ``column`` has one of the ``values``; "" is an empty cell."""
+    name = column if column.isidentifier() and column.isascii() else '"' + column.replace('"', '""') + '"'
+    known = [value if typed != "text" else "'" + value.replace("'", "''") + "'" for value in values if value]
+    parts = [f"{name} = {known[0]}" if len(known) == 1 else f"{name} IN ({', '.join(known)})"] if known else []
+    return " OR ".join([*parts, *([f"{name} IS NULL"] if "" in values else [])])
+
+
+def option(where: str) -> str:
+    """``--where`` with a condition, quoted for a shell."""
+    simple = not set('"$`\\!') & set(where)
+    return f'--where "{where}"' if simple else f"--where {shlex.quote(where)}"
+
+
+def ways(question: Question) -> str:
+    """The options of ``isoplan fit`` that answer a question."""
+    name = shlex.quote(question.column)
+    if question.kind == "dataset":
+        first = max(question.counts, key=question.counts.__getitem__)
+        return f"--group {name} --each, {option(question.only(first))} or --pool {name}"
+    return f"{option(question.only())} or --pool {name}"
+
+
+def questions(runs: Runs) -> tuple[Question, ...]:
+    """What the user has not yet been asked or has not answered about ``runs``; columns that agree are asked once."""
+    return tuple(ask(name, runs.categories[name]) for name in _open(runs) if runs.categories[name].kind != "other")
+
+
+def rows_to_leave_out(question: Question, runs: Runs) -> list[int]:
+    """The row ids of the runs that ``question.keep`` leaves out."""
+    category = runs.categories[question.column]
+    names = np.array([*category.values, ""])[category.codes]
+    return [int(i) for i in runs.ids[np.isin(names, question.gone)]]
+
+
+def pooled(runs: Runs) -> tuple[str, ...]:
+    """The columns with few values that nobody has answered for: those that a fit of all ``runs`` pools."""
+    return tuple(_open(runs))
+
+
+def colouring(runs: Runs) -> tuple[str, Category] | None:
+    """The column by whose values figures colour ``runs``: the groups with a law each, else the first of data sets."""
+    own = runs.roles.group if runs.roles.each else None
+    first = [own] if own in runs.categories else []
+    sets = [name for name, category in runs.categories.items() if category.kind == "dataset"]
+    found = next((name for name in [*first, *sets] if name and _mixes(runs.categories[name])), None)
+    return (found, runs.categories[found]) if found else None
+
+
+def _open(runs: Runs) -> Iterator[str]:
+    roles = runs.roles
+    answered = {*roles.pooled, *([roles.group] if roles.each and roles.group else [])}
+    seen = {_partition(runs.categories[name]) for name in answered if name in runs.categories}
+    for name, category in runs.categories.items():
+        if name in answered or not _mixes(category):
+            continue
+        partition = _partition(category)
+        if partition not in seen:
+            seen.add(partition)
+            yield name
+
+
+def _mixes(category: Category) -> bool:
+    """Whether the runs have several values, and, where these name data sets, neither too many nor one a run."""
+    counts = category.counts
+    if category.kind != "dataset":
+        return len(counts) > 1
+    named = len(counts) - ("" in counts)
+    return 2 <= len(counts) and named <= MOST_DATASETS and len(category.codes) >= FEWEST_PER_VALUE * len(counts)
+
+
+def _partition(category: Category) -> bytes:
+    """How a column divides the runs, whatever it calls the parts."""
+    _, first, inverse = np.unique(category.codes, return_index=True, return_inverse=True)
+    return np.argsort(np.argsort(first))[inverse].astype(np.int8).tobytes()
+
+
+def ask(name: str, category: Category, kind: Kind | None = None) -> Question:
+    """The question about a column; of the ``kind`` that is named, else of the one that its name and values suggest."""
+    counts, typed = category.counts, category.typed
+    if kind is None and category.kind == "split":
+        keep = tuple(value for value in counts if value.strip().lower() in TRAIN)
+        return Question("split", name, counts, keep, typed) if keep else Question("dataset", name, counts, typed=typed)
+    if kind is None and category.kind in ("out", "keep"):
+        wanted = category.kind == "keep"
+        keep = tuple(value for value in counts if (value.strip().lower() in YES) == wanted)
+        return Question("flag", name, counts, keep, typed)
+    return Question(kind or "dataset", name, counts, typed=typed)
+
+
+def _or(values: list[str]) -> str:
+    return " or ".join(value or "empty" for value in values)

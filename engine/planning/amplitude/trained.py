@@ -1,0 +1,174 @@
+"""Plans from trained cells: by their law, by the cells themselves where these reach the target, or none.
+
+Cells count where twice the compute changes their loss by less than 10 %, up or down. Cells whose loss rises are
+undecided: they enter no exponent, and only the question where the loss levels off.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+
+from engine.errors import PlannerError
+from engine.fitting.result import FitWarning
+from engine.laws.dimension import phase_space_dimension
+from engine.planning.amplitude.anchors import LIMITED, ONSET, UNITS
+from engine.planning.amplitude.answer import AmplitudePlan
+from engine.planning.amplitude.cell_law import data_law
+from engine.planning.amplitude.cells import Point, anchors_of, by_points, mean_loss
+from engine.planning.amplitude.exponents import conservative
+from engine.planning.amplitude.fitted import plan_fitted
+from engine.planning.amplitude.published import PublishedLaw
+from engine.planning.amplitude.sizes import AXES, Size
+from engine.planning.amplitude.target import Precision
+from engine.planning.amplitude.text import asked, number, percent
+from engine.quantities import power10
+
+FALLING, LEVELS_OFF = "still-falling", "levels-off"
+
+
+def plan_trained(
+    n_f: int, target: Precision, found: Sequence[Point], published: Sequence[PublishedLaw] = (), floor: float = 0.0
+) -> AmplitudePlan:
+    """The plan by the law of the points ``found`` of one process; those that are not converged are left out, aloud.
+
+    For a target in a median or 99 % error the losses of ``found`` are the squares of these (``by_error``). A target
+    that cells have reached is answered by these cells. Where the law of the cells levels off above the target, the plan
+    has no D, N and C, and says what to train. Raises PlannerError where n_f is another, and where neither D limits one
+    of the points nor one has reached the target.
+    """
+    cell, anchors = found[0].cell, anchors_of(found)
+    if cell.n_f != n_f:
+        raise PlannerError(
+            f"{cell.process} has {cell.n_f} final-state particles and the plan is for {n_f}: choose cells of the same "
+            "number, or give an anchor."
+        )
+    left, reached = _left_out(found), reached_by(found, target.mse)
+    if not reached and (why := stopped(found, target, floor)):
+        return replace(_bare(n_f, target, found, floor, left), stopped=why)
+    if not anchors:
+        if reached:
+            return _by_cells(_bare(n_f, target, found, floor, left), reached)
+        raise PlannerError(_nothing(found, target))
+    others = published if target.kind == "rms" else ()
+    plan = plan_fitted(cell.process, n_f, target, anchors, others, floor=floor, fixed_energy=cell.fixed_energy)
+    if reached and plan.D.most is not None and reached[0].cell.D < plan.D.most:
+        return _by_cells(_bare(n_f, target, found, floor, left), reached)
+    notes = (*plan.warnings, *left, *_levels_off(found, target.mse, floor))
+    return replace(plan, process=cell.process, warnings=notes, measured=_measured(found, target))
+
+
+def reached_by(found: Sequence[Point], mse: float) -> tuple[Point, ...]:
+    """The points at the least D from which on the mean loss over seeds is at or below ``mse``; empty without any."""
+    best: tuple[Point, ...] = ()
+    for own in reversed(by_points(found).values()):
+        if mean_loss(own) > mse:
+            break
+        best = own
+    return best
+
+
+def stopped(found: Sequence[Point], target: Precision, floor: float) -> str:
+    """Why no D is stated: the law of the cells levels off above the target; empty where it does not.
+
+    Undecided cells count here: that longer training makes them worse is a floor of the training at least.
+    """
+    law = data_law(tuple(found), undecided=True)
+    if law is None or law.value("K") < target.mse or law.interval("K")[0] <= floor:
+        return ""
+    K, near, far = law.value("K"), *law.interval("K")
+    where, last = by_points(found), max(one.cell.D for one in found)
+    up = [number(D, UNITS["D"]) for D, own in where.items() if own[0].state == "rises"]
+    lower = f", and cells at D = {', '.join(up)} with a lower learning rate" if up else ""
+    return (
+        f"The trained cells of {found[0].cell.process} do not determine which D reaches {lower_first(asked(target))}: "
+        f"their own law levels off at {lower_first(asked(replace(target, mse=K)))}, 68 %: {power10(near, 2)} to "
+        f"{power10(far, 2)}, above the target. Train cells with twice the N at D = {number(last, UNITS['D'])}{lower}, "
+        "and ask again."
+    )
+
+
+def lower_first(text: str) -> str:
+    """``text`` within a sentence; "An MSE" becomes "an MSE"."""
+    return text[0].lower() + text[1:]
+
+
+def _bare(
+    n_f: int, target: Precision, found: Sequence[Point], floor: float, notes: Sequence[FitWarning]
+) -> AmplitudePlan:
+    """A plan without D, N and C, whose cells level off above the target."""
+    cell = found[0].cell
+    fixed, why = cell.fixed_energy, "not known: the law of the cells levels off above the target"
+    d = phase_space_dimension(n_f, fixed_energy=fixed)
+    D, N, C = (Size(None, None, UNITS[axis], why) for axis in AXES)
+    return AmplitudePlan(n_f, d, 4 / d, conservative(n_f, fixed_energy=fixed), target, D, N, C, (), tuple(notes), (),
+                         None, floor, fixed, cell.process, measured=_measured(found, target))  # fmt: skip
+
+
+def _by_cells(bare: AmplitudePlan, reached: Sequence[Point]) -> AmplitudePlan:
+    """The plan that trained cells are themselves: they have ``reached`` the target."""
+    cell = reached[0].cell
+    cells = "1 cell" if len(reached) == 1 else f"{len(reached)} cells"
+    note = f"{cells} of {cell.process}; nothing is extrapolated"
+    D, N, C = (Size(x, x, UNITS[axis], note) for axis, x in (("D", cell.D), ("N", cell.N), ("C", cell.C)))
+    return replace(bare, D=D, N=N, C=C, reached=True)
+
+
+def _nothing(found: Sequence[Point], target: Precision) -> str:
+    """Why cells of which none is converged answer nothing, and what to do."""
+    least = min(mean_loss(own) for own in by_points(found).values())
+    best = f"MSE {least:.2g}" if target.kind == "rms" else f"{target.name} {percent(math.sqrt(least))}"
+    return (
+        f"D limits none of the {len(found)} cells of {found[0].cell.process}, the best of which has {best}: train some "
+        f"with at least {ONSET['D']:g} points until twice the compute changes that by less than 10 %."
+    )
+
+
+def _measured(found: Sequence[Point], target: Precision) -> str:
+    """The errors of the cells at the largest D, by kind: a few points make up the RMS."""
+    D, own = list(by_points(found).items())[-1]
+    cells = [one.cell for one in own]
+    rms = [cell.spread * math.sqrt(cell.loss) for cell in cells] if target.kind == "rms" else []
+    kinds = {"RMS": rms, "median": [c.median for c in cells], "99 % of the points below": [c.most for c in cells]}
+    said = [
+        f"{name} {percent(math.exp(math.fsum(map(math.log, values)) / len(values)))}"
+        for name, values in kinds.items()
+        if values and all(math.isfinite(x) and x > 0 for x in values)
+    ]
+    return f"{', '.join(said)} at D = {number(D, UNITS['D'])}" if said else ""
+
+
+def _left_out(found: Sequence[Point]) -> list[FitWarning]:
+    """How many cells were not used, and why."""
+    states = [one.state for one in found if not one.limited and one.cell.D >= ONSET["D"]]
+    if not states:
+        return []
+    why = {
+        "falls": "falls by 10 % or more: train longer",
+        "rises": "rises by 10 % or more, so D does not limit it: train with a lower learning rate",
+        "not doubled": "is not known: train it too",
+    }
+    counted = "; ".join(f"of {states.count(state)} it {text}" for state, text in why.items() if state in states)
+    text = (
+        f"{len(states)} of the cells of {found[0].cell.process} are left out by what their loss does with twice the "
+        f"compute: {counted}."
+    )
+    return [FitWarning(FALLING, text)]
+
+
+def _levels_off(found: Sequence[Point], mse: float, floor: float) -> list[FitWarning]:
+    """That the law of all cells, its K free, levels off where the target feels it.
+
+    Twice the compute tells whether D or the training limits a cell, not whether D or N does.
+    """
+    law = data_law(tuple(found), undecided=True)
+    low, high = (0.0, 0.0) if law is None else law.interval("K")
+    if law is None or low <= floor + LIMITED * mse:
+        return []
+    K, near, far = (power10(x, 2) for x in (law.value("K"), low, high))
+    text = (
+        f"With a floor of its own the law of these cells levels off at K = {K} ({near} to {far}), and the plan takes "
+        f"{floor:.2g}: train one with twice the N at the largest D, and where its loss is no lower give K as the floor."
+    )
+    return [FitWarning(LEVELS_OFF, text)]

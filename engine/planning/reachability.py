@@ -1,0 +1,93 @@
+"""Whether a target can be reached at all: a verdict, a probability where one is known, and a sentence.
+
+The floor decides. Where the runs resolve it (its 95 % interval has two ends, and the lower one is above zero), its
+confidence curve gives the probability that it lies below the target; with limits on the plan, the share of the
+resamples that reach the target. Where the runs do not resolve it there is no probability: half of the resamples have no
+floor, which says nothing of how likely that is. A verdict is still given where the floor is below the target with 95 %
+confidence.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.fitting.confidence import EXCLUDED, SURE, leading_axis
+from engine.fitting.result import Fit
+from engine.laws.law import Floats
+from engine.laws.terms import Const
+from engine.planning.frontier import floor
+from engine.planning.text import probability
+from engine.quantities import count, rounded
+
+Bools = NDArray[np.bool_]
+Verdict = Literal["reachable", "out of reach", "uncertain", "not determined"]
+VERDICTS: tuple[Verdict, ...] = ("reachable", "out of reach", "uncertain", "not determined")
+
+
+@dataclass(frozen=True)
+class Reachability:
+    """Whether a target can be reached: ``verdict``, ``probability`` where one is known, and ``text`` for a reader.
+
+    "reachable" and "out of reach" are stated with at least 95 % confidence, "uncertain" comes with a probability, "not
+    determined" without.
+    """
+
+    verdict: Verdict
+    probability: float | None
+    text: str
+
+
+def reachability(fit: Fit, asked: str, limited: bool, goals: Floats, reached: Bools) -> Reachability | None:
+    """Whether ``fit`` reaches ``asked`` (such as "loss 0.1"); None for a fit without resamples.
+
+    ``goals`` () or (r,) are what the law must reach, less being better; ``reached`` (r,) says which resamples do.
+    ``limited``: the plan has limits, within which the resamples are counted.
+    """
+    if not len(fit.resamples):
+        return None
+    known = fit.confidence
+    if known is None or limited:
+        return _by_resamples(fit, asked, limited, reached)
+    p = float(np.mean(np.where(np.isnan(goals), 1.0, known.below(goals))))
+    if known.resolved:
+        return _stated(p, "The floor allows it")
+    limit = f"The floor {known.name} is below {rounded(known.upper(SURE))} (95 %)"
+    if p >= SURE:
+        return Reachability("reachable", None, f"{limit}, so it can be reached.")
+    text = f"{limit} and zero is not excluded: whether {asked} can be reached is not determined."
+    return Reachability("not determined", None, f"{text} {_what_to_train(fit)}")
+
+
+def _by_resamples(fit: Fit, asked: str, limited: bool, reached: Bools) -> Reachability:
+    """The share of the resamples that reach the target; where the floor is open, what both kinds of them agree on."""
+    able = "It is reached within the limits" if limited else "The floor allows it"
+    floors = np.broadcast_to(floor(fit.law, fit.draws), len(fit.resamples))
+    zero = (floors <= 0) & (np.ptp(floors) > 0) & (fit.sign > 0)
+    if fit.confidence.resolved if fit.confidence else np.mean(zero) <= EXCLUDED:
+        return _stated(float(np.mean(reached)), able)
+    shares = [float(np.mean(reached[some])) for some in (zero, ~zero) if some.any()]
+    if min(shares) >= SURE:
+        return Reachability("reachable", None, f"{able}, with a floor and without one (95 %).")
+    if max(shares) <= 1 - SURE:
+        return Reachability("out of reach", None, "It is not reached, with a floor or without one (95 %).")
+    within = " within the limits" if limited else ""
+    text = f"The runs do not resolve a floor: whether {asked} can be reached{within} is not determined."
+    return Reachability("not determined", None, f"{text} {_what_to_train(fit)}")
+
+
+def _stated(p: float, able: str) -> Reachability:
+    verdict: Verdict = "reachable" if p >= SURE else "out of reach" if p <= 1 - SURE else "uncertain"
+    return Reachability(verdict, p, f"{able} with probability {probability(p)}.")
+
+
+def _what_to_train(fit: Fit) -> str:
+    """Which runs would resolve the floor."""
+    ends = {axis: span[1] for axis, span in fit.data.ranges.items() if axis in fit.law.axes}
+    if not ends or not any(isinstance(t, Const) for t in fit.law.terms):
+        return "Train larger runs to resolve the floor."
+    axis = leading_axis(fit.law, fit.values, ends)
+    return f"Train runs with {axis} above {count(ends[axis])} to resolve the floor."

@@ -1,0 +1,356 @@
+"""The evidence of a recipe from a run table: the one way from runs to laws that page, terminal and documents share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from engine.costs.measured import fit_powers
+from engine.errors import PlannerError
+from engine.fitting import FitSpec, fit
+from engine.fitting.diagnostics import RISES
+from engine.fitting.result import Fit
+from engine.fitting.spec import ObjectiveName
+from engine.laws import get_law
+from engine.planning.recommender.choice import Knob
+from engine.planning.recommender.columns import SIZES, Columns, Setting
+from engine.planning.recommender.evidence import Evidence
+from engine.planning.recommender.metric_names import LOSS, metric_name
+from engine.planning.recommender.sorting import Bools, Swept, describe, one_sweep, sort_runs
+from engine.planning.recommender.sweep import Optimum, sweep
+from engine.quantities import power10
+from engine.schema import Curves, Floats, Metric, Role, Roles, Runs
+
+Reader = Callable[[Roles], Runs]
+"""Reads a run table under a mapping; ids name its rows."""
+Progress = Callable[[str, float], None]
+"""Receives what is fitted and the finished part, between 0 and 1."""
+OBJECTIVE: ObjectiveName = "ols"
+REFITS = 200
+FULL = 10
+"""Values of a setting from which on the five parameters of two costs (behavioural, eqs. 2, 6) are fitted; the three of
+a parabola in the logarithm with fewer, of which two costs leave hardly one over for the noise."""
+KNOBS: tuple[Knob, ...] = ("s", "B", "N", "K")
+
+
+@dataclass(frozen=True, eq=False)
+class Built:
+    """The evidence of a run table, the runs behind each knob, and why other knobs that it varies have no fit."""
+
+    evidence: Evidence
+    runs: Mapping[Knob, Runs]
+    errors: Mapping[Knob, str]
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """All rows of a table as ``runs`` with NaN where a value is missing, and the sweeps among them.
+
+    ``rows`` are masks (n,), ``sentence`` counts the runs of each sweep.
+    """
+
+    runs: Runs
+    columns: Columns
+    rows: Mapping[Swept, Bools]
+    remarks: Mapping[Swept, tuple[str, ...]]
+    sentence: str
+
+
+@dataclass(frozen=True, eq=False)
+class Job:
+    """The fit of one knob of a table: its ``runs``, the ``metrics`` by name, and how to fit."""
+
+    knob: Knob
+    runs: Runs
+    columns: Columns
+    metrics: Mapping[str, Metric]
+    served: str
+    curves: Callable[[Runs], Curves] | None
+    refits: int
+    seed: int
+    progress: Progress | None
+
+    def spec(self, law: str, y: str, axis: str | None = None) -> FitSpec:
+        """The specification of a fit of ``law`` to ``y``."""
+        return FitSpec(law=law, axis=axis, y=y, objective=OBJECTIVE, bootstrap=self.refits, seed=self.seed)
+
+    def measured(self, metric: Metric, *needed: str) -> Runs:
+        """The runs with ``metric``, and no other, and every ``needed`` value. Raises PlannerError without any."""
+        missing = next((name for name in needed if name not in self.runs), None)
+        if missing is not None:
+            raise PlannerError(f"{missing}: the table has no such column. Add it, or name the column that holds it.")
+        there = np.all([np.isfinite(self.runs[name]) for name in (metric.column, *needed)], axis=0)
+        if not there.any():
+            raise PlannerError(f"{metric.column}: no run of this sweep has a value. Choose another metric.")
+        found = self.runs.take(there)
+        others = {m.column for m in self.runs.roles.metrics} - {metric.column, *needed}
+        values = {name: x for name, x in found.values.items() if name not in others}
+        return replace(found, values=values, roles=found.roles.model_copy(update={"metrics": (metric,)}))
+
+    def tell(self, part: float) -> None:
+        """Report that ``part`` of this knob is fitted."""
+        if self.progress is not None:
+            self.progress(self.knob, part)
+
+
+def read_sweeps(read: Reader, columns: Columns, only: Knob | None = None) -> Table:
+    """The rows of a table and the sweeps among them, before anything is fitted.
+
+    With ``only`` a knob all rows are its sweep. Raises PlannerError where the table then lacks its column.
+    """
+    runs = _assemble(read, columns)
+    names: tuple[Setting, ...] = ("s", "B", "K", "lr", "depth")
+    values: dict[str, Floats] = {name: runs[columns.settings[name]] for name in names if name in columns.settings}
+    values |= {name: runs[name] for name in ("N", "D", "budget") if name in runs}
+    if columns.nominal and "s" in values:
+        values["nominal"] = runs[columns.nominal[0]]
+    labels = [runs.labels["group"]] if "group" in runs.labels and not columns.label else []
+    stages = [runs[columns.settings["stage"]]] if "stage" in columns.settings else []
+    if only is None:
+        sweeps = sort_runs(values, [*labels, *stages])
+    else:
+        swept: Swept = only  # type: ignore[assignment]
+        if only not in values:
+            raise PlannerError(f"{only}: no column of the table has a name of it. Name the column that holds it.")
+        sweeps = {swept: one_sweep(swept, values[only], values.get("budget", np.full(len(runs), np.nan)))}
+    rows = {name: found.rows for name, found in sweeps.items()}
+    return Table(runs, columns, rows, {name: found.remarks for name, found in sweeps.items()},
+                 describe(sweeps, len(runs)))  # fmt: skip
+
+
+def build_evidence(
+    table: Table,
+    metrics: Sequence[str],
+    *,
+    curves: Callable[[Runs], Curves] | None = None,
+    knobs: Sequence[Knob] = KNOBS,
+    refits: int = REFITS,
+    seed: int = 0,
+    progress: Progress | None = None,
+) -> Built:
+    """The evidence of ``table`` for ``metrics``, the served one first; a knob that no sweep varies is left out.
+
+    ``curves`` reads the training curves of runs, from which updates to a target are counted. N and D are fitted for
+    the loss where the table has none of ``metrics``. A knob that cannot be fitted, and what was left out of a sweep,
+    is a remark of the evidence.
+    """
+    asked = {name: m for name in metrics if (m := table.columns.metric(name)) is not None}
+    evidence, runs, errors = Evidence(), dict[Knob, Runs](), dict[Knob, str]()
+    remarks: dict[Knob, tuple[str, ...]] = {}
+    for knob in (knob for knob in knobs if knob in table.rows):
+        swept: Swept = knob  # type: ignore[assignment]
+        part = table.runs.take(table.rows[swept])
+        loss = table.columns.metrics.get(LOSS)
+        fitted = {LOSS: loss} if knob == "N" and loss is not None and not asked else asked
+        job = Job(knob, part, table.columns, fitted, next(iter(metrics), ""), curves, refits, seed, progress)
+        said = table.remarks[swept]
+        try:
+            found, more = MAKERS[knob](job)
+        except PlannerError as error:
+            errors[knob] = str(error)
+            remarks[knob] = (*said, f"Your runs do not determine {knob}. {error}")
+            continue
+        evidence, runs[knob] = join(evidence, found), part
+        if said or more:
+            remarks[knob] = (*said, *more)
+    return Built(replace(evidence, remarks=remarks), runs, errors)
+
+
+def join(one: Evidence, other: Evidence) -> Evidence:
+    """Both pieces of evidence, which are of different knobs."""
+    return Evidence(
+        (*one.share, *other.share), {**one.batch, **other.batch}, {**one.allocation, **other.allocation},
+        (*one.negatives, *other.negatives), {**one.missing, **other.missing}, {**one.quoted, **other.quoted},
+        {**one.remarks, **other.remarks},
+    )  # fmt: skip
+
+
+def _assemble(read: Reader, columns: Columns) -> Runs:
+    """All rows with every column that is needed, NaN where a row has no value: no row is left out for one column."""
+    roles, settings = columns.roles, columns.settings
+    names: list[str] = [settings[name] for name in settings if name not in SIZES]
+    names += [*columns.nominal, *(m.column for m in columns.metrics.values())]
+    names = [name for name in dict.fromkeys(names) if name not in _sizes(settings).values()]
+    by_role = [name for name in names if name in set(Role)]
+    bare = roles.model_copy(
+        update={**dict.fromkeys((*_SIZED, "U", "loss", "epochs", "step")), "metrics": (), "derived": {}, "rows": "all"}
+    )
+    plain = tuple(name for name in names if name not in by_role)
+    labels = {role: column for role in LABELS if (column := getattr(roles, role)) not in (*plain, *settings.values())}
+    labels |= {"group": columns.label} if columns.label else {}
+    nothing = dict.fromkeys(LABELS)
+    base = read(bare.model_copy(update={"hyper": plain, "budget": settings.get("budget"), **nothing, **labels}))
+    only = bare.model_copy(update={**nothing, "hyper": (), "budget": None})
+    if roles.rows != "all":
+        base = base.take(np.isin(base.ids, read(_of_history(roles, only)).ids))
+    values = {name: base[name] for name in (*plain, "budget", "weight") if name in base}
+    for name in by_role:
+        values[name] = _placed(read(only.model_copy(update={name: name})), base, name)
+    sizes, derived = _sizes(settings), {role: how for role, how in roles.derived.items() if role in _SIZED}
+    if "N" in (given := {**sizes, **derived}) and len(given) > 1:
+        sized = read(only.model_copy(update={**sizes, "derived": derived}))
+        values |= {name: _placed(sized, base, name) for name in _SIZED if name in sized}
+        if "budget" not in values and "budget" in sized:
+            values["budget"] = _placed(sized, base, "budget")
+    if "C" in sizes and "budget" not in base:
+        values["budget"] = _placed(read(only.model_copy(update={"C": sizes["C"]})), base, "budget")
+    kept = base.roles.model_copy(update={**sizes, "metrics": tuple(columns.metrics.values())})
+    return replace(base, values=values, roles=kept)
+
+
+def _of_history(roles: Roles, only: Roles) -> Roles:
+    """The mapping under which one row of each run counts: names, time and loss of a table that holds curves."""
+    times = {name: column for name in ("step", "epochs") if (column := getattr(roles, name))}
+    times = times or {name: column for name in ("D", "C") if (column := getattr(roles, name))}
+    loss = roles.loss if roles.rows == "best" else None
+    return only.model_copy(update={**times, "run": roles.run, "loss": loss, "rows": roles.rows})
+
+
+_SIZED = ("N", "D", "C")
+LABELS = ("group", "seed", "run", "status", "weight")
+"""Roles that say something about a row; they are read along with its settings."""
+
+
+def _sizes(settings: Mapping[Setting, str]) -> dict[str, str]:
+    return {name: column for name, column in settings.items() if name in _SIZED}
+
+
+def _placed(part: Runs, base: Runs, name: str) -> Floats:
+    """The column ``name`` of ``part`` at the rows of ``base``: (n,), NaN for rows that ``part`` left out."""
+    out = np.full(len(base), np.nan)
+    there = np.isin(part.ids, base.ids)
+    out[np.searchsorted(base.ids, part.ids[there])] = part[name][there]
+    return out
+
+
+def _share(job: Job) -> tuple[Evidence, tuple[str, ...]]:
+    column = job.columns.settings["s"]
+    if np.nanmax(job.runs[column]) > 1:
+        raise PlannerError(f"{column}: the embedder share is a fraction. Divide percentages by 100.")
+    found, remarks = _optima(job, column)
+    return Evidence(share=found), remarks
+
+
+def _negatives(job: Job) -> tuple[Evidence, tuple[str, ...]]:
+    found, remarks = _optima(job, job.columns.settings["K"])
+    return Evidence(negatives=found), remarks
+
+
+def _optima(job: Job, over: str) -> tuple[tuple[Optimum, ...], tuple[str, ...]]:
+    """The optima of every metric at every budget, and remarks on the budgets that cannot be fitted."""
+    found: list[Optimum] = []
+    failed: dict[float, str] = {}
+    for i, (name, metric) in enumerate(_asked(job).items()):
+        runs = job.measured(metric, over)
+        budgets = _budgets(runs)
+        for j, C in enumerate(budgets):
+            part = runs if np.isnan(C) else runs.take(runs["budget"] == C)
+            job.tell((i + j / len(budgets)) / len(job.metrics))
+            try:
+                (one,) = sweep(part, job.spec(_law_of(part[over]), metric.column, over))
+            except PlannerError as error:
+                failed[C] = str(error)
+            else:
+                found.append(replace(one, metric=name))
+    if not found:
+        raise PlannerError(next(iter(failed.values())))
+    left = ((C, why) for C, why in failed.items() if not np.isnan(C))
+    return tuple(found), tuple(f"Budget {power10(C)} left out: {why}" for C, why in left)
+
+
+def _asked(job: Job) -> Mapping[str, Metric]:
+    """The metrics that are asked for. Raises PlannerError where the table has none of them."""
+    if not job.metrics:
+        known = ", ".join(job.columns.metrics) or "no column that is known as a metric"
+        raise PlannerError(f"{job.served}: no column of the table measures it. The table has {known}.")
+    return job.metrics
+
+
+def _law_of(x: Floats) -> str:
+    """The law of a sweep over ``x`` (n,); a run at zero has no place on a logarithm."""
+    return "starvation" if len(np.unique(x[x > 0])) >= FULL else "log-parabola"
+
+
+def _budgets(runs: Runs) -> list[float]:
+    nominal = runs["budget"] if "budget" in runs else np.empty(0)
+    return [float(C) for C in np.unique(nominal[np.isfinite(nominal)])] or [float("nan")]
+
+
+def _allocation(job: Job) -> tuple[Evidence, tuple[str, ...]]:
+    """N* and D* through the minima of iso-FLOP curves, under the powers of N and D with which measured C grows."""
+    return Evidence(allocation=_each(job, lambda name, metric: _frontier(job, metric))), ()
+
+
+def _frontier(job: Job, metric: Metric) -> Fit:
+    return fit(job.spec("isoflop", metric.column), _measured_rule(job.measured(metric, "N", "D", "C")))
+
+
+def _each(job: Job, make: Callable[[str, Metric], Fit]) -> dict[str, Fit]:
+    """A fit of each metric; the first reason where there is none of any."""
+    found, reasons = dict[str, Fit](), list[PlannerError]()
+    for i, (name, metric) in enumerate(_asked(job).items()):
+        job.tell(i / len(job.metrics))
+        try:
+            found[name] = make(name, metric)
+        except PlannerError as error:
+            reasons.append(error)
+    if not found:
+        raise reasons[0]
+    return found
+
+
+def _measured_rule(runs: Runs) -> Runs:
+    """The runs under the compute rule that their measured C follows; as they are where no column measures it."""
+    if runs.roles.C is None:
+        return runs
+    try:
+        rule = fit_powers(runs["N"], runs["D"], runs["C"]).rule
+    except PlannerError:
+        return runs
+    return replace(runs, roles=runs.roles.model_copy(update={"compute": rule}))
+
+
+def _batch(job: Job) -> tuple[Evidence, tuple[str, ...]]:
+    """The critical batch by metric: from the updates that curves need to a target, or from a column of updates."""
+    over = job.columns.settings["B"]
+    get_law("critical-batch", over)
+    if job.curves is not None:
+        return Evidence(batch=_each(job, lambda name, metric: _from_curves(job, over, name, metric))), ()
+    if "updates" not in job.columns.settings:
+        raise PlannerError(
+            "B_crit: the table has no updates to a target. Add a column of them, or the training curves of the runs."
+        )
+    counted = Metric(column=job.columns.settings["updates"], direction="min")
+    runs, spec = job.measured(counted, over), job.spec("critical-batch", counted.column, over)
+    group = runs.labels.get("group") if job.columns.label else None
+    if group is None:
+        return Evidence(batch={job.served: fit(spec, runs)}), ()
+    named = {label: metric_name(label) or label for label in dict.fromkeys(group.tolist())}
+    return Evidence(batch={name: fit(spec, runs.take(group == label)) for label, name in named.items()}), ()
+
+
+def of_metric(runs: Runs, metric: str) -> Runs:
+    """The rows of ``metric`` in a table whose groups are metrics; all rows of another table."""
+    if "group" not in runs.labels:
+        return runs
+    named = [label == metric or metric_name(label) == metric for label in runs.labels["group"].tolist()]
+    return runs.take(np.array(named, bool)) if any(named) else runs
+
+
+def _from_curves(job: Job, over: str, name: str, metric: Metric) -> Fit:
+    """The law of S(B). Raises PlannerError where S rises with B, which the law does not describe."""
+    assert job.curves is not None
+    runs = job.measured(metric, over)
+    made = fit(job.spec("critical-batch", metric.column, over), runs, curves=job.curves(runs))
+    rising = next((warning.text for warning in made.warnings if warning.code == RISES), None)
+    if rising:
+        raise PlannerError(f"The updates to a value of {name} follow no law of S(B). {rising}")
+    return made
+
+
+MAKERS: Mapping[Knob, Callable[[Job], tuple[Evidence, tuple[str, ...]]]] = {
+    "s": _share, "B": _batch, "N": _allocation, "K": _negatives,
+}  # fmt: skip
+"""How each knob is fitted: its evidence, and remarks on what was left out."""

@@ -1,0 +1,128 @@
+"""Columns of a run table that hold the settings and metrics of a recommender, found by their names."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+from engine.errors import PlannerError
+from engine.planning.recommender.metric_names import metric_direction, metric_name, plain_name
+from engine.schema import Metric, Roles
+
+Setting = Literal["N", "D", "C", "budget", "s", "B", "K", "lr", "depth", "updates", "stage"]
+"""What a recipe reads from a run table besides its metrics."""
+SETTINGS: tuple[Setting, ...] = get_args(Setting)
+SIZES: tuple[Setting, ...] = ("N", "D", "C", "budget")
+_EMBEDDER = r"emb(?:ed(?:d(?:er|ing))?)?s?"
+_PART = r"(?:share|fraction|frac|ratio)"
+_COUNT = r"(?:n|nr|num|number_of)"
+_NEGATIVES = r"neg(?:ative)?s?"
+NAMES: Mapping[Setting, tuple[str, ...]] = {
+    "C": ("c_step",),
+    "s": ("s", rf"{_EMBEDDER}_(?:param(?:eter)?s?_)?{_PART}", rf"{_PART}_(?:of_)?(?:the_)?{_EMBEDDER}", "share"),
+    "B": ("b", "batch", "batch_size", r"(?:global|train|training|total)_batch(?:_size)?", "bsz", "bs"),
+    "K": ("k", rf"(?:extra_)?{_NEGATIVES}", rf"{_NEGATIVES}_samples?",
+          rf"{_COUNT}_(?:extra_)?{_NEGATIVES}(?:_samples?)?", rf"{_NEGATIVES}_(?:count|k)"),
+    "lr": ("lr", "learning_rate", r"(?:peak|max|base)_(?:lr|learning_rate)", "rate", "rate_used"),
+    "depth": ("depth", "layers", r"(?:n|num)_(?:layers?|blocks)", "layers_used"),
+    "updates": (r"(?:updates|steps|iterations)_(?:to|until)_.*", "updates", "steps"),
+    "stage": ("stage", "training_stage"),
+}  # fmt: skip
+"""Patterns of ``plain_name`` of a column, best first. ``C_step`` is the compute that sizes Isoplan's own cells."""
+
+
+@dataclass(frozen=True)
+class Columns:
+    """``settings`` and ``metrics`` by name with the column of each; ``roles`` holds labels and rules of the table.
+
+    ``nominal`` are further columns of the embedder share, such as the planned beside the trained share; ``label`` is a
+    column of text that names the metric of each row, empty for none.
+    """
+
+    settings: Mapping[Setting, str]
+    metrics: Mapping[str, Metric]
+    roles: Roles
+    nominal: tuple[str, ...] = ()
+    label: str = ""
+
+    @property
+    def renamed(self) -> dict[str, str]:
+        """The metrics by name whose column is spelled differently."""
+        return {name: metric.column for name, metric in self.metrics.items() if metric.column != name}
+
+    def metric(self, name: str) -> Metric | None:
+        """The column of a metric by its printed name, by the name of its column, or by another spelling."""
+        by_column = {metric.column: metric for metric in self.metrics.values()}
+        return self.metrics.get(name) or by_column.get(name) or self.metrics.get(metric_name(name) or "")
+
+
+def find_columns(
+    numeric: Sequence[str], roles: Roles, chosen: Mapping[str, str] | None = None, text: Sequence[str] = ()
+) -> Columns:
+    """The columns of a table by the names of its ``numeric`` and ``text`` columns and its mapping ``roles``.
+
+    ``chosen`` names columns of settings (N, K, ...) and of metrics (recall@10), empty for none, in place of those that
+    are found. Raises PlannerError for a column that the table does not have. No column is taken without a name that
+    fits.
+    """
+    chosen = dict(chosen or {})
+    for name, column in chosen.items():
+        if column and column not in numeric:
+            raise PlannerError(
+                f"{name}: the table has no numeric column {column!r}. Choose one of {', '.join(numeric) or 'none'}."
+            )
+    settings = _settings(numeric, roles)
+    settings |= {name: chosen[name] for name in SETTINGS if name in chosen}
+    settings = {name: column for name, column in settings.items() if column}
+    nominal = [c for c in _matching(numeric, "s") if c != settings.get("s")]
+    used = {*settings.values(), *nominal}
+    metrics = _metrics([c for c in numeric if c not in used], roles)
+    for name, column in chosen.items():
+        if name not in SETTINGS:
+            metrics.pop(name, None)
+        if name not in SETTINGS and column:
+            metrics[name] = Metric(column=column, direction=_direction(name, column, roles))
+    label = next((c for c in text if plain_name(c) == "metric"), "")
+    if metrics and not label and "updates" not in chosen and not _to_target(settings.get("updates", "")):
+        settings.pop("updates", None)
+    return Columns(settings, metrics, roles, tuple(nominal), label)
+
+
+def _to_target(column: str) -> bool:
+    """Whether a column counts updates to a target and not those of the whole run."""
+    return re.fullmatch(NAMES["updates"][0], plain_name(column)) is not None
+
+
+def _settings(numeric: Sequence[str], roles: Roles) -> dict[Setting, str]:
+    found: dict[Setting, str] = {}
+    for name in SETTINGS:
+        role = getattr(roles, name) if name in SIZES else None
+        matching = [column for column in _matching(numeric, name) if column not in found.values()]
+        if matching or role:
+            found[name] = matching[0] if matching else str(role)
+    return found
+
+
+def _matching(numeric: Sequence[str], name: Setting) -> list[str]:
+    """The columns that a name fits, best pattern first."""
+    return [c for pattern in NAMES.get(name, ()) for c in numeric if re.fullmatch(pattern, plain_name(c))]
+
+
+def _metrics(free: Sequence[str], roles: Roles) -> dict[str, Metric]:
+    """Metrics by printed name; a column that is spelled exactly so comes first, then the order of the table."""
+    found: dict[str, Metric] = {}
+    for column in sorted(free, key=lambda c: metric_name(c) != c):
+        name = metric_name(column)
+        if name is not None and name not in found:
+            found[name] = Metric(column=column, direction=metric_direction(name))
+    taken = {metric.column for metric in found.values()}
+    listed = [*roles.metrics, *([Metric(column=roles.loss, direction="min")] if roles.loss else [])]
+    return found | {m.column: m for m in listed if m.column in free and m.column not in taken}
+
+
+def _direction(name: str, column: str, roles: Roles) -> Literal["min", "max"]:
+    if metric_name(name) is not None:
+        return metric_direction(name)
+    return "min" if column == roles.loss else next((m.direction for m in roles.metrics if m.column == column), "max")

@@ -1,0 +1,184 @@
+"""The sweeps in a run table: which runs vary which setting of a recommender while the rest is equal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.quantities import power10
+from engine.schema import Floats, Ints
+
+Swept = Literal["N", "s", "K", "B", "lr", "depth"]
+Bools = NDArray[np.bool_]
+SAID: Mapping[Swept, str] = {
+    "N": "N and D", "s": "the embedder share", "K": "K", "B": "the batch size", "lr": "the learning rate",
+    "depth": "the depth",
+}  # fmt: skip
+REST: tuple[tuple[Swept, tuple[str, ...]], ...] = (
+    ("K", ("context", "budget", "N", "s", "B", "depth")),
+    ("N", ("context", "budget", "s", "B", "K")),
+    ("s", ("context", "budget", "N", "B", "K")),
+    ("B", ("context", "budget", "N", "s", "K", "depth")),
+    ("lr", ("context", "budget", "N", "D", "s", "B", "K", "depth")),
+    ("depth", ("context", "budget", "N", "s", "B", "K")),
+)
+"""A setting and what is equal among the runs of its sweep at one budget. D, the learning rate, and for N the depth may
+differ, because they follow from the budget and N. ``context`` are labels and training stages."""
+ORDER: tuple[Swept, ...] = ("K", "s", "B", "N", "lr", "depth")
+"""The sweep to which a run belongs first where it could belong to several."""
+LEAST = 3
+"""Values of a setting from which on a group is clearly a sweep of it."""
+
+
+@dataclass(frozen=True, eq=False)
+class Sweep:
+    """The runs ``rows`` (n,) that vary a setting; ``remarks`` say which budgets and runs were left out and why.
+
+    ``counted`` are these and the runs of the budgets that were left out.
+    """
+
+    rows: Bools
+    counted: Bools
+    remarks: tuple[str, ...] = ()
+
+
+def sort_runs(values: Mapping[str, Floats], context: Sequence[NDArray[np.generic]] = ()) -> dict[Swept, Sweep]:
+    """The sweeps among runs with ``values`` (n,) by setting: N, D, budget, s, B, K, lr, depth; NaN: not given.
+
+    At each budget the sweep of a setting is the largest group of runs that are equal in the rest. Where share and N
+    vary together, a group is a sweep of the one that varies more, or of N where a ``nominal`` share is equal.
+    """
+    n = len(next(iter(values.values()), np.empty(0)))
+    keys = {name: _key(x) for name, x in values.items()}
+    keys["context"] = _joined([np.unique(x, return_inverse=True)[1] for x in context], n)
+    groups: dict[Swept, list[Ints]] = {}
+    for swept, rest in REST:
+        if swept in values:
+            groups.setdefault(swept, []).extend(
+                _varying(values[swept], _joined([keys[r] for r in rest if r in keys], n))
+            )
+    _add_joint(values, keys, groups, n)
+    budgets = values.get("budget", np.full(n, np.nan))
+    used = {swept: _largest(values[swept], budgets, found) for swept, found in groups.items() if found}
+    taken = np.any([rows for rows, _ in used.values()], axis=0) if used else np.zeros(n, bool)
+    return dict(_with_left_out(values, budgets, used, taken))
+
+
+def one_sweep(swept: Swept, x: Floats, budgets: Floats) -> Sweep:
+    """All runs with a value ``x`` (n,) as the sweep of one setting; budgets with one value of it are left out."""
+    rows = np.isfinite(x)
+    single = [C for C in np.unique(budgets[rows & np.isfinite(budgets)]) if _count(x[rows & (budgets == C)]) == 1]
+    kept = rows & ~np.isin(budgets, single)
+    if not kept.any():
+        return Sweep(rows, rows)
+    return Sweep(kept, rows, tuple(_one_value(float(C), swept) for C in single))
+
+
+def _one_value(C: float, swept: Swept) -> str:
+    return f"Budget {power10(C)} left out: {swept} has one value."
+
+
+def describe(sweeps: Mapping[Swept, Sweep], n: int) -> str:
+    """``32 runs: 20 vary N and D, 12 vary K.`` A run of two sweeps is counted once, for the first of ORDER."""
+    counts, seen = dict[Swept, int](), np.zeros(n, bool)
+    for swept in (swept for swept in ORDER if swept in sweeps):
+        counts[swept] = int(np.sum(sweeps[swept].counted & ~seen))
+        seen |= sweeps[swept].counted
+    parts = [f"{counts[swept]} vary {SAID[swept]}" for swept in SAID if counts.get(swept)]
+    rest = n - int(seen.sum())
+    if rest:
+        parts.append(f"{rest} {'belongs' if rest == 1 else 'belong'} to no sweep")
+    return ": ".join(filter(None, (f"{n} {'run' if n == 1 else 'runs'}", ", ".join(parts)))) + "."
+
+
+def _key(x: Floats, digits: int = 6) -> Ints:
+    """Integers (n,) that are equal where ``x`` agrees to so many digits; empty values are equal to each other."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        power = np.where(x == 0, 0.0, np.floor(np.log10(np.abs(x))))
+        rounded = np.round(x / 10.0**power, digits - 1) * 10.0**power
+    return np.asarray(np.unique(rounded, return_inverse=True)[1], np.int64)
+
+
+def _joined(keys: Sequence[Ints], n: int) -> Ints:
+    """The group (n,) of rows that are equal in every key."""
+    group = np.zeros(n, np.int64)
+    for key in keys:
+        group = np.unique(group * (int(key.max(initial=0)) + 1) + key, return_inverse=True)[1]
+    return group
+
+
+def _varying(x: Floats, group: Ints) -> list[Ints]:
+    """The rows of each group that have at least two values of ``x``."""
+    there = np.flatnonzero(np.isfinite(x))
+    order = there[np.argsort(group[there], kind="stable")]
+    parts = np.split(order, np.flatnonzero(np.diff(group[order])) + 1) if len(order) else []
+    return [part for part in parts if _count(x[part]) > 1]
+
+
+def _count(x: Floats) -> int:
+    return len(np.unique(_key(x)))
+
+
+def _add_joint(values: Mapping[str, Floats], keys: Mapping[str, Ints], groups: dict[Swept, list[Ints]], n: int) -> None:
+    """Add the groups in which share and N both vary to the sweeps of one of the two."""
+    if "s" not in values or "N" not in values:
+        return
+    taken = np.zeros(n, bool)
+    for swept in ("N", "s", "K", "B"):
+        for part in groups.get(swept, []):
+            taken[part] |= _count(values[swept][part]) >= LEAST
+    rest = _joined([keys[r] for r in ("context", "budget", "B", "K") if r in keys], n)
+    both = np.where(taken, np.nan, values["s"] * values["N"])
+    for part in _varying(both, rest):
+        if len(part) < LEAST or min(_count(values["s"][part]), _count(values["N"][part])) < 2:
+            continue
+        planned = values.get("nominal", values["s"])[part]
+        share = _count(planned) > 1 and _span(values["s"][part]) > _span(values["N"][part])
+        groups.setdefault("s" if share else "N", []).append(part)
+
+
+def _span(x: Floats) -> float:
+    above = x[x > 0]
+    return float(np.log(above.max() / above.min())) if above.size else 0.0
+
+
+def _largest(x: Floats, budgets: Floats, groups: Sequence[Ints]) -> tuple[Bools, dict[float, int]]:
+    """The runs of the largest group at each budget, and by budget how many runs of other groups there are."""
+    rows, others = np.zeros(len(x), bool), np.zeros(len(x), bool)
+    best: dict[float, Ints] = {}  # 0 where the budget is not known
+    for part in sorted(groups, key=lambda part: (_count(x[part]), len(part))):
+        others[part] = True
+        best[float(np.nan_to_num(budgets[part[0]]))] = part
+    for part in best.values():
+        rows[part] = True
+    left = others & ~rows
+    at = np.nan_to_num(budgets)
+    return rows, {C: int(k) for C in best if (k := np.sum(left & (at == C)))}
+
+
+def _with_left_out(
+    values: Mapping[str, Floats], budgets: Floats, used: Mapping[Swept, tuple[Bools, dict[float, int]]], taken: Bools
+) -> Iterator[tuple[Swept, Sweep]]:
+    """The sweeps with what was left out; runs of no sweep belong to the first setting that they give a value of."""
+    free = ~taken
+    for swept in (swept for swept in ORDER if swept in used):
+        rows, others = used[swept]
+        counted, remarks = rows.copy(), []
+        for C, k in sorted(others.items()):
+            remarks.append(f"{k} {'run' if k == 1 else 'runs'}{_named(C)} left out: other settings differ.")
+        swept_at = np.unique(budgets[rows])
+        for C in np.unique(budgets[free & np.isfinite(budgets) & np.isfinite(values[swept])]):
+            alone = free & (budgets == C) & np.isfinite(values[swept])
+            if C not in swept_at and _count(values[swept][alone]) == 1:
+                remarks.append(_one_value(float(C), swept))
+                counted |= alone
+                free = free & ~alone
+        yield swept, Sweep(rows, counted, tuple(remarks))
+
+
+def _named(C: float) -> str:
+    return f" at {power10(C)} FLOPs" if C else ""

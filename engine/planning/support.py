@@ -1,0 +1,140 @@
+"""How far the runs behind a law support plans, and which cells would support one that lies beyond."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from engine.costs import ComputeRule
+from engine.errors import PlannerError
+from engine.fitting.result import Fit, Interval
+from engine.laws.law import Floats
+from engine.planning.frontier import frontier
+from engine.planning.quantity import Quantity
+from engine.planning.search import Mask
+
+UNKNOWN_C: Interval = (1e15, 1e21)
+"""Where budgets are looked at when nothing is known of the compute of the runs."""
+ANSWERED = 3.0
+"""Decades beyond the runs up to which a plan is an answer."""
+BELOW = 1.0
+"""The same for sizes smaller than those of the runs, where a loss meets that of a model which has learned nothing."""
+MARKED = 1.0
+"""Decades beyond the runs from which on the sentence of an answer says so."""
+SIZES = ("N", "D", "C")
+REACH, STEP = 40, 0.1
+"""Decades of compute around the runs that are looked at, and the distance of two budgets."""
+
+
+@dataclass(frozen=True)
+class Support:
+    """What the runs support: plans from ``low`` to ``high`` along ``axis`` (C, or the one axis of the law).
+
+    Both are None where they support no plan of the law. ``cells`` are the N, D and C of cells which would bring the
+    plan that was asked for within ``ANSWERED`` decades of the runs.
+    """
+
+    axis: str
+    low: float | None
+    high: float | None
+    cells: Mapping[str, float] = field(default_factory=dict)
+
+    def to_json(self) -> dict[str, Any]:
+        """The support for JSON."""
+        return {"axis": self.axis, "low": self.low, "high": self.high, "cells": dict(self.cells)}
+
+
+def read_support(raw: Mapping[str, Any]) -> Support:
+    """The support in a JSON object."""
+    low, high = (None if raw[end] is None else float(raw[end]) for end in ("low", "high"))
+    return Support(str(raw["axis"]), low, high, {str(name): float(x) for name, x in raw["cells"].items()})
+
+
+def farthest(quantities: Mapping[str, Quantity]) -> tuple[str, float]:
+    """The quantity that lies farthest beyond the runs, and by how many decades; "" and 0 where none does."""
+    name = max(quantities, key=lambda one: quantities[one].beyond, default="")
+    far = quantities[name].beyond if name else 0.0
+    return (name, far) if far > 0 else ("", 0.0)
+
+
+def too_far(fit: Fit, quantities: Mapping[str, Quantity]) -> bool:
+    """Whether a plan of these ``quantities`` lies too far beyond the runs of ``fit`` to be an answer."""
+    if farthest(quantities)[1] > ANSWERED:
+        return True
+    known = ((quantities[name].value, fit.data.ranges.get(name)) for name in SIZES if name in quantities)
+    return any(value is not None and span is not None and value < _least(span) for value, span in known)
+
+
+def _least(span: Interval) -> float:
+    return span[0] / 10**BELOW
+
+
+def support(fit: Fit, rule: ComputeRule, quantities: Mapping[str, Quantity]) -> Support | None:
+    """What the runs of ``fit`` support, where a plan of these ``quantities`` lies too far beyond them; else None."""
+    if not too_far(fit, quantities):
+        return None
+    axis, (low, high) = _supported(fit, rule)
+    return Support(axis, low, high, _cells(fit, rule, quantities))
+
+
+def budgets(fit: Fit) -> Interval:
+    """The least and the largest C of the runs, by the compute rule from their N and D where they have no C."""
+    spans = fit.data.ranges
+    if "C" in spans or not {"N", "D"} <= set(spans):
+        return spans.get("C", UNKNOWN_C)
+    low, high = (float(fit.compute.flops_anywhere(N, D)) for N, D in zip(spans["N"], spans["D"], strict=True))
+    return (low, high) if 0 < low < high < math.inf else UNKNOWN_C
+
+
+def _supported(fit: Fit, rule: ComputeRule) -> tuple[str, tuple[float, float] | tuple[None, None]]:
+    """The axis of plans and its range: budgets whose N, D and C are near enough to the runs."""
+    spans = {name: fit.data.ranges[name] for name in SIZES if name in fit.data.ranges}
+    if fit.law.frontier is None:
+        axis = str(fit.law.axis)
+        return axis, (_least(spans[axis]), spans[axis][1] * 10**ANSWERED) if axis in spans else (None, None)
+    C = np.asarray(_centre(rule, spans) * 10.0 ** np.arange(-REACH, REACH, STEP))
+    try:
+        near = np.flatnonzero(_near(fit, rule, C, spans))
+    except PlannerError:
+        return "C", (None, None)
+    return "C", (float(C[near[0]]), float(C[near[-1]])) if near.size else (None, None)
+
+
+def _centre(rule: ComputeRule, spans: Mapping[str, Interval]) -> float:
+    """A budget in the middle of the runs."""
+    middle = {name: math.sqrt(low * high) for name, (low, high) in spans.items()}
+    if "C" in middle or not {"N", "D"} <= set(middle):
+        return middle.get("C", 1e15)
+    return float(rule.flops_anywhere(middle["N"], middle["D"]))
+
+
+def _near(fit: Fit, rule: ComputeRule, C: Floats, spans: Mapping[str, Interval]) -> Mask:
+    """Which of the compute-optimal plans of the budgets ``C`` (k,) are near enough to the runs: (k,)."""
+    at = frontier(fit.law, fit.values, C, rule)
+    sizes = {"N": at.N, "D": at.D, "C": C}
+    near = np.isfinite(at.loss)
+    for name, span in spans.items():
+        x = sizes[name]
+        near &= np.isnan(x) | ((_least(span) <= x) & (x <= span[1] * 10**ANSWERED))
+    return near
+
+
+def _cells(fit: Fit, rule: ComputeRule, quantities: Mapping[str, Quantity]) -> dict[str, float]:
+    """Sizes from which the plan is near enough for an answer; empty where one would be less than one."""
+    known = ((name, quantities[name].value, fit.data.ranges.get(name)) for name in SIZES if name in quantities)
+    found = {name: _toward(value, span) for name, value, span in known if value is not None and span is not None}
+    if {"N", "D"} <= set(found):
+        found["C"] = float(rule.flops_anywhere(found["N"], found["D"]))
+    return found if all(1 <= x < math.inf for x in found.values()) else {}
+
+
+def _toward(value: float, span: Interval) -> float:
+    """The place nearest to the runs from which ``value`` is near enough for an answer."""
+    low, high = span
+    if value > high:
+        return max(high, value / 10**ANSWERED)
+    return min(low, value * 10**BELOW) if value < low else value

@@ -1,0 +1,108 @@
+"""Columns with few values: data sets, splits, flags and other properties by which the runs of a table may differ."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+import numpy as np
+
+from engine.schema import Category, CategoryKind, Ints, Role, Roles
+from engine.store import sql
+from engine.store.columns import Column
+from engine.store.database import Cursor
+from engine.store.mapping import uses
+from engine.store.names import plain
+
+MOST_VALUES = 12
+"""Values up to which a column is read: groups with few runs may stand beside the 2 to 8 that are compared."""
+MOST_COLUMNS = 24
+"""Columns that are read, data sets first."""
+LABEL_LENGTH = 80
+
+_DATASETS = {"dataset", "datasets", "data_set", "dataset_name", "dataset_id", "data_name", "train_dataset"}
+_DATASETS |= {"training_dataset", "train_data", "training_data", "data_source", "datasource", "source", "corpus"}
+_DATASETS |= {"corpora", "corpus_name", "train_corpus", "training_corpus", "data_mix", "data_mixture", "mixture"}
+_DATASETS |= {"split", "data_split", "dataset_split", "subset", "experiment", "experiment_name", "exp", "exp_name"}
+_DATASETS |= {"condition", "conditions"}
+_OUT = {"outlier", "outliers", "excluded", "discarded", "dropped", "ignored", "invalid", "corrupt", "corrupted"}
+_OUT_WHOLE = {"exclude", "discard", "drop", "ignore", "bad", "broken", "flagged"}
+_KEEP, _KEEP_WHOLE = {"kept", "included", "best"}, {"keep", "include", "valid"}
+_TRAIN = {"train", "training", "fit", "in_sample"}
+_TEST = {"test", "testing", "val", "valid", "validation", "dev", "eval", "evaluation", "holdout", "held_out", "heldout"}
+_YES, _NO = {"1", "true", "yes", "y", "t"}, {"0", "false", "no", "n", "f", "none", ""}
+_NOT_COMPARED = (
+    *(Role.N, Role.D, Role.U, Role.C, Role.LOSS, Role.EPOCHS, Role.BUDGET, Role.STEP, Role.WEIGHT),
+    *(Role.SEED, Role.STATUS, Role.METRIC),
+)
+_SQL_TYPES = {"text": "VARCHAR", "number": "DOUBLE", "bool": "BOOLEAN"}
+
+
+def read(cursor: Cursor, table_id: str, known: Sequence[Column], roles: Roles, ids: Ints) -> dict[str, Category]:
+    """The columns of a table with 2 to ``MOST_VALUES`` values, for the rows ``ids``; by column name, data sets first.
+
+    Columns of numbers that a law reads, seeds, states and metrics are left out.
+    """
+    used = {name for role, name in uses(roles) if role in _NOT_COMPARED}
+    found = [
+        (i, column.name, cells, category_kind(column.name, [text for _, text in cells]))
+        for i, column in enumerate(known)
+        if column.name not in used and column.guess is not Role.SEED and _few(column)
+        for cells in (_values(cursor, table_id, column, i),)
+        if 2 <= len(cells) + (column.missing > 0) and len(cells) <= MOST_VALUES
+    ]
+    found = sorted(found, key=lambda one: one[3] == "other")[:MOST_COLUMNS]
+    if not found or not len(ids):
+        return {}
+    fields = [f"coalesce(list_position(?::{_SQL_TYPES[known[i].kind]}[], c{i}), 0) AS k{i}" for i, *_ in found]
+    parameters = [[raw for raw, _ in cells] for _, _, cells, _ in found]
+    first, last = int(ids[0]), int(ids[-1])
+    where = f"rid BETWEEN {first} AND {last} ORDER BY rid"
+    rows = cursor.execute(
+        f"SELECT {', '.join(fields)} FROM {sql.data(table_id)} WHERE {where}", parameters
+    ).fetchnumpy()
+    at = slice(None) if len(ids) == last - first + 1 else ids - first
+    return {
+        name: Category(
+            tuple(text for _, text in cells), np.asarray(rows[f"k{i}"][at], np.int8) - np.int8(1), kind, known[i].kind
+        )
+        for i, name, cells, kind in found
+    }
+
+
+def _few(column: Column) -> bool:
+    """Whether a column may have few values; its count of them is an estimate."""
+    return column.kind in _SQL_TYPES and 2 <= column.distinct + (column.missing > 0) <= MOST_VALUES + 2
+
+
+def category_kind(name: str, values: Sequence[str]) -> CategoryKind:
+    """What the name of a column and its values suggest; a prefix such as ``config.`` does not count.
+
+    >>> category_kind("config.dataset", ["c4", "pile"]), category_kind("is_outlier", ["0", "1"])
+    ('dataset', 'out')
+    """
+    words = {plain(value) for value in values}
+    if words & _TRAIN and words & _TEST and words <= _TRAIN | _TEST:
+        return "split"
+    own = plain(re.split(r"[./:]", name.strip())[-1])
+    if words <= _YES | _NO and words & _YES and len(words) <= 2:
+        tokens = set(own.split("_"))
+        if tokens & _OUT or own in _OUT_WHOLE:
+            return "out"
+        if tokens & _KEEP or own in _KEEP_WHOLE:
+            return "keep"
+    return "dataset" if own in _DATASETS or plain(name) in _DATASETS else "other"
+
+
+def is_yes(value: str) -> bool:
+    """Whether the value of a flag is a yes."""
+    return plain(value) in _YES
+
+
+def _values(cursor: Cursor, table_id: str, column: Column, i: int) -> list[tuple[object, str]]:
+    """The values of a column as they are and as text, in their order."""
+    number = f"AND NOT isnan(c{i})" if column.kind == "number" else ""
+    blank = f"AND trim(c{i}) <> ''" if column.kind == "text" else ""
+    few = f"SELECT DISTINCT c{i} FROM {sql.data(table_id)} WHERE c{i} IS NOT NULL {number} {blank}"
+    query = f"SELECT c{i}, left({sql.label(column, i)}, {LABEL_LENGTH}) FROM ({few})"
+    return [(row[0], row[1]) for row in cursor.execute(f"{query} ORDER BY c{i} LIMIT {MOST_VALUES + 1}").fetchall()]

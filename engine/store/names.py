@@ -1,0 +1,44 @@
+"""Names of columns as words, and the words by which a column is known. Pure."""
+
+from __future__ import annotations
+
+import re
+
+NOT_A_SIZE = frozenset(
+    {"per", "ratio", "fraction", "frac", "share", "rate", "log", "log10", "ln", "std", "se", "sem", "err", "sd"}
+    | {"util", "utilisation", "utilization", "mfu", "peak", "rule", "budget", "init", "initial", "scale", "coef"}
+)
+"""Words of a name that is no size although it names one: tokens_per_second, init_params."""
+LARGER = frozenset(
+    {"accuracy", "acc", "auc", "auroc", "recall", "ndcg", "mrr", "map", "precision", "f1", "hit", "hits", "hr"}
+    | {"rejection", "rej", "bleu", "rouge", "score", "reward", "r2", "purity", "efficiency", "significance"}
+)
+"""Words of a metric of which larger is better."""
+SMALLER = frozenset(
+    {"perplexity", "ppl", "mse", "rmse", "mae", "error", "wer", "cer", "fid", "brier", "ece", "excess", "mape"}
+    | {"entropy", "loss", "nll", "bpb"}
+)
+"""Words of a metric of which smaller is better."""
+_TRACKERS = re.compile(r"^(config|summary|params|user_attrs|metrics|tags|hparams)[._/]+(?=.)", re.IGNORECASE)
+
+
+def plain(name: str) -> str:
+    """A name in lower-case words joined by underscores: ``Model Size``, ``modelSize`` and ``model-size`` agree."""
+    split = re.sub(r"(?<=[a-z0-9])(?=[A-Z][a-z])", "_", name.strip())
+    return re.sub(r"[^0-9a-z]+", "_", split.lower()).strip("_")
+
+
+def words(name: str) -> frozenset[str]:
+    """The words of a name in lower case."""
+    return frozenset(plain(name).split("_"))
+
+
+def untracked(name: str) -> str:
+    """A name without the prefix that trackers add: ``config.params``, ``params_N`` and ``user_attrs_N`` lose it."""
+    return _TRACKERS.sub("", name.strip())
+
+
+def variants(name: str) -> tuple[str, ...]:
+    """The names by which a column may be known: without its prefix, and as it stands where "_" may be part of it."""
+    bare = untracked(name)
+    return (bare, name) if name.strip()[: -len(bare) or None].endswith("_") else (bare,)

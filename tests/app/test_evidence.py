@@ -1,0 +1,60 @@
+"""One table, one answer: terminal, page and bundled documents read the same evidence from every recommender sweep."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import streamlit as st
+
+from app.commands.own_sweeps import Asked, CurveOptions, fit_runs, fit_sweep
+from app.views import own_table
+from data import trained
+from engine.planning.recommender import Evidence
+from engine.planning.recommender.builder import REFITS
+from engine.planning.recommender.choice import Knob
+from engine.store import tables
+from engine.store.database import memory
+
+METRICS = ("val_loss", "recall@10", "coverage@10")
+
+
+def numbers(evidence: Evidence) -> list[tuple[object, ...]]:
+    """Every number that a recipe reads from the evidence, with the law and the verdict behind it."""
+    optima = [
+        (one.metric, one.budget, one.place, one.x.value, one.x.ci68, one.fit and one.fit.law.name)
+        for one in (*evidence.share, *evidence.negatives)
+    ]
+    fits = [
+        (name, fit.law.name, *np.round(fit.theta, 12), fit.compute.text, len(fit.resamples))
+        for name, fit in (*evidence.batch.items(), *evidence.allocation.items())
+    ]
+    return [*optima, *fits]
+
+
+@pytest.mark.parametrize("folder", list(trained.LOGS.values()), ids=list(trained.LOGS))
+@pytest.mark.parametrize("knob", list(trained.SWEEPS))
+@pytest.mark.parametrize("metric", METRICS)
+def test_terminal_page_and_documents_agree_on_every_bundled_sweep(folder: Path, knob: Knob, metric: str) -> None:
+    file, curves = (folder / f"behavior_{name}.csv" for name in (trained.SWEEPS[knob], "curves"))
+    documents = trained.evidence(folder, metric)
+    parts = {"s": {"share": documents.share}, "K": {"negatives": documents.negatives},
+             "B": {"batch": documents.batch}, "N": {"allocation": documents.allocation}}  # fmt: skip
+    expected = numbers(Evidence(**parts[knob]))  # type: ignore[arg-type]
+
+    of_batch = CurveOptions(curves if knob == "B" else None)
+    terminal = fit_runs(file, (), of_batch, Asked(metric, REFITS, 0), needed=True)
+    assert numbers(terminal) == expected
+    if knob in ("s", "K"):
+        own = fit_sweep(knob, file, trained.SWEPT[knob], None, Asked(metric, REFITS, 0))
+        assert numbers(own) == expected
+
+    st.cache_resource.clear()
+    with memory() as db:
+        table = tables.add(db, file, file.name)
+        if knob == "B":
+            tables.add(db, curves, curves.name, curves_of=table.id)
+        assert numbers(own_table.built_of(db, table.id, {}, (metric,)).evidence) == expected
+        assert numbers(own_table.built_of(db, table.id, {}, (metric,), knob).evidence) == expected
+    assert bool(expected) == (knob not in documents.missing)

@@ -1,0 +1,129 @@
+"""Tables that mix data sets, splits, flags or copies: the page asks, and each answer acts on the next fit."""
+
+from __future__ import annotations
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from engine.store import results, tables
+from engine.store.database import Database
+from tests.app.views.conftest import Open, grid, said, told
+from tests.app.views.test_pages import upload
+from tests.engine.fitting.mixtures import DATASETS, three_datasets
+
+THREE = three_datasets().replace("config.dataset", "dataset").encode()
+ASKED = "Column 'dataset' has 3 values: comma 85, dclm 85, nemotron 88 runs."
+
+
+def written(at: AppTest) -> str:
+    return "\n".join(str(e.value) for group in (at.markdown, at.caption) for e in group)
+
+
+def press(at: AppTest, label: str) -> AppTest:
+    next(b for b in at.button if b.label == label).click().run()
+    assert told(at) == ""
+    return at
+
+
+def fitted(at: AppTest) -> AppTest:
+    at.number_input(key="refits").set_value(0)
+    return press(at, "Fit")
+
+
+def flagged(name: str, values: str) -> bytes:
+    """The runs of ``grid`` with a column whose first rows have the first value."""
+    head, *rows = grid().decode().splitlines()
+    first, rest = values.split("/")
+    return "\n".join([f"{head},{name}", *(f"{r},{first if i < 3 else rest}" for i, r in enumerate(rows))]).encode()
+
+
+def test_data_sets_are_asked_about_after_the_upload_until_there_is_an_answer(db: Database, open_page: Open) -> None:
+    at = upload(open_page("data"), THREE, "three.csv")
+    assert told(at) == ""
+    assert ASKED in written(at)
+    assert {"One law each", "Only comma", "Only dclm", "Only nemotron", "All as one"} <= {b.label for b in at.button}
+    assert ASKED in written(open_page("data"))
+    (table,) = tables.all(db)
+    press(at, "All as one")
+    assert ASKED not in written(at)
+    assert tables.roles(db, table.id).pooled == ("dataset",)
+    press(at, "Ask again")
+    assert ASKED in written(at)
+
+
+def test_only_one_data_set_is_a_filter_of_the_link(db: Database, open_page: Open) -> None:
+    at = press(upload(open_page("data"), THREE, "three.csv"), "Only dclm")
+    assert at.query_params["where"] == "dataset = 'dclm'"
+    assert ASKED not in written(at)
+
+
+def test_one_law_each_saves_a_fit_of_each_and_shows_them_side_by_side(db: Database, open_page: Open) -> None:
+    table = tables.add(db, THREE, "three.csv")
+    at = open_page("fit", table=table.id)
+    assert ASKED in written(at)
+    assert "One law is fitted to all of them" in said(fitted(at))
+    press(at, "One law each")
+    fitted(at)
+    assert "One law is fitted to all of them" not in said(at)
+    saved = [f for f in results.fits(db) if f.name.endswith(tuple(DATASETS))]
+    found = {results.fit(db, f.hash).data.group: results.fit(db, f.hash) for f in saved}
+    for name, (_, truth) in DATASETS.items():
+        assert float(found[name].values["E"]) == pytest.approx(truth["E"], abs=0.03)
+    shown = next(t.value for t in at.table if "Group" in t.value)
+    assert list(shown["Group"]) == list(DATASETS)
+    assert list(shown["Runs"]) == ["85", "85", "88"]
+    at = open_page("fit", fit=found["nemotron"].hash, table=table.id)
+    assert told(at) == ""
+    assert next(c for c in at.segmented_control if c.key == "group_choice").value == "nemotron"
+
+
+def test_pressing_fit_again_opens_what_is_saved(db: Database, open_page: Open) -> None:
+    table = tables.add(db, THREE, "three.csv")
+    at = fitted(press(open_page("fit", table=table.id), "One law each"))
+    before = len(results.fits(db))
+    press(at, "Fit")
+    assert len(results.fits(db)) == before == 3
+
+
+@pytest.mark.parametrize(
+    ("name", "values", "button", "reason"),
+    [
+        ("outlier", "true/false", "Leave out 3 runs", "flagged outlier = true"),
+        ("is_outlier", "1/0", "Leave out 3 runs", "flagged is_outlier = 1"),
+        ("best_lr_per_N_D", "0/1", "Leave out 3 runs", "flagged best_lr_per_N_D = 0"),
+    ],
+)
+def test_flagged_runs_are_left_out_with_a_reason(
+    name: str, values: str, button: str, reason: str, db: Database, open_page: Open
+) -> None:
+    at = upload(open_page("data"), flagged(name, values), "flags.csv")
+    assert f"3 of 25 runs have {name}".replace("_", "\\_") in written(at)
+    press(at, button)
+    (table,) = tables.all(db)
+    assert [(row, why) for row, why, _ in tables.withdrawn(db, table.id)] == [(i, reason) for i in range(3)]
+    assert button not in {b.label for b in at.button}
+    at = open_page("data", table=table.id, show="Runs")
+    press(at, "Bring all back")
+    assert tables.withdrawn(db, table.id) == []
+    assert button in {b.label for b in at.button}
+
+
+def test_a_split_is_fitted_on_train_alone(db: Database, open_page: Open) -> None:
+    at = upload(open_page("data"), flagged("split", "test/train"), "split.csv")
+    press(at, "Fit on split = train")
+    assert at.query_params["where"] == "split = 'train'"
+
+
+def test_copies_are_left_out_with_a_reason(db: Database, open_page: Open) -> None:
+    head, *rows = grid().decode().splitlines()
+    at = upload(open_page("data"), "\n".join([head, *rows, *rows[:7]]).encode(), "copies.csv")
+    press(at, "Leave out 7 copies")
+    (table,) = tables.all(db)
+    assert [(row, why) for row, why, _ in tables.withdrawn(db, table.id)] == [
+        (i, "copy of another run") for i in range(25, 32)
+    ]
+
+
+def test_a_table_of_one_law_is_asked_nothing(db: Database, open_page: Open) -> None:
+    at = upload(open_page("data"), grid(), "one.csv")
+    assert not [b for b in at.button if (b.key or "").startswith(("each_", "out_", "pool_", "drop_", "keep_"))]

@@ -1,0 +1,65 @@
+"""The back button, addresses and links within a session: what a page shows is what its address names."""
+
+from __future__ import annotations
+
+from urllib.parse import parse_qs, urlsplit
+
+from playwright.sync_api import Page, expect
+
+from tests.browser.conftest import Faults, visit, wait_ready
+from tests.browser.steps import BUDGET, enter, settle
+from tests.server import Server
+
+
+def query(page: Page) -> dict[str, list[str]]:
+    return parse_qs(urlsplit(page.url).query)
+
+
+def budget(page: Page) -> str:
+    return page.get_by_label(BUDGET, exact=True).input_value()
+
+
+def test_typed_budgets_are_entries_of_the_history(server: Server, page: Page) -> None:
+    visit(page, server, "plan")
+    start = budget(page)
+    for typed in ("2e17", "3e17"):
+        enter(page, BUDGET, typed)
+        expect(page.get_by_label(BUDGET, exact=True)).to_have_value(typed)
+        assert query(page)["budget"] == [typed]
+    page.go_back()
+    settle(page)
+    assert (budget(page), query(page)["budget"]) == ("2e17", ["2e17"])
+    page.go_forward()
+    settle(page)
+    assert budget(page) == "3e17"
+    page.reload()
+    wait_ready(page)
+    assert budget(page) == "3e17"
+    page.go_back()
+    settle(page)
+    assert budget(page) == "2e17"
+    page.go_back()
+    settle(page)
+    assert (budget(page), "budget" in query(page)) == (start, False)
+
+
+def test_the_menu_name_is_the_address_and_the_old_address_opens(server: Server, page: Page) -> None:
+    visit(page, server, "precision?n_f=5")
+    assert page.title() == "Precision · Isoplan"
+    assert query(page)["n_f"] == ["5"]
+    visit(page, server, "amplitude?n_f=5&reach=1e-5")
+    assert page.title() == "Precision · Isoplan"
+    assert urlsplit(page.url).path == "/precision"
+    assert query(page) == {"n_f": ["5"], "reach": ["1e-5"]}
+    assert page.get_by_label("Target", exact=True).input_value() == "1e-5"
+
+
+def test_an_unknown_address_says_so_and_offers_the_pages(server: Server, page: Page, faults: Faults) -> None:
+    visit(page, server, "presicion")
+    main = page.get_by_test_id("stMain")
+    expect(main.get_by_role("heading", name="No such page")).to_be_visible()
+    expect(main.get_by_text("Isoplan has no page /presicion. Choose a page below.")).to_be_visible()
+    main.get_by_role("link", name="Precision").click()
+    expect(page.get_by_role("heading", name="Precision", level=1)).to_be_visible()
+    settle(page)
+    assert urlsplit(page.url).path == "/precision"

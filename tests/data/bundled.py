@@ -1,0 +1,51 @@
+"""Fits of the bundled tables and cards, for tests that walk over all of them."""
+
+from __future__ import annotations
+
+import json
+from functools import lru_cache
+from pathlib import Path
+
+from data.catalogue import BUNDLED, CARDS, path
+from engine.errors import PlannerError
+from engine.fitting import fit
+from engine.fitting.cards import read_fit
+from engine.fitting.result import Fit
+from engine.schema import Runs
+from engine.store import snapshots, tables
+from engine.store.database import memory
+from engine.store.snapshots import Filter
+
+REFITS = 40
+
+
+DEMOS = {demo.name: demo for demo in BUNDLED}
+
+
+@lru_cache
+def runs_of(name: str) -> Runs:
+    """The runs of a bundled table, with the roles that it comes with."""
+    demo = DEMOS[name]
+    with memory() as db:
+        info = tables.add(db, Path(str(path(demo.file))), demo.name)
+        return snapshots.runs(db, snapshots.take(db, info.id, demo.roles, Filter()))
+
+
+@lru_cache
+def fitted(name: str) -> Fit | None:
+    """The law that a bundled table opens with; None where its groups share a parameter or it needs curves."""
+    demo = DEMOS[name]
+    if demo.spec.share:
+        return None
+    try:
+        return fit(demo.spec.model_copy(update={"bootstrap": REFITS}), runs_of(name))
+    except PlannerError:
+        return None
+
+
+@lru_cache
+def planned() -> tuple[Fit, ...]:
+    """Every bundled fit and card that a plan can be made of."""
+    own = [made for name in DEMOS if (made := fitted(name)) is not None]
+    cards = [read_fit(json.loads(path(card.file).read_text(encoding="utf-8"))) for card in CARDS]
+    return tuple(one for one in (*own, *cards) if one.law.least_compute is not None)

@@ -1,0 +1,109 @@
+"""Whatever is asked of whatever bundled law: no number that a plan prints is one that cannot be."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Iterator, Mapping
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from engine.errors import PlannerError
+from engine.fitting import to_json
+from engine.fitting.possible import possible
+from engine.fitting.result import Fit
+from engine.planning import Plan, as_text, plan_budget, plan_target
+from engine.planning import to_json as planned_json
+from engine.planning.export.document import to_csv, to_markdown
+from engine.planning.export.plan import document
+from engine.planning.quantity import Quantity
+from engine.planning.support import ANSWERED, MARKED
+from tests.data import bundled
+
+BUDGETS = [10.0**k for k in range(0, 41, 4)]
+
+
+def _numbers(quantities: Mapping[str, Quantity]) -> Iterator[tuple[str, Quantity, float]]:
+    """Each value and each end of an interval that is a number, with the quantity it belongs to."""
+    for name, q in quantities.items():
+        for x in (q.value, *(q.ci68 or ()), *(q.ci95 or ())):
+            if x is not None and math.isfinite(x):
+                yield name, q, x
+
+
+def check(fit: Fit, plan: Plan) -> None:
+    """What holds for every plan: in its numbers, its JSON, and its sentence."""
+    least, most = possible(fit)
+    unit = fit.data.ranges.get
+    for name, q, x in _numbers({**plan.allocation, **plan.derived}):
+        if name == "loss":
+            assert least <= x <= most, (name, x)
+        if name in ("N", "D", "U") and (unit(name) or (1.0, 1.0))[0] >= 1:
+            assert x >= 1, (name, x)
+        if name == "passes":
+            assert x >= 1, (name, x)
+        assert x >= 0 or name == "loss", (name, x)
+        for ends in (q.ci68, q.ci95):
+            if ends is not None and q.value is not None:
+                assert ends[0] <= q.value <= ends[1], (name, q)
+    far = max(q.beyond for q in plan.allocation.values())
+    stops = [w.code for w in plan.warnings if w.level == "stop"]
+    if far > ANSWERED:
+        assert not plan.answers
+        assert "unsupported" in stops
+    if plan.answers:
+        assert "unsupported" not in stops
+        if plan.allocation["C"].value is not None or plan.question.kind == "budget":
+            assert ("extrapolated" in plan.sentence) == (far > MARKED)
+    else:
+        assert "rain" not in plan.sentence.partition("Train cells near")[0]
+        assert plan.support is not None
+        assert "support" in planned_json(plan)
+    text = as_text(plan) + to_csv(document(plan)) + to_markdown(document(plan))
+    assert "nan" not in text.lower()
+    json.dumps(planned_json(plan), allow_nan=False)
+
+
+@pytest.mark.parametrize("C", BUDGETS)
+def test_no_budget_gives_a_number_that_cannot_be(C: float) -> None:
+    answered, refusals = 0, list[str]()
+    for fit in bundled.planned():
+        if fit.law.frontier is None:
+            continue
+        try:
+            plan = plan_budget(fit, C)
+        except PlannerError as error:
+            refusals.append(str(error))
+            continue
+        check(fit, plan)
+        answered += 1
+    assert answered or C <= 1e4
+    for text in refusals:
+        assert re.search("less than one|optimum|not possible", text), text
+
+
+@settings(max_examples=40)
+@given(share=st.floats(0.01, 3.0), which=st.integers(0, 10_000))
+def test_no_target_gives_a_number_that_cannot_be(share: float, which: int) -> None:
+    laws = bundled.planned()
+    fit = laws[which % len(laws)]
+    low, high = fit.data.ranges.get(fit.spec.y, (0.01, 1.0))
+    try:
+        plan = plan_target(fit, share * math.sqrt(low * high))
+    except PlannerError:
+        return
+    check(fit, plan)
+
+
+def test_every_parameter_lies_in_its_interval_and_its_bounds() -> None:
+    for fit in bundled.planned():
+        for p in fit.parameters:
+            for ends in (p.ci68, p.ci95):
+                assert ends is None or ends[0] <= p.value <= ends[1], (fit.data.source, p)
+        if fit.law.name == "isoflop":
+            assert 0 <= float(fit.values["a"]) <= 1
+        card = to_json(fit, resamples=False)
+        assert all(w["level"] in ("note", "caution", "stop") for w in card["warnings"])

@@ -1,0 +1,189 @@
+"""The confidence curve of a floor: against an exact t test, its limits, and what a plan makes of it."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+from engine.errors import PlannerError
+from engine.fitting import Fit, FitSpec, fit, read_fit, to_json
+from engine.fitting.checks import sample
+from engine.fitting.confidence import FloorConfidence
+from engine.fitting.floor_profile import floor_confidence, signed_scores
+from engine.planning import plan_target, read_plan
+from engine.planning.plan import to_json as plan_json
+from engine.schema import Roles, Runs
+from tests.engine.fitting.tables import make_runs, surface
+
+
+def straight(noise: float = 0.02, seed: int = 0, repeats: int = 1) -> Runs:
+    """Runs of y = 2 + 300 D^-0.5 with noise in the unit of y; ``repeats`` seeds share their noise."""
+    D = np.repeat(np.geomspace(1e3, 1e6, 12), repeats)
+    eps = np.repeat(np.random.default_rng(seed).normal(size=12), repeats)
+    values = {"D": D, "loss": 2 + 300 * D**-0.5 + noise * eps}
+    labels = {"seed": np.tile(np.arange(repeats).astype(str), 12)} if repeats > 1 else {}
+    return Runs(np.arange(len(D)), values, Roles(loss="loss"), labels, "straight")
+
+
+def t_test(runs: Runs, floors: list[float]) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+    """The exact confidence that the intercept of a straight line in D^-0.5 lies below each of ``floors``."""
+    x = runs["D"] ** -0.5
+    line = stats.linregress(x, runs["loss"])
+    t = (np.array(floors) - line.intercept) / line.intercept_stderr
+    return np.asarray(stats.t.cdf(t, len(x) - 2))
+
+
+FIXED = FitSpec(law="power", axis="D", objective="ols", fixed={"alpha": 0.5}, bootstrap=20)
+
+
+def test_a_linear_law_has_the_confidence_of_its_t_test() -> None:
+    runs = straight()
+    found = floor_confidence(sample(FIXED, runs), 0)
+    assert found is not None
+    floors = [1.97, 1.985, 2.0, 2.01, 2.03]
+    assert found.below(floors) == pytest.approx(t_test(runs, floors), abs=0.01)
+    assert found.resolved
+    assert t_test(runs, [found.upper(0.95)]) == pytest.approx(0.95, abs=0.005)
+
+
+def test_repeats_of_a_cell_count_once() -> None:
+    """Three seeds with one noise say as much as one."""
+    once, thrice = (floor_confidence(sample(FIXED, straight(repeats=n)), 0) for n in (1, 3))
+    assert once is not None
+    assert thrice is not None
+    assert thrice.below([1.98, 2.02]) == pytest.approx(once.below([1.98, 2.02]), abs=1e-3)
+
+
+def test_without_noise_the_floor_is_certain() -> None:
+    found = floor_confidence(sample(FIXED, straight(noise=0.0)), 0)
+    assert found is not None
+    assert found.below([1.99, 2.01]) == pytest.approx([0, 1], abs=1e-6)
+
+
+def test_a_fit_without_a_degree_of_freedom_has_no_curve() -> None:
+    """Six runs of three cells: the seeds of one cell add nothing."""
+    runs = straight(repeats=2)
+    cells = runs.take(np.arange(24) < 6)
+    assert floor_confidence(sample(FitSpec(law="power", axis="D"), cells), 0) is None
+
+
+def test_roots_have_the_sign_of_their_side() -> None:
+    at, best = np.array([1.0, 2.0, 3.0]), np.full(3, 2.0)
+    found = signed_scores(at, best, np.array([1.5, 1.0, 1.5]), np.full(3, 1.0), 20, 1e-12)
+    assert found[1] == 0
+    assert found[2] == -found[0] == pytest.approx(stats.norm.ppf(stats.t.cdf(math.sqrt(10), 20)))
+
+
+CURVE = FloorConfidence("E", (0.0, 0.2, 0.5, 0.9), (-1.0, 0.0, 1.5, 4.0))
+
+
+@given(st.floats(-1, 3), st.floats(-1, 3))
+def test_confidence_rises_with_the_floor(one: float, other: float) -> None:
+    low, high = sorted((one, other))
+    below = CURVE.below([low, high])
+    assert 0 <= below[0] <= below[1] <= 1
+    assert CURVE.below(-1e-9) == 0
+
+
+@given(st.floats(0.17, 0.99))
+def test_a_limit_is_where_the_confidence_is_its_level(level: float) -> None:
+    assert CURVE.below(CURVE.upper(level)) == pytest.approx(level, abs=1e-9)
+
+
+def test_a_curve_that_ends_early_has_no_limit() -> None:
+    short = FloorConfidence("E", (0.0, 1.0), (-3.0, 1.0))
+    assert math.isinf(short.upper(0.95))
+    assert not short.resolved
+    assert not CURVE.resolved
+    assert FloorConfidence("E", (0.0, 1.0, 2.0), (-3.0, 0.0, 3.0)).resolved
+
+
+@pytest.fixture(scope="module")
+def open_floor() -> Fit:
+    """Few noisy runs far above their floor: zero is not excluded."""
+    N, D = (x.ravel() for x in np.meshgrid(np.geomspace(1e3, 1e5, 5), np.geomspace(1e4, 1e6, 5)))
+    noise = np.exp(0.05 * np.random.default_rng(1).normal(size=25))
+    return fit(FitSpec(bootstrap=100), make_runs({"N": N, "D": D, "loss": (0.15 + 60 * N**-0.7 + 6 * D**-0.2) * noise}))
+
+
+@pytest.fixture(scope="module")
+def known_floor() -> Fit:
+    return fit(FitSpec(bootstrap=100), make_runs(surface(80, 0.005)))
+
+
+def test_no_probability_where_the_floor_is_not_resolved(open_floor: Fit) -> None:
+    curve = open_floor.confidence
+    assert curve is not None
+    assert not curve.resolved
+    for target in (1e-6, 0.05, 0.5 * curve.upper(0.95)):
+        plan = plan_target(open_floor, target)
+        assert plan.p_reach is None
+        assert plan.reach is not None
+        assert plan.reach.verdict == "not determined"
+        assert "probability" not in plan.sentence
+        assert f"below {curve.upper(0.95):.3g} (95 %) and zero is not excluded" in plan.sentence
+        assert "is not determined. Train runs with D above 1.0 M" in plan.sentence
+        assert read_plan(plan_json(plan)) == plan
+
+
+def test_a_target_above_the_limit_is_reachable(open_floor: Fit) -> None:
+    assert open_floor.confidence is not None
+    plan = plan_target(open_floor, 1.02 * open_floor.confidence.upper(0.95))
+    assert plan.reach is not None
+    assert plan.reach.verdict == "reachable"
+    assert plan.p_reach is None
+
+
+def test_the_verdict_does_not_depend_on_how_many_refits_have_no_floor(open_floor: Fit) -> None:
+    """The first half of the resamples, all with a floor, gives the same words as all of them."""
+    half = replace(open_floor, resamples=open_floor.resamples[:60])
+    assert plan_target(half, 0.1).reach == plan_target(open_floor, 0.1).reach
+
+
+def test_an_open_floor_has_an_upper_limit_and_no_lower_end(open_floor: Fit) -> None:
+    floor = next(p for p in open_floor.parameters if p.name == "E")
+    assert floor.ci68 is not None
+    assert floor.ci95 is not None
+    assert floor.ci68[0] == floor.ci95[0] == -math.inf
+    assert floor.value <= floor.ci68[1] <= floor.ci95[1]
+    raw = to_json(open_floor)
+    assert raw["parameters"]["E"]["ci95"][0] is None
+    assert raw["confidence"]["resolved"] is False
+    assert read_fit(raw).confidence == open_floor.confidence
+    assert "at most" in repr(open_floor)
+
+
+def test_a_resolved_floor_gives_the_probability_of_its_curve(known_floor: Fit) -> None:
+    curve = known_floor.confidence
+    assert curve is not None
+    assert curve.resolved
+    target = curve.upper(0.7)
+    plan = plan_target(known_floor, target)
+    assert plan.p_reach == pytest.approx(0.7, abs=1e-6)
+    assert "The floor allows it with probability 70 %." in plan.sentence
+    with pytest.raises(PlannerError, match="out of reach"):
+        plan_target(known_floor, 0.5 * curve.upper(0.5))
+
+
+def test_a_fit_of_an_older_version_states_no_probability_with_an_open_floor(open_floor: Fit) -> None:
+    raw = to_json(open_floor)
+    del raw["confidence"]
+    plan = plan_target(read_fit(raw), 0.05)
+    assert plan.p_reach is None
+    assert plan.reach is not None
+    assert plan.reach.verdict == "not determined"
+
+
+@pytest.mark.parametrize(
+    ("at", "score"), [([0.0, 0.0], [-1.0, 1.0]), ([0.0, 1.0], [1.0, -1.0]), ([0.0, 1.0, 2.0], [-1.0, 1.0])]
+)
+def test_a_damaged_curve_is_refused(known_floor: Fit, at: list[float], score: list[float]) -> None:
+    raw = to_json(known_floor) | {"confidence": {"name": "E", "at": at, "score": score}}
+    with pytest.raises(PlannerError, match="confidence"):
+        read_fit(raw)

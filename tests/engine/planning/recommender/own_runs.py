@@ -1,0 +1,28 @@
+"""A run table as a team writes it: an iso-FLOP sweep and a sweep of negatives in one file, from known optima."""
+
+from __future__ import annotations
+
+import numpy as np
+
+N_STAR, K_STAR = 1e7, 3e4
+"""Optimum of N at 1e18 FLOPs, which grows with the root of the budget, and of K at every budget."""
+BUDGETS = (1e17, 3e17, 1e18, 3e18)
+ISO, SWEPT, CONSTANT = 20, 10, 2
+
+
+def mixed_csv(constant_k: str = "10000", noise: float = 1e-4) -> str:
+    """32 runs: 20 of an iso-FLOP sweep, 12 of negatives at four budgets, at two of which K has one value."""
+    rng = np.random.default_rng(0)
+    lines = ["run,budget,non_emb_params,tokens,emb_share,neg_samples,recall_at_10,ndcg_10"]
+    rows = []
+    for C in BUDGETS:
+        for factor in (0.1, 0.3, 1.0, 3.0, 10.0):
+            rows.append((C, factor * N_STAR * (C / 1e18) ** 0.5 * 1.1, constant_k, 1e4))
+    for C in BUDGETS[:2]:
+        rows += [(C, 5e6, f"{K:g}", K) for K in (1e3, 1e4, 1e5, 1e6, 1e7)]
+    rows += [(C, 5e6, "20000", 2e4) for C in BUDGETS[2:]]
+    for i, (C, N, cell, K) in enumerate(rows):
+        lost = 0.004 * np.log(N / (N_STAR * (C / 1e18) ** 0.5)) ** 2 + 0.003 * np.log(K / K_STAR) ** 2
+        recall = 0.3 - lost + noise * rng.normal()
+        lines.append(f"r{i},{C:g},{N:.8g},{C / 6 / N:.8g},0.05,{cell},{recall:.6f},{recall / 2:.6f}")
+    return "\n".join(lines)

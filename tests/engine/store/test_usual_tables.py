@@ -1,0 +1,407 @@
+"""Tables as people have them, made from one known law: each is read right, or refused with a way to read it right."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from engine.errors import PlannerError
+from engine.fitting import FitSpec, fit
+from engine.fitting.result import Fit
+from engine.schema import Roles, Runs
+from engine.store import snapshots, tables
+from engine.store.columns import COLUMNS
+from engine.store.database import Database
+from engine.store.files import read_curves, read_runs
+
+ALPHA, BETA, E = 0.34, 0.28, 1.69
+SPEC = FitSpec(bootstrap=0)
+Write = Callable[..., Path]
+
+
+def truth() -> pd.DataFrame:
+    """36 runs of L = E + A / N^alpha + B / D^beta with 0.3 % noise."""
+    N, D = (x.ravel() for x in np.meshgrid(np.geomspace(2e7, 7e9, 6).round(), np.geomspace(3e8, 1.2e11, 6).round()))
+    noise = np.random.default_rng(7).normal(0, 0.003, len(N))
+    loss = (E + 406.4 / N**ALPHA + 410.7 / D**BETA) * np.exp(noise)
+    return pd.DataFrame({"N": N, "D": D, "loss": loss})
+
+
+RUNS = truth()
+
+
+@pytest.fixture
+def write(tmp_path: Path) -> Write:
+    def to_file(**columns: Any) -> Path:
+        path = tmp_path / "runs.csv"
+        pd.DataFrame(columns).to_csv(path, index=False)
+        return path
+
+    return to_file
+
+
+@pytest.fixture(scope="module")
+def right(tmp_path_factory: pytest.TempPathFactory) -> dict[str, float]:
+    """What the plain table gives."""
+    path = tmp_path_factory.mktemp("plain") / "runs.csv"
+    RUNS.to_csv(path, index=False)
+    fitted = values(fit(SPEC, read_runs(path)))
+    assert fitted == pytest.approx({"alpha": ALPHA, "beta": BETA, "E": E}, abs=0.05)
+    return fitted
+
+
+def values(fitted: Fit) -> dict[str, float]:
+    return {name: float(fitted.values[name]) for name in ("alpha", "beta", "E")}
+
+
+def check(runs: Runs, right: dict[str, float], scale: float = 1.0) -> None:
+    """The table gives the law of the plain table, its losses in units of ``scale`` nats."""
+    assert len(runs) == 36
+    expected = right | {"E": right["E"] * scale}
+    assert values(fit(SPEC, runs)) == pytest.approx(expected, rel=2e-3)
+
+
+def refused(path: Path, expected: str, mapping: dict[str, str] | None = None) -> None:
+    with pytest.raises(PlannerError) as error:
+        fit(SPEC, read_runs(path, mapping))
+    assert expected in str(error.value)
+
+
+UNITS = {
+    "header units": ({"Params (M)": RUNS.N / 1e6, "Tokens (B)": RUNS.D / 1e9, "val_loss": RUNS.loss},
+                     ("Params (M)", "Tokens (B)"), "in millions; tick its conversion"),
+    "brackets and words": ({"params [millions]": RUNS.N / 1e6, "tokens_in_billions": RUNS.D / 1e9, "loss": RUNS.loss},
+                           ("params [millions]", "tokens_in_billions"), "in millions"),
+    "powers": ({"N (1e6)": RUNS.N / 1e6, "D (10^9)": RUNS.D / 1e9, "loss": RUNS.loss},
+               ("N (1e6)", "D (10^9)"), "in units of 1e6"),
+    "plain": ({"params": RUNS.N / 1e6, "tokens": RUNS.D / 1e9, "loss": RUNS.loss},
+              ("params", "tokens"), "in billions"),
+    "plain, whole parameters": ({"params": (RUNS.N / 1e6).round(), "tokens": RUNS.D / 1e9, "loss": RUNS.loss},
+                                ("params", "tokens"), "in millions"),
+    "plain, whole parameters beside samples in ones": ({"params": (RUNS.N / 1e6).round(), "tokens": RUNS.D,
+                                                        "loss": RUNS.loss}, ("params",), "in millions"),
+    "logarithms": ({"log10_params": np.log10(RUNS.N), "log10 tokens": np.log10(RUNS.D), "loss": RUNS.loss},
+                   ("log10_params", "log10 tokens"), "decimal logarithm"),
+    "logarithms under plain names": ({"N": np.log10(RUNS.N), "D": np.log10(RUNS.D), "loss": RUNS.loss},
+                                     ("N", "D"), "decimal logarithm"),
+    "natural logarithms": ({"ln_N": np.log(RUNS.N), "log D": np.log(RUNS.D) / np.log(10), "loss": RUNS.loss},
+                           ("ln_N", "log D"), "natural logarithm"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", UNITS)
+def test_units_are_named_and_converted_only_on_agreement(case: str, write: Write, right: dict[str, float]) -> None:
+    columns, agreed, why = UNITS[case]
+    path = write(**columns)
+    refused(path, why)
+    runs = read_runs(path, agreed=agreed)
+    if "whole" in case:
+        assert runs["N"] == pytest.approx(RUNS.N, rel=0.02)
+        assert values(fit(SPEC, runs)) == pytest.approx({"alpha": ALPHA, "beta": BETA, "E": E}, abs=0.05)
+    else:
+        check(runs, right)
+    for name in agreed:
+        assert any(f"is read from column {name!r}" in note for note in runs.notes)
+
+
+def test_a_mapped_column_in_another_unit_asks_how(write: Write) -> None:
+    path = write(**UNITS["header units"][0])
+    refused(path, "--convert 'Params (M)', or as it stands with --convert 'Params (M)':as-is", {"N": "Params (M)"})
+    runs = read_runs(path, agreed=("Params (M):as-is", "Tokens (B)"))
+    assert runs["N"] == pytest.approx(RUNS.N / 1e6)
+    assert any("--convert 'Params (M):millions'" in note for note in runs.notes) or "as it stands" in " ".join(
+        runs.notes
+    )
+
+
+def test_a_unit_can_be_typed(write: Write, right: dict[str, float]) -> None:
+    path = write(size=RUNS.N / 1e6, seen=RUNS.D / 1e9, loss=RUNS.loss)
+    runs = read_runs(path, {"N": "size", "D": "seen"}, agreed=("size:millions", "seen:1e9"))
+    check(runs, right)
+    with pytest.raises(PlannerError, match=r"'smoots' is unknown. Use a factor such as 1e6"):
+        read_runs(path, {"N": "size"}, agreed=("size:smoots",))
+    with pytest.raises(PlannerError, match=r"Column 'sise' of --convert is not in the table: did you mean size"):
+        read_runs(path, agreed=("sise",))
+    with pytest.raises(PlannerError, match=r"--convert 'loss': no unit is recognised"):
+        read_runs(path, agreed=("loss",))
+
+
+def test_text_with_separators_in_a_unit(write: Write) -> None:
+    path = write(**{"Params (M)": [f"{n:,.3f}" for n in RUNS.N / 1e6], "D": RUNS.D, "loss": RUNS.loss})
+    runs = read_runs(path, agreed=("Params (M)",))
+    assert runs.roles.conversions == {"Params (M)": "thousands+millions"}
+    assert runs["N"] == pytest.approx(RUNS.N, rel=1e-4)
+
+
+PF_DAYS = 6 * RUNS.N * RUNS.D / (1e15 * 86400)
+
+
+@pytest.mark.parametrize("name", ["compute_pf_days", "C (PF-days)", "PFLOP/s-days", "petaflop_days", "train pfs-days"])
+def test_pf_days_are_recognised(name: str, write: Write, right: dict[str, float]) -> None:
+    path = write(**{"N": RUNS.N, "loss": RUNS.loss, name: PF_DAYS})
+    refused(path, "reads like C in PF-days")
+    runs = read_runs(path, agreed=(name,))
+    assert runs["D"] == pytest.approx(RUNS.D)
+    check(runs, right)
+
+
+@pytest.mark.parametrize("unit", [1e9, 1e12, 1e15, 1e18, 86400e15])
+def test_compute_in_an_unknown_unit_gives_no_samples(unit: float, write: Write, right: dict[str, float]) -> None:
+    path = write(N=RUNS.N, loss=RUNS.loss, compute=6 * RUNS.N * RUNS.D / unit)
+    assert "D" not in read_runs(path)
+    refused(path, "it cannot follow from C (column 'compute'), whose unit is not known")
+    check(read_runs(path, agreed=(f"compute:{unit:g}",)), right)
+
+
+def test_compute_in_flops_still_gives_samples(write: Write, right: dict[str, float]) -> None:
+    check(read_runs(write(N=RUNS.N, loss=RUNS.loss, compute=6 * RUNS.N * RUNS.D)), right)
+    check(read_runs(write(N=RUNS.N, loss=RUNS.loss, C=6 * RUNS.N * RUNS.D)), right)
+
+
+@pytest.mark.parametrize(("how", "factor"), [("petaflop", 1e15), ("exaflop", 1e18), ("zettaflop", 1e21)])
+def test_larger_units_of_compute_are_recognised(how: str, factor: float, write: Write, right: dict[str, float]) -> None:
+    name = f"compute ({how[0].upper()}FLOPs)"
+    path = write(**{"N": RUNS.N, "loss": RUNS.loss, name: 6 * RUNS.N * RUNS.D / factor})
+    refused(path, f"reads like C in {how}")
+    check(read_runs(path, agreed=(name,)), right)
+
+
+def test_a_unit_that_only_the_rule_shows_is_named(write: Write) -> None:
+    runs = read_runs(write(N=RUNS.N, D=RUNS.D, loss=RUNS.loss, compute=PF_DAYS))
+    notes = " ".join(runs.notes)
+    assert "8.64e19 times less than 6 N D: it may be in PF-days" in notes
+    assert "--convert compute:pf-days" in notes
+
+
+@pytest.mark.parametrize("name", ["gpu_hours", "GPU-hours", "H100 hours", "compute (GPU hours)", "a100_hours"])
+def test_hours_of_a_device_are_no_flops(name: str, write: Write, right: dict[str, float]) -> None:
+    hours = 6 * RUNS.N * RUNS.D / (0.4 * 989e12 * 3600)
+    path = write(**{"N": RUNS.N, "D": RUNS.D, "loss": RUNS.loss, name: hours})
+    runs = read_runs(path)
+    assert runs["C"] == pytest.approx(6 * RUNS.N * RUNS.D)
+    assert not any("10^18" in note for note in runs.notes)
+    assert any(note.startswith("C is not read") and "hours" in note for note in runs.notes)
+    check(runs, right)
+    converted = read_runs(path, agreed=(f"{name}:H100",))
+    assert converted["C"] == pytest.approx(6 * RUNS.N * RUNS.D)
+    assert read_runs(path, agreed=(f"{name}:H100@20%",))["C"] == pytest.approx(3 * RUNS.N * RUNS.D)
+
+
+def test_gpu_hours_without_a_device_are_refused(write: Write) -> None:
+    path = write(N=RUNS.N, D=RUNS.D, loss=RUNS.loss, gpu_hours=RUNS.N / 1e6)
+    with pytest.raises(PlannerError, match=r"GPU-hours need a device\. Write gpu_hours:H100"):
+        read_runs(path, agreed=("gpu_hours",))
+
+
+def test_perplexity_is_the_exponential_of_the_loss(write: Write, right: dict[str, float]) -> None:
+    path = write(N=RUNS.N, D=RUNS.D, val_ppl=np.exp(RUNS.loss))
+    refused(path, "column 'val_ppl' reads like loss as perplexity, whose natural logarithm is the loss; tick")
+    assert [m.column for m in read_runs(path).roles.metrics] == ["val_ppl"]
+    check(read_runs(path, agreed=("val_ppl",)), right)
+    as_it_stands = read_runs(path, {"loss": "val_ppl"})
+    assert any(
+        "a law describes its logarithm" in note and "--convert val_ppl:perplexity" in note
+        for note in as_it_stands.notes
+    )
+
+
+def test_a_loss_that_looks_like_perplexity_is_named(write: Write) -> None:
+    runs = read_runs(write(N=RUNS.N, D=RUNS.D, val_loss=np.exp(RUNS.loss)))
+    assert any("as a perplexity does" in note for note in runs.notes)
+    assert not any("perplexity" in note for note in read_runs(write(N=RUNS.N, D=RUNS.D, loss=RUNS.loss)).notes)
+
+
+@pytest.mark.parametrize("name", ["val_bpb", "bits_per_byte", "bits_per_token", "eval bpc"])
+def test_bits_are_a_loss_in_another_unit(name: str, write: Write, right: dict[str, float]) -> None:
+    path = write(**{"N": RUNS.N, "D": RUNS.D, name: RUNS.loss / math.log(2)})
+    check(read_runs(path), right, scale=1 / math.log(2))
+    assert any("is in bits, and so is E" in note for note in read_runs(path).notes)
+    check(read_runs(path, agreed=(name,)), right)
+    check(read_runs(path, agreed=(f"{name}:bits@4",)), right, scale=4)
+
+
+def test_accuracy_is_no_loss_and_its_error_is(write: Write, right: dict[str, float]) -> None:
+    path = write(N=RUNS.N, D=RUNS.D, top1_acc=100 - 10 * RUNS.loss)
+    refused(path, "compute it as 1 - top1_acc / 100 on the Data page (--derive 'loss = 1 - top1_acc / 100'")
+    check(read_runs(path, derived={"loss": "1 - top1_acc / 100"}), right, scale=0.1)
+    wrong = read_runs(path, {"loss": "top1_acc"})
+    assert any("larger is better" in n and "loss = 1 - top1_acc / 100" in n for n in wrong.notes)
+    percent = read_runs(path, {"metric": "top1_acc"}, agreed=("top1_acc",))
+    assert percent["top1_acc"] == pytest.approx(1 - RUNS.loss / 10)
+    assert any("top1_acc is read from column 'top1_acc' as percent" in note for note in percent.notes)
+
+
+@pytest.mark.parametrize(
+    "bad", ["PRUNED", "FAIL", "TrialState.PRUNED", "WAITING", "RUNNING", "crashed", "KILLED", "SCHEDULED", "failed"]
+)
+def test_trials_that_did_not_finish_are_left_out(bad: str, write: Write, right: dict[str, float]) -> None:
+    more = pd.concat([RUNS, RUNS.assign(loss=7.0)])
+    path = write(number=range(72), value=more.loss, params_N=more.N, params_D=more.D,
+                 state=["COMPLETE"] * 36 + [bad] * 36)  # fmt: skip
+    runs = read_runs(path)
+    assert "36 rows that did not finish were left out." in runs.notes
+    check(runs, right)
+
+
+def test_every_column_to_agree_to_is_named_at_once(write: Write) -> None:
+    path = write(**{"Params (M)": RUNS.N / 1e6, "Tokens (B)": RUNS.D / 1e9, "val_ppl": np.exp(RUNS.loss)})
+    with pytest.raises(PlannerError) as error:
+        fit(SPEC, read_runs(path))
+    for name in ("'Params (M)'", "'Tokens (B)'", "val_ppl"):
+        assert f"--convert {name} in the terminal" in str(error.value)
+
+
+def test_an_unknown_state_is_named(write: Write) -> None:
+    runs = read_runs(write(N=RUNS.N, D=RUNS.D, loss=RUNS.loss, state=["finished"] * 30 + ["odd"] * 6))
+    assert "6 rows with the unknown state 'odd' count as finished." in runs.notes
+    assert len(runs) == 36
+
+
+def history(**more: Any) -> pd.DataFrame:
+    """Five rows of each run, in the order of training; the last one is the run of the plain table."""
+    rows = RUNS.loc[np.repeat(np.arange(36), 5)].reset_index(drop=True)
+    part = np.tile([0.2, 0.4, 0.6, 0.8, 1.0], 36)
+    loss = rows.loss + 0.8 * (1 / part - 1)
+    return rows.assign(
+        D=rows.D * part, loss=loss, run=[f"r{i // 5}" for i in range(180)], step=(part * 1000).round(), **more
+    )
+
+
+@pytest.mark.parametrize("run", ["run", "run_id", "Run Name", "name"])
+def test_rows_of_one_run_are_its_curve(run: str, write: Write, right: dict[str, float]) -> None:
+    table = history().rename(columns={"run": run}).sample(frac=1, random_state=1)
+    runs = read_runs(write(**table))
+    assert any("180 rows are points of 36 runs" in note and "logged last" in note for note in runs.notes)
+    check(runs, right)
+    assert len(read_runs(write(**table), rows="all")) == 180
+
+
+def test_the_rows_are_the_curves_of_the_runs_too(write: Write) -> None:
+    table = history().rename(columns={"D": "Tokens (B)"})
+    table["Tokens (B)"] /= 1e9
+    path = write(**table)
+    runs = read_runs(path, agreed=("Tokens (B)",))
+    curves = read_curves(path, runs)
+    assert (len(curves), len(curves.of)) == (36, 180)
+    last = dict(zip(curves.names.tolist(), curves["D"][curves.starts[1:] - 1], strict=True))
+    assert [last[name] for name in runs.labels["run"].tolist()] == pytest.approx(runs["D"])
+
+
+def test_the_rows_of_an_upload_become_curves(workspace: Database) -> None:
+    info = tables.add(workspace, history().to_csv(index=False).encode(), "history.csv")
+    assert tables.roles(workspace, info.id).rows == "last"
+    found = tables.curves_within(workspace, info.id)
+    assert (found.kind, found.runs_id) == ("curves", info.id)
+    assert tables.get(workspace, info.id).kind == "runs"
+    runs = snapshots.runs(workspace, snapshots.take(workspace, info.id))
+    assert len(snapshots.curves(workspace, snapshots.take(workspace, found.id), runs)) == len(runs) == 36
+
+
+def test_the_best_row_of_a_run_can_be_chosen(write: Write) -> None:
+    table = history()
+    table.loc[table.step == 1000, "loss"] += 5
+    runs = read_runs(write(**table), rows="best")
+    assert runs["D"] == pytest.approx(RUNS.D * 0.8)
+    assert any("with the smallest loss" in note for note in runs.notes)
+
+
+def test_rows_without_a_loss_do_not_hide_the_last_loss(write: Write, right: dict[str, float]) -> None:
+    late = history()
+    late = pd.concat([late, late[late.step == 1000].assign(step=1001, loss=np.nan)])
+    check(read_runs(write(**late)), right)
+
+
+def test_a_grid_with_named_models_is_no_history(write: Write, right: dict[str, float]) -> None:
+    steps = (RUNS.D / 1e6).round()
+    table = RUNS.assign(model_name=[f"m{n:.0f}" for n in RUNS.N], steps=steps)
+    check(read_runs(write(**table)), right)
+    check(read_runs(write(**RUNS.assign(run=range(36), steps=steps))), right)
+
+
+def test_a_history_by_epochs(write: Write, right: dict[str, float]) -> None:
+    table = history().rename(columns={"step": "epoch"})
+    check(read_runs(write(**table)), right)
+
+
+def test_samples_from_epochs_and_the_size_of_the_data_set(write: Write, right: dict[str, float]) -> None:
+    epochs = np.tile([1, 2, 4], 12)
+    path = write(params=RUNS.N, epochs=epochs, dataset_size=RUNS.D / epochs, loss=RUNS.loss)
+    assert read_runs(path).roles.U == "dataset_size"
+    refused(path, "compute it as epochs * dataset_size on the Data page (--derive 'D = epochs * dataset_size'")
+    runs = read_runs(path, derived={"D": "epochs * dataset_size"})
+    assert runs["U"] == pytest.approx(RUNS.D / epochs)
+    assert "D is computed as epochs * dataset_size." in runs.notes
+    check(runs, right)
+
+
+def test_samples_from_steps_batch_and_length(write: Write, right: dict[str, float]) -> None:
+    path = write(**{"params": RUNS.N, "epochs": np.ones(36), "steps": RUNS.D / 2**20, "Batch Size": [512] * 36,
+                    "seq_len": [2048] * 36, "loss": RUNS.loss})  # fmt: skip
+    refused(path, """--derive 'D = steps * "Batch Size" * seq_len'""")
+    check(read_runs(path, derived={"D": 'steps * "Batch Size" * seq_len'}), right)
+
+
+def test_a_formula_may_read_a_column_called_like_a_role_and_one_in_a_unit(
+    write: Write, right: dict[str, float]
+) -> None:
+    path = write(**{"N": RUNS.N, "D": np.log10(RUNS.D), "loss": RUNS.loss, "Tokens (B)": RUNS.D / 1e9})
+    check(read_runs(path, derived={"D": "10^D"}), right)
+    check(read_runs(path, derived={"D": '1 * "Tokens (B)"'}, agreed=("Tokens (B)",)), right)
+
+
+FORMULAS = {
+    "D = steps * speed": "D: the formula 'steps * speed' reads 'speed', which is no column of the table",
+    "lr = steps": "lr: a formula can give N, D,",
+    "D = steps *": "cannot be read at character",
+    "D = steps / zero": "divides by zero in row 0",
+    "D = 5": "reads no column",
+    "D = note": "column 'note' in the formula holds text",
+    "steps": "Write ROLE = FORMULA",
+}
+
+
+@pytest.mark.parametrize("option", FORMULAS)
+def test_a_bad_formula_is_one_sentence(option: str, write: Write) -> None:
+    from engine.store.derive import read_derived
+
+    path = write(N=[1e6, 2e6], steps=[5, 6], zero=[0, 1], note=["a", "b"], loss=[3, 2])
+    with pytest.raises(PlannerError) as error:
+        read_runs(path, derived=read_derived([option]))
+    assert FORMULAS[option] in str(error.value)
+
+
+def test_empty_cells_and_single_rows_stay_what_they_are(write: Write) -> None:
+    path = write(**{"Params (M)": [1.5, np.nan, 3.5], "Tokens (B)": [0.5, 1.5, 2.5], "loss": [3.1, 3.0, 2.9]})
+    runs = read_runs(path, agreed=("Params (M)", "Tokens (B)"))
+    assert runs["N"].tolist() == [1.5e6, 3.5e6]
+    one = read_runs(write(**{"Params (M)": [1.5], "D": [1e9], "loss": [3.0], "run": ["a"], "step": [5]}), rows="last",
+                    agreed=("Params (M)",))  # fmt: skip
+    assert one["N"].tolist() == [1.5e6]
+
+
+def test_a_million_rows_of_history_are_read_in_one_pass(write: Write, tmp_path: Path) -> None:
+    n, each = 1_000_000, 1000
+    run = np.repeat(np.arange(n // each), each)
+    table = pd.DataFrame({"run": run, "step": np.tile(np.arange(each), n // each), "N": 1e6 * (run % 7 + 1),
+                          "Tokens (B)": np.tile(np.arange(1, each + 1) / 500, n // each), "loss": 3.0})  # fmt: skip
+    path = tmp_path / "long.parquet"
+    table.to_parquet(path)
+    runs = read_runs(path, agreed=("Tokens (B)",))
+    assert len(runs) == n // each
+    assert set(runs["D"]) == {2e9}
+
+
+def test_mappings_of_before_are_written_as_before() -> None:
+    stored = Roles(N="params", conversions={"params": "suffix"}).model_dump()
+    assert not {"derived", "rows"} & stored.keys()
+    assert Roles.model_validate(stored) == Roles(N="params", conversions={"params": "suffix"})
+    assert Roles.model_validate(stored).reading == ""
+    assert COLUMNS.validate_json(
+        '[{"name": "N", "kind": "text", "conversion": {"kind": "suffix", "changes": 3, "fails": 0}}]'
+    )

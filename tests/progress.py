@@ -1,0 +1,164 @@
+"""Waiting as long as there is progress: a busy machine makes a test slow, and only a standstill makes it fail.
+
+Progress is what a test can see of its own work: a process that starts or ends, CPU time of the processes that the test
+started, files that grow, and whatever else a test names. Heartbeats are no progress: a process that hangs has them too.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol, TypeVar
+
+import psutil
+import pytest
+
+STILL = 300.0
+"""Seconds without progress after which a wait fails."""
+WORK = 3.0
+"""CPU seconds that count as progress, 1 % of a core over ``STILL``: a busy machine may give no more."""
+LAST = 1800.0
+"""Seconds after which CPU time alone is no progress, and which libraries get that ask for a deadline: only what hangs
+while it computes, or polls, reaches it."""
+LOOK = 2.0
+"""Seconds between two looks at processes and files."""
+ALIVE = ("beat-", "runner.json", "runner.lock")
+"""How the names of files begin that show that a process lives, not that it works."""
+
+T = TypeVar("T")
+
+
+class Ending(Protocol):
+    """A process as ``subprocess.Popen`` or ``tests.server`` have it."""
+
+    def poll(self) -> int | None: ...
+
+
+@dataclass
+class Clock:
+    """The seconds since the last progress of the processes below this one, and of the files in ``folders``."""
+
+    folders: Sequence[Path] = ()
+    looked: float = -LOOK
+    moved: float = 0.0
+    changed: float = 0.0
+    work: float = 0.0
+    seen: object = None
+
+    def still(self) -> float:
+        """Look, not more often than every ``LOOK`` seconds, and return the seconds since the last progress."""
+        now = time.monotonic()
+        if now - self.looked >= LOOK:
+            self.looked = now
+            total, seen = work(), (_processes(), [_files(folder) for folder in self.folders])
+            if seen != self.seen:
+                self.changed = now
+            if seen != self.seen or (abs(total - self.work) >= WORK and now - self.changed < LAST):
+                self.moved, self.work, self.seen = now, total, seen
+        return now - self.moved
+
+
+def wait(done: Callable[[], T], *folders: Path, why: Callable[[], object] = str, pause: float = 0.05) -> T:
+    """Return what ``done`` returns once it is true.
+
+    Fails, with what ``why`` returns, after ``STILL`` seconds without progress of processes or in ``folders``.
+    """
+    clock = Clock(folders)
+    while not (found := done()):
+        if clock.still() > STILL:
+            raise AssertionError(f"Nothing has progressed for {STILL:g} s. {why()}")
+        time.sleep(pause)
+    return found
+
+
+def end(process: Ending, *folders: Path) -> int:
+    """Return the exit code of a process once it has ended, as ``wait`` does."""
+    wait(lambda: process.poll() is not None, *folders)
+    code = process.poll()
+    assert code is not None
+    return code
+
+
+def run(command: Sequence[str], **options: Any) -> subprocess.CompletedProcess[str]:
+    """``subprocess.run`` with captured text, as long as the process makes progress."""
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    with subprocess.Popen(list(command), **{**pipes, **options}) as process, watched(process.kill):
+        out, err = process.communicate()
+    return subprocess.CompletedProcess(command, process.returncode, out, err)
+
+
+def heard(process: subprocess.Popen[str]) -> tuple[str, str]:
+    """What a process prints to its pipes until it ends, as long as it makes progress."""
+    with watched(process.kill):
+        return process.communicate()
+
+
+def lives(process: psutil.Process) -> bool:
+    """Whether a process has not ended; one that has ended and that nobody has waited for does not live."""
+    try:
+        return bool(process.status() != psutil.STATUS_ZOMBIE)
+    except psutil.Error:
+        return False
+
+
+@contextmanager
+def watched(stop: Callable[[], object], *folders: Path) -> Iterator[None]:
+    """Call ``stop`` and fail if nothing progresses for ``STILL`` seconds in the context, which ``stop`` must end."""
+    over, stalled = threading.Event(), threading.Event()
+
+    def watch() -> None:
+        clock = Clock(folders)
+        while not over.wait(LOOK):
+            if clock.still() > STILL:
+                stalled.set()
+                stop()
+                return
+
+    watcher = threading.Thread(target=watch, daemon=True)
+    watcher.start()
+    try:
+        yield
+    finally:
+        over.set()
+        watcher.join()
+        if stalled.is_set():
+            pytest.fail(f"Nothing has progressed for {STILL:g} s.")
+
+
+def _below() -> list[psutil.Process]:
+    return psutil.Process().children(recursive=True)
+
+
+def _processes() -> list[int]:
+    return sorted(process.pid for process in _below())
+
+
+def work() -> float:
+    """CPU seconds of the processes below this one, which itself only waits."""
+    total = 0.0
+    for process in _below():
+        try:
+            times = process.cpu_times()
+        except psutil.Error:
+            continue
+        total += times.user + times.system
+    return total
+
+
+def _files(folder: Path) -> tuple[int, int, int]:
+    """How many files are in a folder, their bytes, and the time of the last change, without signs of life."""
+    count = size = last = 0
+    for path in folder.rglob("*"):
+        if path.name.startswith(ALIVE):
+            continue
+        try:
+            state = path.stat()
+        except OSError:
+            continue
+        count, size, last = count + 1, size + state.st_size, max(last, state.st_mtime_ns)
+    return count, size, last

@@ -1,0 +1,82 @@
+"""Whether PyTorch is installed, can be imported, and sees a GPU: ``python -m trainers.pytorch`` prints one line."""
+
+from __future__ import annotations
+
+import sys
+from functools import cache
+from importlib import import_module
+from importlib.metadata import PackageNotFoundError, version
+from importlib.util import find_spec
+from typing import Any
+
+from trainers.backend.machine import this_machine
+from trainers.cell import CellError
+
+INSTALL = "Install it with pip install 'isoplan[train]'"
+BUILD = "Install the build of PyTorch for this GPU and its driver"
+
+
+def check_torch(what: str, device: str = "cpu") -> None:
+    """Raise CellError if PyTorch is not installed, cannot be imported, or cannot use ``device``.
+
+    ``what`` names the cells that need it, in the plural.
+    """
+    if reason := why_missing():
+        raise CellError(f"{what} need PyTorch. {reason}")
+    torch: Any = import_module("torch")
+    if device.startswith("cuda") and not torch.cuda.is_available():
+        raise CellError(
+            f"{what} run on a GPU here, but PyTorch {torch.__version__} cannot use it. {BUILD}, or set the "
+            f"field device to cpu."
+        )
+
+
+def why_missing() -> str:
+    """Say in a sentence why PyTorch cannot be imported, and what to do; empty if it can."""
+    if find_spec("torch") is None:
+        return f"PyTorch is not installed. {INSTALL}."
+    if not (cause := _failure()):
+        return ""
+    again = f"{sys.executable} -m pip install --force-reinstall torch{_pin()}"
+    return f"PyTorch is installed, but it cannot be imported ({cause}). Install it again with its libraries: {again}."
+
+
+@cache  # a second import of a package that failed half-way raises something else
+def _failure() -> str:
+    """The cause for which PyTorch cannot be imported; empty if it can."""
+    try:
+        import_module("torch")
+    except Exception as error:  # a library that is missing raises ImportError or OSError, a wrong one anything
+        lines = str(error).strip().splitlines() or [type(error).__name__]
+        return lines[0].strip().removesuffix(".")
+    return ""
+
+
+def _pin() -> str:
+    """The version that is installed, as pip reads it; empty if it is not known."""
+    try:
+        return "==" + version("torch").partition("+")[0]
+    except PackageNotFoundError:
+        return ""
+
+
+def describe(gpus: int) -> str:
+    """Say in one line what cells of the bundled families train on; ``gpus`` is how many the driver lists."""
+    if reason := why_missing():
+        return f"Training: {reason}"
+    torch: Any = import_module("torch")
+    if torch.cuda.is_available():
+        names = sorted({torch.cuda.get_device_name(i) for i in range(torch.cuda.device_count())})
+        count = torch.cuda.device_count()
+        number = "1 GPU" if count == 1 else f"{count} GPUs"
+        return f"Training: PyTorch {torch.__version__} sees {number} ({', '.join(names)})."
+    if gpus:
+        return (
+            f"Training: PyTorch {torch.__version__} cannot use the GPU of this machine ({gpus} listed). {BUILD}, or "
+            f"set the field device of cells to cpu."
+        )
+    return f"Training: PyTorch {torch.__version__} sees no GPU. Cells run on the processor."
+
+
+if __name__ == "__main__":
+    print(describe(len(this_machine().gpus)), flush=True)
