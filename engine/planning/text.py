@@ -205,7 +205,9 @@ def unsupported(plan: Plan) -> str:
     away = f"A plan for {what} lies {decades(far)} beyond them in {plan.y if name == 'loss' else name}."
     if plan.support is None:
         return f"The runs do not support this plan. {away}"
-    return f"{_range(plan, plan.support)} {away}{_cells(plan, plan.support)}"
+    chance = reach_text(plan) if asked.kind == "target" else ""
+    said = [_range(plan, plan.support), away, chance, _cells(plan, plan.support)]
+    return " ".join(part for part in said if part)
 
 
 def _range(plan: Plan, support: Support) -> str:
@@ -220,7 +222,7 @@ def _cells(plan: Plan, support: Support) -> str:
     sizes = [f"{count(support.cells[x])} {plan.allocation[x].unit}" for x in ("N", "D") if x in support.cells]
     compute = f"{power10(support.cells['C'], 2)} FLOPs" if "C" in support.cells else ""
     what = " on ".join(sizes) + (f" ({compute})" if sizes and compute else compute)
-    return f" Train cells near {what} first." if what else ""
+    return f"Train cells near {what} first." if what else ""
 
 
 def extrapolation(placed: Mapping[str, Quantity], y: str = "loss") -> str:

@@ -161,7 +161,8 @@ def assert_parameters(rows: list[list[str]], fit: dict[str, Any]) -> None:
         place = 10.0 ** (floor(log10(min(abs(error) for error, _ in numbers(value)[1:]))) - 1)
         assert abs(shown[0] - p["value"]) <= place / 2 * 1.001, f"{name}: {value}"
         if "±" in value:
-            assert numbers(value)[1][0] == pytest.approx(p["se"], abs=place / 2 * 1.001), name
+            half = (p["ci68"][1] - p["ci68"][0]) / 2
+            assert numbers(value)[1][0] == pytest.approx(half, abs=place / 2 * 1.001), name
         assert_shows(ci68.replace("to", ""), *p["ci68"])
         assert_shows(ci95.replace("to", ""), *p["ci95"])
     assert len(rows) > len(parameters) == 5
