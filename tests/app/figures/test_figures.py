@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -87,17 +86,6 @@ def test_every_figure_is_valid_small_named_and_described(fit: Fit, power: Fit, r
         assert drawing.name.replace("-", "").isalpha(), name
         assert drawing.figure.layout.uirevision, name
         assert drawing.figure.layout.height > 100, name
-
-
-def test_every_figure_is_built_fast_enough_for_a_slider(fit: Fit, power: Fit, runs: Runs) -> None:
-    for name, draw in everything(fit, power, runs).items():
-        draw(WEB)
-        spent = []
-        for _ in range(5):
-            start = time.process_time()
-            draw(WEB)
-            spent.append(time.process_time() - start)
-        assert min(spent) < 0.08, name
 
 
 def test_the_page_recolours_text_and_ink(fit: Fit) -> None:

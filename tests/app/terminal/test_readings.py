@@ -7,7 +7,7 @@ from pathlib import Path
 import pandas as pd
 
 from tests.app.terminal.asking import Run, object_in, one_sentence
-from tests.engine.store.test_usual_tables import RUNS, history
+from tests.engine.store.usual.conftest import RUNS, history
 
 FIT = ("--law", "chinchilla", "--bootstrap", 0)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 
 import duckdb
@@ -10,8 +9,6 @@ import pytest
 
 from tests.app.terminal.asking import LAW, MAP, Run, one_sentence
 
-SECONDS = 6.0
-"""CPU seconds that a refusal may take."""
 FORBIDDEN = [
     "size IN (SELECT 1)",
     "size > (SELECT max(size) FROM runs)",
@@ -36,9 +33,7 @@ def test_what_is_no_condition_is_one_sentence(run: Run, table: Path, tmp_path: P
     secret, target, before = tmp_path / "secret.txt", tmp_path / "target", table.read_bytes()
     secret.write_text("nobody reads this")
     asked = condition.replace("SECRET", str(secret)).replace("TARGET", str(target))
-    start = time.process_time()
     answer = run("fit", table, *LAW, *MAP, "--bootstrap", 0, "--where", asked)
-    assert time.process_time() - start < SECONDS
     one_sentence(answer, "condition")
     assert "nobody reads this" not in answer.err
     assert not target.exists()
@@ -51,8 +46,6 @@ def test_a_view_in_a_database_reads_no_file(run: Run, tmp_path: Path) -> None:
     with duckdb.connect(str(file)) as made:
         made.execute(f"CREATE VIEW peek AS SELECT content AS N, 1 AS D, 2 AS loss FROM read_text('{secret}')")
     for part in ((), ("--inner", "peek")):
-        start = time.process_time()
         answer = run("fit", file, *LAW, *part)
-        assert time.process_time() - start < SECONDS
         one_sentence(answer, "runs.duckdb")
         assert "nobody reads this" not in answer.err

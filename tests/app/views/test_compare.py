@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-
 import pytest
 
 from engine.hardware import Machine, find_device
@@ -65,9 +63,7 @@ def test_sliders_move_every_plan_at_once(demo: Database, kept: Kept, open_page: 
     assert told(at) == ""
     found = expected(demo, kept, scenario(PRICES, hour=5.0, utilisation=0.2, speed=10))
     assert shown(at.header[0].value) == sentence(found)
-    start = time.process_time()
     at.select_slider(key="hour_times").set_value("3").run()
-    assert time.process_time() - start < 1.0  # of work by the whole script; a browser's share is measured
     link = {"plans": ",".join(kept.values()), "hour_times": "2", "share": "20", "speed": "10"}
     assert shown(open_page("plan", question=ASKED, **link).header[0].value) == sentence(found)
 

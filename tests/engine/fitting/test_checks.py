@@ -165,7 +165,10 @@ def test_a_floor_that_is_not_needed_is_an_upper_limit() -> None:
 def test_losses_under_the_floor_and_rounded_losses_are_said() -> None:
     values = surface(80, noise=0.002)
     values["loss"] = np.where(np.arange(80) < 2, 1.2, values["loss"])
-    assert "2 of 80 runs are better than the fitted floor 1.806 by more than their scatter (row 0, row 1" in codes(values)["below-floor"]
+    assert (
+        "2 of 80 runs are better than the fitted floor 1.806 by more than their scatter (row 0, row 1"
+        in codes(values)["below-floor"]
+    )
     rounded = surface(80, noise=0.01)
     rounded["loss"] = np.round(rounded["loss"], 1)
     assert "they look rounded" in codes(rounded)["rounded"]

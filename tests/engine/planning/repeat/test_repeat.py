@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import time
 from dataclasses import replace
 
 import numpy as np
@@ -243,14 +242,6 @@ def test_bad_input_is_one_sentence(ask: object, why: str) -> None:
     with pytest.raises(PlannerError) as error:
         ask()  # type: ignore[operator]
     assert why in str(error.value)
-
-
-def test_a_thousand_resamples_take_no_time() -> None:
-    one, rep = fits(1000)
-    simulate_or_repeat(one, rep, 0.5, COSTS, TEN)
-    start = time.process_time()
-    simulate_or_repeat(one, rep, 0.5, COSTS, TEN)
-    assert time.process_time() - start < 0.15
 
 
 def test_laws_of_two_tables_are_independent_though_their_seeds_are_equal() -> None:

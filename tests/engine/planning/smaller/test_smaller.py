@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import replace
 
 import numpy as np
@@ -30,7 +29,7 @@ from engine.planning.smaller.text import (
     to_json,
     warnings,
 )
-from tests.engine.planning.conftest import EPOCH, RANGES, make_fit, scattered
+from tests.engine.planning.conftest import EPOCH, make_fit
 
 HOFFMANN = (1.69, 406.4, 410.7, 0.336, 0.283)
 """E, A, B, alpha, beta as Sardana et al. 2024 and de Vries 2023 use them (Hoffmann et al. 2022, sec. D.3)."""
@@ -105,14 +104,6 @@ def test_any_rule_and_the_band_holds_the_line(epoch: Fit) -> None:
     at = np.searchsorted(curve.fraction, 0.5)
     assert curve.low68[at] < curve.overhead[at] < curve.high68[at]
     assert curve.smallest.ci68 is not None
-
-
-def test_resamples_answer_at_once() -> None:
-    fit = make_fit(EPOCH, scattered(EPOCH, 1000), ranges=RANGES)
-    before = time.process_time()
-    same_loss(fit, Question("budget", 1e21))
-    lifetime(fit, Question("budget", 1e21), Inference(queries=1e11))
-    assert time.process_time() - before < 0.5
 
 
 LIMITED = [

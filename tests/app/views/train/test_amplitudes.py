@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
 import pytest
-import streamlit as st
 from scipy.special import ndtr
 from streamlit.testing.v1 import AppTest
 
-from app import workspace
 from app.views.training import special, surrogates
 from engine.store import results, tables
-from engine.store.database import Database, open_workspace
+from engine.store.database import Database
 from tests.app.views.conftest import Open, grid, told
 from trainers.amplitudes.files import write_events
 from trainers.amplitudes.source import FOLDER, Source
@@ -32,21 +30,6 @@ from trainers.grid import typed_grid
 PULLS = {"pull_mean": 0.04, "pull_width": 1.31, "bulk_mean": -0.05, "bulk_width": 0.98, "within_1": 0.671}
 
 FEW = {"cell_points": "20", "cell_tests": "100", "cell_dimension_points": "0"}
-
-
-@pytest.fixture
-def db(tmp_path: Path) -> Iterator[Database]:
-    """A workspace on disk that pages see, with nobody to run its cells."""
-    st.cache_data.clear()
-    st.cache_resource.clear()
-    with open_workspace(tmp_path / "space") as database, workspace.registered(database):
-        yield database
-
-
-@pytest.fixture
-def root(db: Database) -> Path:
-    assert db.folder is not None
-    return db.folder
 
 
 def words(at: AppTest) -> str:

@@ -3,75 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 
 from engine.errors import PlannerError
-from engine.fitting import FitSpec, fit
-from engine.fitting.result import Fit
-from engine.schema import Roles, Runs
-from engine.store import snapshots, tables
+from engine.fitting import fit
+from engine.schema import Roles
 from engine.store.columns import COLUMNS
-from engine.store.database import Database
-from engine.store.files import read_curves, read_runs
-
-ALPHA, BETA, E = 0.34, 0.28, 1.69
-SPEC = FitSpec(bootstrap=0)
-Write = Callable[..., Path]
-
-
-def truth() -> pd.DataFrame:
-    """36 runs of L = E + A / N^alpha + B / D^beta with 0.3 % noise."""
-    N, D = (x.ravel() for x in np.meshgrid(np.geomspace(2e7, 7e9, 6).round(), np.geomspace(3e8, 1.2e11, 6).round()))
-    noise = np.random.default_rng(7).normal(0, 0.003, len(N))
-    loss = (E + 406.4 / N**ALPHA + 410.7 / D**BETA) * np.exp(noise)
-    return pd.DataFrame({"N": N, "D": D, "loss": loss})
-
-
-RUNS = truth()
-
-
-@pytest.fixture
-def write(tmp_path: Path) -> Write:
-    def to_file(**columns: Any) -> Path:
-        path = tmp_path / "runs.csv"
-        pd.DataFrame(columns).to_csv(path, index=False)
-        return path
-
-    return to_file
-
-
-@pytest.fixture(scope="module")
-def right(tmp_path_factory: pytest.TempPathFactory) -> dict[str, float]:
-    """What the plain table gives."""
-    path = tmp_path_factory.mktemp("plain") / "runs.csv"
-    RUNS.to_csv(path, index=False)
-    fitted = values(fit(SPEC, read_runs(path)))
-    assert fitted == pytest.approx({"alpha": ALPHA, "beta": BETA, "E": E}, abs=0.05)
-    return fitted
-
-
-def values(fitted: Fit) -> dict[str, float]:
-    return {name: float(fitted.values[name]) for name in ("alpha", "beta", "E")}
-
-
-def check(runs: Runs, right: dict[str, float], scale: float = 1.0) -> None:
-    """The table gives the law of the plain table, its losses in units of ``scale`` nats."""
-    assert len(runs) == 36
-    expected = right | {"E": right["E"] * scale}
-    assert values(fit(SPEC, runs)) == pytest.approx(expected, rel=2e-3)
-
-
-def refused(path: Path, expected: str, mapping: dict[str, str] | None = None) -> None:
-    with pytest.raises(PlannerError) as error:
-        fit(SPEC, read_runs(path, mapping))
-    assert expected in str(error.value)
-
+from engine.store.files import read_runs
+from tests.engine.store.usual.conftest import ALPHA, BETA, RUNS, SPEC, E, Write, check, refused, values
 
 UNITS = {
     "header units": ({"Params (M)": RUNS.N / 1e6, "Tokens (B)": RUNS.D / 1e9, "val_loss": RUNS.loss},
@@ -263,72 +205,6 @@ def test_an_unknown_state_is_named(write: Write) -> None:
     assert len(runs) == 36
 
 
-def history(**more: Any) -> pd.DataFrame:
-    """Five rows of each run, in the order of training; the last one is the run of the plain table."""
-    rows = RUNS.loc[np.repeat(np.arange(36), 5)].reset_index(drop=True)
-    part = np.tile([0.2, 0.4, 0.6, 0.8, 1.0], 36)
-    loss = rows.loss + 0.8 * (1 / part - 1)
-    return rows.assign(
-        D=rows.D * part, loss=loss, run=[f"r{i // 5}" for i in range(180)], step=(part * 1000).round(), **more
-    )
-
-
-@pytest.mark.parametrize("run", ["run", "run_id", "Run Name", "name"])
-def test_rows_of_one_run_are_its_curve(run: str, write: Write, right: dict[str, float]) -> None:
-    table = history().rename(columns={"run": run}).sample(frac=1, random_state=1)
-    runs = read_runs(write(**table))
-    assert any("180 rows are points of 36 runs" in note and "logged last" in note for note in runs.notes)
-    check(runs, right)
-    assert len(read_runs(write(**table), rows="all")) == 180
-
-
-def test_the_rows_are_the_curves_of_the_runs_too(write: Write) -> None:
-    table = history().rename(columns={"D": "Tokens (B)"})
-    table["Tokens (B)"] /= 1e9
-    path = write(**table)
-    runs = read_runs(path, agreed=("Tokens (B)",))
-    curves = read_curves(path, runs)
-    assert (len(curves), len(curves.of)) == (36, 180)
-    last = dict(zip(curves.names.tolist(), curves["D"][curves.starts[1:] - 1], strict=True))
-    assert [last[name] for name in runs.labels["run"].tolist()] == pytest.approx(runs["D"])
-
-
-def test_the_rows_of_an_upload_become_curves(workspace: Database) -> None:
-    info = tables.add(workspace, history().to_csv(index=False).encode(), "history.csv")
-    assert tables.roles(workspace, info.id).rows == "last"
-    found = tables.curves_within(workspace, info.id)
-    assert (found.kind, found.runs_id) == ("curves", info.id)
-    assert tables.get(workspace, info.id).kind == "runs"
-    runs = snapshots.runs(workspace, snapshots.take(workspace, info.id))
-    assert len(snapshots.curves(workspace, snapshots.take(workspace, found.id), runs)) == len(runs) == 36
-
-
-def test_the_best_row_of_a_run_can_be_chosen(write: Write) -> None:
-    table = history()
-    table.loc[table.step == 1000, "loss"] += 5
-    runs = read_runs(write(**table), rows="best")
-    assert runs["D"] == pytest.approx(RUNS.D * 0.8)
-    assert any("with the smallest loss" in note for note in runs.notes)
-
-
-def test_rows_without_a_loss_do_not_hide_the_last_loss(write: Write, right: dict[str, float]) -> None:
-    late = history()
-    late = pd.concat([late, late[late.step == 1000].assign(step=1001, loss=np.nan)])
-    check(read_runs(write(**late)), right)
-
-
-def test_a_grid_with_named_models_is_no_history(write: Write, right: dict[str, float]) -> None:
-    steps = (RUNS.D / 1e6).round()
-    table = RUNS.assign(model_name=[f"m{n:.0f}" for n in RUNS.N], steps=steps)
-    check(read_runs(write(**table)), right)
-    check(read_runs(write(**RUNS.assign(run=range(36), steps=steps))), right)
-
-
-def test_a_history_by_epochs(write: Write, right: dict[str, float]) -> None:
-    table = history().rename(columns={"step": "epoch"})
-    check(read_runs(write(**table)), right)
-
-
 def test_samples_from_epochs_and_the_size_of_the_data_set(write: Write, right: dict[str, float]) -> None:
     epochs = np.tile([1, 2, 4], 12)
     path = write(params=RUNS.N, epochs=epochs, dataset_size=RUNS.D / epochs, loss=RUNS.loss)
@@ -383,18 +259,6 @@ def test_empty_cells_and_single_rows_stay_what_they_are(write: Write) -> None:
     one = read_runs(write(**{"Params (M)": [1.5], "D": [1e9], "loss": [3.0], "run": ["a"], "step": [5]}), rows="last",
                     agreed=("Params (M)",))  # fmt: skip
     assert one["N"].tolist() == [1.5e6]
-
-
-def test_a_million_rows_of_history_are_read_in_one_pass(write: Write, tmp_path: Path) -> None:
-    n, each = 1_000_000, 1000
-    run = np.repeat(np.arange(n // each), each)
-    table = pd.DataFrame({"run": run, "step": np.tile(np.arange(each), n // each), "N": 1e6 * (run % 7 + 1),
-                          "Tokens (B)": np.tile(np.arange(1, each + 1) / 500, n // each), "loss": 3.0})  # fmt: skip
-    path = tmp_path / "long.parquet"
-    table.to_parquet(path)
-    runs = read_runs(path, agreed=("Tokens (B)",))
-    assert len(runs) == n // each
-    assert set(runs["D"]) == {2e9}
 
 
 def test_mappings_of_before_are_written_as_before() -> None:

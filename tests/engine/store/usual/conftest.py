@@ -1,0 +1,79 @@
+"""The runs of one known law, written as the tables that people have, and checks of what is read from them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from engine.errors import PlannerError
+from engine.fitting import FitSpec, fit
+from engine.fitting.result import Fit
+from engine.schema import Runs
+from engine.store.files import read_runs
+
+ALPHA, BETA, E = 0.34, 0.28, 1.69
+SPEC = FitSpec(bootstrap=0)
+Write = Callable[..., Path]
+
+
+def truth() -> pd.DataFrame:
+    """36 runs of L = E + A / N^alpha + B / D^beta with 0.3 % noise."""
+    N, D = (x.ravel() for x in np.meshgrid(np.geomspace(2e7, 7e9, 6).round(), np.geomspace(3e8, 1.2e11, 6).round()))
+    noise = np.random.default_rng(7).normal(0, 0.003, len(N))
+    loss = (E + 406.4 / N**ALPHA + 410.7 / D**BETA) * np.exp(noise)
+    return pd.DataFrame({"N": N, "D": D, "loss": loss})
+
+
+RUNS = truth()
+
+
+@pytest.fixture
+def write(tmp_path: Path) -> Write:
+    def to_file(**columns: Any) -> Path:
+        path = tmp_path / "runs.csv"
+        pd.DataFrame(columns).to_csv(path, index=False)
+        return path
+
+    return to_file
+
+
+@pytest.fixture(scope="module")
+def right(tmp_path_factory: pytest.TempPathFactory) -> dict[str, float]:
+    """What the plain table gives."""
+    path = tmp_path_factory.mktemp("plain") / "runs.csv"
+    RUNS.to_csv(path, index=False)
+    fitted = values(fit(SPEC, read_runs(path)))
+    assert fitted == pytest.approx({"alpha": ALPHA, "beta": BETA, "E": E}, abs=0.05)
+    return fitted
+
+
+def values(fitted: Fit) -> dict[str, float]:
+    return {name: float(fitted.values[name]) for name in ("alpha", "beta", "E")}
+
+
+def check(runs: Runs, right: dict[str, float], scale: float = 1.0) -> None:
+    """The table gives the law of the plain table, its losses in units of ``scale`` nats."""
+    assert len(runs) == 36
+    expected = right | {"E": right["E"] * scale}
+    assert values(fit(SPEC, runs)) == pytest.approx(expected, rel=2e-3)
+
+
+def refused(path: Path, expected: str, mapping: dict[str, str] | None = None) -> None:
+    with pytest.raises(PlannerError) as error:
+        fit(SPEC, read_runs(path, mapping))
+    assert expected in str(error.value)
+
+
+def history(**more: Any) -> pd.DataFrame:
+    """Five rows of each run, in the order of training; the last one is the run of the plain table."""
+    rows = RUNS.loc[np.repeat(np.arange(36), 5)].reset_index(drop=True)
+    part = np.tile([0.2, 0.4, 0.6, 0.8, 1.0], 36)
+    loss = rows.loss + 0.8 * (1 / part - 1)
+    return rows.assign(
+        D=rows.D * part, loss=loss, run=[f"r{i // 5}" for i in range(180)], step=(part * 1000).round(), **more
+    )
