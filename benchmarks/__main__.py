@@ -16,6 +16,7 @@ NAMES = (
     "import_million",
     "pages_million",
     "slider",
+    "answers",
     "fitting",
     "formulas",
     "extrapolation",

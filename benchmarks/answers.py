@@ -1,0 +1,58 @@
+"""Answers from a fit with a thousand resamples: processor time of plans, comparisons and curves, against a floor."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+import numpy as np
+
+from benchmarks.report import Report, ms
+from engine.fitting.kernels import load
+from engine.planning import plan_budget, plan_target
+from engine.planning.drawing.curves import frontier_curve, isoflop_curves, surface
+from engine.planning.frontier import frontier
+from engine.planning.limits import Limits
+from engine.planning.plan import Question
+from engine.planning.pricing.prices import Inference
+from engine.planning.smaller.answer import lifetime, same_loss
+from tests.engine.planning.conftest import EPOCH, RANGES, make_fit, scattered
+
+RESAMPLES, TRIES, BUDGET, TARGET = 1000, 7, 1e22, 2.1
+COLUMNS = ("answer", "processor time", "over the floor")
+
+
+def run() -> Report:
+    """The least of several tries of each answer."""
+    load()
+    fit = make_fit(EPOCH, scattered(EPOCH, RESAMPLES), ranges=RANGES)
+    budget = Question("budget", BUDGET)
+    answers: dict[str, Callable[[], object]] = {
+        "plan of a budget": lambda: plan_budget(fit, BUDGET),
+        "plan of a target": lambda: plan_target(fit, TARGET),
+        "plan with unique samples limited": lambda: plan_budget(fit, BUDGET, limits=Limits(unique=1e10)),
+        "smaller model of the same loss": lambda: same_loss(fit, budget),
+        "size for the lifetime": lambda: lifetime(fit, budget, Inference(queries=1e11)),
+        "loss surface": lambda: surface(fit),
+        "iso-FLOP curves": lambda: isoflop_curves(fit),
+        "frontier": lambda: frontier_curve(fit),
+    }
+    floor = _least(lambda: frontier(fit.law, fit.draws, np.full(RESAMPLES, BUDGET), fit.compute))
+    rows = [(name, _least(answer)) for name, answer in answers.items()]
+    return Report(
+        "Answers from a fit",
+        f"A fit with {RESAMPLES:,} resamples, least of {TRIES} tries. The floor is the compute-optimal N and D of one "
+        "budget for every resample.",
+        COLUMNS,
+        (("floor", ms(floor), "1.0"), *((name, ms(took), f"{took / floor:.1f}") for name, took in rows)),
+    )
+
+
+def _least(answer: Callable[[], object]) -> float:
+    answer()
+    times = []
+    for _ in range(TRIES):
+        start = time.process_time()
+        answer()
+        times.append(time.process_time() - start)
+    return min(times)
