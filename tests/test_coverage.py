@@ -7,7 +7,8 @@ import pytest
 from scipy.optimize import minimize_scalar
 
 from benchmarks.coverage.count import Cell
-from benchmarks.coverage.designs import DESIGNS, HOFFMANN, NOISES
+from benchmarks.coverage.designs import DESIGNS, NOISES
+from benchmarks.coverage.drawn import HOFFMANN
 from benchmarks.coverage.simulate import table
 
 

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
 import numpy as np
 
 from benchmarks.coverage.designs import DESIGNS as COVERED
-from benchmarks.coverage.designs import HOFFMANN
+from benchmarks.coverage.drawn import Surface, drawn, irregular
 from data.files import path
 from engine.fitting import FitSpec, fit
 from engine.laws.law import Floats
@@ -21,6 +21,8 @@ Kind = Literal["tuned", "untuned", "held out"]
 JETS_FLOORS = (0.0, 0.05, 0.15, 0.3, 0.5)
 HELD_OUT_SEED, HELD_OUT = 20261123, 6
 """Seed of the designs that were drawn after the rules were frozen, and how many there are."""
+OUTLIERS, WIDER = 0.05, 5.0
+"""Share of the runs of a design with outliers that scatter more, and how many times more."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,7 +32,7 @@ class FloorDesign:
     ``error`` is the least standard error that an unbiased estimate of the floor has (Cramer-Rao).
 
     ``kind`` is "tuned" where the rules were tuned on it, "held out" where it was drawn after they were frozen, else
-    "untuned".
+    "untuned". ``outliers`` is the share of runs that scatter ``WIDER`` times as much.
     """
 
     name: str
@@ -41,10 +43,13 @@ class FloorDesign:
     floor: float
     sigma: float
     error: float
+    outliers: float = 0.0
 
     def runs(self, seed: int) -> Runs:
         """A table with log-normal noise; the same seed gives the same table."""
-        noise = np.random.default_rng([seed, 17]).normal(size=len(self.loss)) * self.sigma
+        random = np.random.default_rng([seed, 17])
+        noise = random.normal(size=len(self.loss)) * self.sigma
+        noise *= np.where(random.random(len(self.loss)) < self.outliers, WIDER, 1.0)
         values = {"N": self.N, "D": self.D, "loss": self.loss * np.exp(noise)}
         return Runs(np.arange(len(self.loss)), values, Roles(loss="loss"), {}, self.name)
 
@@ -70,18 +75,13 @@ def _jets() -> Iterator[FloorDesign]:
         yield _design(f"jets, E = {floor:g}", "tuned", runs["N"], runs["D"], law, sigma)
 
 
-def _irregular(name: str, kind: Kind, u: Floats, v: Floats) -> FloorDesign:
-    """12 runs at 3 % from evenly spread ``u`` and ``v`` (12,): N over 2.5 decades, 2 to 160 samples a parameter."""
-    N = 10 ** (7.0 + 2.5 * u)
-    D = N * 10 ** (0.3 + 1.9 * v)
-    return _design(name, kind, N, D, {**HOFFMANN, "E": 1.7}, 0.03)
-
-
 def _recurrence() -> FloorDesign:
-    """Places by the additive recurrence of the coverage designs, so that none was chosen."""
-    i = np.arange(12.0)
-    u, v = (np.mod(0.5 + i * step, 1) for step in (0.7548776662466927, 0.5698402909980532))
-    return _irregular("12 irregular runs, E = 1.7", "untuned", u, v)
+    """The irregular runs of the coverage designs, whose places were not chosen."""
+    return _of("12 irregular runs, E = 1.7", "untuned", irregular())
+
+
+def _of(name: str, kind: Kind, surface: Surface) -> FloorDesign:
+    return _design(name, kind, surface.N, surface.D, surface.law, surface.sigma)
 
 
 def _covered() -> Iterator[FloorDesign]:
@@ -93,20 +93,16 @@ def _covered() -> Iterator[FloorDesign]:
 
 def _held_out() -> Iterator[FloorDesign]:
     """Random laws, sizes, numbers of runs and noise, from one seed."""
-    random = np.random.default_rng(HELD_OUT_SEED)
-    for i in range(HELD_OUT):
-        n, sigma = int(random.integers(10, 61)), float(np.exp(random.uniform(np.log(0.005), np.log(0.04))))
-        low, tokens = random.uniform(4, 8), random.uniform(0, 2)
-        N = 10 ** (low + random.uniform(1.5, 3) * random.random(n))
-        D = N * 10 ** (tokens + random.uniform(1, 2.5) * random.random(n))
-        alpha, beta = random.uniform(0.2, 0.6, 2)
-        parts = random.uniform(0.3, 2.0, 2)  # what the two terms are at the smallest run
-        floor = 0.0 if i % 3 == 2 else float(random.uniform(0.2, 2.0))
-        A, B = parts[0] * N.min() ** alpha, parts[1] * D.min() ** beta
-        law = {"E": floor, "A": A, "B": B, "alpha": alpha, "beta": beta}
-        yield _design(
-            f"held out {i + 1}: {n} runs at {100 * sigma:.1f} %, E = {floor:.2g}", "held out", N, D, law, sigma
-        )
+    for i, surface in enumerate(drawn(HELD_OUT_SEED, HELD_OUT)):
+        yield _of(f"held out {i + 1}: {surface.text}", "held out", surface)
 
 
-DESIGNS = (*_jets(), _recurrence(), *_covered(), *_held_out())
+def _with_outliers(designs: Iterable[FloorDesign]) -> Iterator[FloorDesign]:
+    """The same surfaces where one run in twenty scatters five times as much."""
+    for d in designs:
+        yield replace(d, name=f"{d.name}, outliers", kind="untuned", outliers=OUTLIERS)
+
+
+NORMAL = (*_jets(), _recurrence(), *_covered(), *_held_out())
+SPOILT = ("jets, E = 0", "jets, E = 0.3", "12 irregular runs, E = 1.7", "Jets 9 x 6", "Iso-FLOP 5 x 9")
+DESIGNS = (*NORMAL, *_with_outliers(d for d in NORMAL if d.name in SPOILT))

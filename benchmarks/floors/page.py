@@ -35,8 +35,9 @@ curve p(t): how sure the runs are that the floor lies below t (`engine/fitting/f
 
 The rules (the signed root, its calibration by simulated tables, and the levels) were tuned on the designs marked
 "tuned" and on irregular designs that are not listed. "Untuned" designs tuned no rule. "Held out" designs were drawn
-from the seed {seed} after the rules were frozen. A share of 500 tables scatters by about 1 point at 5 % and 2 points
-at 32 %. Bold misses its goal.
+from the seed {seed} after the rules were frozen. In designs with outliers, one run in twenty scatters five times as
+much; the curve assumes normal noise, and these rows show what that costs. A share of 500 tables scatters by about
+1 point at 5 % and 2 points at 32 %. Bold misses its goal.
 
 """
 
