@@ -272,7 +272,7 @@ def _rows(s: Sample, theta: Floats) -> Iterator[FitWarning]:
         largest = far[np.argsort(-np.abs(r.z[far]), kind="stable")]
         yield FitWarning(
             "outliers",
-            f"{far.size} of {len(s)} runs lie more than {r.limit:.2g} robust standard deviations from the law "
+            f"{far.size} of {len(s)} runs {'lies' if far.size == 1 else 'lie'} more than {r.limit:.2g} robust standard deviations from the law "
             f"({_named(s, largest)}): {PULL[s.spec.objective]}; look at them and leave out only what is wrong.",
         )
     floors = [float(s.law.values(theta)[t.amplitude]) for t in s.law.terms if isinstance(t, Const)]

@@ -57,7 +57,7 @@ def reachability(fit: Fit, asked: str, limited: bool, goals: Floats, reached: Bo
         return _stated(p, "The floor allows it")
     limit = f"The floor {known.name} is below {rounded(known.upper(SURE))} (95 %)"
     if p >= SURE:
-        return Reachability("reachable", None, f"{limit}, so it can be reached.")
+        return Reachability("reachable", None, f"{limit}, so {asked} can be reached.")
     text = f"{limit} and zero is not excluded: whether {asked} can be reached is not determined."
     return Reachability("not determined", None, f"{text} {_what_to_train(fit)}")
 

@@ -53,14 +53,16 @@ class Row:
 
 
 def rows(plan: Plan) -> tuple[Row, ...]:
-    """The table of a plan: allocation first, then what is derived from it."""
+    """The table of a plan: allocation first, then what is derived from it; empty where the runs support no answer."""
+    if not plan.answers:
+        return ()
     names = {**LABELS, "loss": plan.y}
     return tuple(as_row(names.get(name, name), q) for name, q in {**plan.allocation, **plan.derived}.items())
 
 
 def bill_rows(plan: Plan) -> tuple[Row, ...]:
-    """The table of what a plan costs; empty without prices."""
-    return tuple(line.row for line in plan.bill)
+    """The table of what a plan costs; empty without prices or an answer."""
+    return tuple(line.row for line in plan.bill) if plan.answers else ()
 
 
 def summary(plan: Plan) -> str:
@@ -84,8 +86,9 @@ def summary(plan: Plan) -> str:
 def as_text(plan: Plan) -> str:
     """The plan for a terminal: sentence, table, and what must be known beside them."""
     notes = [f"\n{w.line}" for w in by_level(plan.warnings)]
-    body = table((*rows(plan), *bill_rows(plan)))
-    return "\n".join([plan.sentence, "", *body, "", *flatness(plan), *beside(plan), *notes])
+    lines = (*rows(plan), *bill_rows(plan))
+    body = [*table(lines), ""] if lines else []
+    return "\n".join([plan.sentence, "", *body, *flatness(plan), *beside(plan), *notes])
 
 
 def table(body: Iterable[Row]) -> list[str]:

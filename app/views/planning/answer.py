@@ -30,8 +30,9 @@ def show(db: Database, fit: Fit, plan: Plan) -> None:
         for worth in sorted(plan.worth if plan.answers else (), key=lambda one: not one.binds):
             icon = ":material/block:" if worth.binds else ":material/check:"
             st.markdown(f"{icon} {readable(worth_sentence(plan, worth))}")
-    table(map(cells, rows(plan)), "The plan in numbers.")
-    if plan.prices is not None:
+    if plan.answers:
+        table(map(cells, rows(plan)), "The plan in numbers.")
+    if plan.answers and plan.prices is not None:
         st.subheader("What it costs", anchor=False)
         table(map(cells, bill_rows(plan)), "The plan's bill.")
         st.caption(f"{plain(plan.prices.machine.text)}.")
