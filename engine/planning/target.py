@@ -26,7 +26,7 @@ from engine.planning.quantity import NOT_ALWAYS_REACHED, Quantity, given, measur
 from engine.planning.reach import bound, met, unreachable
 from engine.planning.reachability import Bools, reachability
 from engine.planning.solve import Goal, Task
-from engine.planning.support import support
+from engine.planning.support import support, too_far
 from engine.quantities import count, flops
 
 LEAST_MONEY = "least-money"
@@ -91,7 +91,7 @@ def plan_target(
         able.probability if able else None,
         reach=able,
         warnings=(
-            *_risk(fit, target, reached, many, bool(limits.given)),
+            *(() if too_far(fit, placed) else _risk(fit, target, reached, many, bool(limits.given))),
             *(_least_money(fit, task, best) if reached else ()),
             *apart(fit, best, rule),
             *plans.uncredited(fit, limits, best.D),
