@@ -66,8 +66,8 @@ def _few(s: Sample) -> Iterator[FitWarning]:
     if s.law.every_run and n < 3 * p:
         yield FitWarning(
             "few-runs",
-            f"{n} runs for {p} free parameters: intervals from so few runs are wide, and right only if all of them "
-            f"scatter alike around the law; {3 * p} runs or more show whether they do.",
+            f"{n} runs for {p} free parameters: intervals are wide, and right only if all runs scatter alike around "
+            f"the law. {3 * p} runs or more show whether they do.",
         )
 
 
@@ -91,7 +91,7 @@ def _failed(found: Estimate) -> Iterator[FitWarning]:
         yield FitWarning(
             "resamples-failed",
             f"{failed} of {total} resamples gave no fit and are left out: "
-            f"the intervals stand on the other {total - failed}.",
+            f"the intervals use the other {total - failed}.",
         )
 
 
@@ -99,7 +99,7 @@ def _few_refits(found: Estimate) -> Iterator[FitWarning]:
     made = int((~np.isnan(found.resamples).any(axis=1)).sum())
     if len(found.resamples) and made < FEWEST:
         refits = f"{made} refit{' is' if made == 1 else 's are'}"
-        yield FitWarning("few-refits", f"{refits} too few for intervals: ask for {FEWEST} or more, better 1000.")
+        yield FitWarning("few-refits", f"{refits} too few for intervals: use {FEWEST} or more, better 1000.")
 
 
 def _collinear(s: Sample) -> Iterator[FitWarning]:
@@ -111,8 +111,8 @@ def _collinear(s: Sample) -> Iterator[FitWarning]:
                 yield FitWarning(
                     "collinear",
                     f"{one} and {other} move together (log correlation {correlation:.4f}, {other} roughly "
-                    f"proportional to {one}^{slope:.2f}): along that line the law is known, across it hardly; "
-                    f"add runs where {one} changes at the same {other}.",
+                    f"proportional to {one}^{slope:.2f}): the runs do not separate their effects. "
+                    f"Add runs where {one} changes at the same {other}.",
                 )
 
 
@@ -199,7 +199,7 @@ def _unmeasured(s: Sample) -> Iterator[FitWarning]:
 
 
 def _optimum(s: Sample, found: Estimate) -> Iterator[FitWarning]:
-    """An optimum that the sweep does not hold."""
+    """An optimum outside the sweep, or one that its runs do not determine."""
     law = s.law
     if law.optimum is None or law.axis is None:
         return
@@ -209,8 +209,8 @@ def _optimum(s: Sample, found: Estimate) -> Iterator[FitWarning]:
     if chance > LEVEL:
         yield FitWarning(
             FLAT,
-            f"The runs do not differ from a constant by more than their scatter (F test, p = {chance:.2g}), so they "
-            f"have no best {law.axis} yet: repeat runs with other seeds, or widen the sweep.",
+            f"The runs do not differ from a constant by more than their scatter (F test, p = {chance:.2g}): the best "
+            f"{law.axis} is not determined. Repeat runs with other seeds, or widen the sweep.",
         )
         return
     at, x = law.optimum(law.values(found.resamples)), s.columns[law.axis]
@@ -221,9 +221,8 @@ def _optimum(s: Sample, found: Estimate) -> Iterator[FitWarning]:
         side = "larger" if end == x.max() else "smaller"
         yield FitWarning(
             EDGE,
-            f"The runs get better all the way to {law.axis} = {end:.4g}, an end of the sweep: the turn at {best:.4g} "
-            f"is the law's and not theirs. Add runs at {side} {law.axis}, or fit a law that falls throughout, such as "
-            "power.",
+            f"The runs get better up to {law.axis} = {end:.4g}, an end of the sweep: the optimum at {best:.4g} is "
+            f"extrapolated. Add runs at {side} {law.axis}, or fit a law that falls throughout, such as power.",
         )
     elif said.place != "inside":
         todo = {
@@ -272,8 +271,9 @@ def _rows(s: Sample, theta: Floats) -> Iterator[FitWarning]:
         largest = far[np.argsort(-np.abs(r.z[far]), kind="stable")]
         yield FitWarning(
             "outliers",
-            f"{far.size} of {len(s)} runs {'lies' if far.size == 1 else 'lie'} more than {r.limit:.2g} robust standard deviations from the law "
-            f"({_named(s, largest)}): {PULL[s.spec.objective]}; look at them and leave out only what is wrong.",
+            f"{far.size} of {len(s)} runs {'lies' if far.size == 1 else 'lie'} more than {r.limit:.2g} robust standard "
+            f"deviations from the law "
+            f"({_named(s, largest)}): {PULL[s.spec.objective]}. Check them and leave out those that are wrong.",
         )
     floors = [float(s.law.values(theta)[t.amplitude]) for t in s.law.terms if isinstance(t, Const)]
     floor = sum(floors) if floors else -np.inf

@@ -49,10 +49,10 @@ def others(law: Law, p: Problem, optimum: Optimum, margin: float) -> tuple[FitWa
     theta, value = apart[0]
     shown = ", ".join(f"{n} = {v:.4g}" for n, v in zip(law.names, p.external(theta), strict=True))
     higher, share = ((x / optimum.value if optimum.value > 0 else 0.0) for x in (value - optimum.value, margin))
-    count = "A second optimum lies" if len(apart) == 1 else f"{len(apart)} more optima lie, the lowest of them"
+    count = "A second optimum fits" if len(apart) == 1 else f"{len(apart)} other optima fit"
     text = (
-        f"{count} only {higher:.1e} (relative) above the best, less than the {share:.1%} that noise may account for: "
-        f"{shown}. The runs hardly choose: read the intervals, and add runs where the curves differ."
+        f"{count} the runs as well: {shown} has an objective only {higher:.1e} (relative) higher, and noise explains "
+        f"{share:.1%}. Use the intervals, not the values. Add runs where the curves differ."
     )
     return (FitWarning("second-optimum", text),)
 
@@ -67,7 +67,7 @@ def _apart(p: Problem, one: Floats, other: Floats) -> bool:
 
 
 def directions(s: Sample, theta: Floats) -> Iterator[FitWarning]:
-    """The directions that the runs do not hold at ``theta`` (p,), the loosest first."""
+    """The directions that the runs do not determine at ``theta`` (p,), the least determined first."""
     names, size = _sizes(s, theta)
     if not names:
         return
@@ -147,7 +147,7 @@ def _sentence(
         )
     return (
         f"{_and(changed)} move together: one standard error along that direction takes {_and(moves)}{further}, so the "
-        f"runs hold their combination and not each of them; {where}, fix one of them or give it a prior."
+        f"runs determine only their combination. To determine each, {where}, fix one of them or give it a prior."
     )
 
 

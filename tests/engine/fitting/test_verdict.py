@@ -64,7 +64,7 @@ def test_a_parabola_through_a_monotone_sweep_says_whose_turn_it_is() -> None:
     assert (place.place, place.edge) == ("not located", True)
     assert "the runs get better all the way to an end" in place.text
     (said,) = [w.text for w in found.warnings if w.code == "edge"]
-    assert said.startswith("The runs get better all the way to x = 100, an end of the sweep: the turn at ")
+    assert said.startswith("The runs get better up to x = 100, an end of the sweep: the optimum at ")
     assert verdict(read_fit(to_json(found))) == place
 
 
