@@ -211,7 +211,11 @@ def show(db: Database, plan: AmplitudePlan) -> None:
 
 
 def _cells(what: str, span: str, unit: str, source: str) -> tuple[str, str, str]:
-    return what, powers(whole(f"{span} {unit}".strip() if span != "-" else "not known")), powers(source)
+    return (
+        what,
+        powers(whole(f"{span} {unit}".strip() if span != "-" else "not known")),
+        powers(source.removeprefix("not known: ")),
+    )
 
 
 db = workspace.current()

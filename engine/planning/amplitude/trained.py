@@ -81,11 +81,11 @@ def stopped(found: Sequence[Point], target: Precision, floor: float) -> str:
     where, last = by_points(found), max(one.cell.D for one in found)
     up = [number(D, UNITS["D"]) for D, own in where.items() if own[0].state == "rises"]
     lower = f", and cells at D = {', '.join(up)} with a lower learning rate" if up else ""
+    ends = [power10(x, 2) if target.kind == "rms" else percent(math.sqrt(x)) for x in (near, far)]
     return (
         f"The trained cells of {found[0].cell.process} do not determine which D reaches {lower_first(asked(target))}: "
-        f"their own law levels off at {lower_first(asked(replace(target, mse=K)))}, 68 %: {power10(near, 2)} to "
-        f"{power10(far, 2)}, above the target. Train cells with twice the N at D = {number(last, UNITS['D'])}{lower}, "
-        "and ask again."
+        f"their own law levels off above it, at {lower_first(asked(replace(target, mse=K)))}, 68 %: {ends[0]} to "
+        f"{ends[1]}. Train cells with twice the N at D = {number(last, UNITS['D'])}{lower}."
     )
 
 
@@ -145,15 +145,12 @@ def _left_out(found: Sequence[Point]) -> list[FitWarning]:
     if not states:
         return []
     why = {
-        "falls": "falls by 10 % or more: train longer",
-        "rises": "rises by 10 % or more, so D does not limit it: train with a lower learning rate",
-        "not doubled": "is not known: train it too",
+        "falls": "falls by 10 % or more (train longer)",
+        "rises": "rises by 10 % or more, so D does not limit it (train with a lower learning rate)",
+        "not doubled": "is not known (train with twice the compute too)",
     }
-    counted = "; ".join(f"of {states.count(state)} it {text}" for state, text in why.items() if state in states)
-    text = (
-        f"{len(states)} of the cells of {found[0].cell.process} are left out by what their loss does with twice the "
-        f"compute: {counted}."
-    )
+    counted = ", ".join(f"the loss of {states.count(state)} {text}" for state, text in why.items() if state in states)
+    text = f"Cells of {found[0].cell.process} left out: {len(states)}. With twice the compute {counted}."
     return [FitWarning(FALLING, text)]
 
 

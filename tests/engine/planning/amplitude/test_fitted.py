@@ -145,7 +145,7 @@ def test_cells_that_scatter_and_cells_that_fall_are_said() -> None:
     plan = plan_trained(3, of_mse(1e-6), of(noise=0.5, falling=(1000,)))
     said = {w.code: w.text for w in plan.warnings}
     assert "around the law, more than the 10 %" in said["scatter"]
-    assert "3 of the cells of Zgg are left out" in said["still-falling"]
+    assert "Cells of Zgg left out: 3." in said["still-falling"]
 
 
 def test_the_spread_of_the_cells_makes_an_error_a_target() -> None:

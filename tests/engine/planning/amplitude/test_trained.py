@@ -86,7 +86,7 @@ def test_no_headline_where_the_law_of_the_cells_levels_off_above_the_target() ->
     plan = plan_trained(3, of_error(0.001, spread_of(found)), found)
     text = sentence(plan)
     assert "needs" not in text
-    assert "levels off at an MSE of 1.92e-05 (RMS relative error 0.66 %)" in text
+    assert "levels off above it, at an MSE of 1.92e-05 (RMS relative error 0.66 %)" in text
     assert "Train cells with twice the N at D = 30 k, and cells at D = 10 k, 30 k with a lower learning rate" in text
     assert (plan.D.most, plan.N.most, plan.C.most) == (None, None, None)
     raw = json.loads(json.dumps(to_json(plan), allow_nan=False))
