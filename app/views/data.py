@@ -68,7 +68,7 @@ def put_away(db: Database, table_id: str) -> None:
 
 
 db = workspace.current()
-heading("Data", "Bring a table of training runs, say what its columns mean, look at the runs.")
+heading("Data", "Upload a table of training runs, check what its columns are, and look at the runs.")
 left, right = st.columns([2, 1], vertical_alignment="bottom")
 with left:
     table = choose_table(db)
