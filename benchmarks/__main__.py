@@ -37,7 +37,7 @@ NAMES = (
     "amplitudes_training",
     "amplitudes_laws",
 )
-LONG = ("amplitudes_plans", "calibration", "floors", "games", "jets_physics", "kills")
+LONG = ("amplitudes_plans", "calibration", "floors", "games", "jets_physics", "kills", "one_floor")
 """Measures of a quarter of an hour, which run only when they are named."""
 PAGE = Path(__file__).parents[1] / "docs" / "benchmarks.md"
 HEAD = """# Benchmarks
