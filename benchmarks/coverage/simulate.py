@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from benchmarks.coverage.designs import DESIGNS, Design
 from engine.fitting import Fit, FitSpec, fit, kernels
+from engine.fitting.run import parameters
 from engine.laws.law import Floats
 from engine.laws.terms import Const
 from engine.planning.quantity import measure
@@ -56,9 +57,12 @@ def table(design: Design, noise: str, method: str, refits: int, seed: int) -> tu
     """
     spec = FitSpec(law=design.law, axis=design.axis, interval=method, bootstrap=refits, seed=seed)  # type: ignore[arg-type]
     made = fit(spec, design.runs(noise, seed))
-    how = made.resampling
-    ways = (how, replace(how, method="percentile")) if how.method == "bc" else (how,)
-    return [_numbers(design, replace(made, resampling=way)) for way in ways], " ".join({w.code for w in made.warnings})
+    found = [_numbers(design, made)]
+    if made.resampling.method == "bc":
+        how = replace(made.resampling, method="percentile")
+        plain = parameters(made.spec, made.theta, made.resamples, tuple(made.spec.fixed), how, made.confidence)
+        found.append(_numbers(design, replace(made, resampling=how, parameters=plain)))
+    return found, " ".join({w.code for w in made.warnings})
 
 
 def _numbers(design: Design, made: Fit) -> Floats:
@@ -66,13 +70,11 @@ def _numbers(design: Design, made: Fit) -> Floats:
     for name, (_, value) in design.quantities().items():
         with np.errstate(all="ignore"):
             central, draws = float(value(made.values)), np.asarray(value(made.draws), float)
-        if name == floor_name(design) and made.resampling.floorless:
-            ends = [made.resampling.limit(central, draws, level) for level in LEVELS]
-        else:
-            q = measure(made, central, draws, "")
-            ends = [q.ci68, q.ci95]
+        parameter = next((p for p in made.parameters if p.name == name), None)
+        q = parameter or measure(made, central, draws, "")
         below = np.mean(draws < central) + 0.5 * np.mean(draws == central)
-        rows.append([central, *(x for e in ends for x in (e or (np.nan, np.nan))), below])
+        ends = [x for ci in (q.ci68, q.ci95) for x in (ci or (np.nan, np.nan))]
+        rows.append([central, *ends, below])
     return np.array(rows)
 
 

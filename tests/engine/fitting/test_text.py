@@ -140,7 +140,7 @@ def test_a_floor_of_a_metric_where_larger_is_better_is_called_minus_its_ceiling(
 def test_too_few_refits_for_an_interval_are_said() -> None:
     found = fit(FitSpec(bootstrap=5, fixed={"E": 1.8}), RUNS)
     (text,) = [w.text for w in found.warnings if w.code == "few-refits"]
-    assert text.startswith("5 refits are too few for intervals: ask for 20 or more")
+    assert text.startswith("5 refits are too few for intervals: use 20 or more")
     assert all(w.code != "few-refits" for w in FOUND.warnings)
 
 
