@@ -17,6 +17,7 @@ NAMES = (
     "pages_million",
     "slider",
     "answers",
+    "runtimes",
     "fitting",
     "formulas",
     "extrapolation",

@@ -190,7 +190,8 @@ class Runs:
     ``labels`` holds text columns by role: "group", "seed", "run", "status".
     ``categories`` holds the columns with few values by their own names, whether they have a role or none.
     Every value that a fit uses is finite; rows that were left out are named in ``left_out`` and counted in ``notes``.
-    ``withheld`` says by role why a column that reads like it was not used.
+    ``withheld`` says by role why a column that reads like it was not used. ``seconds`` (n,) is how long each run took,
+    NaN where that is not known, and ``seconds_from`` the column that says so.
     """
 
     ids: Ints
@@ -203,6 +204,8 @@ class Runs:
     withheld: Mapping[str, str] = field(default_factory=dict)
     left_out: LeftOut = NOBODY
     categories: Mapping[str, Category] = field(default_factory=dict)
+    seconds: Floats | None = None
+    seconds_from: str = ""
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -221,6 +224,7 @@ class Runs:
             values={k: v[index] for k, v in self.values.items()},
             labels={k: v[index] for k, v in self.labels.items()},
             categories={k: v.take(index) for k, v in self.categories.items()},
+            seconds=None if self.seconds is None else self.seconds[index],
         )
 
 

@@ -17,6 +17,7 @@ from engine.fitting.confidence import FloorConfidence
 from engine.fitting.covariance import Covariance, covariance_of, drawn
 from engine.fitting.resampling import Method, Resampling
 from engine.fitting.result import Fit, FitData, FittedRuns, FitWarning, Interval, Parameter, empty_resamples
+from engine.fitting.runtime import Runtime
 from engine.fitting.spec import FitSpec
 from engine.fitting.verdict import verdict
 from engine.laws.law import Floats
@@ -48,6 +49,15 @@ class _Objective(_Shape):
     value: float | None = None
 
 
+class _Runtime(_Shape):
+    start: float = Field(ge=0)
+    sample: float = Field(ge=0)
+    product: float = Field(ge=0)
+    scatter: float = Field(ge=0)
+    runs: int = Field(ge=0)
+    column: str = ""
+
+
 class _Data(_Shape):
     source: str = ""
     sha256: str = ""
@@ -58,6 +68,7 @@ class _Data(_Shape):
     group: str = ""
     direction: Literal["min", "max"] = "min"
     curves: str = ""
+    runtime: _Runtime | None = None
 
 
 class _Covariance(_Shape):
@@ -209,7 +220,7 @@ def _data_json(data: FitData) -> Json:
         "group": data.group,
         "direction": data.direction,
         "curves": data.curves,
-    }
+    } | ({"runtime": data.runtime.to_json()} if data.runtime else {})
 
 
 def _runs_json(runs: FittedRuns) -> Json:
@@ -308,6 +319,11 @@ def _of_group(card: _Card, spec: FitSpec, group: str) -> _Card:
     )
 
 
+def _read_data(data: _Data) -> FitData:
+    runtime = Runtime(**data.runtime.model_dump()) if data.runtime else None
+    return FitData(**data.model_dump(exclude={"runtime"}), runtime=runtime)
+
+
 def read_fit(raw: Mapping[str, Any], group: str = "") -> Fit:
     """The fit in a JSON object, of one group where it holds several.
 
@@ -335,7 +351,7 @@ def read_fit(raw: Mapping[str, Any], group: str = "") -> Fit:
         objective=card.objective.value if card.objective else None,
         resamples=resamples,
         parameters=parameters,
-        data=FitData(**card.data.model_dump()),
+        data=_read_data(card.data),
         compute=read_rule(card.compute),
         warnings=tuple(FitWarning(w.code, w.text) for w in card.warnings),
         resampling=how if card.resamples else replace(how, floorless=0),

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from engine.costs import ComputeRule
 from engine.fitting.confidence import FloorConfidence
 from engine.fitting.resampling import Resampling
+from engine.fitting.runtime import Runtime
 from engine.fitting.spec import FitSpec
 from engine.fitting.warning import FitWarning as FitWarning
 from engine.laws import Law
@@ -39,6 +40,7 @@ class FitData:
 
     ``group`` is the group of runs that the fit describes, where several were fitted together.
     ``curves`` is the snapshot (or the SHA-256) of the training curves that were read besides; empty without.
+    ``runtime`` says how long the runs took; None where no column says so.
     """
 
     source: str
@@ -50,6 +52,7 @@ class FitData:
     group: str = ""
     direction: str = "min"
     curves: str = ""
+    runtime: Runtime | None = None
 
 
 @dataclass(frozen=True, eq=False)

@@ -21,6 +21,7 @@ from engine.fitting.parabola import parabola
 from engine.fitting.possible import ANYTHING
 from engine.fitting.resampling import Resampling
 from engine.fitting.result import MOST_RUNS, Fit, FitData, FittedRuns, FitWarning, Interval, Parameter
+from engine.fitting.runtime import Runtime, fit_runtime
 from engine.fitting.shapes import shaped
 from engine.fitting.spec import FitSpec
 from engine.fitting.surface import surface
@@ -192,4 +193,12 @@ def _data(s: Sample, snapshot: str, where: str, group: str) -> FitData:
         where=where,
         group=group,
         direction=s.runs.roles.direction(s.spec.y),
+        runtime=_runtime(s.runs),
     )
+
+
+def _runtime(runs: Runs) -> Runtime | None:
+    """How long the runs took; None where no column says so, and without N or D."""
+    if runs.seconds is None or "N" not in runs or "D" not in runs:
+        return None
+    return fit_runtime(runs["N"], runs["D"], runs.seconds, runs.seconds_from)

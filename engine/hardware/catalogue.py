@@ -26,6 +26,7 @@ TERA, GIGA = 1e12, 1e9
 class Device:
     """One device: dense peaks in FLOP/s by precision, memory in bytes, power in W, and the sheet that says so.
 
+    ``least`` is the size of the smallest model that reaches 40 % of the peak (docs/time.md).
     ``power`` is None where the vendor publishes none. ``training`` is the precision that people train at on it;
     ``also`` are other names that are understood.
     """
@@ -37,6 +38,7 @@ class Device:
     sheet: str
     training: Precision = "bf16"
     also: tuple[str, ...] = ()
+    least: float = 1e7
 
     @property
     def peak(self) -> float:
@@ -103,6 +105,7 @@ DEVICES: tuple[Device, ...] = (
         "AMD EPYC 9654 data sheet, two sockets with 24 modules of 32 GB",
         "fp32",
         also=("CPU", "EPYC 9654"),
+        least=1e6,
     ),
 )
 

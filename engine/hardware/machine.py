@@ -55,6 +55,20 @@ class Machine:
         """Power of one device in W; None where neither the vendor nor the user says."""
         return self.power if self.power is not None else self.device.power
 
+    @property
+    def least(self) -> float:
+        """The size of the smallest model that reaches ``utilisation``: the device's at 40 %, else by its square.
+
+        A step of a small model waits for memory: FLOPs per byte are proportional to the width of a layer, so to the
+        square root of N (the roofline of Williams et al. 2009). docs/time.md compares it with measured runs.
+        """
+        return self.device.least * (self.utilisation / UTILISATION) ** 2
+
+    @property
+    def share(self) -> str:
+        """``utilisation`` in words: 40 % of the peak of H100."""
+        return f"{100 * self.utilisation:.3g} % of the peak of {self.device.name}"
+
     def device_hours(self, C: ArrayLike) -> Floats:
         """Hours of one device that ``C`` FLOPs take, whatever their number."""
         return np.asarray(C, float) / (self.peak * self.utilisation * HOUR)

@@ -22,6 +22,7 @@ from engine.planning.limits import NO_LIMITS, LimitName, Limits
 from engine.planning.metric import Through
 from engine.planning.plan import Plan, Question
 from engine.planning.pricing.prices import Prices
+from engine.planning.pricing.small import converted
 from engine.planning.quantity import IMPOSSIBLE, Quantity, given, measure, unsaid
 from engine.planning.solve import Task
 from engine.planning.support import support
@@ -78,6 +79,7 @@ def plan_budget(
         flat=flat(fit, task, best, draws),
         warnings=(
             *apart(fit, best, rule),
+            *converted(prices, task.limits, False, float(best.N)),
             *plans.uncredited(fit, limits, best.D),
             *plans.repeats(fit, extra.get("epochs")),
             *plans.impossible(extra),
@@ -169,9 +171,10 @@ def allocation(fit: Fit, best: Point, draws: Point) -> dict[str, Quantity]:
 
 
 def derived(fit: Fit, best: Point, draws: Point, limits: Limits = NO_LIMITS) -> dict[str, Quantity]:
-    """D/N, and passes over the unique samples: those of the plan, else the most that the runs had where they say.
+    """D/N, passes over the unique samples (those of the plan, else the most that the runs had), and the training time.
 
-    How many samples are unique is told where the plan simulates fewer than the limits allow.
+    How many samples are unique is told where the plan simulates fewer than the limits allow. The time is that on the
+    machine of the runs, where they say how long they took.
     """
     if np.isnan(best.N) or np.isnan(best.D):
         return {}
@@ -184,8 +187,16 @@ def derived(fit: Fit, best: Point, draws: Point, limits: Limits = NO_LIMITS) -> 
             found["U"] = measure(fit, float(min(best.D, best.U)), simulated, unit)
         passes = max(float(best.D / best.U), 1.0)
         found["passes"] = measure(fit, passes, draws.D / simulated, "passes", within=FROM_ONE)
-        return found
-    unique = plans.spans(fit).get("U")
-    if unique:
+    elif unique := plans.spans(fit).get("U"):
         found["epochs"] = measure(fit, float(best.D / unique[1]), draws.D / unique[1], "passes")
-    return found
+    return found | _time(fit, best, draws)
+
+
+def _time(fit: Fit, best: Point, draws: Point) -> dict[str, Quantity]:
+    """The training time on the machine of the runs; its interval holds the scatter of the runs' times too."""
+    runtime = fit.data.runtime
+    if runtime is None:
+        return {}
+    scatter = runtime.scatter * np.random.default_rng(fit.spec.seed).standard_normal(len(fit.resamples))
+    many = runtime.seconds(draws.N, draws.D) * np.exp(scatter)
+    return {"time": measure(fit, float(runtime.seconds(best.N, best.D)), many, "s")}

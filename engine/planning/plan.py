@@ -208,7 +208,7 @@ def repeats(fit: Fit, epochs: Quantity | None) -> tuple[FitWarning, ...]:
     if epochs is None or epochs.value is None or epochs.value <= 1.0 + 1e-9:
         return ()
     sees = (
-        f"The plan sees the most unique {sample_unit(fit)} that the runs had {epochs.value:.2g} times; "
+        f"The plan sees the most unique {sample_unit(fit)} that the runs had {count(epochs.value)} times; "
         "the law counts every sample as new."
     )
     return (FitWarning(REPEATS, sees),)

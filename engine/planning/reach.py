@@ -111,6 +111,7 @@ def _takes(fit: Fit, task: Task, goal: Goal, sizes: Mapping[LimitName, float], o
         aim = replace(task, aim=prices.rates)
         paid = aim.cost(solve(fit.law, fit.values, aim, sizes, goal.best))
         return f"{count(float(paid), 3)} {prices.currency}"
-    least = solve(fit.law, fit.values, replace(task, aim=COMPUTE), sizes, goal.best).C
-    hours = f" ({count(float(prices.machine.hours(least)), 3)} h)" if prices is not None else ""
-    return f"{flops(float(least))}{hours}"
+    least = solve(fit.law, fit.values, replace(task, aim=COMPUTE), sizes, goal.best)
+    timed = prices is not None and not least.N < prices.machine.least
+    hours = f" ({count(float(prices.machine.hours(least.C)), 3)} h)" if prices is not None and timed else ""
+    return f"{flops(float(least.C))}{hours}"

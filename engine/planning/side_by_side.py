@@ -9,7 +9,7 @@ is not kept. A scenario prices the plans as they were saved: it plans nothing an
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -18,10 +18,12 @@ from engine.fitting.result import Interval
 from engine.planning import quantity
 from engine.planning.again import Answer
 from engine.planning.limits import named
+from engine.planning.parts import CostLine
 from engine.planning.plan import Plan
 from engine.planning.pricing.as_json import prices_json
 from engine.planning.pricing.bill import OF, bill
 from engine.planning.pricing.prices import Line, Prices
+from engine.planning.pricing.small import without_time
 from engine.planning.quantity import Quantity
 from engine.planning.text import UNREACHABLE, aligned, as_row, decades, number, probability, with_interval
 
@@ -129,11 +131,9 @@ def table(found: Comparison) -> tuple[tuple[str, ...], ...]:
 
 def sentence(found: Comparison) -> str:
     """Which plan costs least and which most, in money or else in compute; empty for fewer than two that are known."""
-    costs = [
-        (side.name, side.money["total"] if "total" in side.money else side.allocation["C"])
-        for side in found.sides
-        if side.plan.answers
-    ]
+    sides = [side for side in found.sides if side.plan.answers]
+    paid = all("total" in side.money and side.money["total"].value is not None for side in sides)
+    costs = [(side.name, side.money["total"] if paid else side.allocation["C"]) for side in sides]
     known = sorted(((q.value, name, q) for name, q in costs if q.value is not None), key=lambda one: one[0])
     if len(known) < 2:
         return ""
@@ -191,11 +191,11 @@ def _bill(one: Saved, prices: Prices) -> dict[str, Quantity]:
     asked, found = one.plan.question, one.answer
     spent = asked.kind == "budget" and not asked.limits.given
     lines = bill(found.fit, found.best, found.draws, prices, spent)
-    return {_label(line.part, line.what): line.amount for line in lines}
+    return _by_label(lines)
 
 
-def _label(part: str, what: str) -> str:
-    return f"{part.capitalize()}, {what}"
+def _by_label(lines: Iterable[CostLine]) -> dict[str, Quantity]:
+    return {f"{line.part.capitalize()}, {line.what}": line.amount for line in lines}
 
 
 def _scaled(one: Saved, prices: Prices) -> dict[str, Quantity]:
@@ -210,19 +210,20 @@ def _scaled(one: Saved, prices: Prices) -> dict[str, Quantity]:
     ends68 = [lines(lambda q, i=i: q.ci68 and q.ci68[i]) for i in (0, 1)]  # type: ignore[misc]
     ends95 = [lines(lambda q, i=i: q.ci95 and q.ci95[i]) for i in (0, 1)]  # type: ignore[misc]
     priced = {line.part for line in best if line.what == "money" and line.part != "total"}
-    found = {}
+    found = []
     for place, line in enumerate(best):
         parts = priced if line.part == "total" else {line.part}
         own = sizes[OF[next(iter(parts))]] if len(parts) == 1 else Quantity(None, note=NO_TOTAL)
         value = float(line.amount)
-        found[_label(line.part, line.what)] = Quantity(
+        amount = Quantity(
             value if math.isfinite(value) else None,
             own.ci68 and _ends(ends68, place),
             own.ci95 and _ends(ends95, place),
             line.unit,
             note=own.note,
         )
-    return found
+        found.append(CostLine(line.part, line.what, amount))
+    return _by_label(without_time(found, prices, sizes["N"].value))
 
 
 def _ends(ends: Sequence[tuple[Line, ...]], place: int) -> Interval:

@@ -22,6 +22,7 @@ from engine.planning.limits import NO_LIMITS, Limits
 from engine.planning.metric import Through
 from engine.planning.plan import Plan, Question
 from engine.planning.pricing.prices import COMPUTE, Prices, Rates
+from engine.planning.pricing.small import converted
 from engine.planning.quantity import NOT_ALWAYS_REACHED, Quantity, given, measure
 from engine.planning.reach import bound, met, unreachable
 from engine.planning.reachability import Bools, reachability
@@ -93,6 +94,7 @@ def plan_target(
         warnings=(
             *(() if too_far(fit, placed) else _risk(fit, target, reached, many, bool(limits.given))),
             *(_least_money(fit, task, best) if reached else ()),
+            *converted(prices, task.limits, task.aim.weighs, float(best.N)),
             *apart(fit, best, rule),
             *plans.uncredited(fit, limits, best.D),
             *plans.repeats(fit, extra.get("epochs")),

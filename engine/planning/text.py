@@ -25,6 +25,8 @@ COUNTED = ("parameters", "tokens", "jets", "events", "points", "samples", "negat
 MONEY = ("EUR", "USD")
 MILLION = 1e6
 """From here on money is said in millions, 1.4 M EUR; below it is grouped, 402,000 EUR."""
+SECONDS = "s"
+"""The unit of a time that is shown in the unit that suits it: 4.2 min."""
 UNREACHABLE = "not reachable"
 SURE = 0.999
 """A finite number of resamples gives no larger probability than this."""
@@ -36,6 +38,7 @@ LABELS = {
     "epochs": "Passes over the largest U of the runs",
     "U": "Unique samples U",
     "passes": "Epochs over the unique samples",
+    "time": "Training time on the machine of the runs",
 }
 
 
@@ -66,13 +69,12 @@ def bill_rows(plan: Plan) -> tuple[Row, ...]:
 
 
 def summary(plan: Plan) -> str:
-    """What the plan takes in time, money, energy and CO2, as a sentence; empty without prices or an answer."""
-    if not plan.answers or plan.prices is None or plan.allocation["C"].value is None:
+    """What the plan takes in time, money, energy and CO2, in words; empty without an answer and where none is known."""
+    if not plan.answers or plan.allocation["C"].value is None:
         return ""
-    known = {(line.part, line.what): line.amount for line in plan.bill if line.amount.value is not None}
-    hours = known.get(("training", "time"))
-    on = f"{plan.prices.machine.devices} x {plan.prices.machine.device.name}"
-    takes = [f"trains for {duration(3600 * hours.value)} on {on}"] if hours and hours.value is not None else []
+    amounts = {(line.part, line.what): line.amount for line in plan.bill}
+    known = {name: amount for name, amount in amounts.items() if amount.value is not None}
+    takes = [f"trains for {' or '.join(times)}"] if (times := _times(plan, known.get(("training", "time")))) else []
     if money := known.get(("total", "money")):
         takes.append(f"costs {with_interval(money)}")
     energy, emitted = known.get(("training", "energy")), known.get(("training", "CO2"))
@@ -80,7 +82,21 @@ def summary(plan: Plan) -> str:
         takes.append(f"draws {number(energy)} kWh" + (f" ({number(emitted)} kg CO2)" if emitted else ""))
     if storage := known.get(("simulation", "storage")):
         takes.append(f"stores {number(storage)} GB")
-    return f"It {', '.join(takes[:-1])} and {takes[-1]}." if len(takes) > 1 else f"It {takes[0]}." if takes else ""
+    said = f"It {', '.join(takes[:-1])} and {takes[-1]}." if len(takes) > 1 else f"It {takes[0]}." if takes else ""
+    missing = amounts.get(("training", "time"))
+    why = f"Its time on {_machine(plan)} is {missing.note}." if missing and missing.value is None else ""
+    return " ".join(filter(None, (said, why)))
+
+
+def _times(plan: Plan, hours: Quantity | None) -> list[str]:
+    """How long the plan trains: on the machine of its prices, and on that of the runs."""
+    priced = [f"{duration(3600 * hours.value)} on {_machine(plan)}"] if hours and hours.value is not None else []
+    own = plan.derived.get("time")
+    return [*priced, f"{with_interval(own)} on the machine of the runs"] if own and own.value is not None else priced
+
+
+def _machine(plan: Plan) -> str:
+    return f"{plan.prices.machine.devices} x {plan.prices.machine.device.name}" if plan.prices is not None else ""
 
 
 def as_text(plan: Plan) -> str:
@@ -158,6 +174,8 @@ def number(q: Quantity, x: float | None = None, keep: int | None = None) -> str:
         return count(float(f"{x:.{keep - 1}e}") if known else x, keep)  # a whole 953 beside 950 would stand outside
     if q.unit == "FLOPs":
         return power10(x, keep)
+    if q.unit == SECONDS:
+        return duration(x)
     spread = q.ci68 if q.ci68 and q.ci68[0] < q.ci68[1] else None
     places = digits(x if q.value is None or spread is None else q.value, spread)
     if round(x, places) == 0:  # an end far below its value keeps its own digits: 163 beside 49,000 is not 0
@@ -190,7 +208,12 @@ def with_interval(q: Quantity) -> str:
     """
     known = q.ci68 is not None and q.note != "given" and any(number(q, end) != number(q) for end in q.ci68)
     spread = f" (68 %: {between(q, q.ci68)})" if known else ""
-    return f"{number(q)} {q.unit}{spread}"
+    return f"{number(q)} {shown_unit(q)}".rstrip() + spread
+
+
+def shown_unit(q: Quantity) -> str:
+    """The unit to write behind the number; empty for a time, which is shown with its own."""
+    return "" if q.unit == SECONDS else q.unit
 
 
 def sentence(plan: Plan) -> str:
@@ -304,7 +327,7 @@ def as_row(label: str, q: Quantity) -> Row:
     return Row(
         label,
         number(q) if q.value is not None else missing,
-        q.unit if q.value is not None and q.unit != label else "",
+        shown_unit(q) if q.value is not None and q.unit != label else "",
         "" if q.note == "given" else between(q, q.ci68),
         "" if q.note == "given" else between(q, q.ci95),
         decades(q.beyond) if q.beyond > 0.005 else "",

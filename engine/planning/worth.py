@@ -40,7 +40,8 @@ DRAWS = 200
 def worths(fit: Fit, task: Task, at: Point) -> tuple[Worth, ...]:
     """What each limit of ``task`` is worth to the answer ``at`` of ``fit``; empty where the best fit has no answer.
 
-    Intervals come from at most 200 resamples, of those that have an answer.
+    Intervals come from at most 200 resamples, of those that have an answer. Limits on hours and money are left out
+    where the model is too small for the machine's assumed share of its peak.
     """
     if not task.limits or not np.isfinite(at.loss) or not np.isfinite(at.C):
         return ()
@@ -51,6 +52,8 @@ def worths(fit: Fit, task: Task, at: Point) -> tuple[Worth, ...]:
     unit = fit.spec.y if task.goal is None else task.saved
     found = []
     for i, (name, most) in enumerate(task.limits.items()):
+        if name in ("hours", "money") and task.prices is not None and at.N < task.prices.machine.least:
+            continue
         slope, ten = (
             measure(few, float(one[i, 0]), np.broadcast_to(many[i], len(few.resamples)), unit)
             for one, many in ((best.slope, draws.slope), (best.ten, draws.ten))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 NOT_A_SIZE = frozenset(
     {"per", "ratio", "fraction", "frac", "share", "rate", "log", "log10", "ln", "std", "se", "sem", "err", "sd"}
@@ -42,3 +43,19 @@ def variants(name: str) -> tuple[str, ...]:
     """The names by which a column may be known: without its prefix, and as it stands where "_" may be part of it."""
     bare = untracked(name)
     return (bare, name) if name.strip()[: -len(bare) or None].endswith("_") else (bare,)
+
+
+SECONDS = frozenset(
+    {
+        *("seconds", "train_seconds", "training_seconds", "wall_seconds", "walltime_seconds", "elapsed_seconds"),
+        *("runtime_seconds", "duration_seconds", "time_seconds", "seconds_train", "seconds_total", "total_seconds"),
+        *("time_s", "train_time_s", "training_time_s", "wall_time_s", "walltime_s", "runtime_s", "duration_s"),
+        *("elapsed_s", "runtime"),
+    }
+)
+"""Names, as ``plain`` writes them, of columns with the seconds of a run; W&B calls its own ``_runtime``."""
+
+
+def seconds_column(names: Sequence[str]) -> str:
+    """The column of ``names`` that holds the seconds of each run; empty where none does."""
+    return next((name for name in names if any(plain(one) in SECONDS for one in variants(name))), "")

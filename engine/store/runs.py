@@ -54,17 +54,20 @@ def build(
     sha256: str,
     others: Mapping[str, Floats] | None = None,
     categories: Mapping[str, Category] | None = None,
+    seconds: tuple[str, Floats] | None = None,
 ) -> Runs:
     """The runs of some rows. ``cells`` holds (n,) columns by role, and by name for metrics and hyperparameters.
 
     ``others`` are columns that a compute formula reads besides; they do not become part of the runs. ``categories``
-    are the columns with few values.
+    are the columns with few values, ``seconds`` the name and the cells of the column that says how long each took.
     """
     values = dict(cells)
     missing = _unknown_unit(values, roles)
     notes = [*reading_notes(roles), *_derive(ids, values, roles.compute, others or {}, bool(missing))]
     reason, why = _usable(values, labels, roles, len(ids))
-    every = Runs(ids, values, roles, dict(labels), source, sha256, categories=categories or {})
+    column, times = seconds or ("", None)
+    every = Runs(ids, values, roles, dict(labels), source, sha256, categories=categories or {}, seconds=times,
+                 seconds_from=column)  # fmt: skip
     if roles.repeats == "once":
         why = [*why, "that repeat another row exactly"]
         usable = np.flatnonzero(reason == USABLE)

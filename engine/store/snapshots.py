@@ -27,6 +27,7 @@ from engine.store.conversions import Reading, read_conversion
 from engine.store.database import Cursor, Database, first
 from engine.store.guess import withheld
 from engine.store.mapping import check_roles, formula_columns, unknown_column
+from engine.store.names import seconds_column
 from engine.store.points import one_row_each
 from engine.store.runs import build
 
@@ -114,13 +115,15 @@ def runs(db: Database, snapshot: Snapshot) -> Runs:
     with db.read() as cursor:
         cells, labels = _cells(cursor, snapshot.table_id, known, snapshot.roles, ids)
         few = categories.read(cursor, snapshot.table_id, known, snapshot.roles, ids)
+        took = _seconds(cursor, snapshot.table_id, known, ids)
     chosen, points = one_row_each(cells, labels, snapshot.roles, len(ids))
     if points:
         ids, labels = ids[chosen], {role: x[chosen] for role, x in labels.items()}
         cells = {name: x[chosen] for name, x in cells.items()}
         few = {name: category.take(chosen) for name, category in few.items()}
+        took = took and (took[0], took[1][chosen])
     others = {name: cells.pop(name) for name in formula_columns(snapshot.roles) if name not in _named(snapshot.roles)}
-    built = build(ids, cells, labels, snapshot.roles, info.name, info.sha256, others, few)
+    built = build(ids, cells, labels, snapshot.roles, info.name, info.sha256, others, few, took)
     reasons = withheld(known, snapshot.roles)
     if "C" in reasons and "N" in built and "D" not in built:
         reasons.setdefault("D", reasons["C"])
@@ -224,6 +227,18 @@ def _cells(
     cells |= derive.compute(roles, read, ids)
     texts = {role: _filled(found[f"f{k}"], "")[at].astype(np.str_) for k, role in enumerate(labels, len(numbers))}
     return cells, texts
+
+
+def _seconds(cursor: Cursor, table_id: str, known: Sequence[Column], ids: Ints) -> tuple[str, Floats] | None:
+    """The name and the cells (n,) of the column with the seconds of each run, NaN where empty; None without one."""
+    name = seconds_column([c.name for c in known if c.kind == "number"])
+    if not name or not len(ids):
+        return None
+    first, last = int(ids[0]), int(ids[-1])
+    place = next(i for i, c in enumerate(known) if c.name == name)
+    query = f"SELECT c{place} AS s FROM {sql.data(table_id)} WHERE rid BETWEEN {first} AND {last} ORDER BY rid"
+    at = slice(None) if len(ids) == last - first + 1 else ids - first
+    return name, _filled(cursor.execute(query).fetchnumpy()["s"], np.nan)[at].astype(np.float64)
 
 
 def _named(roles: Roles) -> tuple[str, ...]:

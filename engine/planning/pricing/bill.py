@@ -8,10 +8,10 @@ from dataclasses import replace
 import numpy as np
 
 from engine.fitting.result import Fit
-from engine.hardware import Machine
 from engine.laws import Point
 from engine.planning.parts import CostLine
-from engine.planning.pricing.prices import Line, Part, Prices
+from engine.planning.pricing.prices import Line, Prices
+from engine.planning.pricing.small import machines, without_time
 from engine.planning.quantity import Quantity, given, measure
 
 UNPOWERED = "kWh and CO2 are left out: the vendor publishes no power of {}, so give the W of one device"
@@ -24,7 +24,8 @@ def bill(fit: Fit, best: Point, draws: Point, prices: Prices, spent: bool = Fals
 
     Every unique sample is simulated once: beyond them D repeats. Resamples that cannot reach a
     target cost infinity. ``spent`` says that the compute is a given budget. A part whose size the law says nothing of
-    has no value and says so.
+    has no value and says so, and so has the time of a model that is too small for the machine's assumed share of its
+    peak.
     """
     central, resampled = (_lines(prices, at) for at in (best, draws))
     alone = prices.simulation is None and prices.inference is None  # the total is then what training costs
@@ -33,7 +34,7 @@ def bill(fit: Fit, best: Point, draws: Point, prices: Prices, spent: bool = Fals
         for one, many in zip(central, resampled, strict=True)
     ]
     parts, total = ([line for line in found if (line.part == "total") is whole] for whole in (False, True))
-    return (*parts, *_unpowered(prices), *total)
+    return without_time((*parts, *_unpowered(prices), *total), prices, float(best.N))
 
 
 def _lines(prices: Prices, at: Point) -> tuple[Line, ...]:
@@ -45,12 +46,9 @@ def _lines(prices: Prices, at: Point) -> tuple[Line, ...]:
 
 def _unpowered(prices: Prices) -> list[CostLine]:
     """The energy of machines whose power nobody states: a line without a value that says so."""
-    machines: dict[Part, Machine] = {"training": prices.machine}
-    if prices.inference is not None:
-        machines["inference"] = prices.inference.machine or prices.machine
     return [
         CostLine(part, "energy", Quantity(None, unit="kWh", note=UNPOWERED.format(machine.device.name)))
-        for part, machine in machines.items()
+        for part, machine in machines(prices).items()
         if machine.watts is None
     ]
 

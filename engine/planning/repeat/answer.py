@@ -29,6 +29,7 @@ from engine.planning import plan as plans
 from engine.planning.budget import check_size
 from engine.planning.frontier import least_compute
 from engine.planning.plan import Question
+from engine.planning.pricing.small import PRICE, small_model
 from engine.planning.quantity import NOT_ALWAYS_REACHED, Quantity, kept, measure
 from engine.planning.repeat import picture
 from engine.planning.repeat.costs import SampleCosts
@@ -264,7 +265,8 @@ def _answer(
         float(np.mean(draws["rep_total"] < draws["one_total"])) if some else None,
         float(np.mean(reached)) if some and laws.resolved else None,
         picture.draw(costs, best, draws, laws.how),
-        (*notes(laws, best, target, bool(reached.all()), threshold, alone),
+        (*small_model(costs.machine, first.N.value, PRICE),
+         *notes(laws, best, target, bool(reached.all()), threshold, alone),
          *plans.warnings(carrier, {"N": first.N, "D": first.unique, "U": second.unique})),
         laws.floor,
         alone,

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from engine.errors import PlannerError
-from engine.hardware.machine import positive
+from engine.hardware.machine import Machine, positive
 from engine.laws.law import Floats
 from engine.planning.pricing.prices import Currency, Prices, check_currency
 
@@ -17,14 +17,17 @@ from engine.planning.pricing.prices import Currency, Prices, check_currency
 class SampleCosts:
     """``sample`` is money for one simulated sample, ``flop`` for one FLOP of training, both in ``currency``.
 
-    ``have`` samples exist already and cost nothing more. Raises PlannerError for a price that is not positive (a price
-    of zero makes the other regime endlessly dearer), a currency that is not known, and a negative stock.
+    ``have`` samples exist already and cost nothing more. ``machine`` is that which ``flop`` follows from,
+    None where it was given.
+    Raises PlannerError for a price that is not positive (a price of zero makes the other regime endlessly dearer), a
+    currency that is not known, and a negative stock.
     """
 
     sample: float
     flop: float
     currency: Currency = "EUR"
     have: float = 0.0
+    machine: Machine | None = None
 
     def __post_init__(self) -> None:
         check_currency(self.currency)
@@ -65,4 +68,5 @@ def costs_of(prices: Prices, have: float = 0.0) -> SampleCosts:
     """
     if prices.simulation is None or prices.simulation.price is None:
         raise PlannerError("A simulated sample has no price: give one to weigh simulating against repeating.")
-    return SampleCosts(prices.simulation.price, float(prices.machine.money(1.0)), prices.currency, have)
+    machine = prices.machine
+    return SampleCosts(prices.simulation.price, float(machine.money(1.0)), prices.currency, have, machine)

@@ -22,6 +22,7 @@ from engine.planning import plan as plans
 from engine.planning.budget import plan_budget
 from engine.planning.plan import Plan, Question
 from engine.planning.pricing.prices import COMPUTE, Inference, Prices
+from engine.planning.pricing.small import PRICE, small_model
 from engine.planning.quantity import Quantity, beyond, measure, thin
 from engine.planning.search import Mask
 from engine.planning.smaller.iso_loss import iso_loss
@@ -190,7 +191,9 @@ def lifetime(
             said(best.N / first.N, draws.N / firsts.N, "of N*"),
         )
     sizes = {"N": found.N, "D": found.D, "C": found.C}
-    return replace(found, warnings=plans.extrapolated(sizes, "The cheapest model over its life"))
+    machine = prices.machine if prices is not None and prices.machine.price is not None else None
+    small = small_model(machine, found.N.value, PRICE)
+    return replace(found, warnings=(*plans.extrapolated(sizes, "The cheapest model over its life"), *small))
 
 
 def lifetime_curve(

@@ -17,7 +17,7 @@ from tests.app.views.test_recommender import lines, shown
 from tests.engine.planning.conftest import make_fit
 
 ASKED = "Compare"
-PRICES = Prices(Machine(find_device("H100"), 8, price=2.5), Simulation(price=2e-5), Inference(queries=1e12))
+PRICES = Prices(Machine(find_device("H100"), 8, 0.05, 2.5), Simulation(price=2e-5), Inference(queries=1e12))
 Kept = dict[str, str]
 
 
@@ -69,8 +69,10 @@ def test_sliders_move_every_plan_at_once(demo: Database, kept: Kept, open_page: 
 
 
 def test_prices_of_the_page_come_first(demo: Database, kept: Kept, open_page: Open) -> None:
-    at = open_page("plan", question=ASKED, plans=",".join(kept.values()), device="L40S", hour_price="1")
-    found = expected(demo, kept, Prices(Machine(find_device("L40S"), price=1.0)))
+    at = open_page(
+        "plan", question=ASKED, plans=",".join(kept.values()), device="L40S", hour_price="1", utilisation="5%"
+    )
+    found = expected(demo, kept, Prices(Machine(find_device("L40S"), utilisation=0.05, price=1.0)))
     rows = {row[0]: row[1:] for row in lines(at)}
     table = {line[0]: line[1:] for line in lines_of(found)}
     assert tuple(rows["Total, money"]) == table["Total, money"]

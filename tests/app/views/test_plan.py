@@ -28,10 +28,18 @@ from engine.store.database import Database
 from tests.app.views.conftest import Open, said, told
 from tests.progress import LAST
 
-H100 = Machine(find_device("H100"), 8, price=2.5)
+H100 = Machine(find_device("H100"), 8, 0.1, 2.5)
 PRICES = Prices(H100, Simulation(1e-4, 0.5, 4000.0), Inference(1e9, 3.0), grid=300.0, pue=1.2)
 PRICED = {
-    **{"device": "H100", "devices": "8", "hour_price": "2.5", "grid": "300", "pue": "1.2", "sample_price": "1e-4"},
+    **{
+        "device": "H100",
+        "devices": "8",
+        "utilisation": "10%",
+        "hour_price": "2.5",
+        "grid": "300",
+        "pue": "1.2",
+        "sample_price": "1e-4",
+    },
     **{"sample_seconds": "0.5", "sample_bytes": "4000", "queries": "1e9", "query_tokens": "3"},
 }
 STEP = ComputeRule(rule="step", parts=TwoPart(s=0.02, h=188, B=512))
@@ -299,7 +307,8 @@ def test_prices_are_one_scenario_for_all_questions() -> None:
     assert at.session_state["read"] is None
     at.selectbox(key="device").select("H100").run()
     at.number_input(key="devices").set_value(8).run()
-    for name in ("hour_price", "sample_price", "sample_seconds", "sample_bytes", "queries", "query_tokens", "grid"):
+    for name in ("hour_price", "sample_price", "sample_seconds", "sample_bytes", "queries", "query_tokens", "grid",
+                 "utilisation"):  # fmt: skip
         at.text_input(key=name).set_value(PRICED[name]).run()
     at.text_input(key="pue").set_value("1.2").run()
     assert at.session_state["read"] == PRICES

@@ -117,7 +117,7 @@ def test_a_line_is_ready_to_show(epoch: Fit) -> None:
 def test_the_rule_in_use_prices_the_plan() -> None:
     fit = make_fit(JETS)
     plain, tokens = (
-        value(amounts(plan_target(fit, 0.5, rule, prices=Prices(H200)).bill)["training money"])
+        value(amounts(plan_target(fit, 0.33, rule, prices=Prices(H200)).bill)["training money"])
         for rule in (None, compute_rule("6npND", 40))
     )
     assert tokens == pytest.approx(40 * plain)

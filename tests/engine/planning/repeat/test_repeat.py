@@ -195,6 +195,14 @@ def test_prices_of_a_plan_give_both_prices() -> None:
         costs_of(Prices(machine))
 
 
+def test_a_price_that_counts_on_more_of_the_peak_than_the_model_reaches_is_a_caution() -> None:
+    prices = Prices(Machine(find_device("H100"), price=3.0), Simulation(price=0.01))
+    said = [w.text for w in simulate_or_repeat(TABLE_1, TABLE_2, 0.7, costs_of(prices), TEN).warnings]
+    assert any(text.startswith("The price of a FLOP counts on 40 % of the peak of H100; a model of ") for text in said)
+    given = [w.text for w in simulate_or_repeat(TABLE_1, TABLE_2, 0.7, COSTS, TEN).warnings]
+    assert not any("peak" in text for text in given)
+
+
 def test_two_million_jets_are_worth_more_repeated() -> None:
     found = worth_of(*fits(), U=2e6)
     assert found.once.value == pytest.approx(0.32 + 1.5 * 7.22 * 2e6**-0.22)
