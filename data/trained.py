@@ -24,6 +24,7 @@ from engine.planning.recommender import Evidence
 from engine.planning.recommender.builder import OBJECTIVE, REFITS, Built, Table, build_evidence, join, read_sweeps
 from engine.planning.recommender.choice import Knob
 from engine.planning.recommender.columns import find_columns
+from engine.quantities import count
 from engine.schema import LABEL_ROLES, NUMERIC_ROLES, Curves, Direction, Floats, Metric, Roles, Runs
 
 FOLDER = Path(str(files("data").joinpath("grids")))
@@ -31,7 +32,6 @@ LOGS = {"a synthetic log": FOLDER, "a log of video games": FOLDER / "games"}
 """Where the tables that come along lie, by what their cells were trained on."""
 COLUMNS: dict[str, tuple[str, Direction]] = {
     "val_loss": ("loss", "min"),
-    "val_entropy": ("entropy", "min"),
     "recall@10": ("recall@10", "max"),
     "NDCG@10": ("NDCG@10", "max"),
     "MRR@10": ("MRR@10", "max"),
@@ -42,6 +42,8 @@ SWEEPS: dict[Knob, str] = {"s": "share", "B": "batch", "N": "allocation", "K": "
 SWEPT: dict[Knob, str] = {"s": "s", "B": "batch", "K": "negatives"}
 """The column that a sweep varies; allocation varies N."""
 SIZES = {"N": "N", "D": "D", "C": "C_step", "budget": "budget"}
+COUNTED = ("loss", "recall@10", "NDCG@10", "MRR@10")
+"""The metrics of which tables say what counting reaches."""
 WORDS = ("run", "data", "softmax", "schedule", "version")
 """Columns of text."""
 
@@ -58,7 +60,45 @@ def evidence(folder: Path, metric: str) -> Evidence:
             continue
         found = join(found, built.evidence)
         missing |= built.errors
-    return Evidence(found.share, found.batch, found.allocation, found.negatives, missing, remarks=found.remarks)
+    remarks = dict(found.remarks)
+    if "N" in found.remarks or "N" not in missing:
+        remarks["N"] = tuple(filter(None, (*found.remarks.get("N", ()), confounded(folder))))
+    return Evidence(found.share, found.batch, found.allocation, found.negatives, missing, remarks=remarks)
+
+
+def confounded(folder: Path) -> str:
+    """What changes with N among the cells of the allocation sweep, so that a is not the exponent of N alone."""
+    every = rows(folder, SWEEPS["N"])
+    N, h, layers = (numbers(every, name) for name in ("N", "h_used", "layers_used"))
+    said = []
+    least = h == np.nanmin(h) if np.isfinite(h).any() else np.zeros(len(h), bool)
+    if len(np.unique(N[least])) > 1 and not least.all():
+        said.append(f"the width h stays at its least, {h[least][0]:g}, up to N = {count(float(N[least].max()), 3)}")
+    if len(deep := np.unique(layers[np.isfinite(layers)])) > 1:
+        said.append(f"the number of layers grows from {deep[0]:g} to {deep[-1]:g} with N")
+    return f"Confounded: {' and '.join(said)}, so a is not the exponent of N alone." if said else ""
+
+
+def counting(folder: Path) -> list[tuple[str, ...]]:
+    """What guessing and counting reach, and the cells beside them: candidates, what, and a cell for each ``COUNTED``.
+
+    Empty for tables that do not hold it.
+    """
+    lines: list[tuple[str, ...]] = []
+    for sweep, kind in (("share", "batch-local"), ("negatives", "whole catalogue")):
+        found = rows(folder, sweep)
+        if not found or "popularity_loss" not in found[0]:
+            continue
+        lines.append((kind, "all candidates alike", _digits(float(found[0]["guess_loss"])), *[""] * (len(COUNTED) - 1)))
+        for start, what in (("popularity", "popularity"), ("last_items", "counts after the last items")):
+            lines.append((kind, what, *(_digits(float(found[0][f"{start}_{m}"])) for m in COUNTED)))
+        ends = [(np.nanmin(x), np.nanmax(x)) for x in (numbers(found, m) for m in COUNTED)]
+        lines.append((kind, f"cells of the {sweep} sweep", *(f"{_digits(a)} to {_digits(b)}" for a, b in ends)))
+    return lines
+
+
+def _digits(x: float) -> str:
+    return f"{x:.3f}" if x >= 1 else f"{x:.3g}"
 
 
 def _built(folder: Path, knob: Knob, metric: str) -> Built:
@@ -141,7 +181,7 @@ def updates(folder: Path, metric: str) -> Runs:
 
 def behind(folder: Path, knob: Knob, metric: str) -> Runs:
     """The rows that the curve of a knob goes through: its cells, for B the updates of each. Raises PlannerError."""
-    return updates(folder, metric) if knob == "B" else cells(folder, knob, metric)
+    return updates(folder, metric) if knob == "B" else _built(folder, knob, metric).runs[knob]
 
 
 def _column_of(metric: str) -> tuple[str, Direction]:

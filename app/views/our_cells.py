@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +15,7 @@ from app.views.parts import plain, whole
 from data import trained
 from engine.planning.recommender import Recommendation, recommend
 from engine.planning.recommender.choice import Choice, Knob
+from engine.planning.recommender.text import LABELS
 from engine.quantities import power10
 
 SHOWN: tuple[Knob, ...] = ("s", "B", "N", "D", "K")
@@ -61,17 +63,44 @@ def show(answer: Recommendation, ours: Sequence[Ours]) -> None:
         ]
         st.markdown(f"On {one.log}:")
         st.table(lines, border="horizontal", hide_index=True, alt=f"The recipe beside our cells on {one.log}.")
+        _reasons(one)
+        _counting(one.log)
     st.caption(
         "Small cells that Isoplan trained, at other budgets and with other catalogues than the paper's: what all say "
         "alike is likely to hold for yours, what they do not depends on log and scale."
     )
 
 
+def _reasons(one: Ours) -> None:
+    """The whole of what the last column cuts short."""
+    with st.expander("What each knob is read from", icon=":material/info:"):
+        for knob in SHOWN:
+            choice = one.answer.recipe.choices[knob]
+            said = _missing(one, knob) or recipe.row(choice)["From"]
+            st.markdown(f"- **{plain(LABELS[knob])}**: {plain(whole(said))}")
+
+
+def _counting(log: str) -> None:
+    """What counting reaches on a log, beside the cells."""
+    if found := trained.counting(trained.LOGS[log]):
+        with st.expander("What counting items reaches on this log", icon=":material/tag:"):
+            names = ("Candidates", "What", *trained.COUNTED)
+            rows = [dict(zip(names, map(plain, line), strict=True)) for line in found]
+            st.table(rows, border="horizontal", hide_index=True, alt=f"What counting reaches on {log}.")
+            st.caption("Cells that are no better than counts enter no law (docs/behavior_laws.md).")
+
+
 def _line(page: str, mine: str, theirs: Choice, own: Choice, missing: str) -> dict[str, str]:
     there, here = recipe.row(theirs), recipe.row(own)
     line = {"Knob": here["Knob"], page: there["Value"], mine: here["Value"] if not missing else "not known"}
-    line |= {name: here[name] for name in ("68 %", "95 %", "Sweep")} | {"From": missing or here["From"]}
+    line |= {name: here[name] for name in ("68 %", "95 %", "Sweep")} | {"From": _short(missing or here["From"])}
     return {plain(key): plain(whole(cell)) for key, cell in line.items()}
+
+
+def _short(said: str) -> str:
+    """The first part of a reason, up to a semicolon, a bracket or the end of its sentence, and "confounded"."""
+    first = re.split(r"; | \(|\. ", said, maxsplit=1)[0].rstrip(".")
+    return f"{first}; confounded" if "Confounded" in said else first
 
 
 def _missing(ours: Ours, knob: Knob) -> str:

@@ -45,7 +45,7 @@ def _swept(folder: Path, knob: Knob, metric: str) -> go.Figure:
     evidence, C = trained.evidence(folder, metric), trained.budget(folder) or 0.0
     choice = recommend(evidence, C, metric).recipe.choices[knob]
     optima = evidence.share if knob == "s" else evidence.negatives
-    return sweep.draw(optima, choice, C, None, trained.cells(folder, knob, metric), PAGE).figure
+    return sweep.draw(optima, choice, C, None, trained.behind(folder, knob, metric), PAGE).figure
 
 
 def _counted(folder: Path) -> go.Figure:
@@ -55,6 +55,6 @@ def _counted(folder: Path) -> go.Figure:
 
 def _allocated(folder: Path) -> go.Figure:
     made = trained.evidence(folder, ALLOCATED).allocation[ALLOCATED]
-    found = parabolas(trained.cells(folder, "N", ALLOCATED), made.spec)
+    found = parabolas(trained.behind(folder, "N", ALLOCATED), made.spec)
     minima = [(p.C, p.N_star, p.D_star) for p in found if p.located]
     return allocation.draw(frontier_curve(made), None, ALLOCATED, minima, PAGE).figure

@@ -38,6 +38,19 @@ FASTEST = """
 Cells but those of batches tried three learning rates, each half of the next, and kept that of the least training loss.
 Where most kept the largest, a larger one might do better still, and an optimum might move with it.
 """
+COUNTING = """
+### What counting reaches
+
+Popularity scores every item by its share of the training events; the loss of that over the whole catalogue is the
+unigram cross-entropy of the log. Counts after the last items are a Markov chain: how often each item came within five
+events after one of the user's last five, with a hundred events spread by popularity. A model of the in-batch softmax
+that knows nothing of the history takes all candidates of a batch to be alike.
+
+A cell is "no better than counts" where its loss is not below that of the better of the first two lines among its own
+candidates, or where its recall@10 over the whole catalogue is below that of popularity. Such cells enter no law. Where
+they are more than half of a budget, none of that budget is fitted: what is left would have been chosen by its outcome.
+For the critical batch all cells count, because a cell that has overfitted at its end may have been better on the way.
+"""
 VARIED: dict[Knob, tuple[str, str]] = {
     "s": ("share s", "s"), "B": ("batch B", "batch"), "N": ("size N", "N"), "K": ("negatives K", "negatives"),
 }  # fmt: skip
@@ -101,11 +114,33 @@ def _trained(folder: Path) -> Iterator[str]:
             lines.append((
                 sweep, str(len(found)), ", ".join(map(power10, budgets)) or f"{_span(found, 'updates', 'B')} updates",
                 f"{what} {_span(found, column, knob)}", _span(found, "N"), _span(found, "D"),
-                _fastest(folder, sweep, found), f"{hours:.1f}",
+                _passes(found), _untrained(found), _fastest(folder, sweep, found), f"{hours:.1f}",
             ))  # fmt: skip
-    columns = ("sweep", "cells", "budgets [FLOPs]", "varied", "N", "D [events]", "at the largest rate", "hours")
+    columns = ("sweep", "cells", "budgets [FLOPs]", "varied", "N", "D [events]", "passes over the log",
+               "no better than counts", "at the largest rate", "hours")  # fmt: skip
     yield from table(columns, lines)
     yield FASTEST
+    yield from _counts(folder)
+
+
+def _passes(found: Sequence[dict[str, str]]) -> str:
+    """How often the cells saw the training events: D over their number."""
+    passes = trained.numbers(found, "D") / trained.numbers(found, "U")
+    if np.isnan(passes).all():
+        return ""
+    return " to ".join(dict.fromkeys(f"{x:.2g}" for x in (np.nanmin(passes), np.nanmax(passes))))
+
+
+def _untrained(found: Sequence[dict[str, str]]) -> str:
+    marks = trained.numbers(found, "untrained")
+    return "" if np.isnan(marks).all() else f"{int(np.nansum(marks))} of {len(found)}"
+
+
+def _counts(folder: Path) -> Iterator[str]:
+    """What counting reaches beside the cells, batch-locally and over the catalogue."""
+    if lines := trained.counting(folder):
+        yield COUNTING
+        yield from table(("candidates", "", *trained.COUNTED), lines)
 
 
 def _fastest(folder: Path, sweep: str, found: Sequence[dict[str, str]]) -> str:
@@ -137,7 +172,8 @@ def _negatives(folder: Path) -> Iterator[str]:
         folder, "K", "Extra negatives",
         "Stage 2 spends the whole budget again beside K items drawn uniformly, on the same stage 1. Cells at K = 0 "
         "are\nmeasured but lie on no logarithm, so that no curve goes through them. Intervals hold the scatter "
-        "around\nthe curve, not what another seed or other held-out users would change.",
+        "around\nthe curve, or the counting noise of the scored events where that is larger, not what another seed "
+        "would change.",
     )  # fmt: skip
 
 
@@ -212,9 +248,10 @@ def _batch(folder: Path) -> Iterator[str]:
 ## The critical batch
 
 Updates S that each batch needs to the hardest value of a metric that all of them reach, on smoothed curves at a
-constant learning rate that grows with √B, and S = S_min (1 + B_crit/B) through them. Intervals are those of the law
-through these points; that one more cell of each batch might differ is not in them. Loss and entropy are measured among
-the candidates of one pool, whatever the batch, while a larger batch trains against more.
+constant learning rate that grows with √B, and S = S_min (1 + B_crit/B) through them. Curves are means over a share of
+the updates up to each point. Intervals are those of the law through these points, at smoothings of 0, 0.3, 0.6 and 0.8
+alike; that one more cell of each batch might differ is not in them. Loss is measured among the candidates of one pool,
+whatever the batch, while a larger batch trains against more.
 """
     if there(folder, "B", COUNTED):
         yield f"![Updates to a target of {COUNTED} against the batch](images/batch.png)\n"
@@ -264,11 +301,20 @@ def _allocation(folder: Path) -> Iterator[str]:
 Parabolas in ln N at each budget, and N* = k C^a through their minima. D* is what C pays for at N*, by what the step
 formula charges these cells.{f" {_rule(folder)}" if there(folder, "N", ALLOCATED) else ""} The embedder has
 {_span(trained.rows(folder, "allocation"), "s", "s")} of N, its width h being a whole number from {NARROWEST} on.
+{trained.confounded(folder)}
 """
     if there(folder, "N", ALLOCATED):
         yield "![N* and D* against compute](images/allocation.png)\n"
     yield from table(
-        ("metric", "a", f"N* at {power10(C)}", "D*", "optima outside their sweep", "paper's a, Table 5"), lines
+        (
+            "metric",
+            "a, confounded" if trained.confounded(folder) else "a",
+            f"N* at {power10(C)}",
+            "D*",
+            "optima outside their sweep",
+            "paper's a, Table 5",
+        ),
+        lines,
     )
     for metric, why in said.items():
         yield f"\nNo frontier of {metric}: {why}"

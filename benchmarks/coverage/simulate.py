@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from benchmarks.coverage.designs import DESIGNS, Design
 from engine.fitting import Fit, FitSpec, fit, kernels
-from engine.fitting.run import parameters
+from engine.fitting.parameters import parameters
 from engine.laws.law import Floats
 from engine.laws.terms import Const
 from engine.planning.quantity import measure

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from engine.fitting.parameters import parameter
 from engine.fitting.result import Fit, Parameter
-from engine.fitting.run import parameter
 
 
 def derived(fit: Fit) -> tuple[Parameter, ...]:

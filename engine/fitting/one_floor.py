@@ -16,11 +16,11 @@ from engine.fitting.confidence import EXCLUDED
 from engine.fitting.draws import targets
 from engine.fitting.newton import local
 from engine.fitting.noise import scale
+from engine.fitting.parameters import parameters
 from engine.fitting.priors import noise, normals, posed
 from engine.fitting.problem import Ints, Problem, problem
 from engine.fitting.resampling import Method, Resampling, choose
 from engine.fitting.result import MOST_RUNS, Fit, FittedRuns, FitWarning
-from engine.fitting.run import parameters
 from engine.fitting.shared import Joint, best_joint_fit, joint_refits
 from engine.fitting.solver import Optimum, best_fit, predict
 from engine.fitting.spec import FitSpec

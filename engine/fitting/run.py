@@ -2,37 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
 
 import numpy as np
 
 from engine.errors import PlannerError
 from engine.fitting.checks import Sample, sample
 from engine.fitting.clusters import clusters
-from engine.fitting.confidence import FloorConfidence, floor_interval
 from engine.fitting.diagnostics import diagnose
 from engine.fitting.envelope import envelope
 from engine.fitting.estimate import Estimate, Progress
-from engine.fitting.intervals import cut
 from engine.fitting.nonlinear import nonlinear
 from engine.fitting.parabola import parabola
-from engine.fitting.possible import ANYTHING
-from engine.fitting.resampling import Resampling
-from engine.fitting.result import MOST_RUNS, Fit, FitData, FittedRuns, FitWarning, Interval, Parameter
+from engine.fitting.parameters import floors, parameters
+from engine.fitting.result import MOST_RUNS, Fit, FitData, FittedRuns, FitWarning
 from engine.fitting.runtime import Runtime, fit_runtime
 from engine.fitting.shapes import shaped
+from engine.fitting.smoothing import over_smoothings
 from engine.fitting.spec import FitSpec
 from engine.fitting.surface import surface
 from engine.fitting.threshold import threshold
-from engine.laws import Law
-from engine.laws.law import Floats
-from engine.laws.terms import Const
-from engine.schema import Curves, Role, Runs
+from engine.schema import Curves, Floats, Role, Runs
 
-Reading = Callable[[float, Floats, float], Interval | None]
-"""The interval of a number from its value, its draws (r,) and the level."""
 ESTIMATORS = {
     "surface": surface,
     "parabola": parabola,
@@ -59,6 +50,20 @@ def fit(
     """
     if spec.share:
         raise PlannerError("Parameters are shared over groups: ask for the fits of all groups together.")
+    made = _fitted(spec, runs, curves, snapshot, where, progress)
+    if curves is None or spec.law != "critical-batch":
+        return made
+
+    def refit(smoothing: float, r: int) -> Fit:
+        changed = {"smoothing": smoothing, "bootstrap": r}
+        return _fitted(spec.model_copy(update=changed), runs, curves, snapshot, where, None)
+
+    return over_smoothings(made, refit)
+
+
+def _fitted(
+    spec: FitSpec, runs: Runs, curves: Curves | None, snapshot: str, where: str, progress: Progress | None
+) -> Fit:
     shape = shaped(spec, runs, curves)
     s = sample(spec, shape)
     made = finished(s.spec, s, ESTIMATORS[s.law.estimator](s, progress), snapshot, where)
@@ -111,45 +116,6 @@ def _runs(s: Sample) -> FittedRuns:
     return FittedRuns(s.columns, s.y, s.weight, clusters(s.runs))
 
 
-def parameters(
-    spec: FitSpec,
-    theta: Floats,
-    resamples: Floats,
-    held: tuple[str, ...],
-    how: Resampling,
-    confidence: FloorConfidence | None = None,
-) -> tuple[Parameter, ...]:
-    """Best fit, standard error and intervals of every parameter that is not ``held``, from (p,) and (r, p) values.
-
-    A floor that is not resolved has one-sided intervals: an upper limit, and no lower end.
-    """
-    law = spec.find_law()
-    floors, read_floor = _floors(law), partial(floor_interval, how, confidence)
-
-    def free(name: str, value: float, draws: Floats) -> Parameter:
-        read = read_floor if name in floors and how.floorless else how.interval
-        return parameter(name, value, draws, read, ANYTHING if name in floors else law.param(name).bounds)
-
-    return tuple(
-        Parameter(name, float(value), fixed=True) if name in held else free(name, float(value), draws)
-        for name, value, draws in zip(law.names, theta, resamples.T, strict=True)
-    )
-
-
-def parameter(name: str, value: float, draws: Floats, read: Reading, within: Interval = ANYTHING) -> Parameter:
-    """One number with its standard error and intervals from its ``draws`` (r,), by a reading of ``Resampling``.
-
-    The intervals end at the ends of ``within``.
-    """
-    ci68, ci95 = (cut(read(value, draws, level), within) for level in (0.68, 0.95))
-    return Parameter(name, value, spread(draws), ci68, ci95)
-
-
-def _floors(law: Law) -> list[str]:
-    """The parameters that may be negative where y is, whatever their bounds."""
-    return [t.amplitude for t in law.terms if isinstance(t, Const)]
-
-
 def _check_bounds(s: Sample, theta: Floats) -> None:
     """Raise PlannerError for an exponent of the compute-optimal sizes outside 0 to 1.
 
@@ -159,21 +125,11 @@ def _check_bounds(s: Sample, theta: Floats) -> None:
         return
     for name, value in zip(s.law.names, theta, strict=True):
         p = s.law.param(name)
-        if name in s.free and name not in _floors(s.law) and not p.low <= value <= p.high:
+        if name in s.free and name not in floors(s.law) and not p.low <= value <= p.high:
             raise PlannerError(
                 f"{name}: the fit gives {value:.3g} for the {p.meaning}, which lies between {p.low:g} and {p.high:g}. "
                 "Add budgets, or sizes on both sides of each minimum, or fit chinchilla."
             )
-
-
-def spread(draws: Floats) -> float | None:
-    """The standard deviation of the finite draws; None where it has no finite value."""
-    sound = draws[np.isfinite(draws)]
-    if sound.size < 2:
-        return None
-    with np.errstate(over="ignore"):
-        found = float(np.std(sound, ddof=1))
-    return found if np.isfinite(found) else None
 
 
 def _data(s: Sample, snapshot: str, where: str, group: str) -> FitData:

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from itertools import pairwise
 
 import numpy as np
 
 from engine.errors import PlannerError
 from engine.fitting.spec import FitSpec
-from engine.fitting.training import down, end_of, left_out, measured, sign, smoothed, steady
+from engine.fitting.training import down, end_of, left_out, measured, sign, smoothed, smoothed_by_updates, steady
 from engine.schema import Curves, Floats, Ints, Metric, Runs
 
 BUDGETS = 500
@@ -74,13 +75,14 @@ def updates(spec: FitSpec, curves: Curves) -> Runs:
     """One row a run: its batch size, and under the name of the metric the updates to the target.
 
     The target is that of ``spec``, else the hardest that every run reaches. Crossings are interpolated between points.
-    Updates are smoothed as the loss is: with points evenly spaced over runs of one budget those of small batches lie
-    further apart, would lag by more updates, and B_crit would come out up to a third too large.
+    Means are over a share of the updates, not over points, which lie further apart along longer runs; the updates are
+    smoothed as the loss is, so that a mean of past losses belongs to the mean of their places and does not lag.
     """
     curves = steady(curves, spec.y)
     axis = spec.find_law().axes[0]
     _need(curves, ("step", axis), spec)
-    loss, turn = smoothed(down(curves, spec.y), curves.starts, spec.smoothing), sign(curves, spec.y)
+    smooth = partial(smoothed_by_updates, step=curves["step"], starts=curves.starts, smoothing=spec.smoothing)
+    loss, turn = smooth(down(curves, spec.y)), sign(curves, spec.y)
     best = np.minimum.reduceat(loss, curves.starts[:-1])
     target = float(np.max(best)) if spec.target is None else turn * spec.target
     there = best <= target
@@ -90,7 +92,7 @@ def updates(spec: FitSpec, curves: Curves) -> Runs:
             "choose an easier target."
         )
     spans = [span for span, reaches in zip(pairwise(curves.starts.tolist()), there, strict=True) if reaches]
-    seen = smoothed(curves["step"], curves.starts, spec.smoothing)
+    seen = smooth(curves["step"])
     steps = np.array([_crossing(seen[a:b], loss[a:b], target) for a, b in spans])
     values = {axis: curves[axis][curves.starts[:-1]][there], spec.y: steps}
     rows = _runs(curves, values, np.flatnonzero(there), _less(spec.y))

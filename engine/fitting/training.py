@@ -20,6 +20,8 @@ SIGNIFICANT = 4.0
 """Standard errors by which the end of a curve must lie above its minimum to be a rise."""
 RISE = 0.01
 """And the share of the whole gain."""
+GROWTH = 1.05
+"""The growth of the updates over which ``smoothing`` is the weight of the past in the curve of a batch size."""
 
 
 def measured(curves: Curves, y: str) -> Curves:
@@ -71,6 +73,23 @@ def smoothed(x: Floats, starts: Ints, smoothing: float) -> Floats:
     for a, b in pairwise(starts.tolist()):
         weight = -np.expm1(np.arange(1, b - a + 1) * np.log(smoothing))
         out[a:b] = lfilter([1 - smoothing], [1, -smoothing], x[a:b]) / weight
+    return out
+
+
+def smoothed_by_updates(x: Floats, step: Floats, starts: Ints, smoothing: float) -> Floats:
+    """The weighted mean of ``x`` (n,) up to each point of a curve; the past weighs ``smoothing`` at 5 % fewer updates.
+
+    m_k = sum_j x_j t_j^a / sum_j t_j^a over points j up to k, at updates t, with a = -ln s / ln 1.05: at every point
+    the mean reaches back over the same share of the updates, however many points there are and however long the run is.
+    """
+    if smoothing == 0:
+        return x
+    power, out = -np.log(smoothing) / np.log(GROWTH), np.array(x, float)
+    for a, b in pairwise(starts.tolist()):
+        weight = (step[a:b] / max(float(step[a:b].max()), 1.0)) ** power
+        total = np.cumsum(weight)
+        there = total > 0
+        out[a:b][there] = np.cumsum(weight * x[a:b])[there] / total[there]
     return out
 
 

@@ -73,8 +73,8 @@ def test_the_page_says_optima_critical_batches_and_correlations(folder: Path) ->
     assert cells_of(page, "## Extra negatives")["val_loss"][0] == "outside, above 4,096"
     batch = cells_of(page, "## The critical batch")
     assert float(batch["val_loss"][-2].split()[0]) == pytest.approx(100, rel=0.05)
-    assert batch["val_entropy"][-2:] == ["no plateau", "no plateau"]
-    assert [row[-1] for row in batch.values()] == ["574", "no plateau", "544", "274", "201"]
+    assert batch["MRR@10"][-2:] == ["no plateau", "201"]
+    assert [row[-1] for row in batch.values()] == ["574", "544", "274", "201"]
     assert cells_of(page, "## Model and events")["NDCG@10"][0].startswith("0.6 (")
     same = cells_of(page, "### Stage 1: batch-local against the full catalogue")
     assert same["loss"][0] == "−1.00"
@@ -133,5 +133,6 @@ def test_the_report_is_the_recipe_of_each_metric(folder: Path) -> None:
     assert {row[:2] for row in made} == {(LOG, "10¹²")}
     found = {row[2]: row[3:] for row in made}
     assert (found["recall@10"][0], found["recall@10"][4]) == ("4 %", "300")
-    assert found["val_entropy"][1] == "no plateau"
+    assert found["MRR@10"][1] == "no plateau"
+    assert "val_entropy" not in found
     assert found["coverage@10"][:2] == ("right of the sweep", "not known")

@@ -15,6 +15,7 @@ from engine.fitting import derived
 from engine.planning.recommender import recommend
 from engine.planning.recommender.sweep import at_budget
 from tests.data.sweeps import A_C, B_C, B_CRIT, BUDGETS, EXPONENT, K_STAR, N_AT, S_STAR, ZETA, write_sweeps
+from trainers.behavior.baselines import COLUMNS, Regime, untrained
 from trainers.bundle import write
 
 
@@ -75,7 +76,7 @@ def test_known_critical_batches_come_back(exact: Path, noisy: Path, metric: str)
 
 
 def test_a_metric_whose_updates_fall_all_the_way_has_no_critical_batch(exact: Path) -> None:
-    choice = recommend(trained.evidence(exact, "val_entropy"), 1e12, "val_entropy").recipe.choices["B"]
+    choice = recommend(trained.evidence(exact, "MRR@10"), 1e12, "MRR@10").recipe.choices["B"]
     assert (choice.value.value, choice.place) == (None, "not located")
     assert "no plateau" in choice.note
 
@@ -157,3 +158,43 @@ def test_cells_that_lack_a_metric_are_left_out(tmp_path: Path) -> None:
     path.write_text("\n".join([head, ",".join(cells), *rest]))
     assert len(trained.cells(folder, "s", "recall@10")) == 17
     assert len(trained.cells(folder, "s", "val_loss")) == 18
+
+
+@pytest.mark.parametrize("folder", trained.LOGS.values(), ids=["synthetic", "games"])
+@pytest.mark.parametrize("sweep", ["share", "batch", "allocation", "negatives"])
+def test_bundled_cells_are_marked_as_their_own_columns_say(folder: Path, sweep: str) -> None:
+    for row in trained.rows(folder, sweep):
+        regime: Regime = "full" if row["stage"] == "2" else "local"
+        cell = {name: float(row[name]) for name in ("loss", "recall@10", "full_recall@10") if row.get(name)}
+        known = {name: float(row[name]) for name in COLUMNS}
+        assert untrained(cell, known, regime) == bool(known["untrained"])
+        assert float(row["passes"]) == pytest.approx(float(row["D"]) / float(row["U"]), rel=1e-5)
+
+
+def test_bundled_budgets_that_did_not_train_have_no_optimum() -> None:
+    found = trained.evidence(trained.LOGS["a log of video games"], "recall@10")
+    assert [one.budget for one in found.negatives] == [3e11]
+    (one,) = found.negatives
+    assert one.x.value == pytest.approx(2918, rel=0.01)
+    assert one.x.ci68 is not None
+    assert one.x.ci68[1] / one.x.ci68[0] > 4  # 2,437 to 3,249 without the counting noise of 30,901 users
+    assert one.place == "not located"
+    assert "val_entropy" not in trained.COLUMNS
+
+
+def test_the_exponent_of_the_synthetic_cells_is_marked() -> None:
+    said = trained.confounded(trained.LOGS["a synthetic log"])
+    assert said == (
+        "Confounded: the width h stays at its least, 4, up to N = 14.6 k and the number of layers grows from 1 to 3 "
+        "with N, so a is not the exponent of N alone."
+    )
+    assert said in trained.evidence(trained.LOGS["a synthetic log"], "val_loss").remarks["N"]
+    assert trained.confounded(trained.LOGS["a log of video games"]) == ""
+
+
+def test_what_counting_reaches_stands_beside_the_cells() -> None:
+    lines = {line[:2]: line[2:] for line in trained.counting(trained.LOGS["a log of video games"])}
+    assert lines["whole catalogue", "popularity"][:2] == ("9.316", "0.0194")
+    assert lines["whole catalogue", "all candidates alike"][0] == "10.074"
+    assert lines["whole catalogue", "counts after the last items"][1] == "0.104"
+    assert lines["whole catalogue", "cells of the negatives sweep"][0] == "8.682 to 10.084"

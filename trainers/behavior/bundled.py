@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from trainers.behavior.baselines import COLUMNS as BASELINES
 from trainers.behavior.metrics import HISTORIES, directions
 from trainers.bundle import Columns
 
@@ -19,7 +20,7 @@ COLUMNS = Columns(
         *("rate_used", "train_loss", "train_in_batch", *KEPT),
         *(f"{name}/ctx_{length}" for name in BY_HISTORY for length in HISTORIES),
         *(f"{regime}_{name}" for regime in ("local", "full") for name in OTHER),
-        *("D_stage1", "C_stage1"),
+        *("D_stage1", "C_stage1", *BASELINES),
     ),
     curve=("loss", "entropy", "recall@10", "NDCG@10", "MRR@10"),
 )

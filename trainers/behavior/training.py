@@ -13,6 +13,7 @@ from torch import Tensor
 
 from trainers.backend import files
 from trainers.backend.record import BACKBONES
+from trainers.behavior.baselines import kept_baselines, untrained
 from trainers.behavior.cell import BehaviorCell, check_negatives, facts_of, name_of
 from trainers.behavior.data import open_data
 from trainers.behavior.flops import parameters, two_part
@@ -63,7 +64,7 @@ def train(root: Path, cell: BehaviorCell, stream: Stream) -> Mapping[str, float]
             _stage1(root, trainer, steps, stream)
         if cell.stage == 2:
             _stage2(trainer, steps, stream)
-        return _measured(trainer, stream)
+        return _measured(root, trainer, stream)
     except torch.OutOfMemoryError:
         raise CellError("The GPU has too little memory for this cell: make its batch or its negatives fewer.") from None
 
@@ -178,10 +179,11 @@ def _batches(trainer: Trainer, first: int, total: int) -> Iterator[Ints]:
     return whole_batches(len(trainer.data.train), cell.batch, (cell.seed, trainer.state.stage), first, total)
 
 
-def _measured(trainer: Trainer, stream: Stream) -> dict[str, float]:
+def _measured(root: Path, trainer: Trainer, stream: Stream) -> dict[str, float]:
     """What a finished cell is worth, and what it took."""
     cell, state, data = trainer.cell, trainer.state, trainer.data
     p_e, p = parameters(trainer.shape)
+    known = kept_baselines(root, data, cell.judge, cell.pool, trainer.regime)
     found = judge(trainer, data.judged, trainer.regime, stream).row()
     other: Regime = "full" if trainer.regime == "local" else "local"
     found |= plain(judge(trainer, data.judged, other, stream), other)
@@ -200,4 +202,5 @@ def _measured(trainer: Trainer, stream: Stream) -> dict[str, float]:
         sizes["train_in_batch"] = math.fsum(trainer.tail_in_batch) / len(trainer.tail_in_batch)
     if cell.stage == 2:
         _, sizes["D_stage1"], sizes["C_stage1"] = state.before
+    sizes |= known | {"passes": state.events / data.facts.targets, "untrained": untrained(found, known, trainer.regime)}
     return found | {name: float(value) for name, value in sizes.items()}

@@ -20,6 +20,7 @@ from engine.planning.recommender.evidence import Evidence
 from engine.planning.recommender.metric_names import LOSS, metric_name
 from engine.planning.recommender.sorting import Bools, Swept, describe, one_sweep, sort_runs
 from engine.planning.recommender.sweep import Optimum, sweep
+from engine.planning.recommender.untrained import trained
 from engine.quantities import power10
 from engine.schema import Curves, Floats, Metric, Role, Roles, Runs
 
@@ -89,6 +90,11 @@ class Job:
         values = {name: x for name, x in found.values.items() if name not in others}
         return replace(found, values=values, roles=found.roles.model_copy(update={"metrics": (metric,)}))
 
+    @property
+    def scored(self) -> str:
+        """The column with the number of events that the metrics are means over; empty where there is none."""
+        return self.columns.settings.get("scored", "")
+
     def tell(self, part: float) -> None:
         """Report that ``part`` of this knob is fitted."""
         if self.progress is not None:
@@ -144,9 +150,12 @@ def build_evidence(
         part = table.runs.take(table.rows[swept])
         loss = table.columns.metrics.get(LOSS)
         fitted = {LOSS: loss} if knob == "N" and loss is not None and not asked else asked
-        job = Job(knob, part, table.columns, fitted, next(iter(metrics), ""), curves, refits, seed, progress)
         said = table.remarks[swept]
         try:
+            if knob != "B" or curves is None:  # on the way of its curve a cell may have been better than at its end
+                part, left_out = trained(part, table.columns)
+                said = (*said, *left_out)
+            job = Job(knob, part, table.columns, fitted, next(iter(metrics), ""), curves, refits, seed, progress)
             found, more = MAKERS[knob](job)
         except PlannerError as error:
             errors[knob] = str(error)
@@ -249,7 +258,7 @@ def _optima(job: Job, over: str) -> tuple[tuple[Optimum, ...], tuple[str, ...]]:
             part = runs if np.isnan(C) else runs.take(runs["budget"] == C)
             job.tell((i + j / len(budgets)) / len(job.metrics))
             try:
-                (one,) = sweep(part, job.spec(_law_of(part[over]), metric.column, over))
+                (one,) = sweep(part, job.spec(_law_of(part[over]), metric.column, over), job.scored)
             except PlannerError as error:
                 failed[C] = str(error)
             else:

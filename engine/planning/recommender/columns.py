@@ -11,7 +11,7 @@ from engine.errors import PlannerError
 from engine.planning.recommender.metric_names import metric_direction, metric_name, plain_name
 from engine.schema import Metric, Roles
 
-Setting = Literal["N", "D", "C", "budget", "s", "B", "K", "lr", "depth", "updates", "stage"]
+Setting = Literal["N", "D", "C", "budget", "s", "B", "K", "lr", "depth", "updates", "stage", "untrained", "scored"]
 """What a recipe reads from a run table besides its metrics."""
 SETTINGS: tuple[Setting, ...] = get_args(Setting)
 SIZES: tuple[Setting, ...] = ("N", "D", "C", "budget")
@@ -29,6 +29,9 @@ NAMES: Mapping[Setting, tuple[str, ...]] = {
     "depth": ("depth", "layers", r"(?:n|num)_(?:layers?|blocks)", "layers_used"),
     "updates": (r"(?:updates|steps|iterations)_(?:to|until)_.*", "updates", "steps"),
     "stage": ("stage", "training_stage"),
+    "untrained": ("untrained", "not_trained"),
+    "scored": ("scored", rf"{_COUNT}_(?:scored|eval(?:uated)?|held_out)(?:_(?:users|events))?",
+               r"(?:scored|eval|held_out|test|val(?:idation)?)_(?:users|events)"),
 }  # fmt: skip
 """Patterns of ``plain_name`` of a column, best first. ``C_step`` is the compute that sizes Isoplan's own cells."""
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from engine.errors import PlannerError
 from engine.fitting.result import Fit
 from engine.planning.recommender.choice import Knob
-from engine.planning.recommender.metric_names import metric_name
+from engine.planning.recommender.metric_names import ENTROPY, metric_name
 from engine.planning.recommender.sweep import Optimum
 
 
@@ -32,9 +32,10 @@ class Evidence:
 
     @property
     def metrics(self) -> tuple[str, ...]:
-        """Every metric that something is known of."""
+        """Every metric that something is known of, but the entropy of the scores: it measures no quality."""
         swept = [one.metric for one in (*self.share, *self.negatives)]
-        return tuple(dict.fromkeys([*self.allocation, *swept, *self.batch]))
+        found = dict.fromkeys([*self.allocation, *swept, *self.batch])
+        return tuple(metric for metric in found if metric != ENTROPY)
 
     def known(self, metric: str) -> str:
         """``metric`` as the evidence spells it; raises PlannerError for one that no run measured."""

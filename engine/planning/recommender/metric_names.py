@@ -48,3 +48,9 @@ def metric_name(column: str) -> str | None:
 def metric_direction(name: str) -> Direction:
     """The better direction of a metric by its printed name."""
     return "min" if name in (LOSS, ENTROPY) else "max"
+
+
+def mean_of_events(column: str) -> bool:
+    """Whether a metric is a mean over scored events of values from 0 to 1: recall, NDCG, ... but not coverage."""
+    name = metric_name(column)
+    return name is not None and name not in (LOSS, ENTROPY) and not name.startswith("coverage")

@@ -12,6 +12,7 @@ from engine.fitting import FitSpec, fit
 from engine.fitting.result import Fit
 from engine.fitting.verdict import FLAT, SAID, Place, best_end, verdict
 from engine.planning.quantity import Quantity, beyond, measure
+from engine.planning.recommender.counted import with_counting
 from engine.quantities import power10
 from engine.schema import Runs
 
@@ -39,12 +40,14 @@ class Optimum:
         return self.place == "inside"
 
 
-def sweep(runs: Runs, spec: FitSpec) -> tuple[Optimum, ...]:
+def sweep(runs: Runs, spec: FitSpec, scored: str = "") -> tuple[Optimum, ...]:
     """One optimum a budget and metric, by the law of ``spec`` over its axis (starvation: behavioural, eqs. 2, 6).
 
     The loss and every metric of ``runs`` are fitted, each budget apart; without budgets all runs together. A curve that
     cannot be fitted is an optimum that is not located, with the reason; where its runs get better all the way to an end
-    of the sweep it lies beyond that end. Raises PlannerError where none can be fitted, as for a sweep of two points.
+    of the sweep it lies beyond that end. ``scored`` is the column with the number of events that metrics are means
+    over: their counting noise is inside the intervals then. Raises PlannerError where none can be fitted, as for a
+    sweep of two points.
     """
     every = (*(["loss"] if "loss" in runs else []), *(m.column for m in runs.roles.metrics if m.column in runs))
     names = tuple(dict.fromkeys(every))
@@ -55,7 +58,8 @@ def sweep(runs: Runs, spec: FitSpec) -> tuple[Optimum, ...]:
         part = runs if np.isnan(budget) else runs.take(runs["budget"] == budget)
         for metric in names:
             try:
-                one = from_fit(fit(spec.model_copy(update={"y": metric}), part), budget)
+                made = fit(spec.model_copy(update={"y": metric}), part)
+                one = from_fit(with_counting(made, part, part.values.get(scored)), budget)
                 found.append(_beyond_end(one, part) if one.place == "not located" else one)
             except PlannerError as error:
                 first = first or error

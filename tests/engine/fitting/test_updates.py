@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from engine.errors import PlannerError
 from engine.fitting import FitSpec, derived, fit
 from engine.fitting.shapes import shaped
-from engine.fitting.training import measured, smoothed, steady
+from engine.fitting.training import measured, smoothed, smoothed_by_updates, steady
 from engine.schema import Curves
 from tests.engine.fitting.training import NOBODY, named
 
@@ -137,3 +137,40 @@ def test_looks_that_are_spread_evenly_over_runs_of_one_budget_do_not_move_the_cr
     values = {"B": B[of], "step": np.concatenate(step), "loss": 4 + 4.5 * (1 + seen / 20) ** -0.35}
     spec = SPEC.model_copy(update={"target": None, "smoothing": 0.6})
     assert critical(fit(spec, NOBODY, curves=named(values, of))) == pytest.approx(100, rel=0.03)
+
+
+@pytest.mark.parametrize("looks", [30, 300, 3000])
+def test_smoothing_reaches_back_over_a_share_of_the_updates_however_many_looks_there_are(looks: int) -> None:
+    """Means of t weighted with t^a are t (a + 1) / (a + 2) for many looks: the same share of the updates."""
+    step, starts = np.linspace(1, 1000, looks), np.array([0, looks])
+    power = -np.log(0.8) / np.log(1.05)
+    found = smoothed_by_updates(step, step, starts, 0.8)
+    assert found[-1] / step[-1] == pytest.approx((power + 1) / (power + 2), rel=0.03 if looks < 100 else 0.01)
+
+
+def test_a_longer_run_has_the_same_smoothed_value_at_the_same_updates() -> None:
+    step = np.arange(0, 2001.0)
+    loss = 6 * (1 + step) ** -0.3
+    short, long = (smoothed_by_updates(loss[:n], step[:n], np.array([0, n]), 0.6) for n in (1001, 2001))
+    assert long[1000] == pytest.approx(short[1000])
+    assert short[0] == loss[0]
+
+
+def test_the_interval_holds_the_choice_of_smoothing() -> None:
+    spec = SPEC.model_copy(update={"target": None, "smoothing": 0.6, "bootstrap": 200})
+    given_curves = curves(noise=0.4, seed=5)
+    made = fit(spec, NOBODY, curves=given_curves)
+    plateau = made.parameters[0]
+    assert plateau.ci95 is not None
+    for s in (0.0, 0.3, 0.8):
+        other = fit(spec.model_copy(update={"smoothing": s, "bootstrap": 0}), NOBODY, curves=given_curves)
+        assert plateau.ci95[0] <= other.values["S_min"] <= plateau.ci95[1]
+    said = "The intervals hold the choice of smoothing: resamples are drawn at 0, 0.3, 0.6, 0.8 alike."
+    assert said in [w.text for w in made.warnings]
+    assert len(made.resamples) == 200
+    assert np.array_equal(fit(spec, NOBODY, curves=given_curves).resamples, made.resamples)
+
+
+def test_curves_that_are_asked_for_as_they_are_stay_so() -> None:
+    made = fit(SPEC.model_copy(update={"bootstrap": 50}), NOBODY, curves=curves(noise=0.05))
+    assert not any("choice of smoothing" in w.text for w in made.warnings)

@@ -45,12 +45,11 @@ def test_critical_batches_of_table_3(metric: str, critical: float) -> None:
     assert other.amount.value == pytest.approx((1 + 2048 / critical) / 2, rel=2e-3)
 
 
-def test_entropy_has_no_plateau_and_gets_no_number() -> None:
+def test_entropy_has_no_plateau_and_is_not_served() -> None:
     assert float(critical_batch("val_entropy").values["S_min"]) < 0
-    recipe = recommend(EVIDENCE, 1e17, "val_entropy").recipe
-    assert recipe.choices["B"].value.value is None
-    assert recipe.choices["B"].note.startswith("no plateau")
-    assert recipe.choices["lr"].value.value is None
+    assert "val_entropy" not in EVIDENCE.metrics
+    with pytest.raises(PlannerError, match="No run measures the metric 'val_entropy': choose one of val_loss"):
+        recommend(EVIDENCE, 1e17, "val_entropy")
 
 
 def test_interior_negatives_of_table_6() -> None:

@@ -1,0 +1,70 @@
+"""The parameters of a fit with standard errors and intervals, from the best fit and its resamples."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+import numpy as np
+
+from engine.fitting.confidence import FloorConfidence, floor_interval
+from engine.fitting.intervals import cut
+from engine.fitting.possible import ANYTHING
+from engine.fitting.resampling import Resampling
+from engine.fitting.result import Interval, Parameter
+from engine.fitting.spec import FitSpec
+from engine.laws import Law
+from engine.laws.law import Floats
+from engine.laws.terms import Const
+
+Reading = Callable[[float, Floats, float], Interval | None]
+"""The interval of a number from its value, its draws (r,) and the level."""
+
+
+def parameters(
+    spec: FitSpec,
+    theta: Floats,
+    resamples: Floats,
+    held: tuple[str, ...],
+    how: Resampling,
+    confidence: FloorConfidence | None = None,
+) -> tuple[Parameter, ...]:
+    """Best fit, standard error and intervals of every parameter that is not ``held``, from (p,) and (r, p) values.
+
+    A floor that is not resolved has one-sided intervals: an upper limit, and no lower end.
+    """
+    law = spec.find_law()
+    ours, read_floor = floors(law), partial(floor_interval, how, confidence)
+
+    def free(name: str, value: float, draws: Floats) -> Parameter:
+        read = read_floor if name in ours and how.floorless else how.interval
+        return parameter(name, value, draws, read, ANYTHING if name in ours else law.param(name).bounds)
+
+    return tuple(
+        Parameter(name, float(value), fixed=True) if name in held else free(name, float(value), draws)
+        for name, value, draws in zip(law.names, theta, resamples.T, strict=True)
+    )
+
+
+def parameter(name: str, value: float, draws: Floats, read: Reading, within: Interval = ANYTHING) -> Parameter:
+    """One number with its standard error and intervals from its ``draws`` (r,), by a reading of ``Resampling``.
+
+    The intervals end at the ends of ``within``.
+    """
+    ci68, ci95 = (cut(read(value, draws, level), within) for level in (0.68, 0.95))
+    return Parameter(name, value, spread(draws), ci68, ci95)
+
+
+def floors(law: Law) -> list[str]:
+    """The parameters that may be negative where y is, whatever their bounds."""
+    return [t.amplitude for t in law.terms if isinstance(t, Const)]
+
+
+def spread(draws: Floats) -> float | None:
+    """The standard deviation of the finite draws; None where it has no finite value."""
+    sound = draws[np.isfinite(draws)]
+    if sound.size < 2:
+        return None
+    with np.errstate(over="ignore"):
+        found = float(np.std(sound, ddof=1))
+    return found if np.isfinite(found) else None

@@ -1,0 +1,112 @@
+"""Cells that did not train enter no law, and counting noise is inside the interval of K*."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from engine.errors import PlannerError
+from engine.fitting import FitSpec, fit
+from engine.planning.recommender.columns import Columns
+from engine.planning.recommender.counted import with_counting
+from engine.planning.recommender.sweep import sweep
+from engine.planning.recommender.untrained import trained
+from engine.schema import Floats, Metric, Roles, Runs
+from tests.engine.planning.recommender.own_runs import mixed_csv
+from tests.engine.planning.recommender.test_own_runs import built
+
+MARKED = Columns({"untrained": "untrained", "scored": "scored"}, {}, Roles())
+SPEC = FitSpec(law="log-parabola", axis="K", y="recall@10", objective="ols", bootstrap=400)
+K = np.geomspace(10, 1e5, 9)
+
+
+def runs(budgets: Floats, marks: Floats) -> Runs:
+    values = {"budget": budgets, "untrained": marks, "K": np.arange(1.0, len(marks) + 1)}
+    return Runs(np.arange(len(marks)), values, Roles(budget="budget"), {})
+
+
+def swept(scored: float, noise: float = 1e-5, seed: int = 0, y: str = "recall@10") -> Runs:
+    """Recall that is best at K = 1000, each cell a mean over ``scored`` events."""
+    rng = np.random.default_rng(seed)
+    recall = 0.2 - 1e-4 * np.log(K / 1e3) ** 2 + noise * rng.normal(size=len(K))
+    roles = Roles(metrics=(Metric(column=y, direction="max"),), hyper=("K", "scored"))
+    return Runs(np.arange(len(K)), {"K": K, y: recall, "scored": np.full(len(K), scored)}, roles, {})
+
+
+def test_single_cells_are_left_out_and_named() -> None:
+    kept, said = trained(runs(np.full(5, 1e11), np.array([0.0, 1, 0, 0, np.nan])), MARKED)
+    assert kept.ids.tolist() == [0, 2, 3, 4]
+    assert said == ("1 of 5 runs at 10¹¹ FLOPs left out: no better than item counts (untrained).",)
+
+
+def test_of_a_budget_that_mostly_did_not_train_nothing_is_fitted() -> None:
+    budgets, marks = np.repeat([1e11, 3e11, 1e12], 4), np.array([1.0, 1, 1, 0, 1, 1, 1, 1, 0, 0, 1, 1])
+    kept, said = trained(runs(budgets, marks), MARKED)
+    assert kept.ids.tolist() == [8, 9]
+    assert said[0] == "Budget 10¹¹ left out: 3 of 4 runs did no better than item counts (untrained)."
+    assert said[1] == "Budget 3.00 × 10¹¹ left out: all 4 runs did no better than item counts (column untrained)."
+    assert said[2] == "2 of 4 runs at 10¹² FLOPs left out: no better than item counts (untrained)."
+
+
+def test_a_sweep_that_did_not_train_at_all_is_refused() -> None:
+    with pytest.raises(PlannerError, match="untrained: no run of this sweep did better than item counts"):
+        trained(runs(np.full(3, np.nan), np.ones(3)), MARKED)
+
+
+def test_a_table_without_the_column_is_read_whole() -> None:
+    every = runs(np.full(3, 1e11), np.ones(3))
+    assert trained(every, Columns({}, {}, Roles())) == (every, ())
+
+
+def test_the_builder_leaves_them_out_of_the_law_and_says_so(tmp_path: Path) -> None:
+    head, *lines = mixed_csv().splitlines()
+    bad = [i for i, line in enumerate(lines) if line.split(",")[1] == "1e+17" and line.split(",")[5] == "1e+07"]
+    table = [head + ",untrained", *(f"{line},{int(i in bad)}" for i, line in enumerate(lines))]
+    broken = [line.replace(line.split(",")[6], "0.9") if line.endswith(",1") else line for line in table]
+    assert len(bad) == 1
+    whole = built(tmp_path, "\n".join(table), "recall@10")
+    kept = built(tmp_path, "\n".join(broken), "recall@10")
+    assert len(kept.runs["K"]) == len(whole.runs["K"]) == 9
+    assert "1 of 5 runs at 10¹⁷ FLOPs left out: no better than item counts (untrained)." in kept.evidence.remarks["K"]
+    at = [one.x.value for one in kept.evidence.negatives]
+    assert at == [one.x.value for one in whole.evidence.negatives]
+
+
+def test_counting_noise_widens_k_as_linear_least_squares_says() -> None:
+    """Residuals of 1e-5 beside sqrt(0.2 x 0.8 / 10,000) = 0.004 of counting: the width is that of the latter."""
+    made = fit(SPEC, swept(1e4))
+    wide = with_counting(made, swept(1e4), np.full(len(K), 1e4))
+    X = np.stack([np.ones_like(K), np.log(K), np.log(K) ** 2], axis=1)
+    y = swept(1e4)["recall@10"]
+    expected = np.sqrt(np.diag(np.linalg.inv(X.T @ X)) * np.mean(y * (1 - y) / 1e4))
+    assert np.std(wide.resamples, axis=0) == pytest.approx(expected, rel=0.12)
+    assert wide.theta == pytest.approx(made.theta)
+    assert np.all(np.std(made.resamples, axis=0) < 0.02 * expected)
+
+
+def test_other_held_out_users_move_k_by_no_more_than_its_interval_says() -> None:
+    """Tables with independent counts of 10 million events each: K* lies in the 68 % interval in 68 % of them."""
+    n, inside = 1e7, 0
+    for seed in range(200):
+        table = swept(n, noise=np.sqrt(0.16 / n), seed=seed)
+        (one,) = sweep(table, SPEC.model_copy(update={"bootstrap": 100, "seed": seed}), "scored")
+        assert one.x.ci68 is not None
+        inside += one.x.ci68[0] <= 1e3 <= one.x.ci68[1]
+    assert 0.62 <= inside / 200 <= 0.9
+
+
+def test_more_events_and_larger_residuals_leave_the_interval_as_it_is() -> None:
+    noisy = swept(1e12, noise=1e-3)
+    made = fit(SPEC, noisy)
+    assert with_counting(made, noisy, np.full(len(K), 1e12)) is made
+    assert with_counting(made, noisy, None) is made
+    assert with_counting(made, noisy, np.full(len(K), np.nan)) is made
+
+
+@pytest.mark.parametrize("y", ["coverage@10", "loss"])
+def test_what_is_no_mean_over_events_has_no_counting_noise(y: str) -> None:
+    table = swept(100, y=y)
+    made = fit(SPEC.model_copy(update={"y": y}), table)
+    assert with_counting(made, table, np.full(len(K), 100.0)) is made
