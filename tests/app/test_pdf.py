@@ -151,5 +151,7 @@ def test_a_conversion_that_takes_too_long_is_ended(monkeypatch: pytest.MonkeyPat
 
 def test_what_the_converter_cannot_read_is_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pdf, "_check", lambda _: None)
-    with pytest.raises(PlannerError, match=r"The drawing could not be turned into a PDF .*: download it as SVG instead"):
+    with pytest.raises(
+        PlannerError, match=r"The drawing could not be turned into a PDF .*: download it as SVG instead"
+    ):
         pdf_of(b"<svg")

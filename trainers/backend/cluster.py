@@ -109,17 +109,22 @@ def open_pool(settings: Settings, root: Path) -> Iterator[Pool]:
 
 @contextlib.contextmanager
 def _local(settings: Local, root: Path) -> Iterator[Pool]:
+    """Workers of this machine. Everything between the processes is encrypted, with keys made for it, so that no other
+    process of the machine, of this user or another, can give them work.
+    """
     from distributed import Client, Nanny, SpecCluster
+    from distributed.security import Security
 
     from trainers.backend.quiet import QuietScheduler, QuietWorker
 
-    machine = this_machine(settings.cores)
-    here = {"host": "127.0.0.1", "dashboard": False}
+    machine, security = this_machine(settings.cores), Security.temporary()
+    here = {"host": "127.0.0.1", "dashboard": False, "security": security, "protocol": "tls://"}
     worker = {"nthreads": 1, "memory_limit": 0, "silence_logs": 30, "worker_class": QuietWorker, **here}
     with (
         SpecCluster(
             workers={i: {"cls": Nanny, "options": worker} for i in range(machine.cores)},
             scheduler={"cls": QuietScheduler, "options": {"port": 0, **here}},
+            security=security,
             silence_logs=30,
         ) as cluster,
         Client(cluster, timeout=WAIT, set_as_default=False) as client,
