@@ -20,6 +20,7 @@ from engine.store.tables import TableInfo
 from engine.store.unit_names import COMPUTE, COUNTS
 
 Save = Callable[..., None]
+COMMAS = {"comma": "Decimal comma", "thousands": "Thousands separator"}
 MOST = 20
 """Proposals that are shown at once."""
 ROWS = {"all": "Every row counts", "last": "Last row of each run", "best": "Best row of each run"}
@@ -75,16 +76,41 @@ def _all_as_proposed(table: TableInfo, roles: Roles, proposed: Sequence[Column],
 
 
 def _text(table: TableInfo, roles: Roles, column: Column, save: Save) -> None:
-    """The tick by which text is read as numbers."""
+    """The tick by which text is read as numbers, or the choice between two readings."""
     key = f"convert_{table.id}_{column.name}"
-    st.session_state[key] = column.name in roles.conversions
     assert column.conversion is not None
+    if column.conversion.ambiguous:
+        _either(table, roles, column, save, key)
+        return
+    st.session_state[key] = column.name in roles.conversions
     kind = column.conversion.kind
     st.checkbox(
         f"**{plain(column.name)}**: {column.conversion.text}",
         key=key,
         disabled=table.read_only,
         on_change=lambda: save(**_agreed(roles, column, kind if st.session_state[key] else None)),
+    )
+
+
+def _either(table: TableInfo, roles: Roles, column: Column, save: Save, key: str) -> None:
+    """The choice between a decimal comma and a comma between thousands; none is made before."""
+    st.session_state[key] = (roles.conversions.get(column.name) or "").partition("+")[0] or None
+    unit = column.conversion.kind.partition("+")[2] if column.conversion else ""
+
+    def change() -> None:
+        chosen = st.session_state[key]
+        save(**_agreed(roles, column, f"{chosen}+{unit}" if chosen and unit else chosen))
+
+    left, right = st.columns([2, 3], vertical_alignment="center")
+    left.markdown(f"**{plain(column.name)}**: {plain(column.two_readings)}")
+    right.segmented_control(
+        f"Comma of {plain(column.name)}",
+        list(COMMAS),
+        key=key,
+        format_func=COMMAS.__getitem__,
+        label_visibility="collapsed",
+        disabled=table.read_only,
+        on_change=change,
     )
 
 

@@ -44,7 +44,7 @@ class Conversion:
             "thousands": "numbers with thousands separators",
         }[kind]
         how += f", {self.about}" if self.about else ""
-        doubt = " (a decimal comma would fit as well)" if self.ambiguous else ""
+        doubt = " (a decimal comma fits as well)" if self.ambiguous else ""
         bad = f", {self.fails:,} cannot be read ({', '.join(self.failing_examples)})" if self.fails else ""
         return f"Read as {how}{doubt}: {self.changes:,} cells change{bad}."
 
@@ -81,8 +81,21 @@ class Column:
         return repr(self.examples[0]) if self.examples else ""
 
     @property
+    def two_readings(self) -> str:
+        """Both numbers that a cell with a comma may be: "'1,584' may be 1.584 or 1584"; empty where there is one."""
+        if self.conversion is None or not self.conversion.ambiguous:
+            return ""
+        cell = next((text for text in self.examples if "," in text), "")
+        if not cell:
+            return f"the commas of {self.name!r} may be decimal commas or separate thousands"
+        return f"{cell!r} may be {cell.replace('.', '').replace(',', '.')} or {cell.replace(',', '')}"
+
+    @property
     def convert_option(self) -> str:
         """The option of the terminal that agrees to the proposed conversion."""
+        if self.conversion and self.conversion.ambiguous:
+            comma, thousands = (f"--convert {shlex.quote(f'{self.name}:{how}')}" for how in ("comma", "thousands"))
+            return f"{comma} or {thousands}"
         device = ":H100" if self.conversion and self.conversion.kind == GPU_HOURS else ""
         return f"--convert {shlex.quote(self.name + device)}"
 
@@ -90,6 +103,8 @@ class Column:
     def way_to_numbers(self) -> str:
         """What to do about a column with a proposed conversion, so that it is read as the numbers of its role."""
         tick = f"tick its conversion on the Data page ({self.convert_option} in the terminal)"
+        if self.two_readings:
+            tick = f"say which on the Data page ({self.convert_option} in the terminal): {self.two_readings}"
         if self.conversion is None or not self.conversion.fails:
             return tick
         cells = f"{self.conversion.fails:,} such cell{'' if self.conversion.fails == 1 else 's'}"

@@ -129,6 +129,9 @@ def with_mapping(
     named = {name for chosen in asked.values() for name in chosen}
     columns = with_guesses(columns)
     hows = read_agreed(names, agreed)
+    for column in columns:
+        if hows.get(column.name) == "" and column.two_readings:
+            raise PlannerError(f"--convert {column.name!r}: {column.two_readings}. Write {column.convert_option}.")
     clean = {c.name for c in columns if c.conversion and _certain(c.conversion)}
     kinds = agreed_conversions(columns, dict.fromkeys(clean & named, "") | hows)
     if unclear := next((name for name in hows if name not in kinds), None):

@@ -74,7 +74,7 @@ def _store(
     rows = count(cursor, table)
     if rows == 0:
         raise PlannerError(f"{name} has a header and no rows: add at least one run.")
-    columns = with_guesses(profile(cursor, table, relation.names, types))
+    columns = with_guesses(profile(cursor, table, relation.names, types, relation.semicolons))
     register(cursor, Loaded(rows, columns, relation.notes))
 
 

@@ -15,21 +15,30 @@ _AT_ONCE = 50
 _TYPES_ORDER: tuple[TextKind, ...] = ("suffix", "thousands", "comma")
 
 
-def profile(cursor: Cursor, table: str, names: tuple[str, ...], types: tuple[str, ...]) -> tuple[Column, ...]:
-    """The columns of a data table (``c0``, ``c1``, ...) as they are, without guesses."""
+def profile(
+    cursor: Cursor, table: str, names: tuple[str, ...], types: tuple[str, ...], semicolons: bool = False
+) -> tuple[Column, ...]:
+    """The columns of a data table (``c0``, ``c1``, ...) as they are, without guesses.
+
+    ``semicolons``: the cells were separated by ";", so a comma between digits is a decimal comma.
+    """
     counted = _statistics(cursor, table, types)
     head = cursor.execute(f"SELECT * EXCLUDE (rid) FROM {table} WHERE rid < 50 ORDER BY rid").fetchall()
     columns = []
     for i, (name, kind, statistics) in enumerate(zip(names, types, counted, strict=True)):
         examples = tuple(dict.fromkeys(_shown(r[i]) for r in head if r[i] is not None))[:3]
-        conversion = propose(cursor, table, f"c{i}") if kind == "VARCHAR" else None
+        conversion = propose(cursor, table, f"c{i}", semicolons) if kind == "VARCHAR" else None
         unread = _unread(cursor, table, f"c{i}", conversion) if kind == "VARCHAR" else None
         columns.append(Column(name, KINDS[kind], examples=examples, conversion=conversion, unread=unread, **statistics))
     return tuple(columns)
 
 
-def propose(cursor: Cursor, table: str, column: str) -> Conversion | None:
-    """How the text in ``column`` could be read as numbers; None when fewer than half of its cells could."""
+def propose(cursor: Cursor, table: str, column: str, semicolons: bool = False) -> Conversion | None:
+    """How the text in ``column`` could be read as numbers; None when fewer than half of its cells could.
+
+    Where a decimal comma and a comma between thousands fit alike, ``semicolons`` decide for the decimal comma, unless
+    other cells have a decimal point.
+    """
     sample = f"(SELECT {column} FROM {table} WHERE {column} IS NOT NULL LIMIT {_SAMPLE})"
     cells, counts = _readable(cursor, sample, column)
     if not cells or max(counts.values()) * 2 < cells:
@@ -38,6 +47,12 @@ def propose(cursor: Cursor, table: str, column: str) -> Conversion | None:
     kind = max(_TYPES_ORDER, key=lambda k: counts[k])
     if counts[kind] * 2 < cells:
         return None
+    alike = (
+        kind == "thousands" and counts["comma"] == counts["thousands"] and _any(cursor, table, f"{column} LIKE '%,%'")
+    )
+    point = alike and _any(cursor, table, f"{column} LIKE '%.%' AND {column} NOT LIKE '%,%'")
+    if alike and semicolons and not point:
+        kind, alike = "comma", False
     value = sql.number(column, kind)
     changes = f"{value} IS NOT NULL AND {value} IS DISTINCT FROM {sql.number(column)}"
     failing = f"{column} IS NOT NULL AND {value} IS NULL"
@@ -48,8 +63,12 @@ def propose(cursor: Cursor, table: str, column: str) -> Conversion | None:
             FROM {table}""",
     )
     assert found is not None
-    ambiguous = kind == "thousands" and found[0] > 0 and counts["comma"] == counts["thousands"]
-    return Conversion(kind, found[0], found[1], tuple(_shown(v) for v in found[2] or ()), ambiguous)
+    return Conversion(kind, found[0], found[1], tuple(_shown(v) for v in found[2] or ()), alike)
+
+
+def _any(cursor: Cursor, table: str, condition: str) -> bool:
+    """Whether a row of the table fulfils the condition."""
+    return first(cursor, f"SELECT 1 FROM {table} WHERE {condition} LIMIT 1") is not None
 
 
 def _unread(cursor: Cursor, table: str, column: str, conversion: Conversion | None) -> tuple[int, str] | None:

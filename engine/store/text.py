@@ -21,11 +21,15 @@ MISSING = ("", "NA", "N/A", "n/a", "#N/A", "<NA>", "NULL", "null", "None")
 
 @dataclass(frozen=True)
 class Relation:
-    """Something to read: a query for columns ``c0``, ``c1``, ..., their names in the file, and notes for the user."""
+    """Something to read: a query for columns ``c0``, ``c1``, ..., their names in the file, and notes for the user.
+
+    ``semicolons`` says that ";" separates the cells, as programs write them where the comma is the decimal mark.
+    """
 
     query: str
     names: tuple[str, ...]
     notes: tuple[str, ...] = ()
+    semicolons: bool = False
 
 
 def relation(path: Path, name: str, scratch: Path) -> Relation:
@@ -42,7 +46,7 @@ def relation(path: Path, name: str, scratch: Path) -> Relation:
         f"SELECT * FROM read_csv({sql.path(path)}, auto_detect = false, header = true, skip = {blank}, "
         f"delim = {sql.text(delimiter)}, quote = '\"', escape = '\"', columns = {{{columns}}}, nullstr = [{nulls}])"
     )
-    return Relation(query, names, (*notes, *renamed))
+    return Relation(query, names, (*notes, *renamed), delimiter == ";")
 
 
 def utf8(path: Path, name: str, scratch: Path) -> tuple[Path, tuple[str, ...]]:

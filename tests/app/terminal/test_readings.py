@@ -40,3 +40,43 @@ def test_rows_of_a_run_are_chosen(run: Run, tmp_path: Path) -> None:
     assert object_in(found.out)["n"] == 36
     assert "180 rows are points of 36 runs (column 'run')" in found.err
     assert object_in(run("fit", path, *FIT, "--rows", "all", "--json").out)["n"] == 180
+
+
+def decimal_commas(separator: str, losses: list[str]) -> str:
+    """A table of the runs whose losses are written as in ``losses``."""
+    cells = (f"{n:.0f}{separator}{d:.0f}{separator}{loss}" for n, d, loss in zip(RUNS.N, RUNS.D, losses, strict=True))
+    return "\n".join([separator.join(("N", "D", "loss")), *cells]) + "\n"
+
+
+def test_decimal_commas_between_semicolons_are_decimals(run: Run, tmp_path: Path) -> None:
+    path, other = tmp_path / "commas.csv", tmp_path / "points.csv"
+    path.write_text(decimal_commas(";", [f"{x:.3f}".replace(".", ",") for x in RUNS.loss]))
+    other.write_text(decimal_commas(";", [f"{x:.3f}" for x in RUNS.loss]))
+    fits = [run("fit", file, *FIT, "--convert", "loss", "--json") for file in (path,)] + [
+        run("fit", other, *FIT, "--json")
+    ]
+    first, second = (object_in(found.out)["parameters"]["E"]["value"] for found in fits)
+    assert first == second
+
+
+def test_a_comma_with_two_readings_is_refused_and_chosen(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "runs.csv"
+    path.write_text(decimal_commas("\t", [f"{x:.3f}".replace(".", ",") for x in RUNS.loss]))
+    cell = f"{RUNS.loss.iloc[0]:.3f}"
+    readings = f"'{cell.replace('.', ',')}' may be {cell} or {cell.replace('.', '')}"
+    for convert in ((), ("--convert", "loss")):
+        refused = run("fit", path, *FIT, *convert)
+        one_sentence(refused, readings)
+        assert "--convert loss:comma or --convert loss:thousands" in refused.err
+    small = object_in(run("fit", path, *FIT, "--convert", "loss:comma", "--json").out)["data"]["ranges"]["loss"]
+    large = object_in(run("fit", path, *FIT, "--convert", "loss:thousands", "--json").out)["data"]["ranges"]["loss"]
+    assert small == [round(RUNS.loss.min(), 3), round(RUNS.loss.max(), 3)]
+    assert large == [round(1000 * RUNS.loss.min()), round(1000 * RUNS.loss.max())]
+
+
+def test_points_and_commas_in_one_column_are_refused(run: Run, tmp_path: Path) -> None:
+    losses = [f"{x:.3f}" for x in RUNS.loss]
+    losses[5] = losses[5].replace(".", ",")
+    path = tmp_path / "runs.csv"
+    path.write_text(decimal_commas(";", losses))
+    one_sentence(run("fit", path, *FIT, "--convert", "loss"), "loss:comma or --convert loss:thousands")

@@ -185,6 +185,18 @@ def test_a_wide_table_stays_usable(db: Database, open_page: Open) -> None:
         assert told(open_page("data", table=table.id, show=show)) == ""
 
 
+def test_a_comma_with_two_readings_is_asked_about(db: Database, open_page: Open) -> None:
+    table = tables.add(db, b"N\tD\tloss\n1e6\t2e7\t3,412\n4e6\t2e7\t3,101\n16e6\t8e7\t2,812\n", "commas.tsv")
+    at = open_page("data", table=table.id)
+    assert any("'3,412' may be 3.412 or 3412" in text.value for text in at.markdown)
+    assert tables.roles(db, table.id).loss is None
+    choice = next(c for c in at.button_group if c.label == "Comma of loss")
+    choice.set_value("comma").run()
+    roles = tables.roles(db, table.id)
+    assert (roles.loss, roles.conversions) == ("loss", {"loss": "comma"})
+    assert snapshots.runs(db, snapshots.take(db, table.id, roles))["loss"].tolist() == [3.412, 3.101, 2.812]
+
+
 def test_a_unit_is_converted_only_after_a_choice(db: Database, open_page: Open) -> None:
     table = tables.add(db, b"Params (M),Tokens (B),loss\n1.5,2.5,3.4\n4,2.5,3.1\n16,5,2.8\n", "units.csv")
     at = open_page("data", table=table.id)

@@ -191,12 +191,24 @@ def test_conversions_are_proposed_and_only_applied_on_agreement(
     np.testing.assert_array_equal(runs["x"], values)
 
 
-def test_a_comma_that_could_be_either_is_called_ambiguous(db: Database, add: Add) -> None:
-    info = add('N\n"1,234"\n"5,678"\n')
-    conversion = tables.columns(db, info.id)[0].conversion
+@pytest.mark.parametrize(
+    ("text", "kind", "ambiguous"),
+    [
+        ('N,x\n1,"1,234"\n2,"5,678"\n', "thousands", True),
+        ("N;x\n1;1,234\n2;5,678\n", "comma", False),
+        ("N;x\n1;1,234\n2;3.251\n", "thousands", True),
+        ("N;x\n1;1,234\n2;12,5\n", "comma", False),
+        ("N;x\n1;1,234\n2;1,234,567\n", "thousands", False),
+        ("N;x\n1;12 000\n2;5 678\n", "thousands", False),
+    ],
+)
+def test_the_separator_decides_what_a_comma_is_and_a_decimal_point_beside_it_leaves_it_open(
+    db: Database, add: Add, text: str, kind: str, ambiguous: bool
+) -> None:
+    conversion = tables.columns(db, add(text).id)[1].conversion
     assert conversion is not None
-    assert (conversion.kind, conversion.ambiguous) == ("thousands", True)
-    assert "decimal comma would fit" in conversion.text
+    assert (conversion.kind, conversion.ambiguous) == (kind, ambiguous)
+    assert ("a decimal comma fits as well" in conversion.text) == ambiguous
 
 
 def test_words_are_no_numbers(db: Database, add: Add) -> None:
