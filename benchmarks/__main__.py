@@ -1,4 +1,7 @@
-"""``make bench``: run every measure, or those named, print its table and keep it in docs/benchmarks.md."""
+"""``make bench``: run every measure, or those named, print its table and keep it in docs/benchmarks.md.
+
+Measures of ``benchmarks/reliability`` are named ``reliability.NAME`` and kept in docs/reliability.md.
+"""
 
 from __future__ import annotations
 
@@ -38,24 +41,35 @@ NAMES = (
     "amplitudes_training",
     "amplitudes_laws",
 )
-LONG = ("amplitudes_plans", "calibration", "floors", "games", "jets_physics", "kills", "one_floor")
+LONG = ("amplitudes_plans", "calibration", "floors", "games", "jets_physics", "one_floor")
 """Measures of a quarter of an hour, which run only when they are named."""
-PAGE = Path(__file__).parents[1] / "docs" / "benchmarks.md"
-HEAD = """# Benchmarks
+RELIABILITY = tuple(
+    f"reliability.{name}" for name in ("formulas", "files", "names", "commands", "faults", "kills", "load")
+)
+"""What is tried against the app: hostile input, kills, faults of the machine, many users. They run when named."""
+DOCS = Path(__file__).parents[1] / "docs"
+HEADS = {
+    "benchmarks": """# Benchmarks
 
 Measured by `make bench` (one name: `make bench ARGS=slider`). Times move with the machine; ratios against a floor or a
 peer in the same run are what to compare.
-"""
+""",
+    "reliability": """# Reliability
+
+What was tried to break Isoplan, and what happened. Each section is made by one script of `benchmarks/reliability`:
+`make bench ARGS=reliability.files` runs one again. The fast ones are tests too.
+""",
+}
 
 
 def main() -> None:
     """Run the measures named on the command line, all of them without a name."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
-    parser.add_argument("names", nargs="*", help=", ".join((*NAMES, *LONG)))
+    parser.add_argument("names", nargs="*", help=", ".join((*NAMES, *LONG, *RELIABILITY)))
     names = parser.parse_args().names or NAMES
-    unknown = [n for n in names if n not in (*NAMES, *LONG)]
+    unknown = [n for n in names if n not in (*NAMES, *LONG, *RELIABILITY)]
     if unknown:
-        parser.error(f"no measure is called {unknown[0]}: use {', '.join((*NAMES, *LONG))}")
+        parser.error(f"no measure is called {unknown[0]}: use {', '.join((*NAMES, *LONG, *RELIABILITY))}")
     for name in names:
         report: Report = importlib.import_module(f"benchmarks.{name}").run()
         print(report.text(), flush=True)
@@ -63,15 +77,16 @@ def main() -> None:
 
 
 def keep(name: str, report: Report) -> None:
-    """Replace the section of one measure in docs/benchmarks.md."""
-    page = PAGE.read_text() if PAGE.exists() else HEAD
+    """Replace the section of one measure in its page of docs."""
+    topic = name.partition(".")[0] if name in RELIABILITY else "benchmarks"
+    file = DOCS / f"{topic}.md"
+    page = file.read_text() if file.exists() else HEADS[topic]
     where = f"{platform.machine()}, {len_cpus()} cores, Python {platform.python_version()}"
     stamp = f"{datetime.now(UTC):%Y-%m-%d}, {where}"
     section = f"<!-- {name} -->\n{report.markdown()}\n\n{stamp}\n<!-- /{name} -->\n"
-    old = re.compile(rf"<!-- {name} -->.*?<!-- /{name} -->\n", re.DOTALL)
+    old = re.compile(rf"<!-- {re.escape(name)} -->.*?<!-- /{re.escape(name)} -->\n", re.DOTALL)
     page = old.sub(lambda _: section, page) if old.search(page) else page + "\n" + section
-    PAGE.parent.mkdir(exist_ok=True)
-    PAGE.write_text(page)
+    file.write_text(page)
 
 
 def len_cpus() -> int:
