@@ -22,7 +22,7 @@ DEEPEST = 200  # figures nest about ten deep; the converter crashes after some t
 MOST_ELEMENTS = 100_000
 LARGEST = 20_000.0
 """Width and height of a drawing, in pixels."""
-SECONDS, MEGABYTES = 10.0, 512
+SECONDS, MEGABYTES = 10, 512
 """What a conversion may take."""
 CHILD = Path(__file__).with_name("pdfchild.py")
 PLOTLY_JS = Path(plotly.__file__).parent / "package_data" / "plotly.min.js"
@@ -55,7 +55,7 @@ def pdf_of(svg: bytes) -> bytes:
         return limited.run(CHILD, given=svg, seconds=SECONDS, megabytes=MEGABYTES)
     except limited.Exceeded:
         raise PlannerError(
-            f"The drawing takes longer than {SECONDS:g} s to turn into a PDF: download it as SVG instead."
+            f"The drawing takes longer than {SECONDS} s to turn into a PDF: download it as SVG instead."
         ) from None
     except limited.Failed as error:
         why = f" ({error})" if str(error) else f" in {MEGABYTES} MB of memory"

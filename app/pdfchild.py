@@ -8,11 +8,11 @@ from __future__ import annotations
 import sys
 
 
-def main(megabytes: int) -> None:
+def main(seconds: int, megabytes: int) -> None:
     """Convert one drawing. A drawing that cannot be converted ends the process with one line and status 1."""
     from engine.limited import limit
 
-    limit(megabytes)
+    limit(seconds, megabytes)
     import vl_convert
 
     try:
@@ -24,4 +24,4 @@ def main(megabytes: int) -> None:
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]))
+    main(int(sys.argv[1]), int(sys.argv[2]))

@@ -11,6 +11,7 @@ from app.views.state import open_table
 from engine.errors import PlannerError
 from engine.store import export, tables
 from engine.store.database import Database
+from engine.store.text import MAX_CELLS, MAX_ROWS
 from engine.store.uploads import MAX_UPLOAD_BYTES
 
 FORMATS = ["csv", "tsv", "txt", "json", "jsonl", "ndjson", "parquet", "pq", "xlsx", "xlsm", "duckdb", "ddb", "db"]
@@ -54,7 +55,7 @@ def file_box(key: str, label: str, take: Callable[..., None]) -> None:
     """A box for a file; ``take(bytes, name, part)`` gets it once, with the part of it that was chosen."""
     limit = MAX_UPLOAD_BYTES // 1024**2
     sent = st.file_uploader(
-        f"{label} (at most {limit} MB)",
+        f"{label} (at most {limit} MB, {MAX_ROWS // 10**6} million rows, {MAX_CELLS // 10**6} million cells)",
         type=FORMATS,
         key=f"file_{key}",
         max_upload_size=limit,

@@ -26,6 +26,8 @@ from engine.store.mapping import unknown_column
 
 MAX_LENGTH = 2000
 MAX_NODES = 500
+MAX_DEPTH = 60
+"""Levels of a condition. What walks one calls itself once or more a level, and Python ends that at a thousand calls."""
 SECONDS = 5.0
 MEMORY = "1GB"
 
@@ -42,6 +44,8 @@ _VALUES: tuple[type[exp.Expr], ...] = (
     exp.Greatest,
 )
 # fmt: on
+_CHAINS = (exp.And, exp.Or, exp.Add, exp.Sub, exp.Mul)
+"""Operators whose chains are one level: a AND b AND c."""
 _TYPES = (*exp.DataType.NUMERIC_TYPES, *exp.DataType.TEXT_TYPES, exp.DataType.Type.BOOLEAN)
 _HELP = "a condition compares columns with values, such as loss < 3 AND budget > 1e19"
 
@@ -126,6 +130,8 @@ def _parse(condition: str) -> exp.Expr:
         raise PlannerError(
             f"The condition has {len(condition):,} characters and the limit is {MAX_LENGTH:,}: shorten it."
         )
+    if not condition.isprintable() and any(0xD800 <= ord(c) < 0xE000 for c in condition):
+        raise PlannerError(f"The condition {_short(condition)} has a character that is no text: type it again.")
     try:
         several = any(t.token_type.name == "SEMICOLON" for t in sqlglot.tokenize(condition, "duckdb"))
         found = sqlglot.parse(condition, dialect="duckdb")
@@ -137,7 +143,22 @@ def _parse(condition: str) -> exp.Expr:
         raise PlannerError(f"The condition {_short(condition)} is more than one statement: remove the semicolon.")
     if sum(1 for _ in found[0].walk()) > MAX_NODES:
         raise PlannerError(f"The condition {_short(condition)} has too many terms: shorten it.")
+    if _depth(found[0]) > MAX_DEPTH:
+        raise PlannerError(
+            f"The condition {_short(condition)} is nested more than {MAX_DEPTH} levels deep: simplify it."
+        )
     return found[0]
+
+
+def _depth(tree: exp.Expr) -> int:
+    """Levels of the tree, counted without a call a level."""
+    depths = {id(tree): 1}
+    for node in tree.walk(bfs=True):
+        if node is not tree:
+            parent = node.parent
+            chained = type(node) is type(parent) and isinstance(node, _CHAINS) and node.arg_key == "this"
+            depths[id(node)] = depths[id(parent)] + (not chained)
+    return max(depths.values())
 
 
 def _check_node(node: exp.Expr) -> None:

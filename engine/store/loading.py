@@ -11,15 +11,17 @@ from pathlib import Path
 import duckdb
 
 from engine.errors import PlannerError
+from engine.store import sql
 from engine.store.columns import Column
 from engine.store.database import Cursor, Database, first
 from engine.store.guess import with_guesses
 from engine.store.profile import profile
 from engine.store.sources import explain, open_relation
-from engine.store.text import Relation
+from engine.store.text import Relation, most_rows
 from engine.store.uploads import Upload
 
 _SAMPLE_ROWS = 5000
+_AT_ONCE = 500
 
 
 @dataclass(frozen=True)
@@ -40,41 +42,56 @@ def load(db: Database, upload: Upload, part: str, table: str, register: Callable
     with tempfile.TemporaryDirectory(dir=db.folder) as scratch, _sentences(upload.name):
         with db.read() as cursor:
             relation = open_relation(cursor, upload, part, Path(scratch))
-            types = _types(cursor, relation, _SAMPLE_ROWS)
+            fields = _fields(cursor, relation, _SAMPLE_ROWS)
         try:
-            db.write(lambda cursor: _store(cursor, relation, types, table, upload.name, register))
+            db.write(lambda cursor: _store(cursor, relation, fields, table, upload.name, register))
         except duckdb.ConversionException:
             with db.read() as cursor:
-                all_types = _types(cursor, relation, None)
-            db.write(lambda cursor: _store(cursor, relation, all_types, table, upload.name, register))
+                all_fields = _fields(cursor, relation, None)
+            db.write(lambda cursor: _store(cursor, relation, all_fields, table, upload.name, register))
 
 
 @contextmanager
 def _sentences(name: str) -> Iterator[None]:
     """What DuckDB says about a bad file, as one sentence."""
-    bad = (duckdb.ConversionException, duckdb.InvalidInputException, duckdb.IOException, duckdb.InternalException)
     try:
         yield
-    except (*bad, duckdb.BinderException, duckdb.SerializationException) as error:
+    except (duckdb.Error, UnicodeError) as error:
         raise explain(error, name) from None
+
+
+@dataclass(frozen=True)
+class _Field:
+    """How one column is stored: its type, whether the file holds it as text, and words for missing numbers in it."""
+
+    kind: str
+    text: bool
+    words: bool = False
 
 
 def _store(
     cursor: Cursor,
     relation: Relation,
-    types: tuple[str, ...],
+    fields: tuple[_Field, ...],
     table: str,
     name: str,
     register: Callable[[Cursor, Loaded], None],
 ) -> None:
     if first(cursor, "SELECT 1 FROM duckdb_tables() WHERE table_name = ?", [table]):
         return
-    fields = ", ".join(f"CAST(c{i} AS {kind}) AS c{i}" for i, kind in enumerate(types))
-    cursor.execute(f"CREATE TABLE {table} AS SELECT row_number() OVER () - 1 AS rid, {fields} FROM ({relation.query})")
+    casts = ", ".join(f"{_cast(f'c{i}', field)} AS c{i}" for i, field in enumerate(fields))
+    most = most_rows(len(fields))
+    source = f"SELECT * FROM ({relation.query}) LIMIT {most + 1}"
+    cursor.execute(f"CREATE TABLE {table} AS SELECT row_number() OVER () - 1 AS rid, {casts} FROM ({source})")
     rows = count(cursor, table)
     if rows == 0:
         raise PlannerError(f"{name} has a header and no rows: add at least one run.")
-    columns = with_guesses(profile(cursor, table, relation.names, types, relation.semicolons))
+    if rows > most:
+        raise PlannerError(
+            f"{name} has more than {most:,} rows of {len(fields):,} columns: keep those that a law needs."
+        )
+    kinds = tuple(field.kind for field in fields)
+    columns = with_guesses(profile(cursor, table, relation.names, kinds, relation.semicolons))
     register(cursor, Loaded(rows, columns, relation.notes))
 
 
@@ -90,19 +107,30 @@ def stored_types(cursor: Cursor, table: str) -> tuple[str, ...]:
     return tuple(str(row[1]) for row in described if row[0] != "rid")
 
 
-def _types(cursor: Cursor, relation: Relation, sample: int | None) -> tuple[str, ...]:
-    """The type that each column is stored as: DOUBLE, BOOLEAN, TIMESTAMP or VARCHAR."""
+def _fields(cursor: Cursor, relation: Relation, sample: int | None) -> tuple[_Field, ...]:
+    """How each column is stored: as DOUBLE, BOOLEAN, TIMESTAMP or VARCHAR."""
     declared = [str(row[1]) for row in cursor.execute(f"DESCRIBE {relation.query}").fetchall()]
-    types = [_stored(kind) for kind in declared]
-    texts = [i for i, kind in enumerate(types) if kind == "VARCHAR"]
-    if not texts:
-        return tuple(types)
+    fields = [_Field(_stored(kind), kind == "VARCHAR") for kind in declared]
+    texts = [i for i, field in enumerate(fields) if field.kind == "VARCHAR"]
     limit = f" LIMIT {sample}" if sample is not None else ""
-    fields = ", ".join(_evidence(f"CAST(c{i} AS VARCHAR)") for i in texts)
-    row = first(cursor, f"SELECT {fields} FROM (SELECT * FROM ({relation.query}){limit})") or ()
-    for i, found in zip(texts, row, strict=True):
-        types[i] = _fitting(*found)
-    return tuple(types)
+    for start in range(0, len(texts), _AT_ONCE):
+        some = texts[start : start + _AT_ONCE]
+        evidence = ", ".join(_evidence(f"CAST(c{i} AS VARCHAR)") for i in some)
+        row = first(cursor, f"SELECT {evidence} FROM (SELECT * FROM ({relation.query}){limit})") or ()
+        for i, (cells, words, *found) in zip(some, row, strict=True):
+            fields[i] = _Field(_fitting(cells - words, *found), fields[i].text, words > 0)
+    return tuple(fields)
+
+
+def _cast(c: str, field: _Field) -> str:
+    """The value as it is stored; text that is no number of a column of numbers ends the statement.
+
+    CASE costs much memory in a table of a thousand columns and stands only where a column needs it.
+    """
+    if not field.text or field.kind == "VARCHAR":
+        return f"CAST({c} AS {field.kind})"
+    there = f"CASE WHEN {sql.missing(c)} THEN NULL ELSE {c} END" if field.words else c
+    return f"CAST(replace({there}, '_', '?') AS {field.kind})"
 
 
 def _fitting(cells: int, numbers: int, words: int, dates: int) -> str:
@@ -122,5 +150,7 @@ def _stored(kind: str) -> str:
 
 
 def _evidence(c: str) -> str:
-    words = f"count(CASE WHEN lower({c}) IN ('true', 'false') THEN 1 END)"
-    return f"[count({c}), count(TRY_CAST({c} AS DOUBLE)), {words}, count(TRY_CAST({c} AS TIMESTAMP))]"
+    """Cells, words for missing numbers among them, and how many cells are numbers, truth values and dates."""
+    missing = f"count(CASE WHEN {sql.missing(c)} THEN 1 END)"
+    truths = f"count(CASE WHEN lower({c}) IN ('true', 'false') THEN 1 END)"
+    return f"[count({c}), {missing}, count({sql.number(c)}), {truths}, count(TRY_CAST({c} AS TIMESTAMP))]"

@@ -39,7 +39,7 @@ def propose(cursor: Cursor, table: str, column: str, semicolons: bool = False) -
     Where a decimal comma and a comma between thousands fit alike, ``semicolons`` decide for the decimal comma, unless
     other cells have a decimal point.
     """
-    sample = f"(SELECT {column} FROM {table} WHERE {column} IS NOT NULL LIMIT {_SAMPLE})"
+    sample = f"(SELECT {column} FROM {table} WHERE {_there(column)} LIMIT {_SAMPLE})"
     cells, counts = _readable(cursor, sample, column)
     if not cells or max(counts.values()) * 2 < cells:
         return None
@@ -55,7 +55,7 @@ def propose(cursor: Cursor, table: str, column: str, semicolons: bool = False) -
         kind, alike = "comma", False
     value = sql.number(column, kind)
     changes = f"{value} IS NOT NULL AND {value} IS DISTINCT FROM {sql.number(column)}"
-    failing = f"{column} IS NOT NULL AND {value} IS NULL"
+    failing = f"{_there(column)} AND {value} IS NULL"
     found = first(
         cursor,
         f"""SELECT count(*) FILTER ({changes}), count(*) FILTER ({failing}),
@@ -64,6 +64,11 @@ def propose(cursor: Cursor, table: str, column: str, semicolons: bool = False) -
     )
     assert found is not None
     return Conversion(kind, found[0], found[1], tuple(_shown(v) for v in found[2] or ()), alike)
+
+
+def _there(column: str) -> str:
+    """A condition: a cell of text is there, if the column is one of numbers."""
+    return f"{column} IS NOT NULL AND NOT {sql.missing(column)}"
 
 
 def _any(cursor: Cursor, table: str, condition: str) -> bool:
@@ -77,7 +82,7 @@ def _unread(cursor: Cursor, table: str, column: str, conversion: Conversion | No
         return None
     value = sql.number(column, text_kind(conversion.kind) if conversion else "suffix")
     near = "" if conversion else f"AND rid < {_SAMPLE}"
-    query = f"SELECT rid, {column} FROM {table} WHERE {column} IS NOT NULL AND {value} IS NULL {near}"
+    query = f"SELECT rid, {column} FROM {table} WHERE {_there(column)} AND {value} IS NULL {near}"
     found = first(cursor, f"{query} ORDER BY rid LIMIT 1")
     return (int(found[0]), _shown(found[1])) if found else None
 
@@ -85,7 +90,7 @@ def _unread(cursor: Cursor, table: str, column: str, conversion: Conversion | No
 def _readable(cursor: Cursor, relation: str, column: str) -> tuple[int, dict[TextKind, int]]:
     """Cells that are not empty, and how many of them each conversion reads."""
     fields = ", ".join(f"count({sql.number(column, kind)})" for kind in _TYPES_ORDER)
-    row = first(cursor, f"SELECT count({column}), {fields} FROM {relation}")
+    row = first(cursor, f"SELECT count(CASE WHEN {_there(column)} THEN 1 END), {fields} FROM {relation}")
     assert row is not None
     return row[0], dict(zip(_TYPES_ORDER, row[1:], strict=True))
 

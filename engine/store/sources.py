@@ -2,41 +2,33 @@
 
 from __future__ import annotations
 
-import csv
 import json
-import subprocess
-import sys
-import warnings
 import zipfile
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
-from xml.etree.ElementTree import ParseError
 
 import duckdb
-import openpyxl  # type: ignore[import-untyped]
-from openpyxl.utils.exceptions import InvalidFileException  # type: ignore[import-untyped]
 
+from engine import limited
 from engine.errors import PlannerError
 from engine.store import sql
 from engine.store.database import Cursor
-from engine.store.text import Relation, check_width, relation, tidy, utf8
+from engine.store.text import MAX_COLUMNS, MAX_ROWS, Relation, check_width, relation, tidy, utf8
 from engine.store.uploads import MAX_UPLOAD_BYTES, Upload
 
-CHILD_SECONDS = 5.0
+SECONDS, MEGABYTES = 9, 1000
+"""What reading a Parquet, DuckDB or Excel file may take."""
+READER = Path(__file__).with_name("reader.py")
 _UNPACKED_BYTES = 10 * MAX_UPLOAD_BYTES
-_BAD_EXCEL = (InvalidFileException, zipfile.BadZipFile, KeyError, ValueError, TypeError, OSError, ParseError)
+_UNREADABLE = {
+    "excel": "is not a readable Excel file (.xlsx): save it again, or as CSV.",
+    "duckdb": "is not a readable DuckDB file, or a newer DuckDB wrote it: export the table as Parquet.",
+    "parquet": "is not a readable Parquet file: export it again.",
+}
 
 
 def parts(upload: Upload) -> tuple[str, ...]:
     """The tables that a file holds: sheets of Excel, base tables of DuckDB; empty for every other format."""
-    if upload.format == "excel":
-        with _workbook(upload) as book:
-            return tuple(str(sheet.title) for sheet in book.worksheets)
-    if upload.format == "duckdb":
-        return _base_tables(upload)
-    return ()
+    return _list(upload) if upload.format in ("excel", "duckdb") else ()
 
 
 def choose(upload: Upload, asked: str | None, option: str) -> str:
@@ -61,13 +53,15 @@ def open_relation(cursor: Cursor, upload: Upload, part: str, scratch: Path) -> R
     """The relation behind an upload; ``scratch`` holds copies in between and must outlive it."""
     if upload.format == "json":
         return _json(cursor, upload, scratch)
-    if upload.format == "parquet":
-        return _parquet(cursor, upload.path, upload.name)
-    if upload.format == "excel":
-        return relation(_sheet_as_text(upload, part, scratch), upload.name, scratch)
-    if upload.format == "duckdb":
-        return _parquet(cursor, _copied(upload, part, scratch), upload.name)
-    return relation(upload.path, upload.name, scratch)
+    if upload.format == "csv":
+        return relation(upload.path, upload.name, scratch)
+    copy = scratch / "part"
+    names = _copied(upload, part, copy)
+    if upload.format != "excel":
+        return _parquet(copy, names)
+    if copy.stat().st_size == 0:
+        raise PlannerError(f"Sheet {part} of {upload.name} is empty: choose a sheet with a header and rows.")
+    return relation(copy, upload.name, scratch)
 
 
 def _json(cursor: Cursor, upload: Upload, scratch: Path) -> Relation:
@@ -90,97 +84,58 @@ def _pointer(key: str) -> str:
     return "/" + key.replace("~", "~0").replace("/", "~1")
 
 
-def _parquet(cursor: Cursor, path: Path, name: str) -> Relation:
-    with path.open("rb") as file:
-        file.seek(-4, 2)
-        if file.read() != b"PAR1":
-            raise PlannerError(f"{name} is a Parquet file that ends too early: copy or export it again.")
-    count = len(cursor.execute(f"DESCRIBE SELECT * FROM read_parquet({sql.path(path)})").fetchall())
-    check_width(count, name)
-    names, notes = tidy(_parquet_names(cursor, path))
-    aliases = ", ".join(f"c{i}" for i in range(count))
-    return Relation(f"SELECT * FROM read_parquet({sql.path(path)}) AS sent({aliases})", names, notes)
+def _parquet(copy: Path, names: list[str]) -> Relation:
+    """A file that the child wrote, with the names that the sent file has."""
+    unique, notes = tidy(names)
+    return Relation(f"SELECT * FROM read_parquet({sql.path(copy)})", unique, notes)
 
 
-def _parquet_names(cursor: Cursor, path: Path) -> list[str]:
-    """Top-level names as the file spells them; DuckDB itself would rename ``n`` beside ``N``."""
-    schema = cursor.execute(f"SELECT name, coalesce(num_children, 0) FROM parquet_schema({sql.path(path)})").fetchall()
-    names, skip = [], 0
-    for name, children in schema[1:]:
-        if skip == 0:
-            names.append(str(name))
-        else:
-            skip -= 1
-        skip += children
-    return names
-
-
-@contextmanager
-def _workbook(upload: Upload) -> Iterator[Any]:
-    """An open workbook; what is wrong with the file, in it or while it is read, becomes one sentence."""
-    try:
-        with zipfile.ZipFile(upload.path) as archive:
-            unpacked = sum(entry.file_size for entry in archive.infolist())
+def _check_whole(upload: Upload) -> None:
+    """Raise PlannerError for a Parquet file without its end, and for a workbook that unpacks to too much."""
+    if upload.format == "parquet":
+        with upload.path.open("rb") as file:
+            file.seek(-4, 2)
+            if file.read() != b"PAR1":
+                raise PlannerError(f"{upload.name} is a Parquet file that ends too early: copy or export it again.")
+    if upload.format == "excel":
+        try:
+            with zipfile.ZipFile(upload.path) as archive:
+                unpacked = sum(entry.file_size for entry in archive.infolist())
+        except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError):
+            raise _unreadable(upload) from None
         if unpacked > _UNPACKED_BYTES:
             raise PlannerError(f"{upload.name} unpacks to {unpacked / 1024**3:,.1f} GB: save the sheet as CSV.")
-        # openpyxl warns of every feature that it does not keep, and refuses a path that does not end in .xlsx.
-        with warnings.catch_warnings(action="ignore"), upload.path.open("rb") as file:
-            book = openpyxl.load_workbook(file, read_only=True, data_only=True, keep_links=False)
-            yield book
-            book.close()
-    except _BAD_EXCEL:
-        raise PlannerError(f"{upload.name} is not a readable Excel file (.xlsx): save it again, or as CSV.") from None
 
 
-def _sheet_as_text(upload: Upload, sheet: str, scratch: Path) -> Path:
-    """Write one sheet as CSV: its first row that is not empty is the header."""
-    target = scratch / "sheet.csv"
-    with _workbook(upload) as book, target.open("w", encoding="utf-8", newline="") as file:
-        csv.writer(file).writerows(_cells(book[sheet].iter_rows(values_only=True), upload.name, sheet))
-    if target.stat().st_size == 0:
-        raise PlannerError(f"Sheet {sheet} of {upload.name} is empty: choose a sheet with a header and rows.")
-    return target
+def _list(upload: Upload) -> tuple[str, ...]:
+    """The sheets or base tables of a file."""
+    _check_whole(upload)
+    return tuple(_child(upload, "list"))
 
 
-def _cells(rows: Iterator[tuple[Any, ...]], name: str, sheet: str) -> Iterator[list[object]]:
-    width = 0
-    for number, row in enumerate(rows, 1):
-        used = max((i for i, cell in enumerate(row, 1) if cell is not None), default=0)
-        if used == 0:
-            continue
-        if width == 0:
-            width = used
-            check_width(width, name)
-        if used > width:
-            raise PlannerError(f"Row {number} of sheet {sheet} in {name} is wider than its header: name every column.")
-        yield [*row[:width], *[None] * (width - len(row))]
+def _copied(upload: Upload, part: str, target: Path) -> list[str]:
+    """Write one part of a file to ``target``; the names of its columns."""
+    _check_whole(upload)
+    return _child(upload, "copy", part, str(target.resolve()), str(MAX_ROWS), str(MAX_COLUMNS))
 
 
-def _base_tables(upload: Upload) -> tuple[str, ...]:
-    return tuple(json.loads(_child(upload, "list", str(upload.path.resolve()))))
-
-
-def _copied(upload: Upload, table: str, scratch: Path) -> Path:
-    target = scratch.resolve() / "table.parquet"
-    _child(upload, "copy", str(upload.path.resolve()), table, str(target))
-    return target
-
-
-def _child(upload: Upload, *arguments: str) -> str:
-    """Run ``duckfile.py`` with a safe import path; its standard output, or PlannerError in one sentence."""
-    script = Path(__file__).with_name("duckfile.py")
-    command = [sys.executable, "-P", str(script), *arguments]
+def _child(upload: Upload, command: str, *arguments: str) -> list[str]:
+    """Run ``reader.py`` on the file; raises PlannerError in one sentence."""
+    words = (command, upload.format, str(upload.path.resolve()), *arguments)
     try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=CHILD_SECONDS, check=False)
-    except subprocess.TimeoutExpired:
+        found: list[str] = json.loads(limited.run(READER, words, seconds=SECONDS, megabytes=MEGABYTES))
+    except limited.Exceeded:
+        other = "Parquet" if upload.format == "duckdb" else "CSV"
         raise PlannerError(
-            f"{upload.name} took longer than {CHILD_SECONDS:g} s to open: export the table as Parquet and import that."
+            f"{upload.name} takes more than {SECONDS} s to read: save the rows and columns that a law needs as {other}."
         ) from None
-    if done.returncode != 0:
-        raise PlannerError(
-            f"{upload.name} is not a readable DuckDB file, or a newer DuckDB wrote it: export the table as Parquet."
-        )
-    return done.stdout
+    except limited.Failed as error:
+        raise (PlannerError(f"{upload.name} {error}") if str(error) else _unreadable(upload)) from None
+    return found
+
+
+def _unreadable(upload: Upload) -> PlannerError:
+    return PlannerError(f"{upload.name} {_UNREADABLE[upload.format]}")
 
 
 def explain(error: duckdb.Error, name: str) -> PlannerError:

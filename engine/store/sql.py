@@ -7,12 +7,14 @@ from pathlib import Path
 from engine.store.columns import Column
 from engine.store.conversions import TextKind, text_kind
 
+NO_NUMBER = ("NA", "N/A", "n/a", "None", "none")
+"""Words for a missing number. In a column of names they are names: a group called None."""
 _POWERS = {"k": 3, "m": 6, "b": 9, "g": 9, "t": 12, "p": 15}
 _SUFFIXED = r"^\s*([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*([kKmMbBgGtTpP])\s*$"
 _TEN_TO = r"^\s*(?:([+-]?(?:\d+\.?\d*|\.\d+))\s*[*x×]\s*)?10\^([+-]?\d+)\s*$"
 _COMMA = r"^\s*[+-]?(?:\d{1,3}(?:\.\d{3})+|\d+)?(?:,\d+)?(?:[eE][+-]?\d+)?\s*$"
-_GROUPED = r"^\s*[+-]?(?:\d+|\d{1,3}(?:[,'’ \x{00A0}\x{202F}]\d{3})+)(?:\.\d+)?(?:[eE][+-]?\d+)?\s*$"
-_SEPARATORS = r"[,'’ \x{00A0}\x{202F}]"
+_GROUPED = r"^\s*[+-]?(?:\d+|\d{1,3}(?:[,'’_ \x{00A0}\x{202F}]\d{3})+)(?:\.\d+)?(?:[eE][+-]?\d+)?\s*$"
+_SEPARATORS = r"[,'’_ \x{00A0}\x{202F}]"
 
 
 def text(value: str) -> str:
@@ -32,7 +34,8 @@ def data(table_id: str) -> str:
 
 def number(column: str, kind: TextKind | None = None) -> str:
     """An expression that reads the text ``column`` as a number, NULL where it cannot be read."""
-    plain = f"TRY_CAST({column} AS DOUBLE)"
+    # DuckDB itself reads 3_5 as 35.
+    plain = f"CASE WHEN NOT contains({column}, '_') THEN TRY_CAST({column} AS DOUBLE) END"
     if kind is None:
         return plain
     if kind == "comma":
@@ -47,6 +50,11 @@ def number(column: str, kind: TextKind | None = None) -> str:
     factor, power = (f"regexp_extract({column}, {text(_TEN_TO)}, {i})" for i in (1, 2))
     ten_to = f"TRY_CAST(coalesce(nullif({factor}, ''), '1') || 'e' || {power} AS DOUBLE)"
     return f"coalesce({plain}, {suffixed}, {ten_to})"
+
+
+def missing(column: str) -> str:
+    """A condition: a cell of text says that a number is missing, in a word that could be a name elsewhere."""
+    return f"{column} IN ({', '.join(text(word) for word in NO_NUMBER)})"
 
 
 def numeric(column: Column, position: int, conversion: str | None = None) -> str:

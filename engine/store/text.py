@@ -13,10 +13,12 @@ from engine.errors import PlannerError
 from engine.store import sql
 
 MAX_COLUMNS = 1000
+MAX_ROWS, MAX_CELLS = 5_000_000, 50_000_000
+"""What a table may have: rows, and rows times columns."""
 _CHUNK = 4 * 1024**2
 _DELIMITERS = ("\t", ";", ",", "|")
-# What pandas reads as missing; NaN itself is a number and is counted as missing later.
-MISSING = ("", "NA", "N/A", "n/a", "#N/A", "<NA>", "NULL", "null", "None")
+# What programs write for a missing cell; NaN itself is a number and is counted as missing later.
+MISSING = ("", "#N/A", "<NA>", "NULL", "null")
 
 
 @dataclass(frozen=True)
@@ -81,6 +83,11 @@ def tidy(header: list[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
     return tuple(names), tuple(
         notes if len(notes) < 4 else [*notes[:3], f"{len(notes) - 3} more columns were renamed."]
     )
+
+
+def most_rows(columns: int) -> int:
+    """Rows that a table of so many columns may have."""
+    return min(MAX_ROWS, MAX_CELLS // max(columns, 1))
 
 
 def check_width(count: int, name: str) -> None:

@@ -130,6 +130,36 @@ def test_messages_name_what_is_wrong() -> None:
             check(text, ["N", "model"])
 
 
+DEEP = {
+    "powers": "loss < " + "**".join(["2"] * 200),
+    "casts": "loss" + "::double" * 200 + " < 3",
+    "minus": "loss < " + "- " * 450 + "3",
+    "not": "NOT " * 300 + "loss < 3",
+    "parentheses": "(" * 200 + "loss < 3" + ")" * 200,
+    "functions": "abs(" * 61 + "loss" + ")" * 61 + " < 3",
+    "cases": "CASE WHEN loss < 1 THEN " * 30 + "1" + " END" * 30 + " < 3",
+}
+
+
+@pytest.mark.parametrize("name", DEEP)
+def test_a_deep_condition_is_refused_before_it_is_walked(name: str) -> None:
+    with pytest.raises(PlannerError, match=r"nested more than 60 levels deep|cannot be read") as error:
+        check(DEEP[name], ["loss"])
+    assert "\n" not in str(error.value)
+
+
+def test_a_long_chain_is_one_level() -> None:
+    assert check(" AND ".join(["loss < 3"] * 100), ["loss"]).count("c0 < 3") == 100
+    assert check("loss < " + "+".join(["1"] * 240), ["loss"]).count("1") == 240
+
+
+def test_half_a_character_is_refused() -> None:
+    """A lone surrogate, which is also how the terminal passes a byte that is no UTF-8."""
+    for code in (0xD800, 0xDCFF):
+        with pytest.raises(PlannerError, match="has a character that is no text"):
+            check(f"model = 'a{chr(code)}'", ["model"])
+
+
 def test_names_are_found_as_spelt_then_regardless_of_case() -> None:
     assert check("N > 1", ["n", "N"]) == "c1 > 1"
     assert check("n > 1", ["n", "N"]) == "c0 > 1"

@@ -73,10 +73,10 @@ def test_files_that_are_not_there_are_named(tmp_path: Path) -> None:
 
 def test_an_unsure_conversion_is_not_made_silently(tmp_path: Path) -> None:
     path = tmp_path / "runs.csv"
-    path.write_text('N;loss\n"1,234";3\n"5,678";2\n')
-    with pytest.raises(PlannerError, match="tick its conversion"):
+    path.write_text("N\tloss\n1,234\t3\n5,678\t2\n")
+    with pytest.raises(PlannerError, match=r"'1,234' may be 1\.234 or 1234"):
         read_runs(path, {"N": "N"})
-    assert read_runs(path, {"N": "N"}, agreed=("N",))["N"].tolist() == [1234, 5678]
+    assert read_runs(path, {"N": "N"}, agreed=("N:thousands",))["N"].tolist() == [1234, 5678]
 
 
 def test_a_file_is_read_while_the_workspace_is_open(tmp_path: Path, file: Path) -> None:
