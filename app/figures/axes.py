@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from html import escape
 from typing import Any
 
@@ -110,6 +111,6 @@ def axis(theme: Theme, text: str, **extra: Any) -> Part:
 
 def padded(low: float, high: float, decades: float = 0.06) -> tuple[float, float]:
     """``low`` and ``high`` moved apart by a share of their distance on a log axis (or a factor 2 if they are one)."""
-    span = math.log10(high / low) if high > low else 0.0
-    factor = 10 ** (span * decades) if span else 2.0
-    return low / factor, high * factor
+    span = math.log10(high) - math.log10(low)
+    factor = 10 ** (span * decades) if span > 0 else 2.0
+    return max(low / factor, sys.float_info.min), min(high * factor, sys.float_info.max)

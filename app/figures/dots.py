@@ -49,13 +49,15 @@ def dots(runs: Runs, x: Floats, y: Floats, extra: Mapping[str, Floats] | None = 
     fields = _fields(runs, extra or {})
     names = runs.labels.get("run")
     ids = runs.ids.astype(float)
+    shown = np.stack([ids, *fields.values()], axis=1)
+    beyond = bool(np.any(np.abs(shown) > np.finfo(np.float32).max))
     return {
         "type": "scattergl" if len(runs) > WEBGL_ABOVE else "scatter",
         "name": "runs",
         "x": pack(x),
         "y": pack(y),
         "mode": "markers",
-        "customdata": np.stack([ids, *fields.values()], axis=1).astype(pack(ids).dtype),
+        "customdata": shown if beyond else shown.astype(pack(ids).dtype),
         "text": None if names is None else [escape(str(n)) for n in names],
         "hovertemplate": _template(fields, names is not None),
         **trace,

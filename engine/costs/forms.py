@@ -34,8 +34,9 @@ class Powers:
     b: float = 1.0
 
     def flops(self, N: Floats, D: Floats) -> Floats:
-        """C in FLOPs."""
-        return self.zeta * (N if self.a == 1 else N**self.a) * (D if self.b == 1 else D**self.b)
+        """C in FLOPs, infinite beyond what a float64 holds."""
+        with np.errstate(over="ignore"):
+            return self.zeta * (N if self.a == 1 else N**self.a) * (D if self.b == 1 else D**self.b)
 
     def samples(self, C: Floats, N: Floats) -> Floats:
         """D = (C / (zeta N^a))^(1/b)."""

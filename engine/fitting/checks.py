@@ -71,7 +71,7 @@ def sample(spec: FitSpec, runs: Runs, known: tuple[str, ...] = ()) -> Sample:
     _weights(runs, weight)
     kept = runs.take(weight > 0)
     if len(kept) == 0:
-        raise PlannerError("No run is selected: loosen the filter, or give at least one run a weight above zero.")
+        raise no_run(runs)
     at = placed(spec, kept)
     somewhere = ~np.any([np.isnan(at[a]) & (kept[a] == 0) for a in law.axes], axis=0)
     there = ~np.isnan(kept[spec.y]) | (spec.y == "loss")
@@ -94,6 +94,15 @@ def sample(spec: FitSpec, runs: Runs, known: tuple[str, ...] = ()) -> Sample:
     if isinstance(law, FormulaLaw):
         law.formula.check(columns, kept.ids)
     return out
+
+
+def no_run(runs: Runs) -> PlannerError:
+    """The error of a table without a run for a fit, with the most frequent reason why its rows were left out."""
+    if len(runs) == 0 and len(runs.left_out.why):
+        reasons, counts = np.unique(runs.left_out.why, return_counts=True)
+        text = f"{counts.max():,} row{'' if counts.max() == 1 else 's'} {reasons[counts.argmax()]}"
+        return PlannerError(f"No run is left: the table has {text}. Correct its cells, or map other columns.")
+    return PlannerError("No run is selected: loosen the filter, or give at least one run a weight above zero.")
 
 
 def precision(spec: FitSpec, runs: Runs) -> Floats:

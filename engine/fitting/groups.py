@@ -10,7 +10,7 @@ import numpy as np
 
 from engine.errors import PlannerError
 from engine.fitting.bootstrap import counts
-from engine.fitting.checks import Sample, sample
+from engine.fitting.checks import Sample, no_run, sample
 from engine.fitting.clusters import clusters
 from engine.fitting.draws import targets
 from engine.fitting.estimate import Estimate, Progress
@@ -182,7 +182,7 @@ def _names(runs: Runs) -> list[str]:
     used = runs["weight"] > 0 if "weight" in runs else np.ones(len(runs), bool)
     names = [str(name) for name in np.unique(runs.labels["group"][used])]
     if not names:
-        raise PlannerError("No run is selected: loosen the filter, or give at least one run a weight above zero.")
+        raise no_run(runs)
     return names
 
 

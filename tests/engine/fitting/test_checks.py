@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ from numpy.typing import NDArray
 
 from engine.errors import PlannerError
 from engine.fitting import FitSpec, fit
-from engine.schema import Metric
+from engine.schema import LeftOut, Metric
 from tests.engine.fitting.tables import make_runs, surface
 
 Floats = NDArray[np.float64]
@@ -172,3 +173,10 @@ def test_losses_under_the_floor_and_rounded_losses_are_said() -> None:
     rounded = surface(80, noise=0.01)
     rounded["loss"] = np.round(rounded["loss"], 1)
     assert "they look rounded" in codes(rounded)["rounded"]
+
+
+def test_a_table_without_a_usable_row_names_the_reason() -> None:
+    why = np.array(["without a loss", "without N", "without a loss"])
+    gone = LeftOut(np.arange(3), np.array(["a", "b", "c"]), why)
+    with pytest.raises(PlannerError, match=r"No run is left: the table has 2 rows without a loss\. Correct its cells"):
+        fit(FitSpec(bootstrap=0), replace(make_runs(some(0)), left_out=gone))
