@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from engine.errors import PlannerError
-from engine.quantities import PREFIXES, SECONDS, SUFFIXES, cut, leading, unreadable
+from engine.quantities import LONGEST, PREFIXES, SECONDS, SUFFIXES, cut, leading, unreadable
 
 Words = Mapping[str, float]
 """What a unit may be called, in lower case and singular, and how many of the field's own it is."""
@@ -73,6 +73,8 @@ def parse_amount(text: str, what: str, unit: Unit) -> float:
 
     ``what`` names the field in the sentence of the PlannerError for what is no number, or is in another unit.
     """
+    if len(text) > LONGEST:  # before anything looks through it for a sign
+        raise unreadable(text, what, unit.examples)
     sign = _SIGN.match(text)
     bare = f"{sign['sign']}{text[sign.end() :]}" if sign else text
     value, rest = leading(bare, what, unit.examples)

@@ -114,7 +114,10 @@ def read_typed(text: str, kind: Kind, where: str) -> Asked:
     Raises PlannerError that names the field as ``where``.
     """
     if kind == "text":
-        return tuple(next(csv.reader([text], skipinitialspace=True), ()))
+        try:
+            return tuple(next(csv.reader([text], skipinitialspace=True), ()))
+        except csv.Error:  # a line break, or a text of more than 128 kB
+            raise PlannerError(f"{where} cannot read {cut(text)!r}: write {_examples(kind)} in one line.") from None
     parts = [part.strip() for part in _parts(text, kind, where)]
     if not all(parts):
         raise PlannerError(f"{where} has nothing between two commas: give it {_examples(kind)}.")

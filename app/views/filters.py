@@ -9,7 +9,7 @@ import streamlit as st
 from app.views.parts import plain, sentences
 from app.views.state import recall, remember
 from engine.errors import PlannerError
-from engine.quantities import parse_number
+from engine.quantities import as_typed, parse_number
 from engine.schema import Role
 from engine.store import condition
 from engine.store.columns import Column
@@ -52,18 +52,18 @@ def _example(columns: Sequence[Column]) -> str:
 def _ranges(table: TableInfo, numeric: Sequence[Column]) -> None:
     with st.form(f"range_{table.id}", border=False), sentences():
         name = st.selectbox("Column", [c.name for c in numeric][:500], key=f"range_column_{table.id}")
-        low = st.text_input("From", placeholder="no lower end; 1e8, 100M or 10^8")
-        high = st.text_input("To", placeholder="no upper end")
+        low = st.text_input("From", placeholder="no lower end; 1e8, 100M or 10^8", max_chars=100)
+        high = st.text_input("To", placeholder="no upper end", max_chars=100)
         if st.form_submit_button("Add this range", type="primary") and name:
-            remember("where", _with_range(recall("where"), name, low or "", high or ""))
+            remember("where", with_range(recall("where"), name, low or "", high or ""))
             st.rerun()
 
 
-def _with_range(where: str, name: str, low: str, high: str) -> str:
+def with_range(where: str, name: str, low: str, high: str) -> str:
     """``where`` and the range; an empty end is open. Raises PlannerError where an end is not a number."""
     column = '"' + name.replace('"', '""') + '"'
-    ends = [f"{column} >= {parse_number(low, 'lower end'):.12g}"] if low.strip() else []
-    ends += [f"{column} <= {parse_number(high, 'upper end'):.12g}"] if high.strip() else []
+    ends = [f"{column} >= {as_typed(parse_number(low, 'lower end'))}"] if low.strip() else []
+    ends += [f"{column} <= {as_typed(parse_number(high, 'upper end'))}"] if high.strip() else []
     return " AND ".join([*([f"({where})"] if where and ends else [where] if where else []), *ends])
 
 

@@ -16,7 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_serial
 from engine.costs.forms import Floats, Form, Powers, increasing_root
 from engine.costs.two_part import TwoPart
 from engine.errors import PlannerError
-from engine.formula import Formula, Ints, affine, parse_formula
+from engine.formula import Formula, Ints, affine, parse_formula, short
 
 RuleName = Literal["6ND", "6npND", "zetaND", "per-epoch", "powers", "step", "stage2", "formula"]
 READS: dict[str, tuple[str, ...]] = {
@@ -98,7 +98,9 @@ class ComputeRule(BaseModel):
         """The formula of a rule that is one; raises PlannerError where it cannot be read or reads no column."""
         formula = parse_formula(self.formula)
         if not formula.names - {"n_p"}:
-            raise PlannerError(f"The formula {self.formula!r} uses no column: C must depend on N or D, as in 6*N*D.")
+            raise PlannerError(
+                f"The formula {short(self.formula)} uses no column: C must depend on N or D, as in 6*N*D."
+            )
         return formula
 
     @property

@@ -1,7 +1,7 @@
 """Formulas that users type: parsed into a tree, evaluated and differentiated from it, never run as code."""
 
 from engine.formula.affine import affine
-from engine.formula.grammar import short
+from engine.formula.grammar import cut, short
 from engine.formula.jets import Jet, jet
 from engine.formula.latex import as_latex, symbol
 from engine.formula.tree import Node, names, nodes, value
@@ -14,6 +14,7 @@ __all__ = [
     "Node",
     "affine",
     "as_latex",
+    "cut",
     "jet",
     "names",
     "nodes",

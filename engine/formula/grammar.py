@@ -45,7 +45,7 @@ class Parser:
         """Read everything; equal parts of the tree are one object."""
         tree = self._sum(0)
         if self.at < len(self.tokens):
-            self._fail(f"expected an operator, found {self.tokens[self.at][1]!r}")
+            self._fail(f"expected an operator, found {short(self.tokens[self.at][1])}")
         return tree
 
     def _tokens(self) -> list[tuple[str, str, int]]:
@@ -134,7 +134,7 @@ class Parser:
         if kind == "number":
             if not math.isfinite(float(token)):
                 self.at -= 1
-                self._fail(f"the number {token} is too large")
+                self._fail(f"the number {cut(token)} is too large")
             return self._node("number", value=float(token))
         if kind == "name" and self._take("("):
             return self._call(token, depth)
@@ -145,7 +145,7 @@ class Parser:
     def _call(self, name: str, depth: int) -> Node:
         if name not in FUNCTIONS:
             self.at -= 2
-            self._fail(f"there is no function {name!r}")
+            self._fail(f"there is no function {short(name)}")
         arguments = [self._sum(depth + 1)]
         while self._take(","):
             arguments.append(self._sum(depth + 1))
@@ -161,6 +161,10 @@ class Parser:
 
 
 def short(text: str) -> str:
-    """A formula as sentences name it."""
-    text = " ".join(text.split())
-    return repr(text if len(text) <= 60 else text[:57] + "...")
+    """A formula, or a name in it, as sentences show it."""
+    return repr(cut(" ".join(text.split())))
+
+
+def cut(text: str, most: int = 60) -> str:
+    """The text with ``most`` characters at most."""
+    return text if len(text) <= most else text[: most - 3] + "..."

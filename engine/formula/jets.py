@@ -7,6 +7,7 @@ parameters a formula is linear. Derivatives hold almost everywhere: at a kink of
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import reduce
@@ -34,12 +35,14 @@ class Jet:
 
 def jet(tree: Node, columns: Mapping[str, Floats], theta: Mapping[str, Floats]) -> Jet:
     """``tree`` with the names in ``theta`` differentiated and those in ``columns`` held; arrays broadcast."""
-    seen: dict[int, Jet] = {}
+    left, seen = _reads(tree), dict[int, Jet]()
 
     def visit(node: Node) -> Jet:
-        if id(node) not in seen:  # equal parts of a tree are one object
-            seen[id(node)] = made(node)
-        return seen[id(node)]
+        found = seen.pop(id(node), None) or made(node)
+        left[id(node)] -= 1
+        if left[id(node)] > 0:  # the jets of a long formula do not fit into memory all at once
+            seen[id(node)] = found
+        return found
 
     def made(node: Node) -> Jet:
         if node.kind == "number":
@@ -49,10 +52,9 @@ def jet(tree: Node, columns: Mapping[str, Floats], theta: Mapping[str, Floats]) 
             return Jet(theta[name], {name: np.ones(())}) if name in theta else Jet(columns[name])
         if node.kind == "chain":
             return chain(node)
-        inner = [visit(child) for child in node.children]
         if node.kind in ("min", "max"):
-            return reduce(_smaller if node.kind == "min" else _larger, inner)
-        return _unary(node.kind, inner[0])
+            return reduce(_smaller if node.kind == "min" else _larger, map(visit, node.children))
+        return _unary(node.kind, visit(node.children[0]))
 
     def chain(node: Node) -> Jet:
         result = visit(node.children[0])
@@ -66,6 +68,22 @@ def jet(tree: Node, columns: Mapping[str, Floats], theta: Mapping[str, Floats]) 
 
     with np.errstate(all="ignore"):
         return visit(tree)
+
+
+def _reads(tree: Node) -> Counter[int]:
+    """How often ``jet`` reads each node, by id: equal parts of a tree are one object, which is computed once."""
+    found = Counter[int]()
+
+    def visit(node: Node) -> None:
+        found[id(node)] += 1
+        if found[id(node)] > 1:
+            return
+        for operator, child in node.links or (("", child) for child in node.children):
+            for part in child.children if operator == "/" and child.operators == ("^",) else (child,):
+                visit(part)
+
+    visit(tree)
+    return found
 
 
 def _joined(operator: str, a: Jet, b: Jet) -> Jet:

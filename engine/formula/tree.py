@@ -16,10 +16,10 @@ FUNCTIONS: dict[str, tuple[int | None, Callable[..., Floats]]] = {
     "exp": (1, np.exp),
     "sqrt": (1, np.sqrt),
     "abs": (1, np.abs),
-    "min": (None, lambda *x: reduce(np.minimum, x)),
-    "max": (None, lambda *x: reduce(np.maximum, x)),
+    "min": (None, np.minimum),
+    "max": (None, np.maximum),
 }
-"""Functions by name: how many arguments each takes (None: any number) and what computes it."""
+"""Functions by name: how many arguments each takes (None: any number, two at a time) and what computes it."""
 OPERATORS: dict[str, Callable[..., Floats]] = {
     "+": np.add,
     "-": np.subtract,
@@ -64,18 +64,24 @@ def nodes(node: Node) -> list[Node]:
     return [node, *(below for child in node.children for below in nodes(child))]
 
 
-def value(node: Node, columns: Mapping[str, Floats]) -> Floats:
-    """The value at ``columns`` (arrays that broadcast, by name), with NaN and infinity where they come out."""
+def value(node: Node, columns: Mapping[str, Floats], divisor: Callable[[Floats], object] | None = None) -> Floats:
+    """The value at ``columns`` (arrays that broadcast, by name), with NaN and infinity where they come out.
+
+    ``divisor`` is called with whatever is divided by.
+    """
     if node.kind == "number":
         return np.float64(node.value)  # type: ignore[return-value]  # a scalar broadcasts like an array
     if node.kind == "name":
         return columns[node.name]
-    values = [value(child, columns) for child in node.children]
+    values = (value(child, columns, divisor) for child in node.children)  # one at a time: a chain may be long
+    result = next(values)
     if node.kind == "negate":
-        return -values[0]
+        return -result
     if node.kind != "chain":
-        return FUNCTIONS[node.kind][1](*values)
-    result = values[0]
-    for operator, right in zip(node.operators, values[1:], strict=True):
+        arguments, function = FUNCTIONS[node.kind]
+        return function(result) if arguments == 1 else reduce(function, values, result)
+    for operator, right in zip(node.operators, values, strict=True):
+        if operator == "/" and divisor is not None:
+            divisor(right)
         result = OPERATORS[operator](result, right)
     return result

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from engine.errors import PlannerError
-from engine.formula.grammar import Parser, short
-from engine.formula.tree import Floats, Node, names, nodes, value
+from engine.formula.grammar import Parser, cut, short
+from engine.formula.tree import Floats, Node, names, value
 
 Ints = NDArray[np.int64]
 LONGEST = 2000
@@ -32,33 +32,42 @@ class Formula:
         ``ids`` (n,) are the ids of the rows that the columns hold, by which an error names the row.
         Raises PlannerError for a column that is not there, a division by zero, and a value that is not finite.
         """
-        result = self.unchecked(columns)
-        self.check(columns, ids)
-        return result
+        self._know(columns)
+        return self._checked(self.tree, self._read(columns), ids)
 
     def unchecked(self, columns: Mapping[str, ArrayLike]) -> Floats:
         """The same, with NaN and infinity where the formula overflows or leaves a function's domain."""
-        unknown = sorted(self.names - set(columns))
-        if unknown:
-            raise PlannerError(
-                f"The formula {short(self.text)} uses {unknown[0]!r}, which is no column here: "
-                f"columns are {', '.join(sorted(columns)) or 'none'}."
-            )
+        self._know(columns)
         with np.errstate(all="ignore"):
             return value(self.tree, self._read(columns))
 
     def check(self, columns: Mapping[str, ArrayLike], ids: Ints | None = None) -> None:
         """Raise PlannerError where a part that reads ``columns`` alone divides by zero, or is not finite in a row."""
         read = self._read(columns)
-        divisors = [part for node in nodes(self.tree) for operator, part in node.links if operator == "/"]
+        for operator, part in _within("", self.tree, frozenset(read)):
+            found = self._checked(part, read, ids)
+            if operator == "/":
+                self._refuse_zero(found, ids)
+
+    def _know(self, columns: Mapping[str, ArrayLike]) -> None:
+        """Raise PlannerError for a name that is no column."""
+        if unknown := sorted(self.names - set(columns)):
+            raise PlannerError(
+                f"The formula {short(self.text)} uses {short(unknown[0])}, which is no column here: "
+                f"columns are {cut(', '.join(sorted(columns)) or 'none', 200)}."
+            )
+
+    def _checked(self, node: Node, read: Mapping[str, Floats], ids: Ints | None) -> Floats:
+        """The value of a part that reads columns alone; raises PlannerError as ``check`` does."""
         with np.errstate(all="ignore"):
-            for part in divisors:
-                if names(part) <= set(read):
-                    self._refuse(value(part, read) == 0, "divides by zero", "change one of them", ids)
-            for node in _within(self.tree, frozenset(read)):
-                missing = sum((np.isnan(read[n]) for n in names(node)), start=np.zeros((), bool))
-                bad = ~np.isfinite(value(node, read)) & ~missing
-                self._refuse(bad, "gives no finite number", "check logarithms, roots and powers there", ids)
+            result = value(node, read, lambda below: self._refuse_zero(below, ids))
+        missing = sum((np.isnan(read[name]) for name in names(node)), start=np.zeros((), bool))
+        bad = ~np.isfinite(result) & ~missing
+        self._refuse(bad, "gives no finite number", "check logarithms, roots and powers there", ids)
+        return result
+
+    def _refuse_zero(self, below: Floats, ids: Ints | None) -> None:
+        self._refuse(np.asarray(below == 0), "divides by zero", "change one of them", ids)
 
     def _read(self, columns: Mapping[str, ArrayLike]) -> dict[str, Floats]:
         return {name: np.asarray(columns[name], float) for name in self.names if name in columns}
@@ -83,6 +92,9 @@ def parse_formula(text: str) -> Formula:
     return Formula(text.strip(), tree, names(tree), frozenset(parser.quoted))
 
 
-def _within(node: Node, known: frozenset[str]) -> list[Node]:
-    """The largest parts of a tree that read ``known`` names alone."""
-    return [node] if names(node) <= known else [part for child in node.children for part in _within(child, known)]
+def _within(operator: str, node: Node, known: frozenset[str]) -> list[tuple[str, Node]]:
+    """The largest parts of a tree that read ``known`` names alone, each with the ``operator`` before it."""
+    if names(node) <= known:
+        return [(operator, node)]
+    below = node.links or [("", child) for child in node.children]
+    return [part for before, child in below for part in _within(before, child, known)]

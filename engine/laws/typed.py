@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from engine.errors import PlannerError
-from engine.formula import Formula, Node, names, nodes, parse_formula, short, symbol, value
+from engine.formula import Formula, Node, cut, names, nodes, parse_formula, short, symbol, value
 from engine.laws import numeric
 from engine.laws.expression import ORDER, FormulaLaw
 from engine.laws.law import Param
@@ -40,7 +40,7 @@ def typed_law(
     unknown = sorted(formula.quoted - variables)
     if unknown:
         raise PlannerError(
-            f"The formula {short(text)} uses {unknown[0]!r}, which is no column of the runs: give a metric or "
+            f"The formula {short(text)} uses {short(unknown[0])}, which is no column of the runs: give a metric or "
             "hyperparameter this name on the Data page, or leave the quotes out to make it a parameter."
         )
     if not variables:
@@ -53,8 +53,9 @@ def typed_law(
     if not parameters:
         raise PlannerError(f"The formula {short(text)} has no parameter, so there is nothing to fit.")
     if len(parameters) > MOST:
+        listed = cut(", ".join(parameters))
         raise PlannerError(
-            f"The formula {short(text)} has {len(parameters)} parameters ({', '.join(parameters)}): use at most {MOST}."
+            f"The formula {short(text)} has {len(parameters)} parameters ({listed}): use at most {MOST}."
         )
     ends = _bounds(formula, parameters, bounds)
     axes = tuple(sorted(variables))
@@ -96,7 +97,9 @@ def _bounds(formula: Formula, parameters: tuple[str, ...], bounds: tuple[Bound, 
     ends = {name: (0.0 if name in positive else -np.inf, np.inf) for name in parameters}
     for name, low, high in bounds:
         if name not in ends:
-            raise PlannerError(f"{name!r} has a bound but is no parameter: the formula has {', '.join(parameters)}.")
+            raise PlannerError(
+                f"{short(name)} has a bound but is no parameter: the formula has {', '.join(parameters)}."
+            )
         own = ends[name]
         ends[name] = own[0] if low is None else low, own[1] if high is None else high
         if not ends[name][0] < ends[name][1]:

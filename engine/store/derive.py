@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from numpy.typing import ArrayLike
 
 from engine.errors import PlannerError
-from engine.formula import parse_formula
+from engine.formula import cut, parse_formula, short
 from engine.schema import NUMERIC_ROLES, Floats, Ints, Role, Roles
 from engine.store.columns import Column
 from engine.store.guess import DATASET_SIZES, STEPS
@@ -36,9 +36,11 @@ def read_derived(options: Iterable[str]) -> dict[str, str]:
     for option in options:
         role, equals, formula = (part.strip() for part in option.partition("="))
         if not equals or not role or not formula:
-            raise PlannerError(f"--derive cannot read {option!r}. Write ROLE = FORMULA, as in D = steps * batch_size.")
+            raise PlannerError(
+                f"--derive cannot read {short(option)}. Write ROLE = FORMULA, as in D = steps * batch_size."
+            )
         if role in found:
-            raise PlannerError(f"--derive gives {role} twice. Keep one formula.")
+            raise PlannerError(f"--derive gives {short(role)} twice. Keep one formula.")
         found[role] = formula
     return found
 
@@ -49,19 +51,25 @@ def check_derived(columns: Sequence[Column], roles: Roles) -> None:
     for role, text in roles.derived.items():
         if role not in NUMERIC_ROLES:
             listed = ", ".join(r.value for r in NUMERIC_ROLES)
-            raise PlannerError(f"{role}: a formula can give {listed} only. Put one of them on the left of the formula.")
+            raise PlannerError(
+                f"{cut(role)}: a formula can give {listed} only. Put one of them on the left of the formula."
+            )
         if (column := roles.column(Role(role))) is not None:
             raise PlannerError(f"{role}: both column {column!r} and a formula give it. Keep one of them.")
         formula = parse_formula(text)
         if not formula.names:
-            raise PlannerError(f"{role}: the formula {text!r} reads no column. Name a column in it.")
+            raise PlannerError(f"{role}: the formula {short(text)} reads no column. Name a column in it.")
         for name in sorted(formula.names):
             if name not in known:
-                listed = ", ".join(list(known)[:12])
-                raise PlannerError(f"{role}: the formula {text!r} reads {name!r}, which is no column of the table. "
-                                   f"The columns are {listed}; quote unusual names, \"Batch Size\".")  # fmt: skip
+                listed = cut(", ".join(list(known)[:12]), 200)
+                raise PlannerError(
+                    f"{role}: the formula {short(text)} reads {short(name)}, which is no column of the table. "
+                    f'The columns are {listed}; quote unusual names, "Batch Size".'
+                )
             if known[name].kind not in ("number", "bool") and name not in roles.conversions:
-                raise PlannerError(f"{role}: column {name!r} in the formula holds {known[name].kind}. Use numbers.")
+                raise PlannerError(
+                    f"{role}: column {short(name)} in the formula holds {known[name].kind}. Use numbers."
+                )
 
 
 def inputs(roles: Roles) -> tuple[str, ...]:

@@ -7,6 +7,7 @@ import io
 import pandas as pd
 import pytest
 
+from app.views.filters import with_range
 from data.catalogue import DEMOS
 from engine.costs import ComputeRule, TwoPart
 from engine.schema import Metric
@@ -165,7 +166,12 @@ def test_a_range_becomes_a_condition(db: Database, open_page: Open) -> None:
     next(t for t in at.text_input if t.label == "From").set_value("5M")
     next(b for b in at.button if b.label == "Add this range").click().run()
     assert told(at) == ""
-    assert at.query_params["where"] == '"N" >= 5000000'
+    assert at.query_params["where"] == '"N" >= 5e6'
+
+
+def test_the_ends_of_a_range_keep_all_their_digits() -> None:
+    condition = with_range("", 'a "b"', "1234567890123", "0,1234567890123")
+    assert condition == '"a ""b""" >= 1234567890123 AND "a ""b""" <= 0.1234567890123'
 
 
 def test_withdrawn_rows_come_back(db: Database, open_page: Open) -> None:

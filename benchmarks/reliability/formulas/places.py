@@ -1,0 +1,184 @@
+"""The places where a user types a formula or a number, each as a function from the text to the value that it gives."""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Callable
+from functools import lru_cache
+from pathlib import Path
+
+import numpy as np
+
+from app.cli import main
+from app.views.filters import with_range
+from engine.amounts import GIGABYTES, HOURS, SAMPLES, money, parse_amount
+from engine.costs.rule import compute_rule
+from engine.fitting.spec import FitSpec
+from engine.laws.expression import FormulaLaw
+from engine.quantities import parse_flops, parse_number, parse_share
+from engine.schema import Floats, Roles, Runs
+from engine.store import derive
+from engine.store.columns import Column
+from engine.store.condition import check
+from trainers.ranges import expand, read_typed
+
+ROWS = 100_000
+"""Rows of the table whose columns a formula reads."""
+RUNS = 40
+"""Rows of the table that the terminal fits."""
+THETA = 0.5
+"""What every parameter of a typed law is where the law is evaluated."""
+NAMES = ("N", "D", "batch size", "n", "log", "C")
+AT = {"N": 1e6, "D": 1e8, "batch size": 64.0, "n": 3.0, "log": 2.0, "C": 6e14}
+"""The first row."""
+
+
+@lru_cache(maxsize=1)
+def columns() -> dict[str, Floats]:
+    """A table of ``ROWS`` rows whose first is ``AT``."""
+    random = np.random.default_rng(0)
+    return {name: np.append(AT[name], AT[name] * np.exp(random.normal(size=ROWS - 1))) for name in NAMES}
+
+
+@lru_cache(maxsize=1)
+def _runs() -> Runs:
+    table = columns()
+    roles = Roles(N="N", D="D", C="C", loss="loss", hyper=("batch size", "n", "log"))
+    return Runs(np.arange(ROWS), {**table, "loss": 2 + table["N"] ** -0.3}, roles, {})
+
+
+def law(text: str) -> float:
+    """Read the formula of a law, and evaluate it, its gradient and its LaTeX."""
+    found = FitSpec(law="formula", formula=text).read_from(_runs()).find_law()
+    assert isinstance(found, FormulaLaw)
+    theta = np.full(len(found.names), THETA)
+    read = {axis: _runs()[axis][:1000] for axis in found.axes}
+    found.formula.check(read, np.arange(1000))
+    found.gradient(theta, read)
+    assert found.latex
+    assert found.text
+    found.limit(dict.fromkeys(found.names, np.array(THETA)))
+    return float(np.ravel(found.predict(theta, read))[0])
+
+
+def derived(text: str) -> float:
+    """Compute a role by a formula, for every row of the table."""
+    roles = Roles(derived=derive.read_derived([f"D = {text}"]))
+    kinds = [Column(name, "number", ROWS, 0, ROWS) for name in NAMES]
+    derive.check_derived(kinds, roles)
+    found = derive.compute(roles, {name: columns()[name] for name in derive.inputs(roles)}, np.arange(ROWS))
+    return float(found["D"][0])
+
+
+def rule(text: str) -> float:
+    """Compute C by a formula for every run, and solve the formula for D."""
+    found = compute_rule("formula", 1.0, text)
+    table = columns()
+    others = {name: table[name] for name in ("batch size", "n", "log")}
+    C = found.flops(table["N"], table["D"], others, np.arange(ROWS))
+    found.samples(C[:100], table["N"][:100], {name: x[:100] for name, x in others.items()})
+    assert found.text
+    return float(C[0])
+
+
+def number(text: str) -> float:
+    """Read a number."""
+    return parse_number(text, "batch size")
+
+
+def share(text: str) -> float:
+    """Read a share."""
+    return parse_share(text, "utilisation")
+
+
+def compute(text: str) -> float:
+    """Read a budget."""
+    return parse_flops(text).value
+
+
+def hours(text: str) -> float:
+    """Read a length of time."""
+    return parse_amount(text, "limit of time", HOURS)
+
+
+def euros(text: str) -> float:
+    """Read a sum of money."""
+    return parse_amount(text, "budget", money("EUR", "hour"))
+
+
+def gigabytes(text: str) -> float:
+    """Read an amount of memory."""
+    return parse_amount(text, "memory", GIGABYTES)
+
+
+def samples(text: str) -> float:
+    """Read a number of samples."""
+    return parse_amount(text, "unique samples", SAMPLES)
+
+
+def filtered(text: str) -> float:
+    """Read the lower end of a range of the filter; its value as the condition holds it."""
+    condition = with_range("", "N", text, "")
+    assert check(condition, NAMES)
+    return float(condition.rpartition(">= ")[2])
+
+
+def swept(text: str) -> float:
+    """Read the values of a field of a grid of cells; their sum."""
+    return math.fsum(float(x) for x in expand(read_typed(text, "number", "width"), "number"))
+
+
+def named(text: str) -> float:
+    """Read the texts of a field of a grid of cells; how many there are."""
+    return float(len(expand(read_typed(text, "text", "variant"), "text")))
+
+
+def fitted(text: str) -> float:
+    """``isoplan fit --formula``, from the command line to the printed fit; the exit code."""
+    return _isoplan(f"--formula={text}", "--law", "formula", "--bootstrap", "20")
+
+
+def ruled(text: str) -> float:
+    """``isoplan fit --rule``; the exit code."""
+    return _isoplan(f"--rule={text}", "--law", "power", "--axis", "C", "--bootstrap", "20")
+
+
+def given(text: str) -> float:
+    """``isoplan fit --derive``; the exit code."""
+    return _isoplan(f"--derive=U = {text}", "--law", "power", "--axis", "N", "--bootstrap", "20")
+
+
+def _isoplan(*options: str) -> float:
+    """Run the command on a small table in the current folder; what it says on standard error goes with SystemExit."""
+    table = {name: x[:RUNS] for name, x in columns().items() if name != "C"}
+    loss = 1.7 + 400 * table["N"] ** -0.34 + 900 * table["D"] ** -0.3
+    head = ",".join([*table, "loss"])
+    np.savetxt("runs.csv", np.column_stack([*table.values(), loss]), "%.6g", ",", header=head, comments="")
+    sys.argv = ["isoplan", "fit", str(Path("runs.csv").resolve()), *options]
+    try:
+        main()
+    except SystemExit as end:
+        if end.code:
+            raise
+    return 0.0
+
+
+PLACES: dict[str, Callable[[str], float]] = {
+    "formula of a law": law,
+    "formula of a role": derived,
+    "formula of compute": rule,
+    "number": number,
+    "share": share,
+    "budget": compute,
+    "hours": hours,
+    "money": euros,
+    "memory": gigabytes,
+    "samples": samples,
+    "range of a filter": filtered,
+    "values of a grid": swept,
+    "texts of a grid": named,
+    "isoplan fit --formula": fitted,
+    "isoplan fit --rule": ruled,
+    "isoplan fit --derive": given,
+}
