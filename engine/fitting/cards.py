@@ -227,7 +227,7 @@ def _runs_json(runs: FittedRuns) -> Json:
     whole: Json = {"columns": {name: x.tolist() for name, x in runs.columns.items()}, "y": runs.y.tolist()}
     if np.any(runs.weight != 1):
         whole["weight"] = runs.weight.tolist()
-    if len(np.unique(runs.cluster)) < len(runs.y):
+    if not np.array_equal(runs.cluster, np.arange(len(runs.y))):
         whole["cluster"] = runs.cluster.tolist()
     return whole
 

@@ -17,6 +17,8 @@ from engine.laws.law import Floats, Values
 Interval = tuple[float, float]
 EXCLUDED = 0.025
 """A floor is resolved where the confidence that it is zero is at most this: its 95 % interval excludes zero."""
+OUTSIDE = 0.16
+"""Confidence in each tail of a 68 % interval."""
 SURE = 0.95
 """Confidence from which on a statement about the floor is made without a probability."""
 
@@ -46,6 +48,10 @@ class FloorConfidence:
             return math.inf
         return float(np.interp(wanted, self.score, self.at))
 
+    def agrees(self, floor: float) -> bool:
+        """Whether ``floor``, which another objective gives, lies within the 68 % interval of the curve."""
+        return bool(OUTSIDE <= self.below(floor) <= 1 - OUTSIDE)
+
     @property
     def resolved(self) -> bool:
         """Whether the runs exclude a floor of zero and limit the floor from above."""
@@ -57,8 +63,7 @@ def floor_interval(
 ) -> Interval | None:
     """The one-sided interval at ``level`` of a floor that is not resolved: its upper limit, at least its ``value``.
 
-    The lower end is minus infinity: not determined. Fits without a confidence curve read the ``draws`` (r,) and have
-    zero as lower end.
+    The lower end is minus infinity: not determined. Fits without a confidence curve read the ``draws`` (r,).
     """
     if confidence is None:
         return how.limit(value, draws, level)

@@ -8,7 +8,7 @@ import numpy as np
 from scipy.special import stdtrit
 
 from engine.fitting.checks import Sample, column, direction, row, stated_error
-from engine.fitting.confidence import SURE, FloorConfidence, leading_axis
+from engine.fitting.confidence import EXCLUDED, SURE, FloorConfidence, leading_axis
 from engine.fitting.estimate import Estimate
 from engine.fitting.folds import folds
 from engine.fitting.intervals import FEWEST
@@ -130,6 +130,7 @@ def _floor(s: Sample, found: Estimate) -> Iterator[FitWarning]:
                     f"The data do not require a floor: the best fit has {name} = {found.theta[i]:g}. "
                     f"Read {name} as an upper limit and do not trust losses far beyond the data.",
                 )
+            yield from _disputed(s, found, float(found.theta[i]))
             continue
         beyond = {axis: np.array(10 * float(np.max(s.columns[axis]))) for axis in s.law.axes}
         made = found.resamples[: len(found.resamples) - found.resampling.floorless]
@@ -146,6 +147,19 @@ def _floor(s: Sample, found: Estimate) -> Iterator[FitWarning]:
             f"{' and '.join(s.law.axes)} the {s.spec.y} is {without:.3g} without a floor and {with_one} with one. "
             f"Half of the resamples have no floor, and intervals span both. Add runs with larger {axis}.",
         )
+
+
+def _disputed(s: Sample, found: Estimate, floor: float) -> Iterator[FitWarning]:
+    """A resolved floor about which the objective of the fit and least squares differ."""
+    curve = found.confidence
+    if curve is None or not curve.resolved or curve.agrees(floor):
+        return
+    yield FitWarning(
+        "floor-objectives",
+        f"The objective {s.spec.objective} gives {curve.name} = {floor:.4g}, least squares {curve.upper(0.5):.4g} "
+        f"(95 %: {curve.upper(EXCLUDED):.4g} to {curve.upper(1 - EXCLUDED):.4g}). They weigh runs far from the "
+        "law differently. No probability of reaching a target is stated. Check the runs with the largest residuals.",
+    )
 
 
 def limit_of(confidence: FloorConfidence | None, drawn: Floats) -> float:

@@ -17,6 +17,7 @@ assumption on the noise, and rather too much than too little. Law isoflop always
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Literal
 
@@ -98,6 +99,6 @@ class Resampling:
         return None if np.isnan(low[0]) else (float(low[0]), float(high[0]))
 
     def limit(self, central: float, draws: ArrayLike, level: float) -> tuple[float, float] | None:
-        """The one-sided interval of a floor that is not resolved: zero and its upper limit, from ``draws`` (r,)."""
+        """The one-sided interval of a floor that is not resolved, from ``draws`` (r,): no lower end, an upper limit."""
         above = np.asarray(draws, float)[: len(np.atleast_1d(draws)) - self.floorless]
-        return (0.0, max(float(np.quantile(above, level)), central)) if len(above) >= FEWEST else None
+        return (-math.inf, max(float(np.quantile(above, level)), central)) if len(above) >= FEWEST else None

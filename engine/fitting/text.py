@@ -83,8 +83,9 @@ def plus_minus(value: float, error: float | None, ci68: Interval | None = None) 
     ratio = up / down if up > 0 and down > 0 else math.inf
     if LOPSIDED > ratio > 1 / LOPSIDED:
         return _scaled([value, (up + down) / 2], (up + down) / 2)
-    together = _scaled([value, up, -down], min(sides))
-    return together.partition(" ")[0] if math.isfinite(ratio) and not LONG_TAIL > ratio > 1 / LONG_TAIL else together
+    if math.isfinite(ratio) and not LONG_TAIL > ratio > 1 / LONG_TAIL:
+        return _scaled([value], min(sides)) if min(sides) < abs(value) else number(value, 3)
+    return _scaled([value, up, -down], min(sides))
 
 
 def _scaled(numbers: list[float], error: float) -> str:
@@ -95,8 +96,11 @@ def _scaled(numbers: list[float], error: float) -> str:
     digits = max(power - place, 0)
     first, *errors = (f"{abs(round(x, -place)) / 10.0**power:.{digits}f}" for x in numbers)
     first = ("-" if numbers[0] < 0 else "") + first
+    scale = f"e{power:+03d}" if power else ""
+    if not errors:
+        return first + scale
     text = f"{first} ± {errors[0]}" if len(errors) == 1 else f"{first} +{errors[0]} -{errors[1]}"
-    return f"({text})e{power:+03d}" if power else text
+    return f"({text}){scale}" if scale else text
 
 
 def number(value: float, digits: int = 5) -> str:

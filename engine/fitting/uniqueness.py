@@ -16,6 +16,7 @@ import numpy as np
 from engine.fitting.checks import Sample
 from engine.fitting.noise import scale
 from engine.fitting.objectives import Loss, objective
+from engine.fitting.parameters import floors
 from engine.fitting.problem import Problem
 from engine.fitting.result import FitWarning
 from engine.fitting.solver import Optimum
@@ -129,7 +130,10 @@ def _information(s: Sample, theta: Floats, names: list[str], size: Floats) -> Fl
 def _sentence(
     s: Sample, theta: Floats, names: list[str], size: Floats, v: Floats, part: list[int], error: float
 ) -> str:
-    step = min(error, FARTHEST / float(np.max(np.abs(v)))) * np.sign(v[part[0]])
+    ours = [i for i in part if names[i] in floors(s.law)]
+    # Either way along the direction is as far; a floor goes down, where no run contradicts it.
+    way = -np.sign(v[ours[0]]) if ours else np.sign(v[part[0]])
+    step = min(error, FARTHEST / float(np.max(np.abs(v)))) * way
     value = s.law.values(theta)
     moves, axes = [], []
     for i in part:

@@ -15,7 +15,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.fitting.confidence import EXCLUDED, SURE, leading_axis
+from engine.fitting.confidence import EXCLUDED, SURE, FloorConfidence, leading_axis
 from engine.fitting.result import Fit
 from engine.laws.law import Floats
 from engine.laws.terms import Const
@@ -53,6 +53,8 @@ def reachability(fit: Fit, asked: str, limited: bool, goals: Floats, reached: Bo
     if known is None or limited:
         return _by_resamples(fit, asked, limited, reached)
     p = float(np.mean(np.where(np.isnan(goals), 1.0, known.below(goals))))
+    if known.resolved and not known.agrees(float(fit.values[known.name])):
+        return _disputed(fit, known, asked, (p, float(np.mean(reached))))
     if known.resolved:
         return _stated(p, "The floor allows it")
     limit = f"The floor {known.name} is below {rounded(known.upper(SURE))} (95 %)"
@@ -82,6 +84,21 @@ def _by_resamples(fit: Fit, asked: str, limited: bool, reached: Bools) -> Reacha
 def _stated(p: float, able: str) -> Reachability:
     verdict: Verdict = "reachable" if p >= SURE else "out of reach" if p <= 1 - SURE else "uncertain"
     return Reachability(verdict, p, f"{able} with probability {probability(p)}.")
+
+
+def _disputed(fit: Fit, known: FloorConfidence, asked: str, both: tuple[float, float]) -> Reachability:
+    """The verdict where the objective of the fit and least squares differ about the floor: what ``both`` agree on."""
+    name, floors = known.name, f"{rounded(float(fit.values[known.name]))} and {rounded(known.upper(0.5))}"
+    text = f"The objective {fit.spec.objective} and least squares differ about the floor {name}: {floors}."
+    if min(both) >= SURE:
+        return Reachability("reachable", None, f"{text} {asked[:1].upper()}{asked[1:]} can be reached with either.")
+    if max(both) <= 1 - SURE:
+        return Reachability("out of reach", None, f"{text} Either excludes {asked} (95 %).")
+    return Reachability(
+        "not determined",
+        None,
+        f"{text} Whether {asked} can be reached is not determined. Check the runs with the largest residuals.",
+    )
 
 
 def _what_to_train(fit: Fit) -> str:

@@ -187,3 +187,31 @@ def test_a_damaged_curve_is_refused(known_floor: Fit, at: list[float], score: li
     raw = to_json(known_floor) | {"confidence": {"name": "E", "at": at, "score": score}}
     with pytest.raises(PlannerError, match="confidence"):
         read_fit(raw)
+
+
+def test_objectives_that_differ_about_a_floor_state_no_probability() -> None:
+    """Runs far from the law on one side move least squares and hardly a Huber fit."""
+    frame = surface(60, noise=0.002)
+    frame["loss"][np.argsort(frame["loss"])[:8:2]] *= 1.02
+    found = fit(FitSpec(bootstrap=60), make_runs(frame))
+    curve = found.confidence
+    assert curve is not None
+    floor = float(found.values["E"])
+    assert curve.resolved
+    assert not curve.agrees(floor)
+    assert curve.agrees(curve.upper(0.5))
+    (caution,) = (w for w in found.warnings if w.code == "floor-objectives")
+    assert caution.text.startswith(
+        f"The objective huber-log gives E = {floor:.4g}, least squares {curve.upper(0.5):.4g}"
+    )
+    between = plan_target(found, (floor + curve.upper(0.5)) / 2)
+    assert between.p_reach is None
+    assert "can be reached is not determined" in between.sentence
+    assert "can be reached with either" in plan_target(found, 1.2 * curve.upper(0.99)).sentence
+
+
+def test_an_objective_that_agrees_with_the_curve_keeps_the_probability() -> None:
+    found = fit(FitSpec(objective="ols-log", bootstrap=60), make_runs(surface(60, noise=0.004)))
+    assert found.confidence is not None
+    assert found.confidence.agrees(float(found.values["E"]))
+    assert "floor-objectives" not in {w.code for w in found.warnings}
