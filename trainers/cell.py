@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, Generic, Literal, Protocol, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from engine.errors import PlannerError
 
@@ -33,6 +33,17 @@ class Cell(BaseModel):
     deterministic: Annotated[
         bool, Field(title="Deterministic", description="Only operations that give the same digits every time.")
     ] = True
+
+    @field_validator("*")
+    @classmethod
+    def _is_text(cls, value: object) -> object:
+        """Half of a surrogate pair is no text: no file can hold it."""
+        if isinstance(value, str) and not value.isascii():
+            try:
+                value.encode()
+            except UnicodeEncodeError:
+                raise ValueError("it has a character that is no text: type it anew") from None
+        return value
 
 
 C = TypeVar("C", bound=Cell)

@@ -86,12 +86,20 @@ def sweep(folder: Path, *names: str, older: float = 0.0) -> None:
                     shutil.rmtree(left) if left.is_dir() else left.unlink()
 
 
+LEAST_DISK = 50e6
+"""Bytes that must be free before another cell starts."""
 FULL = "disk full"
 """Why an attempt stopped that could not write any more."""
 
 
 class DiskFull(PlannerError, OSError):
     """The disk, or what the user may take of it, is used up; what was there is as it was."""
+
+
+def free(folder: Path) -> float:
+    """Bytes that are free on the disk of ``folder``."""
+    found = os.statvfs(folder)
+    return float(found.f_bavail * found.f_frsize)
 
 
 @contextlib.contextmanager

@@ -50,8 +50,6 @@ CHARGE = 1.0
 """Seconds between two looks at what the sweeps with a cap have used."""
 PAUSE, LONGEST = 5.0, 120.0
 """Seconds before a cluster that cannot be used is tried again, the first time and later."""
-LEAST_DISK = 50e6
-"""Bytes that must be free before another cell starts."""
 
 log = logging.getLogger("isoplan.runner")
 
@@ -201,7 +199,7 @@ def _charge(shift: Shift, cells: dict[str, Record]) -> None:
 def _start(shift: Shift, pool: Pool, waiting: list[Record]) -> None:
     """Lease as many of the ``waiting`` cells as fit and give them to the workers."""
     for record in waiting:
-        if _free(shift.queue.root) < LEAST_DISK:
+        if files.free(shift.queue.root) < files.LEAST_DISK:
             shift.message = f"The disk of {shift.queue.root} is full: free some of it, and the cells go on."
             return
         if record.deaths >= DEATHS:
@@ -292,11 +290,6 @@ def _stop_all(shift: Shift, pool: Pool) -> None:
 
 def _at_work(shift: Shift, name: str, given: Given) -> bool:
     return shift.beats.begun(shift.queue.folder(name), given.number) and not given.future.done()
-
-
-def _free(root: Path) -> float:
-    found = os.statvfs(root)
-    return float(found.f_bavail * found.f_frsize)
 
 
 def _say(root: Path, message: str, shift: Shift | None = None, pool: Pool | None = None) -> None:

@@ -89,10 +89,10 @@ def main() -> None:
     moments = [np.zeros_like(x) for x in (*p, *p)]
     first = 0
     if given["resume"]:
-        with np.load(given["resume"]) as kept:
-            first = int(kept["step"])
-            p = [kept[f"p{i}"] for i in range(len(p))]
-            moments = [kept[f"m{i}"] for i in range(len(moments))]
+        try:
+            first, p, moments = _load(Path(given["resume"]), p, moments)
+        except Exception as error:  # whatever a damaged file raises in numpy and zipfile
+            print(f"The checkpoint cannot be read ({error}). The cell begins again.", file=sys.stderr)
     peak, floor = learning_rate(cell, updates), cell["noise"] ** 2
     saved = said = time.monotonic()
     for step in range(first, updates):
@@ -125,6 +125,17 @@ def _adam(p: list[Floats], moments: list[Floats], slopes: list[Floats], rate: fl
         m += (1 - BETAS[0]) * (slope - m)
         v += (1 - BETAS[1]) * (slope * slope - v)
         p[i] -= rate * (m / (1 - BETAS[0] ** step)) / (np.sqrt(v / (1 - BETAS[1] ** step)) + EPS)
+
+
+def _load(place: Path, p: list[Floats], moments: list[Floats]) -> tuple[int, list[Floats], list[Floats]]:
+    """What a checkpoint holds: updates, weights, moments. Raises ValueError where they are not shaped as here."""
+    with np.load(place, allow_pickle=False) as kept:
+        step = int(kept["step"])
+        weights = [kept[f"p{i}"] for i in range(len(p))]
+        sums = [kept[f"m{i}"] for i in range(len(moments))]
+    if [x.shape for x in (*weights, *sums)] != [x.shape for x in (*p, *moments)]:
+        raise ValueError("it is that of another cell")
+    return step, weights, sums
 
 
 def _save(place: Path, step: int, p: list[Floats], moments: list[Floats]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import json
 import math
 import os
@@ -16,7 +17,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from trainers.backend.files import LEAST_DISK, free
 from trainers.cell import Cell, CellError, Stopped, Stream
+from trainers.command.environment import environment_of
 
 GRACE = 4.0
 """Seconds that a program has for a last checkpoint after SIGTERM."""
@@ -42,14 +45,17 @@ class Said:
     logged: int = 0
 
 
-def train(command: Sequence[str], loss: str, silence: float, cell: Cell, stream: Stream) -> dict[str, float]:
+def train(
+    command: Sequence[str], loss: str, silence: float, environment: Sequence[str], cell: Cell, stream: Stream
+) -> dict[str, float]:
     """Run ``command`` on a cell until it ends.
 
-    It reads one JSON object from standard input: ``cell`` (its fields), ``device``, ``folder``, ``checkpoint`` (where
-    it may keep its state, written beside and renamed) and ``resume`` (that place, where an attempt left something, else
-    null). It writes JSON objects, a line each: ``step`` and ``total`` with what it measures, and at the end ``result``.
-    SIGTERM asks it to stop. Raises CellError for a program that is missing, fails, hangs, or says nothing that can be
-    read, and Stopped.
+    It gets the variables of ``environment_of`` and those that ``environment`` names. It reads one JSON object from
+    standard input: ``cell`` (its fields), ``device``, ``folder``, ``checkpoint`` (where it may keep its state, written
+    beside and renamed) and ``resume`` (that place, where an attempt left something, else null). It writes JSON objects,
+    a line each: ``step`` and ``total`` with what it measures, and at the end ``result``. SIGTERM asks it to stop.
+    Raises CellError for a program that is missing, fails, hangs, or says nothing that can be read, OSError for one that
+    fails while the disk is full, and Stopped.
     """
     given: dict[str, object] = {
         "cell": cell.model_dump(mode="json"),
@@ -61,7 +67,7 @@ def train(command: Sequence[str], loss: str, silence: float, cell: Cell, stream:
     if stream.number > 1:
         _end_left_over(stream.folder)
     said = Said(loss)
-    with _started(command, cell, stream) as process:
+    with _started(command, environment, cell, stream) as process:
         _hand_over(process, given)
         try:
             for name, line in _lines(process, stream, said, silence):
@@ -70,6 +76,8 @@ def train(command: Sequence[str], loss: str, silence: float, cell: Cell, stream:
             _ask_to_end(process)
             raise
         code = process.wait()
+    if code > 0 and free(stream.folder) < LEAST_DISK:
+        raise OSError(errno.ENOSPC, "The program failed on a full disk")
     return _ended(command, code, said)
 
 
@@ -89,9 +97,10 @@ def _ended(command: Sequence[str], code: int, said: Said) -> dict[str, float]:
 
 
 @contextlib.contextmanager
-def _started(command: Sequence[str], cell: Cell, stream: Stream) -> Iterator[subprocess.Popen[bytes]]:
+def _started(
+    command: Sequence[str], environment: Sequence[str], cell: Cell, stream: Stream
+) -> Iterator[subprocess.Popen[bytes]]:
     """The program in a session of its own, which is ended whole, children of the program included."""
-    threads = {name: str(cell.threads) for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")}
     device = {"CUDA_VISIBLE_DEVICES": _gpu(stream.device)} if stream.device.startswith("cuda:") else {}
     program = shutil.which(command[0])
     if program is None:
@@ -103,11 +112,13 @@ def _started(command: Sequence[str], cell: Cell, stream: Stream) -> Iterator[sub
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             cwd=stream.folder,
-            env={**os.environ, **threads, **device, MARK: str(stream.folder), "PYTHONUNBUFFERED": "1"},
+            env=environment_of(command, environment, cell.threads, {**device, MARK: str(stream.folder)}, os.environ),
             start_new_session=True,
         )
     except OSError as error:
         raise CellError(f"The program {command[0]!r} cannot be started: {error.strerror}.") from error
+    except ValueError as error:  # an argument with a NUL, which no program can get
+        raise CellError(f"The program {command[0]!r} cannot be started: {error}. Correct programs.toml.") from error
     try:
         yield process
     finally:

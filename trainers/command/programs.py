@@ -19,6 +19,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 from engine.costs import ComputeRule
 from engine.errors import PlannerError
 from trainers.cell import Cell, Family, Needs, Preset, Sizes, canonical
+from trainers.command.environment import NAME
 from trainers.command.process import train
 
 FILE = "programs.toml"
@@ -48,7 +49,8 @@ class Program(BaseModel):
 
     ``sizes`` are formulas of the fields for N, D, U and C (FLOPs); ``silence`` is after how many seconds without a line
     it counts as hanging; ``short`` are fields that make a cell of about a second, by which its speed is measured;
-    ``example`` is a grid as one types it into the fields, for those who want to see something run.
+    ``example`` is a grid as one types it into the fields, for those who want to see something run; ``environment`` are
+    names of variables that the program gets beside those that every program gets.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -63,6 +65,7 @@ class Program(BaseModel):
     gpu_memory_gb: Annotated[float, Field(ge=0)] = 0.0
     short: dict[str, int | float | str | bool] = {}
     example: dict[str, str] = {}
+    environment: tuple[str, ...] = ()
 
     @field_validator("sizes")
     @classmethod
@@ -70,6 +73,14 @@ class Program(BaseModel):
         for formula in sizes.values():
             _formula(formula)
         return sizes
+
+    @field_validator("environment")
+    @classmethod
+    def _names(cls, names: tuple[str, ...]) -> tuple[str, ...]:
+        for name in names:
+            if not NAME.fullmatch(name):
+                raise ValueError(f"{name!r} is no name of a variable: write names alone, without values")
+        return names
 
 
 def families(root: Path) -> tuple[Family[Any], ...]:
@@ -110,7 +121,7 @@ def _family(name: str, program: Program) -> Family[Any]:
         name=name,
         title=program.title or name,
         cell=_cell_of(name, program),
-        train=partial(train, command, program.loss, program.silence),
+        train=partial(train, command, program.loss, program.silence, program.environment),
         sizes=partial(_sizes, formulas),
         needs=lambda cell: Needs(cell.threads, program.memory_gb * 1e9, program.gpu_memory_gb * 1e9),
         short=lambda cell: cell.model_copy(update=dict(program.short)) if program.short else None,

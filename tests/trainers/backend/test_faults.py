@@ -140,7 +140,7 @@ def test_a_disk_without_room_starts_no_cell_and_the_runner_says_so(root: Path, m
     from trainers.backend import runner
 
     (name,) = add(root, {"steps": 2})
-    monkeypatch.setattr(runner, "_free", lambda root: 1e6)
+    monkeypatch.setattr(files, "free", lambda root: 1e6)
     shift = runner.Shift(Queue(root), "test")
     assert runner._turn(shift, Pool(None, "", Machine(2, 0.0), root, lambda pool: ""))  # type: ignore[arg-type]
     assert shift.message == f"The disk of {root} is full: free some of it, and the cells go on."

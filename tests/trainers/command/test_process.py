@@ -10,9 +10,11 @@ import pytest
 
 from engine.errors import PlannerError
 from tests.trainers.conftest import COUNTER, PROGRAMS, add
+from trainers.backend.files import FULL, LEAST_DISK
 from trainers.backend.queue import Queue
 from trainers.backend.record import Record
 from trainers.backend.work import run_cell
+from trainers.command import process
 from trainers.families import families, find_family, read_cell
 
 
@@ -30,10 +32,10 @@ def log(root: Path, record: Record) -> bytes:
 
 def left_running(root: Path) -> list[psutil.Process]:
     found = []
-    for process in psutil.process_iter():
+    for one in psutil.process_iter():
         try:
-            if process.environ().get("ISOPLAN_CELL", "").startswith(str(root)) and process.status() != "zombie":
-                found.append(process)
+            if one.environ().get("ISOPLAN_CELL", "").startswith(str(root)) and one.status() != "zombie":
+                found.append(one)
         except psutil.Error:
             continue
     return found
@@ -53,6 +55,12 @@ def test_what_goes_wrong_is_one_sentence(root: Path, how: str, why: str) -> None
     assert left_running(root) == []
     if how == "fails":
         assert log(root, record) == b"something is wrong\n"
+
+
+def test_a_program_that_fails_on_a_full_disk_waits_for_room(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(process, "free", lambda folder: LEAST_DISK - 1)
+    record = once(root, {"how": "fails"})
+    assert (record.state, record.result["state"], record.result["why"]) == ("queued", "stopped", FULL)  # type: ignore[index]
 
 
 def test_a_program_that_is_missing_is_named(root: Path) -> None:

@@ -1,0 +1,166 @@
+"""Values that would escape a shell or an argument list, as fields of a program's cell and as arguments of its command;
+and the environment variables that a program gets.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from benchmarks.report import Report
+from engine.errors import PlannerError
+from trainers.backend.queue import Queue
+from trainers.backend.record import Record
+from trainers.backend.work import run_cell
+from trainers.families import find_family, read_cell
+
+MARK = "escaped"
+"""The file that a value makes if anything of it is run."""
+TOUCH = f"touch {MARK}"
+VALUES: tuple[str, ...] = (
+    # Shells.
+    *(f"; {TOUCH}", f"& {TOUCH} &", f"&& {TOUCH}", f"|| {TOUCH}", f"| {TOUCH}", f"$({TOUCH})", f"`{TOUCH}`"),
+    *(f"' ; {TOUCH} ; '", f'" ; {TOUCH} ; "', f"\n{TOUCH}\n", f"\r\n{TOUCH}\r\n", f"x > {MARK}", f"<({TOUCH})"),
+    *(f"$'\\x3b {TOUCH}'", f"${{IFS}}{TOUCH}", f"() {{ :; }}; {TOUCH}", f"\\\n; {TOUCH}", f"# comment\n{TOUCH}"),
+    *("$HOME", "~root", "*", "/etc/*", "[a-z]*", "{a,b}", "!!", "%PATH%", f"^& {TOUCH}"),
+    # Lists of arguments.
+    *("", " ", "--help", "-c", f"-c import os; os.system('{TOUCH}')", "--", "-", "@/etc/passwd", "=1", "a b\tc"),
+    # JSON, paths, formats, and characters that are not what they look like.
+    *('"}\n{"cell": {"seed": 9}}', '{"result": {"loss": 0}}', "\\u0022}", "../../../etc/passwd", "/dev/stdin"),
+    *("%s%n%x", "\\", "'\"\\", "\x1b]0;title\x07", "\u202etxt.exe", "\u2028", "ﬁ¼😀 Å", "x" * 200_000),
+)
+REFUSED = ("a\x00b", "\ud800")
+"""What JSON can write and no program can get as an argument, or no text is."""
+PROGRAM = """
+import json, os, sys
+given = json.loads(sys.stdin.readline())
+seen = {"arguments": sys.argv[1:], "cell": given["cell"], "environment": dict(os.environ)}
+open("seen.json", "w", encoding="utf-8").write(json.dumps(seen))
+print(json.dumps({"result": {"loss": 1.0}}))
+"""
+SECRETS = {
+    "WANDB_API_KEY": "k1",
+    "AWS_SECRET_ACCESS_KEY": "k2",
+    "HTTPS_PROXY": "http://user:k3@proxy",
+    "ISOPLAN_TOKEN": "k4",
+    "SLURM_JWT": "k5",
+    "LD_PRELOAD": "",
+    "PYTHONSTARTUP": "x.py",
+    "DASK_DISTRIBUTED__COMM__TLS__CLIENT__KEY": "key.pem",
+}
+"""Variables that a server may have and a program is not given."""
+
+
+def workspace(root: Path, arguments: Mapping[str, str], more: str = "") -> Path:
+    """A workspace with the program ``echo``, and one for each of ``arguments`` that has it as the last of its command.
+
+    ``more`` are further lines of every description.
+    """
+    root.mkdir(parents=True, exist_ok=True)
+    program = root / "echo.py"
+    program.write_text(PROGRAM)
+    field = 'kind = "text"\ndefault = ""\n'
+    parts = []
+    for name, argument in {"echo": "one argument", **arguments}.items():
+        command = ", ".join(as_toml(part) for part in ("{python}", "-S", str(program), argument))
+        parts.append(f"[{name}]\ncommand = [{command}]\n{more}\n[{name}.fields.text]\n{field}")
+    (root / "programs.toml").write_text("\n".join(parts), encoding="utf-8")
+    return root
+
+
+def as_toml(text: str) -> str:
+    """A string of TOML."""
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+def once(root: Path, family: str, text: str) -> tuple[Record, dict[str, Any]]:
+    """One attempt of a cell with ``text``, and what its program has seen; nothing where it did not run."""
+    found, queue = find_family(family, root), Queue(root)
+    (name,) = queue.add(found, [read_cell(found, {"text": text})])
+    run_cell(str(queue.folder(name)), queue.lease(name, "test"))
+    seen = queue.folder(name) / "seen.json"
+    return queue.find(name), json.loads(seen.read_text(encoding="utf-8")) if seen.exists() else {}
+
+
+def as_field(root: Path, value: str) -> str:
+    """What becomes of a value of a field: it arrives unchanged, or one sentence."""
+    try:
+        record, seen = once(root, "echo", value)
+    except PlannerError as error:
+        return f"refused: {error}"
+    if record.state != "done":
+        return f"failed: {(record.result or {}).get('why')}"
+    if escaped(root):
+        return "ran"
+    if seen["arguments"] != ["one argument"]:
+        return "changed the arguments"
+    return "arrived" if seen["cell"]["text"] == value else "changed"
+
+
+def as_argument(root: Path, family: str, value: str) -> str:
+    """The same of an argument in the description ``family`` of a program."""
+    record, seen = once(root, family, "")
+    if record.state != "done":
+        return f"failed: {(record.result or {}).get('why')}"
+    if escaped(root):
+        return "ran"
+    return "arrived" if seen["arguments"] == [value] else "changed"
+
+
+def escaped(root: Path) -> bool:
+    """Whether a value has made its file, anywhere that it could."""
+    return any(root.rglob(MARK)) or Path(MARK).exists()
+
+
+@contextmanager
+def variables(**given: str) -> Iterator[None]:
+    """This process with other variables of the environment, too."""
+    before = dict(os.environ)
+    os.environ.update(given)
+    try:
+        yield
+    finally:
+        os.environ.clear()
+        os.environ.update(before)
+
+
+def run() -> Report:
+    """Give every value to a program, both ways, and look at its environment with secrets around."""
+    arguments = {f"argument-{k}": value for k, value in enumerate(VALUES)}
+    with tempfile.TemporaryDirectory() as name, variables(**SECRETS):
+        root = workspace(Path(name) / "space", arguments)
+        fields = [as_field(root, value) for value in VALUES]
+        given = [as_argument(root, family, value) for family, value in arguments.items()]
+        nul, surrogate = (as_field(root, value) for value in REFUSED)
+        names = sorted(once(root, "echo", "environment")[1]["environment"])
+        other = workspace(Path(name) / "other", {}, 'environment = ["WANDB_API_KEY"]')
+        named = once(other, "echo", "")[1]["environment"]
+        away = sum(name in os.environ and name not in names for name in SECRETS)
+    wrong = [f for f in (*fields, *given) if f != "arrived"]
+    return Report(
+        f"{len(VALUES)} values that would escape a shell or an argument list",
+        "Each is the value of a text field of a cell, and the last argument of a program's command in `programs.toml`. "
+        "The goal: the program gets it unchanged, nothing of it runs, and the argument list keeps its length; one of "
+        "200,000 characters is longer than the system allows an argument to be. Then the "
+        f"environment of a program, started with {len(SECRETS)} variables around that hold keys or settings.",
+        ("what", "result"),
+        (
+            ("values of a field that arrived unchanged", f"{fields.count('arrived')} of {len(VALUES)}"),
+            ("arguments of a command that arrived unchanged", f"{given.count('arrived')} of {len(VALUES)}"),
+            (
+                "what became of the others",
+                "; ".join(sorted({w.replace(sys.executable, "python") for w in wrong})) or "none",
+            ),
+            ("a value with a NUL", nul),
+            ("a value that is no text (half of a surrogate pair)", surrogate[:160]),
+            ("keys and settings that a program did not get", f"{away} of {len(SECRETS)}"),
+            ("one that `environment` names", "passed" if named.get("WANDB_API_KEY") == "k1" else "missing"),
+            ("variables that the program got", ", ".join(f"`{one}`" for one in names)),
+        ),
+    )
