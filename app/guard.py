@@ -3,20 +3,27 @@
 from __future__ import annotations
 
 import hmac
+import re
 from dataclasses import dataclass
 from http.cookies import CookieError, SimpleCookie
-from urllib.parse import parse_qsl, urlencode, urlsplit
+from urllib.parse import parse_qsl, urlencode
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from app.shell import inline_scripts
+
 LOCAL_HOSTS = frozenset({"localhost", "127.0.0.1", "::1"})
 OPEN_PATHS = frozenset({"/healthz", "/_stcore/health"})
+HOST = re.compile(r"(?:\[([0-9A-Fa-f:.]+)\]|([^\s\[\]@#?/\\:]+))(?::\d+)?")
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
+# Scripts: the files of this server, the few that stand in its own HTML (by their hashes), and blob: for the parts of
+# pages with code of their own, which Streamlit loads as blobs. Styles stay 'unsafe-inline' because Streamlit's emotion
+# and plotly.js write style elements and attributes while they draw; no script runs from a style.
 CONTENT_POLICY = (
-    "default-src 'self'; script-src 'self' 'unsafe-inline' 'unsafe-eval' blob:; style-src 'self' 'unsafe-inline'; "
-    "img-src 'self' data: blob:; font-src 'self' data:; connect-src 'self' ws: wss: data: blob:; "
+    f"default-src 'self'; script-src 'self' {' '.join(inline_scripts())} blob:; style-src 'self' 'unsafe-inline'; "
+    "img-src 'self' data: blob:; font-src 'self' data:; connect-src 'self'; "
     "worker-src 'self' blob:; frame-ancestors 'self'; object-src 'none'; base-uri 'self'; form-action 'self'"
 )
 HEADERS = {
@@ -61,7 +68,7 @@ class Guard:
             return None
         if not self.token and _name(host) not in LOCAL_HOSTS:
             return PlainTextResponse("This Isoplan server answers to localhost only.", 403)
-        if not _same_origin(scope, headers, host):
+        if not _same_origin(scope, headers, host, bool(self.token)):
             return PlainTextResponse("This request comes from a page of another site.", 403)
         return self._token_refusal(scope, headers) if self.token else None
 
@@ -92,22 +99,24 @@ def _equal(given: str, expected: str) -> bool:
     return hmac.compare_digest(given.encode(), expected.encode())
 
 
-def _name(netloc: str) -> str:
-    try:
-        return (urlsplit(f"//{netloc}").hostname or "").rstrip(".")
-    except ValueError:
-        return ""
+def _name(host: str) -> str:
+    """The name in a Host header, without its port; empty where it is more than a name and a port."""
+    found = HOST.fullmatch(host)
+    return (found[1] or found[2]).lower().rstrip(".") if found else ""
 
 
-def _same_origin(scope: Scope, headers: Headers, host: str) -> bool:
-    """Whether a request that could change something names this server, or nothing, as the page it came from."""
+def _same_origin(scope: Scope, headers: Headers, host: str, shared: bool) -> bool:
+    """Whether a request that could change something names this server, or nothing, as the page it came from.
+
+    A shared server may stand behind a proxy that adds TLS, so its pages may be https where the request is http.
+    """
     if scope["type"] == "http" and scope["method"] in SAFE_METHODS:
         return True
     origin = headers.get("origin")
-    try:
-        return origin is None or urlsplit(origin).netloc == host
-    except ValueError:
-        return False
+    if origin is None:
+        return True
+    scheme = {"ws": "http", "wss": "https"}.get(scope["scheme"], scope["scheme"])
+    return origin in {f"{scheme}://{host}", *([f"https://{host}"] if shared else [])}
 
 
 def _cookies(headers: Headers) -> dict[str, str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 from logging.handlers import MemoryHandler, RotatingFileHandler
 from pathlib import Path
 
@@ -10,9 +11,20 @@ from streamlit.logger import _loggers
 
 LOG_BYTES = 2_000_000
 LOG_FILES = 5
+TOKEN = re.compile(r"token=[^&\s\"']*")
 
 # Keeps what happens before a workspace is open; its file takes it over then.
 _early = MemoryHandler(capacity=1000, flushLevel=logging.CRITICAL + 1)
+
+
+class WithoutToken(logging.Filter):
+    """Records without the token of a shared address: uvicorn names the address of a WebSocket that is refused."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        text = record.getMessage()
+        if "token=" in text:
+            record.msg, record.args = TOKEN.sub("token=...", text), ()
+        return True
 
 
 class Sentence(logging.Formatter):
@@ -27,6 +39,7 @@ def to_console() -> None:
     console = logging.StreamHandler()
     console.setLevel(logging.WARNING)
     console.setFormatter(Sentence())
+    console.addFilter(WithoutToken())
     logging.getLogger("isoplan").addHandler(console)
     root = logging.getLogger()
     root.setLevel(logging.INFO)
@@ -42,6 +55,7 @@ def to_file(workspace: Path) -> Path:
     path = folder / "isoplan.log"
     handler = RotatingFileHandler(path, maxBytes=LOG_BYTES, backupCount=LOG_FILES - 1, encoding="utf-8")
     handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
+    handler.addFilter(WithoutToken())
     root = logging.getLogger()
     root.addHandler(handler)
     root.removeHandler(_early)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import re
 from functools import cache
 from pathlib import Path
@@ -56,6 +58,13 @@ def html(page: str = "") -> str:
     text = re.sub(r"<title>.*?</title>", "<title>Isoplan</title>", text, flags=re.DOTALL)
     text = re.sub(r"<noscript>.*?</noscript>", NOSCRIPT, text, flags=re.DOTALL)
     return text.replace("<head>", "<head>" + HEAD + (EARLY if page in FIGURES else ""), 1)
+
+
+def inline_scripts() -> tuple[str, ...]:
+    """The scripts that stand in the HTML of the pages, as sources of a Content-Security-Policy: ``'sha256-...'``."""
+    found = (body for page in ("", *FIGURES) for body in re.findall(r"<script>(.*?)</script>", html(page), re.DOTALL))
+    digests = (base64.b64encode(hashlib.sha256(body.encode()).digest()).decode() for body in found)
+    return tuple(dict.fromkeys(f"'sha256-{digest}'" for digest in digests))
 
 
 async def _page(request: Request) -> Response:

@@ -13,6 +13,7 @@ import streamlit as st
 
 from engine.planning.export.document import Document, to_csv, to_markdown
 from engine.planning.export.latex import to_latex
+from engine.spreadsheets import as_text
 
 Rows = Sequence[Mapping[str, str]]
 File = tuple[Callable[[], str], str, str]
@@ -56,9 +57,8 @@ def downloads(name: str, files: Mapping[str, File]) -> None:
 def as_csv(rows: Rows) -> str:
     """The rows under their header."""
     out = io.StringIO()
-    writer = csv.DictWriter(out, list(rows[0]))
-    writer.writeheader()
-    writer.writerows(rows)
+    writer = csv.writer(out)
+    writer.writerows(map(as_text, line) for line in (rows[0], *(row.values() for row in rows)))
     return out.getvalue()
 
 

@@ -11,7 +11,9 @@ from typing import Literal
 import pandas as pd
 
 from engine.schema import Ints, Roles, Runs
+from engine.spreadsheets import BEGINS, as_text
 from engine.store import catalog, sql, tables
+from engine.store.columns import Column
 from engine.store.condition import matching_rows
 from engine.store.database import Database
 from engine.store.frames import rows_frame
@@ -45,8 +47,8 @@ def runs(fitted: Runs) -> bytes:
     """The runs as a law sees them, in CSV: row id, labels, then float64 columns by role in full precision."""
     buffer = io.StringIO()
     writer = csv.writer(buffer, lineterminator="\n")
-    writer.writerow(["row id", *fitted.labels, *fitted.values])
-    columns = [fitted.ids.tolist(), *(x.tolist() for x in fitted.labels.values())]
+    writer.writerow(map(as_text, ["row id", *fitted.labels, *fitted.values]))
+    columns = [fitted.ids.tolist(), *(map(as_text, x.tolist()) for x in fitted.labels.values())]
     columns += [x.tolist() for x in fitted.values.values()]
     writer.writerows(zip(*columns, strict=True))
     return buffer.getvalue().encode()
@@ -57,13 +59,13 @@ def _csv(db: Database, table_id: str, mapping: Roles, chosen: Ints | None) -> by
     known = catalog.columns(db, table_id)
     role_of = {name: role.value for role, name in uses(mapping)}
     names = [c.name if role_of.get(c.name, c.name) == c.name else f"{c.name} [{role_of[c.name]}]" for c in known]
-    fields = [sql.label(c, i) if c.whole else f"c{i}" for i, c in enumerate(known)]
+    fields = [_field(c, i) for i, c in enumerate(known)]
     if tables.withdrawn(db, table_id):
         names.insert(0, "withdrawn")
         reasons = f"SELECT any_value(reason) FROM withdrawn AS w WHERE w.table_id = {sql.text(table_id)}"
-        fields.insert(0, f"({reasons} AND w.row_id = t.rid)")
+        fields.insert(0, _inert(f"({reasons} AND w.row_id = t.rid)"))
     header = io.StringIO()
-    csv.writer(header, lineterminator="\n").writerow(["row id", *names])
+    csv.writer(header, lineterminator="\n").writerow(map(as_text, ["row id", *names]))
     with tempfile.TemporaryDirectory() as folder, db.read() as cursor:
         target = Path(folder) / "rows.csv"
         clause = ""
@@ -73,6 +75,18 @@ def _csv(db: Database, table_id: str, mapping: Roles, chosen: Ints | None) -> by
         rows = f"SELECT rid, {', '.join(fields)} FROM {sql.data(table_id)} AS t{clause} ORDER BY rid"
         cursor.execute(f"COPY ({rows}) TO {sql.text(str(target))} (FORMAT csv, HEADER false)").fetchall()
         return header.getvalue().encode() + target.read_bytes()
+
+
+def _field(column: Column, position: int) -> str:
+    if column.kind == "text":
+        return _inert(f"c{position}")
+    return sql.label(column, position) if column.whole else f"c{position}"
+
+
+def _inert(cell: str) -> str:
+    """An expression for text that no spreadsheet runs: ``engine.spreadsheets.as_text`` in SQL."""
+    formula = f"left({cell}, 1) IN ({', '.join(map(sql.text, BEGINS))}) AND TRY_CAST({cell} AS DOUBLE) IS NULL"
+    return f"CASE WHEN {formula} THEN '''' || {cell} ELSE {cell} END"
 
 
 def _parquet(found: pd.DataFrame) -> bytes:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -20,6 +21,7 @@ from engine.store.guess import Guess, agreed_conversions, better, guess_curve_ro
 from engine.store.mapping import check_roles, like, unknown_column, uses
 from engine.store.snapshots import Filter
 from engine.store.unit_names import COMPUTE, COUNTS
+from engine.store.uploads import MAX_UPLOAD_BYTES
 
 _SINGLE = tuple(role.value for role in SINGLE_ROLES)
 _MANY = {"metric": "metrics", "hyper": "hyper"}
@@ -53,10 +55,9 @@ def read_runs(
     ``each`` and ``pooled`` are those of ``Roles``. ``source`` of the runs is the path. Raises PlannerError for an
     unreadable file, an unknown role or column and a bad condition.
     """
-    if not path.is_file():
-        raise PlannerError(f"There is no file {path}: check the path.")
+    sent, name = table_bytes(path)
     with memory() as db:
-        info = tables.add(db, path, path.name, sheet=sheet, inner=inner)
+        info = tables.add(db, sent, name, sheet=sheet, inner=inner)
         known = catalog.columns(db, info.id)
         numbers = tuple(c.name for c in known if c.name in offered and c.name not in set(Role) and c.kind == "number")
         roles = with_derived(with_mapping(known, mapping or {}, agreed), derived or {})
@@ -66,7 +67,7 @@ def read_runs(
         )
         check_roles(known, roles)
         runs = snapshots.runs(db, snapshots.take(db, info.id, roles, Filter(where=where)))
-    return replace(runs, source=str(path), notes=(*info.notes, *runs.notes))
+    return replace(runs, source=name if str(path) == "-" else str(path), notes=(*info.notes, *runs.notes))
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,14 +83,15 @@ class OpenTable:
 @contextmanager
 def open_table(path: Path, mapping: Mapping[str, str] | None = None) -> Iterator[OpenTable]:
     """Open a table file; ``mapping`` corrects the guessed mapping as for ``read_runs``, which it raises errors like."""
-    if not path.is_file():
-        raise PlannerError(f"There is no file {path}: check the path.")
+    sent, name = table_bytes(path)
     with memory() as db:
-        info = tables.add(db, path, path.name)
+        info = tables.add(db, sent, name)
         known = catalog.columns(db, info.id)
 
         def read(roles: Roles) -> Runs:
-            return replace(snapshots.runs(db, snapshots.take(db, info.id, roles)), source=str(path))
+            return replace(
+                snapshots.runs(db, snapshots.take(db, info.id, roles)), source=name if str(path) == "-" else str(path)
+            )
 
         roles = tables.history(db, info.id, with_mapping(known, mapping or {}))
         yield OpenTable(known, roles, info.notes, read)
@@ -103,17 +105,35 @@ def read_curves(
     Those of ``extra`` that the file has are read under their own names; what it lacks may stand in the run table.
     Raises PlannerError as ``read_runs`` does, and where the curves cannot be tied or have no measure of training.
     """
-    if not path.is_file():
-        raise PlannerError(f"There is no file {path}: check the path.")
+    sent, name = table_bytes(path)
     with memory() as db:
-        info = tables.add(db, path, path.name)
+        info = tables.add(db, sent, name)
         known = catalog.columns(db, info.id)
         there = tuple(c.name for c in known if c.name in extra)
         roles = like(known, with_mapping(known, mapping or {}, guess=guess_curve_roles), runs.roles)
         roles = _with_extra(roles, there)
         check_roles(known, roles)
         curves = snapshots.curves(db, snapshots.take(db, info.id, roles), runs)
-    return replace(curves, source=str(path), notes=(*info.notes, *curves.notes))
+    return replace(curves, source=name if str(path) == "-" else str(path), notes=(*info.notes, *curves.notes))
+
+
+def table_bytes(path: Path) -> tuple[Path | bytes, str]:
+    """The table that a path of the terminal names, and how sentences call it.
+
+    ``-`` is standard input. A pipe is read to its end, or to the limit of an upload. Raises PlannerError where nothing
+    is there.
+    """
+    if str(path) == "-":
+        return sys.stdin.buffer.read(MAX_UPLOAD_BYTES + 1), "standard input"
+    if path.is_file():
+        return path, path.name
+    if path.is_dir() or not path.exists():
+        raise PlannerError(f"There is no file {path}: check the path.")
+    try:
+        with path.open("rb") as pipe:
+            return pipe.read(MAX_UPLOAD_BYTES + 1), str(path)
+    except OSError as error:
+        raise PlannerError(f"{path} cannot be read ({error.strerror}): check the path and its permissions.") from None
 
 
 def with_mapping(

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import base64
+import hashlib
+import re
 from typing import Any
 
 import pytest
 from starlette.types import Message, Receive, Scope, Send
 
+from app import shell
 from app.guard import HEADERS, Guard
 
 TOKEN = "a-token-of-some-length"
@@ -63,7 +67,22 @@ def test_names_of_this_machine_pass(host: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "host", ["evil.example", "localhost.evil.example", "10.0.0.5:8501", "", "[::1", "a@localhost@b"]
+    "host",
+    [
+        "evil.example",
+        "localhost.evil.example",
+        "10.0.0.5:8501",
+        "",
+        "[::1",
+        "a@localhost@b",
+        "evil.example@localhost",
+        "localhost#evil.example",
+        "localhost/evil",
+        "localhost?x",
+        "localhost:80:90",
+        "localhost:x",
+        "local host",
+    ],
 )
 def test_a_foreign_name_is_refused_so_that_rebinding_fails(host: str) -> None:
     assert status(ask(LOCAL, ("host", host))) == 403
@@ -83,6 +102,16 @@ def test_a_change_from_another_origin_is_refused(method: str) -> None:
     assert status(ask(LOCAL, HOST, method=method)) == 200
 
 
+def test_an_origin_with_another_scheme_is_refused_but_behind_a_proxy_with_tls() -> None:
+    tls = ("origin", "https://localhost:8501")
+    cookie = ("cookie", f"isoplan-8501={TOKEN}")
+    assert status(ask(LOCAL, HOST, tls, method="POST")) == 403
+    assert status(ask(LOCAL, HOST, ("origin", "http://localhost:8501"), method="POST", scheme="https")) == 403
+    assert status(ask(SHARED, HOST, tls, cookie, method="POST")) == 200
+    assert ask(SHARED, HOST, tls, cookie, kind="websocket", scheme="ws")[0]["type"] == "websocket.accept"
+    assert ask(LOCAL, HOST, tls, kind="websocket", scheme="wss")[0]["type"] == "websocket.accept"
+
+
 def test_a_websocket_from_another_origin_is_refused() -> None:
     assert ask(LOCAL, HOST, ("origin", "http://evil.example"), kind="websocket")[0]["type"] == "websocket.close"
     assert ask(LOCAL, HOST, ("origin", "http://localhost:8501"), kind="websocket")[0]["type"] == "websocket.accept"
@@ -91,6 +120,19 @@ def test_a_websocket_from_another_origin_is_refused() -> None:
 def test_every_answer_carries_the_safety_headers() -> None:
     for sent in (ask(LOCAL, HOST), ask(LOCAL, ("host", "evil.example")), ask(SHARED, HOST)):
         assert all(header(sent, name.lower()) == value for name, value in HEADERS.items())
+
+
+def test_scripts_run_from_this_server_and_from_its_own_html_alone() -> None:
+    policy = dict(part.split(" ", 1) for part in HEADERS["Content-Security-Policy"].split("; "))
+    allowed = policy["script-src"].split()
+    assert "unsafe" not in policy["script-src"]
+    assert allowed[0] == "'self'"
+    assert allowed[-1] == "blob:"
+    for page in shell.PAGES:
+        for body in re.findall(r"<script>(.*?)</script>", shell.html(page), re.DOTALL):
+            assert f"'sha256-{base64.b64encode(hashlib.sha256(body.encode()).digest()).decode()}'" in allowed
+    assert policy["connect-src"] == "'self'"
+    assert policy["object-src"] == "'none'"
 
 
 def test_shared_nothing_passes_without_the_token() -> None:

@@ -142,3 +142,14 @@ def test_the_log_file_has_the_traceback_and_the_console_a_sentence(tmp_path: Pat
     assert "ValueError: inside" in text
     record = logging.LogRecord("isoplan.page", logging.ERROR, "", 0, "incident %s\nmore", ("a1",), None)
     assert logs.Sentence().format(record) == "isoplan: incident a1"
+
+
+def test_the_token_of_a_shared_address_is_not_logged(tmp_path: Path, root_logger: logging.Logger) -> None:
+    """uvicorn names the address of a WebSocket that is refused."""
+    path = logs.to_file(tmp_path)
+    root_logger.setLevel(logging.INFO)
+    line = '%s - "WebSocket %s" 403'
+    logging.getLogger("uvicorn.error").info(line, "127.0.0.1:1", "/_stcore/stream?token=a-secret&x=1")
+    text = path.read_text()
+    assert "a-secret" not in text
+    assert 'WebSocket /_stcore/stream?token=...&x=1" 403' in text

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import io
+import os
+import threading
 from pathlib import Path
 
 import pandas as pd
@@ -108,6 +110,22 @@ def test_tables_are_exported_with_what_was_decided(db: Database) -> None:
     assert back["params"].tolist() == [3e6, 4e6]
 
 
+def test_no_cell_of_a_csv_file_begins_like_a_formula(db: Database) -> None:
+    """Numbers with a sign stay numbers; text gets an apostrophe, in headers, reasons and labels too."""
+    names = ["=1+1", "+cmd", "-2+3", "@SUM(A1)", "plain"]
+    frame = pd.DataFrame({"N": [1e6, 2e6, 3e6, 4e6, 5e6], "D": 1e8, "loss": [-0.5, 3, 2, 2, 2], "=run": names})
+    info = tables.add(db, frame.to_csv(index=False).encode(), "runs.csv")
+    tables.set_roles(db, info.id, tables.roles(db, info.id).model_copy(update={"run": "=run", "hyper": ()}))
+    tables.withdraw(db, info.id, [4], "=HYPERLINK(1)")
+    text = export.table(db, info.id).decode()
+    assert [line.partition(",")[2] for line in text.splitlines()] == [
+        "withdrawn,N,D,loss,'=run [run]", ",1000000,100000000,-0.5,'=1+1", ",2000000,100000000,3.0,'+cmd",
+        ",3000000,100000000,2.0,'-2+3", ",4000000,100000000,2.0,'@SUM(A1)", "'=HYPERLINK(1),5000000,100000000,2.0,plain",
+    ]  # fmt: skip
+    lines = export.runs(snapshots.runs(db, snapshots.take(db, info.id))).decode().splitlines()
+    assert [line.split(",")[1] for line in lines] == ["run", "'=1+1", "'+cmd", "'-2+3", "'@SUM(A1)"]
+
+
 def test_runs_are_exported_in_full_precision(db: Database) -> None:
     info = tables.add(db, GRID.encode(), "runs.csv")
     runs = snapshots.runs(db, snapshots.take(db, info.id))
@@ -115,3 +133,18 @@ def test_runs_are_exported_in_full_precision(db: Database) -> None:
     assert list(back.columns) == ["row id", "run", "N", "D", "loss", "C", "budget"]
     for role in ("N", "D", "loss", "C"):
         assert back[role].tolist() == runs[role].tolist()
+
+
+def test_a_table_comes_from_standard_input_or_a_pipe(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    stdin = io.TextIOWrapper(io.BytesIO(GRID.encode()))
+    monkeypatch.setattr("sys.stdin", stdin)
+    runs = read_runs(Path("-"))
+    assert (len(runs), runs.source) == (16, "standard input")
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    writer = threading.Thread(target=pipe.write_text, args=(GRID,))
+    writer.start()
+    assert len(read_runs(pipe)) == 16
+    writer.join()
+    with pytest.raises(PlannerError, match="There is no file"):
+        read_runs(tmp_path)
