@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from benchmarks.calibration.cases import CASES, UNIQUE, WIDTH, metric
-from benchmarks.calibration.page import ALL, tenths, write
+from benchmarks.calibration.page import ALL, write
 from benchmarks.calibration.simulate import COLUMNS, table
 from benchmarks.coverage.designs import RULE
 
@@ -47,19 +47,8 @@ def test_one_table_gives_the_same_numbers_again() -> None:
     assert 0 <= first[1] <= 1
 
 
-def test_tenths_of_right_statements_are_right() -> None:
-    random = np.random.default_rng(0)
-    stated = random.random(200_000)
-    tables = np.column_stack([random.random(200_000) < stated, stated])
-    found = tenths(tables)
-    assert sum(t.tables for t in found) == 200_000
-    assert max(abs(t.off) for t in found) < 0.012
-    assert tenths(np.array([[1.0, 1.0], [0.0, 0.3]]))[3].tables == 1
-
-
 def test_the_page_says_what_is_off(monkeypatch: pytest.MonkeyPatch) -> None:
     tables = np.tile([1.0, 0.5, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0], (200, 1))
     monkeypatch.setattr("benchmarks.calibration.page.load", lambda *_: tables)
     page = write(200)
     assert f"| {ALL} |  | 1,800 | **100.0 / 100.0** |" in page
-    assert "**+50.0 (200)**" in page
