@@ -31,6 +31,8 @@ COMMANDS = {
     "actual": "app.commands.actual",
     "train": "app.commands.train",
     "cells": "app.commands.cells",
+    "backup": "app.commands.backup",
+    "restore": "app.commands.restore",
     "simulate": "app.commands.simulate",
 }
 

@@ -25,6 +25,7 @@ from streamlit import config
 from streamlit.web import bootstrap
 
 from app import logs, pdf, shell, training, workspace
+from app.backups.requests import answering
 from app.bundled import load_bundled
 from app.errors import show_error
 from app.guard import LOCAL_HOSTS, Guard
@@ -133,6 +134,7 @@ def _lifespan(
                 logs.to_file(folder)
                 load_bundled(database)
                 stack.enter_context(workspace.registered(database, settings))
+                stack.enter_context(answering(database, database.folder or folder))
                 stack.enter_context(training.looking_after(database, database.folder or folder, settings.training))
             except Exception as error:
                 failure.append(error)

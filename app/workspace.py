@@ -82,6 +82,19 @@ def default_folder() -> Path:
     return own
 
 
+def usual_folder() -> Path:
+    """The folder of the workspace when none is named, which is not made here where the user has a home."""
+    return next(_homes(), None) or default_folder()
+
+
+def existing_folder() -> Path:
+    """The folder of the workspace when none is named; raises PlannerError where there is none yet."""
+    found = [folder for folder in _homes() if folder.is_dir()]
+    if not found and (usual := next(_homes(), None)) is not None:
+        raise PlannerError(f"There is no workspace at {usual}: name its folder with --workspace.")
+    return found[0] if found else default_folder()
+
+
 def _homes() -> Iterator[Path]:
     data = os.environ.get("XDG_DATA_HOME", "")
     if data and Path(data).is_absolute():

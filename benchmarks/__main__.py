@@ -44,7 +44,7 @@ NAMES = (
 LONG = ("amplitudes_plans", "calibration", "floors", "games", "jets_physics", "one_floor")
 """Measures of a quarter of an hour, which run only when they are named."""
 RELIABILITY = tuple(
-    f"reliability.{name}" for name in ("formulas", "files", "names", "commands", "faults", "kills", "load")
+    f"reliability.{name}" for name in ("formulas", "files", "names", "commands", "faults", "kills", "backup", "load")
 )
 """What is tried against the app: hostile input, kills, faults of the machine, many users. They run when named."""
 DOCS = Path(__file__).parents[1] / "docs"

@@ -6,6 +6,7 @@ started, files that grow, and whatever else a test names. Heartbeats are no prog
 
 from __future__ import annotations
 
+import os
 import subprocess
 import threading
 import time
@@ -153,12 +154,13 @@ def work() -> float:
 def _files(folder: Path) -> tuple[int, int, int]:
     """How many files are in a folder, their bytes, and the time of the last change, without signs of life."""
     count = size = last = 0
-    for path in folder.rglob("*"):
-        if path.name.startswith(ALIVE):
-            continue
-        try:
-            state = path.stat()
-        except OSError:
-            continue
-        count, size, last = count + 1, size + state.st_size, max(last, state.st_mtime_ns)
+    for place, folders, names in os.walk(folder):  # which passes over folders that vanish meanwhile
+        for name in (*folders, *names):
+            if name.startswith(ALIVE):
+                continue
+            try:
+                state = os.stat(os.path.join(place, name))
+            except OSError:
+                continue
+            count, size, last = count + 1, size + state.st_size, max(last, state.st_mtime_ns)
     return count, size, last

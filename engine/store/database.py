@@ -18,10 +18,11 @@ from typing import Any, TypeVar
 import duckdb
 
 from engine.errors import PlannerError
-from engine.store import migration
+from engine.store import migration, sql
+from engine.store.damage import FILE as FILE
+from engine.store.damage import advice, explain, explained
 from engine.store.owner import clear_owner, owner, this_process, write_owner
 
-FILE = "isoplan.duckdb"
 TRIES = 5
 Cursor = duckdb.DuckDBPyConnection
 T = TypeVar("T")
@@ -65,11 +66,12 @@ class Database:
     def read(self) -> Iterator[Cursor]:
         """A cursor for reading; it is closed at the end of the block."""
         self._check_open()
-        cursor = self._connection.cursor()
-        try:
-            yield cursor
-        finally:
-            cursor.close()
+        with explained(self.folder):
+            cursor = self._connection.cursor()
+            try:
+                yield cursor
+            finally:
+                cursor.close()
 
     def write(self, change: Callable[[Cursor], T]) -> T:
         """Run ``change(cursor)`` in the writer's thread inside a transaction and return its result.
@@ -80,7 +82,8 @@ class Database:
         self._check_open()
         if threading.current_thread().name.startswith("store-writer"):
             raise RuntimeError("a write inside a write would wait for itself")
-        return self._writer.submit(self._transact, change).result()
+        with explained(self.folder):
+            return self._writer.submit(self._transact, change).result()
 
     def close(self) -> None:
         """Finish the writes that wait, close the file and give the workspace back. Closing twice is fine."""
@@ -149,43 +152,80 @@ def open_workspace(folder: Path, *, url: str = "") -> Database:
     return Database(connection, folder)
 
 
+@contextmanager
+def read_closed(folder: Path) -> Iterator[Cursor]:
+    """A cursor on the database of a workspace that nobody writes to; nothing in the folder is changed.
+
+    Others may read it meanwhile; a process that wants to open it is refused. Raises WorkspaceInUse where a process has
+    it open, PlannerError where it cannot be read.
+    """
+    folder = folder.expanduser().resolve()
+    if folder in _open_here:
+        raise WorkspaceInUse(_in_use(folder))
+    connection = _connect(":memory:")
+    try:
+        with _named_errors(folder):
+            connection.execute(f"ATTACH {sql.text(str(folder / FILE))} AS workspace (READ_ONLY)")
+        connection.execute("USE workspace")
+        with explained(folder):
+            migration.refuse_newer(_layout(connection, folder), folder / FILE)
+            yield connection
+    finally:
+        connection.close()
+
+
 def _open_file(folder: Path) -> duckdb.DuckDBPyConnection:
     file = folder / FILE
     connection = _connect_file(folder)
     try:
-        found = migration.schema_of(connection)
+        found = _layout(connection, folder)
         migration.refuse_newer(found, file)
-        if found == 0:
-            migration.create(connection)
-        elif found < migration.SCHEMA:
-            connection.execute("CHECKPOINT")
-            connection.close()
-            migration.keep_copy(file, found)
-            connection = _connect_file(folder)
-            migration.migrate(connection, found)
+        with explained(folder):
+            if found == 0:
+                migration.create(connection)
+            elif found < migration.SCHEMA:
+                connection.execute("CHECKPOINT")
+                connection.close()
+                migration.keep_copy(file, found)
+                connection = _connect_file(folder)
+                migration.migrate(connection, found)
     except BaseException:
         connection.close()
         raise
     return connection
 
 
+def _layout(connection: Cursor, folder: Path) -> int:
+    """The layout number of an open database. Raises PlannerError with what to do where it has none."""
+    with explained(folder):
+        try:
+            return migration.schema_of(connection)
+        except migration.BadLayout as error:
+            raise PlannerError(f"{folder / FILE}: {error} {advice(folder)}") from None
+
+
 def _connect_file(folder: Path) -> duckdb.DuckDBPyConnection:
-    try:
+    with _named_errors(folder):
         return _connect(str(folder / FILE))
-    except duckdb.IOException as error:
+
+
+@contextmanager
+def _named_errors(folder: Path) -> Iterator[None]:
+    """Turn what keeps DuckDB from opening the file of ``folder`` into a PlannerError that says what to do."""
+    try:
+        yield
+    except duckdb.Error as error:
         text = str(error)
-        if "lock" in text.lower():
+        if "Could not set lock" in text or "Unique file handle conflict" in text:
             raise WorkspaceInUse(_in_use(folder, text)) from None
         if "Permission denied" in text or "Read-only file system" in text:
             raise PlannerError(f"{folder / FILE} cannot be written: choose another folder with --workspace.") from None
         if "newer version" in text or "storage version" in text.lower():
             raise PlannerError(f"{folder / FILE} was written by a newer DuckDB: update Isoplan to open it.") from None
-        raise PlannerError(
-            f"{folder / FILE} is not a readable database ({text.splitlines()[0][:160]}): "
-            "restore it from a copy, or move it away to start afresh."
-        ) from None
-    except duckdb.Error as error:
-        raise PlannerError(f"{folder / FILE} cannot be opened: {str(error).splitlines()[0][:200]}") from None
+        sentence = explain(error, folder)
+        if sentence is not None:
+            raise sentence from None
+        raise PlannerError(f"{folder / FILE} cannot be opened: {text.splitlines()[0][:200]}") from None
 
 
 def _connect(file: str) -> duckdb.DuckDBPyConnection:

@@ -6,6 +6,8 @@ statements that turn the layout before it into the new one; ``LAYOUT`` always cr
 
 from __future__ import annotations
 
+import contextlib
+import re
 import shutil
 from pathlib import Path
 
@@ -64,9 +66,17 @@ MIGRATIONS: dict[int, tuple[str, ...]] = {
 }
 
 
+class BadLayout(PlannerError):
+    """The number of the layout in the database is none."""
+
+
 def schema_of(connection: duckdb.DuckDBPyConnection) -> int:
-    """The layout number of an open database; 0 when it is empty."""
-    names = {row[0] for row in connection.execute("SELECT table_name FROM duckdb_tables()").fetchall()}
+    """Return the layout number of an open database; 0 when it is empty.
+
+    Raises BadLayout where the stored number is none, PlannerError where Isoplan did not write the database.
+    """
+    query = "SELECT table_name FROM duckdb_tables() WHERE database_name = current_database()"
+    names = {row[0] for row in connection.execute(query).fetchall()}
     if not names:
         return 0
     found = []
@@ -76,7 +86,10 @@ def schema_of(connection: duckdb.DuckDBPyConnection) -> int:
         raise PlannerError(
             "isoplan.duckdb in this workspace was not written by Isoplan: choose another workspace folder."
         )
-    return int(found[0][0])
+    text = str(found[0][0])
+    if not re.fullmatch("[1-9][0-9]{0,8}", text):
+        raise BadLayout(f"its layout {text[:40]!r} is not a number, so the database is damaged.")
+    return int(text)
 
 
 def create(connection: duckdb.DuckDBPyConnection) -> None:
@@ -94,9 +107,22 @@ def refuse_newer(found: int, file: Path) -> None:
 
 
 def keep_copy(file: Path, found: int) -> Path:
-    """Copy a closed database file of layout ``found`` beside itself before it is migrated."""
+    """Copy a closed database file of layout ``found`` beside itself before it is migrated.
+
+    Raises PlannerError where there is no room for it; nothing of the copy is left then.
+    """
     copy = file.with_name(f"{file.stem}.layout{found}{file.suffix}")
-    shutil.copy2(file, copy)
+    fresh = copy.with_name(f".{copy.name}")
+    try:
+        shutil.copy2(file, fresh)
+        fresh.replace(copy)
+    except OSError as error:
+        with contextlib.suppress(OSError):
+            fresh.unlink(missing_ok=True)
+        raise PlannerError(
+            f"{file} has an older layout, and the copy that is kept of it cannot be written ({error.strerror}): "
+            "free some of the disk and try again."
+        ) from None
     return copy
 
 

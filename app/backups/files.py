@@ -1,0 +1,147 @@
+"""Which files of a workspace a backup contains, beside the database."""
+
+from __future__ import annotations
+
+import io
+import os
+import re
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import IO
+
+from engine.errors import PlannerError
+from engine.store import archive
+from engine.store.archive import Entry
+from engine.store.damage import BACKUP_FILE, FILE
+from engine.store.owner import OWNER_FILE
+from trainers.backend.copies import cell_names, frozen, sweep_files
+from trainers.backend.record import BACKBONES, CELLS, SWEEPS
+from trainers.backend.settings import Address, read_settings
+
+UPLOADS, PREPARED = "uploads", "prepared"
+OWN = (UPLOADS, BACKBONES)
+"""Folders that are copied even where a link leads to them."""
+LEFT_OUT = frozenset({"logs", "jobs", OWNER_FILE, BACKUP_FILE, CELLS, SWEEPS})
+"""Names in a workspace that are not copied, or not as they lie there."""
+SECRET = 64 * 1024
+"""Bytes of the largest file that is searched for a private key."""
+_SECRETS = (".key", ".p12", ".pfx")
+_NOT_OURS = re.compile(r"isoplan\..*|tmp[a-z0-9_]{8}")
+"""Names of the database and its older copies, and of folders in which an upload arrives."""
+
+
+@dataclass(eq=False)
+class Seen:
+    """What was met on the way: cells by the state that they have in the copy, and what is not copied."""
+
+    cells: Counter[str] = field(default_factory=Counter)
+    left_out: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Moment:
+    """Cells and sweeps of a workspace at one moment: cells that are added later are not copied."""
+
+    cells: tuple[str, ...]
+    sweeps: dict[str, bytes]
+
+
+def moment(root: Path) -> Moment:
+    """Read which cells there are, then the sweeps, which are always written before their cells."""
+    names = tuple(cell_names(root))
+    return Moment(names, sweep_files(root))
+
+
+def entries(root: Path, database: Path, now: Moment, seen: Seen) -> Iterator[Entry]:
+    """The files of a backup of the workspace ``root`` whose database was copied to ``database``.
+
+    Raises PlannerError for a name that is not Unicode.
+    """
+    for name, source in _all(root, database, now, seen):
+        if not _is_text(name):
+            raise PlannerError(f"The name of the file {root / name!r} is not UTF-8: rename it and try again.")
+        yield Entry(name, source if callable(source) else partial(_given, source))
+
+
+def _all(root: Path, database: Path, now: Moment, seen: Seen) -> Iterator[tuple[str, object]]:
+    yield FILE, partial(database.open, "rb")
+    for name in now.cells:
+        yield from _cell(root, name, seen)
+    yield from now.sweeps.items()
+    key = _private_key(root)
+    for place in _others(root, seen):
+        name = place.relative_to(root).as_posix()
+        if place == key or (not name.startswith(f"{UPLOADS}/") and _is_secret(place)):
+            seen.left_out.append(f"{name} (a private key)")
+        elif not archive.is_archive(place):
+            yield name, partial(place.open, "rb")
+
+
+def _given(source: object) -> IO[bytes]:
+    """What a cell gave, as an open file."""
+    return io.BytesIO(source) if isinstance(source, bytes) else source  # type: ignore[return-value]
+
+
+def _cell(root: Path, name: str, seen: Seen) -> Iterator[tuple[str, object]]:
+    with frozen(root / CELLS / name) as cell:
+        if cell is None:
+            return
+        seen.cells[cell.state] += 1
+        seen.left_out += [f"{CELLS}/{name}/{link} (a link)" for link in cell.links]
+        for file, source in cell.files.items():
+            yield f"{CELLS}/{name}/{file}", partial(source.open, "rb") if isinstance(source, Path) else source
+
+
+def _others(root: Path, seen: Seen) -> Iterator[Path]:
+    """Every file beside the database, cells and sweeps; links, hidden files and what is made again are left out."""
+    for top in sorted(root.iterdir()):
+        if top.name.startswith(".") or top.name in LEFT_OUT or _NOT_OURS.fullmatch(top.name):
+            continue
+        if top.is_symlink() and top.name not in OWN:
+            seen.left_out.append(f"{top.name} (a link)")
+        elif top.is_dir():
+            yield from _below(root, top, seen)
+        elif top.is_file():
+            yield top
+
+
+def _below(root: Path, top: Path, seen: Seen) -> Iterator[Path]:
+    for folder, folders, names in os.walk(top):
+        depth = len(Path(folder).relative_to(root).parts)
+        links = [name for name in (*folders, *names) if name[0] != "." and (Path(folder) / name).is_symlink()]
+        seen.left_out += [f"{(Path(folder) / name).relative_to(root).as_posix()} (a link)" for name in links]
+        # Prepared data sets are made again from the files beside them when a cell needs them.
+        folders[:] = sorted(n for n in folders if n[0] != "." and n not in links and (n != PREPARED or depth < 2))
+        for name in sorted(set(names) - set(links)):
+            if name[0] != "." and (Path(folder) / name).is_file():
+                yield Path(folder) / name
+
+
+def _private_key(root: Path) -> Path | None:
+    """The key that ``cluster.toml`` names, where it can be read."""
+    try:
+        settings = read_settings(root)
+    except PlannerError:
+        return None
+    return settings.key if isinstance(settings, Address) else None
+
+
+def _is_secret(place: Path) -> bool:
+    """Whether a file is a private key, by its name or what is in it."""
+    if place.suffix.lower() in _SECRETS:
+        return True
+    try:
+        return place.stat().st_size <= SECRET and b"PRIVATE KEY-----" in place.read_bytes()
+    except FileNotFoundError:
+        return False
+
+
+def _is_text(name: str) -> bool:
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return False
+    return True

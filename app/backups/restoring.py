@@ -1,0 +1,100 @@
+"""Make a workspace from a backup: checked in a temporary folder, and in place only when all of it is right."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from app.backups.writing import Backup, check_rows, file_errors
+from engine.errors import PlannerError
+from engine.store import archive
+from engine.store.archive import Manifest, Tell
+from engine.store.damage import FILE, LastBackup, note_backup
+from trainers.backend.files import sync_folder
+
+
+def restore(file: Path, root: Path, tell: Tell) -> Backup:
+    """Make the workspace ``root`` from the backup ``file``: a new folder, or one that is empty.
+
+    Raises PlannerError where the archive is damaged or foreign, or the folder is in use; nothing is left of it then.
+    """
+    file, root = file.expanduser().absolute(), root.expanduser().resolve()
+    with file_errors(root), archive.opened(file) as (source, manifest):
+        _check_target(root)
+        with _new_folder(root) as fresh:
+            _check_room(fresh, manifest)
+            archive.unpack(source, manifest, manifest.files, fresh, tell)
+            check_rows(fresh, manifest)
+            note_backup(fresh, LastBackup(path=str(file), created=manifest.created))
+            _make_durable(fresh)
+            _settle(fresh, root)
+    return Backup(file, file.stat().st_size, manifest)
+
+
+def _check_target(root: Path) -> None:
+    if root.exists() and not root.is_dir():
+        raise PlannerError(f"{root} is a file: name a folder with --workspace.")
+    if (root / FILE).exists():
+        raise PlannerError(f"{root} has a workspace: rename that folder, or name another one with --workspace.")
+    if root.exists() and any(root.iterdir()):
+        raise PlannerError(f"The folder {root} is not empty: name another one with --workspace.")
+
+
+@contextmanager
+def _new_folder(root: Path) -> Iterator[Path]:
+    """A temporary folder on the disk of ``root``: beside it, or in it where it exists (it may be a mount point).
+
+    It is removed at the end of the block if it is still there, and so are the parents of ``root`` that were made.
+    """
+    home = root if root.exists() else root.parent
+    missing = [place for place in (home, *home.parents) if not place.exists()]
+    home.mkdir(parents=True, exist_ok=True)
+    fresh = home / f".isoplan-restore-{secrets.token_hex(6)}"
+    try:
+        fresh.mkdir()
+        yield fresh
+    finally:
+        shutil.rmtree(fresh, ignore_errors=True)
+        for place in missing:
+            with suppress(OSError):
+                place.rmdir()
+
+
+def _check_room(fresh: Path, manifest: Manifest) -> None:
+    needed, free = sum(one.size for one in manifest.files.values()), shutil.disk_usage(fresh).free
+    if needed > free:
+        raise PlannerError(
+            f"The backup needs {needed / 1e6:,.0f} MB and the disk of {fresh.parent} has {free / 1e6:,.0f} MB free: "
+            "free some of it, or name a folder on another disk with --workspace."
+        )
+
+
+def _make_durable(fresh: Path) -> None:
+    """Make everything in the folder durable: one call for thousands of small files."""
+    if hasattr(os, "sync"):
+        os.sync()
+    sync_folder(fresh)
+
+
+def _settle(fresh: Path, root: Path) -> None:
+    """Give the finished workspace its name; into a folder that exists its parts are moved, the database last."""
+    if fresh.parent != root:
+        if root.exists():
+            raise PlannerError(f"The folder {root} was made meanwhile: name another one with --workspace.")
+        fresh.rename(root)
+        sync_folder(root.parent)
+        return
+    moved: list[Path] = []
+    try:
+        for place in sorted(fresh.iterdir(), key=lambda place: place.name == FILE):
+            place.rename(root / place.name)
+            moved.append(root / place.name)
+    except BaseException:
+        for place in moved:
+            shutil.rmtree(place) if place.is_dir() else place.unlink()
+        raise
+    sync_folder(root)

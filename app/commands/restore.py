@@ -1,0 +1,33 @@
+"""`isoplan restore`: a workspace from the file that `isoplan backup` wrote."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from app.commands.backup import document, progress, text
+from app.commands.output import say, say_json
+
+
+def restore(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="The archive that `isoplan backup` wrote.")],
+    workspace: Annotated[
+        Path | None,
+        typer.Option(file_okay=False, help="A folder that is new or empty; without it the one in your data folder."),
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+) -> None:
+    """Make a workspace from a backup; every file and row is checked before it is in place."""
+    from app.backups.restoring import restore as make
+    from app.workspace import usual_folder
+
+    root = (workspace or usual_folder()).expanduser().resolve()
+    with progress("Nothing was restored.") as tell:
+        made = make(file, root, tell)
+    if as_json:
+        say_json({"schema": 1, "file": str(made.file), "workspace": str(root), **document(made)})
+    else:
+        moment = f"{made.manifest.created:%Y-%m-%d %H:%M} UTC"
+        say(f"The workspace {root} is as it was at {moment}: {text(made)}.")
