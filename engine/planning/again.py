@@ -28,13 +28,15 @@ class Answer:
 def ask_again(plan: Plan, fit: Fit, map: Fit | None = None) -> Answer | None:
     """The question of ``plan`` answered by ``fit``, the one that it was made with.
 
-    A target in a metric needs its ``map`` too; None without it. Raises PlannerError for another fit or map, and where
-    they no longer give the answer that the plan states.
+    None for a target in a metric without its ``map``, and for a plan that the runs do not support. Raises PlannerError
+    for another fit or map, and where they no longer give the answer that the plan states.
     """
     if fit.hash != plan.fit:
         raise PlannerError(
             f"This plan was made with the fit {plan.fit} and not with {fit.hash}: give the one it names."
         )
+    if not plan.answers:
+        return None
     task = task_of(fit, plan.question, plan.compute, plan.prices)
     if plan.question.metric:
         if map is None:

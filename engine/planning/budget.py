@@ -25,7 +25,7 @@ from engine.planning.pricing.prices import Prices
 from engine.planning.pricing.small import converted
 from engine.planning.quantity import IMPOSSIBLE, Quantity, given, measure, unsaid
 from engine.planning.solve import Task
-from engine.planning.support import support
+from engine.planning.support import support, too_far
 from engine.quantities import count
 
 ONE = 1 - 1e-9
@@ -68,6 +68,12 @@ def plan_budget(
     for m in maps:
         extra[m.map.spec.y] = m.metric(best.loss, draws.loss[m.kept])
     lost = int(np.sum(np.isnan(draws.loss)))
+    of_answer = (
+        *converted(prices, task.limits, False, float(best.N)),
+        *plans.uncredited(fit, limits, best.D),
+        *plans.repeats(fit, extra.get("epochs")),
+        *plans.impossible(extra),
+    )
     return Plan(
         Question("budget", float(C), limits),
         fit.hash,
@@ -79,10 +85,7 @@ def plan_budget(
         flat=flat(fit, task, best, draws),
         warnings=(
             *apart(fit, best, rule),
-            *converted(prices, task.limits, False, float(best.N)),
-            *plans.uncredited(fit, limits, best.D),
-            *plans.repeats(fit, extra.get("epochs")),
-            *plans.impossible(extra),
+            *(() if too_far(fit, quantities) else of_answer),
             *plans.warnings(fit, quantities, lost),
         ),
         maps=tuple(m.map.hash for m in maps),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, get_args
 
 from engine.costs import ComputeRule, read_rule
@@ -114,6 +114,21 @@ class Plan:
     def answers(self) -> bool:
         """Whether the runs support the plan: farther beyond them its numbers are marked and are no answer."""
         return self.support is None and farthest(self.placed)[1] <= ANSWERED
+
+    @property
+    def fails(self) -> bool:
+        """Whether the best fit does not reach the target."""
+        return any(w.code == BEST_FIT_FAILS for w in self.warnings)
+
+    @property
+    def shown(self) -> Plan:
+        """The plan as every output states it: without numbers where the runs do not support it."""
+        if self.answers:
+            return self
+        allocation, derived = (
+            {name: quantity.withheld(q) for name, q in some.items()} for some in (self.allocation, self.derived)
+        )
+        return replace(self, allocation=allocation, derived=derived, flat=None, bill=(), worth=(), restated=None)
 
     @property
     def placed(self) -> Mapping[str, Quantity]:
@@ -231,7 +246,11 @@ def uncredited(fit: Fit, limits: Limits, D: Floats) -> tuple[FitWarning, ...]:
 
 
 def to_json(plan: Plan) -> dict[str, Any]:
-    """The object that ``plan --json`` prints. What was not asked is left out, so that hashes of plans do not change."""
+    """The object that ``plan --json`` prints. What was not asked is left out, so that hashes of plans do not change.
+
+    A plan that the runs do not support has no numbers there.
+    """
+    plan = plan.shown
     asked = {
         "prices": prices_json(plan.prices) if plan.prices else None,
         "bill": [line.to_json() for line in plan.bill],

@@ -27,6 +27,8 @@ NOT_RESAMPLED = "no interval: the fit was made without resampling"
 
 IMPOSSIBLE = "not possible"
 """How the note of a number begins that the law gives and that cannot be."""
+WITHHELD = "not stated: too far beyond the runs"
+"""The note of a number that the runs do not support."""
 
 INTERVALS = ("ci68", "ci95")
 OUT_OF_REACH = (math.inf, math.inf)
@@ -90,7 +92,8 @@ def measure(
     known = value if math.isfinite(value) else None
     ci68, ci95 = (cut(_ends(value, draws, level, fit.resampling), within) for level in (0.68, 0.95))
     note = "" if ci68 else no_interval(fit)
-    return Quantity(known, ci68, ci95, unit, beyond(known, span), note)
+    stated = [known] if known is not None else [x for ends in (ci68, ci95) for x in ends or ()]
+    return Quantity(known, ci68, ci95, unit, max((beyond(x, span) for x in stated), default=0.0), note)
 
 
 def given(fit: Fit, value: float, unit: str, span: Interval | None = None) -> Quantity:
@@ -102,6 +105,11 @@ def given(fit: Fit, value: float, unit: str, span: Interval | None = None) -> Qu
 def unsaid(fit: Fit, unit: str, what: str) -> Quantity:
     """A number that the law says nothing of."""
     return Quantity(None, unit=unit, note=f"the law on {fit.law.axis} says nothing of {what}")
+
+
+def withheld(q: Quantity) -> Quantity:
+    """``q`` without its numbers, where the runs do not support them."""
+    return replace(q, value=None, ci68=None, ci95=None, note=WITHHELD)
 
 
 def no_interval(fit: Fit) -> str:

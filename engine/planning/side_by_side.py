@@ -177,11 +177,13 @@ def to_json(found: Comparison) -> dict[str, Any]:
 
 
 def _side(one: Saved, prices: Prices | None) -> Side:
+    one = replace(one, plan=one.plan.shown)
     allocation = {name: one.plan.allocation[name] for name in SIZES}
     far = max((q.beyond for q in allocation.values()), default=0.0)
     texts = tuple(w.text for w in one.plan.warnings)
     risk = Risk(one.plan.p_reach, far, _spread(allocation["C"].ci68), texts)
-    return Side(one.name, one.plan, allocation, _bill(one, prices) if prices is not None else {}, risk)
+    found = _bill(one, prices) if prices is not None and one.plan.answers else {}
+    return Side(one.name, one.plan, allocation, found, risk)
 
 
 def _bill(one: Saved, prices: Prices) -> dict[str, Quantity]:

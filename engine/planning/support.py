@@ -15,7 +15,7 @@ from engine.fitting.result import Fit, Interval
 from engine.laws.law import Floats
 from engine.planning.frontier import frontier
 from engine.planning.quantity import Quantity
-from engine.planning.search import Mask
+from engine.planning.search import ROUNDING, Mask
 
 UNKNOWN_C: Interval = (1e15, 1e21)
 """Where budgets are looked at when nothing is known of the compute of the runs."""
@@ -25,6 +25,8 @@ BELOW = 1.0
 """The same for sizes smaller than those of the runs, where a loss meets that of a model which has learned nothing."""
 MARKED = 1.0
 """Decades beyond the runs from which on the sentence of an answer says so."""
+FARTHER = 1.0
+"""Decades beyond the supported range up to which cells are named."""
 SIZES = ("N", "D", "C")
 REACH, STEP = 40, 0.1
 """Decades of compute around the runs that are looked at, and the distance of two budgets."""
@@ -35,7 +37,8 @@ class Support:
     """What the runs support: plans from ``low`` to ``high`` along ``axis`` (C, or the one axis of the law).
 
     Both are None where they support no plan of the law. ``cells`` are the N, D and C of cells which would bring the
-    plan that was asked for within ``ANSWERED`` decades of the runs.
+    plan that was asked for within ``ANSWERED`` decades of the runs; empty where these lie more than ``FARTHER`` decades
+    beyond the range too.
     """
 
     axis: str
@@ -65,8 +68,14 @@ def too_far(fit: Fit, quantities: Mapping[str, Quantity]) -> bool:
     """Whether a plan of these ``quantities`` lies too far beyond the runs of ``fit`` to be an answer."""
     if farthest(quantities)[1] > ANSWERED:
         return True
-    known = ((quantities[name].value, fit.data.ranges.get(name)) for name in SIZES if name in quantities)
+    known = ((_stated(quantities[name]), fit.data.ranges.get(name)) for name in SIZES if name in quantities)
     return any(value is not None and span is not None and value < _least(span) for value, span in known)
+
+
+def _stated(q: Quantity) -> float | None:
+    """The value of ``q``, or without one the lowest finite end of its intervals."""
+    ends = [x for ci in (q.ci68, q.ci95) for x in ci or () if math.isfinite(x)]
+    return q.value if q.value is not None else min(ends, default=None)
 
 
 def _least(span: Interval) -> float:
@@ -78,7 +87,11 @@ def support(fit: Fit, rule: ComputeRule, quantities: Mapping[str, Quantity]) -> 
     if not too_far(fit, quantities):
         return None
     axis, (low, high) = _supported(fit, rule)
-    return Support(axis, low, high, _cells(fit, rule, quantities))
+    if low is None or high is None:
+        return Support(axis, low, high)
+    cells, far = _cells(fit, rule, quantities), 10**FARTHER * (1 + ROUNDING)
+    near = axis in cells and low / far <= cells[axis] <= high * far
+    return Support(axis, low, high, cells if near else {})
 
 
 def budgets(fit: Fit) -> Interval:
@@ -125,11 +138,22 @@ def _near(fit: Fit, rule: ComputeRule, C: Floats, spans: Mapping[str, Interval])
 
 def _cells(fit: Fit, rule: ComputeRule, quantities: Mapping[str, Quantity]) -> dict[str, float]:
     """Sizes from which the plan is near enough for an answer; empty where one would be less than one."""
-    known = ((name, quantities[name].value, fit.data.ranges.get(name)) for name in SIZES if name in quantities)
+    known = ((name, _stated(quantities[name]), fit.data.ranges.get(name)) for name in SIZES if name in quantities)
     found = {name: _toward(value, span) for name, value, span in known if value is not None and span is not None}
     if {"N", "D"} <= set(found):
-        found["C"] = float(rule.flops_anywhere(found["N"], found["D"]))
+        found |= _spending(rule, found, fit.data.ranges.get("C"))
     return found if all(1 <= x < math.inf for x in found.values()) else {}
+
+
+def _spending(rule: ComputeRule, found: Mapping[str, float], span: Interval | None) -> dict[str, float]:
+    """N, D and C of ``found``; both sizes moved by one factor where they cost less than a C above ``span`` or more than
+    one below it."""
+    N, D = found["N"], found["D"]
+    times = 1.0
+    if span is not None and "C" in found and not span[0] <= found["C"] <= span[1]:
+        times = math.sqrt(found["C"] / float(rule.flops_anywhere(N, D)))
+        times = max(times, 1.0) if found["C"] > span[1] else min(times, 1.0)
+    return {"N": times * N, "D": times * D, "C": float(rule.flops_anywhere(times * N, times * D))}
 
 
 def _toward(value: float, span: Interval) -> float:

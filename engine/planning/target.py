@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -80,7 +81,7 @@ def plan_target(
     if map is not None:
         extra[asked.metric] = given(map.map, target, asked.metric, map.map.data.ranges.get(asked.metric))
         placed = quantities | {asked.metric: extra[asked.metric]}
-    lost = int(np.sum(np.isnan(getattr(draws, fit.law.axis or "C"))))
+    lost, far = int(np.sum(np.isnan(getattr(draws, fit.law.axis or "C")))), too_far(fit, placed)
     return Plan(
         asked,
         known,
@@ -92,18 +93,27 @@ def plan_target(
         able.probability if able else None,
         reach=able,
         warnings=(
-            *(() if too_far(fit, placed) else _risk(fit, target, reached, many, bool(limits.given))),
-            *(_least_money(fit, task, best) if reached else ()),
-            *converted(prices, task.limits, task.aim.weighs, float(best.N)),
+            *_risk(fit, target, reached, many, bool(limits.given), far),
+            *(() if far else _of_answer(fit, task, best, reached, limits, extra)),
             *apart(fit, best, rule),
-            *plans.uncredited(fit, limits, best.D),
-            *plans.repeats(fit, extra.get("epochs")),
             *plans.impossible(quantities),
             *plans.warnings(fit, placed, lost),
         ),
         maps=(map.map.hash,) if map else (),
         support=support(fit, rule, placed),
         **beside(fit, task, best, draws, other if reached else None),
+    )
+
+
+def _of_answer(
+    fit: Fit, task: Task, best: Point, reached: bool, limits: Limits, extra: Mapping[str, Quantity]
+) -> tuple[FitWarning, ...]:
+    """What is said of the numbers of an answer; nothing where the runs support none."""
+    return (
+        *(_least_money(fit, task, best) if reached else ()),
+        *converted(task.prices, task.limits, task.aim.weighs, float(best.N)),
+        *plans.uncredited(fit, limits, best.D),
+        *plans.repeats(fit, extra.get("epochs")),
     )
 
 
@@ -151,15 +161,20 @@ def _check(fit: Fit, target: float, map: Through | None) -> None:
         raise PlannerError(f"A target {asked.spec.y} of {target:g} is not possible: give one {ends}.")
 
 
-def _risk(fit: Fit, target: float, reached: bool, many: Bools, limited: bool) -> tuple[FitWarning, ...]:
-    """What resamples that do not reach the target do to the intervals; none where all of them do."""
+def _risk(fit: Fit, target: float, reached: bool, many: Bools, limited: bool, far: bool) -> tuple[FitWarning, ...]:
+    """What resamples that do not reach the target do to the intervals; none where all of them do.
+
+    ``far``: the runs do not support the plan, so that it has no intervals.
+    """
     if many.all():
         return ()
     within = " within the limits" if limited else ""
     if reached:
-        text = f"Some resamples do not reach {target:g}{within}: they count as infinite cost in the intervals."
+        text = f"Some resamples do not reach {target:g}{within}"
+        text += "." if far else ": they count as infinite cost in the intervals."
         return (FitWarning(plans.UNCERTAIN_FLOOR, text), *_of_minima(fit))
-    text = f"The best fit does not reach {target:g}{within}: the intervals are those of the resamples that do."
+    text = f"The best fit does not reach {target:g}{within}"
+    text += "." if far else ": the intervals are those of the resamples that do."
     return (FitWarning(plans.BEST_FIT_FAILS, text), *_of_minima(fit))
 
 

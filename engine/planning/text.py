@@ -228,24 +228,34 @@ def unsupported(plan: Plan) -> str:
     name, far = farthest(plan.placed)
     asked = plan.question
     what = f"{flops(asked.value)}" if asked.kind == "budget" else f"{asked.metric or plan.y} {asked.value:g}"
-    away = f"A plan for {what} lies {decades(far)} beyond them in {plan.y if name == 'loss' else name}."
+    where = f"{decades(far)} beyond them in {plan.y if name == 'loss' else name}"
+    away = f"A plan for {what} lies {where}."
+    if plan.fails:
+        away = f"{_not_reached(plan, what)} The refits that do reach it lie {where}, or farther."
     if plan.support is None:
         return f"The runs do not support this plan. {away}"
     chance = reach_text(plan) if asked.kind == "target" else ""
-    said = [_range(plan, plan.support), away, chance, _cells(plan, plan.support)]
+    return in_place(plan.support, {name: q.unit for name, q in plan.allocation.items()}, away, chance)
+
+
+def in_place(support: Support, units: Mapping[str, str], *away: str) -> str:
+    """What stands in place of an answer: the plans that the runs support, how far ``away`` it is, which cells help.
+
+    ``units`` are those of N, D and C.
+    """
+    said = [_range(support, units), *away, _cells(support, units)]
     return " ".join(part for part in said if part)
 
 
-def _range(plan: Plan, support: Support) -> str:
+def _range(support: Support, units: Mapping[str, str]) -> str:
     if support.low is None or support.high is None:
         return "The runs support no plan of this law."
-    unit = "FLOPs" if support.axis == "C" else plan.allocation[support.axis].unit
     low, high = (power10(x, 1) for x in (support.low, support.high))
-    return f"These runs support plans from {support.axis} = {low} to {high} {unit}."
+    return f"These runs support plans from {support.axis} = {low} to {high} {units[support.axis]}."
 
 
-def _cells(plan: Plan, support: Support) -> str:
-    sizes = [f"{count(support.cells[x])} {plan.allocation[x].unit}" for x in ("N", "D") if x in support.cells]
+def _cells(support: Support, units: Mapping[str, str]) -> str:
+    sizes = [f"{count(support.cells[x])} {units[x]}" for x in ("N", "D") if x in support.cells]
     compute = f"{power10(support.cells['C'], 2)} FLOPs" if "C" in support.cells else ""
     what = " on ".join(sizes) + (f" ({compute})" if sizes and compute else compute)
     return f"Train cells near {what} first." if what else ""
@@ -289,8 +299,12 @@ def _target_sentence(plan: Plan) -> str:
         return f"To reach {target} spend {with_interval(C)}{use}{far}.{chance}"
     if sizes:
         return f"To reach {target} use {with_interval(sizes[0])}{far}.{chance}"
-    how = "within the limits" if asked.limits.given else "at any cost"
-    return f"The best fit does not reach {target} {how}.{chance}"
+    return f"{_not_reached(plan, target)}{chance}"
+
+
+def _not_reached(plan: Plan, target: str) -> str:
+    how = "within the limits" if plan.question.limits.given else "at any cost"
+    return f"The best fit does not reach {target} {how}."
 
 
 def reach_text(plan: Plan) -> str:
@@ -316,9 +330,11 @@ def _least_money(plan: Plan) -> Quantity | None:
 
 
 def probability(p: float | None) -> str:
-    """A probability; never a certainty that a finite number of resamples cannot give."""
+    """A probability; never a certainty, nor more digits of one, than a finite number of resamples can give."""
     p = p or 0.0
-    return f"above {100 * SURE:g} %" if p > SURE else f"{100 * p:.3g} %"
+    if p > SURE:
+        return f"above {100 * SURE:g} %"
+    return f"below {100 * (1 - SURE):.1g} %" if p < 1 - SURE else f"{100 * p:.3g} %"
 
 
 def as_row(label: str, q: Quantity) -> Row:

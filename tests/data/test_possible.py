@@ -14,12 +14,13 @@ from hypothesis import strategies as st
 from engine.errors import PlannerError
 from engine.fitting import to_json
 from engine.fitting.possible import possible
-from engine.fitting.result import Fit
+from engine.fitting.result import Fit, Interval
 from engine.planning import Plan, as_text, plan_budget, plan_target
 from engine.planning import to_json as planned_json
 from engine.planning.export.document import to_csv, to_markdown
 from engine.planning.export.plan import document
-from engine.planning.quantity import Quantity
+from engine.planning.plan import spans
+from engine.planning.quantity import Quantity, beyond
 from engine.planning.support import ANSWERED, MARKED
 from tests.data import bundled
 
@@ -32,6 +33,30 @@ def _numbers(quantities: Mapping[str, Quantity]) -> Iterator[tuple[str, Quantity
         for x in (q.value, *(q.ci68 or ()), *(q.ci95 or ())):
             if x is not None and math.isfinite(x):
                 yield name, q, x
+
+
+def _farthest(q: Quantity, span: Interval | None) -> float:
+    """Decades from the runs to what a row states: its value, or without one the finite ends of its intervals."""
+    stated = [q.value] if q.value is not None else [x for ends in (q.ci68, q.ci95) for x in ends or ()]
+    return max((beyond(x, span) for x in stated), default=0.0)
+
+
+def _refused(plan: Plan) -> None:
+    """No output of a plan that the runs do not support states a number of it."""
+    assert not plan.sentence.startswith(("With", "To reach"))
+    assert plan.support is not None
+    raw = planned_json(plan)
+    assert "support" in raw
+    for q in (*raw["allocation"].values(), *raw["derived"].values()):
+        assert (q["value"], q["ci68"], q["ci95"]) == (None, None, None)
+    assert raw["flat"] is None
+    assert {"bill", "worth", "restated"}.isdisjoint(raw)
+    assert document(plan).lines == ()
+    cells, end = plan.support.cells, (plan.support.low, plan.support.high)
+    for x in (cells[plan.support.axis],) if cells else ():
+        assert end[0] is not None
+        assert end[1] is not None
+        assert end[0] / 10.01 <= x <= 10.01 * end[1]
 
 
 def check(fit: Fit, plan: Plan) -> None:
@@ -49,7 +74,7 @@ def check(fit: Fit, plan: Plan) -> None:
         for ends in (q.ci68, q.ci95):
             if ends is not None and q.value is not None:
                 assert ends[0] <= q.value <= ends[1], (name, q)
-    far = max(q.beyond for q in plan.allocation.values())
+    far = max(_farthest(q, spans(fit).get(name)) for name, q in plan.allocation.items())
     stops = [w.code for w in plan.warnings if w.level == "stop"]
     if far > ANSWERED:
         assert not plan.answers
@@ -59,9 +84,7 @@ def check(fit: Fit, plan: Plan) -> None:
         if plan.allocation["C"].value is not None or plan.question.kind == "budget":
             assert ("extrapolated" in plan.sentence) == (far > MARKED)
     else:
-        assert "rain" not in plan.sentence.partition("Train cells near")[0]
-        assert plan.support is not None
-        assert "support" in planned_json(plan)
+        _refused(plan)
     text = as_text(plan) + to_csv(document(plan)) + to_markdown(document(plan))
     assert "nan" not in text.lower()
     json.dumps(planned_json(plan), allow_nan=False)
@@ -83,6 +106,20 @@ def test_no_budget_gives_a_number_that_cannot_be(C: float) -> None:
     assert answered or C <= 1e4
     for text in refusals:
         assert re.search("less than one|optimum|not possible", text), text
+
+
+@pytest.mark.parametrize("share", [0.01, 0.1, 0.3, 0.5, 0.7, 0.9])
+def test_no_target_below_the_runs_gives_a_number_that_cannot_be(share: float) -> None:
+    """A harder target is never answered where an easier one is refused."""
+    for fit in bundled.planned():
+        best = fit.best_run
+        if best is None or fit.larger_is_better:
+            continue
+        try:
+            plan = plan_target(fit, share * best)
+        except PlannerError:
+            continue
+        check(fit, plan)
 
 
 @settings(max_examples=40)

@@ -21,18 +21,19 @@ from engine.store.database import Database
 
 def show(db: Database, fit: Fit, plan: Plan) -> None:
     """The answer, most important first."""
+    plan = plan.shown
     with st.container(border=True):
         st.header(readable(plan.sentence), anchor=False)
         if plan.answers and plan.reach is not None and not reach_text(plan):
             st.markdown(plain(plan.reach.text))
         if said := summary(plan):
             st.markdown(readable(said))
-        for worth in sorted(plan.worth if plan.answers else (), key=lambda one: not one.binds):
+        for worth in sorted(plan.worth, key=lambda one: not one.binds):
             icon = ":material/block:" if worth.binds else ":material/check:"
             st.markdown(f"{icon} {readable(worth_sentence(plan, worth))}")
     if plan.answers:
         table(map(cells, rows(plan)), "The plan in numbers.")
-    if plan.answers and plan.prices is not None:
+    if plan.bill and plan.prices is not None:
         st.subheader("What it costs", anchor=False)
         table(map(cells, bill_rows(plan)), "The plan's bill.")
         st.caption(f"{plain(plan.prices.machine.text)}.")
@@ -43,7 +44,7 @@ def show(db: Database, fit: Fit, plan: Plan) -> None:
 
 
 def _rules(plan: Plan) -> None:
-    other = f" {plan.restated.sentence}" if plan.restated is not None and plan.answers else ""
+    other = f" {plan.restated.sentence}" if plan.restated is not None else ""
     st.caption(plain(f"Compute is counted by {plan.compute.text}.{other} Decades beyond are counted from the runs."))
 
 

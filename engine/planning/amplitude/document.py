@@ -12,7 +12,7 @@ from engine.planning.amplitude.needs import Need
 from engine.planning.amplitude.sizes import Size
 from engine.planning.amplitude.target import Precision
 from engine.planning.amplitude.text import LABELS, phase_space, sentence, to_json
-from engine.planning.export.document import Document, Line
+from engine.planning.export.document import Document, Line, warned
 from engine.planning.export.script import call, script
 from engine.planning.quantity import OUT_OF_REACH, Quantity
 
@@ -23,7 +23,7 @@ HOMES |= {name: "data.amplitudes" for name in ("best_laws", "published_law")}
 
 def document(plan: AmplitudePlan) -> Document:
     """``plan``, made with the bundled laws beside it, as a document; each range has a line for each of its ends."""
-    notes = tuple(w.text for w in plan.warnings)
+    notes = warned(plan.warnings)
     return Document(sentence(plan), _lines(plan), notes, to_json(plan), _script(plan))
 
 

@@ -8,8 +8,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from engine.fitting.result import FitWarning
+from engine.fitting.warning import Level, by_level
 from engine.planning.quantity import Quantity
 from engine.planning.text import Row, as_row
+from engine.spreadsheets import as_text
 
 CSV_COLUMNS = ("quantity", "value", "unit", "low68", "high68", "low95", "high95", "beyond", "note")
 MARKDOWN = ("Quantity", "Value", "Unit", "68 %", "95 %", "Beyond the runs", "Note")
@@ -22,7 +25,8 @@ Line = tuple[str, Quantity | str]
 class Document:
     """What every answer is written out from: a sentence, the lines of its table, and what stands beside them.
 
-    ``body`` is its JSON object, ``script`` the Python that makes it again.
+    Without an answer there are no ``lines``: sentence and notes are written alone. ``body`` is its JSON object,
+    ``script`` the Python that makes it again.
     """
 
     sentence: str
@@ -32,13 +36,22 @@ class Document:
     script: str
 
 
+def warned(warnings: Iterable[FitWarning]) -> tuple[str, ...]:
+    """Warnings as notes of a document: those after which the answer should not be used first and with their level."""
+    return tuple(w.line if w.level is Level.STOP else w.text for w in by_level(warnings))
+
+
 def to_csv(document: Document) -> str:
-    """The lines, a row each, with every digit; an endless bound is ``inf``, what is missing empty."""
+    """The lines, a row each, with every digit; an endless bound is ``inf``, what is missing empty.
+
+    Without an answer a row says why, and each note has one.
+    """
     out = io.StringIO()
     writer = csv.writer(out)
     writer.writerow(CSV_COLUMNS)
-    for label, cell in document.lines:
-        writer.writerow([label, *_digits(cell)])
+    why: list[Line] = [("No answer", document.sentence), *(("Note", text) for text in document.notes)]
+    for label, cell in document.lines or why:
+        writer.writerow(map(as_text, [label, *_digits(cell)]))
     return out.getvalue()
 
 
@@ -51,10 +64,13 @@ def _digits(cell: Quantity | str) -> list[Any]:
 
 def to_markdown(document: Document) -> str:
     """The answer as Markdown: its sentence, its table, and what stands beside it."""
+    notes = [f"- {text}" for text in document.notes]
+    if not document.lines:
+        return "\n".join([document.sentence, "", *notes, ""])
     rows = [_row(label, cell) for label, cell in document.lines]
     body = [(r.quantity, r.value, r.unit, r.ci68, r.ci95, r.beyond, r.note) for r in rows]
     table = [_markdown(MARKDOWN), _markdown(["---"] * len(MARKDOWN)), *map(_markdown, body)]
-    return "\n".join([document.sentence, "", *table, "", *(f"- {text}" for text in document.notes), ""])
+    return "\n".join([document.sentence, "", *table, "", *notes, ""])
 
 
 def _row(label: str, cell: Quantity | str) -> Row:

@@ -27,7 +27,12 @@ WIDE = 2.0
 
 
 def to_latex(document: Document) -> str:
-    """The table of an answer: a value with its 68 % interval as ends above and below, both rounded alike."""
+    """The table of an answer: a value with its 68 % interval as ends above and below, both rounded alike.
+
+    Without an answer its sentence and its notes, a paragraph each.
+    """
+    if not document.lines:
+        return "\n\n".join(map(_text, (document.sentence, *document.notes))) + "\n"
     rows = [" & ".join((_text(label), *_cells(cell))) + r" \\" for label, cell in document.lines]
     head = r"Quantity & Value (68\,\% interval) & Unit \\"
     return "\n".join([r"\begin{tabular}{lll}", r"\hline", head, r"\hline", *rows, r"\hline", r"\end{tabular}", ""])

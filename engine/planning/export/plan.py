@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from engine.planning.export.document import Document, Line
+from engine.planning.export.document import Document, Line, warned
 from engine.planning.export.script import call, literal, reading, script
 from engine.planning.limits import Limits, named
 from engine.planning.plan import Plan, to_json
@@ -23,12 +23,17 @@ def document(plan: Plan, fit: str = "fit.json", *, group: str = "", maps: tuple[
     ``group`` is that of its groups which was planned for, ``maps`` the files of the fits that map to its metrics, in
     the order in which they were given.
     """
-    notes = (*flatness(plan), *beside(plan), *(w.text for w in plan.warnings))
+    notes = (*flatness(plan), *beside(plan), *warned(plan.warnings))
     return Document(plan.sentence, _lines(plan), notes, to_json(plan), _script(plan, fit, group, maps))
 
 
 def _lines(plan: Plan) -> tuple[Line, ...]:
-    """Every number of ``plan`` under its name: allocation, what follows, bill, worth of limits, second rule."""
+    """Every number of ``plan`` under its name: allocation, what follows, bill, worth of limits, second rule.
+
+    None where the runs support no answer.
+    """
+    if not plan.answers:
+        return ()
     names = {**LABELS, "loss": plan.y}
     found: list[Line] = [(names.get(name, name), q) for name, q in {**plan.allocation, **plan.derived}.items()]
     found += [(line.row.quantity, line.amount) for line in plan.bill]

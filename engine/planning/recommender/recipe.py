@@ -19,7 +19,7 @@ from engine.planning.budget import plan_budget
 from engine.planning.convention import APART, IN_USE, Recost, recost, spend
 from engine.planning.frontier import frontier
 from engine.planning.plan import Plan
-from engine.planning.quantity import Quantity, measure
+from engine.planning.quantity import WITHHELD, Quantity, measure, withheld
 from engine.planning.recommender.choice import KNOBS, Choice, Knob
 from engine.planning.recommender.evidence import Evidence
 from engine.planning.recommender.knobs import LearningRate, batch, missing, rate, share
@@ -184,7 +184,9 @@ def _allocation(evidence: Evidence, metric: str, law: str, plan: Plan | None) ->
         budget = np.asarray(plan.question.value)
         best, draws = (spend(frontier(own.law, v, budget, plan.compute), plan.compute) for v in (own.values, own.draws))
         D = measure(own, float(best.D), draws.D, D.unit, own.data.ranges.get("D"))
-    N = Choice("N", plan.allocation["N"], None, note, quoted=quoted, borrowed=borrowed)
+    if not plan.answers:
+        D, note = withheld(D), WITHHELD
+    N = Choice("N", plan.shown.allocation["N"], None, note, quoted=quoted, borrowed=borrowed)
     return N, Choice("D", D, None, note, borrowed=borrowed)
 
 

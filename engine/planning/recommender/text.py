@@ -63,8 +63,7 @@ def side_by_side(answer: Recommendation) -> tuple[tuple[str, ...], ...]:
 def sentence(answer: Recommendation) -> str:
     """The recipe in one sentence."""
     recipe = answer.recipe
-    far = ("N", "D") if recipe.plan is not None and not recipe.plan.answers else ()
-    known = {k: c for k, c in recipe.choices.items() if c.value.value is not None and k not in far}
+    known = {k: c for k, c in recipe.choices.items() if c.value.value is not None}
     said = {k: _cell(replace(c, borrowed="")) for k, c in known.items()}
     rate = f" at a learning rate of {said['lr']}" if "lr" in said else ""
     least = "at least " if recipe.binds == "sweep" else ""

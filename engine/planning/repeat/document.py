@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from engine.planning.export.document import Document, Line
+from engine.planning.export.document import Document, Line, warned
 from engine.planning.export.script import array, call, literal, reading, script
 from engine.planning.quantity import Quantity
 from engine.planning.repeat.answer import SimulateOrRepeat
@@ -47,7 +47,7 @@ def document(
     if worth is not None:
         found += _worth(worth)
         said.append(worth_text(worth, unit))
-    notes = (*said, f"Compute rule: {answer.compute.text}.", *(w.text for w in answer.warnings))
+    notes = (*said, f"Compute rule: {answer.compute.text}.", *warned(answer.warnings))
     body = to_json(answer) | ({"between": between_json(few)} if few is not None else {})
     return Document(sentence(answer), tuple(found), notes, body, _script(answer, kappa, files, worth))
 

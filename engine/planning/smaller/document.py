@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from engine.fitting.result import Interval
-from engine.planning.export.document import Document, Line
+from engine.planning.export.document import Document, Line, warned
 from engine.planning.export.plan import limits_literal
 from engine.planning.export.script import call, literal, reading, script
 from engine.planning.pricing.as_json import inference_json, prices_json
@@ -40,7 +40,7 @@ def document(
         *filter(None, [smallest_sentence(curve)]),
         *([lifetime_sentence(life)] if life else []),
         f"Compute rule: {curve.plan.compute.text}.",
-        *(w.text for w in warnings(curve, life)),
+        *warned(warnings(curve, life)),
     )
     return Document(said, lines, notes, to_json(curve, life), _script(curve, served, fit, group))
 

@@ -3,23 +3,33 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
+from engine.costs import compute_rule
 from engine.errors import PlannerError
 from engine.fitting.result import FitWarning
 from engine.fitting.warning import Level
+from engine.hardware import Machine, find_device
 from engine.planning import as_text, plan_budget, plan_target, read_plan, to_json
+from engine.planning.export.document import to_csv, to_markdown
+from engine.planning.export.latex import to_latex
+from engine.planning.export.plan import document
 from engine.planning.metric import through
 from engine.planning.plan import Plan
+from engine.planning.pricing.prices import Prices, Simulation
+from engine.planning.side_by_side import Saved, side_by_side
 from engine.planning.smaller.answer import same_loss
 from engine.planning.smaller.text import half_sentence
 from tests.engine.planning.conftest import EPOCH, make_fit, scattered
 
 SPANS = {"N": (1e7, 1e10), "D": (1e8, 1e12), "C": (6e15, 6e22), "loss": (2.0, 4.0)}
 FIT = make_fit(EPOCH, scattered(EPOCH), ranges=SPANS)
+WIDE = make_fit(EPOCH, scattered(EPOCH, spread=0.005), ranges=SPANS)
+PRICES = Prices(Machine(find_device("H100"), price=2.0), Simulation(price=1e-5))
 
 
 def stops(plan: Plan) -> list[str]:
@@ -78,7 +88,7 @@ def test_a_decade_below_the_runs_there_is_no_answer() -> None:
 def test_plans_survive_json_also_those_of_before() -> None:
     plan = plan_budget(FIT, 6e26)
     raw = to_json(plan)
-    assert read_plan(raw) == plan
+    assert read_plan(raw) == plan.shown
     old = {key: value for key, value in raw.items() if key != "support"}
     old["warnings"] = [{"code": w["code"], "text": w["text"]} for w in raw["warnings"]]
     before = read_plan(old)
@@ -118,3 +128,66 @@ def test_a_run_better_than_the_plan_is_named() -> None:
     plan = plan_budget(warned, 1e21)
     assert "run-is-better" in stops(plan)
     assert "run-is-better" not in stops(plan_budget(replace(warned, warnings=()), 1e21))
+
+
+REFUSED: dict[str, Callable[[], Plan]] = {
+    "budget above": lambda: plan_budget(FIT, 6e26, prices=PRICES, other=compute_rule("6npND", 2)),
+    "budget below": lambda: plan_budget(FIT, 6e12, prices=PRICES),
+    "target": lambda: plan_target(FIT, 1.83, prices=PRICES),
+    "target that the best fit misses": lambda: plan_target(WIDE, 1.81, prices=PRICES),
+}
+
+
+@pytest.mark.parametrize("ask", REFUSED)
+def test_no_output_states_a_number_of_a_plan_that_the_runs_do_not_support(ask: str) -> None:
+    plan = REFUSED[ask]()
+    assert not plan.answers
+    raw, made = to_json(plan), document(plan)
+    for q in (*raw["allocation"].values(), *raw["derived"].values()):
+        assert (q["value"], q["ci68"], q["ci95"]) == (None, None, None)
+        assert q["note"] == "not stated: too far beyond the runs"
+    assert raw["flat"] is None
+    assert {"bill", "worth", "restated"}.isdisjoint(raw)
+    assert raw["sentence"] == plan.sentence
+    assert made.lines == ()
+    for text in (to_csv(made), to_markdown(made), to_latex(made), as_text(plan)):
+        assert "These runs support plans from" in text
+        assert "Stop: The plan lies too far beyond the runs to be an answer: " in text
+        assert "Model size N" not in text
+    assert "tabular" not in to_latex(made)
+    assert not any(line.startswith("|") for line in to_markdown(made).splitlines())
+    (side,) = side_by_side([Saved("far", plan)], PRICES).sides
+    assert {q.value for q in side.allocation.values()} == {None}
+    assert side.bill == {}
+
+
+def test_a_target_that_the_best_fit_misses_is_refused_by_what_the_refits_cost() -> None:
+    """Of a harder target more is refused: without a value the nearest end of an interval counts."""
+    plan = plan_target(WIDE, 1.81)
+    C = plan.allocation["C"]
+    assert C.value is None
+    assert C.ci68 is not None
+    assert C.beyond == pytest.approx(math.log10(C.ci68[0] / SPANS["C"][1]))
+    assert C.beyond > 3
+    assert "The best fit does not reach loss 1.81 at any cost. The refits that do reach it lie " in plan.sentence
+    assert [w.code for w in plan.warnings if w.code == "best-fit-fails"] == ["best-fit-fails"]
+    assert read_plan(to_json(plan)).sentence == plan.sentence
+
+
+@pytest.mark.parametrize("C", [6e31, 6e40])
+def test_cells_that_are_as_absurd_are_not_named(C: float) -> None:
+    plan = plan_budget(FIT, C)
+    assert plan.support is not None
+    assert plan.support.high is not None
+    assert plan.support.high < C / 1e4
+    assert plan.support.cells == {}
+    assert "Train cells" not in plan.sentence
+
+
+def test_cells_within_a_decade_of_what_is_supported_are_named() -> None:
+    for C in (6e26, 6e12):
+        plan = plan_budget(FIT, C)
+        assert plan.support is not None
+        assert plan.support.low is not None
+        assert plan.support.high is not None
+        assert plan.support.low / 10.01 <= plan.support.cells["C"] <= 10.01 * plan.support.high
