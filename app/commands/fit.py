@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from app.commands import options, reading
-from app.commands.output import note, say, say_json
+from app.commands.output import note, progress, say, say_json
 from engine.errors import PlannerError
 from engine.formula import parse_formula
 from engine.quantities import parse_number
@@ -89,7 +89,9 @@ def fit(
         each=each, pooled=reading.read_names(pool or []),
     )  # fmt: skip
     if spec.share or each:
-        _show_groups(fit_groups(spec, runs, where=where), runs, as_json, card)
+        with progress(f"Fitting {len(runs):,} runs", len(runs)):
+            groups = fit_groups(spec, runs, where=where)
+        _show_groups(groups, runs, as_json, card)
         return
     chosen: tuple[FitWarning, ...] = ()
     if objective is None and not of_curves:
@@ -98,7 +100,8 @@ def fit(
     if curves is not None:
         roles = reading.read_map(map_curves or [], column)
         training = reading.read_training(curves, runs, roles, (column, direction), extra)
-    made = fit_runs(spec, runs, curves=training, where=where)
+    with progress(f"Fitting {len(runs):,} runs", len(runs)) as tell:
+        made = fit_runs(spec, runs, curves=training, where=where, progress=tell)
     _show(replace(made, warnings=(*chosen, *made.warnings)), runs, as_json, card)
 
 

@@ -5,7 +5,10 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Iterable, Mapping
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from io import TextIOWrapper
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +16,10 @@ if TYPE_CHECKING:
     from app.commands.options import Format
     from engine.fitting.result import FitWarning
     from engine.planning.export.document import Document
+
+FIRST, BETWEEN = 1.0, 3.0
+"""Seconds until a command says what it does, and between two lines of its progress."""
+MANY = 5_000
 
 
 def say(text: str) -> None:
@@ -44,6 +51,33 @@ def say_as(form: Format, text: str, document: Document, warnings: Iterable[FitWa
 
     write = {"csv": to_csv, "markdown": to_markdown, "latex": to_latex}
     say((document.script if form == "python" else write[form](document)).rstrip("\n"))
+
+
+@contextmanager
+def progress(what: str, rows: int) -> Iterator[Callable[[float], None]]:
+    """Say on standard error what a command does once it takes longer than a second, and then how far it is.
+
+    Yields what takes the share that is done, 0 to 1. Where nobody sees it, a table of fewer than ``MANY`` rows is fitted
+    in silence, so that scripts get the same text on a fast machine and on a slow one.
+    """
+    if rows < MANY and not sys.stderr.isatty():
+        yield lambda _: None
+        return
+    due = time.monotonic() + BETWEEN
+
+    def tell(part: float) -> None:
+        nonlocal due
+        if time.monotonic() >= due:
+            due = time.monotonic() + BETWEEN
+            note([f"{what}: {100 * part:.0f} %."])
+
+    timer = threading.Timer(FIRST, note, ([f"{what}."],))
+    timer.daemon = True
+    timer.start()
+    try:
+        yield tell
+    finally:
+        timer.cancel()
 
 
 def note(sentences: Iterable[str]) -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from app.commands import output
 from app.commands.reading import read_error, read_fixed, read_map, read_metric, read_names, read_priors, read_rule
 from engine.errors import PlannerError
 from engine.planning import read_plan
@@ -326,3 +327,15 @@ def test_a_metric_map_weighs_each_run_by_its_own_error(run: Run, tmp_path: Path)
     assert (card["n"], card["spec"]["relative_error"]) == (14, "R_top_error")
     assert [p["value"] for p in card["parameters"].values()] == pytest.approx([4e5, -9, 20], rel=1e-6)
     assert any(w["text"] == "1 run has no R_top and cannot be fitted." for w in card["warnings"])
+
+
+def test_a_long_fit_tells_its_progress_on_standard_error(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("app.commands.output.BETWEEN", 0.0)
+    with output.progress("Fitting 5,000 runs", output.MANY) as tell:
+        tell(0.25)
+    assert capsys.readouterr().err == "isoplan: Fitting 5,000 runs: 25 %.\n"
+    with output.progress("Fitting 36 runs", 36) as tell:
+        tell(0.25)
+    assert capsys.readouterr().err == ""
