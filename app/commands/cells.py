@@ -34,10 +34,10 @@ def cells(
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """List sweeps and cells, hold, resume, cancel, retry or delete them, and read a cell's log."""
-    from app.workspace import default_folder
+    from app.workspace import usual_folder
     from trainers.backend.queue import Queue
 
-    root = workspace or default_folder()
+    root = workspace or usual_folder()
     queue = Queue(root)
     chosen = choose(root, queue.scan(), names or [])
     if action == "list":

@@ -57,8 +57,8 @@ def say_as(form: Format, text: str, document: Document, warnings: Iterable[FitWa
 def progress(what: str, rows: int) -> Iterator[Callable[[float], None]]:
     """Say on standard error what a command does once it takes longer than a second, and then how far it is.
 
-    Yields what takes the share that is done, 0 to 1. Where nobody sees it, a table of fewer than ``MANY`` rows is fitted
-    in silence, so that scripts get the same text on a fast machine and on a slow one.
+    Yields what takes the share that is done, 0 to 1. Without a terminal nothing is said of a table of fewer than
+    ``MANY`` rows, so that scripts get the same text on a fast machine and on a slow one.
     """
     if rows < MANY and not sys.stderr.isatty():
         yield lambda _: None

@@ -300,3 +300,12 @@ def test_a_running_cell_is_not_deleted(run: Run, root: Path) -> None:
     Queue(root).lease(name, "test")
     one_sentence(run("cells", "delete", name, "--workspace", root), f"The cell {name[:8]} is running: cancel it first.")
     assert json.loads((root / "cells" / name / "spec.json").read_text())["cell"]["size"] == 1
+
+
+def test_a_listing_makes_no_folder(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.delenv("XDG_DATA_HOME", raising=False)
+    assert run("cells").out == "There are no cells in this workspace.\n"
+    assert object_in(run("cells", "list", "--json").out)["cells"] == []
+    one_sentence(run("cells", "cancel", "x"), "names no sweep or cell here")
+    assert list(tmp_path.iterdir()) == []
