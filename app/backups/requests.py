@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import os
 import re
 import secrets
+import stat
 import threading
 import time
 from collections.abc import Iterator
@@ -45,6 +47,12 @@ def answering(db: Database, root: Path) -> Iterator[None]:
     folder, ending = root / FOLDER, threading.Event()
     with contextlib.suppress(FileExistsError):
         folder.mkdir(mode=0o700)
+    if not _is_ours(folder):
+        log.error(
+            "%s is not a folder of this user, so `isoplan backup` gets no copies: remove it and start again", folder
+        )
+        yield
+        return
     _sweep(folder)
     thread = threading.Thread(target=_answer_all, args=(db, folder, ending), name="backup", daemon=True)
     thread.start()
@@ -100,9 +108,17 @@ def _asker(place: Path) -> Owner | None:
         return None
 
 
+def _is_ours(folder: Path) -> bool:
+    """Whether nobody else may write there, and it is where it seems to be."""
+    found = folder.lstat()
+    return stat.S_ISDIR(found.st_mode) and found.st_uid == os.getuid() and not found.st_mode & 0o022
+
+
 def _sweep(folder: Path) -> None:
     """Remove what ended processes left: all but the requests of commands that still wait."""
     for place in folder.iterdir():
+        if not _ID.fullmatch(place.stem) and place.name != BEAT:
+            continue
         asker = _asker(place) if place.suffix == ".ask" else None
         if asker is None or not asker.alive:
             with contextlib.suppress(OSError):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -50,7 +51,7 @@ def backup(
 
 @contextmanager
 def progress(interrupted: str) -> Iterator[Tell]:
-    """Show the bytes so far where somebody sees them; Ctrl+C ends the command with one sentence."""
+    """Show the bytes so far where somebody sees them; Ctrl+C and SIGTERM end the command with one sentence."""
     done, shown, seen = 0, 0.0, sys.stderr.isatty()
 
     def tell(size: int) -> None:
@@ -60,12 +61,14 @@ def progress(interrupted: str) -> Iterator[Tell]:
             shown = done
             print(f"\r{si(done, 3)}B ", end="", file=sys.stderr, flush=True)
 
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         yield tell
     except KeyboardInterrupt:
         note([interrupted])
         raise typer.Exit(INTERRUPTED) from None
     finally:
+        signal.signal(signal.SIGTERM, before)
         if shown:
             print(file=sys.stderr)
 

@@ -199,6 +199,24 @@ def test_why_the_app_has_no_copy_is_said(
     assert not (root / FOLDER).exists()
 
 
+def test_a_folder_for_requests_that_leads_elsewhere_is_left_alone(
+    root: Path, db: Database, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    (tmp_path / "mine").mkdir()
+    kept = [tmp_path / "mine" / name for name in ("00112233aabbccdd.json", "notes.txt")]
+    for place in kept:
+        place.write_text("mine")
+    (root / FOLDER).symlink_to(tmp_path / "mine")
+    with answering(db, root):
+        assert all(place.exists() for place in kept)
+    (root / FOLDER).unlink()
+    (root / FOLDER).mkdir()
+    (root / FOLDER).chmod(0o777)
+    with answering(db, root):
+        pass
+    assert [record.getMessage().count("gets no copies: remove it") for record in caplog.records] == [1, 1]
+
+
 @pytest.mark.usefixtures("quick")
 def test_requests_of_ended_processes_and_other_files_are_not_answered(root: Path, db: Database, tmp_path: Path) -> None:
     folder = root / FOLDER

@@ -23,7 +23,6 @@ from engine.store.database import open_workspace
 from tests import progress
 from tests.app.terminal.asking import ISOPLAN, Answer, Run, object_in, one_sentence, process
 from tests.conftest import skip_or_fail
-from tests.engine.store.conftest import GRID
 from tests.engine.store.test_database import HOLD_FILE, other_process
 from tests.engine.store.test_results import fitted
 from tests.trainers.conftest import add, workspace
@@ -261,7 +260,7 @@ def test_a_damaged_database_is_no_backup_and_says_where_the_last_one_is(run: Run
 @pytest.mark.parametrize(
     ("name", "why"),
     [
-        ("a file", "is a file: name a folder"),
+        ("a file", "is a file."),
         ("full", "is not empty: name another one"),
         ("space", "has a workspace: rename that folder"),
     ],
@@ -273,10 +272,7 @@ def test_a_folder_in_use_is_not_restored_into(run: Run, space: Path, tmp_path: P
     (tmp_path / "full" / "x").write_text("x")
     before = tree(tmp_path)
     answer = run("restore", tmp_path / "b.zip", "--workspace", space if name == "space" else tmp_path / name)
-    if name == "a file":  # the option refuses it
-        assert (answer.code, len(answer.err.splitlines())) == (2, 1)
-    else:
-        one_sentence(answer, why)
+    one_sentence(answer, why)
     assert tree(tmp_path) == before
 
 
@@ -354,13 +350,14 @@ def small_disk(place: Path, megabytes: int) -> Iterator[None]:
         subprocess.run(["umount", "-l", str(place)], check=True)
 
 
-def test_an_interrupted_backup_leaves_nothing(space: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("sign", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupted_backup_leaves_nothing(space: Path, tmp_path: Path, sign: signal.Signals) -> None:
     with (space / "uploads" / "large").open("wb") as file:
         file.truncate(20_000_000_000)  # without blocks: it takes a while to copy
     command = [*ISOPLAN, "backup", str(tmp_path / "b.zip"), "--workspace", str(space)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as asked:
         progress.wait(lambda: any(place.stat().st_size > 10_000_000 for place in tmp_path.glob(".b.zip.*.part")))
-        asked.send_signal(signal.SIGINT)
+        asked.send_signal(sign)
         out, err = asked.communicate()
     assert (asked.returncode, out, err) == (130, "", "isoplan: Nothing was written.\n")
     assert beside(tmp_path / "b.zip") == [space.name]
@@ -400,12 +397,3 @@ def test_a_workspace_that_cannot_be_written_is_backed_up(run: Run, space: Path, 
     assert answer.code == 0, answer.err
     why = "The workspace cannot be written (Read-only file system), so it does not record where this backup is."
     assert answer.err == f"isoplan: {why}\n"
-
-
-def test_import_of_a_table_after_the_backup_is_not_in_it(run: Run, space: Path, tmp_path: Path) -> None:
-    assert run("backup", tmp_path / "b.zip", "--workspace", space).code == 0
-    with open_workspace(space) as db:
-        tables.add(db, (GRID + "x,1,1,1\n").encode(), "later.csv")
-    assert run("restore", tmp_path / "b.zip", "--workspace", tmp_path / "new").code == 0
-    with open_workspace(tmp_path / "new") as db:
-        assert [table.name for table in tables.all(db)] == ["runs.csv"]
