@@ -36,7 +36,7 @@ def get(url: str, method: str = "GET", **headers: str) -> tuple[int, str]:
     """Status and body of a request, redirects followed, refusals included."""
     asked = urllib.request.Request(url, method=method, headers=headers)
     try:
-        with urllib.request.urlopen(asked, timeout=10) as answer:
+        with urllib.request.urlopen(asked, timeout=progress.LAST) as answer:
             return answer.status, answer.read().decode(errors="replace")
     except urllib.error.HTTPError as error:
         return error.code, error.read().decode(errors="replace")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,6 +14,7 @@ pytest.importorskip("distributed")
 from distributed import Client
 from distributed.security import Security
 
+from tests import progress
 from tests.conftest import skip_or_fail
 from trainers.backend.cluster import Pool, open_pool
 from trainers.backend.settings import Local
@@ -27,7 +27,7 @@ asked.check_hostname, asked.verify_mode = False, ssl.CERT_NONE
 if len(sys.argv) > 3:  # the interpreter may lie where the other user cannot read
     os.setgid(int(sys.argv[3]))
     os.setuid(int(sys.argv[3]))
-plain = socket.create_connection(("127.0.0.1", int(sys.argv[1])), timeout=10)
+plain = socket.create_connection(("127.0.0.1", int(sys.argv[1])))
 try:
     if sys.argv[2] == "tls":
         plain = asked.wrap_socket(plain)
@@ -55,12 +55,13 @@ def addresses(pool: Pool) -> list[str]:
 def knocked(address: str, how: str, user: int | None = None) -> str:
     port = address.rpartition(":")[2]
     command = [sys.executable, "-I", "-S", "-c", KNOCK, port, how, *([] if user is None else [str(user)])]
-    found = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
+    found = progress.run(command)
+    assert found.returncode == 0, found.stderr
     return found.stdout.strip()
 
 
 def test_the_runner_itself_is_answered(pool: Pool) -> None:
-    assert pool.client.submit(sum, [40, 2]).result(timeout=60) == 42
+    assert pool.client.submit(sum, [40, 2]).result(timeout=progress.LAST) == 42
     assert all(address.startswith("tls://127.0.0.1:") for address in addresses(pool))
 
 
@@ -71,7 +72,7 @@ def test_a_client_without_the_keys_is_refused(pool: Pool, security: str | None) 
     for address in (scheduler, scheduler.replace("tls:", "tcp:")):
         with pytest.raises((OSError, TypeError, RuntimeError)):
             Client(address, security=shown, timeout=5, set_as_default=False)  # type: ignore[no-untyped-call]
-    assert pool.client.submit(sum, [40, 2]).result(timeout=60) == 42
+    assert pool.client.submit(sum, [40, 2]).result(timeout=progress.LAST) == 42
 
 
 @pytest.mark.parametrize("how", ["plain", "tls"])
