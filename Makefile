@@ -49,13 +49,13 @@ cuda := ^(cuda|nvidia|triton)
 
 # An environment that was left half-made is made again.
 
-$(VENV)/run.stamp: requirements.lock requirements-train.lock pyproject.toml | $(BIN)/python
+$(VENV)/run.stamp: Makefile requirements.lock requirements-train.lock pyproject.toml | $(BIN)/python
 	@$(BIN)/python -c "import pip" 2>/dev/null || "$(PYTHON)" -m venv --clear $(VENV)
 	@echo "Setting up $(VENV) from requirements.lock: a minute or two, once"
 	@$(PIP) install --quiet -r requirements.lock
 	@$(PIP) install --quiet --no-deps --no-build-isolation -e .
 	@$(call families,-r requirements-train.lock) 2>/dev/null || while read -r one; do \
-	  $(call families,"$$one") || echo "No $$one for this platform. Cells and commands that need it say so."; \
+	  out=$$($(call families,"$$one") 2>&1) || echo "$$one is not installed ($$(echo "$$out" | tail -n 1)). Cells and commands that need it say so."; \
 	done < requirements-train.lock
 	@echo "Compiling the fitting kernels"
 	-@$(BIN)/python -m engine.fitting.kernels
