@@ -47,27 +47,19 @@ def next_step() -> None:
     """One sentence on what to do now, and the button that does it."""
     if not own:
         text = "**Start with your own runs**, or open an example first: jet taggers, fitted and planned."
-    elif not any(f.table_id in {t.id for t in own} for f in usable):
-        text = f"**{plain(own[0].name)}** has no law to plan with yet. Check its columns, then fit a law."
-    elif not plans:
-        text = f"**{plain(usable[0].name)}** is fitted. Plan what a budget buys or what a target costs."
+        label, go, query = "Load a run table", "data", dict[str, str]()
+    elif fit := next((f for f in usable if f.table_id in {t.id for t in own}), None):
+        fresh = f"**{plain(fit.name)}** is fitted. Plan what a budget buys or what a target costs."
+        more = f"Continue with **{plain(fit.name)}**, or upload more runs to narrow its intervals."
+        text, label, go, query = more if plans else fresh, "Make a plan", "plan", {"fit": fit.hash}
     else:
-        text = f"Continue with **{plain(usable[0].name)}**, or upload more runs to narrow its intervals."
+        text = f"**{plain(own[0].name)}** has no law to plan with yet. Check its columns, then fit a law."
+        label, go, query = "Fit a law", "fit", {"table": own[0].id}
+    icon = None if own else ":material/upload_file:"
     with st.container(border=True):
         st.markdown(text)
         with st.container(horizontal=True):
-            if not own:
-                bring = st.button("Load a run table", type="primary", icon=":material/upload_file:")
-                demo = st.button("Open the demo", icon=":material/play_arrow:")
-                if bring:
-                    st.switch_page("views/data.py")
-                if demo:
-                    with sentences():
-                        open_demo(db)
-                return
-            go, label = ("fit", "Fit a law") if not usable else ("plan", "Make a plan")
-            if st.button(label, type="primary"):
-                query = {"fit": usable[0].hash} if usable else {"table": own[0].id}
+            if st.button(label, type="primary", icon=icon):
                 st.switch_page(f"views/{go}.py", query_params=query)
             if st.button("Open the demo", icon=":material/play_arrow:"):
                 with sentences():

@@ -13,9 +13,10 @@ from app.figures.drawing import Drawing
 from app.figures.theme import Theme
 from app.views.cached import curves, envelope_of, parabolas_of, runs_behind
 from app.views.parts import draw, plain, sentences
+from app.views.planning import metrics
 from app.views.readouts import readouts
 from app.views.sliders import compute_steps, slide, target_steps
-from app.views.state import choose_fit, keep_possible
+from app.views.state import choose_fit, keep_possible, newest_fit, recall
 from engine.fitting.result import Fit
 from engine.planning import Plan, floor_of, plan_budget, plan_target
 from engine.planning.drawing.curves import isoflop_curves
@@ -34,11 +35,17 @@ def pictures(db: Database) -> None:
     bar = st.container(horizontal=True, vertical_alignment="bottom", key="explore_bar")
     fit = None
     with bar, sentences():
-        fit = choose_fit(db)
+        fit = choose_fit(db, start=_usual(db))
     if fit is not None:
         _show(db, fit, bar)
     else:
-        st.page_link("views/fit.py", label="Fit a law first", icon=":material/show_chart:")
+        metrics.offer_fit(db)
+
+
+def _usual(db: Database) -> str | None:
+    """The fit that Explore opens with: the one of Plan, else the newest of the open table, which may be a map."""
+    found = metrics.usual(db)
+    return newest_fit(db, recall("table")) or None if found is None else found
 
 
 def _show(db: Database, fit: Fit, bar: DeltaGenerator) -> None:
@@ -97,9 +104,10 @@ def _highlight(fit: Fit, bar: DeltaGenerator) -> Plan | None:
         )
     if along == "Budget":
         budgets, start = compute_steps(fit)
-        return plan_budget(fit, slide("Compute budget C [FLOPs]", budgets, start, "C", lambda C: power10(C, 2)))
+        return plan_budget(fit, slide("Compute budget C [FLOPs]", budgets, start, "C", lambda C: power10(C, 2))).shown
     targets = target_steps(fit)
-    return plan_target(fit, slide(f"Target {fit.spec.y}", targets, targets[len(targets) // 4], "target", _text))
+    target = slide(f"Target {plain(fit.spec.y)}", targets, targets[len(targets) // 4], "target", _text)
+    return plan_target(fit, target).shown
 
 
 def _text(value: float) -> str:

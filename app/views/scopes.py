@@ -8,9 +8,11 @@ owner come back, or the start values. A link, a reload and the back button set t
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from contextlib import suppress
 from typing import Any
 
 import streamlit as st
+from streamlit.errors import StreamlitAPIException
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 OPEN = "open_"
@@ -20,7 +22,7 @@ OF_PAGE = ("hour_price", "device", "devices", "precision")
 TYPED_OF_PAGE = ("reach",)
 """The same for values that the app and not Streamlit writes into the link."""
 _KEPT, _OWNERS, _PAGE = "values_kept", "value_owners", "page_drawn"
-_FROM_LINK, _LINK = "values_from_link", "names_in_link"
+_FROM_LINK, _LINK, _TAKEN = "values_from_link", "names_in_link", "names_taken"
 
 
 def arrive(page: str) -> None:
@@ -33,6 +35,7 @@ def arrive(page: str) -> None:
     st.session_state[_PAGE] = page
     st.session_state[_FROM_LINK] = set(st.query_params) if arrived else set()
     st.session_state[_LINK] = frozenset(st.session_state[_FROM_LINK])
+    st.session_state[_TAKEN] = set()
     if back and same:
         names = [str(key).removeprefix(OPEN) for key in st.session_state if str(key).startswith(OPEN)]
         for name in names:
@@ -58,7 +61,7 @@ def belong(
     """
     owners = st.session_state.setdefault(_OWNERS, {})
     keys = [*(starts or {}), *(OPEN + name for name in remembered), *unmounted]
-    from_link = _take_from_link({key.removeprefix(OPEN) for key in keys})
+    from_link = _take_from_link(scope, {key.removeprefix(OPEN) for key in keys})
     before = owners.get(scope)
     owners[scope] = owner
     if before is None or before == owner:
@@ -81,6 +84,8 @@ def belong(
     for key in unmounted:
         if key in values:
             st.session_state[key] = values[key]
+            if values[key] not in (None, ""):
+                write_link(key, str(values[key]))
         else:
             st.session_state.pop(key, None)
 
@@ -91,7 +96,14 @@ def _set_remembered(name: str, value: str | None) -> None:
         st.query_params.pop(name, None)
     else:
         st.session_state[OPEN + name] = value
-        st.query_params[name] = value
+        write_link(name, value)
+
+
+def write_link(name: str, value: str) -> None:
+    """Write a value that comes back into the link. Streamlit refuses it while a page that was left owns the name."""
+    with suppress(StreamlitAPIException):
+        if st.query_params.get(name) != value:
+            st.query_params[name] = value
 
 
 def link_names() -> frozenset[str]:
@@ -99,12 +111,13 @@ def link_names() -> frozenset[str]:
     return frozenset(st.session_state.get(_LINK, ()))
 
 
-def _take_from_link(names: set[str]) -> set[str]:
-    """Take the ``names`` that the link has just set. They are taken once: a later change of owner clears them."""
+def _take_from_link(scope: str, names: set[str]) -> set[str]:
+    """Take the ``names`` that the link has just set. A scope takes each once: a later change of owner clears it."""
     brought: set[str] = st.session_state.get(_FROM_LINK, set())
-    taken = brought & names
-    brought -= taken
-    return taken
+    taken: set[tuple[str, str]] = st.session_state.setdefault(_TAKEN, set())
+    new = {name for name in brought & names if (scope, name) not in taken}
+    taken |= {(scope, name) for name in new}
+    return new
 
 
 def _is_back() -> bool:

@@ -12,7 +12,7 @@ import streamlit as st
 from app.bundled import task_named, task_of
 from app.views.cached import published, saved_fit
 from app.views.parts import distinct, plain
-from app.views.scopes import OPEN, belong
+from app.views.scopes import OPEN, belong, write_link
 from engine.fitting.result import Fit
 from engine.store import results, tables
 from engine.store.database import Database
@@ -39,9 +39,18 @@ def remember(name: str, value: str) -> None:
 
 
 def typed(name: str, start: str) -> str:
-    """The value called ``name`` in the link, else in this session, else ``start``. It may be empty."""
+    """The value called ``name`` in the link, else in this session, else ``start``. It may be empty.
+
+    The session keeps what a link brought, and the link shows what the session kept.
+    """
     in_link = st.query_params.get(name)
-    return str(st.session_state.get(OPEN + name, start)) if in_link is None else in_link
+    if in_link is not None:
+        st.session_state[OPEN + name] = in_link
+        return in_link
+    value = str(st.session_state.get(OPEN + name, start))
+    if value != start:
+        write_link(name, value)
+    return value
 
 
 def remember_typed(name: str, value: str, start: str) -> None:
@@ -75,6 +84,7 @@ def choose_y(label: str, options: Sequence[str], text: str) -> str:
     asked = recall("y")
     if asked and asked not in options:
         st.info(f"{plain(asked)} is none of {plain(', '.join(options))}.", icon=":material/info:")
+        remember("y", options[0])
     st.session_state["y_choice"] = asked if asked in options else options[0]
     return str(
         st.selectbox(
@@ -149,14 +159,14 @@ def choose_fit(
     name: str = "fit",
     label: str = "Fit",
     laws: Collection[str] = (),
-    start: str = "",
+    start: str | None = "",
     free: bool = False,
     only: Collection[str] | None = None,
 ) -> Fit | None:
     """The fit that is open as ``name``, with a select over saved fits and published laws; None where there is none.
 
     Only fits of ``laws`` are offered, where these are named, and only those with a hash in ``only``. It opens with
-    ``start``, else with the first, or where it is ``free`` to be left out with none.
+    ``start``, else with the first; with none where ``start`` is None or it is ``free`` to be left out.
     """
     names = {key: text for key, text in fit_names(db, laws).items() if only is None or key in only}
     wanted = recall(name)
@@ -168,7 +178,7 @@ def choose_fit(
             "it again, or choose another fit.",
             icon=":material/link_off:",
         )
-    usual = None if free else start if start in names else next(iter(names), None)
+    usual = None if free or start is None else start if start in names else next(iter(names), None)
     opened = wanted if wanted in names else None if wanted else usual
     key = f"{name}_choice"
     st.session_state[key] = opened
@@ -218,6 +228,11 @@ def task_of_fit(db: Database, fit_hash: str) -> str:
     if fit_hash in published():
         return task_named(published()[fit_hash][0])
     return task_of(db, table_of_fit(db, fit_hash) or "")
+
+
+def owner_of_fit(db: Database, fit_hash: str) -> str:
+    """The owner of values that belong to the task of a fit: its task, else its table, else the fit alone."""
+    return task_of_fit(db, fit_hash) or table_of_fit(db, fit_hash) or fit_hash
 
 
 def newest_fit(db: Database, table_id: str) -> str:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import streamlit as st
 
-from app.bundled import task_of
 from app.views.blanks import blank
 from app.views.scopes import belong
-from app.views.state import recall, remember_typed, typed
+from app.views.state import owner_of_fit, remember_typed, typed
 from engine.fitting.result import Fit
 from engine.store.database import Database
 
@@ -31,18 +30,12 @@ def choose_way(fit: Fit) -> str:
     )  # fmt: skip
 
 
-def open_task(db: Database) -> str:
-    """The task of the open table; the id of the table where its task is not known."""
-    table = recall("table")
-    return task_of(db, table) or table
+def own_target(db: Database, fit: Fit, quantity: str) -> None:
+    """State that the target is one of ``quantity``, the name of a column, of the task of ``fit``."""
+    belong("target", f"{owner_of_fit(db, fit.hash)} {quantity}", remembered=("target",))
 
 
-def own_target(db: Database, quantity: str) -> None:
-    """State that the target is one of ``quantity``, the name of a column, of the task of the open table."""
-    belong("target", f"{open_task(db)} {quantity}", remembered=("target",))
-
-
-def target_blank(db: Database, label: str, quantity: str, hint: str) -> str:
+def target_blank(db: Database, fit: Fit, label: str, quantity: str, hint: str) -> str:
     """The blank of a target of ``quantity``. A target of another quantity or task does not stand here."""
-    own_target(db, quantity)
+    own_target(db, fit, quantity)
     return blank(label, "", "target", 150, hint=hint)

@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from app.bundled import task_of
 from app.views.blanks import words
 from app.views.cached import saved_fit
 from app.views.parts import distinct, plain
-from app.views.planning.asked import open_task, own_target
+from app.views.planning.asked import own_target
 from app.views.scopes import belong
-from app.views.state import recall, remember, table_of_fit
+from app.views.state import owner_of_fit, recall, remember, table_of_fit, task_of_fit
 from engine.fitting.result import Fit
 from engine.planning.metric import Through, through
 from engine.store import results, tables
@@ -26,16 +27,16 @@ SIZES = {"N", "D", "C", "U", "epochs", "budget", "step"}
 def maps_of(db: Database, fit: Fit) -> dict[str, str]:
     """The saved fits that map what ``fit`` describes to a metric: their names by hash, those of its own table first.
 
-    None for a published law: what other runs say of a metric is not what its own would.
+    None for a published law, whose own runs are not known. A map of another task is left out, where both are known.
     """
     if published(fit):
         return {}
     saved = results.fits(db)
-    own = next((one.table_id for one in saved if one.hash == fit.hash), "")
+    own, task = next((one.table_id for one in saved if one.hash == fit.hash), ""), task_of_fit(db, fit.hash)
     found = {}
     for one in sorted(saved, key=lambda one: one.table_id != own):
         y, axes = _describes(one.hash, str(db.folder), db)
-        if axes == (fit.spec.y,) and y != fit.spec.y:
+        if axes == (fit.spec.y,) and y != fit.spec.y and (not task or task_of(db, one.table_id) in ("", task)):
             found[one.hash] = y if one.table_id == own else f"{y} (of other runs)"
     return distinct(found)
 
@@ -58,21 +59,36 @@ def plannable(db: Database) -> list[SavedFit]:
     return [one for one in results.fits(db) if not is_map(db, one.hash)]
 
 
-def usual(db: Database) -> str:
-    """The hash of the fit that Plan opens with: the newest of the open table, else the newest; empty without one."""
+def usual(db: Database) -> str | None:
+    """The hash of the fit that Plan opens with: the newest of the open table, "" where no table is open and none saved.
+
+    None where the open table has no fit to plan with: a fit of another table is opened only by choice.
+    """
     fits, table = plannable(db), recall("table")
-    return next((one.hash for one in sorted(fits, key=lambda one: one.table_id != table)), "")
+    known = table in {one.id for one in tables.all(db)}
+    found = [one.hash for one in fits if not known or one.table_id == table]
+    return found[0] if found else None if known else ""
 
 
-def law_of(db: Database, map: Fit) -> str:
+def offer_fit(db: Database) -> None:
+    """Say that the open table has no law, and link to the page that fits one."""
+    name = next((one.name for one in tables.all(db) if one.id == recall("table")), "")
+    if name:
+        st.info(f"{plain(name)} has no law yet. Fit one, or choose a fit of another table.", icon=":material/info:")
+    query = {"table": recall("table")} if name else {}
+    st.page_link("views/fit.py", label="Fit a law", query_params=query, icon=":material/show_chart:")
+
+
+def law_of(db: Database, map: Fit, y: Iterable[str] = ()) -> str:
     """The hash of the law that ``map`` goes with, of its table or else of its task; empty where none is.
 
-    A law with a frontier comes before one of a single axis, and a newer one before an older one.
+    It describes one of ``y``, by default what the map reads. A law with a frontier comes before one of a single axis,
+    and a newer one before an older one.
     """
-    own = table_of_fit(db, map.hash) or ""
+    own, wanted = table_of_fit(db, map.hash) or "", {*(y or map.law.axes)}
     task = task_of(db, own)
     near = [one for one in plannable(db) if one.table_id == own or (task and task_of(db, one.table_id) == task)]
-    laws = [one for one in near if _describes(one.hash, str(db.folder), db)[0] in map.law.axes]
+    laws = [one for one in near if _describes(one.hash, str(db.folder), db)[0] in wanted]
 
     def apart(one: SavedFit) -> tuple[bool, bool]:
         return one.table_id != own, saved_fit(db, one.hash).law.frontier is None
@@ -81,17 +97,20 @@ def law_of(db: Database, map: Fit) -> str:
 
 
 def follow_map(db: Database) -> Fit | None:
-    """If the open fit is a map, open its law with its metric as the target; return the map if it has no law."""
+    """If the open fit is a map, open its law with its metric as the target; return the map if it has no law.
+
+    A map to what a law describes itself, such as the loss from the accuracy, opens that law.
+    """
     wanted = recall("fit")
     if not is_map(db, wanted):
         return None
     map = saved_fit(db, wanted)
-    law = law_of(db, map)
-    if not law:
-        return map
-    for name, value in (("fit", law), ("map", wanted), ("ask", "Target")):
-        remember(name, value)
-    return None
+    if law := law_of(db, map):
+        for name, value in (("fit", law), ("map", wanted), ("ask", "Target")):
+            remember(name, value)
+    elif law := law_of(db, map, (map.spec.y,)):
+        remember("fit", law)
+    return None if law else map
 
 
 def offer_law(db: Database, map: Fit) -> None:
@@ -126,10 +145,10 @@ def _describes(fit_hash: str, folder: str, _db: Database) -> tuple[str, tuple[st
     return fit.spec.y, tuple(fit.law.axes)
 
 
-def choose_target(db: Database, fit: Fit, maps: Mapping[str, str]) -> str:
-    """What must reach a target: the hash of a map, "" for what the law itself describes."""
+def choose_target(db: Database, fit: Fit, maps: Mapping[str, str], notes: DeltaGenerator) -> str:
+    """What must reach a target: the hash of a map, "" for what the law itself describes. ``notes`` take sentences."""
     y = fit.spec.y
-    asked = _asked_map(db, fit, maps)
+    asked = _asked_map(db, fit, maps, notes)
     if not maps:
         words(f"a {plain(y)} of")
         return ""
@@ -144,33 +163,37 @@ def choose_target(db: Database, fit: Fit, maps: Mapping[str, str]) -> str:
     return str(chosen)
 
 
-def _asked_map(db: Database, fit: Fit, maps: Mapping[str, str]) -> str:
+def _asked_map(db: Database, fit: Fit, maps: Mapping[str, str], notes: DeltaGenerator) -> str:
     """Return the map that is asked for, or the map of the same metric that goes with this law.
 
-    Where there is none, a line says so, and the target of that metric is not read as another quantity.
+    Where there is none, a line in ``notes`` says so, and the target of that metric is not read as another quantity.
     """
     asked = recall("map")
-    belong("map", open_task(db), remembered=("map",))
+    belong("map", owner_of_fit(db, fit.hash), remembered=("map",))
     now = recall("map")
     if not asked or now in maps:
         return now if now in maps else ""
     metric = _describes(asked, str(db.folder), db)[0] if asked in {one.hash for one in results.fits(db)} else ""
     own = table_of_fit(db, fit.hash)
-    same = [one for one in maps if _describes(one, str(db.folder), db)[0] == metric and table_of_fit(db, one) == own]
+    alike = [one for one in maps if _describes(one, str(db.folder), db)[0] == metric]
+    same = [one for one in alike if table_of_fit(db, one) == own]
     if not same:
-        own_target(db, metric or asked)
+        own_target(db, fit, metric or asked)
         said = f"{plain(metric)} has no map for" if metric else f"The map {plain(asked)} does not go with"
-        st.info(f"{said} this fit. The target is {plain(fit.spec.y)} now. {why(fit)}", icon=":material/info:")
+        more = f"A map to {plain(metric)} of other runs can be chosen." if alike else why(fit)
+        notes.info(f"{said} this fit. The target is {plain(fit.spec.y)} now. {more}", icon=":material/info:")
     remember("map", same[0] if same else "")
     return same[0] if same else ""
 
 
-def choose_shown(fit: Fit, maps: Mapping[str, str]) -> list[str]:
-    """The maps whose metrics a budget shows."""
+def choose_shown(db: Database, fit: Fit, maps: Mapping[str, str], notes: DeltaGenerator) -> list[str]:
+    """The maps whose metrics a budget shows; ``notes`` take what cannot be shown."""
+    belong("maps", owner_of_fit(db, fit.hash), remembered=("maps",))
     asked = [name for name in recall("maps").split(",") if name]
+    remember("maps", ",".join(asked))
     missing = [name for name in asked if name not in maps]
     if missing:
-        st.info(f"The map {plain(missing[0])} does not go with this law. {why(fit)}", icon=":material/info:")
+        notes.info(f"The map {plain(missing[0])} does not go with this law. {why(fit)}", icon=":material/info:")
     if not maps:
         return []
     words("and want to see")

@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from app.views.blanks import blank, blanks, words
 from app.views.cached import runs_behind
@@ -47,7 +48,7 @@ def _ask_and_answer(db: Database) -> None:
         map = metrics.follow_map(db)
         fit = choose_fit(db, start=metrics.usual(db))
         if fit is None:
-            st.page_link("views/fit.py", label="Fit a law", icon=":material/show_chart:")
+            metrics.offer_fit(db)
         elif map is not None:
             metrics.offer_law(db, map)
         elif (plan := ask(db, fit)) is not None:
@@ -63,9 +64,9 @@ def ask(db: Database, fit: Fit) -> Plan | None:
         chosen = limiting.choose()
         runs = runs_behind(db, fit)
         rule, second = rules.widgets(fit, runs)
-    with line:
-        typed = _sentence(db, fit, names, chosen)
     notes = st.container()
+    with line:
+        typed = _sentence(db, fit, names, chosen, notes)
     prices = pricing.widgets()
     if metrics.published(fit):
         notes.caption(metrics.why(fit))
@@ -84,8 +85,8 @@ def ask(db: Database, fit: Fit) -> Plan | None:
     return plan_target(fit, value, used, limits=limits, prices=priced, other=other, map=next(iter(maps), None))
 
 
-def _sentence(db: Database, fit: Fit, names: dict[str, str], chosen: list[LimitName]) -> Typed:
-    """The question, as a sentence with blanks."""
+def _sentence(db: Database, fit: Fit, names: dict[str, str], chosen: list[LimitName], notes: DeltaGenerator) -> Typed:
+    """The question, as a sentence with blanks; what cannot be asked is said in ``notes``, below it."""
     with blanks("plan"):
         way = choose_way(fit)
         if way == "Budget":
@@ -95,12 +96,12 @@ def _sentence(db: Database, fit: Fit, names: dict[str, str], chosen: list[LimitN
             words("FLOPs")
         else:
             words("I need")
-            name = metrics.choose_target(db, fit, names)
+            name = metrics.choose_target(db, fit, names, notes)
             hint = metrics.example(db, fit, name)
             quantity = metrics.quantity(db, fit, name)
-            value = target_blank(db, f"Target {names.get(name, fit.spec.y)}", quantity, hint)
+            value = target_blank(db, fit, f"Target {plain(names.get(name, fit.spec.y))}", quantity, hint)
         limits = limiting.blanks_of(chosen, sample_unit(fit), "and at most" if way == "Budget" else "and have at most")
-        shown = metrics.choose_shown(fit, names) if way == "Budget" else [name] if name else []
+        shown = metrics.choose_shown(db, fit, names, notes) if way == "Budget" else [name] if name else []
     return Typed(way, value, tuple(shown), limits)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from contextlib import suppress
 from functools import partial
 
 import streamlit as st
@@ -16,10 +17,13 @@ from app.views.keeping import keep_answer
 from app.views.parts import distinct, doubts, draw, number, plain, powers, sentences
 from app.views.planning import pricing
 from app.views.planning.tables import cells, readable, table
-from app.views.state import choose_fit, fit_names, fit_of, keep_possible, recall, task_of_fit
+from app.views.scopes import belong
+from app.views.state import choose_fit, fit_names, fit_of, keep_possible, owner_of_fit, recall, task_of_fit
 from engine.amounts import SAMPLES, parse_amount
+from engine.errors import PlannerError
 from engine.fitting.result import Fit
 from engine.planning import floor_of
+from engine.planning.metric import through
 from engine.planning.plan import sample_unit
 from engine.planning.pricing.prices import Prices
 from engine.planning.repeat import (
@@ -57,6 +61,11 @@ UNFITTED = (
     "No law of repeated samples is fitted for this task. Fit repetition to a table of repeated runs, or choose another "
     "law of samples seen once."
 )
+UNKNOWN = (
+    "The task of this law is not known. Choose the law of repeated samples that was fitted to runs of the same task."
+)
+OF_ONE_PASS = ("repeated", "threshold", "few_epochs", "reach", "have")
+"""What belongs to the task of the law of samples seen once."""
 UNPRICED = (
     "Give the machine, the price of its hour and the price of a simulated sample under Machine and prices to see what "
     "either way costs and where your price lies."
@@ -76,22 +85,45 @@ def _ask_and_answer(db: Database) -> None:
         with left:
             start = "" if recall("one_pass") else _fitting(db)
             one = choose_fit(db, "one_pass", "Every sample seen once", ONE_PASS, start)
+        near = _repeated(db, one.hash) if one is not None else []
         with right:
-            near = _repeated(db, recall("one_pass")) if one is not None else []
-            start = _nearest(db, one, near) if one is not None else ""
-            repeated = choose_fit(db, "repeated", "Samples repeated to the early stop", REPEATED, start, only=near)
-            if one is not None and not near:
-                st.info(UNFITTED, icon=":material/info:")
-        if one is not None and repeated is not None:
+            repeated = _choose_repeated(db, one, near)
+        if one is not None and not near:
+            st.info(UNFITTED, icon=":material/info:")
+        elif one is not None and repeated is not None:
+            _say_loss(db, one)
             _ask(db, one, repeated)
+        elif one is not None and not recall("repeated"):
+            st.info(UNKNOWN, icon=":material/info:")
+
+
+def _choose_repeated(db: Database, one: Fit | None, near: Sequence[str]) -> Fit | None:
+    """The law of repeated samples, one of ``near``; what is open beside ``one`` belongs to its task.
+
+    It opens with the nearest of the same task; where the task is not known only with one of about the same floor.
+    """
+    start: str | None = ""
+    if one is not None:
+        belong("one_pass", owner_of_fit(db, one.hash), remembered=OF_ONE_PASS)
+        start = _nearest(db, one, near)
+        if start and not task_of_fit(db, one.hash) and not _alike(fit_of(db, start), one):
+            start = None
+    return choose_fit(
+        db, "repeated", "Samples repeated to the early stop", REPEATED, start, only=near if one is not None else []
+    )
 
 
 def _fitting(db: Database) -> str:
-    """The first fit that has a repeated law of about its floor; empty where none has."""
+    """The open fit, where it is a law of samples seen once; else the first with a repeated law of about its floor.
+
+    Empty where there is neither.
+    """
+    if (opened := recall("fit")) in fit_names(db, ONE_PASS):
+        return opened
     for name in fit_names(db, ONE_PASS):
         one = fit_of(db, name)
         near = _nearest(db, one, _repeated(db, name))
-        if near and math.isclose(_floor(fit_of(db, near)), _floor(one), rel_tol=SAME_FLOOR):
+        if near and _alike(fit_of(db, near), one):
             return name
     return ""
 
@@ -111,6 +143,24 @@ def _nearest(db: Database, one: Fit, repeated: Sequence[str]) -> str:
     """The law of ``repeated`` with the floor nearest to that of ``one``: most likely it is of the same inputs."""
     apart = {name: abs(_floor(fit_of(db, name)) - _floor(one)) for name in repeated}
     return min(apart, key=lambda name: apart[name], default="")
+
+
+def _alike(repeated: Fit, one: Fit) -> bool:
+    """Whether two laws may be those of one task, by their floors."""
+    return math.isclose(_floor(repeated), _floor(one), rel_tol=SAME_FLOOR)
+
+
+def _say_loss(db: Database, one: Fit) -> None:
+    """Say which loss a target metric of the open plan is: here a target is a loss."""
+    map, target = recall("map"), recall("target")
+    if recall("ask") != "Target" or recall("fit") != one.hash or not map or not target:
+        return
+    with suppress(PlannerError):  # the question of the target says what is wrong with it
+        read = through(one, fit_of(db, map))
+        loss = float(read.goal(parse_number(target, "target")).best)
+        if math.isfinite(loss):
+            y, metric = one.spec.y, read.map.spec.y
+            st.caption(plain(f"The target is a {y} here: {metric} {target} is {y} {one.sign * loss:.3g}."))
 
 
 def _floor(fit: Fit) -> float:
@@ -135,7 +185,7 @@ def _ask(db: Database, one: Fit, repeated: Fit) -> None:
     goal = parse_number(target, f"target {one.spec.y}")
     factor = _kappa(db, one, source, kappa)
     answer = simulate_or_repeat(one, repeated, goal, costs or SampleCosts(1.0, 1.0, have=stock), factor, line)
-    ways = between(few, goal, costs) if few is not None and costs is not None else None
+    ways = between(few, goal, costs) if few is not None and costs is not None and answer.priced else None
     worth = worth_of(one, repeated, stock) if stock else None
     said = [between_text(ways, answer.costs.currency)] if ways is not None else []
     said += [worth_text(worth, sample_unit(one))] if worth is not None else []
@@ -200,9 +250,10 @@ def _answer(answer: SimulateOrRepeat, priced: bool, said: list[str]) -> None:
         for text in said:
             st.markdown(powers(readable(text)))
     body = [cells(row) for row in (rows(answer) if priced else unpriced_rows(answer))]
-    table([_brief(line, answer) for line in body], "Both ways in numbers.")
+    if body:
+        table([_brief(line, answer) for line in body], "Both ways in numbers.")
     st.caption(plain(f"Compute is counted by {answer.compute.text}."))
-    if priced and answer.cheaper.total.value is not None:
+    if priced and answer.cheaper is not None and answer.cheaper.total.value is not None:
         draw(partial(picture.draw, answer), key="simulate_picture")
     doubts(answer.warnings)
 

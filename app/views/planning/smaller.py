@@ -12,7 +12,7 @@ from app.views import saved_answers
 from app.views.blanks import blank, blanks, words
 from app.views.keeping import keep_answer
 from app.views.parts import doubts, draw, plain, powers, sentences
-from app.views.planning import limiting, pricing
+from app.views.planning import limiting, metrics, pricing
 from app.views.planning.asked import choose_way, target_blank
 from app.views.planning.tables import cells, readable, table
 from app.views.state import choose_fit
@@ -47,9 +47,9 @@ def show(db: Database) -> None:
 @st.fragment
 def _ask_and_answer(db: Database) -> None:
     with sentences():
-        fit = choose_fit(db)
+        fit = choose_fit(db, start=metrics.usual(db))
         if fit is None:
-            st.page_link("views/fit.py", label="Fit a law first", icon=":material/show_chart:")
+            metrics.offer_fit(db)
             return
         question, prices = _ask(db, fit), pricing.ask()
         if question is not None:
@@ -70,7 +70,7 @@ def _ask(db: Database, fit: Fit) -> Question | None:
             typed = blank("Compute budget", f"1e{round(math.log10(top))}", "budget", 150, hint="1e20, 200 H200 hours")
             words("FLOPs at its best")
         else:
-            typed = target_blank(db, f"Target {fit.spec.y}", fit.spec.y, "for example 2.0")
+            typed = target_blank(db, fit, f"Target {plain(fit.spec.y)}", fit.spec.y, "for example 2.0")
         limits = limiting.blanks_of(chosen, sample_unit(fit), "with at most")
     if not typed:
         return None

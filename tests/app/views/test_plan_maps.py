@@ -55,19 +55,24 @@ def test_a_published_law_says_that_its_map_is_not_and_takes_none(
         assert "maps_choice" not in at.session_state
 
 
-def test_maps_of_other_runs_are_marked(jets: str, demo: Database, open_page: Open) -> None:
-    other = tables.add(demo, grid(), "grid.csv")
-    snapshot = snapshots.take(demo, other.id)
-    runs = snapshots.runs(demo, snapshot)
-    made = fit(FitSpec(law="power", axis="N", bootstrap=0), runs, snapshot=snapshot.hash)
-    results.save_fit(demo, made, table_id=other.id)
-    mine = next(t for t in tables.all(demo) if t.name.startswith("Recommender, iso-FLOP"))
-    snapshot = snapshots.take(demo, mine.id)
-    spec = FitSpec(law="metric-map", y="recall@10", axis="loss", objective="ols", bootstrap=40)
-    key = results.save_fit(demo, fit(spec, snapshots.runs(demo, snapshot), snapshot=snapshot.hash), table_id=mine.id)
-    at = open_page("plan", fit=jets, budget="1e16", maps=key)
-    assert at.multiselect(key="maps_choice").options == ["recall@10 (of other runs)"]
+def test_maps_of_other_runs_are_marked_and_those_of_another_task_left_out(
+    jets: str, demo: Database, open_page: Open
+) -> None:
+    mine = tables.add(demo, path("demo/jets_grid.csv").read_bytes() + b"\n", "jets of my own.csv")
+    recommender = next(t for t in tables.all(demo) if t.name.startswith("Recommender, iso-FLOP"))
+    tables.set_roles(demo, mine.id, DEMOS[0].roles)
+    keys = []
+    for table, y in ((mine, "R_top"), (recommender, "recall@10")):
+        snapshot = snapshots.take(demo, table.id)
+        spec = FitSpec(law="metric-map", y=y, axis="loss", objective="ols", bootstrap=40)
+        made = fit(spec, snapshots.runs(demo, snapshot), snapshot=snapshot.hash)
+        keys.append(results.save_fit(demo, made, table_id=table.id))
+    at = open_page("plan", fit=jets, budget="1e16", maps=keys[0])
+    assert at.multiselect(key="maps_choice").options == ["R_top (of other runs)"]
     assert any("was fitted to other runs" in str(c.value) for c in at.caption)
+    at = open_page("plan", fit=jets, budget="1e16", maps=keys[1])
+    assert at.multiselect(key="maps_choice").value == []
+    assert f"The map {keys[1]} does not go with this law." in said(at)
 
 
 def test_a_target_of_one_quantity_is_none_of_another(jets: str, r_top: str, demo: Database, open_page: Open) -> None:
