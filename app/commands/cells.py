@@ -188,7 +188,7 @@ def _say_sweeps(root: Path, sweeps: Sequence[Sweep], records: dict[str, Record],
         say_json({"schema": 1, "runner": asdict(runner), "sweeps": shown, "cells": alone})
         return
     lines = [
-        f"{s.key[:SHOWN]}  {s.name or s.family}  {as_line(now[s.key], s.order.cap)}"
+        f"{s.key[:SHOWN]}  {s.name or s.family}  {as_line(now[s.key], s.order.cap, family=s.family)}"
         + (f"\n  {s.order.why}" if s.order.why else "")
         for s in sweeps
     ]

@@ -58,7 +58,7 @@ def follow(root: Path, sweep: Sweep, options: Sequence[str] = ()) -> None:
         starts, ended = (starts if ended_now == ended else 0), ended_now
         if now.over or time.monotonic() - printed >= (EVERY_TTY if tty else EVERY):
             printed = time.monotonic()
-            _line(as_line(now, sweep.order.cap, runner_status(root).message), tty, now.over)
+            _line(as_line(now, sweep.order.cap, runner_status(root).message, sweep.family), tty, now.over)
         if now.over:
             return
         if ensure_runner(root, queue, options):
@@ -76,8 +76,8 @@ def _line(text: str, tty: bool, last: bool) -> None:
         print(text, file=sys.stderr, flush=True)
 
 
-def as_line(now: Progress, cap: Cap, message: str = "") -> str:
-    """A sweep as it stands, in one line; ``message`` is what the runner says, unless it is at work."""
+def as_line(now: Progress, cap: Cap, message: str = "", family: str = "") -> str:
+    """A sweep of a ``family`` as it stands, in one line; ``message`` is the runner's, unless it is at work."""
     parts = [
         ", ".join(f"{now.states[state]:,} {word}" for state, word in WORDS.items() if now.states.get(state))
         or "no cells"
@@ -87,7 +87,7 @@ def as_line(now: Progress, cap: Cap, message: str = "") -> str:
         money = f", {now.money:.3g} {cap.currency}" if now.money is not None else ""
         parts.append(f"{duration(3600 * now.hours)} of device time{money}")
     if now.simulated:
-        parts.append(simulating(*now.simulated))
+        parts.append(simulating(*now.simulated, family))
     if now.samples:
         parts.append(f"{count(now.samples)} samples/s")
     if now.left and not now.over:
@@ -97,8 +97,9 @@ def as_line(now: Progress, cap: Cap, message: str = "") -> str:
     return " · ".join(parts)
 
 
-def simulating(made: float, whole: float | None, what: str = "samples") -> str:
-    """``simulating jets: 2,300 of 25,000``."""
+def simulating(made: float, whole: float | None, family: str) -> str:
+    """``simulating jets: 2,300 of 25,000``, for cells of a family."""
+    what = {"jets": "jets", "amplitudes": "events"}.get(family, "samples")
     return f"simulating {what}: {made:,.0f}" + (f" of {whole:,.0f}" if whole else "")
 
 

@@ -14,7 +14,6 @@ from app.figures.theme import WEB, Theme
 from app.views.parts import draw, plain, sentences
 from app.views.training import actions, standing
 from app.views.training.lines import AXES, curves, spans
-from app.views.training.rows import samples_of
 from app.views.training.standing import Group, Look
 from engine.quantities import count, duration
 from trainers.backend.progress import Progress
@@ -73,7 +72,7 @@ def progress_text(found: Progress, group: Group) -> str:
     """``5 done, 2 running, 2 queued · 41 k samples/s · 2 min left``."""
     said = [standing.words(found.states)]
     if found.simulated:
-        said.append(simulating(*found.simulated, what=samples_of(group.family)))
+        said.append(simulating(*found.simulated, group.family))
     if found.samples:
         said.append(f"{count(found.samples)} samples/s")
     if found.utilisation is not None:

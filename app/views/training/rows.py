@@ -53,14 +53,9 @@ def _row(queue: Queue, record: Record, loss: str, state: str, now: datetime) -> 
         share = 100 * said.step / total if said and total else 0.0
         value = said.values.get(loss) if said else None
         if simulated := simulation(said):
-            step = simulating(*simulated, what=samples_of(record.family))
+            step = simulating(*simulated, record.family)
     taken = seconds(record, now)
     return STATES.get(state, state), share, step, value, taken or None, record.number, record.name[:8], why(record)
-
-
-def samples_of(family: str) -> str:
-    """What the samples that cells of a family simulate are called: ``jets``."""
-    return {"jets": "jets", "amplitudes": "events"}.get(family, "samples")
 
 
 def seconds(record: Record, now: datetime) -> float:

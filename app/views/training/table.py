@@ -85,7 +85,7 @@ def _table(table: pd.DataFrame, key: str, family: Family[Any], may: bool) -> lis
         placeholder="",
         column_config={
             **fields_config([name for name in table.columns if name not in OURS], family),
-            "State": st.column_config.TextColumn(width=116),
+            "State": st.column_config.TextColumn(width=160),
             "Done": st.column_config.ProgressColumn(format="%d%%", min_value=0, max_value=100, width=92),
             "Step": st.column_config.TextColumn(width=196),
             "Loss": st.column_config.NumberColumn(format="%.4g", width=80),

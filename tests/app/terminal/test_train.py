@@ -27,6 +27,7 @@ from tests.trainers.conftest import ROOT, add, start, wait_for, workspace
 from trainers.backend import start as starting
 from trainers.backend.progress import Progress
 from trainers.backend.queue import Queue
+from trainers.backend.record import beat_of, events_of
 from trainers.backend.start import runner_status
 from trainers.backend.sweep import Cap, find_sweep, launch, read_sweeps
 from trainers.families import find_family
@@ -230,6 +231,17 @@ def test_a_line_of_progress() -> None:
     )
     assert as_line(Progress({"done": 3}, 1.0, 0.0, None, 0.0, None, None), Cap(), "at work") == "3 done · 100 %"
     assert as_line(Progress({}, 1.0, 0.0, None, 0.0, None, None), Cap()) == "no cells · 100 %"
+
+
+def test_a_listing_says_what_is_simulated(run: Run, root: Path) -> None:
+    family = find_family("jets", root)
+    sweep = launch(root, make_grid(family, {"width": 4, "jets": 2500, "epochs": 1, "inputs": "21x128"}), family)
+    queue = Queue(root)
+    number = queue.lease(sweep.cells[0], "here")
+    beat_of(queue.folder(sweep.cells[0]), number).write_text("1 here 240")
+    line = '{"step": 0, "at": 1.0, "simulated": 2300, "to_simulate": 25000}'
+    events_of(queue.folder(sweep.cells[0]), number).write_text(f"{line}\n")
+    assert "simulating jets: 2,300 of 25,000" in run("cells", "list", "--workspace", root).out
 
 
 def test_cells_are_listed_held_cancelled_and_deleted(run: Run, root: Path) -> None:
