@@ -32,7 +32,8 @@ if page.url_path == OLD.url_path:
     st.switch_page(PAGES[-1], query_params=links.asked())
 links.follow_view()
 scopes.arrive(page.url_path)
-if (address := st.query_params.get(UNKNOWN)) and page == PAGES[0]:
+# Taken out of the link, so that Home of the menu opens Home.
+if page == PAGES[0] and (address := st.query_params.pop(UNKNOWN, "")):
     unknown.show(address, PAGES)
 else:
     with links.named_faults():

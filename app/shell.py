@@ -10,10 +10,10 @@ from pathlib import Path
 from urllib.parse import urlencode
 
 import streamlit
-from starlette.convertors import StringConvertor, register_url_convertor
 from starlette.requests import Request
 from starlette.responses import FileResponse, HTMLResponse, RedirectResponse, Response
-from starlette.routing import Route
+from starlette.routing import Match, Route
+from starlette.types import Scope
 
 from app.components.scripts import script
 
@@ -22,6 +22,8 @@ PAGES = ("", "data", "fit", "explore", "plan", "train", "recommender", "precisio
 FIGURES = ("fit", "explore", "plan", "recommender", "precision")
 UNKNOWN = "unknown"
 """Name in the link of Home: an address that was asked for and that no page has."""
+SERVICES = frozenset({"_stcore", "api", "app", "component", "healthz", "media", "static", "vendor"})
+"""The first part of addresses that are no pages: files and services of Streamlit and of the server."""
 STATIC = Path(__file__).parent / "static"
 ICON, LOGO = STATIC / "icon.svg", STATIC / "logo.svg"
 
@@ -75,18 +77,30 @@ async def _icon(_request: Request) -> Response:
     return FileResponse(ICON, headers={"Cache-Control": "max-age=86400"})
 
 
+class _NoPage(Route):
+    """A route for addresses that a browser opens as a page and that none has; files and services have their own."""
+
+    def matches(self, scope: Scope) -> tuple[Match, Scope]:
+        """Match the address of a page, by what the request accepts and by where its path begins."""
+        match, child = super().matches(scope)
+        if match is not Match.FULL or not _is_page(Request(scope)):
+            return Match.NONE, {}
+        return match, child
+
+
+def _is_page(request: Request) -> bool:
+    first = request.url.path.strip("/").partition("/")[0]
+    return "text/html" in request.headers.get("accept", "") and first not in SERVICES
+
+
 async def _unknown(request: Request) -> Response:
-    """Redirect to Home, which names the address. Otherwise Streamlit opens a dialog of its own."""
-    return RedirectResponse(f"./?{urlencode({UNKNOWN: request.path_params['address']})}")
+    """Redirect to Home, which names the address, or from ``plan/`` to the page.
 
-
-class _Word(StringConvertor):
-    """An address of letters and hyphens, as page names have; the addresses of files and services have other signs."""
-
-    regex = "[A-Za-z-]+"
-
-
-register_url_convertor("word", _Word())
+    Otherwise Streamlit opens a dialog of its own, or a page without its scripts.
+    """
+    address = str(request.path_params["address"])
+    root, name = "../" * address.count("/") or "./", address.rstrip("/")
+    return RedirectResponse(f"{root}{name}" if name in PAGES else f"{root}?{urlencode({UNKNOWN: name})}")
 
 
 def routes() -> list[Route]:
@@ -94,5 +108,5 @@ def routes() -> list[Route]:
     return [
         *(Route(f"/{page}", _page) for page in PAGES),
         Route("/icon.svg", _icon),
-        Route("/{address:word}", _unknown),
+        _NoPage("/{address:path}", _unknown),
     ]

@@ -7,7 +7,7 @@ from urllib.parse import parse_qs, urlsplit
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import Faults, visit, wait_ready
-from tests.browser.steps import BUDGET, enter, settle
+from tests.browser.steps import BUDGET, enter, go, settle
 from tests.server import Server
 
 
@@ -52,6 +52,33 @@ def test_the_menu_name_is_the_address_and_the_old_address_opens(server: Server, 
     assert urlsplit(page.url).path == "/precision"
     assert query(page) == {"n_f": ["5"], "reach": ["1e-5"]}
     assert page.get_by_label("Target", exact=True).input_value() == "1e-5"
+
+
+def test_a_page_that_is_returned_to_has_its_values_in_its_address(server: Server, page: Page) -> None:
+    visit(page, server, "plan?budget=1e12&device=H100&hour_price=3")
+    go(page, "Recommender")
+    go(page, "Plan")
+    values = {"budget": ["1e12"], "device": ["H100"], "hour_price": ["3"]}
+    assert budget(page) == "1e12"
+    assert {name: query(page).get(name) for name in values} == values
+    page.reload()
+    wait_ready(page)
+    assert budget(page) == "1e12"
+    assert page.get_by_label("Price of a device hour", exact=True).input_value() == "3"
+    page.go_back()
+    settle(page)
+    page.go_back()
+    settle(page)
+    assert urlsplit(page.url).path in ("/plan", "/recommender")
+
+
+def test_home_of_the_menu_leaves_an_unknown_address(server: Server, page: Page) -> None:
+    for address in ("plan2", "foo/bar", "Pr%C3%A4zision"):
+        visit(page, server, address)
+        expect(page.get_by_role("heading", name="No such page")).to_be_visible()
+        assert (urlsplit(page.url).path, query(page)) == ("/", {})
+        go(page, "Home")
+        expect(page.get_by_role("heading", name="No such page")).to_have_count(0)
 
 
 def test_an_unknown_address_says_so_and_offers_the_pages(server: Server, page: Page, faults: Faults) -> None:
