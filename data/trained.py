@@ -21,9 +21,10 @@ from engine.errors import PlannerError
 from engine.fitting import FitSpec
 from engine.fitting.shapes import shaped
 from engine.planning.recommender import Evidence
-from engine.planning.recommender.builder import OBJECTIVE, REFITS, Built, Table, build_evidence, join, read_sweeps
+from engine.planning.recommender.builder import OBJECTIVE, REFITS, Built, build_evidence, join
 from engine.planning.recommender.choice import Knob
 from engine.planning.recommender.columns import find_columns
+from engine.planning.recommender.run_table import Table, read_sweeps
 from engine.quantities import count
 from engine.schema import LABEL_ROLES, NUMERIC_ROLES, Curves, Direction, Floats, Metric, Roles, Runs
 

@@ -7,11 +7,11 @@ from typing import Annotated
 
 import typer
 
-from app.commands import reading
+from app.commands import options, reading
 from app.commands.files import read_fit_file
 from app.commands.options import AsJson, CurveFile, CurveMap, Form, OtherRule, Seed, TokensPerSample
 from app.commands.output import say_as
-from app.commands.own_sweeps import Asked, CurveOptions, fit_runs, fit_sweep, joined
+from app.commands.own_sweeps import Asked, CurveOptions, ReadOptions, fit_runs, fit_sweep, joined
 from app.commands.rules import MEASURED, Behind, read_used
 from engine.errors import PlannerError
 from engine.fitting.result import Fit
@@ -27,6 +27,7 @@ from engine.planning.recommender import (
 )
 from engine.planning.recommender.choice import Knob
 from engine.planning.recommender.document import document
+from engine.planning.recommender.metric_names import printed_name
 from engine.planning.recommender.negatives import CHUNK
 from engine.planning.recommender.recipe import OTHERWISE
 from engine.quantities import parse_number, parse_share
@@ -74,6 +75,11 @@ def recipe(
     map_runs: OwnMap = None,
     curves: CurveFile = None,
     map_curves: CurveMap = None,
+    convert: options.Convert = None,
+    derive: options.Derive = None,
+    rows: options.RowsOfEachRun = None,
+    where: options.Where = "",
+    pool: options.Pool = None,
     instead: Annotated[str, typer.Option(metavar="s=0.06,B=2048,K=1e6", help="Other values to cost.")] = "",
     published: Annotated[bool, typer.Option(help="Fall back on what the paper prints.")] = True,
     bootstrap: Annotated[int, typer.Option(min=0, help="Refits of each sweep; 0 for none.")] = 200,
@@ -93,20 +99,27 @@ def recipe(
     _used("--map-runs", bool(map_runs), "--runs", runs)
     _used("--curves", curves is not None, "--runs", runs)
     _used("--map-curves", bool(map_curves), "--curves", curves)
+    how = ReadOptions(convert or (), derive or (), rows, where, pool or ())
+    reads = (("--convert", convert), ("--derive", derive), ("--rows", rows), ("--where", where), ("--pool", pool))
+    for option, of_table in reads:
+        _used(option, bool(of_table), "--runs", runs or share or negatives)
     C = reading.read_budget(budget)
-    asked = Asked(metric, bootstrap, seed)
+    metric, spelled = printed_name(metric), metric
+    asked = Asked(metric, bootstrap, seed, spelled)
     own = joined(
         Evidence(batch=_fits(batch, "batch"), allocation=_fits(allocation, "allocation")),
-        fit_sweep("s", share, share_column, map_share, asked),
-        fit_sweep("K", negatives, negatives_column, map_negatives, asked),
-        fit_runs(runs, map_runs or (), CurveOptions(curves, map_curves or ()), asked, not rule.startswith(MEASURED)),
+        fit_sweep("s", share, share_column, map_share, asked, how),
+        fit_sweep("K", negatives, negatives_column, map_negatives, asked, how),
+        fit_runs(
+            runs, map_runs or (), CurveOptions(curves, map_curves or ()), asked, not rule.startswith(MEASURED), how
+        ),
     )
     evidence = own
     if published:
         from data.recommender import published_evidence
 
         evidence = with_fallback(own, published_evidence())
-    used = read_used(rule, n_p, Behind(runs, [one for one in map_runs or () if rule]))
+    used = read_used(rule, n_p, Behind(runs, [one for one in map_runs or () if rule], convert=convert or ()))
     settings = Settings(
         _scaling(rate, rate_batch),
         _stage2(device, devices, width, length, precision, chunk),
@@ -130,7 +143,7 @@ def _fits(options: list[str] | None, what: str) -> dict[str, Fit]:
     for option in options or []:
         name, equals, file = option.rpartition("=")
         fitted = read_fit_file(file if equals else option)
-        metric = name or fitted.spec.y
+        metric = printed_name(name or fitted.spec.y)
         if metric in found:
             raise PlannerError(f"--{what} gives two fits for {metric}: keep one.")
         found[metric] = fitted

@@ -19,11 +19,15 @@ MEASURED = "measured"
 
 @dataclass(frozen=True)
 class Behind:
-    """The table of --runs, its --map-runs, and the fit whose columns and filter it is read with where there is one."""
+    """The table of --runs, its --map-runs, and the fit whose columns and filter it is read with where there is one.
+
+    ``convert`` are the columns whose conversion is agreed.
+    """
 
     table: Path | None = None
     roles: Sequence[str] = ()
     fit: Fit | None = None
+    convert: Sequence[str] = ()
 
 
 def read_used(rule: str, n_p: str, behind: Behind, option: str = "--rule") -> ComputeRule | None:
@@ -63,7 +67,7 @@ def _columns(behind: Behind, table: Path) -> dict[str, Floats]:
     named = {role: column for role, column in data.roles.items() if role in ("N", "D", "C")} if data else {}
     runs = reading.read_table(
         table, named | reading.read_map(list(behind.roles)), ("", ""), data.where if data else "", ComputeRule(),
-        repeats="all", convert=None, sheet=None, inner=None,
+        repeats="all", convert=list(behind.convert), sheet=None, inner=None,
     )  # fmt: skip
     note(runs.notes)
     return {role: runs[role] for role in ("N", "D", "C") if getattr(runs.roles, role)}

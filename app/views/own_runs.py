@@ -79,11 +79,12 @@ def _of_table(
     db: Database, table: str, chosen: Mapping[str, str], metric: str, listed: tuple[str, ...], knob: Knob | None
 ) -> Own:
     try:
-        measured = own_table.sweeps_of(db, table, chosen, knob).columns.metrics
+        data_set = own_table.chosen_data_set() if knob is None else ""
+        measured = own_table.sweeps_of(db, table, chosen, knob, data_set).columns.metrics
     except PlannerError as error:
         return Own(Evidence(remarks={knob: (str(error),)} if knob else {}), {})
     asked = (metric, *(name for name in listed if name in measured and name != metric))
-    built = own_table.built_of(db, table, chosen, asked, knob)
+    built = own_table.built_of(db, table, chosen, asked, knob, data_set)
     return Own(built.evidence, built.runs, tuple(name for name in measured if metric_name(name) == name))
 
 

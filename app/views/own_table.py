@@ -8,17 +8,20 @@ from urllib.parse import parse_qsl, urlencode
 
 import streamlit as st
 
-from app.views.parts import distinct, plain
+from app.views.parts import distinct, plain, plural
 from app.views.state import recall, remember
 from app.views.upload import file_box
 from engine.errors import PlannerError
-from engine.planning.recommender.builder import Built, Table, build_evidence, read_sweeps
+from engine.planning.recommender.builder import Built, build_evidence
 from engine.planning.recommender.choice import Knob
-from engine.planning.recommender.columns import Columns, Setting, find_columns
+from engine.planning.recommender.columns import SIZES, Columns, Setting, find_columns
+from engine.planning.recommender.data_sets import Rivals
 from engine.planning.recommender.metric_names import metric_name
-from engine.schema import Curves, Runs
+from engine.planning.recommender.run_table import Table, read_sweeps
+from engine.schema import Curves, Roles, Runs
 from engine.store import snapshots, tables
 from engine.store.database import Database
+from engine.store.guess import why_not, with_guesses, withheld
 
 REFITS = 200
 Chosen = tuple[tuple[str, str], ...]
@@ -49,9 +52,13 @@ def choose(db: Database) -> None:
             st.error("Your runs: the table of this link is not in this workspace. Upload its file.")
         if chosen and chosen in names:
             try:
-                _describe(sweeps_of(db, chosen, chosen_columns()), chosen, db)
+                _describe(sweeps_of(db, chosen, chosen_columns(), data_set=chosen_data_set()), chosen, db)
             except PlannerError as error:
                 st.warning(plain(str(error)), icon=":material/table:")
+                query = {"table": chosen}
+                st.page_link(
+                    "views/data.py", label="Open on the Data page", query_params=query, icon=":material/table:"
+                )
                 _change(db, chosen, Columns({}, {}, tables.roles(db, chosen)), opened=True)
 
 
@@ -60,16 +67,28 @@ def chosen_columns() -> dict[str, str]:
     return dict(parse_qsl(recall("columns"), keep_blank_values=True))
 
 
-def sweeps_of(db: Database, table: str, chosen: Mapping[str, str], only: Knob | None = None) -> Table:
+def chosen_data_set() -> str:
+    """The data set that the user chose where the table has several; empty for the largest."""
+    return recall("data_set")
+
+
+def sweeps_of(
+    db: Database, table: str, chosen: Mapping[str, str], only: Knob | None = None, data_set: str = ""
+) -> Table:
     """The sweeps of a table of the workspace. Raises PlannerError as ``read_sweeps`` does."""
-    return _sweeps(_version(db, table), tuple(sorted(chosen.items())), only, db)
+    return _sweeps(_version(db, table), tuple(sorted(chosen.items())), only, data_set, db)
 
 
 def built_of(
-    db: Database, table: str, chosen: Mapping[str, str], metrics: tuple[str, ...], only: Knob | None = None
+    db: Database,
+    table: str,
+    chosen: Mapping[str, str],
+    metrics: tuple[str, ...],
+    only: Knob | None = None,
+    data_set: str = "",
 ) -> Built:
     """The evidence of a table of the workspace for ``metrics``, the served one first."""
-    return _built(_version(db, table), tuple(sorted(chosen.items())), metrics, only, db)
+    return _built(_version(db, table), tuple(sorted(chosen.items())), metrics, only, data_set, db)
 
 
 def columns_of(db: Database, table: str, chosen: Mapping[str, str]) -> Columns:
@@ -77,6 +96,17 @@ def columns_of(db: Database, table: str, chosen: Mapping[str, str]) -> Columns:
     every, roles = tables.columns(db, table), tables.roles(db, table)
     text = [c.name for c in every if c.kind == "text"]
     return find_columns(numeric(db, table), roles, chosen, text)
+
+
+def waiting_of(db: Database, table: str, chosen: Mapping[str, str]) -> dict[str, str]:
+    """Role -> why a column that is named or reads like it is not read: a conversion that nobody agreed to."""
+    every, roles = tables.columns(db, table), tables.roles(db, table)
+    named: dict[str, str] = {name: chosen[name] for name in SIZES if name in chosen}
+    found = withheld(every, roles.model_copy(update={name: column or None for name, column in named.items()}))
+    found = {role: why for role, why in found.items() if named.get(role) != ""}
+    by_name = {c.name: c for c in with_guesses(every) if c.name not in roles.conversions}
+    picked = {name: by_name[column] for name, column in named.items() if column in by_name}
+    return found | {name: why_not(c) for name, c in picked.items() if c.conversion is not None and c.conversion.needed}
 
 
 def numeric(db: Database, table: str) -> list[str]:
@@ -91,15 +121,24 @@ def _version(db: Database, table: str) -> tuple[object, ...]:
 
 
 @st.cache_resource(max_entries=32, show_spinner="Reading the runs")
-def _sweeps(version: tuple[object, ...], chosen: Chosen, only: Knob | None, _db: Database) -> Table:
+def _sweeps(version: tuple[object, ...], chosen: Chosen, only: Knob | None, data_set: str, _db: Database) -> Table:
     table = str(version[1])
-    found = columns_of(_db, table, dict(chosen))
-    return read_sweeps(lambda roles: snapshots.runs(_db, snapshots.take(_db, table, roles)), found, only)
+
+    def read(roles: Roles) -> Runs:
+        return snapshots.runs(_db, snapshots.take(_db, table, roles))
+
+    found, waiting = columns_of(_db, table, dict(chosen)), waiting_of(_db, table, dict(chosen))
+    return read_sweeps(read, found, only, waiting=waiting, data_set=data_set or None)
 
 
 @st.cache_resource(max_entries=32, show_spinner="Fitting your runs")
 def _built(
-    version: tuple[object, ...], chosen: Chosen, metrics: tuple[str, ...], only: Knob | None, _db: Database
+    version: tuple[object, ...],
+    chosen: Chosen,
+    metrics: tuple[str, ...],
+    only: Knob | None,
+    data_set: str,
+    _db: Database,
 ) -> Built:
     table = str(version[1])
     curves = next(iter(tables.curves_of(_db, table)), None)
@@ -109,13 +148,19 @@ def _built(
         return snapshots.curves(_db, snapshots.take(_db, curves.id), runs)
 
     return build_evidence(
-        _sweeps(version, chosen, only, _db), metrics, curves=read if curves else None, refits=REFITS
+        _sweeps(version, chosen, only, data_set, _db), metrics, curves=read if curves else None, refits=REFITS
     )  # fmt: skip
 
 
 def _changed() -> None:
-    remember("runs", st.session_state["runs_choice"])
+    _open(st.session_state["runs_choice"])
+
+
+def _open(table: str) -> None:
+    """Read another table, with the columns and the data set that are found in it."""
+    remember("runs", table)
     remember("columns", "")
+    remember("data_set", "")
 
 
 def _upload(db: Database) -> None:
@@ -124,8 +169,7 @@ def _upload(db: Database) -> None:
     def take(sent: bytes, name: str, part: str | None = None) -> None:
         table = tables.add(db, sent, name, sheet=part, inner=part)
         st.session_state["uploads"] += 1
-        remember("runs", table.id)
-        remember("columns", "")
+        _open(table.id)
         st.rerun()
 
     file_box(f"runs_{st.session_state['uploads']}", "Upload your runs, one row per training run", take)
@@ -140,10 +184,31 @@ def _describe(found: Table, table: str, db: Database) -> None:
             "No runs of this table vary N, the share, the batch or K while the rest is equal. Choose its columns.",
             icon=":material/table:",
         )
+    if found.rivals is not None:
+        _choose_data_set(found.rivals)
+    said = [f"{role} is not read: {why}" for role, why in found.waiting.items() if role in SIZES]
+    said += [f"{question.text} All runs are used" for question in found.questions]
+    if said:
+        st.warning(plain(". ".join(text.rstrip(".") for text in said) + "."), icon=":material/table:")
+    for text in found.runs.notes:
+        st.caption(plain(text))
     known = {name: column for name, column in found.columns.renamed.items() if metric_name(column) == name}
     if known:
         st.caption(plain("; ".join(f"{column} read as {name}" for name, column in known.items()) + "."))
     _change(db, table, found.columns, opened=not found.rows)
+
+
+def _choose_data_set(rivals: Rivals) -> None:
+    """The question which of several data sets is read; the largest is, until one is chosen."""
+    st.session_state["data_set_choice"] = rivals.used
+    st.selectbox(
+        f"Data set (column {plain(rivals.question.column)})",
+        list(rivals.question.counts),
+        format_func=lambda value: f"{value or 'empty'} ({plural(rivals.question.counts[value], 'run')})",
+        key="data_set_choice",
+        on_change=lambda: remember("data_set", st.session_state["data_set_choice"]),
+        help=f"{plain(rivals.question.text)} A recipe reads one of them. To read all as one, answer on the Data page.",
+    )
 
 
 def _change(db: Database, table: str, columns: Columns, opened: bool) -> None:

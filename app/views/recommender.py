@@ -10,7 +10,7 @@ from app import workspace
 from app.views import our_cells, own_runs, own_table, recipe, regimes, saved_answers, sweeps
 from app.views.blanks import blank, blanks, named_blank, words
 from app.views.parts import heading, plain, sentences
-from app.views.state import recall
+from app.views.state import recall, remember
 from data.recommender import published_evidence
 from engine.hardware import DEVICES, find_device
 from engine.planning.recommender import (
@@ -23,6 +23,7 @@ from engine.planning.recommender import (
     with_fallback,
 )
 from engine.planning.recommender.choice import Knob
+from engine.planning.recommender.metric_names import printed_name
 from engine.planning.recommender.negatives import CHUNK
 from engine.planning.recommender.recipe import OTHERWISE
 from engine.quantities import parse_flops, parse_number, parse_share, power10
@@ -97,6 +98,8 @@ def _others(typed: list[str | None]) -> dict[Knob, tuple[float, ...]]:
 
 db = workspace.current()
 heading("Recommender", "Every knob of a recommender for a budget and the metric that is served.")
+if (spelled := recall("metric")) != printed_name(spelled):
+    remember("metric", printed_name(spelled))
 own_table.choose(db)
 printed = published_evidence()
 own = own_runs.read(db, recall("metric") or START, printed.metrics)

@@ -17,7 +17,15 @@ from engine.store import catalog, snapshots, tables
 from engine.store.columns import Column, Conversion
 from engine.store.conversions import AS_IS, read_conversion
 from engine.store.database import memory
-from engine.store.guess import Guess, agreed_conversions, better, guess_curve_roles, guess_roles, with_guesses
+from engine.store.guess import (
+    Guess,
+    agreed_conversions,
+    better,
+    guess_curve_roles,
+    guess_roles,
+    with_guesses,
+    withheld,
+)
 from engine.store.mapping import check_roles, like, unknown_column, uses
 from engine.store.snapshots import Filter
 from engine.store.unit_names import COMPUTE, COUNTS
@@ -79,21 +87,36 @@ class OpenTable:
     notes: tuple[str, ...]
     read: Callable[[Roles], Runs]
 
+    @property
+    def waiting(self) -> dict[str, str]:
+        """Role -> why a column whose name reads like it is not read: a conversion that nobody agreed to."""
+        return withheld(self.columns, self.roles)
+
 
 @contextmanager
-def open_table(path: Path, mapping: Mapping[str, str] | None = None) -> Iterator[OpenTable]:
-    """Open a table file; ``mapping`` corrects the guessed mapping as for ``read_runs``, which it raises errors like."""
+def open_table(
+    path: Path,
+    mapping: Mapping[str, str] | None = None,
+    where: str = "",
+    *,
+    agreed: tuple[str, ...] = (),
+    derived: Mapping[str, str] | None = None,
+    rows: RowsOfRun | None = None,
+    pooled: tuple[str, ...] = (),
+) -> Iterator[OpenTable]:
+    """Open a table file; all arguments are those of ``read_runs``, which it raises errors like."""
     sent, name = table_bytes(path)
     with memory() as db:
         info = tables.add(db, sent, name)
         known = catalog.columns(db, info.id)
 
         def read(roles: Roles) -> Runs:
-            return replace(
-                snapshots.runs(db, snapshots.take(db, info.id, roles)), source=name if str(path) == "-" else str(path)
-            )
+            runs = snapshots.runs(db, snapshots.take(db, info.id, roles, Filter(where=where)))
+            return replace(runs, source=name if str(path) == "-" else str(path))
 
-        roles = tables.history(db, info.id, with_mapping(known, mapping or {}))
+        roles = with_derived(with_mapping(known, mapping or {}, agreed), derived or {})
+        roles = tables.history(db, info.id, roles, rows).model_copy(update={"pooled": pooled})
+        check_roles(known, roles)
         yield OpenTable(known, roles, info.notes, read)
 
 

@@ -15,17 +15,16 @@ from engine.fitting.result import Fit
 from engine.fitting.spec import ObjectiveName
 from engine.laws import get_law
 from engine.planning.recommender.choice import Knob
-from engine.planning.recommender.columns import SIZES, Columns, Setting
+from engine.planning.recommender.columns import Columns
 from engine.planning.recommender.evidence import Evidence
-from engine.planning.recommender.metric_names import LOSS, metric_name
-from engine.planning.recommender.sorting import Bools, Swept, describe, one_sweep, sort_runs
+from engine.planning.recommender.metric_names import LOSS, metric_name, printed_name
+from engine.planning.recommender.run_table import Table
+from engine.planning.recommender.sorting import Swept
 from engine.planning.recommender.sweep import Optimum, sweep
 from engine.planning.recommender.untrained import trained
 from engine.quantities import power10
-from engine.schema import Curves, Floats, Metric, Role, Roles, Runs
+from engine.schema import Curves, Floats, Metric, Runs
 
-Reader = Callable[[Roles], Runs]
-"""Reads a run table under a mapping; ids name its rows."""
 Progress = Callable[[str, float], None]
 """Receives what is fitted and the finished part, between 0 and 1."""
 OBJECTIVE: ObjectiveName = "ols"
@@ -43,20 +42,6 @@ class Built:
     evidence: Evidence
     runs: Mapping[Knob, Runs]
     errors: Mapping[Knob, str]
-
-
-@dataclass(frozen=True, eq=False)
-class Table:
-    """All rows of a table as ``runs`` with NaN where a value is missing, and the sweeps among them.
-
-    ``rows`` are masks (n,), ``sentence`` counts the runs of each sweep.
-    """
-
-    runs: Runs
-    columns: Columns
-    rows: Mapping[Swept, Bools]
-    remarks: Mapping[Swept, tuple[str, ...]]
-    sentence: str
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,31 +86,6 @@ class Job:
             self.progress(self.knob, part)
 
 
-def read_sweeps(read: Reader, columns: Columns, only: Knob | None = None) -> Table:
-    """The rows of a table and the sweeps among them, before anything is fitted.
-
-    With ``only`` a knob all rows are its sweep. Raises PlannerError where the table then lacks its column.
-    """
-    runs = _assemble(read, columns)
-    names: tuple[Setting, ...] = ("s", "B", "K", "lr", "depth")
-    values: dict[str, Floats] = {name: runs[columns.settings[name]] for name in names if name in columns.settings}
-    values |= {name: runs[name] for name in ("N", "D", "budget") if name in runs}
-    if columns.nominal and "s" in values:
-        values["nominal"] = runs[columns.nominal[0]]
-    labels = [runs.labels["group"]] if "group" in runs.labels and not columns.label else []
-    stages = [runs[columns.settings["stage"]]] if "stage" in columns.settings else []
-    if only is None:
-        sweeps = sort_runs(values, [*labels, *stages])
-    else:
-        swept: Swept = only  # type: ignore[assignment]
-        if only not in values:
-            raise PlannerError(f"{only}: no column of the table has a name of it. Name the column that holds it.")
-        sweeps = {swept: one_sweep(swept, values[only], values.get("budget", np.full(len(runs), np.nan)))}
-    rows = {name: found.rows for name, found in sweeps.items()}
-    return Table(runs, columns, rows, {name: found.remarks for name, found in sweeps.items()},
-                 describe(sweeps, len(runs)))  # fmt: skip
-
-
 def build_evidence(
     table: Table,
     metrics: Sequence[str],
@@ -136,12 +96,15 @@ def build_evidence(
     seed: int = 0,
     progress: Progress | None = None,
 ) -> Built:
-    """The evidence of ``table`` for ``metrics``, the served one first; a knob that no sweep varies is left out.
+    """The evidence of ``table`` for ``metrics``, in any spelling and the served one first, by their printed names.
+
+    A knob that no sweep varies is left out.
 
     ``curves`` reads the training curves of runs, from which updates to a target are counted. N and D are fitted for
     the loss where the table has none of ``metrics``. A knob that cannot be fitted, and what was left out of a sweep,
     is a remark of the evidence.
     """
+    metrics = tuple(dict.fromkeys(map(printed_name, metrics)))
     asked = {name: m for name in metrics if (m := table.columns.metric(name)) is not None}
     evidence, runs, errors = Evidence(), dict[Knob, Runs](), dict[Knob, str]()
     remarks: dict[Knob, tuple[str, ...]] = {}
@@ -174,64 +137,6 @@ def join(one: Evidence, other: Evidence) -> Evidence:
         (*one.negatives, *other.negatives), {**one.missing, **other.missing}, {**one.quoted, **other.quoted},
         {**one.remarks, **other.remarks},
     )  # fmt: skip
-
-
-def _assemble(read: Reader, columns: Columns) -> Runs:
-    """All rows with every column that is needed, NaN where a row has no value: no row is left out for one column."""
-    roles, settings = columns.roles, columns.settings
-    names: list[str] = [settings[name] for name in settings if name not in SIZES]
-    names += [*columns.nominal, *(m.column for m in columns.metrics.values())]
-    names = [name for name in dict.fromkeys(names) if name not in _sizes(settings).values()]
-    by_role = [name for name in names if name in set(Role)]
-    bare = roles.model_copy(
-        update={**dict.fromkeys((*_SIZED, "U", "loss", "epochs", "step")), "metrics": (), "derived": {}, "rows": "all"}
-    )
-    plain = tuple(name for name in names if name not in by_role)
-    labels = {role: column for role in LABELS if (column := getattr(roles, role)) not in (*plain, *settings.values())}
-    labels |= {"group": columns.label} if columns.label else {}
-    nothing = dict.fromkeys(LABELS)
-    base = read(bare.model_copy(update={"hyper": plain, "budget": settings.get("budget"), **nothing, **labels}))
-    only = bare.model_copy(update={**nothing, "hyper": (), "budget": None})
-    if roles.rows != "all":
-        base = base.take(np.isin(base.ids, read(_of_history(roles, only)).ids))
-    values = {name: base[name] for name in (*plain, "budget", "weight") if name in base}
-    for name in by_role:
-        values[name] = _placed(read(only.model_copy(update={name: name})), base, name)
-    sizes, derived = _sizes(settings), {role: how for role, how in roles.derived.items() if role in _SIZED}
-    if "N" in (given := {**sizes, **derived}) and len(given) > 1:
-        sized = read(only.model_copy(update={**sizes, "derived": derived}))
-        values |= {name: _placed(sized, base, name) for name in _SIZED if name in sized}
-        if "budget" not in values and "budget" in sized:
-            values["budget"] = _placed(sized, base, "budget")
-    if "C" in sizes and "budget" not in base:
-        values["budget"] = _placed(read(only.model_copy(update={"C": sizes["C"]})), base, "budget")
-    kept = base.roles.model_copy(update={**sizes, "metrics": tuple(columns.metrics.values())})
-    return replace(base, values=values, roles=kept)
-
-
-def _of_history(roles: Roles, only: Roles) -> Roles:
-    """The mapping under which one row of each run counts: names, time and loss of a table that holds curves."""
-    times = {name: column for name in ("step", "epochs") if (column := getattr(roles, name))}
-    times = times or {name: column for name in ("D", "C") if (column := getattr(roles, name))}
-    loss = roles.loss if roles.rows == "best" else None
-    return only.model_copy(update={**times, "run": roles.run, "loss": loss, "rows": roles.rows})
-
-
-_SIZED = ("N", "D", "C")
-LABELS = ("group", "seed", "run", "status", "weight")
-"""Roles that say something about a row; they are read along with its settings."""
-
-
-def _sizes(settings: Mapping[Setting, str]) -> dict[str, str]:
-    return {name: column for name, column in settings.items() if name in _SIZED}
-
-
-def _placed(part: Runs, base: Runs, name: str) -> Floats:
-    """The column ``name`` of ``part`` at the rows of ``base``: (n,), NaN for rows that ``part`` left out."""
-    out = np.full(len(base), np.nan)
-    there = np.isin(part.ids, base.ids)
-    out[np.searchsorted(base.ids, part.ids[there])] = part[name][there]
-    return out
 
 
 def _share(job: Job) -> tuple[Evidence, tuple[str, ...]]:
@@ -336,7 +241,7 @@ def _batch(job: Job) -> tuple[Evidence, tuple[str, ...]]:
     group = runs.labels.get("group") if job.columns.label else None
     if group is None:
         return Evidence(batch={job.served: fit(spec, runs)}), ()
-    named = {label: metric_name(label) or label for label in dict.fromkeys(group.tolist())}
+    named = {label: printed_name(label) for label in dict.fromkeys(group.tolist())}
     return Evidence(batch={name: fit(spec, runs.take(group == label)) for label, name in named.items()}), ()
 
 

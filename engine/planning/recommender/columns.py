@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 from engine.errors import PlannerError
-from engine.planning.recommender.metric_names import metric_direction, metric_name, plain_name
+from engine.planning.recommender.metric_names import metric_direction, metric_name, plain_name, printed_name
 from engine.schema import Metric, Roles
 
 Setting = Literal["N", "D", "C", "budget", "s", "B", "K", "lr", "depth", "updates", "stage", "untrained", "scored"]
@@ -70,7 +70,7 @@ def find_columns(
     are found. Raises PlannerError for a column that the table does not have. No column is taken without a name that
     fits.
     """
-    chosen = dict(chosen or {})
+    chosen = {name if name in SETTINGS else printed_name(name): column for name, column in (chosen or {}).items()}
     for name, column in chosen.items():
         if column and column not in numeric:
             raise PlannerError(

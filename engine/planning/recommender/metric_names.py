@@ -45,6 +45,11 @@ def metric_name(column: str) -> str | None:
     return None if ranked is None else f"{_PRINTED.get(ranked[1], ranked[1])}@{int(ranked[2])}"
 
 
+def printed_name(metric: str) -> str:
+    """The name under which a metric is printed, of any of its spellings; another name as it is."""
+    return metric_name(metric) or metric
+
+
 def metric_direction(name: str) -> Direction:
     """The better direction of a metric by its printed name."""
     return "min" if name in (LOSS, ENTROPY) else "max"

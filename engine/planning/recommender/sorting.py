@@ -82,14 +82,20 @@ def _one_value(C: float, swept: Swept) -> str:
     return f"Budget {power10(C)} left out: {swept} has one value."
 
 
-def describe(sweeps: Mapping[Swept, Sweep], n: int) -> str:
-    """``32 runs: 20 vary N and D, 12 vary K.`` A run of two sweeps is counted once, for the first of ORDER."""
+def describe(sweeps: Mapping[Swept, Sweep], n: int, elsewhere: Bools | None = None) -> str:
+    """``32 runs: 20 vary N and D, 12 vary K.`` A run of two sweeps is counted once, for the first of ORDER.
+
+    ``elsewhere`` (n,) are runs of data sets that are not used.
+    """
     counts, seen = dict[Swept, int](), np.zeros(n, bool)
     for swept in (swept for swept in ORDER if swept in sweeps):
         counts[swept] = int(np.sum(sweeps[swept].counted & ~seen))
         seen |= sweeps[swept].counted
     parts = [f"{counts[swept]} vary {SAID[swept]}" for swept in SAID if counts.get(swept)]
-    rest = n - int(seen.sum())
+    others = 0 if elsewhere is None else int(np.sum(elsewhere & ~seen))
+    if others:
+        parts.append(f"{others} {'is' if others == 1 else 'are'} of another data set")
+    rest = n - int(seen.sum()) - others
     if rest:
         parts.append(f"{rest} {'belongs' if rest == 1 else 'belong'} to no sweep")
     return ": ".join(filter(None, (f"{n} {'run' if n == 1 else 'runs'}", ", ".join(parts)))) + "."

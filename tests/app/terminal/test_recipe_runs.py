@@ -9,7 +9,7 @@ import pytest
 from app.commands import own_sweeps
 from data import trained
 from tests.app.terminal.asking import Run, object_in, one_sentence
-from tests.engine.planning.recommender.own_runs import K_STAR, N_STAR, mixed_csv
+from tests.engine.planning.recommender.own_runs import K_STAR, N_STAR, data_sets_csv, mixed_csv, units_csv
 
 ASKED = ("recipe", "--budget", 1e18, "--metric", "recall@10", "--bootstrap", 20)
 GAMES_SHARE = trained.FOLDER / "games" / "behavior_share.csv"
@@ -56,3 +56,72 @@ def test_bad_tables_are_refused_in_one_sentence(run: Run, tmp_path: Path) -> Non
     both = run(*ASKED, "--runs", GAMES_SHARE, "--share", GAMES_SHARE)
     assert both.code == 2
     assert "--runs and --share both determine the same setting" in both.err
+
+
+def test_sizes_in_units_wait_for_an_agreement_and_are_never_sorted_raw(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "units.csv").write_text(units_csv())
+    (tmp_path / "mine.csv").write_text(mixed_csv())
+    refused = run(*ASKED, "--runs", tmp_path / "units.csv")
+    one_sentence(refused, "N: column 'Params (M)' reads like N in millions; tick its conversion")
+    assert "--convert 'Params (M)' in the terminal" in refused.err
+    assert "D: column 'Tokens (B)' reads like D in billions" in refused.err
+    units = ("--convert", "Params (M)", "--convert", "Tokens (B)")
+    agreed = run(*ASKED, "--runs", tmp_path / "units.csv", *units, "--json")
+    assert "32 runs: 20 vary N and D, 12 vary K." in agreed.err
+    plain = run(*ASKED, "--runs", tmp_path / "mine.csv", "--json")
+    found, expected = (object_in(one.out)["recipes"]["recall@10"]["choices"] for one in (agreed, plain))
+    for knob in ("N", "D", "K"):
+        assert found[knob]["value"] == pytest.approx(expected[knob]["value"], rel=1e-6)
+    part = run(*ASKED, "--runs", tmp_path / "units.csv", *units[:2], "--json")
+    assert "D is not read: column 'Tokens (B)' reads like D in billions" in part.err
+    assert "20 vary N and D, 12 vary K." in part.err
+
+
+def test_a_role_is_computed_and_rows_are_chosen_as_for_a_fit(run: Run, tmp_path: Path) -> None:
+    head, *rows = mixed_csv().splitlines()
+    lines = []
+    for row in rows:
+        cells = row.split(",")
+        lines.append(",".join([*cells[:3], repr(float(cells[3]) / 1024), *cells[4:], "1024"]))
+    (tmp_path / "steps.csv").write_text("\n".join([f"{head},seq_len".replace("tokens", "steps_done"), *lines]))
+    how = ("--derive", "D = steps_done * seq_len", "--where", "budget < 2e18")
+    answer = run(*ASKED, "--runs", tmp_path / "steps.csv", *how, "--json")
+    assert "24 runs: 15 vary N and D, 11 vary K." not in answer.err
+    assert "isoplan: 26 runs: 15 vary N and D, 11 vary K." in answer.err
+    choices = object_in(answer.out)["recipes"]["recall@10"]["choices"]
+    assert choices["D"]["value"] == pytest.approx(1e18 / 6 / N_STAR, rel=0.05)
+    one_sentence(run(*ASKED, "--where", "budget < 2e18"), "--where says nothing without --runs")
+    one_sentence(run(*ASKED, "--convert", "x"), "--convert says nothing without --runs")
+
+
+@pytest.mark.parametrize("spelled", ["recall_at_10", "Recall@10", "recall10"])
+def test_every_spelling_of_a_metric_is_one_metric(run: Run, tmp_path: Path, spelled: str) -> None:
+    (tmp_path / "mine.csv").write_text(mixed_csv())
+    asked = ("recipe", "--budget", 1e18, "--bootstrap", 20, "--runs", tmp_path / "mine.csv", "--metric")
+    answer = run(*asked, spelled).out
+    assert answer == run(*asked, "recall@10").out
+    assert "for recall@10: train 10.0" in answer
+    assert "Not known" not in answer
+
+
+@pytest.mark.parametrize("column", ["corpus", "dataset"])
+def test_data_sets_are_never_pooled_and_the_one_that_is_read_is_named(run: Run, tmp_path: Path, column: str) -> None:
+    (tmp_path / "sets.csv").write_text(data_sets_csv(column))
+    (tmp_path / "mine.csv").write_text(mixed_csv())
+    answer = run(*ASKED, "--runs", tmp_path / "sets.csv", "--json")
+    assert "63 runs: 20 vary N and D, 12 vary K, 31 are of another data set." in answer.err
+    assert (
+        f"Column '{column}' has 2 values: books 31, games 32 runs. Only games is used. Choose another with "
+        f"--where \"{column} = 'books'\", or --pool {column} for all as one." in answer.err
+    )
+    found = object_in(answer.out)["recipes"]["recall@10"]["choices"]
+    alone = object_in(run(*ASKED, "--runs", tmp_path / "mine.csv", "--json").out)["recipes"]["recall@10"]["choices"]
+    for knob in ("N", "D", "K"):
+        assert found[knob]["value"] == alone[knob]["value"]
+        assert found[knob]["ci68"] == alone[knob]["ci68"]
+    assert found["K"]["remarks"][0] == f"Only runs with {column} = games"
+    books = run(*ASKED, "--runs", tmp_path / "sets.csv", "--where", f"{column} = 'books'", "--json")
+    assert "another data set" not in books.err
+    K = object_in(books.out)["recipes"]["recall@10"]["choices"]["K"]["value"]
+    assert K == pytest.approx(100 * K_STAR, rel=0.1)
+    assert "63 runs: 40 vary N and D, 23 vary K." in run(*ASKED, "--runs", tmp_path / "sets.csv", "--pool", column).err

@@ -122,6 +122,45 @@ def test_a_table_without_names_that_fit_is_asked_about_and_nothing_is_guessed(de
     assert lines(at)[4][6].startswith("Your runs: optimum of the sweep")
 
 
+def test_sizes_in_units_are_not_sorted_before_the_user_agrees(demo: Database, open_page: Open) -> None:
+    table = tables.add(demo, own_runs.units_csv().encode(), "units.csv")
+    at = open_page("recommender", runs=table.id)
+    assert "N: column 'Params (M)' reads like N in millions" in shown(said(at))
+    assert "D: column 'Tokens (B)' reads like D in billions" in shown(said(at))
+    assert not any("Your runs" in line[6] for line in lines(at))
+    named = open_page("recommender", runs=table.id, columns="N=Params (M)&D=Tokens (B)")
+    assert "N: column 'Params (M)' reads like N in millions" in shown(said(named))
+    units = {"Params (M)": "millions", "Tokens (B)": "billions"}
+    sizes = {"N": "Params (M)", "D": "Tokens (B)", "conversions": units}
+    tables.set_roles(demo, table.id, tables.roles(demo, table.id).model_copy(update=sizes))
+    at = open_page("recommender", runs=table.id)
+    assert "32 runs: 20 vary N and D, 12 vary K." in [shown(m.value) for m in at.markdown]
+    assert float(lines(at)[2][1].split()[0]) == pytest.approx(own_runs.N_STAR / 1e6, rel=0.05)
+
+
+@pytest.mark.parametrize("column", ["corpus", "dataset"])
+def test_one_of_several_data_sets_is_read_and_can_be_changed(demo: Database, open_page: Open, column: str) -> None:
+    table = tables.add(demo, own_runs.data_sets_csv(column).encode(), "sets.csv")
+    at = open_page("recommender", runs=table.id)
+    assert told(at) == ""
+    assert "63 runs: 20 vary N and D, 12 vary K, 31 are of another data set." in [shown(m.value) for m in at.markdown]
+    found = {row[0]: row[1:] for row in lines(at)}
+    assert float(found["Extra negatives K"][0].split()[0]) == pytest.approx(own_runs.K_STAR / 1e3, rel=0.1)
+    assert f"Only runs with {column} = games" in found["Extra negatives K"][5]
+    assert at.selectbox(key="data_set_choice").value == "games"
+    at.selectbox(key="data_set_choice").select("books").run()
+    assert at.query_params["data_set"] == "books"
+    assert float(lines(at)[4][1].split()[0]) == pytest.approx(own_runs.K_STAR / 1e4, rel=0.1)
+    assert lines(at)[4][1].split()[1] == "M"
+
+
+def test_a_spelling_of_a_metric_in_the_link_is_that_metric(demo: Database, open_page: Open) -> None:
+    at = open_page("recommender", metric="Recall10")
+    assert at.query_params["metric"] == "recall@10"
+    assert "is none of" not in said(at)
+    assert "FLOPs, for recall@10" in answer(at)
+
+
 @pytest.fixture
 def share(demo: Database) -> TableInfo:
     """A share sweep at two budgets whose best share is known."""

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import io
+
 import numpy as np
+import pandas as pd
 
 N_STAR, K_STAR = 1e7, 3e4
 """Optimum of N at 1e18 FLOPs, which grows with the root of the budget, and of K at every budget."""
@@ -26,3 +29,21 @@ def mixed_csv(constant_k: str = "10000", noise: float = 1e-4) -> str:
         recall = 0.3 - lost + noise * rng.normal()
         lines.append(f"r{i},{C:g},{N:.8g},{C / 6 / N:.8g},0.05,{cell},{recall:.6f},{recall / 2:.6f}")
     return "\n".join(lines)
+
+
+def units_csv() -> str:
+    """The runs of ``mixed_csv`` with N in millions and D in billions."""
+    frame = pd.read_csv(io.StringIO(mixed_csv()))
+    sizes = {"Params (M)": frame.pop("non_emb_params") / 1e6, "Tokens (B)": frame.pop("tokens") / 1e9}
+    return str(frame.assign(**sizes).to_csv(index=False))
+
+
+def data_sets_csv(column: str = "corpus") -> str:
+    """The runs of ``mixed_csv`` on games, and on books with recalls that are 20 % lower and K* 100 times as large."""
+    games = pd.read_csv(io.StringIO(mixed_csv()))
+    books = games.assign(
+        recall_at_10=games.recall_at_10 * 0.8,
+        neg_samples=games.neg_samples.where(games.non_emb_params != 5e6, games.neg_samples * 100),
+    )
+    both = [games.assign(**{column: "games"}), books.iloc[:31].assign(**{column: "books"})]
+    return str(pd.concat(both).to_csv(index=False))

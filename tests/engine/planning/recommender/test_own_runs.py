@@ -11,9 +11,10 @@ from data.recommender import published_evidence
 from engine.errors import PlannerError
 from engine.planning.recommender import recommend, with_fallback
 from engine.planning.recommender.as_json import evidence_json, read_evidence
-from engine.planning.recommender.builder import Built, Table, build_evidence, read_sweeps
+from engine.planning.recommender.builder import Built, build_evidence
 from engine.planning.recommender.columns import Columns, find_columns
 from engine.planning.recommender.metric_names import metric_name
+from engine.planning.recommender.run_table import Table, read_sweeps
 from engine.planning.recommender.sorting import describe, sort_runs
 from engine.schema import Roles
 from engine.store.files import open_table

@@ -1,0 +1,167 @@
+"""A run table as a recipe reads it: all its rows, the sweeps among them, and what was not read of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.errors import PlannerError
+from engine.mixtures import Question, questions
+from engine.planning.recommender.choice import Knob
+from engine.planning.recommender.columns import SIZES, Columns, Setting
+from engine.planning.recommender.data_sets import Rivals, data_sets, labels_of, sort_each
+from engine.planning.recommender.sorting import Bools, Sweep, Swept, describe, one_sweep, sort_runs
+from engine.schema import Floats, Ints, Role, Roles, Runs
+
+Reader = Callable[[Roles], Runs]
+"""Reads a run table under a mapping; ids name its rows."""
+SWEPT: tuple[Setting, ...] = ("s", "B", "K", "lr", "depth")
+"""The settings of which a sweep may exist, besides N."""
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """All rows of a table as ``runs`` with NaN where a value is missing, and the sweeps among them.
+
+    ``rows`` are masks (n,), ``sentence`` counts the runs of each sweep. ``waiting`` says by role why a column that
+    reads like it is not read. ``rivals`` are the data sets of which several have a sweep of one setting, None without;
+    ``questions`` are about splits and flags, whose runs are all used.
+    """
+
+    runs: Runs
+    columns: Columns
+    rows: Mapping[Swept, Bools]
+    remarks: Mapping[Swept, tuple[str, ...]]
+    sentence: str
+    waiting: Mapping[str, str] = field(default_factory=dict)
+    rivals: Rivals | None = None
+    questions: tuple[Question, ...] = ()
+
+
+def read_sweeps(
+    read: Reader,
+    columns: Columns,
+    only: Knob | None = None,
+    *,
+    waiting: Mapping[str, str] | None = None,
+    data_set: str | None = None,
+) -> Table:
+    """The rows of a table and the sweeps among them, before anything is fitted.
+
+    With ``only`` a knob all rows are its sweep. ``waiting`` says by role why a column that reads like it is not read.
+    Runs of different data sets are never one sweep; of several that have a sweep of one setting ``data_set`` is used,
+    else the largest. Raises PlannerError where the table lacks the column of ``only``, and where runs cannot be sorted
+    before a column is converted.
+    """
+    waiting = dict(waiting or {})
+    runs = replace(_assemble(read, columns), withheld=waiting)
+    values: dict[str, Floats] = {name: runs[columns.settings[name]] for name in SWEPT if name in columns.settings}
+    values |= {name: runs[name] for name in ("N", "D", "budget") if name in runs}
+    if columns.nominal and "s" in values:
+        values["nominal"] = runs[columns.nominal[0]]
+    if only is not None and only not in values and only not in waiting:
+        raise PlannerError(f"{only}: no column of the table has a name of it. Name the column that holds it.")
+    _refuse_waiting(runs, waiting, only)
+    sets = data_sets(runs)
+    context = _context(runs, columns, sets[1:])
+
+    def sort(rows: Ints) -> Mapping[Swept, Sweep]:
+        part = {name: x[rows] for name, x in values.items()}
+        if only is None:
+            return sort_runs(part, [labels[rows] for labels in context])
+        swept: Swept = only  # type: ignore[assignment]
+        return {swept: one_sweep(swept, part[only], part.get("budget", np.full(len(rows), np.nan)))}
+
+    sweeps, rivals, elsewhere = sort_each(runs, sets[0] if sets else None, sort, data_set)
+    return Table(
+        runs,
+        columns,
+        {name: found.rows for name, found in sweeps.items()},
+        {name: found.remarks for name, found in sweeps.items()},
+        describe(sweeps, len(runs), elsewhere),
+        waiting,
+        rivals,
+        tuple(q for q in questions(runs) if q.kind != "dataset" and q.column != columns.settings.get("untrained")),
+    )
+
+
+def _context(runs: Runs, columns: Columns, others: Sequence[Question]) -> list[NDArray[np.generic]]:
+    """What is equal among the runs of a sweep besides its settings: groups, training stages, further data sets."""
+    grouped = "group" in runs.labels and not columns.label and runs.roles.group not in runs.roles.pooled
+    labels = [runs.labels["group"]] if grouped else []
+    stages = [runs[columns.settings["stage"]]] if "stage" in columns.settings else []
+    return [*labels, *stages, *(labels_of(runs, question) for question in others)]
+
+
+def _refuse_waiting(runs: Runs, waiting: Mapping[str, str], only: Knob | None) -> None:
+    """Raise PlannerError where a size waits for a conversion without which runs would be sorted wrongly."""
+    sizes = [name for name in SIZES if name in waiting]
+    unsized = "N" in sizes and only in (None, "N")
+    pooled = "budget" not in runs and ("budget" in sizes or ("C" not in runs and bool({"D", "C"} & {*sizes})))
+    if unsized or pooled:
+        raise PlannerError("; ".join(f"{name}: {waiting[name]}" for name in sizes) + ".")
+
+
+def _assemble(read: Reader, columns: Columns) -> Runs:
+    """All rows with every column that is needed, NaN where a row has no value: no row is left out for one column."""
+    roles, settings = columns.roles, columns.settings
+    names: list[str] = [settings[name] for name in settings if name not in SIZES]
+    names += [*columns.nominal, *(m.column for m in columns.metrics.values())]
+    names = [name for name in dict.fromkeys(names) if name not in _sizes(settings).values()]
+    by_role = [name for name in names if name in set(Role)]
+    bare = roles.model_copy(
+        update={**dict.fromkeys((*_SIZED, "U", "loss", "epochs", "step")), "metrics": (), "derived": {}, "rows": "all"}
+    )
+    plain = tuple(name for name in names if name not in by_role)
+    labels = {role: column for role in LABELS if (column := getattr(roles, role)) not in (*plain, *settings.values())}
+    labels |= {"group": columns.label} if columns.label else {}
+    nothing = dict.fromkeys(LABELS)
+    nominal: dict[str, object] = {"budget": settings.get("budget")}
+    if "budget" in roles.derived:
+        nominal = {"budget": None, "derived": {"budget": roles.derived["budget"]}}
+    base = read(bare.model_copy(update={"hyper": plain, **nominal, **nothing, **labels}))
+    mark = tuple(settings[name] for name in ("untrained",) if name in settings)  # without it such rows are left out
+    only = bare.model_copy(update={**nothing, "hyper": mark, "budget": None})
+    if roles.rows != "all":
+        base = base.take(np.isin(base.ids, read(_of_history(roles, only)).ids))
+    values = {name: base[name] for name in (*plain, "budget", "weight") if name in base}
+    for name in by_role:
+        values[name] = _placed(read(only.model_copy(update={name: name})), base, name)
+    sizes, derived = _sizes(settings), {role: how for role, how in roles.derived.items() if role in _SIZED}
+    if sizes or derived:
+        sized = read(only.model_copy(update={**sizes, "derived": derived}))
+        values |= {name: _placed(sized, base, name) for name in _SIZED if name in sized}
+        if "budget" not in values and "budget" in sized:
+            values["budget"] = _placed(sized, base, "budget")
+    if "C" in sizes and "budget" not in base:
+        values["budget"] = _placed(read(only.model_copy(update={"C": sizes["C"]})), base, "budget")
+    kept = base.roles.model_copy(update={**sizes, "metrics": tuple(columns.metrics.values())})
+    return replace(base, values=values, roles=kept)
+
+
+def _of_history(roles: Roles, only: Roles) -> Roles:
+    """The mapping under which one row of each run counts: names, time and loss of a table that holds curves."""
+    times = {name: column for name in ("step", "epochs") if (column := getattr(roles, name))}
+    times = times or {name: column for name in ("D", "C") if (column := getattr(roles, name))}
+    loss = roles.loss if roles.rows == "best" else None
+    return only.model_copy(update={**times, "run": roles.run, "loss": loss, "rows": roles.rows})
+
+
+_SIZED = ("N", "D", "C")
+LABELS = ("group", "seed", "run", "status", "weight")
+"""Roles that say something about a row; they are read along with its settings."""
+
+
+def _sizes(settings: Mapping[Setting, str]) -> dict[str, str]:
+    return {name: column for name, column in settings.items() if name in _SIZED}
+
+
+def _placed(part: Runs, base: Runs, name: str) -> Floats:
+    """The column ``name`` of ``part`` at the rows of ``base``: (n,), NaN for rows that ``part`` left out."""
+    out = np.full(len(base), np.nan)
+    there = np.isin(part.ids, base.ids)
+    out[np.searchsorted(base.ids, part.ids[there])] = part[name][there]
+    return out
