@@ -9,6 +9,7 @@ from importlib.metadata import version
 
 import streamlit as st
 
+from app.views.markdown import refuse
 from engine.errors import PlannerError
 
 log = logging.getLogger("isoplan.page")
@@ -21,7 +22,7 @@ def show_error(error: Exception) -> bool:
     the page offers that number and the error's last line to copy; file paths and values stay in the log.
     """
     if isinstance(error, PlannerError):
-        st.error(str(error), icon=":material/error:")
+        refuse(str(error))
         return True
     incident = secrets.token_hex(4)
     log.error("incident %s", incident, exc_info=error)

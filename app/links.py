@@ -14,6 +14,7 @@ from urllib.parse import urlencode
 import streamlit as st
 
 from app import workspace
+from app.views.markdown import plain, refuse
 from engine.errors import PlannerError
 from engine.store import results
 
@@ -49,7 +50,7 @@ def follow_view() -> None:
     try:
         view = results.view(workspace.current(), asked)
     except PlannerError as error:
-        st.error(str(error), icon=":material/link_off:")
+        refuse(str(error), "link_off")
         return
     st.switch_page(f"views/{PAGES.get(view['page'], 'home')}.py", query_params=view["query"])
 
@@ -73,7 +74,7 @@ def _faults(given: Mapping[str, list[str]], left: Mapping[str, str], state: Any)
     for name, values in given.items():
         if name not in state or len(values) != 1 or _same(values[0], left.get(name, state[name])):
             continue
-        used = left.get(name, state[name]) or "nothing"
+        used = plain(str(left.get(name, state[name]) or "nothing"))
         found.append(
             f"The link asks for {name} = {_code(values[0])}, which is not possible here: {used} is used instead."
         )

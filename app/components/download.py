@@ -11,6 +11,7 @@ import streamlit as st
 from app.components.scripts import script
 from app.figures.drawing import Drawing
 from app.figures.theme import Theme, paper
+from app.views.markdown import refuse
 from engine.errors import PlannerError
 
 WIDTHS = ("85 mm, one column", "175 mm, two columns", "254 mm, a slide")
@@ -50,7 +51,7 @@ def _menu(drawing: Drawing, redraw: Callable[[Theme], Drawing], key: str) -> Non
         try:
             figure = redraw(print_theme(width or WIDTHS[0])).figure
         except PlannerError as error:
-            st.error(str(error))
+            refuse(str(error))
             return
         data = {"id": secrets.token_hex(4), "name": drawing.name, "format": "svg" if svg else "pdf"}
         _draw_file(data=data | {"figure": figure.to_json()}, key=f"{key}_file")

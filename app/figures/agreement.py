@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from html import escape
 from typing import Any
 
 import numpy as np
@@ -15,6 +14,7 @@ from app.figures.dots import colour_bar
 from app.figures.drawing import Drawing
 from app.figures.palette import ACCENT, PLAN, rgba
 from app.figures.theme import WEB, Part, Theme, compose
+from app.figures.words import literal
 from engine.agreement import Agreement, flips
 
 ACROSS = 3
@@ -78,7 +78,7 @@ def _axes(theme: Theme, one: Agreement, i: int, columns: int, rows: tuple[float,
 
     Names of metrics stand at the bottom, and at the left of each row.
     """
-    names, last = [escape(m) for m in one.metrics], len(one.metrics) - 1.5
+    names, last = [literal(m) for m in one.metrics], len(one.metrics) - 1.5
     plain: Part = {"showgrid": False, "zeroline": False, "ticks": "", "showline": False, "tickmode": "array"}
     column, row = i % columns, i // columns
     width, top = (1 + GAP) / columns, 1 - row * rows[1]
@@ -96,7 +96,7 @@ def _panel(
     k = len(one.metrics)
     axes = {"xaxis": f"x{_number(i)}", "yaxis": f"y{_number(i)}"}
     low = np.tri(k, k=-1, dtype=bool)
-    said = [[f"{escape(a)} and {escape(b)}" for b in one.metrics] for a in one.metrics]
+    said = [[f"{literal(a)} and {literal(b)}" for b in one.metrics] for a in one.metrics]
     heat = {
         "type": "heatmap", "x": list(range(k - 1)), "y": list(range(1, k)),
         "z": np.where(low, one.rho, np.nan)[1:, :-1], "xgap": 2, "ygap": 2, "hoverongaps": False,
@@ -130,7 +130,7 @@ def outlined(theme: Theme, cells: Sequence[tuple[int, int]]) -> Part:
 def _name(theme: Theme, one: Agreement, i: int) -> Part:
     """What a panel is of, above it."""
     return {
-        "text": f"{escape(one.name)}, {one.n:,} run{'s' * (one.n != 1)}", "showarrow": False, "x": 0, "y": 1,
+        "text": f"{literal(one.name)}, {one.n:,} run{'s' * (one.n != 1)}", "showarrow": False, "x": 0, "y": 1,
         "xref": f"x{_number(i)} domain", "yref": f"y{_number(i)} domain", "xanchor": "left", "yanchor": "bottom",
         "font": {"size": theme.small},
     }  # fmt: skip

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from html import escape
 from typing import Any
 
 import numpy as np
@@ -105,7 +104,7 @@ def _runs(theme: Theme, law: Along, runs: Runs | None, marker: Part) -> list[Par
     at = margin if law.realised is None else law.realised
     parts = dots.by_group(runs, dots.dots(runs, np.where(zero, at, x), y, marker=marker))
     if law.realised is None:
-        word = f"\u2002{escape(law.axis)} = 0, not fitted"
+        word = f"\u2002{literal(law.axis)} = 0, not fitted"
         parts.append(marks.labels(theme, [(margin, float(v), word) for v in y[zero][:3]], "middle right"))
     return parts
 
@@ -119,7 +118,7 @@ def _best(theme: Theme, law: Along) -> tuple[list[Part], list[Part], list[Part]]
     if best.x.value is None or not ends[0] <= best.x.value <= ends[1]:
         left = best.verdict.place != "outside left"
         side: Part = {} if left else {"x": 1, "xanchor": "right", "xshift": -6, "align": "right"}
-        away = marks.note(theme, f"best {escape(law.axis)}: {best.verdict.short}", yshift=8, **side)
+        away = marks.note(theme, f"best {literal(law.axis)}: {best.verdict.short}", yshift=8, **side)
         return [], [], [away]
     notes = [_where(theme, law, best)]
     pairs = ((best.x.ci95, marks.TINT95), (best.x.ci68, marks.TINT68))
@@ -132,7 +131,7 @@ def _where(theme: Theme, law: Along, best: Best) -> Part:
     """The best place in words: value, interval and verdict, on the side of the star that the curve leaves free."""
     value = best.x.value or 0.0
     sure = f" (68 %: {span_text(best.x.ci68)})" if best.x.ci68 is not None else ""
-    words = f"best {escape(law.axis)} {tick_text(value, 2)}{sure}<br>{best.verdict.short}"
+    words = f"best {literal(law.axis)} {tick_text(value, 2)}{sure}<br>{best.verdict.short}"
     share = marks.position(value, (float(law.x[0]), float(law.x[-1])))
     anchor = "left" if share < 0.2 else "right" if share > 0.8 else "center"
     above = best.loss < np.nanmax(law.loss[[0, -1]])

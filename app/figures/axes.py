@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 import sys
-from html import escape
 from typing import Any
 
 import numpy as np
 
 from app.figures.palette import GREY
 from app.figures.theme import Part, Theme
+from app.figures.words import literal
 from engine.schema import Floats
 
 TITLES = {
@@ -26,7 +26,7 @@ TITLES = {
 
 def title(role: str) -> str:
     """Axis title of a role, or of a metric under its own column name."""
-    return TITLES.get(role, escape(role))
+    return TITLES.get(role, literal(role))
 
 
 def log_axis(theme: Theme, text: str, low: float, high: float, **extra: Any) -> Part:

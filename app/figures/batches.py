@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from html import escape
 
 import numpy as np
 import pandas as pd
@@ -40,7 +39,7 @@ def draw(found: Updates, rows: Runs | None = None, y: str = "updates", theme: Th
     shapes, notes = _plateau(theme, found, window, values) if there else ([], [_without(theme)])
     figure = compose(
         theme, HEIGHT, "critical-batch", traces, [*shades, *shapes], [*remarks, *notes],
-        xaxis=log_axis(theme, escape(curve.axis), *window),
+        xaxis=log_axis(theme, literal(curve.axis), *window),
         yaxis=value_axis(theme, "", *values) | {"title": {"text": TITLE, "standoff": 10, "font": {"size": theme.size}}},
     )  # fmt: skip
     return Drawing(figure, _alt(found, rows), "critical-batch", lambda: _table(found, rows, y))
@@ -54,7 +53,7 @@ def _plateau(theme: Theme, found: Updates, window: Span, values: Span) -> tuple[
     line = {"color": FLOOR, "width": theme.line(1.5), "dash": "dot"}
     at = {"x0": critical.value, "x1": critical.value, "y0": 0, "y1": 1, "yref": "y domain"}
     sure = f"<br>68 %: {span_text(critical.ci68, 3)}" if critical.ci68 is not None else ""
-    words = f"critical {escape(found.curve.axis)} {tick_text(critical.value)}{sure}"
+    words = f"critical {literal(found.curve.axis)} {tick_text(critical.value)}{sure}"
     right = math.log(critical.value / window[0]) > 0.75 * math.log(window[1] / window[0])
     side: Part = {"xanchor": "right", "align": "right", "xshift": -6} if right else {"xanchor": "left", "xshift": 6}
     notes = [

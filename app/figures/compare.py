@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from html import escape
 from typing import Any
 
 import numpy as np
@@ -15,6 +14,7 @@ from app.figures.axes import axis, log_axis
 from app.figures.drawing import Drawing
 from app.figures.palette import ACCENT, PARTS
 from app.figures.theme import WEB, Part, Theme, compose
+from app.figures.words import literal
 from engine.planning.quantity import Quantity
 from engine.planning.side_by_side import Comparison, Side
 from engine.planning.text import MILLION, between, number
@@ -86,7 +86,7 @@ def _places(priced: bool, crowded: bool) -> tuple[tuple[Ends, Ends], tuple[Ends,
 
 
 def _short(name: str, most: int) -> str:
-    return escape(name if len(name) <= most else name[: most - 1] + "…")
+    return literal(name if len(name) <= most else name[: most - 1] + "…")
 
 
 def _longest(money: Sequence[dict[str, Quantity]]) -> float:

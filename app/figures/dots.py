@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from html import escape
 from typing import Any
 
 import numpy as np
@@ -58,7 +57,7 @@ def dots(runs: Runs, x: Floats, y: Floats, extra: Mapping[str, Floats] | None = 
         "y": pack(y),
         "mode": "markers",
         "customdata": shown if beyond else shown.astype(pack(ids).dtype),
-        "text": None if names is None else [escape(str(n)) for n in names],
+        "text": None if names is None else [literal(str(n)) for n in names],
         "hovertemplate": _template(fields, names is not None),
         **trace,
     }

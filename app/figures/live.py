@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from html import escape
 from typing import Literal
 
 import numpy as np
@@ -102,7 +101,7 @@ def _heads(theme: Theme, curves: Sequence[Curve], span: Span, ends: Ends) -> Par
         "name": ends,
         "x": [float(curve.x[i]) for curve, i in zip(found, last, strict=True)],
         "y": [float(curve.y[i]) for curve, i in zip(found, last, strict=True)],
-        "text": [f"{escape(curve.label)}, {ends}" for curve in found],
+        "text": [f"{literal(curve.label)}, {ends}" for curve in found],
         "marker": {**sign, **colour},
         "hovertemplate": "%{text}<br>%{y:.4~g}<extra></extra>",
     }

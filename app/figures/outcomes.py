@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from html import escape
 
 import numpy as np
 import pandas as pd
@@ -101,7 +100,7 @@ def _value(theme: Theme, row: int, one: Result) -> Part:
 
 
 def _short(name: str) -> str:
-    return escape(name if len(name) <= LONGEST else f"{name[: LONGEST - 1]}…")
+    return literal(name if len(name) <= LONGEST else f"{name[: LONGEST - 1]}…")
 
 
 def _table(found: Sequence[Result]) -> pd.DataFrame:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from html import escape
 
 import numpy as np
 import pandas as pd
@@ -158,7 +157,7 @@ def _target(plan: Plan, loss: float) -> str:
     asked = plan.question
     if not asked.metric:
         return f"target {tick_text(asked.value)}"
-    return f"target {escape(asked.metric)} {tick_text(asked.value)}, {escape(plan.y)} {tick_text(loss)}"
+    return f"target {literal(asked.metric)} {tick_text(asked.value)}, {literal(plan.y)} {tick_text(loss)}"
 
 
 def _cost(q: Quantity, law: Along) -> list[Part]:

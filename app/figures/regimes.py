@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from html import escape
 from typing import Any
 
 import numpy as np
@@ -14,6 +13,7 @@ from app.figures.agreement import outlined, scaled
 from app.figures.axes import axis
 from app.figures.drawing import Drawing
 from app.figures.theme import WEB, Part, Theme, compose
+from app.figures.words import literal
 from engine.agreement import Across, Agreement
 from engine.schema import Floats
 
@@ -68,9 +68,9 @@ def draw(panels: Sequence[Panel], theme: Theme = WEB) -> Drawing:
             "tickvals": list(range(len(panel.columns))), "ticktext": list(panel.columns)}  # fmt: skip
         layout[f"yaxis{n}"] = axis(theme, "") | plain | {
             "range": [len(panel.rows) - 0.5, -0.5], "showticklabels": i == 0, "anchor": f"x{n}",
-            "tickvals": list(range(len(panel.rows))), "ticktext": [escape(row) for row in panel.rows]}  # fmt: skip
+            "tickvals": list(range(len(panel.rows))), "ticktext": [literal(row) for row in panel.rows]}  # fmt: skip
         traces += _panel(theme, panel, n, flipped, scaled(theme, height, i == 0))
-        notes.append({"text": escape(panel.name), "showarrow": False, "x": 0, "y": 1, "xref": f"x{n} domain",
+        notes.append({"text": literal(panel.name), "showarrow": False, "x": 0, "y": 1, "xref": f"x{n} domain",
                       "yref": f"y{n} domain", "xanchor": "left", "yanchor": "bottom",
                       "font": {"size": theme.small}})  # fmt: skip
     figure = compose(theme, height + 100, "regimes", traces, notes=notes, margin={"l": 110, "t": 34}, **layout)
@@ -88,7 +88,7 @@ def _panel(theme: Theme, panel: Panel, n: str, flipped: set[str], colours: Part)
     heat = {
         "type": "heatmap", "x": list(range(len(panel.columns))), "y": list(range(len(panel.rows))), "z": panel.rho,
         "xgap": 2, "ygap": 2, "hoverongaps": False,
-        "text": [[f"{escape(row)} at {column}" for column in panel.columns] for row in panel.rows],
+        "text": [[f"{literal(row)} at {column}" for column in panel.columns] for row in panel.rows],
         "hovertemplate": "%{text}: %{z:.2f}<extra></extra>",
     }  # fmt: skip
     cells = [(int(i), int(j)) for i, j in zip(*np.nonzero(np.isfinite(panel.rho)), strict=True)]

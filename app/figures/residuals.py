@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from html import escape
 from typing import Any
 
 import numpy as np
@@ -99,7 +98,7 @@ def _panel(
     low, high = extent(x, positive=role in SHORT)
     # Margins that fit the labels need no second layout: with nine axes it takes longer than the drawing.
     place = {"domain": COLUMNS[column], "anchor": f"y{_number(i)}", "automargin": False}
-    text = f"Predicted {'loss' if y == 'loss' else escape(y)}" if role == PREDICTED else SHORT.get(role, title(role))
+    text = f"Predicted {'loss' if y == 'loss' else literal(y)}" if role == PREDICTED else SHORT.get(role, title(role))
     across = log_axis(theme, text, low, high, **place) if low > 0 else axis(theme, text, range=[low, high], **place)
     if 4 < high / low < 100 and low > 0:  # Plotly's own ticks crowd at the right of a narrow panel
         across["dtick"] = "D2"

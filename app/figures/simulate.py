@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from html import escape
 
 import numpy as np
 import pandas as pd
@@ -54,8 +53,8 @@ def draw(answer: SimulateOrRepeat, theme: Theme = WEB) -> Drawing:
     notes = [*names, *said, _own(theme, answer, window, values), _key(theme, key)]
     figure = compose(
         theme, HEIGHT * (1.25 if theme.crowding > CROWDED else 1), "simulate", traces, [*regions, *crossing], notes,
-        xaxis=log_axis(theme, f"Price of a simulated sample [{escape(money)}]", *window),
-        yaxis=log_axis(theme, f"Simulation and training [{escape(money)}]", *values),
+        xaxis=log_axis(theme, f"Price of a simulated sample [{literal(money)}]", *window),
+        yaxis=log_axis(theme, f"Simulation and training [{literal(money)}]", *values),
         margin={"t": 44} if theme.crowding > CROWDED else {},
     )  # fmt: skip
     return Drawing(figure, _alt(answer), "simulate-or-repeat", lambda: _table(answer))
@@ -96,9 +95,9 @@ def _crossing(theme: Theme, price: Quantity, window: Span) -> tuple[list[Part], 
     if price.ci68 is not None:
         shapes.insert(0, marks.upright(*marks.cut(price.ci68, *window), GREY, marks.TINT68))
         sure = f"<br>68 %: {span_text(price.ci68)}"
-    text = f"break-even {tick_text(price.value)} {escape(price.unit)} a sample{sure}"
+    text = f"break-even {tick_text(price.value)} {literal(price.unit)} a sample{sure}"
     if theme.crowding > CROWDED:
-        text = f"break-even {tick_text(price.value)} {escape(price.unit)}"
+        text = f"break-even {tick_text(price.value)} {literal(price.unit)}"
     right = marks.position(price.value, window) < 0.6
     side: Part = {"xanchor": "left", "xshift": 6} if right else {"xanchor": "right", "xshift": -6, "align": "right"}
     return shapes, [marks.note(theme, text, xref="x", x=math.log10(price.value), **side)]
@@ -107,7 +106,7 @@ def _crossing(theme: Theme, price: Quantity, window: Span) -> tuple[list[Part], 
 def _name(regime: Regime) -> str:
     """What a line is: one pass, 122 M jets."""
     how = "one pass" if regime.name == "one pass" else "repeated"
-    return f"{how}: {number(regime.unique)} {escape(regime.unique.unit)}"
+    return f"{how}: {number(regime.unique)} {literal(regime.unique.unit)}"
 
 
 def _key(theme: Theme, key: str) -> Part:
@@ -122,7 +121,7 @@ def _own(theme: Theme, answer: SimulateOrRepeat, window: Span, values: Span) -> 
     price, one, rep = answer.picture.point
     text = "your price"
     if theme.crowding <= CROWDED:
-        text = f"{text}<br>{tick_text(price)} {escape(answer.costs.currency)}"
+        text = f"{text}<br>{tick_text(price)} {literal(answer.costs.currency)}"
     y = min(one, rep)
     side: Part = {"yanchor": "top", "yshift": -4, "xshift": 10}
     if marks.position(y, values) < LOW:

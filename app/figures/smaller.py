@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from html import escape
 
 import numpy as np
 import pandas as pd
@@ -13,7 +12,7 @@ from app.figures.axes import axis, log_axis, title
 from app.figures.drawing import Drawing
 from app.figures.palette import ACCENT, GREY, PARTS, PLAN
 from app.figures.theme import WEB, Part, Theme, compose
-from app.figures.words import tick_text
+from app.figures.words import literal, tick_text
 from engine.planning.drawing.curves import Mask
 from engine.planning.smaller.answer import Lifetime, LifetimeCurve, SameLoss
 from engine.planning.text import between, number
@@ -81,7 +80,7 @@ def draw_life(curve: LifetimeCurve, life: Lifetime, theme: Theme = WEB) -> Drawi
         traces.append(marks.area(np.r_[N, N[::-1]], np.r_[below, top[::-1]], PARTS[name], 0.35))
         notes += _name(theme, name, N, below, top, values[1])
         below = top
-    unit = escape(curve.unit)
+    unit = literal(curve.unit)
     hover = "N  %{x:.3~s}<br>%{y:.4~s} " + unit + "<extra>over its life</extra>"
     traces += [
         *marks.law(theme, N, total[cut], curve.within[cut] & seen, theme.text, 2.2, hovertemplate=hover),
@@ -111,7 +110,7 @@ def _least(theme: Theme, curve: LifetimeCurve, life: Lifetime, y: float) -> Part
             ends = {"array": [max(q.ci68[1] - at, 0.0)], "arrayminus": [max(at - q.ci68[0], 0.0)]}
             bar = {"type": "data", "symmetric": False, "color": PLAN, "thickness": theme.line(1.6), "width": 4}
             errors[key] = bar | ends
-    hover = f"<b>Cheapest</b><br>N  {count(curve.best, 3)}<br>{y:.4g} {escape(curve.unit)}"
+    hover = f"<b>Cheapest</b><br>N  {count(curve.best, 3)}<br>{y:.4g} {literal(curve.unit)}"
     return marks.star(theme, curve.best, y, hover, **errors)
 
 

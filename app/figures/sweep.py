@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from html import escape
 from typing import Any
 
 import numpy as np
@@ -198,7 +197,7 @@ def _alt(found: Sequence[Optimum], choice: Choice, cap: float | None) -> str:
         f"{_name(o)}: {_text(choice.knob, o.x.value) if o.inside and o.x.value else o.place}" for o in found
     )
     most = f" The memory holds {count(cap, 3)}." if cap else ""
-    return f"The best {choice.knob} for {escape(found[0].metric)}. {said}.{most}"
+    return f"The best {choice.knob} for {literal(found[0].metric)}. {said}.{most}"
 
 
 def _table(found: Sequence[Optimum]) -> pd.DataFrame:

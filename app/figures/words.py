@@ -43,8 +43,8 @@ def tick_text(value: float, significant: int = 3) -> str:
 
 
 def literal(text: str) -> str:
-    """``text`` of a user's inside a hover template: no HTML, no placeholder."""
-    return escape(text).replace("%{", "% {")
+    """``text`` of a user's as figures show it as it is: no HTML and, where it is part of a template, no placeholder."""
+    return escape(text, quote=False).replace("%{", "%&#123;")
 
 
 def span_text(ends: tuple[float, float], significant: int = 2) -> str:

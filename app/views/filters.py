@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from app.views.parts import plain, sentences
+from app.views.parts import plain, refuse, sentences
 from app.views.state import recall, remember
 from engine.errors import PlannerError
 from engine.quantities import as_typed, parse_number
@@ -38,7 +38,7 @@ def row_filter(table: TableInfo, columns: Sequence[Column]) -> str:
     try:
         condition.check(where, [c.name for c in columns])
     except PlannerError as error:
-        st.error(f"{error} All rows are shown until it is corrected.", icon=":material/error:")
+        refuse(f"{error} All rows are shown until it is corrected.")
         return ""
     return where
 

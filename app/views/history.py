@@ -6,7 +6,7 @@ import json
 
 import streamlit as st
 
-from app.views.parts import distinct, sentences
+from app.views.parts import distinct, plain, sentences
 from app.views.refill import OPENED
 from app.views.shelf import deleted, manage
 from app.views.state import recall, remember
@@ -124,6 +124,6 @@ def _load(db: Database) -> None:
         if not isinstance(raw, dict):
             raise PlannerError(f"{sent.name} holds no JSON object: choose what isoplan fit --json wrote.")
         saved = results.save_fit(db, read_fit(raw), name=sent.name.removesuffix(".json"))
-        if st.button(f"Open {sent.name}", type="primary"):
+        if st.button(f"Open {plain(sent.name)}", type="primary"):
             remember("fit", saved)
             st.rerun()

@@ -12,7 +12,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from app.views import readings
-from app.views.parts import number, plain, plural
+from app.views.parts import number, plain, plural, refuse
 from app.views.role_swap import LABELS, with_swaps
 from engine.errors import PlannerError
 from engine.quantities import count
@@ -33,7 +33,7 @@ def edit_mapping(db: Database, table: TableInfo, columns: Sequence[Column]) -> N
     """Widgets that edit the mapping of ``table``; disabled for a table that comes with Isoplan."""
     roles = tables.roles(db, table.id)
     if error := st.session_state.pop(f"mapping_error_{table.id}", None):
-        st.error(error, icon=":material/error:")
+        refuse(error)
     for line in st.session_state.pop(f"mapping_moves_{table.id}", ()):
         st.info(plain(line), icon=":material/swap_horiz:")
     readings.ask(db, table, roles, columns, lambda **changes: _save(db, table, **changes))

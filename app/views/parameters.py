@@ -28,7 +28,7 @@ def choose_parameters(law: Law, runs: Runs, table_id: str, share: Sequence[str] 
     grid = st.grid(5, min_column_width=110)
     for parameter in law.params:
         text = grid.text_input(
-            parameter.name, placeholder="free", help=plain(parameter.meaning), max_chars=60,
+            plain(parameter.name), placeholder="free", help=plain(parameter.meaning), max_chars=60,
             key=f"known_{table_id}_{law.key}_{parameter.name}",
         )  # fmt: skip
         if text and text.strip():

@@ -16,11 +16,12 @@ from app.components.download import figure_downloads
 from app.figures.drawing import Drawing
 from app.figures.theme import WEB, Theme
 from app.views.copy_link import copy_link
+from app.views.markdown import plain as plain
+from app.views.markdown import refuse as refuse
 from engine.errors import PlannerError
 from engine.fitting.warning import FitWarning, Level
 from engine.quantities import power10
 
-_MARKDOWN = re.compile(r"[\\`*_\[\]<>$~|]|:(?=[a-zA-Z])|^[#+-](?=\s)|(?<=^\d)[.)](?=\s)")
 _UNIT = re.compile(r"(?<=\d) (?=%|×|FLOPs\b|[kMBT]\b)|(?<=×) ")
 """The space between a number and its unit, where no line may break."""
 _EXPONENT = re.compile(r"(?<=[\d.)])e([+-]\d+)")
@@ -33,7 +34,7 @@ def sentences() -> Iterator[None]:
     try:
         yield
     except PlannerError as error:
-        st.error(str(error), icon=":material/error:")
+        refuse(str(error))
 
 
 def number(value: float, significant: int = 3) -> str:
@@ -64,11 +65,6 @@ def distinct(names: Mapping[str, str]) -> dict[str, str]:
     """The names by key, those that are not unique with the first signs of their key: a select knows options by name."""
     seen = Counter(names.values())
     return {key: name if seen[name] == 1 else f"{name} ({key[:6]})" for key, name in names.items()}
-
-
-def plain(text: str) -> str:
-    """Text of a user's that Markdown leaves as it is."""
-    return _MARKDOWN.sub(lambda m: "\\" + m[0], text.replace("\n", " "))
 
 
 CSS = """<style>

@@ -214,14 +214,14 @@ def _formulas(table: TableInfo, roles: Roles, columns: Sequence[Column], save: S
     """The formulas of the mapping, each with a button that removes it, and those that are proposed."""
     for role, formula in roles.derived.items():
         with st.container(horizontal=True, vertical_alignment="center"):
-            st.markdown(f"**{role}** = `{formula}`", width="content")
+            st.markdown(f"**{role}** = {plain(formula)}", width="content")
             left = {k: v for k, v in roles.derived.items() if k != role}
             if st.button("Remove formula", key=f"underive_{table.id}_{role}", disabled=table.read_only):
                 save(derived=left)
                 st.rerun()
     for role, formula in ({} if table.read_only else derive.proposals(columns, roles)).items():
         with st.container(border=True, horizontal=True, vertical_alignment="center"):
-            st.markdown(f"**No column has {role}.** {role} = `{formula}` (proposed)", width="content")
+            st.markdown(f"**No column has {role}.** {role} = {plain(formula)} (proposed)", width="content")
             if st.button("Use this formula", key=f"derive_{table.id}_{role}", type="primary"):
                 save(derived={**roles.derived, role: formula})
                 st.rerun()

@@ -25,7 +25,7 @@ def readouts(plan: Plan) -> None:
         q = shown.get(name)
         if q is None or q.value is None or q.note == "given":
             continue
-        unit = plan.y if name == "loss" else "" if name == "D/N" else q.unit
+        unit = plain(plan.y if name == "loss" else "" if name == "D/N" else q.unit)
         spread = between(q, q.ci68) if q.ci68 else None
         grid.metric(f"{title} [{unit}]" if unit else title, number(q), spread, delta_color="off", delta_arrow="off")
     st.caption(_small_print(plan))

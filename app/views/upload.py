@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import streamlit as st
 
-from app.views.parts import sentences
+from app.views.parts import plain, refuse, sentences
 from app.views.state import open_table
 from engine.errors import PlannerError
 from engine.store import export, tables
@@ -65,7 +65,7 @@ def file_box(key: str, label: str, take: Callable[..., None]) -> None:
         return
     refused = st.session_state.setdefault("refused_files", {})
     if sent.file_id in refused:
-        st.error(refused[sent.file_id], icon=":material/error:")
+        refuse(refused[sent.file_id])
         return
     found: tuple[str, ...] = ()
     try:
@@ -76,9 +76,9 @@ def file_box(key: str, label: str, take: Callable[..., None]) -> None:
     except PlannerError as error:
         # Said again on every run while the file lies in the box, without reading it again.
         refused[sent.file_id] = str(error)
-        st.error(str(error), icon=":material/error:")
+        refuse(str(error))
     if len(found) > 1:
-        part = st.selectbox(f"{sent.name} holds {len(found)} tables: which one?", found, key=f"part_{key}")
+        part = st.selectbox(f"{plain(sent.name)} holds {len(found)} tables: which one?", found, key=f"part_{key}")
         if st.button("Add this table", type="primary", key=f"add_{key}"):
             with sentences(), st.spinner("Reading the file"):
                 take(sent.getvalue(), sent.name, part)

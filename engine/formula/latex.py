@@ -13,6 +13,7 @@ _GREEK = re.compile(
 )
 _SPECIAL = {c: rf"\{c}" for c in "#$%&_{} "}
 _SPECIAL |= {"\\": r"\backslash ", "~": r"\sim ", "^": r"\wedge ", "<": r"\lt ", ">": r"\gt "}
+_SPECIAL |= {"/": "{/}"}  # pages read :material/home: as an icon, in formulas too
 
 
 def symbol(name: str) -> str:

@@ -139,7 +139,7 @@ def _all(db: Database, kept: list[SavedActual]) -> None:
         )
     with st.popover("Remove a result", icon=":material/delete:"):
         for one in kept:
-            if st.button(_label(one, names), key=f"remove_{one.id}", help="It can be restored."):
+            if st.button(plain(_label(one, names)), key=f"remove_{one.id}", help="It can be restored."):
                 actuals.delete(db, one.id)
                 st.rerun()
 
@@ -185,4 +185,4 @@ def _named(runs: Runs, place: int, y: str) -> str:
 def _label(one: SavedActual, names: Mapping[str, str]) -> str:
     """A result in a few words."""
     what = f"{one.actual.metric} " if one.actual.metric else ""
-    return plain(f"{what}{number(one.actual.value, 4)}, {names.get(one.plan_hash, one.plan_hash)}")
+    return f"{what}{number(one.actual.value, 4)}, {names.get(one.plan_hash, one.plan_hash)}"

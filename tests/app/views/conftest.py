@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -122,12 +123,17 @@ def grid(rows: int = 5) -> bytes:
 def said(at: AppTest) -> str:
     """Every sentence of the page that says what is wrong or in doubt."""
     notes = [text for box in at.expander if box.label.endswith(("note", "notes")) for text in box.markdown]
-    return "\n".join(str(e.value) for group in (at.error, at.warning, at.info, notes) for e in group)
+    return "\n".join([*_errors(at), *(str(e.value) for group in (at.warning, at.info, notes) for e in group)])
 
 
 def told(at: AppTest) -> str:
     """Every error of the page; fails where the page raised what nobody can put right."""
-    text = "\n".join(str(e.value) for e in at.error)
+    text = "\n".join(_errors(at))
     assert "Something went wrong" not in text, text
     assert not at.exception, at.exception
     return text
+
+
+def _errors(at: AppTest) -> list[str]:
+    """The errors as they are read, without what keeps Markdown from reading them."""
+    return [re.sub(r"\\([!-/:-@\[-`{-~])|\u2060", r"\1", str(error.value)) for error in at.error]

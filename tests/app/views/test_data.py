@@ -80,7 +80,7 @@ def test_a_column_of_another_role_moves_and_the_roles_swap(db: Database, open_pa
     at.selectbox(key=f"role_{table.id}_loss").set_value("loss_ptb").run()
     roles = tables.roles(db, table.id)
     assert (roles.loss, [m.column for m in roles.metrics]) == ("loss_ptb", ["loss"])
-    assert "loss\\_ptb moved from the metrics to L: loss. The metrics now have loss." in said(at)
+    assert "loss_ptb moved from the metrics to L: loss. The metrics now have loss." in said(at)
     assert told(at) == ""
 
 

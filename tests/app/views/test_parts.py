@@ -26,13 +26,24 @@ def test_counts() -> None:
 @pytest.mark.parametrize(
     ("text", "shown"),
     [
-        ("n_p", r"n\_p"),
+        ("n_p", "n_p"),
+        ("_n_ __p__", r"\_n\_ \_\_p\_\_"),
         ("# loss", r"\# loss"),
         ("1. run", r"1\. run"),
         ("<b>x</b>", r"\<b\>x\</b\>"),
         (":red[x]", r"\:red\[x\]"),
         ("68 %: 1.5 - 2", "68 %: 1.5 - 2"),
-        ("a\nb", "a b"),
+        ("a\nb\r\nc", "a b c"),
+        ("## loss", r"\## loss"),
+        ("12. run", r"12\. run"),
+        ("--- ", r"\--- "),
+        ("    code", "code"),
+        ("&lt;b&gt;", r"\&lt;b\&gt;"),
+        ("http://a.b www.a.b me@a.b", "http\u2060://a.b www\u2060.a.b me\u2060@a.b"),
+        ("recall@10 of NDCG@10.", "recall@10 of NDCG@10."),
+        (":smile: :+1: 10:30", ":\u2060smile: :\u2060+1: 10:30"),
+        (":material/home:", ":\u2060material/home:"),
+        ("a -- b -> c >= d", "a -\u2060- b -\u2060\\> c \\>\u2060= d"),
     ],
 )
 def test_markdown_is_left_as_text(text: str, shown: str) -> None:

@@ -33,3 +33,7 @@ def test_names_cannot_leave_their_letters() -> None:
     assert symbol("R_D") == "R_{D}"
     assert symbol("c0") == "c_{0}"
     assert symbol(r"\href{x}$<b>") == r"\mathrm{\backslash href\{x\}\$\lt b\gt }"
+
+
+def test_a_name_with_an_icon_in_it_is_no_icon() -> None:
+    assert symbol("a :material/home:") == r"\mathrm{a\ :material{/}home:}"

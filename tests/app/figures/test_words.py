@@ -1,0 +1,27 @@
+"""Names that users give, as figures show them."""
+
+from __future__ import annotations
+
+import pytest
+
+from app.figures.axes import title
+from app.figures.words import literal
+
+
+@pytest.mark.parametrize(
+    ("name", "drawn"),
+    [
+        ("<b>loss</b>", "&lt;b&gt;loss&lt;/b&gt;"),
+        ("a & b &lt;", "a &amp; b &amp;lt;"),
+        ("""5" or 5'""", """5" or 5'"""),  # Plotly knows no entity for quotes
+        ("%{x} 5 % {y}", "%&#123;x} 5 % {y}"),
+        ("<extra>e</extra>", "&lt;extra&gt;e&lt;/extra&gt;"),
+        ("$x^2$", "$x^2$"),
+    ],
+)
+def test_a_name_is_drawn_as_it_is(name: str, drawn: str) -> None:
+    assert literal(name) == title(name) == drawn
+
+
+def test_roles_have_titles_of_their_own() -> None:
+    assert title("loss") == "Loss <i>L</i>"
