@@ -7,12 +7,14 @@ from functools import cache
 from data.files import listed, records
 from trainers.backend.earlier import Earlier
 
+FOLDERS = ("grids", "grids/games")
+
 
 @cache
 def bundled_cells(family: str) -> tuple[Earlier, ...]:
     """The bundled cells of a family with their N, C and seconds; empty for a family that has none."""
     prefix = f"{family.replace('-', '_')}_"
-    rows = [row for name in listed("grids", prefix, ".csv") for row in records(name)]
+    rows = [row for folder in FOLDERS for name in listed(folder, prefix, ".csv") for row in records(name)]
     found = [[_number(row.get(key)) for key in ("N", "C", "seconds")] for row in rows]
     return tuple(Earlier(*values) for values in found if all(value > 0 for value in values))
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, Generic, Literal, Protocol, TypeVar
@@ -138,6 +138,7 @@ class Family(Generic[C]):
     ``train(cell, stream)`` trains and returns what it measured by name; ``loss`` names the one that laws describe and
     ``metrics`` the others with the direction that is better. ``sizes(cell)`` says N, D, U and C. ``short(cell)`` is a
     cell of about a second that tells how fast this machine trains it, None where every cell must be run as it is.
+    ``simulation(cells)`` are the core seconds that cells simulate before they train, None where no time was measured.
     ``check(cell)`` raises CellError for fields that do not go together. ``presets`` are grids to begin with by name,
     words with hyphens; the one called example trains within a minute or two. Another ``version`` gives other results.
     """
@@ -149,6 +150,7 @@ class Family(Generic[C]):
     sizes: Callable[[C], Sizes]
     needs: Callable[[C], Needs] = lambda cell: Needs(cores=cell.threads)
     short: Callable[[C], C | None] = lambda cell: None
+    simulation: Callable[[Sequence[C]], float | None] = lambda cells: None
     check: Callable[[C], None] = lambda cell: None
     loss: str = "loss"
     metrics: Mapping[str, Literal["min", "max"]] = field(default_factory=dict)

@@ -1,7 +1,7 @@
 """What a grid will take before it is launched: FLOPs, time, device hours, disk.
 
-Speeds come from short cells on this machine, else from cells of the family that have finished here, else from cells of
-the family that were trained elsewhere.
+How seconds depend on N and C comes from cells of the family that were trained before, here or elsewhere; short cells on
+this machine scale them. Without cells from elsewhere, speeds come from the short cells, else from those finished here.
 """
 
 from __future__ import annotations
@@ -10,11 +10,11 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from statistics import mean
+from statistics import mean, median
 from typing import Any
 
 from engine.errors import PlannerError
-from engine.quantities import si
+from engine.quantities import duration, si
 from trainers.backend.calibration import Measured, calibrate
 from trainers.backend.earlier import Earlier, seconds_of
 from trainers.backend.machine import Machine, at_once, devices, this_machine
@@ -25,6 +25,8 @@ from trainers.families import read_cell
 
 LOOKED_AT = 50
 """Finished cells whose disk is looked at."""
+LONG = 5.0
+"""Seconds from which on the start of a process does not decide how long a finished cell took."""
 
 Calibrate = Callable[[Path, Family[Any], Sequence[Cell], Machine], list[Measured]]
 
@@ -70,9 +72,8 @@ def estimate(
 ) -> Estimate:
     """What the ``cells`` of the workspace ``root`` will take on this machine; takes up to 20 s itself.
 
-    ``earlier`` are cells of the family that were trained elsewhere. They are used where no short cell runs in time and
-    none of the family has finished here. Cells that are done cost nothing. Raises PlannerError where a short cell
-    fails, as those of the grid would.
+    ``earlier`` are cells of the family that were trained elsewhere. Cells that are done cost nothing. Raises
+    PlannerError where a short cell fails, as those of the grid would.
     """
     machine = machine or this_machine()
     records = Queue(root).scan()
@@ -82,16 +83,22 @@ def estimate(
     done = len(names) - len(left)
     if not left:
         return Estimate(len(names), done, 0.0, 0.0, 0.0, 0.0, 0.0, "All of its cells are done.")
-    speeds = _calibrated(root, family, left, machine, measure) or _finished(root, family, records)
-    speeds = speeds or _elsewhere(family, left, earlier)
+    short = _short(root, family, left, machine, measure)
+    if earlier:
+        speeds: Speeds | None = _scaled(root, family, left, earlier, short, records)
+    else:
+        speeds = _calibrated(family, short) or _finished(root, family, records)
     if speeds is None:
         return Estimate(len(names), done, flops, None, None, None, None, _unknown(family))
     seconds = [speeds.seconds(cell) for cell in left]
     needs = [family.needs(cell) for cell in left]
     each = [s / at_once(machine, need) for s, need in zip(seconds, needs, strict=True)]
-    hours = sum(s * devices(machine, need) for s, need in zip(seconds, needs, strict=True)) / 3600
-    whole = max(math.fsum(each), *seconds)
-    return Estimate(len(names), done, flops, whole, hours, max(seconds), speeds.disk * len(left), speeds.basis)
+    made = family.simulation(left)
+    hours = (made or 0.0) / 3600
+    hours += sum(s * devices(machine, need) for s, need in zip(seconds, needs, strict=True)) / 3600
+    whole = max(math.fsum(each), *seconds) + (made or 0.0) / machine.cores
+    basis = speeds.basis + _simulated(made, left)
+    return Estimate(len(names), done, flops, whole, hours, max(seconds), speeds.disk * len(left), basis)
 
 
 def typical(family: Family[Any], cells: Sequence[Cell]) -> tuple[Cell, Cell]:
@@ -105,17 +112,26 @@ def typical(family: Family[Any], cells: Sequence[Cell]) -> tuple[Cell, Cell]:
     return cells[sized[0][1]], cells[sized[-1][1]]
 
 
-def _calibrated(
+def _short(
     root: Path, family: Family[Any], cells: Sequence[Cell], machine: Machine, measure: Calibrate
-) -> Speeds | None:
-    """Speeds by short cells; None where the family has none, does not count FLOPs, or they were too slow to tell."""
+) -> list[tuple[Cell, Measured]]:
+    """The typical ``cells`` whose short cells ran, with what was measured.
+
+    None where the family has no short cells, does not count FLOPs, or they were too slow to tell.
+    """
     chosen = typical(family, cells)
-    short = [one for cell in chosen if (one := family.short(cell)) is not None and family.sizes(one).C]
-    if len(short) < 2 or family.sizes(chosen[1]).C is None:
+    pairs = [(one, cell) for cell in chosen if (one := family.short(cell)) is not None and family.sizes(one).C]
+    if len(pairs) < 2 or family.sizes(chosen[1]).C is None:
+        return []
+    of = dict(pairs)
+    return [(of[one.cell], one) for one in measure(root, family, list(of), machine)]
+
+
+def _calibrated(family: Family[Any], short: Sequence[tuple[Cell, Measured]]) -> Speeds | None:
+    """Speeds by short cells alone; None without any."""
+    if not short:
         return None
-    measured = measure(root, family, list(dict.fromkeys(short)), machine)
-    if not measured:
-        return None
+    measured = [one for _, one in short]
     known = sorted((_work(family, one.cell), one.speed) for one in measured)
     overhead = mean(one.overhead for one in measured)
 
@@ -124,9 +140,13 @@ def _calibrated(
 
     slow, fast = min(one.speed for one in measured), max(one.speed for one in measured)
     speed = f"{si(slow, 2)}FLOP/s" if len(measured) == 1 else f"{si(slow, 2)}FLOP/s to {si(fast, 2)}FLOP/s"
-    ran = "one short cell" if len(measured) == 1 else f"{len(measured)} short cells"
+    ran = _ran(measured)
     basis = f"Estimated from {ran} on this machine, all of it busy: {speed}, and {overhead:.2g} s for a cell to start."
     return Speeds(seconds, mean(one.disk for one in measured), basis)
+
+
+def _ran(measured: Sequence[Measured]) -> str:
+    return "one short cell" if len(measured) == 1 else f"{len(measured)} short cells"
 
 
 def between(known: Sequence[tuple[float, float]], work: float) -> float:
@@ -145,39 +165,93 @@ def _work(family: Family[Any], cell: Cell) -> float:
     return (sizes.C or 0.0) / (sizes.passed or 1.0)
 
 
-def _finished(root: Path, family: Family[Any], records: Mapping[str, Record]) -> Speeds | None:
-    """Speeds by the cells of the family that are done, per FLOP where they are counted; None where there are none."""
+def _done(family: Family[Any], records: Mapping[str, Record]) -> list[tuple[Cell, Record]]:
+    """The cells of the family that are done here, with their records."""
     done = [r for r in records.values() if r.family == family.name and r.state == "done" and _seconds(r) > 0]
-    pairs = [(cell, _seconds(record)) for record in done if (cell := _cell(family, record)) is not None]
-    if not pairs:
+    return [(cell, record) for record in done if (cell := _cell(family, record)) is not None]
+
+
+def _disk(root: Path, done: Sequence[tuple[Cell, Record]]) -> float:
+    return mean(size_of(root / CELLS / record.name) for _, record in done[-LOOKED_AT:]) if done else 0.0
+
+
+def _finished(root: Path, family: Family[Any], records: Mapping[str, Record]) -> Speeds | None:
+    """Speeds by the cells of the family that are done: FLOPs at the speed of those of a like size, where FLOPs count.
+
+    None where there are none.
+    """
+    done = _done(family, records)
+    if not done:
         return None
-    took = sum(seconds for _, seconds in pairs)
-    flops = _sum(family.sizes(cell).C for cell, _ in pairs)
-    disk = mean(size_of(root / CELLS / record.name) for record in done[-LOOKED_AT:])
-    many = "the one cell" if len(pairs) == 1 else f"the {len(pairs)} cells"
+    took, sizes = sum(_seconds(record) for _, record in done), [family.sizes(cell) for cell, _ in done]
+    flops, disk = _sum(size.C for size in sizes), _disk(root, done)
+    many = "the one cell" if len(done) == 1 else f"the {len(done)} cells"
     if flops:
         basis = f"Estimated from {many} of this family that finished here, at {si(flops / took, 2)}FLOP/s."
-        return Speeds(lambda cell: (family.sizes(cell).C or 0.0) * took / flops, disk, basis)
-    basis = f"Estimated from {many} of this family that finished here, which took {took / len(pairs):.2g} s each."
-    return Speeds(lambda cell: took / len(pairs), disk, basis)
+        known = [
+            Earlier(size.N or 1.0, size.C, _seconds(record))
+            for size, (_, record) in zip(sizes, done, strict=True)
+            if size.C
+        ]
+        return Speeds(lambda cell: seconds_of(family.sizes(cell).N, family.sizes(cell).C, known), disk, basis)
+    basis = f"Estimated from {many} of this family that finished here, which took {took / len(done):.2g} s each."
+    return Speeds(lambda cell: took / len(done), disk, basis)
 
 
-def _elsewhere(family: Family[Any], cells: Sequence[Cell], earlier: Sequence[Earlier]) -> Speeds | None:
-    """Speeds by cells that were trained on another machine; None where there are none."""
-    if not earlier:
-        return None
+def _scaled(
+    root: Path,
+    family: Family[Any],
+    cells: Sequence[Cell],
+    earlier: Sequence[Earlier],
+    short: Sequence[tuple[Cell, Measured]],
+    records: Mapping[str, Record],
+) -> Speeds:
+    """Speeds by cells that were trained elsewhere, scaled to this machine, and by those that have finished here.
+
+    The scale is the one of the short cells, between them by N; else the median of the finished cells; else 1.
+    """
+    measured, done = [one for _, one in short], _done(family, records)
+    scales = sorted((_of(family, cell).N, _ratio(family, cell, one, earlier)) for cell, one in short)
+    here = [_of(family, cell, _seconds(record)) for cell, record in done if _seconds(record) >= LONG]
+    if not scales and here:
+        scales = [(1.0, median(one.seconds / seconds_of(one.N, one.C, earlier) for one in here))]
+    scaled = [Earlier(one.N, one.C, one.seconds * between(scales, one.N)) for one in earlier] if scales else earlier
+    known, overhead = [*scaled, *here], mean(one.overhead for one in measured) if measured else 0.0
 
     def seconds(cell: Cell) -> float:
         sizes = family.sizes(cell)
-        return seconds_of(sizes.N, sizes.C, earlier)
+        return overhead + seconds_of(sizes.N, sizes.C, known)
 
-    simulated = any(getattr(cell, "data", "") == "simulated" for cell in cells)
-    without = " The time to simulate missing samples is not included." if simulated else ""
-    basis = (
-        f"Estimated from the seconds of {len(earlier)} cells of this family that were trained on another machine. "
-        f"This machine may be several times faster or slower.{without}"
-    )
-    return Speeds(seconds, 0.0, basis)
+    disk = mean(one.disk for one in measured) if measured else _disk(root, done)
+    return Speeds(seconds, disk, _basis(len(earlier), _ran(measured) if measured else "", len(here), scales))
+
+
+def _of(family: Family[Any], cell: Cell, seconds: float = 1.0) -> Earlier:
+    sizes = family.sizes(cell)
+    return Earlier(sizes.N or 1.0, sizes.C or 1.0, seconds)
+
+
+def _ratio(family: Family[Any], cell: Cell, measured: Measured, earlier: Sequence[Earlier]) -> float:
+    """How many times longer ``cell`` takes at the speed of its short cell than the ``earlier`` ones say."""
+    size = _of(family, cell)
+    return size.C / measured.speed / seconds_of(size.N, size.C, earlier)
+
+
+def _basis(many: int, ran: str, here: int, scales: Sequence[tuple[float, float]]) -> str:
+    """What an estimate from cells that were trained elsewhere is based on."""
+    source = f"Estimated from the seconds of {many:,} cells of this family that were trained on another machine"
+    by = ran or (f"{here:,} cell{'s' * (here != 1)} that finished" if here else "")
+    times = " to ".join(dict.fromkeys(f"{scale:.2g}" for _, scale in scales))
+    how = f", times {times} by {by} here." if by else ". This machine may be several times faster or slower."
+    return f"{source}{how}"
+
+
+def _simulated(seconds: float | None, cells: Sequence[Cell]) -> str:
+    """What an estimate says of the samples that ``cells`` simulate in core ``seconds``, None where not measured."""
+    if seconds is None:
+        simulated = any(getattr(cell, "data", "") == "simulated" for cell in cells)
+        return " The time to simulate missing samples is not included." if simulated else ""
+    return f" {duration(seconds)} of a core of it simulate the missing samples." if seconds else ""
 
 
 def _unknown(family: Family[Any]) -> str:

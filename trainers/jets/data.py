@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import itertools
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -87,10 +87,7 @@ def open_jets(root: Path, cell: JetCell, stream: Stream) -> Data:
 
     Raises CellError where there are fewer jets than asked for, and PlannerError for files that hold none.
     """
-    asked = {"train": _each(cell.jets), "validation": _each(cell.validation)}
-    if cell.tests:
-        few = max(cell.tests // SIGNALS, 1)
-        asked["test"] = {name: cell.tests if name == "QCD" else few for name in NAMES}
+    asked = _asked(cell)
     found = {name: _open(root, cell, name, counts, stream) for name, counts in asked.items()}
     train = _first(found["train"], cell.jets, cell, "train")
     validation = _first(found["validation"], cell.validation, cell, "validation")
@@ -98,6 +95,27 @@ def open_jets(root: Path, cell: JetCell, stream: Stream) -> Data:
         return Data(train, validation)
     most = np.array([asked["test"][name] for name in NAMES])
     return Data(train, validation, _some(found["test"], most, cell))
+
+
+def _asked(cell: JetCell) -> dict[str, dict[str, int]]:
+    """Jets of each class that a cell needs, by the set."""
+    asked = {"train": _each(cell.jets), "validation": _each(cell.validation)}
+    if cell.tests:
+        few = max(cell.tests // SIGNALS, 1)
+        asked["test"] = {name: cell.tests if name == "QCD" else few for name in NAMES}
+    return asked
+
+
+def missing(root: Path, cells: Iterable[JetCell]) -> int:
+    """Count the jets that ``cells`` of the workspace ``root`` have to simulate before they train, each once."""
+    wanted = {
+        (root / FOLDER / cell.data / name / chunk.name, chunk.jets)
+        for cell in cells
+        if cell.data == SIMULATED
+        for name, counts in _asked(cell).items()
+        for chunk in chunks(counts, STREAMS[name])
+    }
+    return sum(jets for path, jets in wanted if not path.exists())
 
 
 def in_turn(labels: Ints) -> Ints:

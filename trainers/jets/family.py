@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -33,6 +33,9 @@ PRESETS = {
     ),
 }  # fmt: skip
 
+JETS_A_SECOND = 35.0
+"""Jets that a core simulates in a second, the classes mixed (docs/jets.md)."""
+
 
 def families(root: Path) -> tuple[Family[Any], ...]:
     """Jet tagging on the jets of the workspace ``root``."""
@@ -45,12 +48,20 @@ def families(root: Path) -> tuple[Family[Any], ...]:
             sizes=sizes,
             needs=needs,
             short=short,
+            simulation=partial(simulation, root),
             check=partial(check, root),
             metrics=METRICS,
             version=f"1.{VERSION}",
             presets=PRESETS,
         ),
     )
+
+
+def simulation(root: Path, cells: Sequence[JetCell]) -> float:
+    """Core seconds that the jets of ``cells`` take which are not simulated yet."""
+    from trainers.jets.data import missing
+
+    return missing(root, cells) / JETS_A_SECOND
 
 
 def train(root: Path, cell: JetCell, stream: Stream) -> Mapping[str, float]:
