@@ -13,6 +13,7 @@ from app.figures.drawing import Drawing
 from app.figures.theme import Theme, paper
 from app.views.markdown import refuse
 from engine.errors import PlannerError
+from engine.spreadsheets import as_text
 
 WIDTHS = ("85 mm, one column", "175 mm, two columns", "254 mm, a slide")
 MM = {"mm": 1.0, "cm": 10.0, "in": 25.4, "pt": 25.4 / 72}
@@ -39,7 +40,13 @@ def _menu(drawing: Drawing, redraw: Callable[[Theme], Drawing], key: str) -> Non
     with st.container(horizontal=True):
         svg = st.button("SVG", key=f"{key}_svg")
         pdf = st.button("PDF", key=f"{key}_pdf")
-        _data("CSV", lambda: drawing.data.to_csv(index=False), f"{drawing.name}.csv", "text/csv", key)
+        _data(
+            "CSV",
+            lambda: drawing.data.rename(columns=as_text).map(as_text).to_csv(index=False),
+            f"{drawing.name}.csv",
+            "text/csv",
+            key,
+        )
         _data(
             "JSON",
             lambda: drawing.data.to_json(orient="records", double_precision=15),
