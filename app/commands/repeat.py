@@ -81,7 +81,7 @@ def repeat(
     used, priced = read_used(rule, n_p, behind), costs or SampleCosts(1.0, 1.0, have=stock)
     factor = _kappa(once, used, kappa, curves, runs, map_runs or [], map_curves or [])
     answer = simulate_or_repeat(once, again, goal, priced, factor, line, used)
-    few = between(read_fit_file(surface), goal, priced, used) if surface and costs else None
+    few = between(read_fit_file(surface), goal, priced, used) if surface and costs and answer.priced else None
     worth = worth_of(once, again, priced.have) if priced.have else None
     said = [as_text(answer) if costs else unpriced_text(answer)]
     said += [between_text(few, priced.currency)] if few else []

@@ -71,7 +71,7 @@ def smaller(
         currency=currency, sample_price=sample_price, sample_seconds=sample_seconds, cpu_price=cpu_price,
     )  # fmt: skip
     curve = same_loss(fitted, question, used, prices)
-    found = lifetime(fitted, question, served, used, prices) if served else None
+    found = lifetime(fitted, question, served, used, prices) if served and curve.plan.answers else None
     text = "\n\n".join([same_loss_text(curve), *([lifetime_text(found)] if found else [])])
     made = document(curve, found, served, fit, group)
     say_as("json" if as_json else form, text, made, warnings(curve, found))

@@ -169,7 +169,11 @@ def _cost(q: Quantity, law: Along) -> list[Part]:
 
 def _answer(theme: Theme, plan: Plan, q: Quantity, law: Along) -> Part:
     """The cost and the probability that the target can be reached, below the remark in the corner."""
-    found = "not reached by the best fit" if q.value is None else f"<i>{law.axis}</i> = {tick_text(q.value)} {q.unit}"
+    found = (
+        f"<i>{law.axis}</i> = {tick_text(q.value)} {q.unit}" if q.value is not None else "not reached by the best fit"
+    )
+    if not plan.answers:
+        found = "too far beyond the runs"
     chance = f"<br>{said}" if (said := _chance(plan)) else ""
     return marks.corner(theme, found + chance, 1, law.falls)
 
@@ -201,6 +205,8 @@ def _alt_budget(plan: Plan, curve: Curve) -> str:
 def _alt_answer(plan: Plan, q: Quantity, axis: str) -> str:
     loss = plan.allocation["loss"].value
     asked = f"{plan.y} {loss:.4g}" if loss is not None else plan.y
+    if not plan.answers:
+        return "The plan lies too far beyond the runs to be an answer."
     if plan.question.kind == "budget":
         return f"The plan: {asked} at {axis} = {power10(plan.question.value)}."
     cost = "which the best fit does not reach" if q.value is None else f"reached at {axis} = {power10(q.value)}"

@@ -15,7 +15,7 @@ from app.figures.palette import CATEGORIES, GREY
 from app.figures.theme import WEB, Part, Theme, compose
 from app.figures.words import literal, span_text, tick_text
 from engine.planning.quantity import Quantity
-from engine.planning.repeat import Regime, SimulateOrRepeat
+from engine.planning.repeat import Picture, Regime, SimulateOrRepeat
 from engine.planning.text import number
 
 HEIGHT = 460
@@ -32,7 +32,7 @@ REGION = 0.07
 
 def draw(answer: SimulateOrRepeat, theme: Theme = WEB) -> Drawing:
     """Both totals over the price of a sample, log axes; either regime is tinted where it is the cheaper one."""
-    picture, money = answer.picture, answer.costs.currency
+    picture, money = _known(answer)[0], answer.costs.currency
     window = float(picture.price[0]), float(picture.price[-1])
     values = extent(picture.one_pass, picture.repeat, positive=True, room=0.1)
     values = values[0], values[1] * (values[1] / values[0]) ** 0.1  # room for the names of the regimes
@@ -60,20 +60,29 @@ def draw(answer: SimulateOrRepeat, theme: Theme = WEB) -> Drawing:
     return Drawing(figure, _alt(answer), "simulate-or-repeat", lambda: _table(answer))
 
 
+def _known(answer: SimulateOrRepeat) -> tuple[Picture, Regime]:
+    """The picture and what is cheaper; raises ValueError where training has no price."""
+    if answer.picture is None or answer.cheaper is None:
+        raise ValueError("a picture needs what both ways cost")
+    return answer.picture, answer.cheaper
+
+
 def _point(theme: Theme, answer: SimulateOrRepeat) -> Part:
     """The user's price, on the line of what is cheaper there."""
-    price, one, rep = answer.picture.point
+    picture, cheaper = _known(answer)
+    price, one, rep = picture.point
     costs, money = min(one, rep), answer.costs.currency
-    hover = f"<b>Your price</b><br>{price:.3g} {money} a sample<br>{answer.cheaper.name}  {costs:.4g} {money}"
+    hover = f"<b>Your price</b><br>{price:.3g} {money} a sample<br>{cheaper.name}  {costs:.4g} {money}"
     return marks.star(theme, price, costs, hover)
 
 
 def _regimes(theme: Theme, answer: SimulateOrRepeat, window: Span) -> tuple[list[Part], list[Part]]:
     """Where either is cheaper, as a tint with its name at its top: shapes and notes."""
-    crossing = answer.picture.break_even
+    picture, cheaper = _known(answer)
+    crossing = picture.break_even
     spans: list[tuple[int, Span]] = [(0, (window[0], crossing)), (1, (crossing, window[1]))]
     if math.isnan(crossing):
-        spans = [(1 if answer.cheaper is answer.repeat else 0, window)]
+        spans = [(1 if cheaper is answer.repeat else 0, window)]
     tints = [marks.upright(*span, COLOURS[i], REGION) for i, span in spans]
     names = [
         marks.note(theme, f"<b>{NAMES[i]}</b>", xref="x", x=sum(map(math.log10, span)) / 2, xanchor="center", xshift=0,
@@ -118,7 +127,7 @@ def _key(theme: Theme, key: str) -> Part:
 
 def _own(theme: Theme, answer: SimulateOrRepeat, window: Span, values: Span) -> Part:
     """The user's price, beside its star."""
-    price, one, rep = answer.picture.point
+    price, one, rep = _known(answer)[0].point
     text = "your price"
     if theme.crowding <= CROWDED:
         text = f"{text}<br>{tick_text(price)} {literal(answer.costs.currency)}"
@@ -132,7 +141,7 @@ def _own(theme: Theme, answer: SimulateOrRepeat, window: Span, values: Span) -> 
 
 
 def _table(answer: SimulateOrRepeat) -> pd.DataFrame:
-    p = answer.picture
+    p = _known(answer)[0]
     bands = {
         f"{name} {end}": ends[i]
         for name, ends in (("one pass", p.one_pass_band), ("repeat", p.repeat_band))
@@ -147,5 +156,5 @@ def _alt(answer: SimulateOrRepeat) -> str:
     cross = f"They cross at {number(even)} {even.unit} a sample." if even.value else "They do not cross."
     return (
         f"What one pass and repeated samples cost to reach {answer.y} {answer.target:g}, against the price of a "
-        f"sample. {cross} At {price:.3g} {money} a sample {answer.cheaper.name} is cheaper."
+        f"sample. {cross} At {price:.3g} {money} a sample {_known(answer)[1].name} is cheaper."
     )

@@ -192,14 +192,17 @@ def derived(fit: Fit, best: Point, draws: Point, limits: Limits = NO_LIMITS) -> 
         found["passes"] = measure(fit, passes, draws.D / simulated, "passes", within=FROM_ONE)
     elif unique := plans.spans(fit).get("U"):
         found["epochs"] = measure(fit, float(best.D / unique[1]), draws.D / unique[1], "passes")
-    return found | _time(fit, best, draws)
+    return found | ({} if (time := time_of(fit, best, draws)) is None else {"time": time})
 
 
-def _time(fit: Fit, best: Point, draws: Point) -> dict[str, Quantity]:
-    """The training time on the machine of the runs; its interval holds the scatter of the runs' times too."""
+def time_of(fit: Fit, best: Point, draws: Point) -> Quantity | None:
+    """The training time on the machine of the runs; its interval holds the scatter of the runs' times too.
+
+    None where the runs do not say how long they took.
+    """
     runtime = fit.data.runtime
     if runtime is None:
-        return {}
+        return None
     scatter = runtime.scatter * np.random.default_rng(fit.spec.seed).standard_normal(len(fit.resamples))
     many = runtime.seconds(draws.N, draws.D) * np.exp(scatter)
-    return {"time": measure(fit, float(runtime.seconds(best.N, best.D)), many, "s")}
+    return measure(fit, float(runtime.seconds(best.N, best.D)), many, "s")

@@ -68,8 +68,13 @@ def too_far(fit: Fit, quantities: Mapping[str, Quantity]) -> bool:
     """Whether a plan of these ``quantities`` lies too far beyond the runs of ``fit`` to be an answer."""
     if farthest(quantities)[1] > ANSWERED:
         return True
-    known = ((_stated(quantities[name]), fit.data.ranges.get(name)) for name in SIZES if name in quantities)
-    return any(value is not None and span is not None and value < _least(span) for value, span in known)
+    return any(_size_too_far(quantities[name], fit.data.ranges.get(name)) for name in SIZES if name in quantities)
+
+
+def _size_too_far(q: Quantity, span: Interval | None) -> bool:
+    """Whether a size lies too far above or below the runs."""
+    value = _stated(q)
+    return q.beyond > ANSWERED or (value is not None and span is not None and value < _least(span))
 
 
 def _stated(q: Quantity) -> float | None:
@@ -90,7 +95,8 @@ def support(fit: Fit, rule: ComputeRule, quantities: Mapping[str, Quantity]) -> 
     if low is None or high is None:
         return Support(axis, low, high)
     cells, far = _cells(fit, rule, quantities), 10**FARTHER * (1 + ROUNDING)
-    near = axis in cells and low / far <= cells[axis] <= high * far
+    helps = any(_size_too_far(quantities[name], fit.data.ranges.get(name)) for name in SIZES if name in quantities)
+    near = helps and axis in cells and low / far <= cells[axis] <= high * far
     return Support(axis, low, high, cells if near else {})
 
 

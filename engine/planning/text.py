@@ -13,7 +13,7 @@ from engine.fitting.text import ends_in_words
 from engine.fitting.warning import by_level
 from engine.planning.limits import named
 from engine.planning.quantity import Quantity
-from engine.planning.support import ANSWERED, MARKED, farthest
+from engine.planning.support import MARKED, farthest
 from engine.quantities import count, digits, duration, flops, power10, to_places
 
 if TYPE_CHECKING:
@@ -265,13 +265,6 @@ def extrapolation(placed: Mapping[str, Quantity], y: str = "loss") -> str:
     """What the sentence of an answer says of a distance beyond the runs; empty up to one decade."""
     name, far = farthest(placed)
     return f", extrapolated {decades(far)} in {y if name == 'loss' else name}" if far > MARKED else ""
-
-
-def too_far(placed: Mapping[str, Quantity]) -> str:
-    """The sentence in place of an answer that lies too far beyond the runs; empty where it does not."""
-    name, far = farthest(placed)
-    away = f"The answer lies {decades(far)} beyond the runs in {name}"
-    return f"{away}, and the runs do not support one beyond {decades(ANSWERED)}." if far > ANSWERED else ""
 
 
 def _budget_sentence(plan: Plan) -> str:

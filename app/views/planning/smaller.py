@@ -82,26 +82,27 @@ def _ask(db: Database, fit: Fit) -> Question | None:
 def _answer(db: Database, fit: Fit, question: Question, prices: Prices | None) -> None:
     """The sentence, what each size costs, its picture, and over the model's life where queries are known."""
     curve, served = same_loss(fit, question, prices=prices), prices.inference if prices is not None else None
-    life = lifetime(fit, question, served, prices=prices) if served is not None else None
+    life = lifetime(fit, question, served, prices=prices) if served is not None and curve.plan.answers else None
     with st.container(border=True):
         st.header(powers(readable(half_sentence(curve))), anchor=False)
         if smallest := smallest_sentence(curve):
             st.markdown(powers(readable(smallest)))
         if life is not None:
             st.markdown(f"**{powers(readable(lifetime_sentence(life)))}**")
-    body = _sizes(curve)
-    table(body, "Models of the same loss in numbers.")
-    fraction = life.fraction.value if life is not None else None
-    draw(partial(picture.draw, curve, fraction), key="smaller_picture")
-    dashed = "" if curve.beyond.max() <= 0.005 else "; what is dashed lies beyond the runs"
-    st.caption(f"The star is the best size for training; the tint is the 68 % interval{dashed}.")
-    if life is None or served is None:
+    if curve.plan.answers:
+        table(_sizes(curve), "Models of the same loss in numbers.")
+        fraction = life.fraction.value if life is not None and life.answers else None
+        draw(partial(picture.draw, curve, fraction), key="smaller_picture")
+        dashed = "" if curve.beyond.max() <= 0.005 else "; what is dashed lies beyond the runs"
+        st.caption(f"The star is the best size for training; the tint is the 68 % interval{dashed}.")
+    if served is None:
         st.info(UNSERVED, icon=":material/query_stats:")
-    else:
+    elif life is not None and life.answers:
         st.subheader("Over its life", anchor=False)
         _lifetime(life)
-        costs = lifetime_curve(fit, question, served, prices=prices)
-        draw(partial(picture.draw_life, costs, life), key="lifetime_picture")
+        if life.total.value is not None:
+            costs = lifetime_curve(fit, question, served, prices=prices)
+            draw(partial(picture.draw_life, costs, life), key="lifetime_picture")
     st.caption(plain(f"Compute is counted by {fit.compute.text}."))
     doubts(warnings(curve, life))
     keep_answer(db, "smaller", _name(curve), document(curve, life, served, f"fit-{fit.hash}.json"))

@@ -21,21 +21,26 @@ OF_TIME = ("time", "device hours", "money", "energy", "CO2")
 FOLLOWS = "not known: it follows from the time"
 
 
+def unknown(unit: str, note: str = FOLLOWS) -> Quantity:
+    """An amount that follows from a time that is not known."""
+    return Quantity(None, unit=unit, note=note)
+
+
 def without_time(lines: Iterable[CostLine], prices: Prices, N: float | None) -> tuple[CostLine, ...]:
     """``lines`` of the bill of a model of ``N`` parameters, without the amounts for which its time must be known.
 
     The total money is left out with them. Nothing changes where N is not known (None or NaN).
     """
     of = machines(prices)
-    unknown: dict[Part, str] = {part: note for part, machine in of.items() if (note := _note(machine, N))}
-    if any(of[part].price is not None for part in unknown):
-        unknown["total"] = FOLLOWS
+    lost: dict[Part, str] = {part: note for part, machine in of.items() if (note := why_unknown(machine, N))}
+    if any(of[part].price is not None for part in lost):
+        lost["total"] = FOLLOWS
     found = []
     for line in lines:
-        note = unknown.get(line.part, "") if line.what in OF_TIME else ""
+        note = lost.get(line.part, "") if line.what in OF_TIME else ""
         if note and line.what != "time":
             note = FOLLOWS
-        found.append(replace(line, amount=Quantity(None, unit=line.amount.unit, note=note)) if note else line)
+        found.append(replace(line, amount=unknown(line.amount.unit, note)) if note else line)
     return tuple(found)
 
 
@@ -64,8 +69,9 @@ def small_model(machine: Machine | None, N: float | None, what: str) -> tuple[Fi
     return (FitWarning(SMALL_MODEL, f"{what} counts on {machine.share}; {_because(machine, N, 'it')}."),)
 
 
-def _note(machine: Machine, N: float | None) -> str:
-    if N is None or not N < machine.least:
+def why_unknown(machine: Machine | None, N: float | None) -> str:
+    """Why the time of a model of ``N`` parameters on ``machine`` is not known; empty where its share is reached."""
+    if machine is None or N is None or not N < machine.least:
         return ""
     return f"not known: {_because(machine, N, machine.share)}"
 

@@ -26,10 +26,10 @@ from engine.laws import Point
 from engine.laws.chinchilla import CHINCHILLA
 from engine.laws.law import Floats
 from engine.planning import plan as plans
-from engine.planning.budget import check_size
+from engine.planning.budget import check_size, time_of
 from engine.planning.frontier import least_compute
 from engine.planning.plan import Question
-from engine.planning.pricing.small import PRICE, small_model
+from engine.planning.pricing.small import unknown, why_unknown
 from engine.planning.quantity import NOT_ALWAYS_REACHED, Quantity, kept, measure
 from engine.planning.repeat import picture
 from engine.planning.repeat.costs import SampleCosts
@@ -38,6 +38,7 @@ from engine.planning.repeat.floors import Laws, together
 from engine.planning.repeat.notes import notes, of_both
 from engine.planning.repeat.picture import Picture
 from engine.planning.solve import Task
+from engine.planning.support import Support, support
 from engine.planning.target import plan_target
 from engine.quantities import rounded
 
@@ -48,7 +49,10 @@ WITHHELD = "withheld: the overfitting threshold N = c U^lambda is not known"
 
 @dataclass(frozen=True)
 class Regime:
-    """One way to reach the target: model size, unique samples, passes over them, FLOPs, and money."""
+    """One way to reach the target: model size, unique samples, passes over them, FLOPs, and money.
+
+    ``time`` is that of training on the machine of the runs; None where these do not say how long they took.
+    """
 
     name: str
     N: Quantity
@@ -58,6 +62,7 @@ class Regime:
     simulation: Quantity
     training: Quantity
     total: Quantity
+    time: Quantity | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,6 +76,9 @@ class SimulateOrRepeat:
     ``break_even`` is the price of a sample above which repeating is cheaper, ``break_even_passes`` the same in units of
     the one-pass training cost of a sample. ``repeat_cheaper`` is the share of resamples for which repeating costs less,
     ``p_reach`` the share that reaches the target by both; None without resamples and where they resolve no floor.
+    ``unpriced`` says why the money of training is not known, and with it what is cheaper, the break-even price and the
+    ``picture``; it is empty where all have a price. ``support`` says what the runs support, where the answer lies too
+    far beyond them to be one.
     """
 
     target: float
@@ -87,14 +95,33 @@ class SimulateOrRepeat:
     shared: bool
     repeat_cheaper: float | None
     p_reach: float | None
-    picture: Picture
+    picture: Picture | None
     warnings: tuple[FitWarning, ...] = ()
     floor: Parameter | None = None
     alone: Quantity | None = None
+    unpriced: str = ""
+    support: Support | None = None
 
     @property
-    def cheaper(self) -> Regime:
-        """The regime that costs less by the best fits."""
+    def answers(self) -> bool:
+        """Whether the runs support the answer: farther beyond them its numbers are not stated."""
+        return self.support is None
+
+    @property
+    def priced(self) -> bool:
+        """Whether what both regimes cost is known and supported."""
+        return self.answers and not self.unpriced
+
+    @property
+    def placed(self) -> dict[str, Quantity]:
+        """The numbers whose distance from the runs counts."""
+        return {"N": self.one_pass.N, "D": self.one_pass.unique, "U": self.repeat.unique}
+
+    @property
+    def cheaper(self) -> Regime | None:
+        """The regime that costs less by the best fits; None where that is not known."""
+        if not self.priced:
+            return None
         one, other = (x.total.value if x.total.value is not None else math.inf for x in (self.one_pass, self.repeat))
         return self.one_pass if one <= other else self.repeat
 
@@ -150,7 +177,7 @@ Solved = Mapping[str, Floats]
 def _alone(one_pass: Fit, target: float, rule: ComputeRule) -> Quantity | None:
     """The samples that a plan by the one-pass fit alone asks for; None where it cannot reach the target."""
     try:
-        return plan_target(one_pass, target, rule=rule).allocation["D"]
+        return plan_target(one_pass, target, rule=rule).shown.allocation["D"]
     except PlannerError:
         return None
 
@@ -242,32 +269,46 @@ def _answer(
             return replace(found, ci68=None, ci95=None, note=NOT_ALWAYS_REACHED)
         return found
 
-    def total(prefix: str) -> tuple[Quantity, Quantity, Quantity]:
-        return q(f"{prefix}_sim", money), q(f"{prefix}_train", money), q(f"{prefix}_total", money)
+    def paid(prefix: str, why: str) -> tuple[Quantity, Quantity, Quantity]:
+        """Simulation, training and total; ``why`` the money of training is not known."""
+        simulation = q(f"{prefix}_sim", money)
+        if why:
+            return simulation, unknown(money, why), unknown(money)
+        return simulation, q(f"{prefix}_train", money), q(f"{prefix}_total", money)
 
     withheld = (Quantity(None, note=WITHHELD, unit="parameters"), Quantity(None, note=WITHHELD, unit="passes"))
     model = withheld if threshold is None else (q("N_rep", "parameters"), q("epochs", "passes"))
     ends = (1.0, 1.0) if len(carrier.resamples) else None
     once = Quantity(1.0, ends, ends, "passes", note="given")
-    first = Regime("one pass", q("N", "parameters", spans.get("N")), q("D", unit, spans.get("D")), once,
-                   q("C", "FLOPs", spans.get("C")), *total("one"))  # fmt: skip
-    second = Regime("repeat", model[0], q("U", unit, span_u), model[1], q("C_rep", "FLOPs"), *total("rep"))
+    size = q("N", "parameters", spans.get("N"))
+    why = [why_unknown(costs.machine, x.value) for x in (size, size if model[0].value is None else model[0])]
+    first = Regime("one pass", size, q("D", unit, spans.get("D")), once,
+                   q("C", "FLOPs", spans.get("C")), *paid("one", why[0]), _time(carrier, best, draws))  # fmt: skip
+    second = Regime("repeat", model[0], q("U", unit, span_u), model[1], q("C_rep", "FLOPs"), *paid("rep", why[1]))
     some = len(draws["D"]) > 0
     reached = np.isfinite(draws["D"]) & np.isfinite(draws["U"])
     factors = kappa.draws[kept(len(kappa.draws), laws.resamples)] if kappa.n else kappa.draws
     factor = measure(carrier, kappa.value, factors, "times") if kappa.n else None
-    break_even = q("break_even", money)
+    small = why[0] or why[1]
+    break_even = unknown(money) if small else q("break_even", money)
+    placed = {"N": first.N, "D": first.unique, "U": second.unique}
     return SimulateOrRepeat(
         float(target), carrier.spec.y, rule, costs, factor or Quantity(kappa.value, unit="times", note="given"),
         first, second, q("omega", "times"), q("saving", "times"), break_even,
         q("passes", "one-pass training costs of a sample"),
         laws.shared,
-        float(np.mean(draws["rep_total"] < draws["one_total"])) if some else None,
+        float(np.mean(draws["rep_total"] < draws["one_total"])) if some and not small else None,
         float(np.mean(reached)) if some and laws.resolved else None,
-        picture.draw(costs, best, draws, laws.how),
-        (*small_model(costs.machine, first.N.value, PRICE),
-         *notes(laws, best, target, bool(reached.all()), threshold, alone),
-         *plans.warnings(carrier, {"N": first.N, "D": first.unique, "U": second.unique})),
+        None if small else picture.draw(costs, best, draws, laws.how),
+        (*notes(laws, best, target, bool(reached.all()), threshold, alone), *plans.warnings(carrier, placed)),
         laws.floor,
         alone,
+        small,
+        support(carrier, rule, placed),
     )  # fmt: skip
+
+
+def _time(carrier: Fit, best: Solved, draws: Solved) -> Quantity | None:
+    """The time of the single pass on the machine of the runs."""
+    at = [Point(v["N"], v["D"], v["C"], np.full(np.shape(v["N"]), np.nan)) for v in (best, draws)]
+    return time_of(carrier, *at)

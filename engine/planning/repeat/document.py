@@ -6,15 +6,21 @@ from dataclasses import dataclass, replace
 
 from engine.planning.export.document import Document, Line, warned
 from engine.planning.export.script import array, call, literal, reading, script
+from engine.planning.pricing.as_json import prices_json
+from engine.planning.pricing.prices import Prices, Simulation
 from engine.planning.quantity import Quantity
 from engine.planning.repeat.answer import SimulateOrRepeat
 from engine.planning.repeat.between import Between
+from engine.planning.repeat.costs import SampleCosts
 from engine.planning.repeat.factor import Factor
 from engine.planning.repeat.text import between_json, between_text, lines, sentence, to_json, worth_text
 from engine.planning.repeat.worth import Worth
 
 REPEAT = "engine.planning.repeat"
-NAMES = ("Factor", "SampleCosts", "as_text", "between", "between_text", "simulate_or_repeat", "stated", "worth_of")
+NAMES = (
+    *("Factor", "SampleCosts", "as_text", "between", "between_text", "costs_of", "simulate_or_repeat", "stated"),
+    "worth_of",
+)
 HOMES = {name: REPEAT for name in (*NAMES, "worth_text")}
 
 
@@ -41,14 +47,14 @@ def document(
     """
     unit, said = answer.one_pass.unique.unit, []
     found: list[Line] = [*lines(answer)]
-    if few is not None:
+    if few is not None and answer.priced:
         found += _between(few, unit, answer.costs.currency)
         said.append(between_text(few, answer.costs.currency))
     if worth is not None:
-        found += _worth(worth)
+        found += _worth(worth) if worth.answers and answer.answers else []
         said.append(worth_text(worth, unit))
     notes = (*said, f"Compute rule: {answer.compute.text}.", *warned(answer.warnings))
-    body = to_json(answer) | ({"between": between_json(few)} if few is not None else {})
+    body = to_json(answer) | ({"between": between_json(few)} if few is not None and answer.priced else {})
     return Document(sentence(answer), tuple(found), notes, body, _script(answer, kappa, files, worth))
 
 
@@ -79,7 +85,7 @@ def _script(answer: SimulateOrRepeat, kappa: Factor, files: Files, worth: Worth 
     body = [
         f"one_pass = {reading(files.one_pass)}",
         f"repeated = {reading(files.repeated, files.group)}",
-        f"costs = SampleCosts({costs.sample!r}, {costs.flop!r}, {costs.currency!r}, {costs.have!r})",
+        f"costs = {_costs(costs)}",
         *_kappa(kappa),
         *call("answer", "simulate_or_repeat", [*given, f"rule=read_rule({literal(answer.compute.to_json())})"]),
         "print(as_text(answer))",
@@ -91,6 +97,14 @@ def _script(answer: SimulateOrRepeat, kappa: Factor, files: Files, worth: Worth 
         unit = answer.one_pass.unique.unit
         body += [f"worth = worth_of(one_pass, repeated, {worth.U!r})", f"print(worth_text(worth, {unit!r}))"]
     return script(sentence(answer), body, HOMES)
+
+
+def _costs(costs: SampleCosts) -> str:
+    """The two prices: as given, or by the machine, whose share of the peak a small model does not reach."""
+    if costs.machine is None:
+        return f"SampleCosts({costs.sample!r}, {costs.flop!r}, {costs.currency!r}, {costs.have!r})"
+    prices = Prices(costs.machine, Simulation(price=costs.sample), currency=costs.currency)
+    return f"costs_of(read_prices({literal(prices_json(prices))}), {costs.have!r})"
 
 
 def _kappa(kappa: Factor) -> list[str]:

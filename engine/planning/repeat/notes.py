@@ -6,9 +6,10 @@ import math
 from collections.abc import Mapping
 
 from engine.fitting.result import Fit, FitWarning, Parameter
+from engine.fitting.text import ends_in_words
 from engine.laws.law import Floats
 from engine.planning.plan import UNCERTAIN_FLOOR
-from engine.planning.quantity import Quantity
+from engine.planning.quantity import WITHHELD, Quantity
 from engine.planning.repeat.floors import REJECTED, Laws
 from engine.planning.text import number
 from engine.quantities import rounded
@@ -60,11 +61,13 @@ def _floor(laws: Laws, target: float, alone: Quantity | None) -> FitWarning | No
 
 def floor_text(floor: Parameter) -> str:
     """The common floor in a sentence."""
-    spread = f" (68 %: {rounded(floor.ci68[0])} to {rounded(floor.ci68[1])})" if floor.ci68 else ""
+    spread = f" (68 %: {ends_in_words(floor.ci68, rounded)})" if floor.ci68 else ""
     return f"One floor is fitted to both tables together: E = L_inf = {rounded(floor.value)}{spread}."
 
 
 def _plan(target: float, alone: Quantity | None) -> str:
+    if alone is not None and alone.note == WITHHELD:
+        return "A plan by the one-pass runs alone lies too far beyond them to be an answer."
     if alone is None or alone.value is None:
         return f"A plan by the one-pass runs alone does not reach {target:g}."
     return f"So a plan by the one-pass runs alone asks for {number(alone)} {alone.unit} at {target:g}."

@@ -11,12 +11,14 @@ from engine.fitting.warning import by_level
 from engine.laws.law import Floats
 from engine.planning import quantity
 from engine.planning.quantity import Quantity
-from engine.planning.text import Row, as_row, between, extrapolation, number, table, too_far
+from engine.planning.support import ANSWERED, farthest
+from engine.planning.text import Row, as_row, between, decades, extrapolation, in_place, number, table, with_interval
 from engine.quantities import count, rounded
 
 if TYPE_CHECKING:
     from engine.planning.repeat.answer import Regime, SimulateOrRepeat
     from engine.planning.repeat.between import Between
+    from engine.planning.repeat.picture import Picture
     from engine.planning.repeat.worth import Worth
 
 LABELS = {
@@ -28,6 +30,7 @@ LABELS = {
     "training": "Training, money",
     "total": "Total, money",
 }
+TIME = "Training time on the machine of the runs"
 COMPARED = {
     "omega": "omega: repeated samples against samples seen once, infinite N",
     "saving": "D / U: saving against the compute-optimal single pass",
@@ -40,11 +43,14 @@ SCHEMA = 1
 
 
 def lines(answer: SimulateOrRepeat) -> tuple[tuple[str, Quantity], ...]:
-    """Every number under its name: both regimes, then what compares them."""
+    """Every number under its name: both regimes, then what compares them; none where the runs support no answer."""
+    if not answer.answers:
+        return ()
     found = [
-        (f"{regime.name.capitalize()}: {label}", getattr(regime, name))
+        (f"{regime.name.capitalize()}: {label}", q)
         for regime in (answer.one_pass, answer.repeat)
-        for name, label in LABELS.items()
+        for label, q in (*((label, getattr(regime, name)) for name, label in LABELS.items()), (TIME, regime.time))
+        if q is not None
     ]
     if answer.alone is not None:
         found.insert(2, (ALONE, answer.alone))
@@ -57,16 +63,20 @@ def rows(answer: SimulateOrRepeat) -> tuple[Row, ...]:
 
 
 def sentence(answer: SimulateOrRepeat) -> str:
-    """The answer in one sentence that a manager can read."""
-    if said := too_far(_placed(answer)):
-        return said
+    """The answer in one sentence that a manager can read; where the runs do not support one, what they support."""
     best = answer.cheaper
+    if best is None:
+        return unpriced(answer)
     other = answer.repeat if best is answer.one_pass else answer.one_pass
     unit = best.unique.unit
     if best.total.value is None:
         return f"The best fits do not reach {answer.y} {answer.target:g} in either regime."
     price = f"{answer.costs.sample:.3g} {answer.costs.currency} a sample"
-    costs = f"{_money(best.total)} against {_money(other.total)}" if other.total.value else _money(best.total)
+    costs = (
+        f"{with_interval(best.total)} against {with_interval(other.total)}"
+        if other.total.value
+        else with_interval(best.total)
+    )
     enough = answer.costs.have >= (answer.one_pass.unique.value or math.inf)
     verb = "repeat" if best is answer.repeat else "train once on the samples at hand" if enough else "simulate"
     chance = answer.repeat_cheaper if best is answer.repeat else _other(answer.repeat_cheaper)
@@ -74,19 +84,16 @@ def sentence(answer: SimulateOrRepeat) -> str:
     return (
         f"To reach {answer.y} {answer.target:g} at {price} it is cheaper to {verb}{sure}: {costs}, with "
         f"{number(answer.one_pass.unique)} {unit} seen once or {number(answer.repeat.unique)} {unit} repeated"
-        f"{extrapolation(_placed(answer))}{_crossing(answer)}."
+        f"{extrapolation(answer.placed)}{_crossing(answer)}."
     )
 
 
-def _placed(answer: SimulateOrRepeat) -> dict[str, Quantity]:
-    """The numbers whose distance from the runs counts."""
-    return {"N": answer.one_pass.N, "D": answer.one_pass.unique, "U": answer.repeat.unique}
-
-
 def unpriced(answer: SimulateOrRepeat) -> str:
-    """What can be said before anything has a price: samples, compute, and when repeating pays."""
-    if said := too_far(_placed(answer)):
-        return said
+    """What can be said where training has no price: samples, compute, and when repeating pays."""
+    if answer.support is not None:
+        name, far = farthest(answer.placed)
+        away = f"The answer for {answer.y} {answer.target:g} lies {decades(far)} beyond them in {name}."
+        return in_place(answer.support, {name: q.unit for name, q in _sizes(answer).items()}, away)
     one, other, even = answer.one_pass, answer.repeat, answer.break_even_passes
     if one.unique.value is None or other.unique.value is None:
         return f"The best fits do not reach {answer.y} {answer.target:g} in both regimes."
@@ -98,16 +105,33 @@ def unpriced(answer: SimulateOrRepeat) -> str:
     return (
         f"To reach {answer.y} {answer.target:g} take {number(one.unique)} {one.unique.unit} seen once, or "
         f"{number(other.unique)} {other.unique.unit} repeated for {number(answer.kappa)} times the compute; repeating "
-        f"{pays}{extrapolation(_placed(answer))}."
+        f"{pays}{extrapolation(answer.placed)}.{_costs(answer)}"
     )
+
+
+def _sizes(answer: SimulateOrRepeat) -> dict[str, Quantity]:
+    return {"N": answer.one_pass.N, "D": answer.one_pass.unique, "C": answer.one_pass.C}
+
+
+def _costs(answer: SimulateOrRepeat) -> str:
+    """What the samples cost, and why it is not known what training does; empty where nobody gave prices."""
+    if not answer.unpriced:
+        return ""
+    simulated = " or ".join(with_interval(regime.simulation) for regime in (answer.one_pass, answer.repeat))
+    return f" Simulating them costs {simulated}. What training costs is {answer.unpriced}."
 
 
 def worth_text(worth: Worth, unit: str) -> str:
     """What samples at hand are worth, in a sentence; ``unit`` is what they are called."""
+    if not worth.answers:
+        return (
+            f"What your {count(worth.U, 3)} {unit} are worth lies {decades(worth.beyond)} beyond the runs, and the "
+            f"runs do not support more than {decades(ANSWERED)}."
+        )
     return (
         f"Your {count(worth.U, 3)} {unit} reach {worth.once.unit} {_spread(worth.once)} when each is seen once and "
         f"{_spread(worth.repeated)} when they are repeated, which takes {_spread(worth.equivalent)} "
-        f"{unit} seen once."
+        f"{unit} seen once{extrapolation({'U': Quantity(worth.U, beyond=worth.beyond)})}."
     )
 
 
@@ -133,35 +157,47 @@ def unpriced_text(answer: SimulateOrRepeat) -> str:
 
 def _text(answer: SimulateOrRepeat, said: str, body: tuple[Row, ...]) -> str:
     notes = [f"\n{w.line}" for w in by_level(answer.warnings)]
-    return "\n".join([said, "", *table(body), "", f"Compute rule: {answer.compute.text}.", *notes])
+    lines = [*table(body), ""] if body else []
+    return "\n".join([said, "", *lines, f"Compute rule: {answer.compute.text}.", *notes])
 
 
 def to_json(answer: SimulateOrRepeat) -> dict[str, Any]:
-    """The object that ``isoplan repeat --json`` prints; null where a number does not exist or is unbounded."""
+    """The object that ``isoplan repeat --json`` prints; null where a number does not exist or is unbounded.
+
+    An answer that the runs do not support has no numbers there.
+    """
+    read = quantity.to_json if answer.answers else lambda q: quantity.to_json(quantity.withheld(q))
+    alone, cheaper, costs = answer.alone, answer.cheaper, answer.costs
+    picture = answer.picture if answer.priced else None
     return {
         "schema": SCHEMA,
-        "question": {"target": answer.target, "sample_price": answer.costs.sample, "flop_price": answer.costs.flop,
-                     "currency": answer.costs.currency, "have": answer.costs.have},
+        "question": {"target": answer.target, "sample_price": costs.sample,
+                     "flop_price": None if answer.unpriced else costs.flop,
+                     "currency": costs.currency, "have": costs.have},
         "y": answer.y,
         "compute": answer.compute.to_json(),
-        "regimes": {r.name: _regime(r) for r in (answer.one_pass, answer.repeat)},
-        **{name: quantity.to_json(getattr(answer, name)) for name in COMPARED},
+        "regimes": {r.name: {k: read(q) for k, q in _regime(r).items()} for r in (answer.one_pass, answer.repeat)},
+        **{name: read(getattr(answer, name)) for name in COMPARED},
         "shared_floor": answer.shared,
         "floor": _floor(answer.floor),
-        "one_pass_alone": None if answer.alone is None else quantity.to_json(answer.alone),
-        "cheaper": answer.cheaper.name,
-        "repeat_cheaper": answer.repeat_cheaper,
+        "one_pass_alone": None if alone is None else read(alone),
+        "cheaper": cheaper.name if cheaper is not None else None,
+        "repeat_cheaper": answer.repeat_cheaper if answer.priced else None,
         "p_reach": answer.p_reach,
-        "picture": {
-            "price": finite(answer.picture.price),
-            "one_pass": finite(answer.picture.one_pass),
-            "repeat": finite(answer.picture.repeat),
-            "one_pass_band": [finite(x) for x in answer.picture.one_pass_band],
-            "repeat_band": [finite(x) for x in answer.picture.repeat_band],
-        },
+        "picture": None if picture is None else _picture(picture),
         "sentence": sentence(answer),
         "warnings": [w.to_json() for w in answer.warnings],
-    }  # fmt: skip
+    } | ({} if answer.support is None else {"support": answer.support.to_json()})  # fmt: skip
+
+
+def _picture(picture: Picture) -> dict[str, Any]:
+    return {
+        "price": finite(picture.price),
+        "one_pass": finite(picture.one_pass),
+        "repeat": finite(picture.repeat),
+        "one_pass_band": [finite(x) for x in picture.one_pass_band],
+        "repeat_band": [finite(x) for x in picture.repeat_band],
+    }
 
 
 def between_text(few: Between, currency: str) -> str:
@@ -191,13 +227,9 @@ def _floor(floor: Parameter | None) -> dict[str, Any] | None:
     return {"value": floor.value, "ci68": ends(floor.ci68), "ci95": ends(floor.ci95)}
 
 
-def _regime(regime: Regime) -> dict[str, Any]:
-    return {name: quantity.to_json(getattr(regime, name)) for name in LABELS}
-
-
-def _money(q: Quantity) -> str:
-    spread = f" (68 %: {between(q, q.ci68)})" if q.ci68 else ""
-    return f"{number(q)} {q.unit}{spread}"
+def _regime(regime: Regime) -> dict[str, Quantity]:
+    found = {name: getattr(regime, name) for name in LABELS}
+    return found if regime.time is None else found | {"time": regime.time}
 
 
 def _other(share: float | None) -> float | None:

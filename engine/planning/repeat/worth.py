@@ -11,21 +11,29 @@ from engine.errors import PlannerError
 from engine.fitting.possible import possible
 from engine.fitting.result import Fit
 from engine.planning import plan as plans
-from engine.planning.quantity import Quantity, measure
+from engine.planning.quantity import Quantity, beyond, measure
 from engine.planning.repeat.floors import together
+from engine.planning.support import ANSWERED
 
 
 @dataclass(frozen=True)
 class Worth:
     """``once`` is the loss of the compute-optimal single pass over ``U`` samples, ``repeated`` that of repeating them.
 
-    ``equivalent`` are the samples that one compute-optimal pass needs for the loss of repeating.
+    ``equivalent`` are the samples that one compute-optimal pass needs for the loss of repeating. ``beyond`` counts the
+    decades between the samples and those of the runs.
     """
 
     U: float
     once: Quantity
     repeated: Quantity
     equivalent: Quantity
+    beyond: float = 0.0
+
+    @property
+    def answers(self) -> bool:
+        """Whether the runs support the answer."""
+        return self.beyond <= ANSWERED
 
 
 def worth_of(one_pass: Fit, repeated: Fit, U: float) -> Worth:
@@ -48,4 +56,6 @@ def worth_of(one_pass: Fit, repeated: Fit, U: float) -> Worth:
     y, unit = one_pass.spec.y, plans.sample_unit(one_pass)
     asked = ((y, spans.get("loss"), possible(carrier)),) * 2 + ((unit, spans.get("D"), None),)
     once, repeat_, same_ = (measure(carrier, float(b), d, *how) for b, d, how in zip(best, draws, asked, strict=True))
-    return Worth(float(U), once, repeat_, same_)
+    unique = (spans.get("D"), repeated.data.ranges.get(repeated.law.axis or ""))
+    far = max(*(beyond(float(U), span) for span in unique), same_.beyond, once.beyond, repeat_.beyond)
+    return Worth(float(U), once, repeat_, same_, far)

@@ -22,10 +22,11 @@ from engine.planning import plan as plans
 from engine.planning.budget import plan_budget
 from engine.planning.plan import Plan, Question
 from engine.planning.pricing.prices import COMPUTE, Inference, Prices
-from engine.planning.pricing.small import PRICE, small_model
+from engine.planning.pricing.small import PRICE, machines, small_model, unknown, why_unknown
 from engine.planning.quantity import Quantity, beyond, measure, thin
 from engine.planning.search import Mask
 from engine.planning.smaller.iso_loss import iso_loss
+from engine.planning.support import ANSWERED, Support, support
 from engine.planning.target import plan_target
 
 POINTS = 80
@@ -60,6 +61,11 @@ class SameLoss:
     beyond: Floats
     smallest: Quantity
 
+    @property
+    def stated(self) -> Mask:
+        """Which models the runs support: none where they do not support the plan."""
+        return (self.beyond <= ANSWERED) & self.plan.answers
+
 
 @dataclass(frozen=True)
 class Lifetime:
@@ -67,7 +73,9 @@ class Lifetime:
 
     ``total``, ``training_alone`` (the total of the model that is best for training alone) and ``saved`` (the share of
     it that is saved) count FLOPs, or where compute has a price money, that of simulated samples included. ``fraction``
-    is N over the best for training. ``warnings`` say where it lies beyond the runs.
+    is N over the best for training. Money is None with a note where the machine's share of the peak is more than a
+    model of that size reaches. ``warnings`` say where it lies beyond the runs, ``support`` what these support where it
+    lies too far beyond them to be an answer.
     """
 
     N: Quantity
@@ -78,6 +86,17 @@ class Lifetime:
     saved: Quantity
     fraction: Quantity
     warnings: tuple[FitWarning, ...] = ()
+    support: Support | None = None
+
+    @property
+    def answers(self) -> bool:
+        """Whether the runs support the answer."""
+        return self.support is None
+
+    @property
+    def sizes(self) -> dict[str, Quantity]:
+        """The numbers whose distance from the runs counts."""
+        return {"N": self.N, "D": self.D, "C": self.C}
 
 
 @dataclass(frozen=True, eq=False)
@@ -190,10 +209,36 @@ def lifetime(
             said(1 - totals[0] / totals[2], 1 - totals[1] / totals[3], "of the total"),
             said(best.N / first.N, draws.N / firsts.N, "of N*"),
         )
-    sizes = {"N": found.N, "D": found.D, "C": found.C}
-    machine = prices.machine if prices is not None and prices.machine.price is not None else None
-    small = small_model(machine, found.N.value, PRICE)
-    return replace(found, warnings=(*plans.extrapolated(sizes, "The cheapest model over its life"), *small))
+    if prices is not None and prices.machine.price is not None:
+        found = _without_money(found, float(first.N), replace(prices, inference=inference))
+    far = support(fit, models.task.rule, found.sizes)
+    warnings = (
+        plans.extrapolated(found.sizes, "The cheapest model over its life")
+        if far is None
+        else plans.unsupported(found.sizes)
+    )
+    return replace(found, warnings=(*found.warnings, *warnings), support=far)
+
+
+def _without_money(found: Lifetime, first: float, prices: Prices) -> Lifetime:
+    """``found`` without the money of models that are too small for the share of the peak; ``first``: the best for
+    training alone.
+
+    The saved share stays where all money is for FLOPs of one machine: it is then that of the FLOPs.
+    """
+    sizes = {"total": found.N.value, "training_alone": first}
+    why = {
+        name: note
+        for name, N in sizes.items()
+        if (note := next(filter(None, (why_unknown(machine, N) for machine in machines(prices).values())), ""))
+    }
+    if not why:
+        return found
+    total, alone = (unknown(prices.currency, why[name]) if name in why else getattr(found, name) for name in sizes)
+    of_one = prices.inference is None or prices.inference.machine in (None, prices.machine)
+    weighed = () if of_one and not prices.rates.sample else small_model(prices.machine, found.N.value, PRICE)
+    saved = unknown(found.saved.unit) if weighed else found.saved
+    return replace(found, total=total, training_alone=alone, saved=saved, warnings=weighed)
 
 
 def lifetime_curve(

@@ -34,8 +34,11 @@ def document(
     ``fit`` is the file that the script reads, ``group`` that of its groups which was planned for.
     """
     said = half_sentence(curve)
-    over = [(f"Over its life: {label}", getattr(life, name)) for name, label in LINES.items()] if life else []
+    stated = life is not None and life.answers
+    over = [(f"Over its life: {label}", getattr(life, name)) for name, label in LINES.items()] if stated else []
     lines = (*_sizes(curve), ("Smallest size that reaches the loss", curve.smallest), *over)
+    if not curve.plan.answers:
+        lines = ()
     notes = (
         *filter(None, [smallest_sentence(curve)]),
         *([lifetime_sentence(life)] if life else []),
@@ -49,7 +52,7 @@ def _sizes(curve: SameLoss) -> list[Line]:
     """N, D and the compute beyond that of the best size, for the sizes that tables show."""
     found: list[Line] = []
     for i, k in enumerate(curve.fraction):
-        if k not in SHOWN:
+        if k not in SHOWN or not curve.stated[i]:
             continue
         size, units = f"{k:.2f} N*", (curve.plan.allocation[name].unit for name in ("N", "D"))
         far = float(curve.beyond[i])

@@ -11,7 +11,9 @@ from engine.fitting.result import FitWarning
 from engine.fitting.warning import by_level
 from engine.planning import quantity
 from engine.planning.plan import to_json as planned
+from engine.planning.quantity import Quantity
 from engine.planning.smaller.answer import SHOWN, Lifetime, SameLoss
+from engine.planning.support import farthest
 from engine.planning.text import (
     Row,
     aligned,
@@ -19,9 +21,9 @@ from engine.planning.text import (
     between,
     decades,
     extrapolation,
+    in_place,
     number,
     table,
-    too_far,
     with_interval,
 )
 from engine.quantities import count
@@ -39,8 +41,11 @@ LINES = {
 
 
 def size_rows(curve: SameLoss) -> list[tuple[str, ...]]:
-    """What models of other sizes cost that reach the same loss: a head, then a line a size, ready to show."""
-    at = [i for i, k in enumerate(curve.fraction) if k in SHOWN]
+    """What models of other sizes cost that reach the same loss: a head, then a line a size, ready to show.
+
+    Sizes that the runs do not support are left out.
+    """
+    at = [i for i, k in enumerate(curve.fraction) if k in SHOWN and curve.stated[i]]
     head = ("Size / N*", "N", "D", "More compute", "68 %", "")
     return [
         head,
@@ -71,6 +76,9 @@ def half_sentence(curve: SameLoss) -> str:
     i = int(np.searchsorted(curve.fraction, HALF))
     if curve.fraction[i] != HALF:
         return f"No model of half the best size, {count(float(curve.best.N))} parameters, reaches {loss}."
+    if not curve.stated[i]:
+        far = decades(float(curve.beyond[i]))
+        return f"Half the best size lies {far} beyond the runs, which do not support it as an answer."
     sure = _spread(curve.low68[i], curve.high68[i])
     sizes = f"{count(float(curve.N[i]))} parameters on {count(float(curve.D[i]))} {unit}"
     allowed = "" if curve.within[i] else ", but that is beyond the limits"
@@ -91,19 +99,26 @@ def smallest_sentence(curve: SameLoss) -> str:
 
 def same_loss_text(curve: SameLoss) -> str:
     """What models of other sizes cost that reach the same loss, as a table for a terminal."""
-    head = f"Models that reach the same {curve.plan.y} {float(abs(curve.best.loss)):.4g}:"
-    if not curve.plan.answers:
-        head = curve.plan.sentence
     rule = f"Compute rule: {curve.plan.compute.text}."
-    body = [head, "", *aligned(size_rows(curve)), "", smallest_sentence(curve), rule]
+    body = [curve.plan.sentence, "", rule]
+    if curve.plan.answers:
+        head = f"Models that reach the same {curve.plan.y} {float(abs(curve.best.loss)):.4g}:"
+        body = [head, "", *aligned(size_rows(curve)), "", smallest_sentence(curve), rule]
     return "\n".join([*body, *_warnings(curve.plan.warnings)])
 
 
 def lifetime_sentence(found: Lifetime) -> str:
     """The size that trains and serves at least cost, in a sentence."""
-    sizes = {"N": found.N, "D": found.D, "C": found.C}
-    if said := too_far(sizes):
-        return said
+    sizes = found.sizes
+    if found.support is not None:
+        name, far = farthest(sizes)
+        away = f"The cheapest model over its life lies {decades(far)} beyond them in {name}."
+        return in_place(found.support, {name: q.unit for name, q in sizes.items()}, away)
+    if found.saved.value is None:
+        return (
+            f"With its inference, train {with_interval(found.N)} on {with_interval(found.D)}{extrapolation(sizes)}. "
+            f"What that saves is not known: {_why(found)}."
+        )
     if not found.saved.value:
         return (
             f"The best model for training alone is the cheapest with its inference too: {with_interval(found.N)} on "
@@ -119,34 +134,47 @@ def lifetime_sentence(found: Lifetime) -> str:
     )
 
 
+def _why(found: Lifetime) -> str:
+    """Why the money of a model is not known."""
+    notes = (q.note for q in (found.total, found.training_alone) if q.value is None)
+    return next(notes, "").removeprefix("not known: ")
+
+
 def lifetime_text(found: Lifetime) -> str:
     """The sentence and its table for a terminal."""
-    return "\n".join([lifetime_sentence(found), "", *table(lifetime_rows(found)), *_warnings(found.warnings)])
+    lines = table(lifetime_rows(found)) if found.answers else []
+    return "\n".join([lifetime_sentence(found), *(["", *lines] if lines else []), *_warnings(found.warnings)])
 
 
 def lifetime_rows(found: Lifetime) -> tuple[Row, ...]:
-    """Its table."""
-    return tuple(as_row(label, getattr(found, name)) for name, label in LINES.items())
+    """Its table; empty where the runs do not support the answer."""
+    return tuple(as_row(label, getattr(found, name)) for name, label in LINES.items()) if found.answers else ()
 
 
 def to_json(curve: SameLoss, found: Lifetime | None) -> dict[str, Any]:
     """The object that ``isoplan smaller --json`` prints; null is unbounded or unknown.
 
-    What was asked, and ``allocation`` with the loss that all models share, are those of the plan of the best size.
+    What was asked, and ``allocation`` with the loss that all models share, are those of the plan of the best size. What
+    the runs do not support has no numbers: sizes are left out of the arrays.
     """
     plan, names = planned(curve.plan), ("fraction", "N", "D", "overhead", "low68", "high68", "beyond")
-    arrays: dict[str, Any] = {name: _numbers(getattr(curve, name)) for name in names}
-    life = {name: quantity.to_json(getattr(found, name)) for name in LINES} if found else None
+    answers = curve.plan.answers
+    arrays: dict[str, Any] = {name: _numbers(getattr(curve, name)[curve.stated]) for name in names}
+    life = {name: _stated(getattr(found, name), found.answers) for name in LINES} if found else None
     sentences = [half_sentence(curve), smallest_sentence(curve), *([lifetime_sentence(found)] if found else [])]
     return {
         **{name: plan[name] for name in ("schema", "question", "fit", "law", "y", "compute", "allocation", "p_reach")},
         **arrays,
-        "within": curve.within.tolist(),
-        "smallest": quantity.to_json(curve.smallest),
+        "within": curve.within[curve.stated].tolist(),
+        "smallest": _stated(curve.smallest, answers),
         "lifetime": life,
         "sentence": " ".join(filter(None, sentences)),
         "warnings": [w.to_json() for w in warnings(curve, found)],
     }
+
+
+def _stated(q: Quantity, answers: bool) -> dict[str, Any]:
+    return quantity.to_json(q if answers else quantity.withheld(q))
 
 
 def warnings(curve: SameLoss, found: Lifetime | None) -> tuple[FitWarning, ...]:

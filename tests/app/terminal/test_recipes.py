@@ -44,8 +44,11 @@ def test_repeat_prices_both_regimes(run: Run) -> None:
     assert raw["omega"]["value"] == pytest.approx(2.73, abs=0.005)
     assert raw["regimes"]["repeat"]["N"]["value"] is None
     assert "withheld" in answer.err
-    shown = run(*REPEAT, "--device", "H100", "--hour-price", 3, "--utilisation", "40%", "--kappa", 10)
+    shown = run(*REPEAT, "--device", "H100", "--hour-price", 3, "--utilisation", "0.5%", "--kappa", 10)
     assert shown.out.startswith("To reach loss 0.5 at 0.001 EUR a sample it is cheaper to repeat")
+    peak = run(*REPEAT, "--device", "H100", "--hour-price", 3, "--utilisation", "40%", "--kappa", 10).out
+    assert peak.startswith("To reach loss 0.5 take ")
+    assert "What training costs is not known: a model of " in peak
 
 
 def test_repeat_reads_kappa_and_threshold_and_few_epochs_from_files(run: Run, tmp_path: Path) -> None:
@@ -157,8 +160,8 @@ def test_recipe_reads_shares_as_fractions_or_in_per_cent(run: Run) -> None:
 
 
 def test_repeat_counts_a_flop_from_the_price_of_an_hour(run: Run) -> None:
-    flop = 3 / (989e12 * 0.5 * 3600)
-    machine = ("--device", "H100", "--hour-price", 3, "--utilisation", "50 %")
+    flop = 3 / (989e12 * 0.005 * 3600)
+    machine = ("--device", "H100", "--hour-price", 3, "--utilisation", "0.5 %")
     by_hour = object_in(run(*REPEAT, *machine, "--kappa", 10, "--json").out)
     by_flop = object_in(run(*REPEAT, "--flop-price", repr(flop), "--kappa", 10, "--json").out)
     assert len(by_hour["regimes"]) == 2
@@ -189,7 +192,7 @@ def test_recipe_reads_own_sweeps_and_fits(run: Run, tmp_path: Path) -> None:
     raw = object_in(
         run(*ask, "--share", tmp_path / "share.csv", "--batch", f"loss={tmp_path}/batch.json", "--json").out
     )
-    choices = raw["recipes"]["loss"]["choices"]
+    choices = raw["recipes"]["val_loss"]["choices"]
     assert choices["s"]["value"] == pytest.approx((1e-3 / 1.2) ** (1 / 1.8), rel=0.05)
     assert choices["B"]["value"] == pytest.approx(574, abs=1)
     one_sentence(run(*ask, "--share", tmp_path / "few.csv"), "select at least 4 runs")
@@ -304,9 +307,9 @@ def test_repeat_needs_no_price_to_say_when_repeating_pays(run: Run) -> None:
 
 def test_repeat_prices_samples_by_their_cpu_time_and_counts_by_a_rule(run: Run) -> None:
     asked = ("repeat", ONE, TWO, "--target-loss", 0.5, "--kappa", 10, "--json", "--rule", "zetaND:zeta=300")
-    device = ("--device", "H100", "--hour-price", "3 EUR/h", "--precision", "fp8")
+    device = ("--device", "H100", "--hour-price", "3 EUR/h", "--precision", "fp8", "--utilisation", 0.005)
     raw = object_in(run(*asked, *device, "--sample-seconds", "0.5 s", "--cpu-price", 0.02).out)
-    flop = float(Machine(find_device("H100"), price=3, precision="fp8").money(1.0))
+    flop = float(Machine(find_device("H100"), price=3, precision="fp8", utilisation=0.005).money(1.0))
     expected = simulate_or_repeat(
         TABLE_1,
         TABLE_2,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -32,8 +33,8 @@ from tests.app.views.test_recommender import lines, shown
 from tests.engine.planning.conftest import make_fit
 
 ASKED = "Simulate or repeat"
-PRICES = {"device": "H100", "hour_price": "2.5", "sample_price": "1e-5"}
-COSTS = costs_of(Prices(Machine(find_device("H100"), price=2.5), Simulation(price=1e-5)))
+PRICES = {"device": "H100", "hour_price": "2.5", "sample_price": "1e-5", "utilisation": "0.5 %"}
+COSTS = costs_of(Prices(Machine(find_device("H100"), utilisation=0.005, price=2.5), Simulation(price=1e-5)))
 
 
 def card(name: str) -> Fit:
@@ -63,6 +64,27 @@ def test_the_published_laws_with_prices(demo: Database, open_page: Open) -> None
     assert words in heads(at)[0]
     assert "withheld" in said(at)
     assert "a number derived from it has no interval" in said(at)
+
+
+def test_a_share_of_the_peak_that_the_model_does_not_reach_has_no_price(demo: Database, open_page: Open) -> None:
+    at = open_page("plan", question=ASKED, reach="0.5", **LAWS, **PRICES | {"utilisation": "40 %"})
+    assert told(at) == ""
+    assert heads(at)[0].startswith("To reach loss 0.5 take ")
+    assert "What training costs is not known: a model of " in heads(at)[0]
+    found = {line[0]: line[1] for line in lines(at)}
+    assert found["One pass: Training, money"] == found["Break-even price of a sample"] == "–"
+
+
+def test_an_answer_far_beyond_the_runs_has_no_table(demo: Database, jets: str, open_page: Open) -> None:
+    fitted = results.fit(demo, jets)
+    spans = {"N": (1e3, 1e4), "D": (1e3, 1e5), "C": (1e8, 1e11), "loss": (0.9, 2.0)}
+    near = results.save_fit(
+        demo, replace(fitted, data=replace(fitted.data, ranges=spans, sha256="f" * 64, snapshot=""))
+    )
+    at = open_page("plan", question=ASKED, reach="0.45", one_pass=near, repeated=TWO.hash, **PRICES)
+    assert told(at).startswith("The plan lies too far beyond the runs to be an answer: ")
+    assert heads(at)[0].startswith("These runs support plans from C = ")
+    assert len(at.table) == 0
 
 
 def test_without_prices_only_what_needs_none(demo: Database, open_page: Open) -> None:

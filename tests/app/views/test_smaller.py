@@ -18,7 +18,7 @@ from tests.app.views.test_recommender import lines, shown
 from tests.engine.planning.conftest import make_fit
 
 ASKED = "Smaller for longer"
-SERVED = {"device": "H100", "hour_price": "2.5", "queries": "1e10", "query_tokens": "40"}
+SERVED = {"device": "H100", "hour_price": "2.5", "utilisation": "0.5 %", "queries": "1e10", "query_tokens": "40"}
 
 
 def test_sizes_of_one_loss(demo: Database, jets: str, open_page: Open) -> None:
@@ -39,7 +39,7 @@ def test_sizes_of_one_loss(demo: Database, jets: str, open_page: Open) -> None:
 def test_the_cheapest_over_its_life(demo: Database, jets: str, open_page: Open) -> None:
     at = open_page("plan", question=ASKED, fit=jets, ask="Target", target="0.42", **SERVED)
     assert told(at) == ""
-    prices = Prices(Machine(find_device("H100"), price=2.5))
+    prices = Prices(Machine(find_device("H100"), utilisation=0.005, price=2.5))
     served = Inference(queries=1e10, tokens=40)
     expected = lifetime(results.fit(demo, jets), Question("target", 0.42), served, prices=prices)
     assert lifetime_sentence(expected) in [shown(m.value).strip("*") for m in at.markdown]
@@ -48,10 +48,25 @@ def test_the_cheapest_over_its_life(demo: Database, jets: str, open_page: Open) 
     assert found["Model size N [parameters]"] == number(expected.N)
 
 
+def test_money_of_a_small_model_at_a_large_share_of_the_peak_is_not_known(
+    demo: Database, jets: str, open_page: Open
+) -> None:
+    at = open_page("plan", question=ASKED, fit=jets, ask="Target", target="0.42", **SERVED | {"utilisation": "40 %"})
+    assert told(at) == ""
+    assert {row[0]: row[1] for row in lines(at, 1)}["Training and inference"] == "–"
+
+
+def test_a_loss_far_beyond_the_runs_has_no_sizes(demo: Database, jets: str, open_page: Open) -> None:
+    at = open_page("plan", question=ASKED, fit=jets, budget="1e30", **SERVED)
+    assert told(at).startswith("The plan lies too far beyond the runs to be an answer: ")
+    assert len(at.table) == 0
+    assert not any("Give the queries over its life" in m.value for m in at.info)
+
+
 def test_limits_of_the_page_bound_the_sizes(demo: Database, jets: str, open_page: Open) -> None:
     at = open_page("plan", question=ASKED, fit=jets, budget="1e18", limits="parameters", max_params="5e5", **SERVED)
     assert told(at) == ""
-    prices = Prices(Machine(find_device("H100"), price=2.5))
+    prices = Prices(Machine(find_device("H100"), utilisation=0.005, price=2.5))
     question = Question("budget", 1e18, Limits(parameters=5e5))
     curve = same_loss(results.fit(demo, jets), question, prices=prices)
     assert float(curve.best.N) == pytest.approx(5e5)

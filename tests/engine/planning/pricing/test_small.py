@@ -15,7 +15,6 @@ from engine.planning.pricing.prices import Inference, Prices, Simulation
 from engine.planning.pricing.small import SMALL_MODEL
 from engine.planning.quantity import Quantity
 from engine.planning.side_by_side import Saved, sentence, side_by_side
-from engine.planning.smaller.answer import lifetime
 from engine.planning.text import bill_rows, rows, summary
 from tests.engine.planning.conftest import EPOCH, JETS, RANGES, make_fit, scattered
 
@@ -139,13 +138,6 @@ def test_least_money_is_a_caution(jets: Fit) -> None:
     assert SMALL_MODEL in {w.code for w in plan.warnings}
     assert plan.sentence.startswith("To reach loss 0.7 spend ")
     assert "EUR" not in plan.sentence
-
-
-def test_the_lifetime_in_money_is_a_caution(jets: Fit) -> None:
-    question = plan_budget(jets, 1e11).question
-    served = Inference(queries=1e9)
-    assert SMALL_MODEL in {w.code for w in lifetime(jets, question, served, prices=Prices(H100)).warnings}
-    assert SMALL_MODEL not in {w.code for w in lifetime(jets, question, served).warnings}
 
 
 def test_plans_side_by_side_are_compared_in_compute_where_money_is_not_known(jets: Fit) -> None:

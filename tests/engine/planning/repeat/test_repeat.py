@@ -16,11 +16,28 @@ from engine.costs import compute_rule
 from engine.errors import PlannerError
 from engine.fitting import read_fit
 from engine.fitting.result import Fit
+from engine.fitting.runtime import Runtime
+from engine.fitting.warning import Level
 from engine.hardware import Machine, find_device
 from engine.planning import Quantity
+from engine.planning.export.document import to_csv
 from engine.planning.pricing.prices import Prices, Simulation
-from engine.planning.repeat import SampleCosts, as_text, costs_of, rows, simulate_or_repeat, stated, to_json, worth_of
+from engine.planning.repeat import (
+    SampleCosts,
+    as_text,
+    costs_of,
+    rows,
+    sentence,
+    simulate_or_repeat,
+    stated,
+    to_json,
+    unpriced,
+    unpriced_rows,
+    worth_of,
+    worth_text,
+)
 from engine.planning.repeat.answer import Regime
+from engine.planning.repeat.document import Files, document
 from engine.planning.repeat.floors import together
 from engine.planning.repeat.notes import FLOORS_APART, NO_SAVING, NO_THRESHOLD
 from tests.app.terminal.asking import object_in
@@ -126,6 +143,7 @@ def test_at_the_break_even_price_both_regimes_cost_the_same() -> None:
     assert total(even.repeat) == pytest.approx(total(even.one_pass))
     for factor, cheaper in ((0.9, "one pass"), (1.1, "repeat")):
         found = simulate_or_repeat(*fits(), 0.5, SampleCosts(price * factor, 2e-18), TEN)
+        assert found.cheaper is not None
         assert found.cheaper.name == cheaper
     assert found.repeat_cheaper is not None
     assert 0.5 < found.repeat_cheaper < 1
@@ -139,7 +157,7 @@ def test_samples_at_hand_cost_nothing_more() -> None:
     assert have.one_pass.simulation.value == pytest.approx(1e-3 * (D - U))
     enough = simulate_or_repeat(*fits(), 0.5, replace(COSTS, have=2 * D), TEN)
     assert enough.break_even.value is None
-    assert enough.cheaper.name == "one pass"
+    assert enough.cheaper is enough.one_pass
 
 
 def test_floors_apart_hold_omega_at_the_target_alone() -> None:
@@ -178,6 +196,7 @@ def test_resamples_that_cannot_reach_the_target_cost_infinity() -> None:
 def test_the_picture_holds_both_lines_and_the_point() -> None:
     found = simulate_or_repeat(*fits(), 0.5, COSTS, TEN)
     picture = found.picture
+    assert picture is not None
     assert picture.point == pytest.approx((1e-3, total(found.one_pass), total(found.repeat)))
     assert picture.break_even == pytest.approx(found.break_even.value)
     one, rep = (np.interp(picture.break_even, picture.price, y) for y in (picture.one_pass, picture.repeat))
@@ -195,12 +214,100 @@ def test_prices_of_a_plan_give_both_prices() -> None:
         costs_of(Prices(machine))
 
 
-def test_a_price_that_counts_on_more_of_the_peak_than_the_model_reaches_is_a_caution() -> None:
-    prices = Prices(Machine(find_device("H100"), price=3.0), Simulation(price=0.01))
-    said = [w.text for w in simulate_or_repeat(TABLE_1, TABLE_2, 0.7, costs_of(prices), TEN).warnings]
-    assert any(text.startswith("The price of a FLOP counts on 40 % of the peak of H100; a model of ") for text in said)
-    given = [w.text for w in simulate_or_repeat(TABLE_1, TABLE_2, 0.7, COSTS, TEN).warnings]
-    assert not any("peak" in text for text in given)
+PEAK = Prices(Machine(find_device("H100"), price=3.0), Simulation(price=0.01))
+
+
+def test_training_has_no_price_at_a_share_of_the_peak_that_the_model_does_not_reach() -> None:
+    """As in a plan: no money of training, no total, no break-even price, and nothing that is cheaper."""
+    one, repeated = fits()
+    found = simulate_or_repeat(one, repeated, 0.7, costs_of(PEAK), TEN)
+    N = of(found.one_pass.N)
+    assert N < PEAK.machine.least == pytest.approx(1e7)
+    for q in (*(x for r in (found.one_pass, found.repeat) for x in (r.training, r.total)), found.break_even):
+        assert (q.value, q.ci68, q.ci95) == (None, None, None)
+        assert q.note.startswith("not known")
+    assert found.one_pass.training.note.startswith("not known: a model of 27 k parameters does not reach 40 % of the ")
+    assert of(found.one_pass.simulation) == pytest.approx(0.01 * of(found.one_pass.unique))
+    assert (found.cheaper, found.repeat_cheaper, found.picture) == (None, None, None)
+    priced = simulate_or_repeat(one, repeated, 0.7, COSTS, TEN)
+    assert found.break_even_passes.value == pytest.approx(priced.break_even_passes.value)
+    assert found.saving == priced.saving
+    said = sentence(found)
+    assert "Simulating them costs " in said
+    assert said.endswith("; give the share that you measured.")
+    assert "cheaper to" not in said
+    raw = object_in(json.dumps(to_json(found), allow_nan=False))
+    assert (raw["cheaper"], raw["repeat_cheaper"], raw["picture"], raw["question"]["flop_price"]) == (None,) * 4
+    assert raw["break_even"]["value"] is None
+    assert "EUR" not in "".join(line for line in as_text(found).splitlines() if "raining, money" in line)
+
+
+def test_a_share_that_the_model_reaches_is_taken() -> None:
+    machine = replace(PEAK.machine, utilisation=0.002)
+    found = simulate_or_repeat(*fits(), 0.7, costs_of(replace(PEAK, machine=machine)), TEN)
+    assert machine.least < of(found.one_pass.N)
+    assert of(found.one_pass.training) == pytest.approx(float(machine.money(of(found.one_pass.C))))
+    assert found.cheaper is found.repeat
+    given = simulate_or_repeat(*fits(), 0.7, COSTS, TEN)
+    assert of(given.one_pass.training) == pytest.approx(2e-18 * of(given.one_pass.C))
+
+
+def test_the_time_on_the_machine_of_the_runs_stands_in_its_place() -> None:
+    one, repeated = fits()
+    timed = replace(one, data=replace(one.data, runtime=Runtime(5.0, 1e-4, 2e-9, 0.2, 40, "seconds")))
+    found = simulate_or_repeat(timed, repeated, 0.7, costs_of(PEAK), TEN)
+    assert found.one_pass.time is not None
+    N, D = of(found.one_pass.N), of(found.one_pass.unique)
+    assert found.one_pass.time.value == pytest.approx(5.0 + 1e-4 * D + 2e-9 * N * D)
+    assert found.one_pass.time.ci68 is not None
+    assert "One pass: Training time on the machine of the runs" in {row.quantity for row in rows(found)}
+    assert to_json(found)["regimes"]["one pass"]["time"]["value"] == found.one_pass.time.value
+    assert simulate_or_repeat(one, repeated, 0.7, COSTS, TEN).one_pass.time is None
+
+
+def test_the_python_of_an_answer_keeps_the_machine() -> None:
+    found = simulate_or_repeat(*fits(), 0.7, costs_of(PEAK), TEN)
+    assert "costs_of(read_prices({" in document(found, TEN, Files()).script
+
+
+FAR = {"N": (1e3, 1e4), "D": (1e3, 1e5), "C": (1e8, 1e11), "loss": (0.9, 2.0)}
+
+
+def test_beyond_three_decades_both_regimes_have_no_numbers() -> None:
+    """As in a plan: what the runs support and which cells would reach further; no table, no file with numbers."""
+    one, repeated = (replace(fit, data=replace(fit.data, ranges=FAR)) for fit in fits())
+    found = simulate_or_repeat(one, repeated, 0.45, COSTS, TEN)
+    assert not found.answers
+    said = sentence(found)
+    assert said.startswith("These runs support plans from C = ")
+    assert "The answer for loss 0.45 lies " in said
+    assert unpriced(found) == said
+    assert rows(found) == ()
+    assert unpriced_rows(found) == ()
+    raw = to_json(found)
+    for q in (*raw["regimes"]["one pass"].values(), *raw["regimes"]["repeat"].values(), raw["omega"], raw["saving"]):
+        assert q["value"] is None
+        assert q["ci68"] is None
+    assert (raw["cheaper"], raw["repeat_cheaper"], raw["picture"]) == (None, None, None)
+    assert raw["support"]["axis"] == "C"
+    made = document(found, TEN, Files())
+    assert made.lines == ()
+    assert "Stop: " in to_csv(made)
+    assert "unsupported" in {w.code for w in found.warnings if w.level is Level.STOP}
+    near = simulate_or_repeat(one, repeated, 0.9, COSTS, TEN)
+    assert near.answers
+    assert "support" not in to_json(near)
+
+
+def test_samples_at_hand_far_beyond_the_runs_are_worth_nothing_that_is_known() -> None:
+    one, repeated = (replace(fit, data=replace(fit.data, ranges=FAR)) for fit in fits())
+    far, near = (worth_of(one, repeated, U) for U in (1e9, 2e6))
+    assert far.beyond == pytest.approx(4.0, abs=2.0)
+    assert not far.answers
+    assert "lies" in worth_text(far, "jets")
+    assert "reach" not in worth_text(far, "jets")
+    assert near.answers
+    assert ", extrapolated " in worth_text(near, "jets")
 
 
 def test_two_million_jets_are_worth_more_repeated() -> None:
@@ -219,6 +326,7 @@ def test_text_and_json_say_the_same() -> None:
     assert raw["regimes"]["repeat"]["total"]["value"] == total(found.repeat)
     assert raw["sentence"] in as_text(found)
     assert raw["sentence"].startswith("To reach loss 0.5 at 0.001 EUR a sample it is cheaper to repeat (100 % of the")
+    assert found.picture is not None
     assert len(raw["picture"]["price"]) == len(found.picture.price)
     assert {r.quantity for r in rows(found)} > {"One pass: Total, money", "Repeat: Total, money"}
 

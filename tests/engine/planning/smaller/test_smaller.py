@@ -19,7 +19,9 @@ from engine.planning import to_json as plan_json
 from engine.planning.limits import Limits
 from engine.planning.plan import Question
 from engine.planning.pricing.prices import COMPUTE, Inference, Prices, Simulation
+from engine.planning.pricing.small import SMALL_MODEL
 from engine.planning.smaller.answer import lifetime, lifetime_curve, same_loss
+from engine.planning.smaller.document import document
 from engine.planning.smaller.text import (
     half_sentence,
     lifetime_text,
@@ -29,7 +31,7 @@ from engine.planning.smaller.text import (
     to_json,
     warnings,
 )
-from tests.engine.planning.conftest import EPOCH, make_fit
+from tests.engine.planning.conftest import EPOCH, JETS, make_fit, scattered
 
 HOFFMANN = (1.69, 406.4, 410.7, 0.336, 0.283)
 """E, A, B, alpha, beta as Sardana et al. 2024 and de Vries 2023 use them (Hoffmann et al. 2022, sec. D.3)."""
@@ -205,7 +207,8 @@ def test_what_lies_beyond_the_runs_is_marked(epoch: Fit) -> None:
     far = np.log10([curve.N / 1e10, curve.D / 1e12, C / 6e22]).max(axis=0)
     assert curve.beyond == pytest.approx(far)
     said = {row[0]: row[-1] for row in size_rows(curve)[1:]}
-    assert (said["0.40"], said["1.00"]) == ("3.2 decades beyond the runs", "3 decades beyond the runs")
+    assert "0.40" not in said
+    assert said["1.00"] == "3 decades beyond the runs"
     assert found.D.beyond == pytest.approx(np.log10((found.D.value or 0) / 1e12))
     (own,) = found.warnings
     assert own.code == "far-extrapolated"
@@ -215,6 +218,68 @@ def test_what_lies_beyond_the_runs_is_marked(epoch: Fit) -> None:
     inside = same_loss(epoch, Question("budget", 1e20))
     assert inside.beyond[inside.fraction >= 0.5].max() == 0
     assert inside.plan.warnings == lifetime(epoch, Question("budget", 1e20), Inference(queries=1e9)).warnings == ()
+
+
+NEAR = {"N": (1e3, 1e5), "D": (1e4, 1e7), "C": (1e8, 1e13), "loss": (0.5, 2.0)}
+PEAK = Prices(Machine(find_device("H100"), price=2.0))
+
+
+def test_what_the_runs_do_not_support_has_no_numbers() -> None:
+    fit = make_fit(JETS, scattered(JETS, 100), ranges=NEAR)
+    curve = same_loss(fit, Question("budget", 1e18))
+    assert not curve.plan.answers
+    assert len(size_rows(curve)) == 1
+    raw, made = to_json(curve, None), document(curve, None, None)
+    assert raw["N"] == raw["D"] == raw["overhead"] == raw["within"] == []
+    assert raw["smallest"]["value"] is None
+    assert raw["allocation"]["N"]["value"] is None
+    assert made.lines == ()
+    assert same_loss_text(curve).startswith("These runs support plans from C = ")
+
+
+def test_sizes_beyond_three_decades_are_left_out() -> None:
+    fit = make_fit(JETS, scattered(JETS, 100), ranges=NEAR)
+    curve = same_loss(fit, Question("budget", 3e15))
+    assert curve.plan.answers
+    assert curve.beyond.max() > 3
+    raw = to_json(curve, None)
+    assert 0 < len(raw["N"]) == len(raw["beyond"]) < len(curve.N)
+    assert max(raw["beyond"]) <= 3
+    assert all("4 decades" not in cell for line in size_rows(curve) for cell in line)
+
+
+def test_a_life_far_beyond_the_runs_is_no_answer() -> None:
+    fit = make_fit(JETS, scattered(JETS, 100), ranges=NEAR)
+    asked = Question("budget", 1e13)
+    curve, life = same_loss(fit, asked), lifetime(fit, asked, Inference(queries=1e14))
+    assert curve.plan.answers
+    assert life.support is not None
+    said = lifetime_text(life)
+    assert said.startswith("These runs support plans from C = ")
+    assert "The cheapest model over its life lies " in said
+    assert "Stop: " in said
+    assert "Model size N" not in said
+    assert {q["value"] for q in to_json(curve, life)["lifetime"].values()} == {None}
+    assert not any(label.startswith("Over its life") for label, _ in document(curve, life, None).lines)
+
+
+def test_money_of_models_below_the_share_of_the_peak_is_not_known() -> None:
+    """Without simulation the cheapest size is that of the FLOPs, whatever they cost; with it a caution says so."""
+    fit = make_fit(JETS, scattered(JETS, 100), ranges=NEAR)
+    asked, served = Question("budget", 1e12), Inference(queries=1e6)
+    found, flops = lifetime(fit, asked, served, prices=PEAK), lifetime(fit, asked, served)
+    for q in (found.total, found.training_alone):
+        assert (q.value, q.ci68, q.ci95, q.unit) == (None, None, None, "EUR")
+        assert q.note.startswith("not known: a model of ")
+    assert found.N.value == pytest.approx(flops.N.value)
+    assert found.saved.value == pytest.approx(flops.saved.value)
+    assert "EUR" not in lifetime_text(found)
+    dear = lifetime(fit, asked, served, prices=replace(PEAK, simulation=Simulation(price=1e-12)))
+    assert dear.saved.value is None
+    assert "What that saves is not known: a model of " in lifetime_text(dear)
+    assert [w.code for w in dear.warnings if w.code == SMALL_MODEL] == [SMALL_MODEL]
+    reached = replace(PEAK, machine=replace(PEAK.machine, utilisation=1e-4))
+    assert (lifetime(fit, asked, served, prices=reached).total.value or 0) > 0
 
 
 def test_laws_of_the_frontier_alone_are_refused() -> None:
