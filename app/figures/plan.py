@@ -169,11 +169,8 @@ def _cost(q: Quantity, law: Along) -> list[Part]:
 
 def _answer(theme: Theme, plan: Plan, q: Quantity, law: Along) -> Part:
     """The cost and the probability that the target can be reached, below the remark in the corner."""
-    found = (
-        f"<i>{law.axis}</i> = {tick_text(q.value)} {q.unit}" if q.value is not None else "not reached by the best fit"
-    )
-    if not plan.answers:
-        found = "too far beyond the runs"
+    missing = "too far beyond the runs" if not plan.answers and not plan.fails else "not reached by the best fit"
+    found = missing if q.value is None else f"<i>{law.axis}</i> = {tick_text(q.value)} {q.unit}"
     chance = f"<br>{said}" if (said := _chance(plan)) else ""
     return marks.corner(theme, found + chance, 1, law.falls)
 
