@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,7 +14,7 @@ from app.views.parts import plain, whole
 from data import trained
 from engine.planning.recommender import Recommendation, recommend
 from engine.planning.recommender.choice import Choice, Knob
-from engine.planning.recommender.text import LABELS
+from engine.planning.recommender.text import LABELS, short
 from engine.quantities import power10
 
 SHOWN: tuple[Knob, ...] = ("s", "B", "N", "D", "K")
@@ -93,14 +92,8 @@ def _counting(log: str) -> None:
 def _line(page: str, mine: str, theirs: Choice, own: Choice, missing: str) -> dict[str, str]:
     there, here = recipe.row(theirs), recipe.row(own)
     line = {"Knob": here["Knob"], page: there["Value"], mine: here["Value"] if not missing else "not known"}
-    line |= {name: here[name] for name in ("68 %", "95 %", "Sweep")} | {"From": _short(missing or here["From"])}
+    line |= {name: here[name] for name in ("68 %", "95 %", "Sweep")} | {"From": short(missing or here["From"])}
     return {plain(key): plain(whole(cell)) for key, cell in line.items()}
-
-
-def _short(said: str) -> str:
-    """The first part of a reason, up to a semicolon, a bracket or the end of its sentence, and "confounded"."""
-    first = re.split(r"; | \(|\. ", said, maxsplit=1)[0].rstrip(".")
-    return f"{first}; confounded" if "Confounded" in said else first
 
 
 def _missing(ours: Ours, knob: Knob) -> str:

@@ -6,6 +6,7 @@ import streamlit as st
 
 from app.views.keeping import keep_answer
 from app.views.parts import doubts, number, plain, whole
+from engine.planning.quantity import WITHHELD
 from engine.planning.recommender import Evidence, Recommendation, side_by_side
 from engine.planning.recommender.choice import KNOBS, Choice, Knob, Otherwise
 from engine.planning.recommender.document import document
@@ -44,12 +45,12 @@ def row(choice: Choice, owner: str = "") -> dict[str, str]:
     known = q.value is not None
     return {
         "Knob": LABELS[choice.knob],
-        "Value": whole(f"{of(q)} {q.unit}".strip()) if known else MISSING if choice.place is None else "none",
+        "Value": whole(f"{of(q)} {q.unit}".strip()) if known else _no_value(choice),
         "68 %": whole(between(q, q.ci68)),
         "95 %": whole(between(q, q.ci95)),
         "Sweep": _place(choice),
         "Otherwise": "; ".join(_cost(choice, other) for other in choice.otherwise),
-        "From": _from(choice, owner) if known or choice.place is not None else "; ".join(choice.remarks),
+        "From": _from(choice, owner) if known or choice.place is not None else _missing(choice),
     }
 
 
@@ -63,6 +64,18 @@ def _owner(own: Evidence, knob: Knob, metric: str) -> str:
 
 def _from(choice: Choice, owner: str) -> str:
     return f"{owner}: {source(choice)}" if owner and not choice.borrowed else source(choice)
+
+
+def _no_value(choice: Choice) -> str:
+    if choice.value.note == WITHHELD:
+        return "not stated"
+    return MISSING if choice.place is None else "none"
+
+
+def _missing(choice: Choice) -> str:
+    """Why a value is missing, where the reason is short: what the papers lack stands below the table."""
+    withheld = [WITHHELD] if choice.value.note == WITHHELD else []
+    return "; ".join([*withheld, *choice.remarks])
 
 
 def _place(choice: Choice) -> str:

@@ -55,6 +55,7 @@ def _optimum(one: Optimum) -> dict[str, Any]:
         "high": _number(one.high),
         "fit": fit_json(one.fit) if one.fit is not None else None,
         "why": one.why,
+        "remark": one.remark,
     }
 
 
@@ -62,7 +63,8 @@ def _read_optimum(raw: Mapping[str, Any]) -> Optimum:
     place: Place = next(known for known in get_args(Place) if known == raw["place"])
     fit = read_fit(raw["fit"]) if raw["fit"] is not None else None
     budget, low, high = (math.nan if raw[name] is None else float(raw[name]) for name in ("budget", "low", "high"))
-    return Optimum(budget, str(raw["metric"]), quantity.from_json(raw["x"]), place, low, high, fit, str(raw["why"]))
+    said = str(raw["why"]), str(raw.get("remark", ""))
+    return Optimum(budget, str(raw["metric"]), quantity.from_json(raw["x"]), place, low, high, fit, *said)
 
 
 def _read_fits(raw: Mapping[str, Any]) -> dict[str, Fit]:

@@ -16,6 +16,7 @@ from engine.fitting.spec import ObjectiveName
 from engine.laws import get_law
 from engine.planning.recommender.choice import Knob
 from engine.planning.recommender.columns import Columns
+from engine.planning.recommender.counted import counting_of
 from engine.planning.recommender.evidence import Evidence
 from engine.planning.recommender.metric_names import LOSS, metric_name, printed_name
 from engine.planning.recommender.run_table import Table
@@ -46,10 +47,11 @@ class Built:
 
 @dataclass(frozen=True, eq=False)
 class Job:
-    """The fit of one knob of a table: its ``runs``, the ``metrics`` by name, and how to fit."""
+    """The fit of one knob of a table: its ``runs`` among ``every`` run, the ``metrics`` by name, and how to fit."""
 
     knob: Knob
     runs: Runs
+    every: Runs
     columns: Columns
     metrics: Mapping[str, Metric]
     served: str
@@ -118,7 +120,9 @@ def build_evidence(
             if knob != "B" or curves is None:  # on the way of its curve a cell may have been better than at its end
                 part, left_out = trained(part, table.columns)
                 said = (*said, *left_out)
-            job = Job(knob, part, table.columns, fitted, next(iter(metrics), ""), curves, refits, seed, progress)
+            job = Job(
+                knob, part, table.runs, table.columns, fitted, next(iter(metrics), ""), curves, refits, seed, progress
+            )
             found, more = MAKERS[knob](job)
         except PlannerError as error:
             errors[knob] = str(error)
@@ -158,12 +162,12 @@ def _optima(job: Job, over: str) -> tuple[tuple[Optimum, ...], tuple[str, ...]]:
     failed: dict[float, str] = {}
     for i, (name, metric) in enumerate(_asked(job).items()):
         runs = job.measured(metric, over)
-        budgets = _budgets(runs)
+        budgets, counting = _budgets(runs), counting_of(name, job.every[metric.column], job.scored)
         for j, C in enumerate(budgets):
             part = runs if np.isnan(C) else runs.take(runs["budget"] == C)
             job.tell((i + j / len(budgets)) / len(job.metrics))
             try:
-                (one,) = sweep(part, job.spec(_law_of(part[over]), metric.column, over), job.scored)
+                (one,) = sweep(part, job.spec(_law_of(part[over]), metric.column, over), counting)
             except PlannerError as error:
                 failed[C] = str(error)
             else:

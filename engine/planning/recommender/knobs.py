@@ -61,8 +61,9 @@ def share(evidence: Evidence, metric: str, C: float, others: Sequence[float]) ->
     nearest = at_budget(tuple(own), metric, C)
     far = off_budgets(own, C)
     value = replace(_pooled(inside, values), beyond=far)
+    remarks = tuple(dict.fromkeys(one.remark for one in inside if one.remark))
     return Choice("s", value, "inside", note + said_off(far), (min(values), max(values)), quoted,
-                  cost_otherwise(nearest, others))  # fmt: skip
+                  cost_otherwise(nearest, others), remarks=remarks)  # fmt: skip
 
 
 def said_off(far: float) -> str:

@@ -80,7 +80,9 @@ def negatives(
     far = off_budgets([one for one in evidence.negatives if one.metric == metric], C)
     if far and value.value is not None:
         value = replace(value, beyond=max(value.beyond, far))
-    return Choice("K", value, place, note + said_off(far), band, quoted, cost_otherwise(at, others)), binds
+    remarks = (at.remark,) if at.remark and binds == "FLOPs" else ()
+    costs = cost_otherwise(at, others)
+    return Choice("K", value, place, note + said_off(far), band, quoted, costs, remarks=remarks), binds
 
 
 def _capped(at: Optimum, cap: int | None) -> tuple[Quantity, Place, str, Binds]:

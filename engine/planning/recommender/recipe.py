@@ -155,7 +155,8 @@ def _recipe(evidence: Evidence, C: float, metric: str, settings: Settings, rule:
     K, binds = negatives(evidence, metric, C, cap, also["K"])
     chunked = _cap(_in_chunks(settings), s, B, stand_in) if binds == "memory" and not _chunks(settings) else None
     found: dict[Knob, Choice] = {"s": s, "B": B, "N": N, "D": D, "K": K, "lr": rate(B, settings.scaling)}
-    choices = {knob: replace(choice, remarks=evidence.remarks.get(knob, ())) for knob, choice in found.items()}
+    said = evidence.remarks
+    choices = {knob: replace(one, remarks=(*said.get(knob, ()), *one.remarks)) for knob, one in found.items()}
     notes = [
         *_notes(choices, settings, cap),
         *_uncosted(evidence, choices, also),

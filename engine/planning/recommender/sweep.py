@@ -12,7 +12,7 @@ from engine.fitting import FitSpec, fit
 from engine.fitting.result import Fit
 from engine.fitting.verdict import FLAT, SAID, Place, best_end, verdict
 from engine.planning.quantity import Quantity, beyond, measure
-from engine.planning.recommender.counted import with_counting
+from engine.planning.recommender.counted import Counting, with_counting
 from engine.quantities import power10
 from engine.schema import Runs
 
@@ -22,7 +22,8 @@ class Optimum:
     """The best value ``x`` of a knob for ``metric`` at ``budget`` FLOPs (NaN: one sweep for all budgets).
 
     ``place`` says where it lies against the sweep ``low`` to ``high``; x has no value where it was published without
-    one. ``fit`` is the curve behind it, None where the paper prints the optimum alone. ``why`` says why it is missing.
+    one. ``fit`` is the curve behind it, None where the paper prints the optimum alone. ``why`` says why it is missing,
+    ``remark`` what its interval lacks.
     """
 
     budget: float
@@ -33,6 +34,7 @@ class Optimum:
     high: float
     fit: Fit | None = None
     why: str = ""
+    remark: str = ""
 
     @property
     def inside(self) -> bool:
@@ -40,14 +42,13 @@ class Optimum:
         return self.place == "inside"
 
 
-def sweep(runs: Runs, spec: FitSpec, scored: str = "") -> tuple[Optimum, ...]:
+def sweep(runs: Runs, spec: FitSpec, counting: Counting | None = None) -> tuple[Optimum, ...]:
     """One optimum a budget and metric, by the law of ``spec`` over its axis (starvation: behavioural, eqs. 2, 6).
 
     The loss and every metric of ``runs`` are fitted, each budget apart; without budgets all runs together. A curve that
     cannot be fitted is an optimum that is not located, with the reason; where its runs get better all the way to an end
-    of the sweep it lies beyond that end. ``scored`` is the column with the number of events that metrics are means
-    over: their counting noise is inside the intervals then. Raises PlannerError where none can be fitted, as for a
-    sweep of two points.
+    of the sweep it lies beyond that end. With ``counting`` the noise of counted events is inside the intervals. Raises
+    PlannerError where none can be fitted, as for a sweep of two points.
     """
     every = (*(["loss"] if "loss" in runs else []), *(m.column for m in runs.roles.metrics if m.column in runs))
     names = tuple(dict.fromkeys(every))
@@ -59,7 +60,8 @@ def sweep(runs: Runs, spec: FitSpec, scored: str = "") -> tuple[Optimum, ...]:
         for metric in names:
             try:
                 made = fit(spec.model_copy(update={"y": metric}), part)
-                one = from_fit(with_counting(made, part, part.values.get(scored)), budget)
+                counted, remark = with_counting(made, part, counting)
+                one = replace(from_fit(counted, budget), remark=remark)
                 found.append(_beyond_end(one, part) if one.place == "not located" else one)
             except PlannerError as error:
                 first = first or error

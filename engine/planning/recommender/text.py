@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
     from engine.planning.recommender.recipe import Recipe, Recommendation
 
 SCHEMA = 1
+LONGEST = 60
+"""Letters of a reason in a table; longer ones are cut short there and stand below it."""
 LABELS: dict[Knob, str] = {
     "s": "Embedder share s",
     "B": "Batch size B",
@@ -41,8 +44,21 @@ def lines(recipe: Recipe) -> tuple[tuple[str, Quantity], ...]:
 
 
 def rows(recipe: Recipe) -> tuple[Row, ...]:
-    """Its table for a terminal."""
-    return tuple(as_row(label, q) for label, q in lines(recipe))
+    """Its table for a terminal, in which a long reason is cut short: ``reasons`` has the whole of it."""
+    return tuple(as_row(label, replace(q, note=short(q.note))) for label, q in lines(recipe))
+
+
+def reasons(recipe: Recipe) -> tuple[str, ...]:
+    """A line for each knob whose reason ``rows`` cuts short."""
+    return tuple(f"{label}: {q.note}." for label, q in lines(recipe) if short(q.note) != q.note)
+
+
+def short(reason: str) -> str:
+    """The first part of a long reason, up to a semicolon, a bracket or the end of its sentence, and "confounded"."""
+    if len(reason) <= LONGEST:
+        return reason
+    first = re.split(r"; | \(|\. ", reason, maxsplit=1)[0].rstrip(".")
+    return f"{first}; confounded" if "Confounded" in reason else first
 
 
 def source(choice: Choice) -> str:
@@ -89,7 +105,8 @@ def as_text(answer: Recommendation) -> str:
     notes = [f"\n{w.line}" for w in by_level(answer.recipe.warnings)]
     bound = [binding(answer.recipe)] if answer.recipe.binds != "unknown" else []
     step = [answer.recipe.step.sentence] if answer.recipe.step else []
-    tables = [*table(rows(answer.recipe)), "", *aligned(side_by_side(answer))]
+    said = [*reasons(answer.recipe), ""] if reasons(answer.recipe) else []
+    tables = [*table(rows(answer.recipe)), "", *said, *aligned(side_by_side(answer))]
     return "\n".join([sentence(answer), "", *tables, "", *bound, *quoted, *step, *notes])
 
 

@@ -125,3 +125,27 @@ def test_data_sets_are_never_pooled_and_the_one_that_is_read_is_named(run: Run, 
     K = object_in(books.out)["recipes"]["recall@10"]["choices"]["K"]["value"]
     assert K == pytest.approx(100 * K_STAR, rel=0.1)
     assert "63 runs: 40 vary N and D, 23 vary K." in run(*ASKED, "--runs", tmp_path / "sets.csv", "--pool", column).err
+
+
+def test_long_reasons_stand_below_the_table(run: Run, tmp_path: Path) -> None:
+    rows = mixed_csv().splitlines()
+    kept = [row for row in rows if not any(f",{K}," in row for K in ("1e+06", "1e+07", "100000"))]
+    (tmp_path / "mine.csv").write_text("\n".join(kept))
+    answer = run(*ASKED, "--runs", tmp_path / "mine.csv").out
+    table, below = answer.split("\n\n")[1:3]
+    assert max(map(len, table.splitlines())) < 200
+    (said,) = [line for line in below.splitlines() if line.startswith("Extra negatives K: ")]
+    assert "Your runs do not determine K. log-parabola has 3 free" in said
+
+
+def test_n_and_d_that_the_runs_do_not_support_are_in_no_table(run: Run) -> None:
+    asked = ("recipe", "--budget", 1e12, "--metric", "recall@10", "--share", GAMES_SHARE, "--bootstrap", 20)
+    answer = run(*asked)
+    assert "Not known for recall@10: N, D, K." in answer.out
+    rows = [line for line in answer.out.splitlines() if line.startswith(("Model size N", "Training events D"))]
+    assert [line.split()[3] for line in rows] == ["-", "-", "not", "not"]
+    assert all("not stated: too far beyond the runs" in line for line in rows[:2])
+    raw = object_in(run(*asked, "--json").out)["recipes"]
+    for one in raw.values():
+        for knob in ("N", "D"):
+            assert [one["choices"][knob][key] for key in ("value", "ci68", "ci95")] == [None, None, None]

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import io
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from engine.errors import PlannerError
 from engine.fitting import FitSpec, fit
+from engine.planning.recommender import recommend
+from engine.planning.recommender.as_json import evidence_json, read_evidence
 from engine.planning.recommender.columns import Columns
-from engine.planning.recommender.counted import with_counting
+from engine.planning.recommender.counted import NOT_COUNTED, Counting, counting_of, with_counting
 from engine.planning.recommender.sweep import sweep
 from engine.planning.recommender.untrained import trained
 from engine.schema import Floats, Metric, Roles, Runs
@@ -18,6 +23,7 @@ from tests.engine.planning.recommender.own_runs import mixed_csv
 from tests.engine.planning.recommender.test_own_runs import built
 
 MARKED = Columns({"untrained": "untrained", "scored": "scored"}, {}, Roles())
+COUNTING = Counting("recall@10", "scored")
 SPEC = FitSpec(law="log-parabola", axis="K", y="recall@10", objective="ols", bootstrap=400)
 K = np.geomspace(10, 1e5, 9)
 
@@ -77,7 +83,8 @@ def test_the_builder_leaves_them_out_of_the_law_and_says_so(tmp_path: Path) -> N
 def test_counting_noise_widens_k_as_linear_least_squares_says() -> None:
     """Residuals of 1e-5 beside sqrt(0.2 x 0.8 / 10,000) = 0.004 of counting: the width is that of the latter."""
     made = fit(SPEC, swept(1e4))
-    wide = with_counting(made, swept(1e4), np.full(len(K), 1e4))
+    wide, remark = with_counting(made, swept(1e4), COUNTING)
+    assert remark == ""
     X = np.stack([np.ones_like(K), np.log(K), np.log(K) ** 2], axis=1)
     y = swept(1e4)["recall@10"]
     expected = np.sqrt(np.diag(np.linalg.inv(X.T @ X)) * np.mean(y * (1 - y) / 1e4))
@@ -91,7 +98,7 @@ def test_other_held_out_users_move_k_by_no_more_than_its_interval_says() -> None
     n, inside = 1e7, 0
     for seed in range(200):
         table = swept(n, noise=np.sqrt(0.16 / n), seed=seed)
-        (one,) = sweep(table, SPEC.model_copy(update={"bootstrap": 100, "seed": seed}), "scored")
+        (one,) = sweep(table, SPEC.model_copy(update={"bootstrap": 100, "seed": seed}), COUNTING)
         assert one.x.ci68 is not None
         inside += one.x.ci68[0] <= 1e3 <= one.x.ci68[1]
     assert 0.62 <= inside / 200 <= 0.9
@@ -100,13 +107,49 @@ def test_other_held_out_users_move_k_by_no_more_than_its_interval_says() -> None
 def test_more_events_and_larger_residuals_leave_the_interval_as_it_is() -> None:
     noisy = swept(1e12, noise=1e-3)
     made = fit(SPEC, noisy)
-    assert with_counting(made, noisy, np.full(len(K), 1e12)) is made
-    assert with_counting(made, noisy, None) is made
-    assert with_counting(made, noisy, np.full(len(K), np.nan)) is made
+    assert with_counting(made, noisy, COUNTING) == (made, "")
+    assert with_counting(made, noisy, None) == (made, "")
+
+
+@pytest.mark.parametrize("scored", ["", "users"])
+def test_an_interval_without_a_number_of_users_says_so(scored: str) -> None:
+    made = fit(SPEC, swept(1e4))
+    assert with_counting(made, swept(1e4), Counting("recall@10", scored)) == (made, NOT_COUNTED)
+    empty = swept(np.nan)
+    assert with_counting(made, empty, COUNTING) == (made, NOT_COUNTED)
+
+
+def test_a_metric_in_percent_counts_as_its_fraction_does() -> None:
+    whole = swept(1e4)
+    percent = replace(whole, values={**whole.values, "recall@10": 100 * whole["recall@10"]})
+    how = counting_of("recall@10", percent["recall@10"], "scored")
+    assert (how.most, counting_of("recall@10", whole["recall@10"], "scored").most) == (100, 1)
+    fraction, _ = with_counting(fit(SPEC, whole), whole, COUNTING)
+    wide, remark = with_counting(fit(SPEC, percent), percent, how)
+    assert remark == ""
+    assert np.std(wide.resamples, axis=0) == pytest.approx(100 * np.std(fraction.resamples, axis=0), rel=1e-3)
 
 
 @pytest.mark.parametrize("y", ["coverage@10", "loss"])
 def test_what_is_no_mean_over_events_has_no_counting_noise(y: str) -> None:
     table = swept(100, y=y)
     made = fit(SPEC.model_copy(update={"y": y}), table)
-    assert with_counting(made, table, np.full(len(K), 100.0)) is made
+    assert with_counting(made, table, Counting(y, "scored")) == (made, "")
+
+
+def test_the_recipe_names_intervals_without_counting_noise(tmp_path: Path) -> None:
+    plain = built(tmp_path, mixed_csv(), "recall@10").evidence
+    assert NOT_COUNTED in recommend(plain, 1e18, "recall@10").recipe.choices["K"].remarks
+    assert read_evidence(evidence_json(plain)).negatives[0].remark == NOT_COUNTED
+    head, *lines = mixed_csv().splitlines()
+    users = "\n".join([f"{head},val_users", *(f"{line},10000" for line in lines)])
+    counted = built(tmp_path, users, "recall@10").evidence
+    assert NOT_COUNTED not in recommend(counted, 1e18, "recall@10").recipe.choices["K"].remarks
+    frame = pd.read_csv(io.StringIO(users))
+    percent = built(tmp_path, str(frame.assign(recall_at_10=100 * frame.recall_at_10).to_csv()), "recall@10").evidence
+    for one, other, alone in zip(percent.negatives, counted.negatives, plain.negatives, strict=True):
+        assert one.x.value == pytest.approx(other.x.value, rel=1e-6)
+        assert one.x.ci68 == pytest.approx(other.x.ci68, rel=1e-3)
+        assert alone.x.ci68 is not None
+        assert other.x.ci68 is not None
+        assert other.x.ci68[1] / other.x.ci68[0] > 1.1 * alone.x.ci68[1] / alone.x.ci68[0]
