@@ -11,6 +11,7 @@ from typing import Any
 
 import streamlit as st
 
+from engine.markdown import table
 from engine.planning.export.document import Document, to_csv, to_markdown
 from engine.planning.export.latex import to_latex
 from engine.spreadsheets import as_text
@@ -64,6 +65,4 @@ def as_csv(rows: Rows) -> str:
 
 def as_markdown(rows: Rows) -> str:
     """The rows as a table of Markdown."""
-    lines = [list(rows[0]), ["---"] * len(rows[0]), *(list(row.values()) for row in rows)]
-    cells = ([cell.replace("|", "\\|").replace("\n", " ") for cell in line] for line in lines)
-    return "\n".join(f"| {' | '.join(line)} |" for line in cells) + "\n"
+    return "\n".join([*table(list(rows[0]), (row.values() for row in rows)), ""])

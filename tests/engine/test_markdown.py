@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from engine.markdown import escape
+from engine.markdown import escape, table
 
 
 @pytest.mark.parametrize(
@@ -24,3 +24,12 @@ from engine.markdown import escape
 )
 def test_markdown_shows_text_as_it_is(text: str, written: str) -> None:
     assert escape(text) == written
+
+
+def test_a_table_of_names() -> None:
+    assert table(("a_|", "b"), [("<b>", "- 3"), ("1. x\ny", "*")]) == [
+        r"| a\_\| | b |",
+        "| --- | --- |",
+        r"| \<b\> | - 3 |",
+        r"| 1. x y | \* |",
+    ]

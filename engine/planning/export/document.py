@@ -10,6 +10,7 @@ from typing import Any
 
 from engine.fitting.result import FitWarning
 from engine.fitting.warning import Level, by_level
+from engine.markdown import escape, table
 from engine.planning.quantity import Quantity
 from engine.planning.text import Row, as_row
 from engine.spreadsheets import as_text
@@ -64,18 +65,13 @@ def _digits(cell: Quantity | str) -> list[Any]:
 
 def to_markdown(document: Document) -> str:
     """The answer as Markdown: its sentence, its table, and what stands beside it."""
-    notes = [f"- {text}" for text in document.notes]
+    sentence, notes = escape(document.sentence), [f"- {escape(text)}" for text in document.notes]
     if not document.lines:
-        return "\n".join([document.sentence, "", *notes, ""])
+        return "\n".join([sentence, "", *notes, ""])
     rows = [_row(label, cell) for label, cell in document.lines]
     body = [(r.quantity, r.value, r.unit, r.ci68, r.ci95, r.beyond, r.note) for r in rows]
-    table = [_markdown(MARKDOWN), _markdown(["---"] * len(MARKDOWN)), *map(_markdown, body)]
-    return "\n".join([document.sentence, "", *table, "", *notes, ""])
+    return "\n".join([sentence, "", *table(MARKDOWN, body), "", *notes, ""])
 
 
 def _row(label: str, cell: Quantity | str) -> Row:
     return Row(label, cell, "", "", "", "", "") if isinstance(cell, str) else as_row(label, cell)
-
-
-def _markdown(cells: Iterable[str]) -> str:
-    return f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |"
