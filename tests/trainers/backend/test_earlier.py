@@ -23,7 +23,8 @@ def test_a_cell_takes_its_flops_at_the_speed_of_the_nearest() -> None:
 
 
 @pytest.mark.parametrize(
-    ("family", "least", "within"), [("jets", 130, 2.0), ("behavior", 50, 1.5), ("amplitudes", 700, 1.5)]
+    ("family", "least", "within"),
+    [("jets", 130, 2.0), ("behavior", 110, 1.5), ("amplitudes", 700, 1.5), ("teacher-student", 16, 2.0)],
 )
 def test_bundled_cells_are_predicted_from_the_others(family: str, least: int, within: float) -> None:
     """Half of the cells lie within this factor where each is left out with those of the same N and C."""

@@ -158,7 +158,7 @@ def test_a_price_of_plan_is_none_of_this_machine(open_page: Open) -> None:
     assert at.text_input(key="hour_price").value == ""
 
 
-@pytest.mark.parametrize("name", ["jets", "behavior", "amplitudes"])
+@pytest.mark.parametrize("name", ["jets", "behavior", "amplitudes", "teacher-student"])
 def test_a_bundled_family_has_an_estimate_where_no_short_cell_tells(root: Path, name: str) -> None:
     family = find_family(name, root)
     for preset in family.presets.values():
