@@ -21,8 +21,8 @@ from tests.browser.conftest import visit
 from tests.browser.steps import assert_sound, button, enter, pick, settle
 from tests.server import Server
 
-PRICED = "device=H100&utilisation=5%25&hour_price=2.5&sample_price=1e-5"
-PRICES = Prices(Machine(find_device("H100"), utilisation=0.05, price=2.5), Simulation(price=1e-5))
+PRICED = "device=H100&utilisation=1%25&hour_price=2.5&sample_price=1e-5"
+PRICES = Prices(Machine(find_device("H100"), utilisation=0.01, price=2.5), Simulation(price=1e-5))
 
 
 def card(name: str) -> Fit:
