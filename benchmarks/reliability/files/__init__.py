@@ -1,0 +1,101 @@
+"""Files as people and attackers have them, through the import of the terminal and of the page."""
+
+from __future__ import annotations
+
+import tempfile
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from itertools import groupby
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks.reliability.files import (
+    columnar,
+    databases,
+    layout,
+    long,
+    naming,
+    objects,
+    others,
+    oversized,
+    sheets,
+    spelling,
+)
+from benchmarks.reliability.files.case import Case
+from benchmarks.reliability.files.judge import KINDS, Way
+from benchmarks.reliability.files.measure import Result, measure
+from benchmarks.report import Report
+
+SEED = 20_261_124
+GENERATORS = (layout, spelling, naming, objects, columnar, sheets, oversized, databases, others, long)
+WAYS: tuple[Way, ...] = ("terminal", "page")
+SECONDS, MEGABYTES = 10.0, 1000.0
+"""What an import may take."""
+AT_ONCE = 2
+"""Imports that run at the same time."""
+
+
+def all_cases(seed: int = SEED) -> Iterator[Case]:
+    """Every file, in the order of its format; the files of a module do not depend on those of another."""
+    for place, module in enumerate(GENERATORS):
+        yield from module.cases(np.random.default_rng([seed, place]))
+
+
+def run() -> Report:
+    """Import every file by both ways, each in a process of its own."""
+    with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(AT_ONCE) as pool:
+        numbered = enumerate(all_cases())
+        results = [
+            r for pair in pool.map(lambda one: _both(Path(folder) / str(one[0]), one[1]), numbered) for r in pair
+        ]
+    return report(results)
+
+
+def _both(folder: Path, case: Case) -> list[Result]:
+    folder.mkdir()
+    path = folder / case.name
+    case.write(path)
+    results = [measure(case, way, path) for way in WAYS]
+    for file in folder.iterdir():
+        file.unlink()
+    return results
+
+
+def report(results: Sequence[Result]) -> Report:
+    """A row for each format; files that differ are named in the sentence."""
+    ordered = sorted(results, key=lambda r: r.case.kind)
+    rows = [_row(kind, list(some)) for kind, some in groupby(ordered, key=lambda r: r.case.kind)]
+    files = len(results) // len(WAYS)
+    return Report(
+        f"{files:,} strange files through the import of terminal and page",
+        f"Files of every format made from the seed {SEED}, each with what a person would read from it, by "
+        "`isoplan fit` and by the upload box of the Data page, whose tabs are opened and whose questions are answered, "
+        f"each in a process of its own, {AT_ONCE} at a time. Counts are of the terminal and of the page. Goal: no "
+        f"traceback, no misreading without a word, none over {SECONDS:g} s of processor time or {MEGABYTES:,.0f} MB. "
+        + _named(results),
+        ("format", "files", *KINDS.values(), "slowest, processor", "slowest, wall", "largest"),
+        (*rows, _row("all", ordered)),
+    )
+
+
+def _row(kind: str, results: Sequence[Result]) -> tuple[str, ...]:
+    counts = [Counter(r.verdict.kind for r in results if r.way == way) for way in WAYS]
+    return (
+        kind,
+        str(len(results) // len(WAYS)),
+        *(" / ".join(str(count[one]) for count in counts) for one in KINDS),
+        f"{max(r.cost.processor for r in results):.1f} s",
+        f"{max(r.cost.wall for r in results):.1f} s",
+        f"{max(r.cost.megabytes for r in results):,.0f} MB",
+    )
+
+
+def _named(results: Sequence[Result]) -> str:
+    """The files that differ or broke, and those beyond the limits."""
+    wrong = [f"{r.case.name} ({r.way}: {r.verdict.why})" for r in results if r.verdict.kind in ("differs", "broke")]
+    slow = [f"{r.case.name} ({r.way}, {r.cost.processor:.0f} s)" for r in results if r.cost.processor > SECONDS]
+    heavy = [f"{r.case.name} ({r.way}, {r.cost.megabytes:,.0f} MB)" for r in results if r.cost.megabytes > MEGABYTES]
+    lists = {"Other than expected": wrong, f"Over {SECONDS:g} s": slow, f"Over {MEGABYTES:,.0f} MB": heavy}
+    return " ".join(f"{title}: {'; '.join(some) or 'none'}." for title, some in lists.items()).replace("|", "\\|")

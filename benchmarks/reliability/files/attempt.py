@@ -1,0 +1,227 @@
+"""One import of one file, as the terminal and as the Data page do it, in this process."""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+import tempfile
+import traceback
+from contextlib import ExitStack, redirect_stderr, redirect_stdout
+from dataclasses import dataclass
+from pathlib import Path
+from unittest import mock
+
+import numpy as np
+from streamlit.components.v2 import manifest_scanner
+from streamlit.testing.v1 import AppTest
+
+import app
+from app import workspace
+from app.cli import main
+from benchmarks.reliability.files.case import Row, Rows
+from engine.errors import PlannerError
+from engine.schema import Role, Runs
+from engine.store import snapshots, tables
+from engine.store.database import Database, open_workspace
+
+MAIN = Path(app.__file__).with_name("main.py")
+SECONDS = 600.0
+SHOWN = ("Columns", "Runs", "Rows")
+MOST_ROWS = 10_000
+"""Runs up to which the JSON of a fit has all of them."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What one import gave.
+
+    ``rows`` are the runs that were read, None without; of many runs only the first and the last are given, with their
+    number ``n``. ``said`` is every sentence, ``asked`` says that a role is open or a part has to be chosen,
+    ``refused`` that nothing was read, and ``broke`` is the last line of a traceback.
+    """
+
+    rows: Rows | None = None
+    n: int = 0
+    said: str = ""
+    asked: bool = False
+    refused: bool = False
+    labels: tuple[str, ...] = ()
+    broke: str = ""
+
+
+def imported(way: str, path: Path, asked: bool, readable: bool, answers: tuple[str, ...]) -> tuple[Outcome, Outcome]:
+    """What an import gives before and after the answers; a page that is ``asked`` gets them after it was seen.
+
+    In the terminal a command without the answers comes first where the file is to be ``asked`` about.
+    """
+    try:
+        if way == "page":
+            return on_page(path, answers)
+        first = in_terminal(path, () if asked else answers)
+        return first, in_terminal(path, answers) if asked and readable else first
+    except BaseException as error:
+        broken = Outcome(broke=last_line(error))
+        return broken, broken
+
+
+def in_terminal(path: Path, options: tuple[str, ...]) -> Outcome:
+    """Run ``isoplan fit`` on a file; what it printed and read."""
+    command = ["isoplan", "fit", str(path), "--law", "chinchilla", "--bootstrap", "0", "--json", *options]
+    code, out, err = _run(command)
+    if not isinstance(code, int):
+        return Outcome(said=err, broke=code)
+    if code == 2 and _is_sentence(err):
+        return Outcome(said=err, refused=True)
+    if code != 0 or "Traceback" in err:
+        return Outcome(said=err, broke=f"exit code {code}: {err.strip()[-200:]}")
+    found = json.loads(out)
+    n = int(found["n"])
+    if "groups" in found:
+        return Outcome(None, n, err, labels=tuple(found["groups"]))
+    if "runs" not in found:
+        low, high = (tuple(found["data"]["ranges"][name][end] for name in ("N", "D", "loss")) for end in (0, 1))
+        return Outcome((_row(*low), _row(*high)), n, err)
+    columns = found["runs"]["columns"]
+    rows = tuple(_row(*row) for row in zip(columns["N"], columns["D"], found["runs"]["y"], strict=True))
+    return Outcome(rows, n, err)
+
+
+def _run(command: list[str]) -> tuple[int | str, str, str]:
+    """Exit code (the end of a traceback where one came), standard output and standard error of a command."""
+    bytes_out, bytes_err = io.BytesIO(), io.BytesIO()
+    out, err = (io.TextIOWrapper(raw, encoding="utf-8", write_through=True) for raw in (bytes_out, bytes_err))
+    code: int | str = 0
+    with mock.patch.object(sys, "argv", command), redirect_stdout(out), redirect_stderr(err):
+        try:
+            main()
+        except SystemExit as end:
+            code = end.code if isinstance(end.code, int) else 0 if end.code is None else str(end.code)
+        except BaseException as error:
+            code = last_line(error)
+    return code, bytes_out.getvalue().decode(), bytes_err.getvalue().decode()
+
+
+def _is_sentence(err: str) -> bool:
+    last = err.strip().splitlines()[-1] if err.strip() else ""
+    return last.startswith("isoplan: ") and last.endswith((".", "?", ")"))
+
+
+def last_line(error: BaseException) -> str:
+    """The kind of an exception, its text and where it was raised, in one line."""
+    frames = traceback.extract_tb(error.__traceback__)
+    place = next(f"{Path(f.filename).name}:{f.lineno}" for f in reversed(frames) if "site-packages" not in f.filename)
+    return f"{type(error).__name__}: {' '.join(str(error).split())[:160]} ({place})"
+
+
+def on_page(path: Path, options: tuple[str, ...]) -> tuple[Outcome, Outcome]:
+    """Upload a file on the Data page of a fresh workspace, open its tabs, then give the answers that ``options`` name.
+
+    Returns what was read before the answers and after them.
+    """
+    with ExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        db = stack.enter_context(open_workspace(folder / "workspace"))
+        stack.enter_context(workspace.registered(db))
+        # Each AppTest looks through all installed packages for components of Streamlit; Isoplan's pages need none.
+        stack.enter_context(mock.patch.object(manifest_scanner, "scan_component_manifests", return_value=[]))
+        return _uploaded(db, path, options)
+
+
+def _uploaded(db: Database, path: Path, options: tuple[str, ...]) -> tuple[Outcome, Outcome]:
+    at = AppTest.from_file(MAIN, default_timeout=SECONDS)
+    at.switch_page("views/data.py")
+    at.run()
+    at.file_uploader[0].upload(path.name, path.read_bytes()).run()
+    if at.exception and "Invalid file extension" in str(at.exception[0].value):
+        refused = Outcome(said=str(at.exception[0].value), refused=True)
+        return refused, refused
+    answers = list(zip(options[0::2], options[1::2], strict=True))
+    part = next((value for option, value in answers if option in ("--sheet", "--inner")), "")
+    choice = [box for box in at.selectbox if str(box.key).startswith("part_")]
+    if choice and not at.error:
+        asked = Outcome(said=choice[0].label, asked=True)
+        if part and part not in choice[0].options:
+            return asked, Outcome(said=f"there is no {part}", refused=True)
+        choice[0].set_value(part or choice[0].options[0]).run()
+        next(b for b in at.button if str(b.key).startswith("add_")).click().run()
+        return asked, _answered(db, at, answers)
+    before = _seen(db, at)
+    return before, before if before.broke or not answers else _answered(db, at, answers)
+
+
+def _answered(db: Database, at: AppTest, answers: list[tuple[str, str]]) -> Outcome:
+    """What the page reads after the conversions and roles of ``answers`` were chosen in its widgets."""
+    stored = tables.all(db)
+    at.session_state["show"] = SHOWN[0]
+    at.run()
+    for option, value in answers if stored else ():
+        table_id = stored[0].id
+        if option == "--convert":
+            column, _, how = value.rpartition(":") if value not in _names(db, table_id) else (value, "", "")
+            _convert(at, f"{table_id}_{column}", how)
+        elif option == "--map":
+            for entry in value.split(","):
+                role, _, column = entry.partition("=")
+                at.selectbox(key=f"role_{table_id}_{role}").set_value(column or None).run()
+    return _seen(db, at)
+
+
+def _names(db: Database, table_id: str) -> list[str]:
+    return [column.name for column in tables.columns(db, table_id)]
+
+
+def _convert(at: AppTest, key: str, how: str) -> None:
+    """Tick a conversion, choose one of two readings, or choose a unit."""
+    if any(box.key == f"convert_{key}" for box in at.checkbox):
+        at.checkbox(key=f"convert_{key}").check().run()
+    elif any(box.key == f"convert_{key}" for box in at.button_group):
+        at.button_group(key=f"convert_{key}").set_value(how).run()
+    elif any(box.key == f"unit_{key}" for box in at.selectbox):
+        box = at.selectbox(key=f"unit_{key}")
+        box.set_value(how or next(text for text in box.options if text)).run()
+
+
+def _seen(db: Database, at: AppTest) -> Outcome:
+    """What the page shows of the table that came in, tab by tab, and the runs behind it."""
+    if broken := _broken(at):
+        return Outcome(broke=broken)
+    if not (stored := tables.all(db)):
+        errors = "\n".join(str(e.value) for e in at.error)
+        return Outcome(said=errors, refused=bool(errors), broke="" if errors else "neither a table nor a sentence")
+    said: list[str] = []
+    for show in SHOWN:
+        at.session_state["show"] = show
+        at.run()
+        if broken := _broken(at):
+            return Outcome(said="\n".join(said), broke=f"{show}: {broken}")
+        said += [str(e.value) for group in (at.error, at.warning, at.info, at.markdown, at.caption) for e in group]
+    try:
+        runs = snapshots.runs(db, snapshots.take(db, stored[0].id))
+    except PlannerError as error:
+        return Outcome(said="\n".join([*said, str(error)]), asked=True)
+    return _of_runs(runs, "\n".join([*said, *stored[0].notes, *runs.notes]))
+
+
+def _broken(at: AppTest) -> str:
+    if at.exception:
+        return str(at.exception[0].value).strip()[-200:]
+    wrong = [str(e.value) for e in at.error if "Something went wrong" in str(e.value)]
+    return " ".join([*wrong, *(str(c.value) for c in at.code)])[-300:] if wrong else ""
+
+
+def _of_runs(runs: Runs, said: str) -> Outcome:
+    """The runs under N, D and loss; of more than ``MOST_ROWS`` the smallest and the largest of each column."""
+    labels = tuple(str(x) for x in runs.labels.get("group", ())) if len(runs) <= MOST_ROWS else ()
+    wanted = (Role.N, Role.D, Role.LOSS)
+    columns = [runs[role] for role in wanted if runs.roles.column(role) or role in runs.roles.derived]
+    if len(columns) < len(wanted):
+        return Outcome(None, len(runs), said, asked=True, labels=labels)
+    if len(runs) > MOST_ROWS:
+        columns = [np.array([x.min(), x.max()]) for x in columns]
+    rows = tuple(_row(*row) for row in zip(*columns, strict=True))
+    return Outcome(rows, len(runs), said, labels=labels)
+
+
+def _row(n: float, d: float, loss: float) -> Row:
+    return float(n), float(d), float(loss)

@@ -1,0 +1,86 @@
+"""One import in a process of its own: its outcome, its seconds and its memory."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import resource
+import signal
+import sys
+import time
+from contextlib import suppress
+from dataclasses import dataclass
+from multiprocessing.connection import Connection
+from pathlib import Path
+
+from benchmarks.reliability.files.case import Case, Expected
+from benchmarks.reliability.files.judge import Verdict, Way, judge
+
+LIMIT = 300.0
+"""Wall seconds after which an import is ended and counts as broken."""
+ADDRESSES = 16 * 2**30
+"""Bytes of address space that an import may take, so that a bomb ends its own process only."""
+CONTEXT = multiprocessing.get_context("forkserver")
+CONTEXT.set_forkserver_preload(["benchmarks.reliability.files.warm"])
+
+
+@dataclass(frozen=True)
+class Cost:
+    """Processor seconds with those of child processes, wall seconds, and the peak memory of one process in MB."""
+
+    processor: float = 0.0
+    wall: float = 0.0
+    megabytes: float = 0.0
+
+
+@dataclass(frozen=True)
+class Result:
+    """A case by one way: the verdict and what it took; ``slowest`` of the imports where a question came between two."""
+
+    case: Case
+    way: Way
+    verdict: Verdict
+    cost: Cost
+
+
+def measure(case: Case, way: Way, path: Path) -> Result:
+    """Import the file at ``path`` in a child process and judge what it gave."""
+    receiver, sender = CONTEXT.Pipe(duplex=False)
+    child = CONTEXT.Process(target=_attempt, args=(sender, way, path, _plain(case.expected)))
+    child.start()
+    sender.close()
+    found = None
+    with suppress(EOFError):
+        found = receiver.recv() if receiver.poll(LIMIT) else None
+    if found is None:
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(child.pid or 0, signal.SIGKILL)
+        child.join()
+        text = f"stopped after {LIMIT:g} s" if child.exitcode == -signal.SIGKILL else f"ended with {child.exitcode}"
+        return Result(case, way, Verdict("broke", text), Cost(wall=LIMIT))
+    child.join()
+    before, after, cost = found
+    return Result(case, way, judge(way, case.expected, path, before, after), cost)
+
+
+def _plain(expected: Expected) -> tuple[bool, bool, tuple[str, ...]]:
+    """Is it asked first, are there answers to give, and which."""
+    return bool(expected.asks), expected.rows is not None, expected.answers
+
+
+def _attempt(sender: Connection, way: Way, path: Path, plan: tuple[bool, bool, tuple[str, ...]]) -> None:
+    from benchmarks.reliability.files.attempt import imported
+
+    with suppress(OSError):
+        os.setsid()
+    resource.setrlimit(resource.RLIMIT_AS, (ADDRESSES, ADDRESSES))
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stderr.fileno())
+    start = time.perf_counter()
+    before, after = imported(way, path, *plan)
+    wall = time.perf_counter() - start
+    own, below = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    processor = own.ru_utime + own.ru_stime + below.ru_utime + below.ru_stime
+    unit = 2**20 if sys.platform == "darwin" else 2**10
+    sender.send((before, after, Cost(processor, wall, max(own.ru_maxrss, below.ru_maxrss) / unit)))
+    sender.close()

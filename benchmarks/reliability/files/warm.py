@@ -1,0 +1,14 @@
+"""What every import needs, loaded once: the server of forks loads this module, so that its children start at once.
+
+The modules of pages are loaded, and no page is run: a process that has threads should not fork.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+VIEWS = ("agreement", "curves", "filters", "growing", "mapping", "questions", "rows", "runs", "shelf", "upload")
+MODULES = ("app.commands.fit", "app.commands.options", "engine.fitting.suggestion", *(f"app.views.{v}" for v in VIEWS))
+
+for module in (*MODULES, "benchmarks.reliability.files.attempt"):
+    import_module(module)
