@@ -10,8 +10,8 @@ from engine.errors import PlannerError
 from engine.formula import cut, parse_formula, short
 from engine.schema import NUMERIC_ROLES, Floats, Ints, Role, Roles
 from engine.store.columns import Column
-from engine.store.guess import DATASET_SIZES, STEPS
-from engine.store.names import LARGER, SMALLER, plain, untracked, words
+from engine.store.guess import DATASET_SIZES, STEPS, doubtful_samples, quoted
+from engine.store.names import ERRORS, SMALLER, plain, untracked, words
 from engine.store.unit_names import is_percent
 
 TOTALS = ("steps", "n_steps", "num_steps", "train_steps", "training_steps", "max_steps", "total_steps", *STEPS)
@@ -86,7 +86,7 @@ def proposals(columns: Sequence[Column], roles: Roles) -> dict[str, str]:
     """Role -> a formula over recognised columns, for D and the loss where the mapping has neither; nothing is applied.
 
     D is epochs times the size of the data set, or steps times the batch (times the length of a sequence); a loss is
-    one minus an accuracy.
+    one minus an accuracy, or a share of errors.
     """
     found = {}
     if roles.D is None and "D" not in roles.derived and (formula := _samples(columns)):
@@ -102,12 +102,14 @@ def _samples(columns: Sequence[Column]) -> str:
     numbers = {plain(untracked(c.name)): c.name for c in columns if c.kind == "number" and (c.maximum or 0) > 0}
 
     def column(names: Sequence[str]) -> str:
-        return next((_quoted(numbers[name]) for name in names if name in numbers), "")
+        return next((quoted(numbers[name]) for name in names if name in numbers), "")
 
     epochs, size, steps = column(_EPOCHS), column(DATASET_SIZES), column(TOTALS)
-    unique = next((_quoted(c.name) for c in columns if c.guess is Role.U), "")
+    unique = next((quoted(c.name) for c in columns if c.guess is Role.U), "")
     if epochs and (size or unique):
         return f"{epochs} * {size or unique}"
+    if (doubt := doubtful_samples(columns)) is not None:
+        return f"{epochs} * {quoted(doubt[1].name)}"
     if steps and (tokens := column(_TOKENS)):
         return f"{steps} * {tokens}"
     batch, length = column(_BATCHES), column(_LENGTHS)
@@ -115,15 +117,10 @@ def _samples(columns: Sequence[Column]) -> str:
 
 
 def _error(column: Column) -> str:
-    """One minus an accuracy; empty for anything else."""
-    if not words(column.name) & {"accuracy", "acc", "top1", "top"} & (LARGER | {"top1", "top"}):
+    """One minus an accuracy, or a share of errors; empty for anything else."""
+    own, share = words(column.name), quoted(column.name) + (" / 100" if is_percent(column) else "")
+    if column.minimum is None or column.minimum < 0:
         return ""
-    if words(column.name) & SMALLER or column.minimum is None or column.minimum < 0:
-        return ""
-    return f"1 - {_quoted(column.name)}" + (" / 100" if is_percent(column) else "")
-
-
-def _quoted(name: str) -> str:
-    """A column as a formula names it."""
-    bare = name.replace("_", "a").isalnum() and name.isascii() and not name[0].isdigit()
-    return name if bare else f'"{name}"'
+    if own & ERRORS and column.guess is Role.METRIC and not own & (SMALLER - ERRORS):
+        return share
+    return f"1 - {share}" if own & {"accuracy", "acc", "top1", "top"} and not own & SMALLER else ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
@@ -53,7 +54,9 @@ _NAMES: dict[Role, dict[str, int]] = {
     Role.RUN: dict.fromkeys(("run_uuid", "trial_id", "trial_number", "trial", "wandb_id"), 94)
     | {"run": 100, "run_name": 98, "run_id": 96, "cell": 70, "experiment": 70, "name": 65, "id": 60}
     | {"label": 55, "model_name": 55, "row": 50, "index": 45, "model": 40},
-    Role.STATUS: {"status": 95, "state": 70, "run_status": 96, "run_state": 90},
+    Role.STATUS: {"status": 95, "state": 70, "run_status": 96, "run_state": 90}
+    | dict.fromkeys(("job_status", "job_state", "trial_status", "trial_state"), 85)
+    | dict.fromkeys(("outcome", "run_outcome"), 60),
     Role.WEIGHT: {"weight": 90, "weights": 90, "run_weight": 90, "sample_weight": 90, "fit_weight": 95},
 }
 _EXACT = {"N": Role.N, "D": Role.D, "U": Role.U, "C": Role.C, "loss": Role.LOSS}
@@ -68,9 +71,21 @@ _WORDS: dict[Role, tuple[set[str], int]] = {
     Role.C: ({"flop", "flops", "compute"}, 50),
     Role.LOSS: ({"loss"}, 58),
 }
-_PASSES = ("epochs", "n_epochs", "num_epochs", "num_train_epochs", "max_epochs")
+_PASSES = ("epochs", "n_epochs", "num_epochs", "num_train_epochs", "max_epochs", "passes")
 DATASET_SIZES = ("dataset_size", "data_size", "n_train", "train_size", "training_set_size", "dataset_tokens", "n_data")
 """Names that count the samples of a data set, and not those that a run sees, where a table counts epochs."""
+COUNTED: tuple[str, ...] = (
+    "samples",
+    "tokens",
+    "n_samples",
+    "n_tokens",
+    "num_samples",
+    "num_tokens",
+    "examples",
+    "n_examples",
+)
+COUNTED += ("num_examples",)
+"""Names that count either, where a table counts epochs."""
 _NOT_QUALITY = {
     "std",
     "se",
@@ -89,6 +104,7 @@ _NOT_QUALITY = {
 }
 _HYPER = {"lr", "bsz", "batch", "width", "depth", "layers", "layer", "heads", "dropout", "warmup", "momentum", "step"}
 _HYPER |= {"steps", "hidden", "decay", "temperature", "vocab", "negatives", "dim", "ffn", "context", "iterations"}
+_HYPER |= {"iteration", "iter", "update", "updates"}
 _HYPER_NAMES = {"learning_rate", "d_model", "n_embd", "seq_len", "sequence_length", "embedding_size", "vocab_size"}
 _WHAT: dict[Role, str] = {
     Role.N: "the number of parameters",
@@ -112,6 +128,7 @@ def with_guesses(columns: Sequence[Column]) -> tuple[Column, ...]:
     taken = _single_roles(columns, units)
     by_role = {role: c for c in columns if (role := taken.get(c.name)) is not None}
     doubtful = {by_role[role].name: how for role, how in suspected(by_role).items()}
+    doubt = doubtful_samples(columns)
     found = []
     for column in columns:
         role = taken.get(column.name)
@@ -120,6 +137,8 @@ def with_guesses(columns: Sequence[Column]) -> tuple[Column, ...]:
         how = how or ("percent" if role is None and is_percent(column) else "")
         column = replace(column, conversion=_proposed(column, how, role))
         guess, why = _describe(column, role)
+        if role is None and doubt is not None and column.name == doubt[1].name:
+            why = "It may count the samples that a run sees (D) or those of its data set (U): choose one."
         found.append(replace(column, guess=guess, why=why))
     return tuple(found)
 
@@ -185,9 +204,11 @@ def guess_curve_roles(columns: Sequence[Column], agreed: Mapping[str, str] | Ite
 
 
 def withheld(columns: Sequence[Column], roles: Roles) -> dict[str, str]:
-    """Role -> why the column whose name reads like it does not have it: a conversion that nobody agreed to."""
+    """Role -> why the column whose name reads like it does not have it: a unit or a meaning that nobody agreed to."""
     used = {roles.column(role) for role in SINGLE_ROLES} | {*roles.hyper}
-    return {
+    doubt = doubtful_samples(columns) if roles.D is None and "D" not in roles.derived else None
+    two = {Role.D.value: _two_meanings(*doubt)} if doubt is not None and doubt[1].name not in used else {}
+    return two | {
         c.guess.value: why_not(c)
         for c in with_guesses(columns)
         if c.guess in NUMERIC_ROLES
@@ -206,6 +227,42 @@ def why_not(column: Column) -> str:
     return f"column {column.name!r} reads like {column.guess} {column.conversion.about}; {column.way_to_numbers}"
 
 
+def doubtful_samples(columns: Sequence[Column]) -> tuple[Column, Column] | None:
+    """The columns of epochs and of samples, where the latter may count what runs see or their data sets; else None.
+
+    Samples that never vary are the data set.
+    """
+    sized = any(plain(untracked(c.name)) in DATASET_SIZES or _score(c, Role.U) > 0 for c in columns)
+    epochs, varying = _epochs(columns, _PASSES), [c for c in _counted(columns) if c.minimum != c.maximum]
+    return (epochs, varying[0]) if epochs is not None and varying and not sized else None
+
+
+def _counted(columns: Sequence[Column]) -> list[Column]:
+    """The columns whose name counts samples, be it of a run or of a data set."""
+    return [c for c in columns if c.kind == "number" and plain(untracked(c.name)) in COUNTED]
+
+
+def _epochs(columns: Sequence[Column], names: Sequence[str]) -> Column | None:
+    """The column that counts passes over the data set, where runs take several."""
+    return next((c for c in columns if plain(untracked(c.name)) in names and (c.maximum or 0) > 1), None)
+
+
+def _two_meanings(epochs: Column, samples: Column) -> str:
+    derive = f"D = {quoted(epochs.name)} * {quoted(samples.name)}"
+    return (
+        f"column {samples.name!r} may count the samples that a run sees or those of its data set, of which column "
+        f"{epochs.name!r} counts the passes. In the first case map it to D on the Data page "
+        f"(--map {shlex.quote(f'D={samples.name}')} in the terminal), in the second compute {derive} "
+        f"(--derive {shlex.quote(derive)})"
+    )
+
+
+def quoted(name: str) -> str:
+    """A column as a formula names it."""
+    bare = name.replace("_", "a").isalnum() and name.isascii() and not name[0].isdigit()
+    return name if bare else f'"{name}"'
+
+
 def better(name: str) -> Direction:
     """Which direction of a metric is better, from its name; larger where the name says nothing."""
     return "min" if words(name) & SMALLER else "max"
@@ -214,19 +271,31 @@ def better(name: str) -> Direction:
 def _single_roles(columns: Sequence[Column], units: Mapping[str, NamedUnit]) -> dict[str, Role]:
     """Column name -> the single-column role that it wins; the best scores choose first, then the order of the file."""
     scores = ((_score(c, role, units.get(c.name)), i, role) for i, c in enumerate(columns) for role in _NAMES)
-    passes = any(plain(c.name) in _PASSES and (c.maximum or 0) > 1 for c in columns)
-    if passes:  # then the size of the data set is not what the run has seen
-        sizes = {i for i, c in enumerate(columns) if plain(untracked(c.name)) in DATASET_SIZES}
-        scores = (
-            (90.0 if role is Role.U else 0.0, i, role) if i in sizes and role in (Role.D, Role.U) else (score, i, role)
-            for score, i, role in scores
-        )
+    sizes = dict.fromkeys(_data_sets(columns), 90.0)
+    if doubtful_samples(columns) is not None:
+        sizes = {c.name: 0.0 for c in _counted(columns)}
+    scores = (
+        (sizes[columns[i].name] if role is Role.U else 0.0, i, role)
+        if role in (Role.D, Role.U) and columns[i].name in sizes
+        else (score, i, role)
+        for score, i, role in scores
+    )
     wishes = [(-score, i, role) for score, i, role in scores if score > 0]
     taken: dict[str, Role] = {}
     for _, i, role in sorted(wishes):
         if columns[i].name not in taken and role not in taken.values():
             taken[columns[i].name] = role
     return taken
+
+
+def _data_sets(columns: Sequence[Column]) -> set[str]:
+    """The columns that count the samples of a data set and not what runs see, since another one counts epochs."""
+    named = {c.name for c in columns if plain(untracked(c.name)) in DATASET_SIZES}
+    if named and _epochs(columns, (*_PASSES, "epoch")) is not None:
+        return named
+    if _epochs(columns, _PASSES) is None:
+        return set()
+    return {c.name for c in _counted(columns) if c.minimum is not None and c.minimum == c.maximum}
 
 
 def _score(column: Column, role: Role, unit: NamedUnit | None = None) -> float:
@@ -262,7 +331,7 @@ def _unit_score(unit: NamedUnit, role: Role) -> float:
 def _word_score(name: str, role: Role) -> int:
     telling, score = _WORDS.get(role, (set(), 0))
     tokens = words(name)
-    if not tokens & telling or tokens & NOT_A_SIZE or (role is Role.D and "unique" in tokens):
+    if not tokens & telling or tokens & NOT_A_SIZE or (role is Role.D and tokens & {"unique", "batch"}):
         return 0
     return score
 

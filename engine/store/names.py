@@ -20,6 +20,8 @@ SMALLER = frozenset(
     | {"entropy", "loss", "nll", "bpb"}
 )
 """Words of a metric of which smaller is better."""
+ERRORS = frozenset({"error", "wer", "cer"})
+"""Words of a share of wrong answers."""
 _TRACKERS = re.compile(r"^(config|summary|params|user_attrs|metrics|tags|hparams)[._/]+(?=.)", re.IGNORECASE)
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from engine.schema import Role
 from engine.store.columns import Column
 from engine.store.conversions import FACTORS, GPU_HOURS
-from engine.store.names import LARGER, NOT_A_SIZE, plain, words
+from engine.store.names import ERRORS, LARGER, NOT_A_SIZE, plain, words
 
 COUNTS = (Role.N, Role.D, Role.U)
 COMPUTE = (Role.C, Role.BUDGET)
@@ -26,12 +26,19 @@ _LETTERS = {"g": "giga", "t": "tera", "p": "peta", "e": "exa", "z": "zetta", "y"
 _PF_DAYS = re.compile(r"(?:^|_)(?:p|peta)_?f(?:lops?|s)?_?(?:s|per_s|per_sec)?_?days?(?=_|$)")
 _FLOP = re.compile(r"(?:^|_)(giga|tera|peta|exa|zetta|yotta|[gtpezy])_?flops?(?=_|$)(?!_s(?:_|$)|_per)")
 _HOURS = re.compile(r"(?:^|_)(gpu|accelerator|device|tpu|[habv]\d{2,3}|mi300x|l40s)_?(?:hours?|hrs?|h)(?=_|$)")
-_WORDS = re.compile(r"(?:^|_)(?:in_)?(million|billion|trillion|mil|bn)s?(?=_|$)")
-_LETTER = re.compile(r"_(m|b|t)$")
+_WORDS = re.compile(r"(?:^|_)(?:in_)?(thousand|million|billion|trillion|mil|bn)s?(?=_|$)")
+_LETTER = re.compile(r"_(k|m|b|t)$")
 _POWER = re.compile(r"(?:^|_)(?:1e|10_|x10_)_?(\d{1,2})(?=_|$)")
 _LOG = re.compile(r"(?:^|_)(log_?10|log|lg|ln)(?=_|$)")
-_SHORT = {"m": "millions", "b": "billions", "t": "trillions", "mil": "millions", "bn": "billions"}
-_BITS = re.compile(r"(?:^|_)(?:bpb|bpc|bpt|bits_per_(?:byte|token|char|character|word))(?=_|$)")
+_SHORT = {"k": "1e3", "m": "millions", "b": "billions", "t": "trillions", "mil": "millions", "bn": "billions"}
+_SHORT |= {"thousand": "1e3"}  # the conversion "thousands" reads text with separators
+_BITS = re.compile(r"(?:^|_)(?:bpb|bpc|bpt|bits_(?:per_)?(?:byte|token|char|character|word))(?=_|$)")
+
+_RIGHT = frozenset(
+    {"accuracy", "acc", "top1", "recall", "precision", "f1", "auc", "auroc", "hit", "hits", "hr", "ndcg"}
+)
+_WRONG = frozenset({"rate", "wer", "cer", "top1", "top5"})
+"""Words of a share that is in percent where it exceeds 1."""
 
 
 @dataclass(frozen=True)
@@ -82,7 +89,7 @@ def _multiple(name: str, top: float | None) -> NamedUnit | None:
         how = _SHORT[found[1]]
     else:
         return None
-    roles = (*COUNTS, *COMPUTE) if how.startswith("1e") else COUNTS
+    roles = (*COUNTS, *COMPUTE) if found.re is _POWER else COUNTS
     factor = FACTORS.get(how) or float(how)
     if top is None or (how not in ("1e15", "1e18", "1e21") and top * factor > 1e19):
         return None
@@ -129,13 +136,18 @@ def is_bits(name: str) -> bool:
 
 
 def is_percent(column: Column) -> bool:
-    """Is a column a metric of which larger is better, in percent?"""
+    """Is a column a share of right or of wrong answers, in percent?"""
     low, high = column.minimum, column.maximum
-    named = words(column.name) & {"percent", "pct"} or "%" in column.name
-    if column.kind != "number" or low is None or high is None or not words(column.name) & LARGER:
+    return column.kind == "number" and low is not None and high is not None and in_percent(column.name, low, high)
+
+
+def in_percent(name: str, low: float, high: float) -> bool:
+    """Does a column of that name, with values from ``low`` to ``high``, hold a share of answers in percent?"""
+    own = words(name)
+    fraction = _RIGHT if own & LARGER else _WRONG if own & ERRORS else frozenset()
+    if not fraction or not 0 <= low <= high <= 100:
         return False
-    fraction = {"accuracy", "acc", "top1", "recall", "precision", "f1", "auc", "auroc", "hit", "hits", "hr", "ndcg"}
-    return 0 <= low and high <= 100 and (bool(named) or (high > 1.5 and bool(words(column.name) & fraction)))
+    return bool(own & {"percent", "pct"}) or "%" in name or (high > 1.5 and bool(own & fraction))
 
 
 def _top(column: Column) -> float | None:
