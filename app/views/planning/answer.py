@@ -24,7 +24,7 @@ def show(db: Database, fit: Fit, plan: Plan) -> None:
     plan = plan.shown
     with st.container(border=True):
         st.header(readable(plan.sentence), anchor=False)
-        if plan.answers and plan.reach is not None and not reach_text(plan):
+        if plan.answers and plan.reach is not None and plan.reach.text and not reach_text(plan):
             st.markdown(plain(plan.reach.text))
         if said := summary(plan):
             st.markdown(readable(said))

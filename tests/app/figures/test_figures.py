@@ -228,7 +228,7 @@ class TestPlan:
         assert "stays within 1 %" in drawing.alt
 
     def test_a_target_shows_where_it_crosses_and_how_sure_that_is(self, fit: Fit) -> None:
-        asked = plan_target(fit, 2.1)
+        asked = replace(plan_target(fit, 2.1), p_reach=1.0)
         drawing = plan.draw(asked, plan_curve(asked, fit), floor=floor_of(fit))
         C = asked.allocation["C"]
         assert C.ci68 is not None

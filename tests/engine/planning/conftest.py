@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy.special import ndtri
 
 from engine.costs import ComputeRule
+from engine.fitting.confidence import FloorConfidence
 from engine.fitting.result import Fit, FitData, Interval, Parameter, empty_resamples
 from engine.fitting.spec import FitSpec
 from engine.laws.law import Floats
@@ -51,6 +54,23 @@ def scattered(theta: tuple[float, ...], r: int = 500, spread: float = 0.02, seed
     return np.array(theta) * np.exp(np.random.default_rng(seed).normal(0, spread, (r, len(theta))))
 
 
+def curved(fit: Fit) -> Fit:
+    """``fit`` with a confidence curve of its floor: the distribution of the floor in its resamples."""
+    name = fit.law.names[0]
+    floors, counts = np.unique(fit.draws["E"], return_counts=True)
+    below = np.cumsum(counts) / len(fit.resamples)
+    at = [0.0, *(x for floor in floors for x in (floor * (1 - 1e-9), floor))]
+    share = [0.0, *(x for ends in zip(np.r_[0.0, below[:-1]], below, strict=True) for x in ends)]
+    return replace(fit, confidence=FloorConfidence(name, tuple(at), tuple(np.clip(ndtri(share), -5, 5).tolist())))
+
+
+def with_floors(floors: Floats) -> Fit:
+    """The Epoch law with one resample a floor."""
+    resamples = np.tile(EPOCH, (len(floors), 1))
+    resamples[:, 0] = floors
+    return curved(make_fit(EPOCH, resamples, ranges=RANGES | {"loss": (2.1, 4.0)}))
+
+
 @pytest.fixture(scope="package", autouse=True)
 def _compiled() -> Iterator[None]:
     with compiled_kernels():
@@ -59,5 +79,5 @@ def _compiled() -> Iterator[None]:
 
 @pytest.fixture
 def epoch() -> Fit:
-    """A Chinchilla fit with resamples and ranges."""
-    return make_fit(EPOCH, scattered(EPOCH), ranges=RANGES)
+    """A Chinchilla fit with resamples, ranges, and a confidence curve of its floor."""
+    return curved(make_fit(EPOCH, scattered(EPOCH), ranges=RANGES))

@@ -144,7 +144,8 @@ def test_a_target_below_the_floor_of_some_resamples_costs_them_infinity_under_an
     draws = np.tile(MINIMA, (100, 1))
     draws[:30, 4] = 1.3
     plan = plan_target(make_fit(MINIMA, draws, law="isoflop"), 1.2, TYPED)
-    assert plan.p_reach == pytest.approx(0.7)
+    assert plan.reach is not None
+    assert (plan.p_reach, plan.reach.verdict) == (None, "not determined")
     assert plan.allocation["C"].ci95 is not None
     assert np.isinf(plan.allocation["C"].ci95[1])
 

@@ -16,7 +16,7 @@ from engine.hardware import Machine, find_device
 from engine.planning import Plan, plan_target
 from engine.planning.limits import Limits
 from engine.planning.pricing.prices import COMPUTE, Inference, Prices, Simulation
-from tests.engine.planning.conftest import EPOCH, RANGES, make_fit, scattered
+from tests.engine.planning.conftest import EPOCH, RANGES, curved, make_fit, scattered
 
 H100 = Machine(find_device("H100"), 1, price=2.0)
 SAMPLES = Prices(H100, Simulation(price=1e-6))
@@ -205,7 +205,7 @@ def test_where_money_is_proportional_to_compute_nothing_changes(epoch: Fit, pric
 def test_resamples_that_never_get_there_cost_infinity_with_limits_and_without() -> None:
     draws = np.tile(EPOCH, (100, 1))
     draws[:40, 0] = 2.5
-    fit = make_fit(EPOCH, draws, ranges=RANGES)
+    fit = curved(make_fit(EPOCH, draws, ranges=RANGES | {"loss": (2.4, 4.0)}))
     for limits in (Limits(), Limits(hours=1e6)):
         plan = plan_target(fit, 2.3, prices=SAMPLES, limits=limits)
         assert plan.p_reach == pytest.approx(0.6)

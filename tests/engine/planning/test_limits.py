@@ -25,7 +25,7 @@ from engine.planning.plan import Plan
 from engine.planning.pricing.prices import Inference, Prices, Simulation
 from engine.planning.search import money
 from engine.planning.within import best_loss, least_cost_within
-from tests.engine.planning.conftest import EPOCH, RANGES, make_fit, scattered
+from tests.engine.planning.conftest import EPOCH, RANGES, curved, make_fit, scattered
 
 H200 = Machine(find_device("H200"), 8, price=3.0)
 TRAINING = Prices(H200)
@@ -295,7 +295,7 @@ def test_money_of_a_point_is_the_total_of_its_bill() -> None:
 def test_resamples_beyond_the_limits_count_as_never() -> None:
     resamples = np.tile(EPOCH, (100, 1))
     resamples[:, 2] *= np.linspace(0.9, 1.3, 100)  # B: what 6e9 samples leave
-    fit = make_fit(EPOCH, resamples, ranges=RANGES)
+    fit = curved(make_fit(EPOCH, resamples, ranges=RANGES))
     goal = float(fit.predict({"N": 1e11, "D": 6e9}))
     plan = plan_target(fit, goal, limits=Limits(unique=6e9))
     assert plan.p_reach is not None

@@ -23,20 +23,13 @@ from engine.planning.drawing.picture import plan_curve
 from engine.planning.plan import Plan
 from engine.planning.quantity import NOT_RESAMPLED, UNPUBLISHED, Quantity
 from engine.store.files import read_runs
-from tests.engine.planning.conftest import EPOCH, JETS, RANGES, make_fit, scattered
+from tests.engine.planning.conftest import EPOCH, JETS, RANGES, make_fit, scattered, with_floors
 
 POWER = (0.1, 1e6, 0.4)
 
 
 def codes(plan: Plan) -> list[str]:
     return [w.code for w in plan.warnings]
-
-
-def with_floors(floors: np.ndarray) -> Fit:
-    """The Epoch law with one resample a floor."""
-    resamples = np.tile(EPOCH, (len(floors), 1))
-    resamples[:, 0] = floors
-    return make_fit(EPOCH, resamples, ranges=RANGES)
 
 
 def test_a_budget_is_spent_and_its_numbers_have_intervals(epoch: Fit) -> None:
@@ -243,19 +236,6 @@ def test_an_isoflop_law_plans_both_ways() -> None:
     assert "cost-mismatch" not in codes(plan)
     back = plan_target(fit, float(plan.allocation["loss"].value or 0))
     assert back.allocation["C"].value == pytest.approx(1e18, rel=1e-9)
-
-
-def test_a_law_of_minima_says_that_its_probability_is_too_high() -> None:
-    theta = (0.1, 0.5, 1.66, 0.5, 1.8, 3e16, 0.16)
-    fit = make_fit(theta, scattered(theta, spread=0.02), law="isoflop")
-    unsure = plan_target(fit, 1.83)
-    assert unsure.p_reach is not None
-    assert 0.5 < unsure.p_reach < 1
-    (warning,) = [w for w in unsure.warnings if w.code == "optimistic-floor"]
-    assert warning.text.startswith("Refits of iso-FLOP minima tend to a floor that is too low")
-    assert "optimistic-floor" not in codes(plan_target(fit, 2.5))
-    surface = make_fit(EPOCH, scattered(EPOCH), ranges=RANGES)
-    assert "optimistic-floor" not in codes(plan_target(surface, 1.83))
 
 
 def test_an_isoflop_law_says_where_its_two_power_laws_miss_the_budget() -> None:

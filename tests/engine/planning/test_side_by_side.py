@@ -25,7 +25,7 @@ from engine.planning.pricing.as_json import read_prices
 from engine.planning.pricing.prices import Inference, Prices, Simulation
 from engine.planning.side_by_side import NO_TOTAL, Saved, as_text, scenario, sentence, side_by_side, table, to_json
 from tests.app.terminal.asking import object_in
-from tests.engine.planning.conftest import EPOCH, RANGES, make_fit, scattered
+from tests.engine.planning.conftest import EPOCH, RANGES, curved, make_fit, scattered
 
 H200 = Machine(find_device("H200"), 64, price=3.0)
 TRAINING = Prices(H200)
@@ -154,7 +154,7 @@ def test_a_scenario_moves_every_plan_at_once(hour: float, share: float, speed: f
 def test_risk_stands_beside_the_price() -> None:
     resamples = scattered(EPOCH, 200)
     resamples[:60, 0] = 2.1
-    risky = plan_target(make_fit(EPOCH, resamples, ranges=RANGES), 2.0)
+    risky = plan_target(curved(make_fit(EPOCH, resamples, ranges=RANGES | {"loss": (2.1, 4.0)})), 2.0)
     (side,) = side_by_side([Saved("risky", risky)], TRAINING).sides
     assert side.risk.p_reach == pytest.approx(0.7, abs=0.02)
     assert side.risk.spread == math.inf
