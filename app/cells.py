@@ -80,18 +80,15 @@ def ingest_if_free(root: Path) -> int:
 def delete(db: Database, queue: Queue, names: Iterable[str]) -> int:
     """Delete cells and give the bytes that this frees; their rows are withdrawn, and fits made of them keep them.
 
-    Raises PlannerError for one that runs; those before it are deleted.
+    Rows first: a cell that is left over where this ends early has its row again at the next look. Raises PlannerError
+    for a cell that runs; those before it are deleted.
     """
-    gone: list[str] = []
     with _folder_and_table:
-        try:
-            freed = 0
-            for name in names:
-                freed += queue.delete([name])
-                gone.append(name)
-            return freed
-        finally:
-            cells.delete(db, gone)
+        wanted = list(names)
+        running = (i for i, name in enumerate(wanted) if queue.find(name).state in ("running", "stopping"))
+        ready = wanted[: next(running, len(wanted))]
+        cells.delete(db, ready)
+        return queue.delete(ready) + queue.delete(wanted[len(ready) :])
 
 
 def as_row(record: Record, sweep: str = "") -> CellRow | None:

@@ -29,7 +29,7 @@ def pytest_xdist_auto_num_workers() -> int:
 
 
 def skip_or_fail(what: str, reason: str) -> None:
-    """Skip, unless ``ISOPLAN_STRICT`` names ``what`` (browser, slurm, shared): there a skip is a failure."""
+    """Skip, unless ``ISOPLAN_STRICT`` names ``what`` (browser, slurm, shared, root): there a skip is a failure."""
     if what in os.environ.get("ISOPLAN_STRICT", "").split(","):
         pytest.fail(f"{reason} (ISOPLAN_STRICT asks for {what})")
     pytest.skip(reason)

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import hashlib
 import json
+import shutil
 from collections.abc import Collection, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -23,6 +25,7 @@ from engine.store import sources, sql
 from engine.store.catalog import INFO, Kind, TableInfo, columns, find, get, info_of, roles
 from engine.store.columns import COLUMNS, Column, Conversion
 from engine.store.condition import matching_rows
+from engine.store.damage import disk_full
 from engine.store.database import Cursor, Database
 from engine.store.frames import rows_frame
 from engine.store.guess import guess_curve_roles, guess_roles, with_guesses
@@ -52,6 +55,8 @@ __all__ += [
 __all__ += ["set_roles", "tie", "withdraw", "withdrawn"]
 
 
+COPIES, SPARE = 4, 1e6
+"""An import needs this many times the bytes of the file on the disk of the workspace, and these bytes beside them."""
 _GUESS = {"runs": guess_roles, "curves": guess_curve_roles}
 
 
@@ -76,8 +81,10 @@ def add(
 
     ``curves_of`` is the run table whose training curves the file holds, empty for a table of runs.
     ``sheet`` and ``inner`` choose a sheet of Excel and a base table of DuckDB. Raises PlannerError for a file that
-    cannot be read as a table, for one over ``MAX_UPLOAD_BYTES`` or ``MAX_COLUMNS``, and where a choice is needed.
+    cannot be read as a table, for one over ``MAX_UPLOAD_BYTES`` or ``MAX_COLUMNS``, where a choice is needed, and where
+    the disk of the workspace is full.
     """
+    _need_room(db.folder, source)
     with received(source, name, db.folder) as upload:
         option = "--sheet" if upload.format == "excel" else "--inner"
         part = sources.choose(upload, sheet if upload.format == "excel" else inner, option)
@@ -91,6 +98,14 @@ def add(
         fresh = TableInfo(table_id, label, 0, *details, _kind(curves_of), curves_of)
         load(db, upload, part, sql.data(table_id), lambda cursor, loaded: _register(cursor, fresh, loaded))
     return get(db, table_id)
+
+
+def _need_room(folder: Path | None, source: Path | bytes) -> None:
+    """Raise PlannerError where the disk of ``folder`` has no room for the bytes, a copy of them, and their rows."""
+    with suppress(OSError):  # of a file that cannot be read, which the import says
+        size = len(source) if isinstance(source, bytes) else Path(source).stat().st_size
+        if folder is not None and shutil.disk_usage(folder).free < COPIES * size + SPARE:
+            raise disk_full(folder)
 
 
 def curves_within(db: Database, table_id: str) -> TableInfo:

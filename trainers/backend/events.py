@@ -100,5 +100,5 @@ def _point(line: bytes) -> Point | None:
         values = {name: float(x) for name, x in said.items() if name not in ("step", "total", "at")}
         total = said.get("total")
         return Point(int(said["step"]), None if total is None else int(total), float(said["at"]), values)
-    except (ValueError, TypeError, KeyError, AttributeError):
+    except (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError):
         return None

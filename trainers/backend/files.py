@@ -72,7 +72,7 @@ def read_json(path: Path) -> dict[str, Any] | None:
     """The object at ``path``; None where there is none or where it is not whole (a foreign or damaged file)."""
     try:
         found = json.loads(path.read_bytes())
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return None
     return found if isinstance(found, dict) else None
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import socket
 import time
 from collections.abc import Iterator
@@ -19,6 +20,9 @@ BEAT = 1.0
 """Seconds between two signs of life of an attempt."""
 SILENT = 20.0
 """Seconds without a beat after which an attempt elsewhere counts as dead, by the watch of the one who looks."""
+
+_SAID = re.compile(rb"(\S+) ([0-9]{1,9})\s+([0-9]{1,12})\s")
+"""What an attempt writes at each beat: its host, its process, and how many beats there were."""
 
 
 @contextlib.contextmanager
@@ -53,19 +57,23 @@ def is_held(path: Path) -> bool:
 
 
 def lived(folder: Path, number: int) -> float:
-    """Seconds that attempt ``number`` has beaten for; 0 where it has not begun."""
+    """Seconds that attempt ``number`` has beaten for; 0 where it has not begun, or its file is damaged."""
+    said = _SAID.match(_read(folder, number))
+    return float(said[3]) * BEAT if said else 0.0
+
+
+def _read(folder: Path, number: int) -> bytes:
     try:
-        beats = beat_of(folder, number).read_text().split()[-1]
-    except (OSError, IndexError):
-        return 0.0
-    return float(beats) * BEAT if beats.isdigit() else 0.0
+        return beat_of(folder, number).read_bytes()
+    except OSError:
+        return b""
 
 
 @dataclass(eq=False)
 class Beats:
     """What was last seen of attempts' beats, and when: clocks of other machines are not believed."""
 
-    seen: dict[tuple[str, int], tuple[str, float]] = field(default_factory=dict)
+    seen: dict[tuple[str, int], tuple[bytes, float]] = field(default_factory=dict)
 
     def begun(self, folder: Path, number: int) -> bool:
         """Whether attempt ``number`` has beaten at all."""
@@ -76,12 +84,11 @@ class Beats:
 
         One that has not begun belongs to a runner that is gone, and so does not live.
         """
-        try:
-            said = beat_of(folder, number).read_text()
-        except OSError:
+        if not self.begun(folder, number):
             return False
-        host, pid, *_ = [*said.split(), "", ""]
-        if host == socket.gethostname() and pid.isdigit() and not _runs(int(pid)):
+        said = _read(folder, number)
+        found = _SAID.match(said)
+        if found and found[1] == socket.gethostname().encode() and not _runs(int(found[2])):
             return False
         key, now = (folder.name, number), time.monotonic()
         before = self.seen.get(key)

@@ -46,15 +46,15 @@ class Progress:
         return not any(self.states.get(state) for state in ("queued", "waiting", "running", "stopping"))
 
 
-def device_seconds(record: Record, running: float = 0.0, since: str = "") -> float:
-    """What the attempts of a cell that began after ``since`` took: seconds of a GPU, or of cores.
+def device_seconds(record: Record, running: float = 0.0, after: int = 0) -> float:
+    """What the attempts of a cell took: seconds of a GPU, or of cores. Those up to number ``after`` are left out.
 
     ``running`` are the seconds of the one under way. An attempt whose process died counts as long as it beat.
     """
     ended = sum(
         float(result.get("seconds", 0.0)) * devices(record, result)
-        for result in record.results.values()
-        if str(result.get("begun", since)) >= since
+        for number, result in record.results.items()
+        if number > after
     )
     return ended + (running * devices(record, record.lease) if record.result is None else 0.0)
 
@@ -66,13 +66,13 @@ def devices(record: Record, said: Mapping[str, Any]) -> int:
 
 def used_hours(sweep: Sweep, records: Mapping[str, Record], root: Path) -> float:
     """Device hours that the cells of a sweep have taken since it was asked for; a cell of two counts in both."""
-    seconds = 0.0
+    seconds, before = 0.0, dict(zip(sweep.cells, sweep.before, strict=False))
     for name in sweep.cells:
         record = records.get(name)
         if record is None or not record.number:
             continue
         running = lived(root / CELLS / name, record.number) if record.result is None else 0.0
-        seconds += device_seconds(record, running, sweep.created)
+        seconds += device_seconds(record, running, before.get(name, 0))
     return seconds / 3600
 
 

@@ -23,18 +23,18 @@ from trainers.backend.record import (
     CHECKPOINT,
     DIED,
     LEASE,
+    NO_SPEC,
     ORDER,
+    SCHEMA,
     SPEC,
     STOP,
     Order,
     Record,
-    beat_of,
     read_record,
     result_of,
 )
 from trainers.cell import Cell, Family, canonical, cell_name
 
-SCHEMA = 1
 MOST_CELLS = 20_000
 """Cells of one workspace: above that a folder of folders is slow to look through."""
 SETTLED_NS = 100_000_000
@@ -78,7 +78,8 @@ class Queue:
                 continue
             record = read_record(Path(entry.path))
             if record is not None:
-                found[entry.name] = (changed if now - changed > SETTLED_NS else -1, record)
+                kept = now - changed > SETTLED_NS and not record.damage  # which may be repaired in place
+                found[entry.name] = (changed if kept else -1, record)
         self._known = found
         return {name: record for name, (_, record) in sorted(found.items())}
 
@@ -92,13 +93,16 @@ class Queue:
     def add(self, family: Family[Any], cells: Sequence[Cell], made_by: Mapping[str, Any] | None = None) -> list[str]:
         """Put ``cells`` into the queue and give their names, in their order; those that are there already stay.
 
+        One whose specification was damaged gets it again, and goes on.
         Raises PlannerError where the workspace would hold too many, DiskFull where there is no room (none is added).
         """
         with files.room(self.root):
             self.cells.mkdir(parents=True, exist_ok=True)
         names = [cell_name(family, cell) for cell in cells]
-        new = {name: cell for name, cell in zip(names, cells, strict=True) if not self.folder(name).exists()}
-        if len(new) + len(self._known) > MOST_CELLS:
+        there = self.scan()
+        new = {name: cell for name, cell in zip(names, cells, strict=True) if name not in there}
+        damaged = {name: cell for name, cell in zip(names, cells, strict=True) if _lacks_spec(there.get(name))}
+        if len(new) + len(there) > MOST_CELLS:
             raise PlannerError(
                 f"{len(new):,} more cells are too many for one workspace, which holds {MOST_CELLS:,} at most: delete "
                 "finished ones, or open another workspace."
@@ -108,6 +112,8 @@ class Queue:
         try:
             with files.room(self.root):
                 self._place(waiting, family, new, created, made_by or {})
+                for name, cell in damaged.items():
+                    files.write_json(self.folder(name) / SPEC, _spec(family, cell, created, made_by or {}))
         finally:
             shutil.rmtree(waiting, ignore_errors=True)
         return names
@@ -118,15 +124,8 @@ class Queue:
         """Write the specifications of ``new`` cells in the folder ``waiting``, then rename them into their place."""
         waiting.mkdir()
         for name, cell in new.items():
-            spec = {
-                "schema": SCHEMA,
-                "family": family.name,
-                "version": family.version,
-                "cell": cell.model_dump(mode="json"),
-                "created": created,
-            }
             (waiting / name).mkdir()
-            (waiting / name / SPEC).write_bytes(canonical(spec | dict(made_by)))
+            (waiting / name / SPEC).write_bytes(canonical(_spec(family, cell, created, made_by)))
         if new:
             _flush(waiting)
         for name in new:
@@ -175,7 +174,8 @@ class Queue:
         number = record.number + 1
         (folder / STOP).unlink(missing_ok=True)
         given = datetime.now(UTC).isoformat(timespec="milliseconds")
-        files.write_json(folder / LEASE, {"number": number, "runner": runner, "given": given, **more})
+        lease = {"number": number, "runner": runner, "given": given, CHECKPOINT: _changed(folder / CHECKPOINT)}
+        files.write_json(folder / LEASE, {**lease, **more})
         return number
 
     def end(self, name: str, number: int, state: str, why: str, **more: Any) -> None:
@@ -189,8 +189,8 @@ class Queue:
         It counts against the cell where it was its ``own`` process that died, and not its runner, before it had got
         further than the attempt before it.
         """
-        place, beat = self.folder(name) / CHECKPOINT, beat_of(self.folder(name), number)
-        further = place.exists() and beat.exists() and place.stat().st_mtime_ns > _born(beat)
+        before, now = self.find(name).lease.get(CHECKPOINT, 0), _changed(self.folder(name) / CHECKPOINT)
+        further = now not in (0, before)
         seconds = lived(self.folder(name), number)
         self.end(name, number, DIED, why, counts=own and not further, seconds=seconds)
 
@@ -218,6 +218,18 @@ def _flush(folder: Path) -> None:
     files.sync_folder(folder)
 
 
-def _born(beat: Path) -> int:
-    """When an attempt began, in ns: its lease was given just before its first beat, so the lease's file tells."""
-    return (beat.parent / LEASE).stat().st_mtime_ns
+def _changed(checkpoint: Path) -> int:
+    """When a checkpoint was written, in ns; 0 where there is none. It tells whether there is another one, no more."""
+    try:
+        return checkpoint.stat().st_mtime_ns
+    except FileNotFoundError:
+        return 0
+
+
+def _spec(family: Family[Any], cell: Cell, created: str, made_by: Mapping[str, Any]) -> dict[str, Any]:
+    about = {"schema": SCHEMA, "family": family.name, "version": family.version, "created": created}
+    return {**about, "cell": cell.model_dump(mode="json"), **made_by}
+
+
+def _lacks_spec(record: Record | None) -> bool:
+    return record is not None and record.damage == NO_SPEC

@@ -80,12 +80,14 @@ class Given:
 def run(root: Path, settings: Settings, idle: float = IDLE, ending: threading.Event | None = None) -> None:
     """Run the cells of the workspace ``root`` until none has been left for ``idle`` seconds, or ``ending`` is set.
 
-    Returns at once where another runner is at work.
+    Returns at once where another runner is at work. Raises PlannerError where the workspace cannot be written.
     """
     ending = ending or threading.Event()
-    (root / CELLS).mkdir(parents=True, exist_ok=True)
     with contextlib.ExitStack() as stack:
-        if not stack.enter_context(hold_lock(root / CELLS / LOCK, PATIENCE)):
+        with files.writing(root):
+            (root / CELLS).mkdir(parents=True, exist_ok=True)
+            alone = stack.enter_context(hold_lock(root / CELLS / LOCK, PATIENCE))
+        if not alone:
             return
         stack.callback((root / CELLS / STATUS).unlink, missing_ok=True)
         files.sweep(root / CELLS, "", older=FORGOTTEN)
@@ -326,13 +328,12 @@ def main() -> None:
     asked = parser.parse_args()
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(name)s %(levelname)s %(message)s", stream=sys.stderr)
     logging.getLogger("distributed").setLevel(logging.WARNING)
+    ending = threading.Event()
     try:
-        settings = _settings(asked)
+        with _signals(ending):
+            run(asked.workspace, _settings(asked), asked.idle, ending)
     except PlannerError as error:
         sys.exit(str(error))
-    ending = threading.Event()
-    with _signals(ending):
-        run(asked.workspace, settings, asked.idle, ending)
 
 
 def _settings(asked: argparse.Namespace) -> Settings:

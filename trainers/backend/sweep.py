@@ -18,10 +18,12 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal
 
+from pydantic import TypeAdapter, ValidationError
+
 from engine.errors import PlannerError
 from trainers.backend import files
-from trainers.backend.queue import SCHEMA, Queue
-from trainers.backend.record import ORDER, SPEC, SWEEPS, Record
+from trainers.backend.queue import Queue
+from trainers.backend.record import ORDER, SCHEMA, SPEC, SWEEPS, Record
 from trainers.cell import CELL_DIGITS, Cell, Family, canonical, cell_name
 from trainers.grid import Grid, cells, write_grid
 
@@ -64,7 +66,11 @@ class SweepOrder:
 
 @dataclass(frozen=True)
 class Sweep:
-    """A sweep as its folder tells it. ``flops`` are those of the cells, in their order; empty where not known."""
+    """A sweep as its folder tells it.
+
+    ``flops`` are those of the cells, in their order, and ``before`` the attempts that each had when the sweep was asked
+    for; empty where not known.
+    """
 
     key: str
     family: str
@@ -75,6 +81,7 @@ class Sweep:
     cells: tuple[str, ...]
     flops: tuple[float, ...] = ()
     order: SweepOrder = SweepOrder()
+    before: tuple[int, ...] = ()
 
     @property
     def waits(self) -> Waits:
@@ -96,6 +103,11 @@ class Standing:
 
 
 NO_SWEEP = Standing()
+NO_ORDER = SweepOrder(
+    held=True, why="The orders of this sweep are damaged (order.json): resume it, with a new cap if it had one."
+)
+"""What is asked of a sweep whose orders cannot be read: it spends nothing until somebody has looked."""
+_ORDERS, _SWEEPS = TypeAdapter(SweepOrder), TypeAdapter(Sweep)
 
 
 def sweep_key(family: Family[Any], names: Sequence[str]) -> str:
@@ -116,17 +128,19 @@ def launch(
     made = cells(grid, family)
     names = [cell_name(family, cell) for cell in made]
     folder = root / SWEEPS / sweep_key(family, names)
-    new = not (folder / SPEC).exists()
+    new = read_sweep(folder) is None
     queue = Queue(root)
     known = queue.scan()
+    before = [known[name].number if name in known else 0 for name in names]
     with files.room(root):
         folder.mkdir(parents=True, exist_ok=True)
     try:
         if new:
-            files.write_json(folder / SPEC, _spec(grid, family, made, names))
-        before = read_sweep(folder)
-        cap = before.order.cap if before and cap is None else cap or Cap()
-        _order(folder, replace(before.order if before else SweepOrder(), held=False, cancelled=False, why="", cap=cap))
+            files.write_json(folder / SPEC, _spec(grid, family, made, names, before))
+        sweep = read_sweep(folder)
+        order = sweep.order if sweep else SweepOrder()
+        cap = order.cap if cap is None else cap
+        _order(folder, replace(order, held=False, cancelled=False, why="", cap=cap))
         queue.add(family, made, {"sweep": grid.name or folder.name, **(made_by or {})})
     except BaseException:
         if new:
@@ -136,7 +150,9 @@ def launch(
     return find_sweep(root, folder.name)
 
 
-def _spec(grid: Grid, family: Family[Any], made: Sequence[Cell], names: Sequence[str]) -> dict[str, Any]:
+def _spec(
+    grid: Grid, family: Family[Any], made: Sequence[Cell], names: Sequence[str], before: Sequence[int]
+) -> dict[str, Any]:
     counts = [family.sizes(cell).C for cell in made]
     return {
         "schema": SCHEMA,
@@ -147,6 +163,7 @@ def _spec(grid: Grid, family: Family[Any], made: Sequence[Cell], names: Sequence
         "created": datetime.now(UTC).isoformat(timespec="milliseconds"),
         "cells": list(names),
         "flops": [] if None in counts else counts,
+        "before": list(before),
     }
 
 
@@ -166,24 +183,28 @@ def read_sweep(folder: Path) -> Sweep | None:
         spec = _read_spec(folder / SPEC, (folder / SPEC).stat().st_mtime_ns)
     except OSError:
         return None
-    raw = files.read_json(folder / ORDER) or {}
-    given = {key: raw[key] for key in ("priority", "held", "cancelled", "why") if key in raw}
-    cap = raw.get("cap") or {}
-    known = {key: cap[key] for key in ("hours", "price", "currency") if key in cap}
-    return replace(spec, order=SweepOrder(**given, cap=Cap(**known))) if spec else None
+    return replace(spec, order=_read_order(folder / ORDER)) if spec else None
+
+
+def _read_order(place: Path) -> SweepOrder:
+    if not place.exists():
+        return SweepOrder()
+    try:
+        return _ORDERS.validate_python(files.read_json(place))
+    except ValidationError:
+        return NO_ORDER
 
 
 @lru_cache(maxsize=256)
 def _read_spec(path: Path, changed: int) -> Sweep | None:
     """What a sweep is, which never changes: its file is read once."""
     raw = files.read_json(path)
-    if raw is None or not isinstance(raw.get("cells"), list):
+    try:
+        sweep = _SWEEPS.validate_python({**(raw or {}), "key": path.parent.name, "order": {}})
+        datetime.fromisoformat(sweep.created)
+    except (ValidationError, ValueError):
         return None
-    family, version, name, grid, created = (
-        str(raw.get(key, "")) for key in ("family", "version", "name", "grid", "created")
-    )
-    names, flops = tuple(map(str, raw["cells"])), tuple(map(float, raw.get("flops") or ()))
-    return Sweep(path.parent.name, family, version, name, grid, created, names, flops)
+    return sweep
 
 
 def find_sweep(root: Path, key: str) -> Sweep:

@@ -36,7 +36,7 @@ def run_cell(folder: str, number: int, device: str = "cpu") -> str:
     """
     place = Path(folder)
     record = read_record(place)
-    if record is None or record.number != number or record.result is not None:
+    if record is None or record.damage or record.number != number or record.result is not None:
         return "stale"
     if beat_of(place, number).exists():  # a scheduler gave it to another worker when the first one died
         return "stale"

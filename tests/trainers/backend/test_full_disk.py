@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.conftest import skip_or_fail
 from tests.trainers.conftest import add, running, wait_for, workspace
 from trainers.backend.files import DiskFull
 from trainers.backend.queue import Queue
@@ -26,7 +27,7 @@ def small(tmp_path: Path) -> Iterator[Path]:
     place.mkdir()
     asked = ["mount", "-t", "tmpfs", "-o", "size=64m", "tmpfs", str(place)]
     if os.geteuid() != 0 or subprocess.run(asked, capture_output=True).returncode != 0:
-        pytest.skip("only root can mount a small disk")
+        skip_or_fail("root", "only root can mount a small disk")
     try:
         yield workspace(place / "space")
     finally:

@@ -18,13 +18,16 @@ from trainers.backend.progress import device_seconds, over_cap, progress, used_h
 from trainers.backend.queue import Queue
 from trainers.backend.record import CELLS, Order, Record
 from trainers.backend.sweep import (
+    NO_ORDER,
     Cap,
     Standing,
     Sweep,
     SweepOrder,
     find_sweep,
+    hold,
     launch,
     read_sweeps,
+    set_cap,
     standings,
     state_of,
 )
@@ -109,8 +112,37 @@ def test_files_that_are_no_sweep_are_passed_over(root: Path) -> None:
     (root / "sweeps" / "empty").mkdir()
     (root / "sweeps" / "torn").mkdir()
     (root / "sweeps" / "torn" / "spec.json").write_text('{"cells": ')
-    (root / "sweeps" / sweep.key / "order.json").write_text("{")
     assert read_sweeps(root) == (sweep,)
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", '{"priority": "x"}', '{"cap": 3}', '{"cap": {"hours": "all"}}'])
+def test_a_sweep_whose_orders_are_damaged_spends_nothing(root: Path, text: str) -> None:
+    sweep = launched(root, {"size": 1})
+    (root / "sweeps" / sweep.key / "order.json").write_text(text)
+    (damaged,) = read_sweeps(root)
+    assert (damaged.waits, damaged.order.why) == ("held", NO_ORDER.why)
+    set_cap(root, sweep.key, Cap(2.0))
+    hold(root, sweep.key, held=False)
+    (sweep,) = read_sweeps(root)
+    assert (sweep.waits, sweep.order.why, sweep.order.cap.hours) == ("", "", 2.0)
+
+
+@pytest.mark.parametrize("text", ["", "{}", '{"cells": ["a"], "flops": ["x"]}'])
+def test_a_sweep_whose_specification_is_damaged_comes_back_with_its_grid(root: Path, text: str) -> None:
+    sweep = launched(root, {"size": 1})
+    (root / "sweeps" / sweep.key / "spec.json").write_text(text)
+    assert read_sweeps(root) == ()
+    assert launched(root, {"size": 1}).cells == sweep.cells
+
+
+def test_a_cap_counts_no_attempt_before_the_sweep_whatever_the_clock_says(root: Path) -> None:
+    (name,) = launched(root, {"size": 1}).cells
+    queue = Queue(root)
+    queue.end(name, queue.lease(name, "x"), "stopped", "runner", seconds=3600.0, begun="2999-01-01T00:00:00+00:00")
+    sweep = launched(root, {"size": [1, 2]})
+    assert used_hours(sweep, queue.scan(), root) == 0
+    queue.end(name, queue.lease(name, "x"), "stopped", "runner", seconds=7200.0, begun="1999-01-01T00:00:00+00:00")
+    assert used_hours(sweep, queue.scan(), root) == 2
 
 
 ORDERS = st.lists(st.tuples(st.sampled_from(["", "held", "cancelled"]), st.integers(-3, 3)), max_size=4)
@@ -132,7 +164,7 @@ def test_a_cell_waits_where_all_its_sweeps_do(orders: list[tuple[str, int]], own
         assert told.priority(Record("a", "f", {}, "", Order(own))) == max(wanted, default=0)
 
 
-def test_device_seconds_count_cores_and_gpus_and_only_what_began_since() -> None:
+def test_device_seconds_count_cores_and_gpus_and_only_later_attempts() -> None:
     results = {
         1: {"state": "died", "seconds": 3.0},
         2: {"state": "stopped", "seconds": 5.0, "device": "cpu", "begun": "2026-01-02"},
@@ -140,7 +172,7 @@ def test_device_seconds_count_cores_and_gpus_and_only_what_began_since() -> None
     }
     cell = record("a", 4, results=results, lease={"device": "cuda:0"})
     assert device_seconds(cell, 11.0) == 3 * 2 + 5 * 2 + 7 + 11
-    assert device_seconds(cell, 11.0, "2026-01-03") == 3 * 2 + 7 + 11
+    assert device_seconds(cell, 11.0, 2) == 7 + 11
 
 
 def sweep_of(names: str, cap: Cap | None = None, flops: tuple[float, ...] = ()) -> Sweep:

@@ -1,0 +1,150 @@
+"""Cells for trials: a light program whose loss is known to the digit, stopped on its way, run to its end."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from tests import progress
+from trainers.backend.queue import Queue
+from trainers.backend.record import CHECKPOINT, Record
+from trainers.backend.work import run_cell
+from trainers.families import find_family, read_cell
+
+FAMILY, STEPS = "sum", 12
+PAUSE = "program.py.pause"
+"""While this file is in the workspace, programs wait after their first step."""
+ROOT = Path(__file__).parents[3]
+PROGRAM = """
+import json, os, signal, sys, time
+given, PAUSE = json.loads(sys.stdin.readline()), sys.argv[0] + ".pause"
+cell, place = given["cell"], given["checkpoint"]
+ending = []
+signal.signal(signal.SIGTERM, lambda *_: ending.append(1))
+first, total = 0, 0.0
+if given["resume"]:
+    try:
+        with open(given["resume"], encoding="utf-8") as kept:
+            first, total = json.load(kept)
+        first, total = int(first), float(total)
+    except (ValueError, TypeError) as error:
+        print("The checkpoint cannot be read, and the cell begins again:", error, file=sys.stderr)
+for step in range(first + 1, cell["steps"] + 1):
+    time.sleep(cell["wait"])
+    total += (1 + cell["seed"]) / step**2
+    with open(place + ".new", "w") as kept:
+        json.dump([step, total], kept)
+    os.replace(place + ".new", place)
+    print(json.dumps({"step": step, "total": cell["steps"], "loss": total}), flush=True)
+    while os.path.exists(PAUSE) and not ending:
+        time.sleep(0.005)
+    if ending:
+        sys.exit(0)
+print(json.dumps({"result": {"loss": total, "ran": cell["steps"] - first}}))
+"""
+DESCRIBED = """
+[sum]
+title = "A sum"
+command = ["{{python}}", "-I", "-S", {program}]
+silence = 120
+[sum.fields.steps]
+kind = "integer"
+default = 12
+[sum.fields.wait]
+kind = "number"
+default = 0.01
+"""
+
+
+def workspace(root: Path) -> Path:
+    """A workspace whose program adds a sum, step by step, and goes on from its checkpoint."""
+    from benchmarks.reliability.commands import as_toml
+
+    root.mkdir(parents=True, exist_ok=True)
+    program = root / "program.py"
+    program.write_text(PROGRAM)
+    (root / "programs.toml").write_text(DESCRIBED.format(program=as_toml(str(program))), encoding="utf-8")
+    return root
+
+
+def loss(seed: int, steps: int = STEPS) -> float:
+    """The loss of a cell that nothing happened to, to the digit."""
+    total = 0.0
+    for step in range(1, steps + 1):
+        total += (1 + seed) / step**2
+    return total
+
+
+def add(root: Path, cells: Sequence[Mapping[str, Any]], family: str = FAMILY) -> list[str]:
+    """Queue cells, and give their names."""
+    found = find_family(family, root)
+    return Queue(root).add(found, [read_cell(found, dict(cell)) for cell in cells])
+
+
+def stop_early(root: Path, name: str) -> Record:
+    """One attempt of a cell that is stopped after its first step: it leaves every file that there is."""
+    queue, pause = Queue(root), root / PAUSE
+    number, checkpoint = queue.lease(name, "test"), queue.folder(name) / CHECKPOINT
+
+    def stop() -> None:
+        progress.wait(checkpoint.exists, root, pause=0.005)
+        queue.stop(name, number, "runner")
+
+    pause.touch()
+    stopping = threading.Thread(target=stop, daemon=True)
+    stopping.start()
+    run_cell(str(queue.folder(name)), number)
+    stopping.join()
+    pause.unlink()
+    return queue.find(name)
+
+
+def finish(root: Path, name: str) -> Record:
+    """One attempt of a cell, to its end, in this process."""
+    queue = Queue(root)
+    run_cell(str(queue.folder(name)), queue.lease(name, "test"))
+    return queue.find(name)
+
+
+def runner(root: Path, more: Mapping[str, str] | None = None, cores: int = 2) -> subprocess.Popen[bytes]:
+    """A runner, with ``more`` variables of the environment, that ends a second after the last cell."""
+    command = [sys.executable, "-P", "-m", "trainers.backend.runner", "--workspace", str(root), "--cores", str(cores)]
+    given = dict(more or {})
+    given["PYTHONPATH"] = os.pathsep.join(filter(None, (given.get("PYTHONPATH"), str(ROOT))))
+    with (root / "runner.log").open("ab") as log:
+        return subprocess.Popen(
+            [*command, "--idle", "1"],
+            env={**os.environ, **given},
+            stdout=log,
+            stderr=log,
+            cwd=root,
+        )
+
+
+def run_all(root: Path, more: Mapping[str, str] | None = None) -> dict[str, Record]:
+    """All cells, run by a runner until it ends by itself; its exit code must be 0."""
+    process = runner(root, more)
+    try:
+        code = progress.end(process, root)
+    finally:
+        process.kill()
+        process.wait()
+    if code:
+        raise RuntimeError(f"the runner ended with code {code}: {(root / 'runner.log').read_text()[-2000:]}")
+    return Queue(root).scan()
+
+
+def outcome(record: Record) -> str:
+    """What became of a cell: done with the loss of an undisturbed one, from where it went on, or why it failed."""
+    if record.state != "done":
+        why = f": {record.result['why']}" if record.result and "why" in record.result else ""
+        return f"{record.state}{why}"
+    metrics = (record.result or {})["metrics"]
+    steps = int(record.cell["steps"])
+    right = metrics["loss"] == loss(int(record.cell["seed"]), steps)
+    return f"done, {'loss right' if right else 'LOSS WRONG'}, {'went on' if metrics['ran'] < steps else 'began again'}"

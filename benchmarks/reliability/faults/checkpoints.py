@@ -1,0 +1,96 @@
+"""Checkpoints of the families that come along, damaged: the cell begins again and gives what it gives undisturbed."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from benchmarks.reliability.faults.cells import add, finish, workspace
+from benchmarks.reliability.faults.damage import DAMAGES, MARK, Hostile
+from benchmarks.reliability.faults.trial import Trial
+from tests import progress
+from trainers.backend.events import recent
+from trainers.backend.queue import Queue
+from trainers.backend.record import CHECKPOINT, Record, log_of
+from trainers.backend.work import run_cell
+
+EXPECTED = "begins again, says so, loss as undisturbed"
+AMPLITUDES = {"points": 500, "iterations": 3000, "width": 16, "tests": 500, "dimension_points": 0}
+CELLS: dict[str, dict[str, Any]] = {
+    "teacher-student": {"width": 8, "samples": 200_000},
+    "amplitudes": AMPLITUDES,
+    "behavior": {"h": 8, "width": 16, "layers": 1, "steps": 200},
+    "jets": {"data": "toy", "jets": 3000, "width": 4},
+}
+
+
+def poison_torch(place: Path) -> None:
+    """Put a file in its place that PyTorch wrote, with an object that runs a command where it is unpickled."""
+    import torch
+
+    with place.open("wb") as file:
+        torch.save({"model": Hostile(place.parent / MARK)}, file)
+
+
+HOSTILE: dict[str, Callable[[Path], None]] = {**DAMAGES, "a hostile PyTorch file": poison_torch}
+del HOSTILE["removed"]
+FEW = ("random bytes", "a hostile pickle", "a hostile PyTorch file")
+
+
+def stopped(root: Path, family: str, cell: Mapping[str, Any]) -> Record:
+    """A cell after an attempt that was stopped once it trained, with its checkpoint."""
+    (name,) = add(root, [cell], family)
+    queue = Queue(root)
+    number = queue.lease(name, "test")
+
+    def trains() -> bool:
+        return any(point.step for point in recent(queue.folder(name), number))
+
+    def stop() -> None:
+        progress.wait(trains, root, pause=0.005)
+        queue.stop(name, number, "runner")
+
+    stopping = threading.Thread(target=stop, daemon=True)
+    stopping.start()
+    run_cell(str(queue.folder(name)), number)
+    stopping.join()
+    if not (queue.folder(name) / CHECKPOINT).exists():
+        raise RuntimeError(f"the cell of {family} ended before it was stopped: make it longer")
+    return queue.find(name)
+
+
+def after(root: Path, family: str, cell: Mapping[str, Any], damage: Callable[[Path], None], expected: float) -> str:
+    """What a cell gives whose checkpoint was damaged, against the ``expected`` loss."""
+    workspace(root)
+    name = stopped(root, family, cell).name
+    folder = Queue(root).folder(name)
+    damage(folder / CHECKPOINT)
+    record = finish(root, name)
+    if (folder / MARK).exists():
+        return "THE PICKLE RAN"
+    if record.state != "done":
+        return f"{record.state}: {(record.result or {}).get('why')}"
+    said = b"begins again" in log_of(folder, 2).read_bytes()
+    right = (record.result or {})["metrics"]["loss"] == expected
+    return f"begins again{', says so' * said}, loss {'as undisturbed' if right else 'CHANGED'}"
+
+
+def undisturbed(root: Path, family: str) -> float:
+    """The loss of the cell of a family that nothing happens to."""
+    (name,) = add(workspace(root), [CELLS[family]], family)
+    record = finish(root, name)
+    return float((record.result or {})["metrics"]["loss"])
+
+
+def trials(place: Path) -> list[Trial]:
+    """All damages for the two quickest families, the hostile ones for the others."""
+    found = []
+    for family, cell in CELLS.items():
+        expected = undisturbed(place / family, family)
+        names = HOSTILE if family in ("teacher-student", "amplitudes") else FEW
+        for i, name in enumerate(names):
+            text = after(place / f"{family}{i}", family, cell, HOSTILE[name], expected)
+            found.append(Trial(f"the checkpoint of a cell of `{family}`", name, EXPECTED, text))
+    return found

@@ -1,0 +1,141 @@
+"""A clock that jumps by a day while cells train, forwards and back: the machine's own clock is left alone.
+
+Processes of a trial read the time through a module that Python imports by itself at its start (``sitecustomize``): it
+adds as many seconds as a file says.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from benchmarks.reliability.faults.cells import PAUSE, ROOT, add, loss, runner, workspace
+from benchmarks.reliability.faults.damage import runs
+from benchmarks.reliability.faults.trial import Trial
+from tests import progress, server
+from trainers.backend.progress import used_hours
+from trainers.backend.queue import Queue
+from trainers.backend.record import Record
+from trainers.backend.sweep import Cap, launch, read_sweeps
+from trainers.families import find_family
+from trainers.grid import make_grid
+
+DAY = 86_400
+VARIABLE = "ISOPLAN_TRIAL_CLOCK"
+SHIFTED = f"""
+import datetime, os, time
+place = os.environ.get("{VARIABLE}")
+if place:
+    now, now_ns, Moment = time.time, time.time_ns, datetime.datetime
+    def offset():
+        try:
+            with open(place) as file:
+                return int(file.read() or 0)
+        except (OSError, ValueError):
+            return 0
+    class Like(type):
+        def __instancecheck__(cls, value):
+            return isinstance(value, Moment)
+        def __subclasscheck__(cls, other):
+            return issubclass(other, Moment)
+    class Shifted(Moment, metaclass=Like):
+        def __new__(cls, *given, **named):
+            return Moment(*given, **named)
+        @classmethod
+        def now(cls, tz=None):
+            return Moment.now(tz) + datetime.timedelta(seconds=offset())
+        @classmethod
+        def utcnow(cls):
+            return Moment.utcnow() + datetime.timedelta(seconds=offset())
+    time.time = lambda: now() + offset()
+    time.time_ns = lambda: now_ns() + offset() * 10**9
+    datetime.datetime = Shifted
+"""
+JUMPS = {"a day forwards": (0, DAY), "a day back": (0, -DAY), "forwards, and back again": (0, DAY, 0)}
+CELLS = 6
+
+
+@contextmanager
+def shifted(place: Path) -> Iterator[Callable[[int], dict[str, str]]]:
+    """A function that sets the clock of processes with the variables that it returns, in seconds from the true one."""
+    place.mkdir(parents=True)
+    (place / "sitecustomize.py").write_text(SHIFTED)
+    clock = place / "offset"
+
+    def set_to(seconds: int) -> dict[str, str]:
+        beside = clock.with_suffix(".new")
+        beside.write_text(str(seconds))
+        beside.replace(clock)
+        return {VARIABLE: str(clock), "PYTHONPATH": os.pathsep.join((str(place), str(ROOT)))}
+
+    yield set_to
+
+
+def runner_trial(place: Path, name: str, jumps: tuple[int, ...]) -> Trial:
+    """Cells of a sweep with a cap that a runner trains while the clock jumps."""
+    root = workspace(place / "space")
+    family = find_family("sum", root)
+    launch(root, make_grid(family, {"seed": list(range(CELLS))}), family, cap=Cap(hours=1.0))
+    (root / PAUSE).touch()
+    with shifted(place / "clock") as set_to:
+        process = runner(root, set_to(jumps[0]))
+        try:
+            for seconds in jumps[1:]:
+                progress.wait(lambda: _training(root) >= 2, root)
+                set_to(seconds)
+                time.sleep(1.5)  # a beat, a look of the runner
+            (root / PAUSE).unlink()
+            code = progress.end(process, root)
+        finally:
+            process.kill()
+            process.wait()
+    records = Queue(root).scan()
+    hours = used_hours(read_sweeps(root)[0], records, root)
+    expected = f"runner ended with 0, {CELLS} of {CELLS} done and right in {CELLS} attempts, cap used as measured"
+    return Trial("a clock that jumps under a runner", name, expected, _told(list(records.values()), code, hours))
+
+
+def _training(root: Path) -> int:
+    return sum((root / "cells" / name / "checkpoint").exists() for name in Queue(root).scan())
+
+
+def _told(records: list[Record], code: int, hours: float) -> str:
+    right = sum(r.state == "done" and (r.result or {})["metrics"]["loss"] == loss(r.cell["seed"]) for r in records)
+    attempts = sum(record.number for record in records)
+    seconds = sum(float((r.result or {}).get("seconds", 0.0)) for r in records)
+    cap = "as measured" if abs(hours * 3600 - seconds) < 1e-6 and 0 < hours < 0.5 else f"{hours} h for {seconds} s"
+    return f"runner ended with {code}, {right} of {CELLS} done and right in {attempts} attempts, cap used {cap}"
+
+
+def app_trial(place: Path, name: str, jumps: tuple[int, ...]) -> Trial:
+    """An app with its runner, browser closed, while the clock jumps: cells are trained and become rows."""
+    root = workspace(place / "space")
+    with shifted(place / "clock") as set_to, server.running(root, env=set_to(jumps[0])) as app:
+        for k, seconds in enumerate(jumps):
+            set_to(seconds)
+            add(root, [{"seed": 2 * k}, {"seed": 2 * k + 1}])
+            wanted = 2 * k + 2
+            progress.wait(lambda wanted=wanted: _became(root) == wanted, root)  # type: ignore[misc]
+        printed = app.output.read_text()
+    records = list(Queue(root).scan().values())
+    right = sum(r.state == "done" and (r.result or {})["metrics"]["loss"] == loss(r.cell["seed"]) for r in records)
+    many = 2 * len(jumps)
+    happened = f"{right} of {many} right, {len(runs(root))} rows, {printed.count('Traceback')} tracebacks"
+    return Trial(
+        "a clock that jumps under the app", name, f"{many} of {many} right, {many} rows, 0 tracebacks", happened
+    )
+
+
+def _became(root: Path) -> int:
+    place = root / "logs" / "isoplan.log"
+    return sum(map(int, re.findall(r"(\d+) cells? became", place.read_text()))) if place.exists() else 0
+
+
+def trials(place: Path) -> list[Trial]:
+    """Every jump, under a runner and under the app."""
+    found = [runner_trial(place / f"runner{k}", *jump) for k, jump in enumerate(JUMPS.items())]
+    return found + [app_trial(place / f"app{k}", *jump) for k, jump in enumerate(JUMPS.items())]

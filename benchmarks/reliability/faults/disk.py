@@ -1,0 +1,256 @@
+"""A disk that is really full, and one that is read-only: a small tmpfs, which takes root."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+
+import psutil
+
+from app.cells import ingest
+from benchmarks.reliability.faults.cells import PAUSE, add, finish, loss, runner, workspace
+from benchmarks.reliability.faults.crash import RUNS, launch
+from benchmarks.reliability.faults.damage import runs
+from benchmarks.reliability.faults.moments import stored
+from benchmarks.reliability.faults.trial import Trial
+from engine.errors import PlannerError
+from engine.fitting import read_fit
+from engine.store import answers, results, tables
+from engine.store.database import Database, open_workspace
+from tests import progress, server
+from trainers.backend.queue import Queue
+from trainers.command.process import MARK
+
+SIZE = "96m"
+MANY = b"N,D,loss\n" + b"".join(b"%d,%d,%.6f\n" % (k, 3 * k, 4 - 1e-5 * k) for k in range(1, 25_000))
+"""A table of 0.5 MB, which takes more in the database."""
+FULL = "The disk of WORKSPACE is full: free some of it and try again."
+
+
+@contextmanager
+def small_disk(place: Path) -> Iterator[Path]:
+    """A disk of 96 MB at ``place`` for as long as the context lasts. Raises PermissionError for anybody but root."""
+    place.mkdir(parents=True)
+    asked = ["mount", "-t", "tmpfs", "-o", f"size={SIZE}", "tmpfs", str(place)]
+    if os.geteuid() != 0 or subprocess.run(asked, capture_output=True).returncode != 0:
+        raise PermissionError("only root can mount a small disk")
+    try:
+        yield place
+    finally:
+        subprocess.run(["umount", "-l", str(place)], check=True)
+
+
+@contextmanager
+def filled(root: Path, leave: int = 0) -> Iterator[None]:
+    """The disk of ``root`` full but for ``leave`` bytes, for as long as the context lasts."""
+    ballast = root.parent / "ballast"
+    fill(ballast, leave)
+    try:
+        yield
+    finally:
+        ballast.unlink()
+
+
+def fill(ballast: Path, leave: int = 0) -> None:
+    """Fill the disk with a file."""
+    with ballast.open("wb", buffering=0) as file:
+        free = os.statvfs(ballast.parent)
+        left = free.f_bavail * free.f_frsize - leave
+        try:
+            while left > 0:
+                left -= file.write(b"\0" * min(left, 1 << 20))
+        except OSError:
+            pass
+
+
+@contextmanager
+def read_only(place: Path) -> Iterator[None]:
+    """The disk mounted at ``place`` read-only for as long as the context lasts."""
+    subprocess.run(["mount", "-o", "remount,ro", str(place)], check=True)
+    try:
+        yield
+    finally:
+        subprocess.run(["mount", "-o", "remount,rw", str(place)], check=True)
+
+
+def sentence(act: Callable[[], object], root: Path) -> str:
+    """What ``act`` says where it cannot; the workspace by that word."""
+    try:
+        act()
+    except PlannerError as error:
+        return str(error).replace(str(root.resolve()), "WORKSPACE").replace(str(root), "WORKSPACE")
+    except Exception as error:
+        return f"{type(error).__name__}: {error}"
+    return "it works"
+
+
+def terminal(root: Path, *arguments: str) -> str:
+    """How a command of the terminal ends: its exit code, and what it says where that is not 0."""
+    isoplan = str(Path(sys.executable).with_name("isoplan"))
+    ended = progress.run([isoplan, *arguments, "--workspace", str(root)], stdin=subprocess.DEVNULL)
+    if ended.returncode == 0:
+        return "works"
+    said = ended.stderr.strip() or ended.stdout.strip()
+    said = re.sub(rf"{re.escape(str(root.resolve()))}(/sweeps/[0-9a-f]+)?", "WORKSPACE", said)
+    return f"exit code {ended.returncode}: {said if len(said.splitlines()) == 1 else said[-600:]}"
+
+
+def full_store(root: Path) -> list[Trial]:
+    """Import, fit, save and ingest on a full disk, and in the same process when there is room again."""
+    stored(root)
+    for name in add(root, [{"seed": k} for k in range(2)]):
+        finish(root, name)
+    fit = read_fit(json.loads((root / "fit.json").read_bytes()))
+    acts: dict[str, tuple[int, Callable[[Database], object]]] = {
+        "import a table": (0, lambda db: tables.add(db, RUNS, "runs.csv")),
+        "import a table when there is room for its bytes": (600_000, lambda db: tables.add(db, MANY, "many.csv")),
+        "save a fit": (0, lambda db: results.save_fit(db, fit, name="kept")),
+        "save an answer": (0, lambda db: answers.save(db, "repeat", {"text": "x" * 400_000}, "S.", {}, "kept")),
+        "make rows of cells": (0, lambda db: ingest(db, Queue(root))),
+    }
+    found = []
+    for name, (leave, act) in acts.items():
+        with open_workspace(root) as db:
+            with filled(root, leave):
+                said = sentence(partial(act, db), root)
+            again = sentence(partial(act, db), root)
+        found.append(Trial("a full disk", name, f"{said_full(name)} With room: it works", f"{said} With room: {again}"))
+    found.append(Trial("a full disk", "then open the database", "2 rows, 2 cells", _contents(root)))
+    return found
+
+
+def said_full(name: str) -> str:
+    """The sentence for what cannot be done."""
+    rows = "The disk of WORKSPACE is full: free some of it, and finished cells become rows."
+    return rows if name == "make rows of cells" else FULL
+
+
+def _contents(root: Path) -> str:
+    with open_workspace(root) as db:
+        before = tables.frame(db, tables.by_name(db, "before.csv").id)
+    return f"{len(before)} rows, {len(runs(root))} cells"
+
+
+def full_cells(root: Path) -> list[Trial]:
+    """Programs and a runner whose disk fills up while they train: checkpoints, results, leases."""
+    names = add(workspace(root), [{"seed": k} for k in range(4)])
+    queue = Queue(root)
+    (root / PAUSE).touch()
+    process = runner(root)
+    try:
+        progress.wait(lambda: sum((queue.folder(n) / "checkpoint").exists() for n in names) >= 2, root)
+        with filled(root):
+            (root / PAUSE).unlink()
+            progress.wait(lambda: not programs(root), root)
+        code = progress.end(process, root)
+    finally:
+        process.kill()
+        process.wait()
+    records = [queue.scan()[name] for name in names]
+    right = sum(r.state == "done" and (r.result or {})["metrics"]["loss"] == loss(k) for k, r in enumerate(records))
+    deaths = sum(record.deaths for record in records)
+    what = "a full disk while 4 cells write checkpoints, and then room"
+    return [Trial(what, "run them", _ended(4, 0, 0), _ended(right, code, deaths))]
+
+
+def programs(root: Path) -> list[int]:
+    """The processes of programs that train cells of a workspace."""
+    found = []
+    for one in psutil.process_iter():
+        with contextlib.suppress(psutil.Error):
+            if one.environ().get(MARK, "").startswith(str(root)) and progress.lives(one):
+                found.append(one.pid)
+    return found
+
+
+def _ended(right: int, code: int, deaths: int) -> str:
+    return f"{right} of 4 cells done with the right loss, {deaths} counted as deaths, exit code of the runner {code}"
+
+
+def full_terminal(root: Path, grid: Path) -> list[Trial]:
+    """Commands and the start of the app on a full disk."""
+    launch(workspace(root))
+    with filled(root):
+        found = {name: terminal(root, *arguments) for name, arguments in commands(grid).items()}
+    return [Trial("a full disk", name, _refused(name, FULL), text) for name, text in found.items()]
+
+
+def _refused(name: str, said: str) -> str:
+    """How a command that writes ends; one that only reads works."""
+    return "works" if name == "isoplan cells list" else f"exit code 2: isoplan: {said}"
+
+
+def full_app(root: Path) -> list[Trial]:
+    """An app whose disk fills up while it runs, and cells that finish meanwhile."""
+    names = add(workspace(root), [{"seed": k} for k in range(3)])
+    with server.running(root) as app:
+        progress.wait(lambda: all(r.state == "done" for r in Queue(root).scan().values()), root)
+        names += add(root, [{"seed": 3}])
+        finish(root, names[-1])
+        with filled(root):
+            time.sleep(3)  # the app looks at the folder every second
+            answers_meanwhile = _answers(app.url)
+        progress.wait(lambda: _became(root) == len(names), root)
+        answers_later = _answers(app.url)
+        printed = app.output.read_text()
+    happened = (
+        f"{answers_meanwhile}, then {answers_later}, {len(runs(root))} rows, {printed.count('Traceback')} tracebacks"
+    )
+    return [Trial("a full disk and then room", "the app runs", "answers, then answers, 4 rows, 0 tracebacks", happened)]
+
+
+def _became(root: Path) -> int:
+    """How many cells the app has made rows of, as its log says."""
+    return sum(map(int, re.findall(r"(\d+) cells? became", (root / "logs" / "isoplan.log").read_text())))
+
+
+def _answers(url: str) -> str:
+    try:
+        with urllib.request.urlopen(f"{url}/healthz", timeout=60) as answer:
+            return "answers" if answer.status == 200 else f"answers {answer.status}"
+    except OSError as error:
+        return f"does not answer: {error}"
+
+
+def commands(grid: Path) -> dict[str, tuple[str, ...]]:
+    """Commands that write and one that reads."""
+    return {
+        "isoplan cells list": ("cells", "list"),
+        "isoplan cells hold": ("cells", "hold", "Asked for"),
+        "isoplan train": ("train", str(grid), "--yes", "--no-wait"),
+        "isoplan app": ("app", "--no-browser", "--port", str(server.free_port())),
+    }
+
+
+def read_only_terminal(root: Path, grid: Path) -> list[Trial]:
+    """The same on a disk that is read-only."""
+    launch(workspace(root))
+    with read_only(root.parent):
+        found = {name: terminal(root, *arguments) for name, arguments in commands(grid).items()}
+        found["the runner"] = _runner(root)
+    what = "a read-only workspace"
+    return [Trial(what, name, _read_only(name), text) for name, text in found.items()]
+
+
+def _read_only(name: str) -> str:
+    said = "WORKSPACE cannot be written: Read-only file system."
+    if name == "isoplan app":
+        return _refused(name, "WORKSPACE/isoplan.duckdb cannot be written: choose another folder with --workspace.")
+    return f"exit code 1: {said}" if name == "the runner" else _refused(name, said)
+
+
+def _runner(root: Path) -> str:
+    command = [sys.executable, "-P", "-m", "trainers.backend.runner", "--workspace", str(root)]
+    ended = progress.run(command)
+    said = ended.stderr.strip().replace(str(root.resolve()), "WORKSPACE")
+    return f"exit code {ended.returncode}: {said if len(said.splitlines()) == 1 else said[-600:]}"

@@ -1,0 +1,170 @@
+"""A crash at every moment of what changes a workspace: each change of a file, each side of each commit and rename.
+
+Afterwards the workspace must be as before or as after, and the same operation must then give what it gives undisturbed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import shutil
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import duckdb
+
+from app.cells import ingest_if_free
+from benchmarks.reliability.faults.cells import FAMILY, finish, workspace
+from benchmarks.reliability.faults.crash import OPERATIONS, RUNS, everywhere, launch
+from benchmarks.reliability.faults.trial import Trial
+from engine.fitting import FitSpec, fit, to_json
+from engine.store import answers, cells, results, snapshots, tables
+from engine.store.database import FILE, memory, open_workspace
+from trainers.backend.queue import Deleted, Queue
+from trainers.backend.sweep import read_sweeps
+
+State = Mapping[str, Any]
+
+
+def fresh(root: Path) -> None:
+    """A workspace without cells."""
+    workspace(root)
+
+
+def launched(root: Path) -> None:
+    """One with a grid of two cells."""
+    launch(workspace(root))
+
+
+def leased(root: Path) -> None:
+    """One whose first cell is under lease."""
+    launched(root)
+    OPERATIONS["lease a cell"](root)
+
+
+def held(root: Path) -> None:
+    """One whose first cell is held."""
+    launched(root)
+    OPERATIONS["hold a cell"](root)
+
+
+def done(root: Path) -> None:
+    """One whose cells are done and are no rows yet."""
+    launched(root)
+    for name in Queue(root).scan():
+        finish(root, name)
+
+
+def with_rows(root: Path) -> None:
+    """One whose cells are rows."""
+    done(root)
+    ingest_if_free(root)
+
+
+def stored(root: Path) -> None:
+    """One with a database that holds a table, and a fit in a file."""
+    workspace(root)
+    with open_workspace(root) as db:
+        tables.add(db, b"N,D,loss\n1e3,1e4,3.5\n1e4,1e5,3.2\n", "before.csv")
+    with memory() as db:
+        runs = snapshots.runs(db, snapshots.take(db, tables.add(db, RUNS, "runs.csv").id))
+        spec = FitSpec(law="power", axis="N", objective="ols-log", bootstrap=0)
+        (root / "fit.json").write_text(json.dumps(to_json(fit(spec, runs))))
+
+
+OLDER = {
+    5: "DROP TABLE cells",
+    4: "DROP TABLE answers",
+    3: "DROP TABLE actuals",
+    2: "ALTER TABLE fits DROP COLUMN note",
+}
+"""What takes a database of the layout after it back to a layout."""
+
+
+def older(root: Path, layout: int = 2) -> None:
+    """One of an older layout."""
+    stored(root)
+    with duckdb.connect(str(root / FILE)) as connection:
+        for number in sorted(OLDER, reverse=True):
+            if number >= layout:
+                connection.execute(OLDER[number])
+        connection.execute(f"UPDATE meta SET value = '{layout}' WHERE key = 'schema'")
+
+
+def queue_state(root: Path) -> State:
+    """Cells and sweeps as they are read."""
+    records = Queue(root).scan().values()
+    found = {r.name: (r.state, r.number, r.order.held, r.order.cancelled, r.damage) for r in records}
+    return found | {s.key: (s.waits, len(s.cells)) for s in read_sweeps(root)}
+
+
+def store_state(root: Path) -> State:
+    """Tables, their rows, fits and answers."""
+    with open_workspace(root) as db:
+        found: dict[str, Any] = {t.name: len(tables.frame(db, t.id)) for t in tables.all(db)}
+        found |= {f.name: to_json(results.fit(db, f.hash))["parameters"] for f in results.fits(db)}
+        return found | {a.name: answers.body(db, a.hash) for a in answers.all(db)}
+
+
+def both_states(root: Path) -> State:
+    """The rows of cells, those withdrawn apart, and the cells."""
+    with open_workspace(root) as db:
+        if not any(t.id == cells.table_of(FAMILY) for t in tables.all(db)):
+            return {"rows": 0, **queue_state(root)}
+        rows = tables.frame(db, cells.table_of(FAMILY))
+        withdrawn = len(tables.withdrawn(db, cells.table_of(FAMILY)))
+        return {"rows": sorted(rows["run"]), "withdrawn": withdrawn, **queue_state(root)}
+
+
+CASES: dict[str, tuple[Callable[[Path], None], Callable[[Path], State]]] = {
+    "launch a grid": (fresh, queue_state),
+    "lease a cell": (launched, queue_state),
+    "end an attempt": (leased, queue_state),
+    "hold a cell": (launched, queue_state),
+    "cancel a running cell": (leased, queue_state),
+    "retry a cell": (held, queue_state),
+    "delete a cell": (launched, queue_state),
+    "hold a sweep": (launched, queue_state),
+    "forget a sweep": (launched, queue_state),
+    "make rows of cells": (done, both_states),
+    "delete a cell with its row": (with_rows, both_states),
+    "import a table": (stored, store_state),
+    "save a fit": (stored, store_state),
+    "save an answer": (stored, store_state),
+    "open an older workspace": (older, store_state),
+}
+ONCE = ("lease a cell", "retry a cell")
+"""Operations that give another state when they are done twice: done again they must work."""
+EXPECTED = "all is as before or as after; done again: as undisturbed"
+
+
+def trials(place: Path, operations: Sequence[str] = tuple(CASES)) -> list[Trial]:
+    """One for each moment of each operation, in workspaces below ``place``."""
+    for name in operations:
+        CASES[name][0](place / name / "before")
+    moments = everywhere(place, operations)
+    return [trial for name in operations for trial in _tried(name, place / name, moments[name])]
+
+
+def _tried(operation: str, place: Path, moments: Sequence[str]) -> list[Trial]:
+    undisturbed, look = place / "undisturbed", CASES[operation][1]
+    before = look(shutil.copytree(place / "before", undisturbed))
+    OPERATIONS[operation](undisturbed)
+    after = look(undisturbed)
+    happened = [_happened(operation, place / str(k), before, after) for k in range(1, len(moments) + 1)]
+    what = f"a process that would {operation} is killed"
+    return [Trial(what, moment, EXPECTED, text) for moment, text in zip(moments, happened, strict=True)]
+
+
+def _happened(operation: str, root: Path, before: State, after: State) -> str:
+    look = CASES[operation][1]
+    found = look(root)
+    kept = all(key in found for key in before if key in after)
+    whole = kept and all(before.get(key) == value or after.get(key) == value for key, value in found.items())
+    first = "all is as before or as after" if whole else f"neither as before nor as after: {found}"
+    if operation not in ONCE or found == before:
+        with contextlib.suppress(IndexError, Deleted):  # what it deletes is not there any more
+            OPERATIONS[operation](root)
+    again = look(root)
+    return f"{first}; done again: {'as undisturbed' if again == after else again}"

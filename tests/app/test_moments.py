@@ -1,0 +1,21 @@
+"""A crash at every moment of what changes a workspace: as before or as after, and the same again gives the same."""
+
+from __future__ import annotations
+
+import pytest
+
+from benchmarks.reliability.faults import moments
+from benchmarks.reliability.faults.trial import Trial
+
+
+@pytest.fixture(scope="module")
+def tried(tmp_path_factory: pytest.TempPathFactory) -> list[Trial]:
+    """Every operation, killed at each of its moments."""
+    return moments.trials(tmp_path_factory.mktemp("moments"))
+
+
+@pytest.mark.parametrize("operation", moments.CASES)
+def test_whoever_dies_wherever_leaves_a_whole_workspace(tried: list[Trial], operation: str) -> None:
+    found = [trial for trial in tried if trial.what == f"a process that would {operation} is killed"]
+    assert [(trial.done, trial.happened) for trial in found if not trial.held] == []
+    assert len(found) >= 3
