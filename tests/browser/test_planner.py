@@ -35,7 +35,7 @@ REFITS = 200
 LAW = FitSpec(bootstrap=REFITS)
 MAP = FitSpec(law="metric-map", y="R_top", axis="loss", objective="ols-log", bootstrap=REFITS)
 REPEATED = FitSpec(law="repetition", axis="D", objective="ols-log", bootstrap=REFITS)
-TRAINING = Prices(Machine(find_device("RTX4090"), utilisation=0.05, price=0.5))
+TRAINING = Prices(Machine(find_device("RTX4090"), utilisation=0.01, price=0.5))
 PRICES = Prices(TRAINING.machine, Simulation(1e-4))
 
 
@@ -89,7 +89,7 @@ def test_a_rejection_with_limited_jets_then_simulate_or_repeat(
     page.get_by_text("Machine and prices", exact=True).click()
     select(page, "Machine", "RTX4090")
     enter(page, "Price of a device hour", "0.5")
-    enter(page, "Utilisation", "5%")
+    enter(page, "Utilisation", "1%")
     both = through(law, mapped, "R_top")
     plan = plan_target(law, 5000.0, limits=Limits(unique=100e6), prices=TRAINING, map=both)
     assert_shows(page, plan)
@@ -97,9 +97,9 @@ def test_a_rejection_with_limited_jets_then_simulate_or_repeat(
 
     at = page.get_by_role("slider").first
     at.press("ArrowRight")
-    expect(page.get_by_label("Target R_top", exact=True)).not_to_have_value("5000")
+    expect(page.get_by_role("textbox", name="Target R_top", exact=True)).not_to_have_value("5000")
     settle(page)
-    moved = float(page.get_by_label("Target R_top", exact=True).input_value())
+    moved = float(page.get_by_role("textbox", name="Target R_top", exact=True).input_value())
     assert moved > 5000
     assert_shows(page, plan_target(law, moved, limits=Limits(unique=100e6), prices=TRAINING, map=both))
 
