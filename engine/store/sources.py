@@ -138,7 +138,7 @@ def _unreadable(upload: Upload) -> PlannerError:
     return PlannerError(f"{upload.name} {_UNREADABLE[upload.format]}")
 
 
-def explain(error: duckdb.Error, name: str) -> PlannerError:
+def explain(error: duckdb.Error | UnicodeError, name: str) -> PlannerError:
     """One sentence about a file that DuckDB could not read."""
     message = str(error)
     line = _after(message, "CSV Error on Line: ")
