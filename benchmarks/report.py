@@ -51,6 +51,8 @@ def pair(value: float, ends: tuple[float, float] | None) -> str:
 
 def between(ends: tuple[float, float] | None) -> str:
     """``0.3 to 0.36``, ``below 0.36`` where the lower end is not determined, or that there is no interval."""
-    if ends is not None and ends[0] == -math.inf:
-        return f"below {ends[1]:.3g}"
+    if ends is not None and math.isinf(ends[0]):
+        return "not determined" if math.isinf(ends[1]) else f"below {ends[1]:.3g}"
+    if ends is not None and math.isinf(ends[1]):
+        return f"above {ends[0]:.3g}"
     return "no interval" if ends is None else f"{ends[0]:.3g} to {ends[1]:.3g}"

@@ -125,7 +125,13 @@ CurveFile = Annotated[
 CurveMap = Annotated[
     list[str] | None, typer.Option("--map-curves", metavar="ROLE=COLUMN,...", help="As --map, for the curves: step=it.")
 ]
-Smoothing = Annotated[str, typer.Option(help="Weight of the past in the running mean of a curve; 0 for none.")]
+Smoothing = Annotated[
+    str,
+    typer.Option(
+        help="Smoothing of a curve, 0 (none) to 1: what a point at 5 % fewer training steps weighs for critical-batch, "
+        "what the point before weighs for envelope."
+    ),
+]
 Target = Annotated[str, typer.Option(help="Value to which updates are counted; the hardest that every run reaches.")]
 PlannedGroup = Annotated[str, typer.Option("--group", help="The group to plan for, where the fit holds several.")]
 Form = Annotated[

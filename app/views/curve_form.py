@@ -52,7 +52,7 @@ def choose_curve_spec(curves: Curves) -> FitSpec | None:
     with grid.cell():
         smoothing = st.slider(
             "Smoothing", 0.0, 0.99, 0.6, key="smoothing", bind="query-params",
-            help="Weight of the past in the running mean along a curve, as in TensorBoard; 0 for none.",
+            help="What a point at 5 % fewer training steps weighs (critical batch), or the point before (envelope).",
         )  # fmt: skip
     counted = law.name == COUNTED
     target = st.number_input(

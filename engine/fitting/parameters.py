@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from functools import partial
 
@@ -49,10 +50,21 @@ def parameters(
 def parameter(name: str, value: float, draws: Floats, read: Reading, within: Interval = ANYTHING) -> Parameter:
     """One number with its standard error and intervals from its ``draws`` (r,), by a reading of ``Resampling``.
 
-    The intervals end at the ends of ``within``.
+    The intervals end at the ends of ``within``. An end at which more draws lie than the interval leaves out there is
+    not determined by the runs: the interval has no end on that side.
     """
-    ci68, ci95 = (cut(read(value, draws, level), within) for level in (0.68, 0.95))
+    ci68, ci95 = (_opened(cut(read(value, draws, level), within), draws, level, within) for level in (0.68, 0.95))
     return Parameter(name, value, spread(draws), ci68, ci95)
+
+
+def _opened(ends: Interval | None, draws: Floats, level: float, within: Interval) -> Interval | None:
+    """An interval without those of its ends that lie where draws pile up at an end of ``within``."""
+    if ends is None or ends[0] == ends[1]:
+        return ends
+    sound, tail = draws[np.isfinite(draws)], (1 - level) / 2
+    low = math.isfinite(within[0]) and ends[0] <= within[0] and float(np.mean(sound <= within[0])) > tail
+    high = math.isfinite(within[1]) and ends[1] >= within[1] and float(np.mean(sound >= within[1])) > tail
+    return (-math.inf if low else ends[0], math.inf if high else ends[1])
 
 
 def floors(law: Law) -> list[str]:

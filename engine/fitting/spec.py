@@ -27,8 +27,9 @@ class FitSpec(BaseModel):
     ``columns`` are the names in it that are columns of the runs besides N, D, C, U and epochs, and ``turned`` says that
     more of ``y`` is better: ``read_from`` sets both.
     ``relative_error`` is the error of y over y, a number or the column that holds it for each run: runs weigh by the
-    inverse square of their error. ``smoothing`` (0: none) is the weight of the past in the running mean of a training
-    curve, ``target`` the value of ``y`` to which updates are counted (None: the hardest that every run reaches).
+    inverse square of their error. ``smoothing`` (0: none) is what a point at 5 % fewer training steps weighs in the
+    mean of a curve (critical-batch), or the point before (envelope); ``target`` is the value of ``y`` to which updates
+    are counted (None: the hardest that every run reaches).
     ``fixed`` holds parameters at given values, ``prior`` gives them a Gaussian (mean, sd) each, ``share`` makes them
     the same in all groups of runs (``fit_groups``). ``bootstrap`` is the number of refits (0: none), drawn from
     ``seed`` as ``interval`` says (engine/fitting/resampling.py).
