@@ -24,6 +24,7 @@ from engine.planning.recommender import Evidence
 from engine.planning.recommender.builder import OBJECTIVE, REFITS, Built, build_evidence, join
 from engine.planning.recommender.choice import Knob
 from engine.planning.recommender.columns import find_columns
+from engine.planning.recommender.references import Rows, reference_rows
 from engine.planning.recommender.run_table import Table, read_sweeps
 from engine.quantities import count
 from engine.schema import LABEL_ROLES, NUMERIC_ROLES, Curves, Direction, Floats, Metric, Roles, Runs
@@ -43,8 +44,8 @@ SWEEPS: dict[Knob, str] = {"s": "share", "B": "batch", "N": "allocation", "K": "
 SWEPT: dict[Knob, str] = {"s": "s", "B": "batch", "K": "negatives"}
 """The column that a sweep varies; allocation varies N."""
 SIZES = {"N": "N", "D": "D", "C": "C_step", "budget": "budget"}
-COUNTED = ("loss", "recall@10", "NDCG@10", "MRR@10")
-"""The metrics of which tables say what counting reaches."""
+CANDIDATES: dict[Knob, str] = {"s": "batch-local", "B": "batch-local", "N": "batch-local", "K": "whole catalogue"}
+"""Among what the cells of a sweep are judged."""
 WORDS = ("run", "data", "softmax", "schedule", "version")
 """Columns of text."""
 
@@ -80,26 +81,16 @@ def confounded(folder: Path) -> str:
     return f"Confounded: {' and '.join(said)}, so a is not the exponent of N alone." if said else ""
 
 
+def counted(folder: Path, knob: Knob) -> Rows:
+    """What guessing and counting reach on the log of a sweep and the cells beside it; none where it is not trained."""
+    if not rows(folder, SWEEPS[knob]):
+        return ()
+    return reference_rows(_table(folder, knob), knob)  # type: ignore[arg-type]
+
+
 def counting(folder: Path) -> list[tuple[str, ...]]:
-    """What guessing and counting reach, and the cells beside them: candidates, what, and a cell for each ``COUNTED``.
-
-    Empty for tables that do not hold it.
-    """
-    lines: list[tuple[str, ...]] = []
-    for sweep, kind in (("share", "batch-local"), ("negatives", "whole catalogue")):
-        found = rows(folder, sweep)
-        if not found or "popularity_loss" not in found[0]:
-            continue
-        lines.append((kind, "all candidates alike", _digits(float(found[0]["guess_loss"])), *[""] * (len(COUNTED) - 1)))
-        for start, what in (("popularity", "popularity"), ("last_items", "counts after the last items")):
-            lines.append((kind, what, *(_digits(float(found[0][f"{start}_{m}"])) for m in COUNTED)))
-        ends = [(np.nanmin(x), np.nanmax(x)) for x in (numbers(found, m) for m in COUNTED)]
-        lines.append((kind, f"cells of the {sweep} sweep", *(f"{_digits(a)} to {_digits(b)}" for a, b in ends)))
-    return lines
-
-
-def _digits(x: float) -> str:
-    return f"{x:.3f}" if x >= 1 else f"{x:.3g}"
+    """``counted`` of every sweep, its name and its candidates before each line."""
+    return [(f"{sweep}, {CANDIDATES[knob]}", *line) for knob, sweep in SWEEPS.items() for line in counted(folder, knob)]
 
 
 def _built(folder: Path, knob: Knob, metric: str) -> Built:

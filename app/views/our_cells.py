@@ -45,7 +45,8 @@ def _read(log: str, folder: str, metric: str) -> Ours | None:
     if budget is None or metric not in found.metrics:
         return None
     runs = {knob: trained.behind(place, knob, metric) for knob in trained.SWEEPS if knob not in found.missing}
-    return Ours(log, Own(found, runs), recommend(found, budget, metric))
+    references = {knob: trained.counted(place, knob) for knob in trained.SWEEPS}
+    return Ours(log, Own(found, runs, references=references), recommend(found, budget, metric))
 
 
 def show(answer: Recommendation, ours: Sequence[Ours]) -> None:
@@ -63,7 +64,6 @@ def show(answer: Recommendation, ours: Sequence[Ours]) -> None:
         st.markdown(f"On {one.log}:")
         st.table(lines, border="horizontal", hide_index=True, alt=f"The recipe beside our cells on {one.log}.")
         _reasons(one)
-        _counting(one.log)
     st.caption(
         "Small cells that Isoplan trained, at other budgets and with other catalogues than the paper's: what all say "
         "alike is likely to hold for yours, what they do not depends on log and scale."
@@ -77,16 +77,6 @@ def _reasons(one: Ours) -> None:
             choice = one.answer.recipe.choices[knob]
             said = _missing(one, knob) or recipe.row(choice)["From"]
             st.markdown(f"- **{plain(LABELS[knob])}**: {plain(whole(said))}")
-
-
-def _counting(log: str) -> None:
-    """What counting reaches on a log, beside the cells."""
-    if found := trained.counting(trained.LOGS[log]):
-        with st.expander("What counting items reaches on this log", icon=":material/tag:"):
-            names = ("Candidates", "What", *trained.COUNTED)
-            rows = [dict(zip(names, map(plain, line), strict=True)) for line in found]
-            st.table(rows, border="horizontal", hide_index=True, alt=f"What counting reaches on {log}.")
-            st.caption("Cells that are no better than counts enter no law (docs/behavior_laws.md).")
 
 
 def _line(page: str, mine: str, theirs: Choice, own: Choice, missing: str) -> dict[str, str]:

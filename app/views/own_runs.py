@@ -7,7 +7,7 @@ chosen; the link holds both.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import streamlit as st
 
@@ -20,6 +20,7 @@ from engine.planning.recommender import Evidence, with_fallback
 from engine.planning.recommender.choice import Knob
 from engine.planning.recommender.columns import Setting
 from engine.planning.recommender.metric_names import metric_name
+from engine.planning.recommender.references import Rows
 from engine.schema import Runs
 from engine.store import results, tables
 from engine.store.database import Database
@@ -39,11 +40,15 @@ FITTED: dict[Knob, str] = {"B": "critical-batch", "N": ""}
 
 @dataclass(frozen=True, eq=False)
 class Own:
-    """The evidence of the user's runs, the runs behind each knob, and the metrics that their tables measure."""
+    """The evidence of the user's runs, the runs behind each knob, and the metrics that their tables measure.
+
+    ``references`` are what counting reaches beside the cells of each knob, for tables that hold it.
+    """
 
     evidence: Evidence
     runs: Mapping[Knob, Runs]
     metrics: tuple[str, ...] = ()
+    references: Mapping[Knob, Rows] = field(default_factory=dict)
 
 
 def read(db: Database, metric: str, listed: tuple[str, ...]) -> Own:
@@ -72,7 +77,8 @@ def read(db: Database, metric: str, listed: tuple[str, ...]) -> Own:
 def _over(below: Own, above: Own) -> Own:
     """Both, ``above`` where they determine the same."""
     evidence = with_fallback(above.evidence, below.evidence)
-    return Own(evidence, {**below.runs, **above.runs}, tuple(dict.fromkeys((*below.metrics, *above.metrics))))
+    metrics = tuple(dict.fromkeys((*below.metrics, *above.metrics)))
+    return Own(evidence, {**below.runs, **above.runs}, metrics, {**below.references, **above.references})
 
 
 def _of_table(
@@ -85,7 +91,8 @@ def _of_table(
         return Own(Evidence(remarks={knob: (str(error),)} if knob else {}), {})
     asked = (metric, *(name for name in listed if name in measured and name != metric))
     built = own_table.built_of(db, table, chosen, asked, knob, data_set)
-    return Own(built.evidence, built.runs, tuple(name for name in measured if metric_name(name) == name))
+    metrics = tuple(name for name in measured if metric_name(name) == name)
+    return Own(built.evidence, built.runs, metrics, built.references)
 
 
 def _of_fit(db: Database, knob: Knob, chosen: str, metric: str) -> Evidence:

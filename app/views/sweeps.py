@@ -12,7 +12,7 @@ from app.figures import sweep as sweep_figure
 from app.views import own_runs
 from app.views.our_cells import Ours
 from app.views.own_runs import Own
-from app.views.parts import draw, plain, sentences
+from app.views.parts import draw, plain, sentences, whole
 from data.recommender import batch_runs, minima
 from engine.fitting.parabola import parabolas
 from engine.fitting.result import Fit
@@ -22,6 +22,7 @@ from engine.planning.recommender import Evidence, Recommendation
 from engine.planning.recommender.builder import of_metric
 from engine.planning.recommender.choice import Knob
 from engine.planning.recommender.recipe import lender
+from engine.planning.recommender.references import HEAD
 from engine.schema import Runs
 from engine.store.database import Database
 from engine.store.runs import with_target
@@ -40,8 +41,9 @@ def show(db: Database, evidence: Evidence, own: Own, answer: Recommendation | No
                 if answer is not None:
                     with sentences():
                         _picture(knob, evidence, own, answer)
+                        _counted(own, knob, "your runs")
                         for one in ours:
-                            if knob in one.own.runs:
+                            if knob in one.own.runs or one.own.references.get(knob):
                                 _beside(knob, one)
                 own_runs.choose(db, knob)
 
@@ -59,6 +61,16 @@ def _beside(knob: Knob, ours: Ours) -> None:
     """The same picture of our own cells."""
     st.subheader(f"Cells of our own on {ours.log}", anchor=False)
     DRAWN[knob](ours.own.evidence, ours.own, ours.answer, f"{ours.log} ")
+    _counted(ours.own, knob, ours.log)
+
+
+def _counted(own: Own, knob: Knob, name: str) -> None:
+    """What guessing and counting reach, and the cells of the sweep compared with it."""
+    if lines := own.references.get(knob):
+        names = ("Cells", "Passes over the log", *HEAD[2:])
+        shown = [{name: plain(whole(cell)) for name, cell in zip(names, line, strict=True)} for line in lines]
+        st.table(shown, border="horizontal", hide_index=True, alt=f"Cells and what counting reaches, {name}.")
+        st.caption("Cells that are no better than counts enter no law (docs/behavior_laws.md).")
 
 
 def _swept(evidence: Evidence, own: Own, answer: Recommendation, of: str, knob: Knob) -> None:

@@ -23,6 +23,7 @@ from engine.planning import plan_budget
 from engine.planning.recommender import Optimum, recommend
 from engine.planning.recommender.builder import FULL
 from engine.planning.recommender.choice import Choice, Knob
+from engine.planning.recommender.references import HEAD as COUNTED_HEAD
 from engine.quantities import count, power10
 from trainers.behavior.cell import BehaviorCell
 from trainers.behavior.sizing import NARROWEST
@@ -50,7 +51,13 @@ A cell is "no better than counts" where its loss is not below that of the better
 candidates, or where its recall@10 over the whole catalogue is below that of popularity. Such cells enter no law. Where
 they are more than half of a budget, none of that budget is fitted: what is left would have been chosen by its outcome.
 For the critical batch all cells count, because a cell that has overfitted at its end may have been better on the way.
+
+Each sweep has three lines of guessing and counting among its own candidates, then its cells: the range at each budget,
+or each batch where the budget is one. A pass over the log is a pass over all its training events.
 """
+BOUNDED = """An exponent lies between 0 and 1. Where more refits end at 0 or 1 than an interval leaves out on that
+side, its end there is not determined, and the exponent is only "above" or "below" the other end. N* and D* are read
+off the same refits."""
 VARIED: dict[Knob, tuple[str, str]] = {
     "s": ("share s", "s"), "B": ("batch B", "batch"), "N": ("size N", "N"), "K": ("negatives K", "negatives"),
 }  # fmt: skip
@@ -140,7 +147,7 @@ def _counts(folder: Path) -> Iterator[str]:
     """What counting reaches beside the cells, batch-locally and over the catalogue."""
     if lines := trained.counting(folder):
         yield COUNTING
-        yield from table(("candidates", "", *trained.COUNTED), lines)
+        yield from table(("sweep", *COUNTED_HEAD), lines)
 
 
 def _fastest(folder: Path, sweep: str, found: Sequence[dict[str, str]]) -> str:
@@ -302,6 +309,7 @@ Parabolas in ln N at each budget, and N* = k C^a through their minima. D* is wha
 formula charges these cells.{f" {_rule(folder)}" if there(folder, "N", ALLOCATED) else ""} The embedder has
 {_span(trained.rows(folder, "allocation"), "s", "s")} of N, its width h being a whole number from {NARROWEST} on.
 {trained.confounded(folder)}
+{BOUNDED}
 """
     if there(folder, "N", ALLOCATED):
         yield "![N* and D* against compute](images/allocation.png)\n"

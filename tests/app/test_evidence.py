@@ -17,7 +17,7 @@ from engine.planning.recommender.choice import Knob
 from engine.store import tables
 from engine.store.database import memory
 
-METRICS = ("val_loss", "recall@10", "coverage@10")
+METRICS = tuple(trained.COLUMNS)
 
 
 def numbers(evidence: Evidence) -> list[tuple[object, ...]]:

@@ -121,6 +121,20 @@ def test_sections_without_a_table_are_left_out(tmp_path: Path) -> None:
         ranked.judged(tmp_path, 2)
 
 
+NUMBER = re.compile(r"\d[\d,]*(?:\.\d+)?")
+
+
+@pytest.mark.parametrize("log", list(trained.LOGS))
+def test_the_bundled_pages_are_what_the_bundled_tables_give(log: str) -> None:
+    """The committed text word for word; numbers to 2 %, because another processor may round another way."""
+    stem = laws.PAGES[log]
+    made, kept = write(trained.LOGS[log], log, stem), (laws.DOCS / f"{stem}.md").read_text("utf-8")
+    lines = zip(made.splitlines(), kept.splitlines(), strict=True)
+    assert [(one, other) for one, other in lines if NUMBER.sub("0", one) != NUMBER.sub("0", other)] == []
+    numbers = [[float(x.replace(",", "")) for x in NUMBER.findall(text)] for text in (made, kept)]
+    assert numbers[0] == pytest.approx(numbers[1], rel=0.02)
+
+
 def test_without_any_table_nothing_is_written(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(trained, "LOGS", dict.fromkeys(trained.LOGS, tmp_path))
     monkeypatch.setattr(laws, "DOCS", tmp_path)

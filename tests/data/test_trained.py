@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import math
+from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
+from app.commands.own_sweeps import Asked, CurveOptions, fit_runs
 from data import trained
 from data.catalogue import RECOMMENDER, Demo
 from data.recommender import batch_runs
-from engine.fitting import derived
+from engine.fitting import Fit, FitSpec, derived, fit
 from engine.planning.recommender import recommend
+from engine.planning.recommender.choice import Knob
 from engine.planning.recommender.sweep import at_budget
 from tests.data.sweeps import A_C, B_C, B_CRIT, BUDGETS, EXPONENT, K_STAR, N_AT, S_STAR, ZETA, write_sweeps
 from trainers.behavior.baselines import COLUMNS, Regime, untrained
@@ -192,9 +196,42 @@ def test_the_exponent_of_the_synthetic_cells_is_marked() -> None:
     assert trained.confounded(trained.LOGS["a log of video games"]) == ""
 
 
-def test_what_counting_reaches_stands_beside_the_cells() -> None:
-    lines = {line[:2]: line[2:] for line in trained.counting(trained.LOGS["a log of video games"])}
-    assert lines["whole catalogue", "popularity"][:2] == ("9.316", "0.0194")
-    assert lines["whole catalogue", "all candidates alike"][0] == "10.074"
-    assert lines["whole catalogue", "counts after the last items"][1] == "0.104"
-    assert lines["whole catalogue", "cells of the negatives sweep"][0] == "8.682 to 10.084"
+@pytest.mark.parametrize("knob", list(trained.SWEEPS))
+def test_what_counting_reaches_is_a_row_of_every_sweep(knob: Knob) -> None:
+    lines = {line[0]: line[1:] for line in trained.counted(trained.LOGS["a log of video games"], knob)}
+    full = knob == "K"
+    assert lines["popularity"][:3] == (("", "9.316", "0.0194") if full else ("", "6.259", "0.0575"))
+    assert lines["all candidates alike"][1] == ("10.074" if full else "5.457")
+    assert lines["counts after the last items"][2] == ("0.104" if full else "0.238")
+    cells = {
+        "s": ("cells at 4.00 × 10¹¹ FLOPs", "3.4 to 4.8", "4.825 to 4.953"),
+        "B": ("cell of B = 1,024 (no better than counts)", "66", "11.079"),
+        "N": ("cells at 10¹¹ FLOPs (1 of 5 no better than counts)", "0.68 to 4.5", "4.865 to 5.354"),
+        "K": ("cells at 10¹¹ FLOPs (7 of 7 no better than counts)", "0.23 to 2.4", "9.387 to 9.561"),
+    }
+    name, passes, loss = cells[knob]
+    assert lines[name][:2] == (passes, loss)
+    assert len(lines) == (9 if knob == "B" else 6)
+
+
+def test_every_sweep_of_every_log_is_counted() -> None:
+    for folder in trained.LOGS.values():
+        sweeps = {line[0] for line in trained.counting(folder) if line[1] == "popularity"}
+        assert sweeps == {
+            "share, batch-local", "batch, batch-local", "allocation, batch-local", "negatives, whole catalogue",
+        }  # fmt: skip
+
+
+def test_a_recipe_of_one_metric_fits_each_budget_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Three budgets of the share sweep of the games log, and nothing else, take a fit each."""
+    fitted = []
+
+    def counted(spec: FitSpec, *given: Any, **named: Any) -> Fit:
+        fitted.append(spec.y)
+        return fit(spec, *given, **named)
+
+    for name in ("sweep", "builder"):  # the package has a function called sweep
+        monkeypatch.setattr(import_module(f"engine.planning.recommender.{name}"), "fit", counted)
+    table = trained.LOGS["a log of video games"] / "behavior_share.csv"
+    fit_runs(table, (), CurveOptions(), Asked("recall@10", 20, 0), needed=True)
+    assert fitted == ["recall@10"] * 3

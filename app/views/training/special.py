@@ -10,7 +10,7 @@ from typing import Any
 import streamlit as st
 
 from app.views.parts import sentences
-from app.views.training import amplitudes, events, standing
+from app.views.training import amplitudes, events, recommenders, standing
 from app.views.training.standing import Group
 from trainers.backend.queue import Queue
 from trainers.backend.record import Record
@@ -34,7 +34,8 @@ class Special:
 
 
 SPECIAL: Mapping[str, Special] = {
-    "amplitudes": Special(events.show, amplitudes.about, amplitudes.results, amplitudes.FIT)
+    "amplitudes": Special(events.show, amplitudes.about, amplitudes.results, amplitudes.FIT),
+    "behavior": Special(recommenders.files, recommenders.about, recommenders.results, recommenders.FIT),
 }
 """By the name of the family."""
 

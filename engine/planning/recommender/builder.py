@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from engine.planning.recommender.columns import Columns
 from engine.planning.recommender.counted import counting_of
 from engine.planning.recommender.evidence import Evidence
 from engine.planning.recommender.metric_names import LOSS, metric_name, printed_name
+from engine.planning.recommender.references import Rows, reference_rows
 from engine.planning.recommender.run_table import Table
 from engine.planning.recommender.sorting import Swept
 from engine.planning.recommender.sweep import Optimum, sweep
@@ -38,11 +39,15 @@ KNOBS: tuple[Knob, ...] = ("s", "B", "N", "K")
 
 @dataclass(frozen=True, eq=False)
 class Built:
-    """The evidence of a run table, the runs behind each knob, and why other knobs that it varies have no fit."""
+    """The evidence of a run table, the runs behind each knob, and why other knobs that it varies have no fit.
+
+    ``references`` are the rows of each sweep that say what counting reaches beside its cells.
+    """
 
     evidence: Evidence
     runs: Mapping[Knob, Runs]
     errors: Mapping[Knob, str]
+    references: Mapping[Knob, Rows] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,7 +136,8 @@ def build_evidence(
         evidence, runs[knob] = join(evidence, found), part
         if said or more:
             remarks[knob] = (*said, *more)
-    return Built(replace(evidence, remarks=remarks), runs, errors)
+    counted = {knob: reference_rows(table, knob) for knob in knobs if knob in table.rows}  # type: ignore[arg-type]
+    return Built(replace(evidence, remarks=remarks), runs, errors, counted)
 
 
 def join(one: Evidence, other: Evidence) -> Evidence:

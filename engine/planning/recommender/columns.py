@@ -8,7 +8,13 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 from engine.errors import PlannerError
-from engine.planning.recommender.metric_names import metric_direction, metric_name, plain_name, printed_name
+from engine.planning.recommender.metric_names import (
+    LOSS,
+    metric_direction,
+    metric_name,
+    plain_name,
+    printed_name,
+)
 from engine.schema import Metric, Roles
 
 Setting = Literal["N", "D", "C", "budget", "s", "B", "K", "lr", "depth", "updates", "stage", "untrained", "scored"]
@@ -34,6 +40,13 @@ NAMES: Mapping[Setting, tuple[str, ...]] = {
                r"(?:scored|eval|held_out|test|val(?:idation)?)_(?:users|events)"),
 }  # fmt: skip
 """Patterns of ``plain_name`` of a column, best first. ``C_step`` is the compute that sizes Isoplan's own cells."""
+STARTS = {"guess": "all candidates alike", "popularity": "popularity", "last_items": "counts after the last items"}
+"""What the name of a column begins with that holds what guessing or counting reaches, and no cell."""
+COUNTED = {"loss": LOSS, "recall@10": "recall@10", "NDCG@10": "NDCG@10", "MRR@10": "MRR@10"}
+"""The metrics by what the name of such a column ends with."""
+PASSES = "passes"
+REFERENCES = (*(f"{start}_{metric}" for start in STARTS for metric in COUNTED), PASSES)
+"""Columns of recommender cells, as trainers/behavior/baselines.py names them: ``popularity_recall@10``."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +54,7 @@ class Columns:
     """``settings`` and ``metrics`` by name with the column of each; ``roles`` holds labels and rules of the table.
 
     ``nominal`` are further columns of the embedder share, such as the planned beside the trained share; ``label`` is a
-    column of text that names the metric of each row, empty for none.
+    column of text that names the metric of each row, empty for none. ``references`` say what counting reaches.
     """
 
     settings: Mapping[Setting, str]
@@ -49,6 +62,7 @@ class Columns:
     roles: Roles
     nominal: tuple[str, ...] = ()
     label: str = ""
+    references: tuple[str, ...] = ()
 
     @property
     def renamed(self) -> dict[str, str]:
@@ -80,7 +94,7 @@ def find_columns(
     settings |= {name: chosen[name] for name in SETTINGS if name in chosen}
     settings = {name: column for name, column in settings.items() if column}
     nominal = [c for c in _matching(numeric, "s") if c != settings.get("s")]
-    used = {*settings.values(), *nominal}
+    used = {*settings.values(), *nominal, *(c for c in numeric if is_reference(c))}
     metrics = _metrics([c for c in numeric if c not in used], roles)
     for name, column in chosen.items():
         if name not in SETTINGS:
@@ -90,7 +104,13 @@ def find_columns(
     label = next((c for c in text if plain_name(c) == "metric"), "")
     if metrics and not label and "updates" not in chosen and not _to_target(settings.get("updates", "")):
         settings.pop("updates", None)
-    return Columns(settings, metrics, roles, tuple(nominal), label)
+    references = tuple(c for c in REFERENCES if c in numeric)
+    return Columns(settings, metrics, roles, tuple(nominal), label, references)
+
+
+def is_reference(column: str) -> bool:
+    """Whether a column says what guessing or counting reaches, and no cell."""
+    return column.startswith(tuple(f"{start}_" for start in STARTS))
 
 
 def _to_target(column: str) -> bool:

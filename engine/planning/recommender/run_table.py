@@ -109,7 +109,7 @@ def _assemble(read: Reader, columns: Columns) -> Runs:
     """All rows with every column that is needed, NaN where a row has no value: no row is left out for one column."""
     roles, settings = columns.roles, columns.settings
     names: list[str] = [settings[name] for name in settings if name not in SIZES]
-    names += [*columns.nominal, *(m.column for m in columns.metrics.values())]
+    names += [*columns.nominal, *columns.references, *(m.column for m in columns.metrics.values())]
     names = [name for name in dict.fromkeys(names) if name not in _sizes(settings).values()]
     by_role = [name for name in names if name in set(Role)]
     bare = roles.model_copy(

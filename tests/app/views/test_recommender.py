@@ -332,18 +332,40 @@ def test_an_optimum_of_our_cells_outside_their_sweep_is_said(demo: Database, our
     assert beside(at)["Batch size B"][5] == "The curves of our own cells do not hold coverage@10: choose another metric"
 
 
-def test_what_counting_reaches_stands_beside_the_bundled_cells(demo: Database, open_page: Open) -> None:
-    at = open_page("recommender")
+COUNTED = {"Share": ("6.259", "0.0575"), "Batch": ("6.259", "0.0575"), "Model and events": ("6.259", "0.0575"),
+           "Negatives": ("9.316", "0.0194")}  # fmt: skip
+
+
+@pytest.mark.parametrize("sweep", list(COUNTED))
+def test_what_counting_reaches_is_a_row_of_every_table_of_bundled_cells(
+    demo: Database, open_page: Open, sweep: str
+) -> None:
+    at = open_page("recommender", sweep=sweep)
     assert told(at) == ""
-    tables_of = [t.value for t in at.table if "Candidates" in t.value.columns]
+    tables_of = [t.value for t in at.table if "Passes over the log" in t.value.columns]
     assert len(tables_of) == 2
-    games = [[shown(cell) for cell in row] for row in tables_of[1].to_numpy().tolist()]
-    assert games[5] == ["whole catalogue", "popularity", "9.316", "0.0194", "0.00986", "0.00698"]
+    games = {shown(row[0]): [shown(cell) for cell in row[1:]] for row in tables_of[1].to_numpy().tolist()}
+    assert games["popularity"][1:3] == list(COUNTED[sweep])
+    assert list(games)[:3] == ["all candidates alike", "popularity", "counts after the last items"]
+    assert all(row[0] for name, row in games.items() if name.startswith("cell"))
     found = beside(at)
     assert found["Model size N"][5].endswith("; confounded")
     assert max(len(row[5]) for row in found.values()) < 100
     reasons = " ".join(shown(m.value) for m in at.markdown)
     assert "Budget 10¹¹ left out: all 6 runs did no better than item counts" in reasons
+
+
+def test_cells_of_the_workspace_stand_beside_what_counting_reaches(
+    demo: Database, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, open_page: Open
+) -> None:
+    cells = (trained.LOGS["a log of video games"] / "behavior_negatives.csv").read_bytes()
+    monkeypatch.setattr(trained, "LOGS", {"a log": tmp_path})
+    table = tables.add(demo, cells, "my cells.csv")
+    at = open_page("recommender", runs=table.id, sweep="Negatives")
+    (mine,) = [t.value for t in at.table if "Passes over the log" in t.value.columns]
+    lines = {shown(row[0]): [shown(cell) for cell in row[1:]] for row in mine.to_numpy().tolist()}
+    assert lines["popularity"] == ["", "9.316", "0.0194", "0.00986", "0.00698"]
+    assert lines["cells at 10¹¹ FLOPs (7 of 7 no better than counts)"][0] == "0.23 to 2.4"
 
 
 def test_without_tables_of_our_own_the_page_shows_the_papers_alone(

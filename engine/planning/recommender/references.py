@@ -1,0 +1,77 @@
+"""What guessing and counting reach, and the cells of a sweep compared with it, as rows of a table.
+
+Tables of recommender cells hold it in the columns ``engine.planning.recommender.columns.REFERENCES``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from engine.planning.recommender.columns import COUNTED, PASSES, STARTS, is_reference
+from engine.planning.recommender.run_table import Table
+from engine.planning.recommender.sorting import Bools, Swept
+from engine.quantities import count, power10
+from engine.schema import Floats, Runs
+
+Rows = tuple[tuple[str, ...], ...]
+HEAD = ("cells", "passes over the log", *COUNTED)
+MOST = 12
+"""Values of a setting up to which each has a row, where all cells have one budget."""
+
+
+def reference_rows(table: Table, swept: Swept) -> Rows:
+    """The rows of the sweep of ``swept`` under ``HEAD``; none for a table without the columns.
+
+    First what guessing and counting reach, then the range of the cells at each budget, or with each value of the
+    setting where the budget is one.
+    """
+    runs = table.runs.take(table.rows[swept])
+    if not any(is_reference(name) for name in runs.values):
+        return ()
+    lines = [(what, "", *_ranges(runs, [f"{start}_{metric}" for metric in COUNTED])) for start, what in STARTS.items()]
+    return (*lines, *_cells(runs, table, swept))
+
+
+def _cells(runs: Runs, table: Table, swept: Swept) -> Iterator[tuple[str, ...]]:
+    metrics = table.columns.metrics
+    columns = [metrics[name].column if name in metrics else "" for name in COUNTED.values()]
+    mark = table.columns.settings.get("untrained", "")
+    for name, there in _groups(runs, table, swept):
+        part = runs.take(there)
+        lost = int(np.nansum(part[mark] > 0)) if mark in part else 0
+        one, many = len(part) == 1, f"{lost} of {len(part)} "
+        marked = f" ({'' if one else many}no better than counts)" if lost else ""
+        yield f"{'cell' if one else 'cells'} {name}{marked}", *_ranges(part, [PASSES], 2), *_ranges(part, columns)
+
+
+def _groups(runs: Runs, table: Table, swept: Swept) -> Iterator[tuple[str, Bools]]:
+    """The cells of each budget, or of each value of the setting."""
+    budgets = runs["budget"] if "budget" in runs else np.full(len(runs), np.nan)
+    known = np.unique(budgets[np.isfinite(budgets)])
+    x = runs["N"] if swept == "N" else runs[table.columns.settings[swept]]
+    values = np.unique(x[np.isfinite(x)])
+    if len(known) > 1:
+        yield from ((f"at {power10(float(C))} FLOPs", budgets == C) for C in known)
+    elif len(values) <= MOST:
+        yield from ((f"of {swept} = {_value(swept, float(value))}", x == value) for value in values)
+    else:
+        yield "of this sweep", np.ones(len(runs), bool)
+
+
+def _value(swept: Swept, x: float) -> str:
+    return f"{100 * x:.2g} %" if swept == "s" else count(x, 3) if swept == "N" else f"{x:,.6g}"
+
+
+def _ranges(runs: Runs, columns: Sequence[str], digits: int = 3) -> list[str]:
+    """The range of each column as text; empty for one that the runs lack."""
+    return [_range(runs[name], digits) if name in runs else "" for name in columns]
+
+
+def _range(x: Floats, digits: int) -> str:
+    known = x[np.isfinite(x)]
+    if not known.size:
+        return ""
+    ends = (f"{end:.{digits}g}" if end < 1 or digits < 3 else f"{end:.3f}" for end in (known.min(), known.max()))
+    return " to ".join(dict.fromkeys(ends))

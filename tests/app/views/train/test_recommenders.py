@@ -1,0 +1,49 @@
+"""What the Train page has for recommender cells alone: what counting reaches on their log."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from tests.app.views.conftest import Open, told
+from trainers.backend import files, sweep
+from trainers.backend.queue import Queue
+from trainers.backend.record import result_of
+from trainers.families import find_family
+from trainers.grid import typed_grid
+
+COUNTED = {"popularity_recall@10": 0.05754, "last_items_recall@10": 0.23779}
+
+
+def grow(root: Path, *measured: Mapping[str, float]) -> None:
+    """A sweep of shares whose cells have ended with what they ``measured``."""
+    family = find_family("behavior", root)
+    shares = ", ".join(f"{0.02 * (i + 1):g}" for i in range(len(measured)))
+    made = sweep.launch(root, typed_grid(family, {"share": shares, "budget": "1e9"}), family)
+    queue = Queue(root)
+    for name, metrics in zip(made.cells, measured, strict=True):
+        number = queue.lease(name, "here")
+        result = {"number": 1, "state": "done", "metrics": {"loss": 4.0, **metrics}}
+        files.write_json(result_of(queue.folder(name), number), result)
+
+
+@pytest.mark.parametrize(
+    ("untrained", "said"),
+    [((0.0, 1.0), "1 of 2 cells is no better than counts."), ((0.0, 0.0), "all 2 cells are better than counts.")],
+)
+def test_what_counting_reaches_stands_above_the_cells(
+    open_page: Open, root: Path, untrained: tuple[float, ...], said: str
+) -> None:
+    grow(root, *({**COUNTED, "untrained": mark} for mark in untrained))
+    at = open_page("train")
+    assert told(at) == ""
+    text = "\n".join(str(one.value) for one in at.caption).replace("\\", "")
+    counts = "popularity reaches recall@10 0.0575, counts after the last items 0.238"
+    assert f"synthetic, batch-local: {counts}; {said}" in text
+
+
+def test_cells_of_an_older_version_say_nothing_of_counting(open_page: Open, root: Path) -> None:
+    grow(root, {"recall@10": 0.3})
+    assert "popularity" not in "\n".join(str(one.value) for one in open_page("train").caption)
