@@ -120,7 +120,8 @@ def test_no_cell_of_a_csv_file_begins_like_a_formula(db: Database) -> None:
     text = export.table(db, info.id).decode()
     assert [line.partition(",")[2] for line in text.splitlines()] == [
         "withdrawn,N,D,loss,'=run [run]", ",1000000,100000000,-0.5,'=1+1", ",2000000,100000000,3.0,'+cmd",
-        ",3000000,100000000,2.0,'-2+3", ",4000000,100000000,2.0,'@SUM(A1)", "'=HYPERLINK(1),5000000,100000000,2.0,plain",
+        ",3000000,100000000,2.0,'-2+3", ",4000000,100000000,2.0,'@SUM(A1)",
+        "'=HYPERLINK(1),5000000,100000000,2.0,plain",
     ]  # fmt: skip
     lines = export.runs(snapshots.runs(db, snapshots.take(db, info.id))).decode().splitlines()
     assert [line.split(",")[1] for line in lines] == ["run", "'=1+1", "'+cmd", "'-2+3", "'@SUM(A1)"]
