@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 SCHEMA = 1
 Json = dict[str, Any]
 Ends = tuple[float | None, float | None]
-POINTS = 1_000
+POINTS = 2_000
 """Points of a confidence curve that a card may have."""
 
 
