@@ -12,14 +12,24 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
-from engine.schema import Category, Runs
+from engine.schema import Category, Curves, Runs
 
 MOST_DATASETS = 8
 FEWEST_PER_VALUE = 3
 """Runs for each value, on average, below which a column names single runs."""
 YES = {"1", "true", "yes", "y", "t"}
+OUT = {"outlier", "outliers", "excluded", "discarded", "dropped", "ignored", "invalid", "corrupt", "corrupted"}
+OUT |= {"untrained", "diverged", "crashed", "failed", "bad", "broken"}
+"""Words by which a column, or a value of one, says that a run is not to be used."""
+FINE = {"ok", "okay", "good", "fine", "normal", "inlier", "valid", "keep"}
+"""Words for the other runs."""
 TRAIN = {"train", "training", "fit"}
+
+
+COPIED = "another row in every mapped number"
+"""How a note on a table names copies; a fit does not count these once more."""
 
 
 Kind = Literal["dataset", "split", "flag"]
@@ -43,7 +53,8 @@ class Question:
         """What the table mixes, in one sentence."""
         total = sum(self.counts.values())
         if self.kind == "flag":
-            return f"{self.left_out:,} of {total:,} runs have {self.column} = {_or(self.gone)}."
+            verb = "has" if self.left_out == 1 else "have"
+            return f"{self.left_out:,} of {total:,} runs {verb} {self.column} = {_or(self.gone)}."
         runs = ", ".join(f"{value or 'empty'} {n:,}" for value, n in self.counts.items())
         return f"Column {self.column!r} has {len(self.counts)} values: {runs} runs."
 
@@ -64,10 +75,19 @@ class Question:
 
 def condition(column: str, values: tuple[str, ...], typed: str = "text") -> str:
     """The SQL condition for the rows in which ``column`` has one of the ``values``; "" is an empty cell."""
-    name = column if column.isidentifier() and column.isascii() else '"' + column.replace('"', '""') + '"'
+    name = column if _bare(column) else '"' + column.replace('"', '""') + '"'
     known = [value if typed != "text" else "'" + value.replace("'", "''") + "'" for value in values if value]
     parts = [f"{name} = {known[0]}" if len(known) == 1 else f"{name} IN ({', '.join(known)})"] if known else []
     return " OR ".join([*parts, *([f"{name} IS NULL"] if "" in values else [])])
+
+
+def _bare(column: str) -> bool:
+    """Whether a condition may name a column without quotes: an identifier that is no word of SQL."""
+    from sqlglot import tokenize
+
+    if not (column.isidentifier() and column.isascii()) or column.lower() == "if":
+        return False
+    return [token.token_type.name for token in tokenize(column, "duckdb")] == ["VAR"]
 
 
 def option(where: str) -> str:
@@ -102,8 +122,8 @@ def pooled(runs: Runs) -> tuple[str, ...]:
     return tuple(_open(runs))
 
 
-def colouring(runs: Runs) -> tuple[str, Category] | None:
-    """The column by whose values figures colour ``runs``: the groups with a law each, else the first of data sets."""
+def colouring(runs: Runs | Curves) -> tuple[str, Category] | None:
+    """The column by whose values figures colour runs or curves: the groups with a law each, else the first of sets."""
     own = runs.roles.group if runs.roles.each else None
     first = [own] if own in runs.categories else []
     sets = [name for name, category in runs.categories.items() if category.kind == "dataset"]
@@ -146,10 +166,19 @@ def ask(name: str, category: Category, kind: Kind | None = None) -> Question:
         keep = tuple(value for value in counts if value.strip().lower() in TRAIN)
         return Question("split", name, counts, keep, typed) if keep else Question("dataset", name, counts, typed=typed)
     if kind is None and category.kind in ("out", "keep"):
-        wanted = category.kind == "keep"
-        keep = tuple(value for value in counts if (value.strip().lower() in YES) == wanted)
+        keep = tuple(value for value in counts if _raised(value) == (category.kind == "keep"))
         return Question("flag", name, counts, keep, typed)
     return Question(kind or "dataset", name, counts, typed=typed)
+
+
+def is_yes(category: Category) -> NDArray[np.bool_]:
+    """Which runs (n,) a flag is raised for."""
+    raised = np.array([*map(_raised, category.values), False])
+    return np.asarray(raised[category.codes], bool)
+
+
+def _raised(value: str) -> bool:
+    return value.strip().lower() in YES | OUT
 
 
 def _or(values: list[str]) -> str:

@@ -216,6 +216,10 @@ class Runs:
     def __contains__(self, role: str) -> bool:
         return role in self.values
 
+    def lacks(self, name: str) -> bool:
+        """Whether no law can read ``name``: no column gives it, or one in an unknown unit does."""
+        return name not in self.values or (name in self.withheld and getattr(self.roles, name, None) is not None)
+
     def take(self, index: NDArray[np.int64] | NDArray[np.bool_]) -> Runs:
         """The runs at ``index`` (positions or mask), in that order."""
         return replace(
@@ -236,7 +240,8 @@ class Curves:
     the order of training. ``values`` holds (n,) float64 columns: "step", "epochs", "D" (samples seen so far) and "C"
     (FLOPs spent so far) where the table has or implies them, what belongs to the run as a whole ("N", "U",
     hyperparameters by column name) repeated along its curve, and the loss and metrics. NaN means not measured, infinity
-    that the run diverged. ``marks`` (m,) says why a curve is left out, empty for a sound one.
+    that the run diverged. ``marks`` (m,) says why a curve is left out, empty for a sound one. ``categories`` are those
+    of the run table, by curve (m,).
     """
 
     names: NDArray[np.str_]
@@ -248,6 +253,7 @@ class Curves:
     sha256: str = ""
     snapshot: str = ""
     notes: tuple[str, ...] = ()
+    categories: Mapping[str, Category] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.names)

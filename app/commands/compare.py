@@ -10,10 +10,13 @@ from app.commands.options import (
     Convert,
     Delta,
     Derive,
+    Each,
+    Group,
     Inner,
     Mapping,
     MetricName,
     Objective,
+    Pool,
     RepeatsKept,
     RowsOfEachRun,
     Rule,
@@ -28,7 +31,8 @@ from engine.errors import PlannerError
 from engine.quantities import parse_number
 
 if TYPE_CHECKING:
-    from engine.fitting import Comparison, FitWarning, Validation
+    from engine.fitting import Comparison, FitSpec, FitWarning, Validation
+    from engine.schema import Runs
 
 
 def compare(
@@ -38,6 +42,9 @@ def compare(
     where: Where = "",
     objective: Objective = None,
     delta: Delta = "1e-3",
+    group: Group = "",
+    each: Each = False,
+    pool: Pool = None,
     seed: Seed = 0,
     rule: Rule = "",
     n_p: TokensPerSample = "",
@@ -50,29 +57,53 @@ def compare(
     as_json: AsJson = False,
 ) -> None:
     """Leave out the largest budgets, predict them by every law that the table allows, and rank the laws by it."""
-    from engine.fitting import compare as compare_laws
-    from engine.fitting.suggestion import suggest
-
+    if each and not group:
+        raise PlannerError("Option --each compares the laws for each value of a column: add --group COLUMN.")
     column, direction = reading.read_metric(metric)
     spec = reading.read_spec(
         law="chinchilla", axis=None, y=column or "loss", objective=objective or "huber-log", seed=seed, bootstrap=0,
         delta=parse_number(delta, "option --delta"),
     )  # fmt: skip
     runs = reading.read_table(
-        table, reading.read_map(mapping or [], column), (column, direction), where, reading.read_rule(rule, n_p),
+        table, reading.read_map(mapping or [], column, group=group), (column, direction), where,
+        reading.read_rule(rule, n_p),
         repeats=repeats, convert=convert, derive=derive, rows=rows, sheet=sheet, inner=inner,
+        each=each, pooled=reading.read_names(pool or []),
     )  # fmt: skip
-    chosen: tuple[FitWarning, ...] = ()
-    if objective is None:
-        spec, chosen = suggest(spec, runs)
+    names = sorted({str(name) for name in runs.labels["group"]}) if each else [""]
+    parts = {name: runs.take(runs.labels["group"] == name) if each else runs for name in names}
+    with reading.notes_of(runs):
+        found = {name: _compared(spec, part, objective is None) for name, part in parts.items()}
+    warnings = {w: None for _, texts in found.values() for w in texts}
+    note((*runs.notes, *warnings))
+    if as_json:
+        groups = {name: to_json(one) for name, (one, _) in found.items()}
+        say_json({"schema": 1, "groups": groups} if each else groups[""])
+    else:
+        heads = {name: f"{group} = {name or 'empty'}\n" if each else "" for name in found}
+        say("\n\n".join(heads[name] + as_text(one) for name, (one, _) in found.items()))
+
+
+def _compared(spec: FitSpec, runs: Runs, suggested: bool) -> tuple[Comparison, list[str]]:
+    """The laws ranked on ``runs``, and warnings: of the objective where it is suggested, and of what the runs mix."""
+    from engine.fitting import compare as compare_laws
+    from engine.fitting.suggestion import suggest
+
+    spec, chosen = suggest(spec, runs) if suggested else (spec, ())
     found = compare_laws(spec, runs)
     if not found.ranked:
         raise PlannerError(f"No law can be fitted to these runs. {found.refused[0][1]}")
-    note((*runs.notes, *(w.text for w in chosen)))
-    if as_json:
-        say_json(to_json(found))
-    else:
-        say(as_text(found))
+    return found, [w.text for w in (*chosen, *_about_runs(found))]
+
+
+def _about_runs(found: Comparison) -> tuple[FitWarning, ...]:
+    """The questions about the runs, with the evidence of the best law of all runs where there is one."""
+    from engine.fitting.diagnostics import REPEATS
+    from engine.fitting.mixed import FLAGGED, OFFSETS, POOLED
+
+    fits = [one.fit for one in found.ranked]
+    best = next((f for f in fits if f.law.every_run), fits[0])
+    return tuple(w for w in best.warnings if w.code in (POOLED, FLAGGED, OFFSETS, REPEATS))
 
 
 def to_json(found: Comparison) -> dict[str, Any]:

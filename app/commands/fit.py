@@ -88,21 +88,22 @@ def fit(
         extra=() if of_curves else extra, offered=tuple(sorted(parse_formula(formula).names)) if formula else (),
         each=each, pooled=reading.read_names(pool or []),
     )  # fmt: skip
-    if spec.share or each:
-        with progress(f"Fitting {len(runs):,} runs", len(runs)):
-            groups = fit_groups(spec, runs, where=where)
-        _show_groups(groups, runs, as_json, card)
-        return
-    chosen: tuple[FitWarning, ...] = ()
-    if objective is None and not of_curves:
-        spec, chosen = suggest(spec, runs)
-    training = None
-    if curves is not None:
-        roles = reading.read_map(map_curves or [], column)
-        training = reading.read_training(curves, runs, roles, (column, direction), extra)
-    with progress(f"Fitting {len(runs):,} runs", len(runs)) as tell:
-        made = fit_runs(spec, runs, curves=training, where=where, progress=tell)
-    _show(replace(made, warnings=(*chosen, *made.warnings)), runs, as_json, card)
+    with reading.notes_of(runs):
+        if spec.share or each:
+            with progress(f"Fitting {len(runs):,} runs", len(runs)):
+                groups = fit_groups(spec, runs, where=where)
+            _show_groups(groups, runs, as_json, card)
+            return
+        chosen: tuple[FitWarning, ...] = ()
+        if objective is None and not of_curves:
+            spec, chosen = suggest(spec, runs)
+        training = None
+        if curves is not None:
+            roles = reading.read_map(map_curves or [], column)
+            training = reading.read_training(curves, runs, roles, (column, direction), extra)
+        with progress(f"Fitting {len(runs):,} runs", len(runs)) as tell:
+            made = fit_runs(spec, runs, curves=training, where=where, progress=tell)
+        _show(replace(made, warnings=(*chosen, *made.warnings)), runs, as_json, card)
 
 
 def _show(fitted: Fit, runs: Runs, as_json: bool, card: options.Kept) -> None:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
@@ -18,6 +21,8 @@ from engine.quantities import parse_flops, parse_number
 from engine.schema import Curves, Metric, RowsOfRun, Runs
 
 Table = TypeVar("Table", Runs, Curves)
+_OPTION = re.compile(r"--[a-z]+ (?:'[^']*'|[^ ,.;)]+)")
+"""An option with its value in a sentence, by which a note and an error are known to say the same."""
 
 
 def read_spec(*, law: str, axis: str | None, **options: Any) -> FitSpec:
@@ -52,6 +57,7 @@ def read_table(
     """The runs of a table file under the options that say how it is read; ``metric`` is a column and its direction."""
     from engine.store.derive import read_derived
     from engine.store.files import read_runs
+    from engine.store.units import percent_note
 
     if table.is_dir():
         raise PlannerError(f"{table} is a folder: name a table file in it.")
@@ -71,7 +77,19 @@ def read_table(
         extra=extra,
         offered=offered,
     )
+    runs = replace(runs, notes=(*runs.notes, *percent_note(runs, metric[0])))
     return with_direction(runs, *metric)
+
+
+@contextmanager
+def notes_of(runs: Runs) -> Iterator[None]:
+    """Print how ``runs`` were read where what is done with them fails, without what the error says itself."""
+    try:
+        yield
+    except PlannerError as error:
+        ways = set(_OPTION.findall(str(error)))
+        note(text for text in runs.notes if not ways.intersection(_OPTION.findall(text)))
+        raise
 
 
 def read_map(options: list[str], metric: str = "", **named: str) -> dict[str, str]:

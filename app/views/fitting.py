@@ -80,7 +80,7 @@ def offered(runs: Runs, y: str) -> tuple[list[Law], list[tuple[Law, str]]]:
     others: list[tuple[Law, str]] = []
     for law in (*LAWS, *(OF_CELLS if is_label(runs, y) else ())):
         needed = (*law.axes, *law.reads, y)
-        missing = [name for name in dict.fromkeys(needed) if name not in runs]
+        missing = [name for name in dict.fromkeys(needed) if runs.lacks(name)]
         if missing:
             why = [runs.withheld[name].rstrip(".") for name in missing if name in runs.withheld]
             lack = f"{' and '.join(missing)} {'is' if len(missing) == 1 else 'are'} not mapped"

@@ -193,7 +193,7 @@ def _known(spec: FitSpec, law: Law) -> None:
 
 
 def _present(spec: FitSpec, law: Law, runs: Runs, needed: tuple[str, ...]) -> None:
-    missing = [role for role in needed if role not in runs]
+    missing = [role for role in needed if runs.lacks(role)]
     if missing and spec.y == "loss" and "loss" not in runs and "loss" in runs.withheld:
         missing = list(dict.fromkeys([*missing, "loss"]))  # all that a user has to agree to at once
     reasons = [runs.withheld[role] for role in missing if role in runs.withheld]

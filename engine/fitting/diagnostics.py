@@ -20,6 +20,7 @@ from engine.fitting.uniqueness import directions
 from engine.fitting.verdict import EDGE, FLAT, LEVEL, best_end, differs, judge
 from engine.laws.law import Floats, Param, Values
 from engine.laws.terms import Const
+from engine.mixtures import COPIED
 
 COLLINEAR = 0.99
 BELOW = 3.0
@@ -28,6 +29,7 @@ FALSE_ALARMS = 0.005
 """Level of each test of whether runs lie below the floor."""
 FIRST = 5
 """Runs closest to the floor that are tested together at least."""
+REPEATS = "repeats"
 RISES, HIGH = "rises", 1.5
 """How far runs at the largest place may lie above the least of a law that falls, as a ratio; noise is less."""
 SHOWN = 5
@@ -57,8 +59,8 @@ def diagnose(s: Sample, found: Estimate) -> tuple[FitWarning, ...]:
 
 def _left_out(s: Sample) -> Iterator[FitWarning]:
     if s.left_out:
-        total = s.left_out + len(s)
-        yield FitWarning("left-out", f"{s.left_out} of {total} runs have weight zero and are left out.")
+        total, verbs = s.left_out + len(s), ("has", "is") if s.left_out == 1 else ("have", "are")
+        yield FitWarning("left-out", f"{s.left_out} of {total} runs {verbs[0]} weight zero and {verbs[1]} left out.")
 
 
 def _few(s: Sample) -> Iterator[FitWarning]:
@@ -73,15 +75,23 @@ def _few(s: Sample) -> Iterator[FitWarning]:
 
 def _repeats(s: Sample) -> Iterator[FitWarning]:
     table = np.column_stack([*s.columns.values(), s.y])
-    table = table[~np.isnan(table).any(axis=1)]
-    repeated = len(table) - len(np.unique(table, axis=0))
+    repeated = _extra(table)
+    if repeated and any(COPIED in note for note in s.runs.notes):
+        repeated -= _extra(np.nan_to_num(np.column_stack(list(s.runs.values.values())), nan=-1.0))
     if repeated > 0:
         yield FitWarning(
-            "repeats",
-            f"{repeated} of {len(s)} runs repeat another run exactly, in {', '.join(s.columns)} and "
+            REPEATS,
+            f"{repeated} of {len(s)} runs {'repeats' if repeated == 1 else 'repeat'} another run exactly, in "
+            f"{', '.join(s.columns)} and "
             f"{column(s.runs, s.spec.y)}: if they are copies and not repeats, leave them out on the Data page "
             "(--repeats once in the terminal), or the intervals are too narrow.",
         )
+
+
+def _extra(table: Floats) -> int:
+    """Rows (n, k) that repeat an earlier one, of those without NaN."""
+    whole = table[~np.isnan(table).any(axis=1)]
+    return len(whole) - len(np.unique(whole, axis=0))
 
 
 def _failed(found: Estimate) -> Iterator[FitWarning]:
@@ -294,11 +304,12 @@ def _rows(s: Sample, theta: Floats) -> Iterator[FitWarning]:
     below = np.flatnonzero(s.y < floor)
     if below.size and (np.any(r.z[below] < -floor_limit(len(s), len(s.free))) or below_floor(s, predicted, floor)):
         lowest = below[np.argsort(s.y[below], kind="stable")]
+        verb, whose, these = ("is", "its", "this run") if below.size == 1 else ("are", "their", "these runs")
         yield FitWarning(
             "below-floor",
-            f"{below.size} of {len(s)} runs are better than the fitted floor {s.sign * floor:.4g} by more than their "
-            f"scatter ({_named(s, lowest)}; best {s.sign * s.y[lowest[0]]:.4g}): the floor is wrong. Fit without these "
-            "runs if their values are of another kind, else fit another law.",
+            f"{below.size} of {len(s)} runs {verb} better than the fitted floor {s.sign * floor:.4g} by more than "
+            f"{whose} scatter ({_named(s, lowest)}; best {s.sign * s.y[lowest[0]]:.4g}): the floor is wrong. Fit "
+            f"without {these} if values are of another kind, else fit another law.",
         )
 
 

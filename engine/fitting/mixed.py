@@ -60,8 +60,9 @@ def _unanswered(question: Question, offset: Offset | None, log: bool) -> FitWarn
         what = f"{question.text} All of them are fitted.{evidence}"
         todo = f"Fit on {question.keep[0]} alone on the Data page, or keep all"
     else:
-        what = f"{question.text} They are fitted.{evidence}"
-        todo = "Leave them out on the Data page, or keep them"
+        one = question.left_out == 1
+        what = f"{question.text} {'It is' if one else 'They are'} fitted.{evidence}"
+        todo = f"Leave {'it' if one else 'them'} out on the Data page, or keep {'it' if one else 'them'}"
     code = POOLED if question.kind == "dataset" else FLAGGED
     return FitWarning(code, f"{what} {todo} ({ways(question)} in the terminal).")
 

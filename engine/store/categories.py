@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from engine.mixtures import FINE, OUT, YES
 from engine.schema import Category, CategoryKind, Ints, Role, Roles
 from engine.store import sql
 from engine.store.columns import Column
@@ -25,12 +26,17 @@ _DATASETS |= {"training_dataset", "train_data", "training_data", "data_source", 
 _DATASETS |= {"corpora", "corpus_name", "train_corpus", "training_corpus", "data_mix", "data_mixture", "mixture"}
 _DATASETS |= {"split", "data_split", "dataset_split", "subset", "experiment", "experiment_name", "exp", "exp_name"}
 _DATASETS |= {"condition", "conditions"}
-_OUT = {"outlier", "outliers", "excluded", "discarded", "dropped", "ignored", "invalid", "corrupt", "corrupted"}
-_OUT_WHOLE = {"exclude", "discard", "drop", "ignore", "bad", "broken", "flagged"}
-_KEEP, _KEEP_WHOLE = {"kept", "included", "best"}, {"keep", "include", "valid"}
+_OUT_WHOLE = {"exclude", "discard", "drop", "ignore", "flagged", "nan", "oom"}
+_OUT_WHOLE |= {"test", "is_test", "is_val", "is_validation", "is_eval", "holdout", "is_holdout", "held_out"}
+UNTRAINED = ("untrained", "not_trained")
+"""Names of a flag of runs that did not train, which enter no law; Isoplan's own cells measure it."""
+_KEEP = {"kept", "included", "best", "finished", "converged", "completed", "success", "succeeded", "trained"}
+_KEEP_WHOLE = {"keep", "include", "valid", "use", "used", "usable", "train", "is_train", "is_training", "in_fit"}
+_NOTES = {"flag", "flags", "quality", "note", "notes", "remark", "remarks", "comment", "comments", "tag", "tags"}
+"""Names of columns whose values may flag a run in words."""
 _TRAIN = {"train", "training", "fit", "in_sample"}
 _TEST = {"test", "testing", "val", "valid", "validation", "dev", "eval", "evaluation", "holdout", "held_out", "heldout"}
-_YES, _NO = {"1", "true", "yes", "y", "t"}, {"0", "false", "no", "n", "f", "none", ""}
+_NO = {"0", "false", "no", "n", "f", "none", ""}
 _NOT_COMPARED = (
     *(Role.N, Role.D, Role.U, Role.C, Role.LOSS, Role.EPOCHS, Role.BUDGET, Role.STEP, Role.WEIGHT),
     *(Role.SEED, Role.STATUS, Role.METRIC),
@@ -49,7 +55,7 @@ def read(cursor: Cursor, table_id: str, known: Sequence[Column], roles: Roles, i
         for i, column in enumerate(known)
         if column.name not in used and column.guess is not Role.SEED and _few(column)
         for cells in (_values(cursor, table_id, column, i),)
-        if 2 <= len(cells) + (column.missing > 0) and len(cells) <= MOST_VALUES
+        if (2 <= len(cells) + (column.missing > 0) or _untrained(column)) and len(cells) <= MOST_VALUES
     ]
     found = sorted(found, key=lambda one: one[3] == "other")[:MOST_COLUMNS]
     if not found or not len(ids):
@@ -72,7 +78,12 @@ def read(cursor: Cursor, table_id: str, known: Sequence[Column], roles: Roles, i
 
 def _few(column: Column) -> bool:
     """Whether a column may have few values; its count of them is an estimate."""
-    return column.kind in _SQL_TYPES and 2 <= column.distinct + (column.missing > 0) <= MOST_VALUES + 2
+    fewest = 1 if _untrained(column) else 2
+    return column.kind in _SQL_TYPES and fewest <= column.distinct + (column.missing > 0) <= MOST_VALUES + 2
+
+
+def _untrained(column: Column) -> bool:
+    return plain(column.name) in UNTRAINED
 
 
 def category_kind(name: str, values: Sequence[str]) -> CategoryKind:
@@ -85,18 +96,15 @@ def category_kind(name: str, values: Sequence[str]) -> CategoryKind:
     if words & _TRAIN and words & _TEST and words <= _TRAIN | _TEST:
         return "split"
     own = plain(re.split(r"[./:]", name.strip())[-1])
-    if words <= _YES | _NO and words & _YES and len(words) <= 2:
-        tokens = set(own.split("_"))
-        if tokens & _OUT or own in _OUT_WHOLE:
+    tokens = set(own.split("_"))
+    if words <= YES | _NO and words & YES and len(words) <= 2:
+        if tokens & OUT or own in _OUT_WHOLE or (tokens & _KEEP and "not" in tokens):
             return "out"
         if tokens & _KEEP or own in _KEEP_WHOLE:
             return "keep"
+    if own in _NOTES and words & OUT and words <= OUT | _NO | FINE:
+        return "out"
     return "dataset" if own in _DATASETS or plain(name) in _DATASETS else "other"
-
-
-def is_yes(value: str) -> bool:
-    """Whether the value of a flag is a yes."""
-    return plain(value) in _YES
 
 
 def _values(cursor: Cursor, table_id: str, column: Column, i: int) -> list[tuple[object, str]]:

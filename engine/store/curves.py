@@ -132,7 +132,12 @@ def _tied(curves: Curves, runs: Runs) -> tuple[Curves, Ints]:
     metrics = {m.column for m in (*runs.roles.metrics, *curves.roles.metrics)} - {OVERFITS}
     of_whole = [name for name in runs.values if name not in _OF_THE_END | metrics | set(curves.values)]
     along = {name: _along(runs[name], at)[curves.of] for name in of_whole}
-    return replace(curves, values={**curves.values, **along}), at
+    few = {
+        name: replace(one, codes=np.where(at >= 0, one.codes[at], -1).astype(np.int8))
+        for name, one in runs.categories.items()
+        if len(runs)
+    }
+    return replace(curves, values={**curves.values, **along}, categories=few), at
 
 
 def _along(x: Floats, at: Ints) -> Floats:

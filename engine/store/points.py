@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -13,58 +15,133 @@ from engine.store import sql
 from engine.store.columns import Column
 from engine.store.database import Cursor, first
 from engine.store.guess import RUN_IDS, STEPS
-from engine.store.names import plain, untracked
+from engine.store.names import plain, untracked, words
 
 TIMES = ("step", "epochs", "D", "C")
-_NOW = ("step", "global_step", "update", "iteration", "iter", "epoch")
+NOW = ("step", "global_step", "update", "iteration", "iter", "epoch")
 """Names of how far a run has come; the plural mostly counts the steps of the whole run."""
 RISING = 0.9
-"""The least share of rows whose time differs from that of the other rows of their run."""
+"""The least share of rows whose time differs from that of the other rows of their run, or of runs whose loss falls."""
+SHARED = 1.5
+"""Distinct times over rows of a run up to which all runs share one grid of times."""
+_IDS = frozenset({"id", "uid", "uuid", "job", "trial", "config", "sweep"})
+"""Words of a column of numbers that may tell runs apart."""
+LOOKED_AT = 20_000
+"""Rows whose names are looked at, to see whether names repeat."""
+MOST_NAMES = 20
+"""Columns that are tried as names of runs."""
+_OF_RUN = frozenset({"seed", "batch", "bsz", "width", "depth", "layers", "heads", "hidden", "vocab", "dim"})
+"""Words of settings that a run keeps from its first step to its last."""
+
+
+@dataclass(frozen=True)
+class _Groups:
+    """Rows grouped by ``names`` in a table: how often they repeat, and whether they are points of curves."""
+
+    runs: int = 0
+    rows: int = 0
+    times: int = 0
+    sizes: int = 0
+    falling: int = 0
+    settings: int = 0
+    every_time: int = 0
+    every_size: int = 0
+
+    @property
+    def repeat(self) -> bool:
+        """Whether runs have several rows of one size and of different times."""
+        return bool(self.runs) and self.rows >= 2 * self.runs and self.times >= RISING * self.rows and self.sizes <= 1
+
+    @property
+    def curves(self) -> bool:
+        """Whether the rows are curves although neither names nor steps say so, and not a grid of runs.
+
+        The loss falls and the settings stay within a run, and there are more runs than sizes: in a grid each name of a
+        model stands for one size.
+        """
+        return (
+            self.repeat
+            and self.falling >= RISING * self.runs
+            and self.settings <= 1
+            and self.runs > max(self.every_size, 1)
+        )
+
+    @property
+    def own_times(self) -> bool:
+        """Whether the runs do not share one grid of times, as the runs of a grid over N and D do."""
+        return self.every_time > SHARED * self.rows / max(self.runs, 1)
 
 
 def with_history(cursor: Cursor, table: str, columns: Sequence[Column], roles: Roles) -> Roles:
     """``roles`` with the last row of each run chosen, where the rows of a data table are points of training curves.
 
-    They are where a column of run names repeats, N does not change within a run and a step, an epoch, D or C does.
+    They are where a column of run names repeats, N does not change within a run and a step or an epoch does. Without a
+    step or an epoch D or C may, and without run names other text or N with D may repeat, if the loss falls within runs
+    and nothing shows that the rows are a grid.
     """
-    positions = {c.name: i for i, c in enumerate(columns)}
-    run = next((c.name for c in columns if plain(untracked(c.name)) in RUN_IDS), roles.run)
-    for time in _times(columns, roles, strict=run is not None and plain(untracked(run)) not in RUN_IDS):
-        if run is None or time == run or not _repeats(cursor, table, columns, roles, positions, run, time):
+    named = next((c.name for c in columns if plain(untracked(c.name)) in RUN_IDS), roles.run)
+    strict = named is None or plain(untracked(named)) not in RUN_IDS
+    for time in _times(columns, roles, strict):
+        if time == named or named is None:
             continue
-        if time in {roles.column(role) for role in (Role.STEP, Role.EPOCHS, Role.D, Role.C)}:
-            return roles.model_copy(update={"rows": "last", "run": run})
-        hyper = tuple(h for h in roles.hyper if h != time)
-        role = "epochs" if plain(time) == "epoch" else "step"
-        return roles.model_copy(update={"rows": "last", "run": run, role: time, "hyper": hyper})
+        word, groups = plain(untracked(time)), _grouped(cursor, table, columns, roles, (named,), time)
+        if groups.repeat if word in NOW else groups.curves and (word in STEPS or groups.own_times):
+            return _last(roles, named, time)
+    for time in _times(columns, roles, strict=True):
+        for name in _other_names(columns, roles, (named, time)):
+            if _grouped(cursor, table, columns, roles, (name,), time).curves:
+                return _last(roles, name, time)
+        if roles.N and roles.D and _grouped(cursor, table, columns, roles, (roles.N, roles.D), time).curves:
+            return _last(roles, None, time)
     return roles
+
+
+def _last(roles: Roles, run: str | None, time: str) -> Roles:
+    """The roles with the last row of each ``run`` by ``time``; without a name a run is its N and D."""
+    free: dict[str, object] = {"group": None} if run is not None and roles.group == run else {}
+    changes = free | {"rows": "last", "run": run}
+    if time in {roles.column(role) for role in (Role.STEP, Role.EPOCHS, Role.D, Role.C)}:
+        return roles.model_copy(update=changes)
+    hyper = tuple(h for h in roles.hyper if h != time)
+    role = "epochs" if plain(time) == "epoch" else "step"
+    return roles.model_copy(update=changes | {role: time, "hyper": hyper})
 
 
 def _times(columns: Sequence[Column], roles: Roles, strict: bool) -> list[str]:
     """The columns that may say how far a run has come, the finest first."""
     used = {roles.column(role) for role in (Role.N, Role.LOSS)}
     numbers = {plain(untracked(c.name)): c.name for c in columns if c.kind == "number" and c.name not in used}
-    named = [numbers[name] for name in (_NOW if strict else (*STEPS, "epoch")) if name in numbers]
+    named = [numbers[name] for name in (NOW if strict else (*STEPS, "epoch")) if name in numbers]
     roles_of_time = () if strict else (Role.STEP, Role.EPOCHS, Role.D, Role.C)
     return list(dict.fromkeys([*named, *(c for r in roles_of_time if (c := roles.column(r)) is not None)]))
 
 
-def _repeats(
-    cursor: Cursor,
-    table: str,
-    columns: Sequence[Column],
-    roles: Roles,
-    positions: Mapping[str, int],
-    run: str,
-    time: str,
-) -> bool:
-    size = f"c{positions[roles.N]}" if roles.N is not None and roles.N in positions else "1"
-    name = sql.label(columns[positions[run]], positions[run])
-    query = f"""SELECT count(*), sum(n), sum(k), max(sizes) FROM (
-        SELECT count(*) AS n, count(DISTINCT c{positions[time]}) AS k, count(DISTINCT {size}) AS sizes
-        FROM {table} WHERE {name} IS NOT NULL AND c{positions[time]} IS NOT NULL GROUP BY {name})"""
-    runs, rows, different, sizes = first(cursor, query) or (0, 0, 0, 0)
-    return bool(runs and rows >= 2 * runs and different >= RISING * rows and sizes <= 1)
+def _other_names(columns: Sequence[Column], roles: Roles, tried: Sequence[str | None]) -> list[str]:
+    """The columns that may tell runs apart although their names do not say so: text, and numbers called an id."""
+    used = {*tried, roles.N, roles.D, roles.loss, roles.status, roles.seed}
+    names = [c for c in columns if c.kind == "text" or (c.kind == "number" and c.whole and words(c.name) & _IDS)]
+    return [c.name for c in names if c.name not in used and c.distinct > 1][:MOST_NAMES]
+
+
+def _grouped(
+    cursor: Cursor, table: str, columns: Sequence[Column], roles: Roles, names: Sequence[str], time: str
+) -> _Groups:
+    """What the rows of a data table look like when they are grouped by the columns ``names`` (n, at least one)."""
+    at = {c.name: i for i, c in enumerate(columns)}
+    keys = [sql.label(columns[at[name]], at[name]) for name in names]
+    size = f"c{at[roles.N]}" if roles.N in at else "1"
+    t, known = f"c{at[time]}", roles.loss in at and columns[at[str(roles.loss)]].kind == "number"
+    loss = f"c{at[str(roles.loss)]}" if known else "NULL"
+    kept = [f"c{i}" for i, c in enumerate(columns) if c.kind == "number" and words(c.name) & _OF_RUN]
+    settings = f"greatest({', '.join(['1', *(f'count(DISTINCT {c})' for c in kept)])})"
+    there = " AND ".join(f"{x} IS NOT NULL" for x in (*keys, t))
+    query = f"""SELECT count(*), sum(n), sum(k), max(sizes), sum(falls), max(kept), any_value(times), any_value(numbers)
+        FROM (SELECT count(*) AS n, count(DISTINCT {t}) AS k, count(DISTINCT {size}) AS sizes, {settings} AS kept,
+              (coalesce(arg_max({loss}, {t}) < arg_min({loss}, {t}), true))::INTEGER AS falls
+              FROM {table} WHERE {there} GROUP BY {", ".join(keys)}),
+             (SELECT count(DISTINCT {t}) AS times, count(DISTINCT {size}) AS numbers FROM {table} WHERE {there})"""
+    found = first(cursor, query)
+    return _Groups(*(int(x or 0) for x in found)) if found else _Groups()
 
 
 def one_row_each(
@@ -73,13 +150,16 @@ def one_row_each(
     """Positions of the row that counts of each run, ascending, and a note; all ``n`` rows where nothing repeats.
 
     The last row has the largest step, epoch, D or C; the best one the smallest loss. Rows without a loss count only
-    for runs that have no other.
+    for runs that have no other. Without a column of names the rows of one run have one N and one D.
     """
     every = np.arange(n, dtype=np.int64)
     time = next((cells[t] for t in TIMES if t in cells and roles.column(Role(t)) is not None), None)
-    if roles.rows == "all" or "run" not in labels or time is None or n == 0:
+    if roles.rows == "all":
+        return every, _perhaps_curves(cells, labels, roles)
+    if ("run" not in labels and not {"N", "D"} <= cells.keys()) or time is None or n == 0:
         return every, []
-    of, names = pd.factorize(labels["run"])
+    same = labels["run"] if "run" in labels else pd.MultiIndex.from_arrays([cells["N"], cells["D"]])
+    of, names = pd.factorize(same)
     if len(names) == n:
         return every, []
     measured = [cells[y] for y in ("loss", *(m.column for m in roles.metrics)) if y in cells]
@@ -90,8 +170,47 @@ def one_row_each(
     order = np.lexsort((every, rank, known, of))
     last = np.r_[np.diff(of[order]) != 0, True]
     chosen = np.sort(order[last]).astype(np.int64)
+    by = f"column {roles.run!r}" if "run" in labels else "equal N and D"
     which = "with the smallest loss" if roles.rows == "best" and "loss" in cells else "that was logged last"
     return chosen, [
-        f"{n:,} rows are points of {len(names):,} runs (column {roles.run!r}): the row of each run {which} is its run, "
+        f"{n:,} rows are points of {len(names):,} runs ({by}): the row of each run {which} is its run, "
         "the others are its curve. Choose other rows on the Data page (--rows in the terminal)."
     ]
+
+
+def _perhaps_curves(cells: Mapping[str, Floats], labels: Mapping[str, NDArray[np.str_]], roles: Roles) -> list[str]:
+    """A note where all rows count as runs and may be points of curves: names, or sizes beside a step, repeat."""
+    names = labels.get("run")
+    if "N" not in cells or (names is not None and _unique(names)):
+        return []
+    times = {str(roles.column(Role(t))): cells[t] for t in TIMES if t in cells and roles.column(Role(t))}
+    times |= {name: cells[name] for name in roles.hyper if name in cells and plain(untracked(name)) in NOW}
+    if names is None or plain(untracked(str(roles.run))) not in RUN_IDS:
+        times = {name: x for name, x in times.items() if plain(untracked(name)) in NOW}
+    of, least = (names, RISING) if names is not None else (cells["N"], 0.0)
+    found = next((name for name, x in times.items() if _repeat(of, cells["N"], x, least)), None)
+    how, todo = f"column {roles.run!r} repeats", "count the last row of each run on the Data page (--rows last"
+    if names is None:
+        how, todo = "N repeats and no column names the runs", "map the column that does to run (--map run=COLUMN"
+    if found is None:
+        return []
+    return [
+        f"Each row counts as a run, although {how} while {found!r} changes. If the rows are points of training curves, "
+        f"{todo} in the terminal)."
+    ]
+
+
+def _unique(names: NDArray[np.str_]) -> bool:
+    """Whether the first names are all different, as those of runs with a row each."""
+    return len(np.unique(names[:LOOKED_AT])) == len(names[:LOOKED_AT])
+
+
+def _repeat(of: NDArray[Any], N: Floats, time: Floats, least: float) -> bool:
+    """Whether the rows of each name ``of`` (n,) have one N and several times, at least ``least`` of them different."""
+    rows = pd.DataFrame({"of": of, "N": N, "t": time}).dropna()
+    if not len(rows):
+        return False
+    found = rows.groupby("of").agg(rows=("t", "size"), times=("t", "nunique"), sizes=("N", "nunique"))
+    several = found["rows"][found["times"] > 1].sum() >= RISING * len(rows)
+    different = found["times"].sum() >= least * len(rows)
+    return bool(2 * len(found) <= len(rows) and found["sizes"].max() == 1 and several and different)

@@ -6,7 +6,6 @@ can use are left out, and every one of these steps leaves a sentence in ``notes`
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 
@@ -14,10 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.costs import ComputeRule
+from engine.mixtures import COPIED, is_yes
 from engine.schema import Category, Floats, Ints, LeftOut, Roles, Runs
 from engine.store.budgets import find_budgets
-from engine.store.names import words
-from engine.store.units import reading_notes, unit_notes
+from engine.store.categories import UNTRAINED
+from engine.store.names import plain
+from engine.store.units import below_a_sample, reading_notes, unit_notes, unknown_compute
 
 Labels = Mapping[str, NDArray[np.str_]]
 _MIX = (np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9))
@@ -27,12 +28,13 @@ DIVERGED = ("diverged", "divergence", "nan", "inf", "exploded")
 UNFINISHED = (
     *("unfinished", "incomplete", "running", "pending", "queued", "crashed", "failed", "killed", "error", "stopped"),
     *("preempted", "aborted", "interrupted", "cancelled", "canceled", "timeout", "oom", "out_of_memory"),
-    *("pruned", "fail", "scheduled", "waiting", "crash", "preempting", "terminated", "evicted", "paused", "suspended"),
+    *("pruned", "fail", "scheduled", "waiting", "crash", "preempting", "evicted", "paused", "suspended", "requeued"),
+    *("node_fail", "boot_fail", "deadline", "revoked", "resizing", "out_of_me"),
 )
 """What a column of states calls runs that no fit uses, in lower case: ours, W&B, MLflow, Optuna, Ray and Slurm."""
 FINISHED = ("finished", "finish", "complete", "completed", "done", "success", "succeeded", "ok", "converged", "")
-PER_PARAMETER = (1e-3, 1e7)
-"""Samples per parameter that training runs have; beyond them C is not in FLOPs."""
+TERMINATED = "terminated"
+"""Finished for Ray Tune, which has no other word for it; else a run that somebody ended."""
 
 
 @dataclass(frozen=True)
@@ -62,9 +64,9 @@ def build(
     are the columns with few values, ``seconds`` the name and the cells of the column that says how long each took.
     """
     values = dict(cells)
-    missing = _unknown_unit(values, roles)
+    missing = unknown_compute(values, roles)
     notes = [*reading_notes(roles), *_derive(ids, values, roles.compute, others or {}, bool(missing))]
-    reason, why = _usable(values, labels, roles, len(ids))
+    reason, why = _usable(values, labels, roles, categories or {}, len(ids))
     column, times = seconds or ("", None)
     every = Runs(ids, values, roles, dict(labels), source, sha256, categories=categories or {}, seconds=times,
                  seconds_from=column)  # fmt: skip
@@ -80,7 +82,8 @@ def build(
     merged, merging = _merge(runs) if roles.repeats == "mean" else (runs, _duplicates(runs))
     values = {**merged.values, **_budgets(merged.values)}
     notes = [*notes, *counted, *_unknown_states(labels), *_spread(runs), *merging, *unit_notes(merged)]
-    withheld = {"D": missing} if missing else {}
+    reasons = {"D": missing, "C": below_a_sample(cells, roles)}
+    withheld = {role: text for role, text in reasons.items() if text}
     return replace(merged, values=values, notes=tuple(notes), withheld=withheld, left_out=left_out)
 
 
@@ -127,32 +130,6 @@ def _spread(runs: Runs) -> list[str]:
     ]
 
 
-def _unknown_unit(values: Mapping[str, Floats], roles: Roles) -> str:
-    """Why D cannot follow from C and N, because C is in no known unit; empty where it can, or where D is a column.
-
-    The name of the column (FLOPs), an agreed conversion or a formula states the unit; without them D has to lie within
-    the range that runs have. D below one sample is no answer in any case.
-    """
-    if "D" in values or not {"C", "N"} <= values.keys():
-        return ""
-    with np.errstate(all="ignore"):
-        D = roles.compute.samples(values["C"], _positive(values["N"]), values)
-        known = D[np.isfinite(D) & (D > 0)]
-        per_parameter = (D / values["N"])[np.isfinite(D) & (D > 0)]
-    if len(known) == 0:
-        return ""
-    name = roles.C or "C"
-    stated = bool(words(name) & {"flop", "flops"}) or name in roles.conversions or "C" in roles.derived
-    low, high = np.quantile(per_parameter, [0.1, 0.9])
-    if np.median(known) >= 1 and (stated or (PER_PARAMETER[0] <= low and high <= PER_PARAMETER[1])):
-        return ""
-    return (
-        f"it cannot follow from C (column {name!r}), whose unit is not known: in FLOPs it would give D = "
-        f"{known.min():.2g} to {known.max():.2g} samples; state the unit of C on the Data page or as in "
-        f"--convert {shlex.quote(f'{name}:pf-days')}, or map a column to D"
-    )
-
-
 def _derive(
     ids: Ints, values: dict[str, Floats], rule: ComputeRule, others: Mapping[str, Floats], unknown: bool
 ) -> list[str]:
@@ -193,7 +170,9 @@ def _positive(x: Floats) -> Floats:
     return np.where(x > 0, x, np.nan)
 
 
-def _usable(values: Mapping[str, Floats], labels: Labels, roles: Roles, n: int) -> tuple[NDArray[np.int8], list[str]]:
+def _usable(
+    values: Mapping[str, Floats], labels: Labels, roles: Roles, categories: Mapping[str, Category], n: int
+) -> tuple[NDArray[np.int8], list[str]]:
     """Why a fit cannot use a row: (n,) USABLE, or the place (from 1) among the reasons that come with it."""
     reason, why = np.zeros(n, dtype=np.int8), []
 
@@ -206,7 +185,7 @@ def _usable(values: Mapping[str, Floats], labels: Labels, roles: Roles, n: int) 
     if "status" in labels:
         status = _states(labels)
         leave(np.isin(status, DIVERGED), "that diverged")
-        leave(np.isin(status, UNFINISHED), "that did not finish")
+        leave(_unfinished(status), "that did not finish")
     for role in ("N", "D", "C", "loss"):
         if role not in values:
             continue
@@ -218,6 +197,9 @@ def _usable(values: Mapping[str, Floats], labels: Labels, roles: Roles, n: int) 
     if "loss" not in values and roles.metrics:
         every = np.all([~np.isfinite(values[m.column]) for m in roles.metrics], axis=0)
         leave(every, "without any metric")
+    for name, category in categories.items():
+        if plain(name) in UNTRAINED and name not in values and name not in roles.pooled:
+            leave(is_yes(category), f"that did not train (column {name!r})")
     if "weight" in values:
         leave(~np.isfinite(values["weight"]), "without a weight")
         leave(values["weight"] <= 0, "with zero weight")
@@ -225,9 +207,18 @@ def _usable(values: Mapping[str, Floats], labels: Labels, roles: Roles, n: int) 
 
 
 def _states(labels: Labels) -> NDArray[np.str_]:
-    """How each run ended, in lower case; "TrialState.PRUNED" is "pruned"."""
+    """How each run ended, in lower case: "TrialState.PRUNED" is "pruned", "CANCELLED by 1000" is "cancelled"."""
     status = np.char.lower(np.char.strip(labels["status"]))
-    return np.asarray(np.char.rpartition(status, ".")[:, 2] if len(status) else status, dtype=np.str_)
+    if not len(status):
+        return np.asarray(status, dtype=np.str_)
+    last = np.char.partition(np.char.rpartition(status, ".")[:, 2], " by ")[:, 0]
+    return np.asarray(np.char.rstrip(last, "+"), dtype=np.str_)
+
+
+def _unfinished(states: NDArray[np.str_]) -> NDArray[np.bool_]:
+    """Which of the states (n,) are those of runs that did not finish."""
+    ended = states == TERMINATED
+    return np.isin(states, UNFINISHED) | (ended & np.isin(states, [s for s in FINISHED if s]).any())
 
 
 def _unknown_states(labels: Labels) -> list[str]:
@@ -235,7 +226,7 @@ def _unknown_states(labels: Labels) -> list[str]:
     if "status" not in labels:
         return []
     found, counts = np.unique(_states(labels), return_counts=True)
-    known = np.isin(found, (*FINISHED, *DIVERGED, *UNFINISHED))
+    known = np.isin(found, (*FINISHED, *DIVERGED, *UNFINISHED, TERMINATED))
     if known.all() or not np.isin(found, FINISHED).any():
         return []
     listed = ", ".join(repr(str(state)) for state in found[~known][:3])
@@ -312,8 +303,8 @@ def _duplicates(runs: Runs) -> list[str]:
         return []
     repeat = "repeats" if extra == 1 else "repeat"
     return [
-        f"{_rows(extra)} {repeat} another row in every mapped number; each counts as a run. Leave copies out on the "
-        "Data page (--repeats once in the terminal)."
+        f"{_rows(extra)} {repeat} {COPIED}; each counts as a run. If they are copies and not repeats, leave them out "
+        "on the Data page (--repeats once in the terminal), or intervals are too narrow."
     ]
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.app.terminal.asking import MAP, Run, object_in, one_sentence
+from tests.engine.fitting.mixtures import DATASETS, three_datasets
 
 SWEEP = Path(__file__).parents[3] / "data" / "demo" / "recommender_isoflop.csv"
 
@@ -42,3 +43,33 @@ def test_a_fit_of_minima_says_how_parabolas_are_biased(run: Run) -> None:
     assert words in run("fit", SWEEP, "--law", "isoflop", "--bootstrap", 20).out
     card = object_in(run("fit", SWEEP, "--law", "isoflop", "--bootstrap", 20, "--json").out)
     assert words in card["parabola_bias"]
+
+
+def test_the_questions_of_a_fit_are_asked_and_each_answer_acts(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "three.csv"
+    path.write_text(three_datasets().replace("config.dataset", "dataset"))
+    asked = run("compare", path).err
+    assert "Column 'dataset' has 3 values: comma 85, dclm 85, nemotron 88 runs." in asked
+    assert "Residuals differ: comma" in asked
+    assert "--group dataset --each, --where \"dataset = 'nemotron'\" or --pool dataset" in asked
+    assert not run("compare", path, "--pool", "dataset").err
+    apart = run("compare", path, "--group", "dataset", "--each")
+    assert not apart.err
+    assert [line for line in apart.out.splitlines() if line.startswith("dataset = ")] == [
+        f"dataset = {name}" for name in DATASETS
+    ]
+    groups = object_in(run("compare", path, "--group", "dataset", "--each", "--json").out)["groups"]
+    alone = object_in(run("compare", path, "--where", "dataset = 'dclm'", "--json").out)
+    assert groups["dclm"]["laws"] == alone["laws"]
+    assert set(groups) == set(DATASETS)
+    one_sentence(run("compare", path, "--each"), "add --group COLUMN")
+
+
+def test_flags_and_copies_are_named_once(run: Run, shared: Path) -> None:
+    asked = run("compare", shared / "runs/llama3_isoflop.csv").err.splitlines()
+    assert sum("35 of 266 runs have outlier = true" in line for line in asked) == 1
+    assert sum("'condition' has 2 values" in line for line in asked) == 1
+    copied = run("fit", shared / "runs/scalebench_farseer.csv", "--law", "chinchilla", "--bootstrap", 0)
+    both = copied.err + copied.out
+    assert both.count("repeat another") == 1
+    assert "4 rows repeat another row in every mapped number; each counts as a run." in copied.err

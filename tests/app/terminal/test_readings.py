@@ -42,6 +42,33 @@ def test_rows_of_a_run_are_chosen(run: Run, tmp_path: Path) -> None:
     assert object_in(run("fit", path, *FIT, "--rows", "all", "--json").out)["n"] == 180
 
 
+def test_what_a_refused_fit_read_is_told_beside_the_error(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "history.csv"
+    history().to_csv(path, index=False)
+    refused = run("fit", path, "--law", "power", "--axis", "U")
+    assert (refused.code, refused.out) == (2, "")
+    assert "180 rows are points of 36 runs (column 'run')" in refused.err.splitlines()[0]
+    assert "Law power needs U" in refused.err.splitlines()[1]
+
+
+def test_compute_in_an_unknown_unit_is_refused_in_one_sentence(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "runs.csv"
+    pd.DataFrame({"N": RUNS.N, "compute": 6 * RUNS.N * RUNS.D / 86400e15, "loss": RUNS.loss}).to_csv(path, index=False)
+    one_sentence(run("fit", path, *FIT), "--convert compute:pf-days")
+    on_compute = ("fit", path, "--law", "power", "--axis", "C", "--bootstrap", 0)
+    one_sentence(run(*on_compute), "Law power needs C: column 'compute' gives most runs less than one sample")
+    assert run(*on_compute, "--convert", "compute:pf-days").code == 0
+
+
+def test_a_metric_in_percent_is_named(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "runs.csv"
+    pd.DataFrame({"N": RUNS.N, "D": RUNS.D, "top1_acc": 100 - 10 * RUNS.loss}).to_csv(path, index=False)
+    ask = ("fit", path, *FIT, "--y", "top1_acc:max", "--objective", "ols")
+    assert "top1_acc is in percent" in run(*ask).err
+    assert "--convert top1_acc:percent" in run(*ask).err
+    assert "top1_acc is in percent" not in run(*ask, "--convert", "top1_acc:percent").err
+
+
 def decimal_commas(separator: str, losses: list[str]) -> str:
     """A table of the runs whose losses are written as in ``losses``."""
     cells = (f"{n:.0f}{separator}{d:.0f}{separator}{loss}" for n, d, loss in zip(RUNS.N, RUNS.D, losses, strict=True))

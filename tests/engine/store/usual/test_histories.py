@@ -80,3 +80,68 @@ def test_a_million_rows_of_history_are_read_in_one_pass(write: Write, tmp_path: 
     runs = read_runs(path, agreed=("Tokens (B)",))
     assert len(runs) == n // each
     assert set(runs["D"]) == {2e9}
+
+
+@pytest.mark.parametrize("run", ["model", "config", "group", "job_id", "uid", "sweep", "ckpt_dir", "notes"])
+def test_other_columns_may_tell_runs_apart(run: str, write: Write, right: dict[str, float]) -> None:
+    table = history().rename(columns={"run": run}).sample(frac=1, random_state=1)
+    runs = read_runs(write(**table))
+    assert runs.roles.run == run
+    assert any(f"180 rows are points of 36 runs (column '{run}')" in note for note in runs.notes)
+    check(runs, right)
+
+
+def test_numbers_that_name_jobs_tell_runs_apart(write: Write, right: dict[str, float]) -> None:
+    table = history()
+    table["job_id"] = table.pop("run").str.slice(1).astype(int) + 4711
+    check(read_runs(write(**table)), right)
+
+
+def test_runs_without_a_name_are_told_apart_by_their_size_and_final_samples(
+    write: Write, right: dict[str, float]
+) -> None:
+    table = history().drop(columns="run")
+    table["D"] = np.repeat(RUNS.D.to_numpy(), 5)
+    runs = read_runs(write(**table))
+    assert any("180 rows are points of 36 runs (equal N and D)" in note for note in runs.notes)
+    check(runs, right)
+
+
+@pytest.mark.parametrize("step", ["step", "epoch", "global_step", "iteration"])
+def test_steps_without_a_name_of_runs_are_named(step: str, write: Write) -> None:
+    runs = read_runs(write(**history().drop(columns="run").rename(columns={"step": step})))
+    assert len(runs) == 180
+    (note,) = [n for n in runs.notes if "training curves" in n]
+    assert f"N repeats and no column names the runs while '{step}' changes" in note
+    assert "--map run=COLUMN" in note
+
+
+@pytest.mark.parametrize("run", ["run", "trial", "run_name"])
+def test_a_grid_whose_runs_are_named_by_their_size_is_no_history(
+    run: str, write: Write, right: dict[str, float]
+) -> None:
+    names = [f"{n / 1e6:.0f}M" for n in RUNS.N]
+    for more in ({}, {"steps": (RUNS.D / 1e6).round()}):
+        runs = read_runs(write(**RUNS, **more, **{run: names}))
+        (note,) = runs.notes
+        assert note.startswith(f"Each row counts as a run, although column '{run}' repeats while ")
+        assert "--rows last" in note
+        check(runs, right)
+    assert len(read_runs(write(**RUNS, **{run: names}), rows="last")) == 6
+
+
+def test_two_designs_on_one_grid_of_samples_are_no_history(write: Write) -> None:
+    twice = pd.concat([RUNS.assign(run="a"), RUNS.assign(run="b")])
+    twice["run"] += twice.N.astype(str)
+    assert len(read_runs(write(**twice))) == 72
+
+
+def test_a_sweep_of_batches_is_no_history(write: Write) -> None:
+    rows = RUNS.loc[np.repeat(np.arange(36), 4)].reset_index(drop=True)
+    batch = np.tile([64, 128, 256, 512], 36)
+    table = rows.assign(batch_size=batch, step=(rows.D / batch).round(), loss=rows.loss * (1 + batch / 1e4))
+    assert read_runs(write(**table)).roles.rows == "all"
+
+
+def test_a_history_without_steps_is_still_one(write: Write, right: dict[str, float]) -> None:
+    check(read_runs(write(**history().drop(columns="step"))), right)

@@ -1,0 +1,75 @@
+"""Compute in a unit that nobody stated, and sizes in whole millions: named, with the option that converts them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from engine.errors import PlannerError
+from engine.fitting import FitSpec, fit
+from engine.store.files import read_runs
+from tests.engine.store.usual.conftest import ALPHA, BETA, RUNS, SPEC, E, Write, check, refused, values
+
+C = 6 * RUNS.N * RUNS.D
+ON_C = FitSpec(law="power", axis="C", bootstrap=0)
+UNITS = {"pf-days": 86400e15, "zettaflop": 1e21, "exaflop": 1e18, "petaflop": 1e15, "teraflop": 1e12, "gigaflop": 1e9}
+
+
+@pytest.mark.parametrize("unit", UNITS)
+def test_the_unit_of_compute_is_chosen_by_its_values(unit: str, write: Write, right: dict[str, float]) -> None:
+    path = write(N=RUNS.N, loss=RUNS.loss, compute=C / UNITS[unit])
+    option = f"--convert compute:{unit}"
+    refused(path, option)
+    assert any(option in note for note in read_runs(path).notes)
+    check(read_runs(path, agreed=(f"compute:{unit}",)), right)
+
+
+@pytest.mark.parametrize("unit", ["pf-days", "exaflop", "petaflop", "teraflop"])
+@pytest.mark.parametrize("with_samples", [False, True])
+def test_no_law_reads_compute_below_one_sample(unit: str, with_samples: bool, write: Write) -> None:
+    samples = {"D": RUNS.D} if with_samples else {}
+    path = write(N=RUNS.N, loss=RUNS.loss, compute=C / UNITS[unit], **samples)
+    with pytest.raises(PlannerError) as error:
+        fit(ON_C, read_runs(path))
+    assert str(error.value).startswith("Law power needs C: column 'compute' gives most runs less than one sample")
+    assert f"--convert compute:{unit}." in str(error.value)
+    converted = read_runs(path, agreed=(f"compute:{unit}",))
+    assert converted["C"] == pytest.approx(C)
+    assert fit(ON_C, converted).n == 36
+    assert fit(ON_C, read_runs(path, agreed=("compute:as-is",))).n == 36
+
+
+def test_compute_alone_that_is_small_for_flops_is_named(write: Write) -> None:
+    runs = read_runs(write(loss=RUNS.loss, compute=C / 86400e15))
+    assert any("few for FLOPs; it may be in PF-days" in n and "--convert compute:pf-days" in n for n in runs.notes)
+    assert not read_runs(write(loss=RUNS.loss, compute=C)).notes
+
+
+def test_whole_millions_are_named_with_their_option(write: Write) -> None:
+    path = write(params=(RUNS.N / 1e6).round(), tokens=(RUNS.D / 1e6).round(), loss=RUNS.loss)
+    notes = read_runs(path).notes
+    assert notes[0].startswith("N (column 'params') is at most 7e+03: if it counts millions, convert it")
+    assert "--convert params:millions" in notes[0]
+    assert notes[1].startswith("D (column 'tokens') is at most 1.2e+05: if it counts millions, convert it")
+    read = read_runs(path, agreed=("params:millions", "tokens:millions"))
+    assert not [n for n in read.notes if "at most" in n]
+    assert values(fit(SPEC, read)) == pytest.approx({"alpha": ALPHA, "beta": BETA, "E": E}, abs=0.05)
+
+
+def test_the_unit_of_samples_is_the_one_that_fits_the_parameters(write: Write) -> None:
+    tokens = np.maximum((RUNS.D / 1e9).round(), 1)
+    for params in (RUNS.N, (RUNS.N / 1e6).round()):
+        notes = [n for n in read_runs(write(params=params, tokens=tokens, loss=RUNS.loss)).notes if "'tokens'" in n]
+        assert len(notes) == 1
+        assert "if it counts billions" in notes[0]
+        assert "--convert tokens:billions" in notes[0]
+    (note,) = read_runs(write(params=RUNS.N, tokens=(RUNS.D / 1e6).round(), loss=RUNS.loss)).notes
+    assert "--convert tokens:millions" in note
+
+
+def test_small_models_whose_compute_agrees_are_no_millions(write: Write) -> None:
+    small = {"N": (RUNS.N / 1e5).round(), "D": (RUNS.D / 1e5).round(), "loss": RUNS.loss}
+    assert "--convert N:millions" in " ".join(read_runs(write(**small)).notes)
+    assert not read_runs(write(**small, C=6 * small["N"] * small["D"])).notes
+    assert not read_runs(write(**small), agreed=("N:as-is", "D:as-is")).notes[2:]
+    assert not read_runs(write(**{**small, "loss": RUNS.loss / 10})).notes
