@@ -21,13 +21,12 @@ from engine.planning.amplitude.exponents import Exponent, conservative
 from engine.planning.amplitude.needs import Need, from_anchors
 from engine.planning.amplitude.published import RAW_TARGETS, PublishedLaw
 from engine.planning.amplitude.sizes import AXES, Size, of_anchors, of_law, published_needs
+from engine.planning.amplitude.support import SECOND, supported
 from engine.planning.amplitude.target import Precision, only_rms
 from engine.planning.amplitude.text import number
 
 WIDE = 2.0
 """Decades of a range beyond which one more anchor is asked for."""
-SECOND = 10.0
-"""How far beyond the last anchor the next one is asked for."""
 UNCHECKED, WIDE_RANGE, RAW = "unchecked-anchor", "wide-range", "raw-targets"
 BOUND_FAILS, NO_OTHER, UNBOUNDED, UNSEEN = "bound-fails", "one-end", "unbounded", "beyond-published-particles"
 ONE_BY_ONE = "laws-one-by-one"
@@ -65,6 +64,20 @@ class AmplitudePlan:
 
 
 def plan_amplitude(
+    n_f: int,
+    target: Precision,
+    anchors: Sequence[Anchor] = (),
+    law: PublishedLaw | None = None,
+    published: Sequence[PublishedLaw] = (),
+    *,
+    floor: float = 0.0,
+    fixed_energy: bool = False,
+) -> AmplitudePlan:
+    """What ``scaled`` finds, as far as the runs support it: beyond three decades it is stopped."""
+    return supported(scaled(n_f, target, anchors, law, published, floor=floor, fixed_energy=fixed_energy))
+
+
+def scaled(
     n_f: int,
     target: Precision,
     anchors: Sequence[Anchor] = (),

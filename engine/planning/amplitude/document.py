@@ -66,14 +66,15 @@ def _script(plan: AmplitudePlan) -> str:
         return script(sentence(plan), [f"print({sentence(plan)!r})"], HOMES)
     law = plan.law
     named = [law.process, law.axis, law.held, law.network] if law is not None else []
-    name = "plan_fitted" if plan.change else "plan_amplitude"
+    fitted = law is None
+    name = "plan_fitted" if fitted else "plan_amplitude"
     published = f"published_law({', '.join(map(repr, named))})" if named else "None"
     given = [
-        *([repr(plan.process)] if plan.change else []),
+        *([repr(plan.process)] if fitted else []),
         repr(plan.n_f),
         _precision(plan.target),
         f"[{', '.join(map(_anchor, plan.anchors))}]",
-        *([] if plan.change else [published]),
+        *([] if fitted else [published]),
         "best_laws()",
         f"floor={plan.floor!r}",
         f"fixed_energy={plan.fixed_energy!r}",

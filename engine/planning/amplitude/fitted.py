@@ -10,14 +10,16 @@ import numpy as np
 
 from engine.fitting.result import FitWarning
 from engine.planning.amplitude.anchors import LOSS_ERROR, UNITS, Anchor, along
-from engine.planning.amplitude.answer import AmplitudePlan, plan_amplitude, said_of, unchecked
+from engine.planning.amplitude.answer import AmplitudePlan, said_of, scaled, unchecked
 from engine.planning.amplitude.exponents import Exponent
 from engine.planning.amplitude.line import Line, fit_line
 from engine.planning.amplitude.needs import POINTS, Need
 from engine.planning.amplitude.published import PublishedLaw
 from engine.planning.amplitude.sizes import of_anchors
+from engine.planning.amplitude.support import supported
 from engine.planning.amplitude.target import Precision, only_rms
 from engine.planning.amplitude.text import number
+from engine.planning.support import ANSWERED
 from engine.quantities import count
 
 SCATTER = "scatter"
@@ -43,17 +45,19 @@ def plan_fitted(
     if anchors and not process:
         only_rms(target, "runs that you type")
     if len({a.x for a in data}) < 2:
-        return plan_amplitude(n_f, target, anchors, None, published, floor=floor, fixed_energy=fixed_energy)
+        plan = scaled(n_f, target, anchors, None, published, floor=floor, fixed_energy=fixed_energy)
+        return supported(replace(plan, process=process))
     others = [a for a in anchors if a.axis != "D"]
     cheapest = [a for a in data if a.x == data[0].x]
-    first = plan_amplitude(n_f, target, [*cheapest, *others], None, published, floor=floor, fixed_energy=fixed_energy)
+    first = scaled(n_f, target, [*cheapest, *others], None, published, floor=floor, fixed_energy=fixed_energy)
     line = fit_line(data, floor)
     need = _need(line, process, data, target.mse, floor, first.exponent)
     found = {one.axis: one for one in first.needs} | {"D": need}
     D, N, C = of_anchors(found, (*data, *others))
     notes = [*unchecked((*data, *others)), *_scatter(line), *said_of(n_f, found, (*data, *others))]
-    return replace(first, exponent=need.slow, D=D, N=N, C=C, needs=tuple(found.values()), warnings=tuple(notes),
+    plan = replace(first, exponent=need.slow, D=D, N=N, C=C, needs=tuple(found.values()), warnings=tuple(notes),
                    anchors=(*data, *others), change=_change(first, need, line), process=process)  # fmt: skip
+    return supported(plan)
 
 
 def _need(line: Line, process: str, data: Sequence[Anchor], mse: float, floor: float, bound: Exponent) -> Need:
@@ -86,12 +90,16 @@ def _change(first: AmplitudePlan, need: Need, line: Line) -> str:
     old, new, unit = first.needs[0].most, need.most, UNITS["D"]
     by = "the bound 4/d" if first.n_f > 2 else "the exponent for two particles"
     cheapest = "anchors" if sum(anchor.axis == "D" for anchor in first.anchors) > 1 else "anchor"
+    far = first.needs[0].beyond > ANSWERED
+    asked = "asked for points too far beyond" if far else f"asked for at most {_number(old)} {unit}"
     and_bound = f", continued with {need.slow.source}" if need.slow.value == first.exponent.value else ""
     said = (
         f"From the cheapest {cheapest} alone, at D = {number(first.anchors[0].x, unit)}, {by} = "
-        f"{first.exponent.value:.3g} asked for at most {_number(old)} {unit}; the law of {need.law}, with the exponent "
+        f"{first.exponent.value:.3g} {asked}; the law of {need.law}, with the exponent "
         f"{line.alpha:.3g} ± {line.alpha_error:.2g}{and_bound}, asks for at most {_number(new)}"
     )
+    if far:
+        return f"{said} {unit}."
     if not (math.isfinite(old) and math.isfinite(new)) or math.isclose(old, new, rel_tol=0.05):
         return f"{said}."
     return f"{said}, {count(max(old / new, new / old))} times {'fewer' if new < old else 'more'}."

@@ -62,9 +62,16 @@ class Need:
         return math.isclose(self.most, self.start[0], rel_tol=1e-9)
 
     @property
+    def farthest(self) -> float:
+        """The conservative end, or where that is endless the other one; infinite where no end is a number."""
+        if math.isfinite(self.most):
+            return self.most
+        return self.least if self.least is not None else math.inf
+
+    @property
     def beyond(self) -> float:
-        """Decades from the start to the conservative end."""
-        return max(math.log10(self.most / self.start[0]), 0.0)
+        """Decades from the start to the farthest end that is a number; infinite without one."""
+        return max(math.log10(self.farthest / self.start[0]), 0.0)
 
 
 def from_anchors(

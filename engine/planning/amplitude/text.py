@@ -6,7 +6,8 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from engine.fitting.warning import by_level
-from engine.planning.text import aligned
+from engine.planning.support import MARKED
+from engine.planning.text import aligned, decades
 from engine.quantities import count, power10
 
 if TYPE_CHECKING:
@@ -54,7 +55,29 @@ def sentence(plan: AmplitudePlan) -> str:
     rest, goal = " and ".join(others), f"{asked(plan.target)} for {plan.n_f} final-state particles"
     if plan.reached:
         return f"{goal} is reached by trained cells with {first}, {rest}."
-    return f"{goal} needs {first}{f', with {rest}' if rest else ''}."
+    return f"{goal} needs {first}{f', with {rest}' if rest else ''}{_extrapolated(plan)}."
+
+
+def _extrapolated(plan: AmplitudePlan) -> str:
+    """How far beyond the runs the conservative end lies; empty up to one decade."""
+    need = max(plan.needs, key=lambda one: one.beyond, default=None)
+    if need is None or need.beyond <= MARKED:
+        return ""
+    return f", extrapolated {decades(need.beyond)} beyond {runs_of(plan)} in {need.axis}"
+
+
+def runs_of(plan: AmplitudePlan) -> str:
+    """The runs that a plan is scaled from."""
+    if plan.process:
+        return f"the cells of {plan.process}"
+    if plan.law is not None:
+        return f"the published runs of {plan.law.process}"
+    return "the anchor" if len(plan.anchors) == 1 else "the anchors"
+
+
+def lower_first(text: str) -> str:
+    """``text`` within a sentence; "An MSE" becomes "an MSE"."""
+    return text[0].lower() + text[1:]
 
 
 def asked(target: Precision) -> str:

@@ -22,7 +22,7 @@ from engine.planning.amplitude.fitted import plan_fitted
 from engine.planning.amplitude.published import PublishedLaw
 from engine.planning.amplitude.sizes import AXES, Size
 from engine.planning.amplitude.target import Precision
-from engine.planning.amplitude.text import asked, number, percent
+from engine.planning.amplitude.text import asked, lower_first, number, percent
 from engine.quantities import power10
 
 FALLING, LEVELS_OFF = "still-falling", "levels-off"
@@ -53,7 +53,7 @@ def plan_trained(
         raise PlannerError(_nothing(found, target))
     others = published if target.kind == "rms" else ()
     plan = plan_fitted(cell.process, n_f, target, anchors, others, floor=floor, fixed_energy=cell.fixed_energy)
-    if reached and plan.D.most is not None and reached[0].cell.D < plan.D.most:
+    if reached and (plan.D.most is None or reached[0].cell.D < plan.D.most):
         return _by_cells(_bare(n_f, target, found, floor, left), reached)
     notes = (*plan.warnings, *left, *_levels_off(found, target.mse, floor))
     return replace(plan, process=cell.process, warnings=notes, measured=_measured(found, target))
@@ -70,28 +70,27 @@ def reached_by(found: Sequence[Point], mse: float) -> tuple[Point, ...]:
 
 
 def stopped(found: Sequence[Point], target: Precision, floor: float) -> str:
-    """Why no D is stated: the law of the cells levels off above the target; empty where it does not.
+    """Why no D is stated: the law of the cells levels off above the target or near it; empty where it does not.
 
+    Near is within the 68 % interval of what it levels off to.
     Undecided cells count here: that longer training makes them worse is a floor of the training at least.
     """
     law = data_law(tuple(found), undecided=True)
-    if law is None or law.value("K") < target.mse or law.interval("K")[0] <= floor:
+    if law is None:
         return ""
     K, near, far = law.value("K"), *law.interval("K")
+    if near <= floor or far <= target.mse:
+        return ""
     where, last = by_points(found), max(one.cell.D for one in found)
     up = [number(D, UNITS["D"]) for D, own in where.items() if own[0].state == "rises"]
     lower = f", and cells at D = {', '.join(up)} with a lower learning rate" if up else ""
+    place = "above" if K >= target.mse else "near"
     ends = [power10(x, 2) if target.kind == "rms" else percent(math.sqrt(x)) for x in (near, far)]
     return (
         f"The trained cells of {found[0].cell.process} do not determine which D reaches {lower_first(asked(target))}: "
-        f"their own law levels off above it, at {lower_first(asked(replace(target, mse=K)))}, 68 %: {ends[0]} to "
-        f"{ends[1]}. Train cells with twice the N at D = {number(last, UNITS['D'])}{lower}."
+        f"their own law levels off {place} it, at {lower_first(asked(replace(target, mse=K)))}, 68 %: "
+        f"{ends[0]} to {ends[1]}. Train cells with twice the N at D = {number(last, UNITS['D'])}{lower}."
     )
-
-
-def lower_first(text: str) -> str:
-    """``text`` within a sentence; "An MSE" becomes "an MSE"."""
-    return text[0].lower() + text[1:]
 
 
 def _bare(
@@ -99,7 +98,7 @@ def _bare(
 ) -> AmplitudePlan:
     """A plan without D, N and C, whose cells level off above the target."""
     cell = found[0].cell
-    fixed, why = cell.fixed_energy, "not known: the law of the cells levels off above the target"
+    fixed, why = cell.fixed_energy, "not known: the law of the cells levels off above the target or near it"
     d = phase_space_dimension(n_f, fixed_energy=fixed)
     D, N, C = (Size(None, None, UNITS[axis], why) for axis in AXES)
     return AmplitudePlan(n_f, d, 4 / d, conservative(n_f, fixed_energy=fixed), target, D, N, C, (), tuple(notes), (),

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from data.amplitudes import best_laws, published_law, published_laws
 from engine.errors import PlannerError
+from engine.fitting.warning import Level
 from engine.planning.amplitude import (
     AmplitudePlan,
     Anchor,
@@ -24,8 +25,10 @@ from engine.planning.amplitude import (
     rows,
     to_json,
 )
+from engine.planning.amplitude.answer import scaled
 from engine.planning.amplitude.document import document
 from engine.planning.amplitude.text import percent, sentence
+from engine.planning.export.document import to_csv, to_markdown
 from tests.app.terminal.asking import object_in
 
 CHEAP = Anchor("D", 1e4, 1e-3, N=1e5, epochs=1e3, doubled=0.03)
@@ -65,7 +68,7 @@ def test_every_process_needs_no_more_data_than_planned_from_a_cheap_anchor(law: 
     """amplitudes, Tables 5 to 15: an anchor at D = 1e4 on the published curve, a target that it reaches at D = 1e6."""
     start, target = (float(law.fit.predict({"D": D})) for D in (1e4, 1e6))
     others = [p for p in best_laws() if p.process != law.process]
-    plan = plan_amplitude(law.n_f, of_mse(target), [replace(CHEAP, loss=start)], published=others)
+    plan = scaled(law.n_f, of_mse(target), [replace(CHEAP, loss=start)], published=others)
     assert size(plan.D.most) >= 1e6
     if plan.D.least is None:
         assert law.process == "Zgggg"
@@ -82,18 +85,18 @@ def test_multiplicities_two_to_five_are_all_there() -> None:
 
 
 def test_data_anchor_alone_gives_n_and_compute() -> None:
-    plan = plan_amplitude(4, of_mse(1e-5), [CHEAP], published=best_laws())
+    plan = scaled(4, of_mse(1e-5), [CHEAP], published=best_laws())
     most = 1e4 * 100 ** (1 / 0.5)
     assert plan.D.most == pytest.approx(most)
     assert (plan.N.least, plan.N.most) == (1e5, 1e5)
     assert plan.C.most == pytest.approx(6 * 1e5 * most * 1e3)
     median = 0.967  # of Zggg 0.997, WZgg 0.932, yygg 0.967
     assert plan.D.least == pytest.approx(1e4 * 100 ** (1 / median))
-    small = plan_amplitude(4, of_mse(1e-5), [replace(CHEAP, N=1e3, flops_per_sample=9e3)])
+    small = scaled(4, of_mse(1e-5), [replace(CHEAP, N=1e3, flops_per_sample=9e3)])
     assert small.N.most == 1e4
     assert "raised from the anchor's to 10000" in small.N.note
     assert small.C.most == pytest.approx(9e3 / 1e3 * 1e4 * most * 1e3)
-    bare = plan_amplitude(4, of_mse(1e-5), [replace(CHEAP, epochs=None)])
+    bare = scaled(4, of_mse(1e-5), [replace(CHEAP, epochs=None)])
     assert bare.C.most is None
     assert bare.C.note == "not known: give the epochs of the anchor, or an anchor limited by C"
 
@@ -109,24 +112,24 @@ def test_compute_and_size_get_laws_of_their_own() -> None:
 
 def test_two_anchors_fit_the_exponent_and_narrow_the_range() -> None:
     second = Anchor("D", 1e5, 1e-3 * 10**-0.75, N=1e5, epochs=1e3, doubled=0.02)
-    plan = plan_amplitude(5, of_mse(1e-5), [CHEAP, second])
+    plan = scaled(5, of_mse(1e-5), [CHEAP, second])
     (need,) = plan.needs
     assert need.fast is not None
     assert need.fast.value == pytest.approx(0.75)
     assert need.start == pytest.approx((1e5, second.loss))
     assert plan.D.least == pytest.approx(1e5 * (second.loss / 1e-5) ** (1 / 0.75))
     flat = Anchor("D", 1e5, 1e-3 * 10**-0.2, doubled=0.02)
-    slower = plan_amplitude(5, of_mse(1e-4), [CHEAP, flat]).needs[0]
+    slower = scaled(5, of_mse(1e-4), [CHEAP, flat]).needs[0]
     assert slower.slow.value == pytest.approx(0.2)
     assert "slower than the bound 4/d" in slower.slow.source
 
 
 def test_a_wide_range_asks_for_a_second_anchor() -> None:
-    wide = plan_amplitude(5, of_mse(1e-6), [CHEAP], published=best_laws())
+    wide = scaled(5, of_mse(1e-6), [CHEAP], published=best_laws())
     assert wide.needs[0].decades > 2
     text = next(w.text for w in wide.warnings if w.code == "wide-range")
     assert text.endswith("decades: train a second anchor at D = 100 k phase-space points and ask again.")
-    near = plan_amplitude(3, of_mse(1e-4), [CHEAP], published=best_laws())
+    near = scaled(3, of_mse(1e-4), [CHEAP], published=best_laws())
     assert near.needs[0].decades < 2
     assert "wide-range" not in codes(near)
 
@@ -139,13 +142,13 @@ def test_an_anchor_that_reaches_the_target_is_the_answer() -> None:
 
 def test_a_published_law_answers_within_its_range_and_is_extrapolated_beyond() -> None:
     law = published_law("Zggg", held="N = 1e6")
-    inside = plan_amplitude(4, of_mse(1e-4), law=law)
+    inside = scaled(4, of_mse(1e-4), law=law)
     assert inside.D.least == pytest.approx(12.68 * 1e-4 ** (-1 / 0.997))
     assert inside.D.most == pytest.approx(size(inside.D.least))
     assert [need.inside for need in inside.needs] == [True]
-    near = plan_amplitude(2, of_mse(1e-5), law=published_law("Zg"))
+    near = scaled(2, of_mse(1e-5), law=published_law("Zg"))
     assert [need.inside for need in near.needs] == [True, True]
-    beyond = plan_amplitude(4, of_mse(1e-8), law=law)
+    beyond = scaled(4, of_mse(1e-8), law=law)
     assert not beyond.needs[0].inside
     assert beyond.D.least == pytest.approx(12.68 * 1e-8 ** (-1 / 0.997))
     assert beyond.D.most == pytest.approx(1e6 * ((12.68 / 1e6) ** 0.997 / 1e-8) ** (1 / 0.5))
@@ -186,8 +189,8 @@ def test_multiplicities_beyond_the_published_are_extrapolated() -> None:
 
 
 def test_the_ends_of_a_range_have_names() -> None:
-    plan = plan_amplitude(4, of_mse(1e-5), [CHEAP], published=best_laws())
-    assert "needs 1.2 M (optimistic) to 100 M (conservative) phase-space points" in as_text(plan)
+    plan = plan_amplitude(4, of_mse(1e-4), [CHEAP], published=best_laws())
+    assert "needs 110 k (optimistic) to 1.0 M (conservative) phase-space points" in as_text(plan)
     assert "Optimistic exponent of D" in [r[0] for r in rows(plan)]
 
 
@@ -221,10 +224,10 @@ def test_a_plan_says_whether_the_energy_varies(fixed: bool, said: str) -> None:
 
 
 def test_numbers_of_a_plan_are_said_without_powers_of_ten() -> None:
-    wide = plan_amplitude(3, of_mse(25.0, sigma=1.0), [CHEAP])
+    wide = scaled(3, of_mse(25.0, sigma=1.0), [CHEAP])
     assert "(RMS relative error 500 %)" in sentence(wide)
     assert [percent(x) for x in (0.001, 5.0, 123.4)] == ["0.1 %", "500 %", "12,000 %"]
-    endless = plan_amplitude(20, of_mse(1e-30), [CHEAP])
+    endless = scaled(20, of_mse(1e-30), [CHEAP])
     assert endless.D.most == math.inf
     assert sentence(endless).startswith(
         "An MSE of 1e-30 for 20 final-state particles needs more phase-space points than can be counted, with 100 k "
@@ -233,7 +236,7 @@ def test_numbers_of_a_plan_are_said_without_powers_of_ten() -> None:
     (text,) = (w.text for w in endless.warnings if w.code == "unbounded")
     assert text.startswith("By the bound 4/d with d = 56 no finite D reaches the target: ask for a higher one")
     assert "wide-range" not in codes(endless)
-    half = plan_amplitude(20, of_mse(1e-30), [CHEAP, replace(CHEAP, x=1e5, loss=1e-4)])
+    half = scaled(20, of_mse(1e-30), [CHEAP, replace(CHEAP, x=1e5, loss=1e-4)])
     assert "needs at least " in sentence(half)
     assert "∞" not in as_text(half) + as_text(endless)
 
@@ -253,21 +256,66 @@ def test_both_ways_to_state_a_target_agree(mse: float, sigma: float) -> None:
 
 @given(st.floats(1e-6, 1e-3), st.integers(2, 6))
 def test_halving_the_error_costs_the_halved_exponent(error: float, n_f: int) -> None:
-    one, other = (
-        size(plan_amplitude(n_f, of_error(e, 1.0), [Anchor("D", 1e4, 1.0)]).D.most) for e in (error, error / 2)
-    )
+    one, other = (size(scaled(n_f, of_error(e, 1.0), [Anchor("D", 1e4, 1.0)]).D.most) for e in (error, error / 2))
     assert other / one == pytest.approx(2 ** (1 / conservative(n_f).halved))
 
 
-def test_one_permille_of_five_particles_reads_well() -> None:
-    plan = plan_amplitude(5, of_error(1e-3, 1.0), [replace(CHEAP, doubled=None)], published=best_laws())
+def test_one_percent_of_five_particles_reads_well() -> None:
+    plan = plan_amplitude(5, of_error(0.01, 1.0), [replace(CHEAP, doubled=None)], published=best_laws())
     text = as_text(plan)
-    assert text.startswith("An MSE of 1e-06 (RMS relative error 0.1 %) for 5 final-state particles needs ")
+    assert text.startswith("An MSE of 0.0001 (RMS relative error 1 %) for 5 final-state particles needs ")
     assert "unchecked-anchor" in codes(plan)
     raw = object_in(json.dumps(to_json(plan), allow_nan=False))
     assert raw["allocation"]["D"]["most"] == plan.D.most
     assert raw["laws"][0]["fast"]["value"] == 0.765
-    assert ("Target RMS relative error", "0.1 %") in [r[:2] for r in rows(plan)]
+    assert ("Target RMS relative error", "1 %") in [r[:2] for r in rows(plan)]
+
+
+@pytest.mark.parametrize(
+    ("decades", "code", "said"),
+    [
+        (0.9, "extrapolated", ""),
+        (1.8, "far-extrapolated", ", extrapolated 1.8 decades beyond the anchor in D."),
+        (2.9, "far-extrapolated", ", extrapolated 2.9 decades beyond the anchor in D."),
+    ],
+)
+def test_a_plan_says_how_far_beyond_its_anchor_it_lies(decades: float, code: str, said: str) -> None:
+    """By 4/d = 0.5 the loss falls by half a decade a decade of D."""
+    plan = plan_amplitude(4, of_mse(1e-3 * 10 ** (-decades / 2)), [CHEAP])
+    assert size(plan.D.most) == pytest.approx(1e4 * 10**decades)
+    assert code in codes(plan)
+    assert sentence(plan).endswith(said or "FLOPs.")
+    assert to_json(plan)["answered"] is True
+
+
+def test_beyond_three_decades_the_anchor_supports_no_range() -> None:
+    plan = plan_amplitude(4, of_mse(1e-5), [CHEAP], published=best_laws())
+    assert sentence(plan) == (
+        "Plans from the anchor at D = 10 k phase-space points are supported up to D = 10 M, for an MSE of 3.16e-05 or "
+        "more. An MSE of 1e-05 for 4 final-state particles lies 4 decades beyond in D. Train a run near D = 100 k "
+        "phase-space points first."
+    )
+    assert [w.code for w in plan.warnings if w.level is Level.STOP] == ["unsupported"]
+    raw, made = to_json(plan), document(plan)
+    assert raw["answered"] is False
+    assert all(ends["least"] is ends["most"] is None for ends in raw["allocation"].values())
+    assert raw["laws"] == []
+    assert not any("conservative" in label.lower() and "exponent" not in label.lower() for label, _ in made.lines)
+    assert "100 M" not in as_text(plan) + to_csv(made) + to_markdown(made)
+    assert plan_amplitude(4, of_mse(3.17e-5), [CHEAP]).D.most is not None
+    enough = replace(CHEAP, x=1e5, loss=1e-3 * 10**-0.5)
+    assert size(plan_amplitude(4, of_mse(1e-5), [enough]).D.most) == pytest.approx(1e8)
+
+
+def test_a_target_that_no_run_nearby_supports_asks_for_a_second_anchor() -> None:
+    plan = plan_amplitude(5, of_error(0.001, 1.5), [replace(CHEAP, loss=2e-3)], published=best_laws())
+    assert sentence(plan).endswith(
+        " lies 10 decades beyond in D. Train a run at D = 100 k phase-space points and ask again: the exponent of two "
+        "runs takes the place of the bound."
+    )
+    endless = plan_amplitude(20, of_mse(1e-30), [CHEAP])
+    assert "lies more decades than can be counted beyond in D." in sentence(endless)
+    assert "inf" not in as_text(endless)
 
 
 @pytest.mark.parametrize(

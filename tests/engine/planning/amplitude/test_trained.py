@@ -97,6 +97,18 @@ def test_no_headline_where_the_law_of_the_cells_levels_off_above_the_target() ->
     exec(document(plan).script.replace("print(", "("), {})
 
 
+@pytest.mark.parametrize(("mse", "place"), [(1.9e-5, "above"), (2e-5, "near"), (2.2e-5, "near")])
+def test_no_headline_within_the_interval_of_where_the_cells_level_off(mse: float, place: str) -> None:
+    """K of Zgg is 1.92e-5, 68 %: 1.6e-5 to 2.3e-5: a target within it may lie below the floor of the cells."""
+    found = bundled("Zgg")
+    plan = plan_trained(3, of_mse(mse), found)
+    assert f"their own law levels off {place} it, at an MSE of 1.92e-05, 68 %: 1.6 × 10⁻⁵ to 2.3 × 10⁻⁵" in sentence(
+        plan
+    )
+    assert (plan.D.most, plan.N.most, plan.C.most) == (None, None, None)
+    assert plan_trained(3, of_mse(2.4e-5), found).D.most is not None
+
+
 def test_the_conservative_end_is_never_below_the_bound_from_the_largest_anchor() -> None:
     """By hand from the geometric mean of the losses at the largest D that is converged."""
     for name, n_f, bound in (("Zgg", 3, 0.8), ("Zggg", 4, 0.5)):
@@ -107,6 +119,9 @@ def test_the_conservative_end_is_never_below_the_bound_from_the_largest_anchor()
         for ratio in (2.0, 3.0, 100.0):
             target = of_mse(loss / ratio)
             plan = plan_fitted(name, n_f, target, anchors)
+            if ratio > 10 ** (3 * bound):
+                assert plan.stopped
+                continue
             assert plan.D.most is not None
             assert plan.D.most >= last * ratio ** (1 / bound) * (1 - 1e-9)
 

@@ -1,0 +1,86 @@
+"""How far beyond its runs a plan of amplitudes is an answer, and what the runs support where it is none."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from engine.fitting.result import FitWarning
+from engine.planning.amplitude.anchors import UNITS
+from engine.planning.amplitude.needs import Need
+from engine.planning.amplitude.sizes import AXES, Size
+from engine.planning.amplitude.text import asked, lower_first, number, runs_of
+from engine.planning.plan import EXTRAPOLATED, FAR, UNSUPPORTED
+from engine.planning.support import ANSWERED, MARKED
+from engine.planning.text import decades
+
+if TYPE_CHECKING:
+    from engine.planning.amplitude.answer import AmplitudePlan
+
+SECOND = 10.0
+"""How far beyond the last run the next one is asked for."""
+FARTHEST = 100.0
+"""How far beyond the last run a run is named that would bring the target near enough."""
+OF_RANGE = frozenset({"wide-range", "unbounded"})
+"""Codes of warnings about a range that is not stated."""
+NOT_STATED = "not stated: too far beyond the runs"
+
+
+def supported(plan: AmplitudePlan) -> AmplitudePlan:
+    """``plan`` as it is stated: beyond one decade marked, beyond three with what the runs support instead of a range.
+
+    The end of a range that lies farther counts, the conservative one.
+    """
+    if plan.stopped or not plan.needs:
+        return plan
+    distances = [f"{need.axis} by {_away(need)}" for need in plan.needs if need.beyond > 0.005]
+    if not distances:
+        return plan
+    need = max(plan.needs, key=lambda one: one.beyond)
+    where = ", ".join(distances)
+    if need.beyond <= ANSWERED:
+        code = FAR if need.beyond > MARKED else EXTRAPOLATED
+        warning = FitWarning(code, f"The answer lies beyond {runs_of(plan)}: {where}.")
+        return replace(plan, warnings=(*plan.warnings, warning))
+    D, N, C = (Size(None, None, UNITS[axis], NOT_STATED) for axis in AXES)
+    kept = [w for w in plan.warnings if w.code not in OF_RANGE]
+    stop = FitWarning(UNSUPPORTED, f"The plan lies too far beyond {runs_of(plan)} to be an answer: {where}.")
+    return replace(plan, D=D, N=N, C=C, needs=(), change="", warnings=(stop, *kept), stopped=_in_place(plan, need))
+
+
+def _in_place(plan: AmplitudePlan, need: Need) -> str:
+    """What the runs support, how far beyond them the target lies, and which run would reach further."""
+    axis, start, unit = need.axis, need.start[0], UNITS[need.axis]
+    most = start * 10**ANSWERED
+    down = lower_first(asked(replace(plan.target, mse=_reached(need, most))))
+    goal = f"{asked(plan.target)} for {plan.n_f} final-state particles"
+    start_at, end = (number(x, unit) for x in (start, most))
+    return (
+        f"Plans from {runs_of(plan)} at {axis} = {start_at} {unit} are supported up to {axis} = {end}, for {down} or "
+        f"more. {goal} lies {_away(need)} beyond in {axis}. {_next(plan, need)}"
+    )
+
+
+def _away(need: Need) -> str:
+    return decades(need.beyond) if math.isfinite(need.beyond) else "more decades than can be counted"
+
+
+def _reached(need: Need, x: float) -> float:
+    """The loss at ``x`` by the conservative curve."""
+    if len(need.x) and need.x[-1] >= x:
+        return float(np.exp(np.interp(math.log(x), np.log(need.x), np.log(need.slow_loss))))
+    return need.floor + (need.start[1] - need.floor) * (need.start[0] / x) ** need.slow.value
+
+
+def _next(plan: AmplitudePlan, need: Need) -> str:
+    """The run from which the target is near enough, or where that is far itself the one that measures the exponent."""
+    axis, start, unit = need.axis, need.start[0], UNITS[need.axis]
+    enough = need.farthest / 10**ANSWERED
+    if enough <= start * FARTHEST:
+        return f"Train a run near {axis} = {number(enough, unit)} {unit} first."
+    alone = len({a.x for a in plan.anchors if a.axis == axis}) == 1
+    why = ": the exponent of two runs takes the place of the bound" if alone else ""
+    return f"Train a run at {axis} = {number(SECOND * start, unit)} {unit} and ask again{why}."
