@@ -100,9 +100,14 @@ def test_repeat_refuses_in_one_sentence(run: Run, options: tuple[object, ...], w
 
 
 def test_amplitude_plans_from_an_anchor_or_a_published_law(run: Run) -> None:
-    raw = object_in(run(*AMPLITUDE, "--anchor", CHEAP, "--json").out)
-    assert raw["allocation"]["D"]["most"] == pytest.approx(1e8)
+    raw = object_in(run("amplitude", "--particles", 4, "--target-mse", 1e-4, "--anchor", CHEAP, "--json").out)
+    assert raw["allocation"]["D"]["most"] == pytest.approx(1e6)
     assert raw["allocation"]["N"]["most"] == 1e5
+    far = run(*AMPLITUDE, "--anchor", CHEAP)
+    assert far.out.startswith(
+        "Plans from the anchor at D = 10 k phase-space points are supported up to D = 10 M, for an"
+    )
+    assert "Stop: The plan lies too far beyond the anchor to be an answer: D by 4 decades." in far.out
     shares = [run(*AMPLITUDE, "--anchor", CHEAP.replace("0.03", x), "--json").out for x in ("5%", "5 %", "0.05")]
     assert shares[0] == shares[1] == shares[2] != ""
     shown = run("amplitude", "--particles", 4, "--target-error", 0.01, "--sigma", 1, "--process", "Zggg")
@@ -112,7 +117,7 @@ def test_amplitude_plans_from_an_anchor_or_a_published_law(run: Run) -> None:
     law = object_in(two.out)
     assert law["exponent"]["value"] == 0.5  # beyond the largest anchor the conservative end takes the bound 4/d
     assert law["change"].startswith(
-        "From the cheapest anchor alone, at D = 10 k, the bound 4/d = 0.5 asked for at most"
+        "From the cheapest anchor alone, at D = 10 k, the bound 4/d = 0.5 asked for points too far beyond; the law of"
     )
     ttH = ("amplitude", "--particles", 3, "--process", "ttH")
     one_sentence(run(*ttH, "--target-error", "0.1%", "--sigma", 1), "The law of ttH is one of raw amplitudes")
