@@ -43,9 +43,7 @@ NAMES = (
 )
 LONG = ("amplitudes_plans", "calibration", "floors", "games", "jets_physics", "one_floor")
 """Measures of a quarter of an hour, which run only when they are named."""
-RELIABILITY = tuple(
-    f"reliability.{name}" for name in ("formulas", "files", "names", "commands", "faults", "kills", "backup", "load")
-)
+RELIABILITY = tuple(f"reliability.{name}" for name in ("formulas", "files", "commands", "faults", "kills", "backup"))
 """What is tried against the app: hostile input, kills, faults of the machine, many users. They run when named."""
 DOCS = Path(__file__).parents[1] / "docs"
 HEADS = {
@@ -65,7 +63,7 @@ What was tried to break Isoplan, and what happened. Each section is made by one 
 def main() -> None:
     """Run the measures named on the command line, all of them without a name."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
-    parser.add_argument("names", nargs="*", help=", ".join((*NAMES, *LONG, *RELIABILITY)))
+    parser.add_argument(nargs="*", help=", ".join((*NAMES, *LONG, *RELIABILITY)))
     names = parser.parse_args().names or NAMES
     unknown = [n for n in names if n not in (*NAMES, *LONG, *RELIABILITY)]
     if unknown:
