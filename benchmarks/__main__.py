@@ -63,7 +63,7 @@ What was tried to break Isoplan, and what happened. Each section is made by one 
 def main() -> None:
     """Run the measures named on the command line, all of them without a name."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
-    parser.add_argument(nargs="*", help=", ".join((*NAMES, *LONG, *RELIABILITY)))
+    parser.add_argument("names", nargs="*", help=", ".join((*NAMES, *LONG, *RELIABILITY)))
     names = parser.parse_args().names or NAMES
     unknown = [n for n in names if n not in (*NAMES, *LONG, *RELIABILITY)]
     if unknown:
