@@ -5,14 +5,15 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from app.figures import marks
+from app.figures import dots, marks
 from app.figures.axes import extent, log_axis, title
 from app.figures.drawing import Drawing
 from app.figures.palette import ACCENT, CATEGORIES, GREY, PLAN
 from app.figures.theme import WEB, Part, Theme, compose, legend
 from app.figures.words import span_text
 from engine.fitting.result import Fit
-from engine.planning.drawing.curves import Band
+from engine.mixtures import colouring
+from engine.planning.drawing.curves import Band, Mask
 from engine.schema import Floats, Runs
 
 HEIGHT = 480
@@ -30,8 +31,8 @@ def draw(fit: Fit, cells: Runs, theme: Theme = WEB) -> Drawing:
     line = marks.line(theme, x, fit.predict({"D": x}), THRESHOLD, 2.2, name=_formula(fit))
     traces = [
         *({**tint, "showlegend": False} for tint in tints),
-        _side(theme, "underfits", D[~over], N[~over], ACCENT, "circle"),
-        _side(theme, "overfits", D[over], N[over], PLAN, "x"),
+        *_side(theme, "underfits", cells, ~over, ACCENT, "circle"),
+        *_side(theme, "overfits", cells, over, PLAN, "x"),
         line,
     ]
     figure = compose(
@@ -63,9 +64,15 @@ def _band(fit: Fit, x: Floats) -> Band | None:
     return Band(low68, high68, low95, high95)
 
 
-def _side(theme: Theme, name: str, x: Floats, y: Floats, colour: str, symbol: str) -> Part:
-    return {
-        "type": "scatter", "mode": "markers", "name": name, "x": x, "y": y,
+def _side(theme: Theme, name: str, cells: Runs, there: Mask, colour: str, symbol: str) -> list[Part]:
+    """The cells on one side of the threshold; of several data sets each in the colour of its own."""
+    part = cells.take(there)
+    trace: Part = {
+        "type": "scatter", "mode": "markers", "name": name, "x": part["D"], "y": part["N"],
         "marker": {"color": colour, "symbol": symbol, "size": theme.marker(8), "line": {"width": 0, "color": GREY}},
         "hovertemplate": f"{name}<br>N %{{y:.3~s}}<br>D %{{x:.3~s}}<extra></extra>",
     }  # fmt: skip
+    if colouring(cells) is None:
+        return [trace]
+    key = trace | {"x": [None], "y": [None], "marker": trace["marker"] | {"color": GREY}}
+    return [key, *dots.by_group(part, trace, cells)]

@@ -63,26 +63,26 @@ def dots(runs: Runs, x: Floats, y: Floats, extra: Mapping[str, Floats] | None = 
     }
 
 
-def runs_over(runs: Runs | None, x: str, y: str, marker: Part, grouped: bool = True) -> list[Part]:
-    """The runs as dots over the roles ``x`` and ``y``; nothing where there are none or they lack one.
+def runs_over(runs: Runs | None, x: str, y: str, marker: Part, among: Runs | None = None) -> list[Part]:
+    """The runs as dots over the roles ``x`` and ``y``, by data set; nothing where there are none or they lack one.
 
-    Where they are ``grouped``, data sets have colours of their own.
+    ``among`` are all runs of the figure, where ``runs`` are some of them.
     """
     if runs is None or x not in runs or y not in runs:
         return []
-    trace = dots(runs, runs[x], runs[y], marker=marker)
-    return by_group(runs, trace) if grouped else [trace]
+    return by_group(runs, dots(runs, runs[x], runs[y], marker=marker), among)
 
 
-def by_group(runs: Runs, trace: Part, legend: bool = True) -> list[Part]:
+def by_group(runs: Runs, trace: Part, among: Runs | None = None) -> list[Part]:
     """The dots of ``runs`` in a trace for each data set, coloured by it; one trace where the runs are of one.
 
-    A value keeps its colour in every figure of a table. ``compose`` draws the legend of these traces.
+    Whether there are several is read off ``among``, all runs of the figure. A value keeps its colour in every figure of
+    a table. ``compose`` draws the legend of these traces, each data set once.
     """
-    found = colouring(runs)
+    found = colouring(runs if among is None else among)
     if found is None:
         return [trace]
-    name, category = found
+    name, category = found[0], runs.categories[found[0]]
     fill = {key: value for key, value in trace["marker"].items() if key not in _SCALED}
     parts = []
     for code, value in [*enumerate(category.values), (-1, "empty")]:
@@ -91,13 +91,10 @@ def by_group(runs: Runs, trace: Part, legend: bool = True) -> list[Part]:
             own = {
                 key: _some(trace[key], rows) for key in ("x", "y", "customdata", "text") if trace.get(key) is not None
             }
-            hover = trace["hovertemplate"].replace("<extra>", f"<br>{literal(name)}  {literal(value)}<extra>")
-            named = {
-                "name": literal(value),
-                "legendgroup": f"{GROUP}{value}",
-                "showlegend": legend,
-                "hovertemplate": hover,
-            }
+            named = {"name": literal(value), "legendgroup": f"{GROUP}{value}", "showlegend": True}
+            if "hovertemplate" in trace:
+                said = f"<br>{literal(name)}  {literal(value)}<extra>"
+                named["hovertemplate"] = trace["hovertemplate"].replace("<extra>", said)
             colour = group_colour(category, code)
             parts.append({**trace, **own, **named, "marker": {**fill, "color": colour}})
     return parts

@@ -36,7 +36,7 @@ def draw(found: Envelope, path: Frontier, fit: Fit, behind: Curves | Runs, theme
     loss = extent(found.y, path.loss, behind[y])
     size = extent(found.N, positive=True, room=0.12)
     traces = [
-        _behind(theme, behind, y),
+        *_behind(theme, behind, y),
         *_points(theme, found, found.y, y),
         *_law(theme, path.C, path.loss, path.loss_band, inside, loss),
         *(part | BELOW | {"showlegend": False} for part in _points(theme, found, found.N, "N*")),
@@ -61,12 +61,12 @@ def draw(found: Envelope, path: Frontier, fit: Fit, behind: Curves | Runs, theme
 BELOW = {"yaxis": "y2"}
 
 
-def _behind(theme: Theme, behind: Curves | Runs, y: str) -> Part:
+def _behind(theme: Theme, behind: Curves | Runs, y: str) -> list[Part]:
     """The curves, or the runs, that the envelope was taken from."""
     if isinstance(behind, Curves):
-        return curve_lines(theme, behind, "C", y) | {"name": "training curves"}
+        return [{"name": "training curves"} | part for part in curve_lines(theme, behind, "C", y)]
     few = dots.drawn(behind, dots.MOST_DOTS)
-    return dots.dots(few, few["C"], few[y], marker=dots.faint(theme))
+    return dots.by_group(few, dots.dots(few, few["C"], few[y], marker=dots.faint(theme)), behind)
 
 
 def _law(theme: Theme, C: Floats, line: Floats, band: Any, inside: Mask, values: tuple[float, float]) -> list[Part]:

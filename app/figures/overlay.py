@@ -16,6 +16,7 @@ from app.figures.drawing import Drawing
 from app.figures.palette import category
 from app.figures.theme import WEB, Part, Theme, compose
 from app.figures.words import hover_format, literal
+from engine.mixtures import colouring
 
 
 def draw(laws: Mapping[str, Along], theme: Theme = WEB) -> Drawing:
@@ -29,8 +30,9 @@ def draw(laws: Mapping[str, Along], theme: Theme = WEB) -> Drawing:
         traces += _law(theme, i, name, law, values)
     for i, (name, runs) in enumerate(shown.items()):
         marker = {"size": theme.marker(6), "color": category(i), "opacity": 0.55, "line": {"width": 0}}
-        cloud = dots.runs_over(runs, first.axis, laws[name].y, marker, grouped=False)
-        traces += [dot | {"showlegend": False} for dot in cloud]
+        if runs is not None and colouring(runs) is not None:  # the outline says the fit, the filling the data set
+            marker["line"] = {"color": category(i), "width": theme.line(1.4)}
+        traces += [{"showlegend": False} | dot for dot in dots.runs_over(runs, first.axis, laws[name].y, marker)]
     low, high = min(float(law.x[0]) for law in laws.values()), max(float(law.x[-1]) for law in laws.values())
     layout: dict[str, Any] = {
         "xaxis": log_axis(theme, title(first.axis), low, high),

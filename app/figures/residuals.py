@@ -56,7 +56,7 @@ def draw(
         layout |= _panel(theme, i, (role, y), x, top, found.log, rows)
         traces += _bulk(theme, runs, x, found, i, (-top, top))
         if odd.size:
-            traces.append(_dots(runs, odd, x, found, i, _ringed(theme)))
+            traces += _outliers(theme, runs, odd, x, found, i)
     if odd.size:
         traces.append(_names(theme, runs, odd, found, next(iter(against.values())), top))
     last = len(against)
@@ -125,7 +125,7 @@ def _bulk(theme: Theme, runs: Runs, x: Floats, found: Residuals, i: int, ends: t
             return [density.density(x, found.residual, CELLS, ends, ACCENT) | _axes(i)]
         usual = usual[dots.chosen(len(usual), MOST_DOTS)]
     trace = _dots(runs, usual, x, found, i, _usual(theme))
-    return dots.by_group(runs.take(usual), trace, legend=i == 0)
+    return dots.by_group(runs.take(usual), trace, runs)
 
 
 def _usual(theme: Theme) -> Part:
@@ -134,6 +134,13 @@ def _usual(theme: Theme) -> Part:
 
 def _ringed(theme: Theme) -> Part:
     return {"size": theme.marker(9), "color": PLAN, "symbol": "circle-open", "line": {"width": theme.line(2)}}
+
+
+def _outliers(theme: Theme, runs: Runs, odd: Ints, x: Floats, found: Residuals, i: int) -> list[Part]:
+    """The outliers ringed; of several data sets each in the colour of its own."""
+    ring = _dots(runs, odd, x, found, i, _ringed(theme))
+    filled = dots.by_group(runs.take(odd), _dots(runs, odd, x, found, i, _usual(theme)), runs)
+    return [*filled, ring] if colouring(runs) is not None else [ring]
 
 
 def _dots(runs: Runs, rows: Ints, x: Floats, found: Residuals, i: int, marker: Part) -> Part:

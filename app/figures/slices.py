@@ -78,12 +78,11 @@ def _runs(theme: Theme, one: Slice) -> list[Part]:
     if shown.size > dots.MOST_DOTS:
         shown = np.sort(np.random.default_rng(0).choice(shown, dots.MOST_DOTS, replace=False))
     marker = {"size": theme.marker(5), "color": GREY, "opacity": 0.55, "line": {"width": 0}}
-    return [
-        {
-            "type": "scatter", "mode": "markers", "name": "runs", "hoverinfo": "skip", "marker": marker,
-            "x": marks.pack(one.x_runs[shown]), "y": marks.pack(one.y_runs[shown]),
-        }
-    ]  # fmt: skip
+    trace: Part = {
+        "type": "scatter", "mode": "markers", "name": "runs", "hoverinfo": "skip", "marker": marker,
+        "x": marks.pack(one.x_runs[shown]), "y": marks.pack(one.y_runs[shown]),
+    }  # fmt: skip
+    return [trace] if one.runs is None else dots.by_group(one.runs.take(shown), trace, one.runs)
 
 
 def _table(found: Sequence[Slice]) -> pd.DataFrame:

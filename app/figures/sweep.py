@@ -19,6 +19,7 @@ from app.figures.marks import Span
 from app.figures.palette import ACCENT, FLOOR, GREY, LIGHT_PAGE, PLAN, compute_colour
 from app.figures.theme import WEB, Part, Theme, compose
 from app.figures.words import literal, tick_text
+from engine.mixtures import colouring
 from engine.planning.drawing.curves import AxisCurve, one_axis_curve
 from engine.planning.recommender import Choice, Optimum
 from engine.quantities import count, power10
@@ -117,9 +118,12 @@ def _dots(theme: Theme, one: Optimum, runs: Runs | None, span: Span) -> list[Par
     if runs is None or one.fit is None:
         return []
     part = runs if math.isnan(one.budget) else runs.take(runs["budget"] == one.budget)
-    marker = dots.outline(theme, 7, color=_colour(one, span))
+    colour = _colour(one, span)
+    marker = dots.outline(theme, 7, color=colour)
+    if colouring(runs) is not None:  # the outline says the budget, the filling the data set
+        marker["line"] = {"color": colour, "width": theme.line(1.6)}
     shown = dots.drawn(part, dots.MOST_DOTS)
-    return dots.runs_over(shown, str(one.fit.law.axis), one.fit.spec.y, marker, grouped=False)
+    return dots.runs_over(shown, str(one.fit.law.axis), one.fit.spec.y, marker, runs)
 
 
 def _end(one: Optimum, curve: AxisCurve, heights: Span) -> marks.Word:

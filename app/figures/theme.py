@@ -98,6 +98,17 @@ def legend(theme: Theme) -> Part:
     return {"showlegend": True, "legend": place, "margin": {"t": 44 if theme.width is None else 32}}
 
 
+def _named_once(traces: Sequence[Part]) -> list[Part]:
+    """The traces with one entry of the legend for each data set, however many traces it has."""
+    named, out = set[str](), []
+    for trace in traces:
+        group = str(trace.get("legendgroup", ""))
+        again = group.startswith(GROUP) and group in named
+        named.add(group)
+        out.append({**trace, "showlegend": False} if again else trace)
+    return out
+
+
 def compose(
     theme: Theme,
     height: float,
@@ -109,7 +120,7 @@ def compose(
 ) -> go.Figure:
     """The figure called ``name`` in ``theme``, ``height`` pixels high (so that nothing jumps while it is drawn).
 
-    Traces of data sets (``dots.by_group``) get a legend above the plot where the figure has none.
+    Traces of data sets (``dots.by_group``) get a legend above the plot where the figure has none, an entry each.
     Zoom and hidden traces survive a redraw of the figure of the same name. Everything is checked once, at the end:
     adding part by part costs three times as long.
     """
@@ -129,6 +140,7 @@ def compose(
     }
     if theme.width:
         base["width"] = round(theme.width)
+    traces = _named_once(traces)
     if "showlegend" not in layout and any(str(t.get("legendgroup", "")).startswith(GROUP) for t in traces):
         traces = [{"showlegend": False} | t for t in traces]
         above = legend(theme)

@@ -5,11 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from app.figures import marks
+from app.figures import dots, marks
 from app.figures.axes import extent, log_axis, title, value_axis
 from app.figures.drawing import Drawing
 from app.figures.palette import GREY
-from app.figures.theme import WEB, Part, Theme, compose
+from app.figures.theme import GROUP, WEB, Part, Theme, compose
+from app.figures.words import literal
+from engine.mixtures import colouring
 from engine.schema import Curves, Ints
 
 HEIGHT = 460
@@ -20,9 +22,12 @@ MOST_POINTS = 150
 
 
 def draw(curves: Curves, y: str = "loss", theme: Theme = WEB) -> Drawing:
-    """The sound curves, thin and grey, against compute, or what else says how far training had come."""
+    """The sound curves, thin and grey, against compute, or what else says how far training had come.
+
+    Of several data sets each is coloured by its own.
+    """
     x = next(role for role in ("C", "D", "step", "epochs") if role in curves)
-    traces = [curve_lines(theme, curves, x, y)]
+    traces = curve_lines(theme, curves, x, y)
     figure = compose(
         theme, HEIGHT, "training-curves", traces,
         xaxis=log_axis(theme, title(x) if x != "step" else "Updates", *extent(curves[x], positive=True)),
@@ -32,18 +37,31 @@ def draw(curves: Curves, y: str = "loss", theme: Theme = WEB) -> Drawing:
     return Drawing(figure, alt, "training-curves", lambda: _points(curves, x, y))
 
 
-def curve_lines(theme: Theme, curves: Curves, x: str, y: str) -> Part:
-    """All curves as one line with gaps, so that thousands of points are one part of the figure."""
+def curve_lines(theme: Theme, curves: Curves, x: str, y: str) -> list[Part]:
+    """All curves of a data set as one line with gaps, so that thousands of points are one part of the figure."""
     sound = np.flatnonzero(curves.marks == "")
     if len(sound) > MOST_CURVES:
         sound = np.sort(np.random.default_rng(0).choice(sound, MOST_CURVES, replace=False))
+    found = colouring(curves)
+    if found is None:
+        return [_line(theme, curves, sound, (x, y), GREY)]
+    parts, category = [], found[1]
+    for code, value in [*enumerate(category.values), (-1, "empty")]:
+        rows = sound[category.codes[sound] == code]
+        if rows.size:
+            named = {"name": literal(value), "legendgroup": f"{GROUP}{value}", "showlegend": True}
+            parts.append(_line(theme, curves, rows, (x, y), dots.group_colour(category, code)) | named)
+    return parts
+
+
+def _line(theme: Theme, curves: Curves, sound: Ints, roles: tuple[str, str], colour: str) -> Part:
     starts = curves.starts
     spans = zip(starts[sound], starts[sound + 1], strict=True)
-    pieces = [_thinned(np.flatnonzero(np.isfinite(curves[y][a:b])) + a) for a, b in spans]
+    pieces = [_thinned(np.flatnonzero(np.isfinite(curves[roles[1]][a:b])) + a) for a, b in spans]
     at = np.concatenate([np.r_[piece, -1] for piece in pieces]) if pieces else np.empty(0, int)
     gap = at < 0
-    across, up = (np.where(gap, np.nan, curves[role][at]) for role in (x, y))
-    return marks.line(theme, across, up, GREY, 0.8, opacity=0.55)
+    across, up = (np.where(gap, np.nan, curves[role][at]) for role in roles)
+    return marks.line(theme, across, up, colour, 0.8, opacity=0.55)
 
 
 def _thinned(points: Ints) -> Ints:

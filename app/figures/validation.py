@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from app.figures import marks
+from app.figures import dots, marks
 from app.figures.axes import axis, extent, log_axis, title, value_axis
 from app.figures.drawing import Drawing
 from app.figures.palette import GREY, category
@@ -15,6 +15,7 @@ from app.figures.theme import WEB, Part, Theme, compose, legend
 from app.figures.words import literal
 from engine.fitting.baselines import BASELINES
 from engine.fitting.validation import Cut, Targets, Validation
+from engine.mixtures import colouring
 from engine.schema import Floats
 
 HEIGHT = 420
@@ -31,7 +32,7 @@ def draw(found: Validation, targets: Targets = "runs", theme: Theme = WEB, calle
     A law is a colour, a baseline grey with a dash of its own; the mean error is drawn at the largest distance of a cut.
     """
     laws = [m for m in found.laws if not np.isnan(found.cut_error(found.cuts[0], m, targets))]
-    traces = [_dots(theme, found, law, i, targets) for i, law in enumerate(laws)]
+    traces = [part for i, law in enumerate(laws) for part in _dots(theme, found, law, i, targets)]
     seen = extent(*(trace[side] for trace in traces for side in ("x", "y"))) if traces else (1.0, 10.0)
     traces.append(_identity(theme, seen))
     lines = [_line(theme, found, m, _look(laws, m), targets) for m in (*laws, *BASELINES)]
@@ -70,14 +71,18 @@ def _wanted(cut: Cut, targets: Targets) -> Any:
     return cut.best if targets == "best" else np.ones(len(cut.held), bool)
 
 
-def _dots(theme: Theme, found: Validation, law: str, i: int, targets: Targets) -> Part:
-    """Every prediction of a law, of all cuts, at most ``MOST_DOTS`` of them and always the same."""
+def _dots(theme: Theme, found: Validation, law: str, i: int, targets: Targets) -> list[Part]:
+    """Every prediction of a law, of all cuts, at most ``MOST_DOTS`` of them and always the same.
+
+    Of several data sets the filling is that of the set, and the outline that of the law.
+    """
     rows = _predictions(found, law, targets)
     if len(rows) > MOST_DOTS:
         rows = rows[np.sort(np.random.default_rng(0).choice(len(rows), MOST_DOTS, replace=False))]
-    observed, predicted, beyond, error, row = rows.T
-    name = literal(law)
-    return {
+    observed, predicted, beyond, error, held = rows.T
+    runs, name = found.runs.take(held.astype(np.int64)), literal(law)
+    line = {"width": 0} if colouring(found.runs) is None else {"width": theme.line(1.4), "color": category(i)}
+    trace: Part = {
         "type": "scatter",
         "mode": "markers",
         "name": name,
@@ -85,23 +90,24 @@ def _dots(theme: Theme, found: Validation, law: str, i: int, targets: Targets) -
         "showlegend": False,
         "x": marks.pack(observed),
         "y": marks.pack(predicted),
-        "customdata": np.stack([row, beyond, error], axis=1),
-        "marker": {"size": theme.marker(7), "color": category(i), "opacity": 0.75, "line": {"width": 0}},
+        "customdata": np.stack([runs.ids.astype(float), beyond, error], axis=1),
+        "marker": {"size": theme.marker(7), "color": category(i), "opacity": 0.75, "line": line},
         "hovertemplate": f"<b>{name}</b> · row %{{customdata[0]:.0f}}<br>observed  %{{x:.4~g}}"
         "<br>predicted  %{y:.4~g}<br>off by  %{customdata[2]:.2%}"
         "<br>%{customdata[1]:.1f} decades beyond<extra></extra>",
     }
+    return dots.by_group(runs, trace, found.runs)
 
 
 def _predictions(found: Validation, method: str, targets: Targets) -> Floats:
-    """Observed, predicted, decades beyond, error and row id (m, 5) of a method over all cuts."""
+    """Observed, predicted, decades beyond, error and position among the runs (m, 5) of a method over all cuts."""
     parts = []
     for cut in found.cuts:
         keep = _wanted(cut, targets) & np.isfinite(cut.predicted.get(method, np.full(len(cut.held), np.nan)))
         if np.any(keep):
             held = cut.held[keep]
             numbers = (found.runs[found.y][held], cut.predicted[method][keep], cut.beyond[keep])
-            parts.append(np.stack([*numbers, found.errors(cut, method)[keep], found.runs.ids[held]], axis=1))
+            parts.append(np.stack([*numbers, found.errors(cut, method)[keep], held], axis=1))
     return np.concatenate(parts) if parts else np.empty((0, 5))
 
 

@@ -24,7 +24,7 @@ class Slice:
     """y along ``axis``, every array (s,), at the values ``others`` of the other axes.
 
     ``x_runs`` and ``y_runs`` (n,) are the runs brought to the slice along the law: each keeps its distance from the
-    law, as a ratio where losses are compared by ratios. Empty where the runs are not known.
+    law, as a ratio where losses are compared by ratios. Empty where the ``runs`` are not known.
     """
 
     axis: str
@@ -35,6 +35,7 @@ class Slice:
     others: Mapping[str, float]
     x_runs: Floats
     y_runs: Floats
+    runs: Runs | None = None
 
 
 def slices(fit: Fit, runs: Runs | None = None) -> tuple[Slice, ...]:
@@ -52,7 +53,7 @@ def _along(fit: Fit, axis: str, span: tuple[float, float], middle: Mapping[str, 
     draws = few.predict_draws(columns)
     ends68, ends95 = (few.resampling.band(y, draws, level) for level in (0.68, 0.95))
     at = _brought(fit, axis, others, runs)
-    return Slice(axis, x, y, Band(*ends68, *ends95), (x >= span[0]) & (x <= span[1]), others, *at)
+    return Slice(axis, x, y, Band(*ends68, *ends95), (x >= span[0]) & (x <= span[1]), others, *at, runs)
 
 
 def _brought(fit: Fit, axis: str, others: Mapping[str, float], runs: Runs | None) -> tuple[Floats, Floats]:

@@ -43,6 +43,16 @@ def test_runs_say_n_d_and_c_along_their_curves() -> None:
     assert any("D follows from step" in note for note in curves.notes)
 
 
+def test_runs_say_of_which_data_set_their_curves_are() -> None:
+    head, *rows = RUNS.strip().splitlines()
+    sets = [f"{row},{'books' if row[0] == 'a' else 'games'}" for row in rows]
+    (category,) = [
+        c for name, c in tied(POINTS, "\n".join([f"{head},corpus", *sets])).categories.items() if name == "corpus"
+    ]
+    assert category.kind == "dataset"
+    assert [([*category.values, ""])[code] for code in category.codes] == ["books", "games", "", "", "", ""]
+
+
 def test_bad_runs_are_marked_and_counted() -> None:
     curves = tied(POINTS)
     assert curves.marks.tolist() == [
