@@ -119,7 +119,8 @@ def recipe(
         from data.recommender import published_evidence
 
         evidence = with_fallback(own, published_evidence())
-    used = read_used(rule, n_p, Behind(runs, [one for one in map_runs or () if rule], convert=convert or ()))
+    named = [one for one in map_runs or () if rule]
+    used = read_used(rule, n_p, Behind(runs, named, None, how.convert, how.derive, how.where))
     settings = Settings(
         _scaling(rate, rate_batch),
         _stage2(device, devices, width, length, precision, chunk),

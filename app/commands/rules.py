@@ -21,13 +21,15 @@ MEASURED = "measured"
 class Behind:
     """The table of --runs, its --map-runs, and the fit whose columns and filter it is read with where there is one.
 
-    ``convert`` are the columns whose conversion is agreed.
+    ``convert``, ``derive`` and ``where`` are those options of a table that no fit has read.
     """
 
     table: Path | None = None
     roles: Sequence[str] = ()
     fit: Fit | None = None
     convert: Sequence[str] = ()
+    derive: Sequence[str] = ()
+    where: str = ""
 
 
 def read_used(rule: str, n_p: str, behind: Behind, option: str = "--rule") -> ComputeRule | None:
@@ -66,8 +68,8 @@ def _columns(behind: Behind, table: Path) -> dict[str, Floats]:
     data = behind.fit.data if behind.fit is not None else None
     named = {role: column for role, column in data.roles.items() if role in ("N", "D", "C")} if data else {}
     runs = reading.read_table(
-        table, named | reading.read_map(list(behind.roles)), ("", ""), data.where if data else "", ComputeRule(),
-        repeats="all", convert=list(behind.convert), sheet=None, inner=None,
+        table, named | reading.read_map(list(behind.roles)), ("", ""), data.where if data else behind.where,
+        ComputeRule(), repeats="all", convert=list(behind.convert), derive=list(behind.derive), sheet=None, inner=None,
     )  # fmt: skip
     note(runs.notes)
     return {role: runs[role] for role in ("N", "D", "C") if getattr(runs.roles, role)}

@@ -94,6 +94,18 @@ def test_a_role_is_computed_and_rows_are_chosen_as_for_a_fit(run: Run, tmp_path:
     one_sentence(run(*ASKED, "--convert", "x"), "--convert says nothing without --runs")
 
 
+def test_a_measured_rule_reads_the_runs_as_their_sweeps_are_read(run: Run, tmp_path: Path) -> None:
+    """C = 7 N D of the runs in millions and billions; other rows have another C."""
+    rows = ["Params (M),Tokens (B),flops,recall_at_10,kind"]
+    for i, (N, D) in enumerate([(1, 2), (2, 5), (4, 7), (8, 30), (16, 20), (32, 90)]):
+        rows += [f"{N},{D},{7e15 * N * D:g},0.{i + 1},good", f"{N},{D},{9e19 * N * D * (i + 1):g},0.{i + 1},bad"]
+    (tmp_path / "cost.csv").write_text("\n".join(rows))
+    options = ("--convert", "Params (M)", "--convert", "Tokens (B)", "--where", "kind = 'good'", "--rule", "measured")
+    answer = run(*ASKED, "--runs", tmp_path / "cost.csv", *options)
+    assert answer.code == 0, answer.err
+    assert "--rule measured is C = 7 N D" in answer.err
+
+
 @pytest.mark.parametrize("spelled", ["recall_at_10", "Recall@10", "recall10"])
 def test_every_spelling_of_a_metric_is_one_metric(run: Run, tmp_path: Path, spelled: str) -> None:
     (tmp_path / "mine.csv").write_text(mixed_csv())
