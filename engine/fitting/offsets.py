@@ -24,8 +24,8 @@ LEVEL = 1e-3
 """Significance after Bonferroni's correction for the number of columns."""
 SMALLER = 0.2
 """The share by which offsets must reduce the scale of the residuals."""
-STRATUM = 12
-"""Runs of a stratum at most, where their places differ."""
+STRATUM = 18
+"""Runs of a stratum at most, where their places differ; with fewer, 36 runs show too few offsets."""
 MIXED = 0.5
 """The share of the runs that must lie in strata with more than one group: groups must overlap."""
 CAP = 5.0

@@ -66,6 +66,14 @@ def with_column(tmp_path: Path, name: str, values: list[str], n: int = 60) -> Ru
         ("drop_last", ["0", "1"], "other"),
         ("dropout", ["0", "1"], "other"),
         ("optimizer", ["adam", "sgd"], "other"),
+        ("untrained", ["0", "1"], "out"),
+        ("run_diverged", ["false", "true"], "out"),
+        ("not_finished", ["0", "1"], "out"),
+        ("has_converged", ["0", "1"], "keep"),
+        ("is_train", ["0", "1"], "keep"),
+        ("flag", ["outlier"], "out"),
+        ("flag", ["red", "green"], "other"),
+        ("notes", ["ok", "crashed"], "out"),
     ],
 )
 def test_what_a_column_is_follows_from_its_name_and_values(name: str, values: list[str], kind: str) -> None:
@@ -184,6 +192,7 @@ def test_conditions_quote_names_and_values() -> None:
     assert condition("dataset", ("it's",)) == "dataset = 'it''s'"
     assert condition("config.data", ("a", "b")) == "\"config.data\" IN ('a', 'b')"
     assert condition("bsz", ("256", ""), "number") == "bsz = 256 OR bsz IS NULL"
+    assert [condition(name, ("a",)) for name in ("use", "if")] == ["\"use\" = 'a'", "\"if\" = 'a'"]
     assert option("dataset = 'c4'") == "--where \"dataset = 'c4'\""
     assert option("\"config.data\" = 'a'").startswith("--where '")
 
@@ -221,6 +230,10 @@ def test_labels_without_an_effect_raise_nothing_and_three_percent_is_found() -> 
     assert not false
     detected = [shifted(n, seed, values, cloud) for seed in range(2) for n, cloud in designs for values in (2, 3)]
     assert sum(detected) >= 0.95 * len(detected)
+
+
+def test_three_percent_is_found_in_tables_of_36_runs() -> None:
+    assert sum(shifted(36, seed, 2, cloud=True) for seed in range(100)) >= 95
 
 
 def test_the_p_value_is_that_of_permuted_labels() -> None:
