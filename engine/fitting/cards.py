@@ -195,7 +195,7 @@ def _shared_json(fit: Fit | GroupedFit) -> Json:
         "n": fit.n,
         "objective": {"name": fit.spec.objective, "value": finite(fit.objective)} | _chi2_json(fit),
         "parameters": {
-            p.name: {"value": p.value, "se": finite(p.se), "ci68": ends(p.ci68), "ci95": ends(p.ci95)}
+            p.name: {"value": p.value, "se": finite(p.error), "ci68": ends(p.ci68), "ci95": ends(p.ci95)}
             for p in fit.parameters
         },
         "resamples": fit.resamples.tolist(),
@@ -273,10 +273,15 @@ def _parameters(card: _Card, spec: FitSpec) -> tuple[Parameter, ...]:
             card.parameters[name].se,
             _interval(card.parameters[name].ci68),
             _interval(card.parameters[name].ci95),
-            name in spec.fixed or (bool(card.resamples or card.covariance) and card.parameters[name].se is None),
+            name in spec.fixed or (bool(card.resamples or card.covariance) and _bare(card.parameters[name])),
         )
         for name in law.names
     )
+
+
+def _bare(p: _Parameter) -> bool:
+    """Whether a parameter has neither an error nor an interval."""
+    return p.se is None and p.ci68 is None
 
 
 def _around(given: _Covariance, spec: FitSpec, theta: Floats) -> Floats:

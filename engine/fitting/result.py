@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -32,6 +33,17 @@ class Parameter:
     ci68: Interval | None = None
     ci95: Interval | None = None
     fixed: bool = False
+
+    @property
+    def error(self) -> float | None:
+        """What ± shows: half the 68 % interval, ``se`` where there is none, None where it has an open end.
+
+        ``se`` of a fit is the spread of its refits, which a few far ones make.
+        """
+        if self.ci68 is None:
+            return self.se
+        half = (self.ci68[1] - self.ci68[0]) / 2
+        return half if math.isfinite(half) else None
 
 
 @dataclass(frozen=True)

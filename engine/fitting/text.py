@@ -26,8 +26,8 @@ LONG_TAIL = 10.0
 def rows(fit: Fit) -> list[Row]:
     """One dict a parameter, then one a derived number; the same keys in each.
 
-    ``value``, ``error`` and the ends are plain floats (None where unknown, inf where unbounded); ``text`` is the value
-    rounded to match its error.
+    ``value``, ``error`` (half the 68 % interval) and the ends are plain floats (None where unknown, inf where
+    unbounded); ``text`` is the value rounded to match its error.
     """
     named = {p.name: (fit.spec.y if p.unit == "loss" else p.unit, p.meaning) for p in fit.law.params}
     if fit.sign < 0:
@@ -54,7 +54,7 @@ def _row(p: Parameter, unit: str, meaning: str) -> Row:
         "parameter": p.name,
         "text": "fixed at " + number(p.value) if p.fixed else plus_minus(p.value, p.se, p.ci68),
         "value": p.value,
-        "error": p.se,
+        "error": p.error,
         "low 68 %": low68,
         "high 68 %": high68,
         "low 95 %": low95,

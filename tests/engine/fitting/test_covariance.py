@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -39,7 +40,7 @@ def test_a_small_card_plans_with_nearly_the_same_intervals(made: Fit) -> None:
     small = read_fit(card(made, resamples=False, covariance=True))
     assert small.resamples.shape == (1000, 5)
     assert (small.resamples[:, 0] == 1.8).all()
-    assert small.parameters == made.parameters
+    assert small.parameters == tuple(replace(p, se=p.error) for p in made.parameters)
     assert len(json.dumps(card(made, resamples=False, covariance=True))) < 0.1 * len(json.dumps(card(made)))
     for name in ("N", "D", "loss"):
         whole, ours = (plan_budget(f, 1e23).allocation[name] for f in (made, small))

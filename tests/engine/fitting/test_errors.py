@@ -1,0 +1,49 @@
+"""The error of a parameter: what ± shows, in tables, files and JSON alike."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from engine.fitting import read_fit, to_json
+from engine.fitting.result import Parameter
+from engine.fitting.text import rows
+from tests.engine.planning.conftest import EPOCH, make_fit, scattered
+
+
+@pytest.mark.parametrize(
+    ("parameter", "error"),
+    [
+        (Parameter("A", 194.0, 1_979_902.0, (91.0, 512.0), (40.0, 9e6)), 210.5),
+        (Parameter("E", 0.19, 0.2, (-math.inf, 0.39), (-math.inf, 0.52)), None),
+        (Parameter("E", 1.69, 0.05), 0.05),
+        (Parameter("E", 0.0, fixed=True), None),
+    ],
+)
+def test_the_error_is_half_the_interval_and_else_what_was_published(parameter: Parameter, error: float | None) -> None:
+    assert parameter.error == error
+
+
+def test_json_and_tables_have_the_error_that_is_printed() -> None:
+    """A few far refits make the spread of A millions; the printed ± is half its 68 % interval."""
+    fit = make_fit(EPOCH, scattered(EPOCH, 100))
+    draws = fit.resamples.copy()
+    draws[:3, 1] = 1e9
+    known = {"E": (-math.inf, 1.9), "A": (420.0, 540.0)}
+    parameters = tuple(
+        replace(p, se=float(np.std(draws[:, i])), ci68=known.get(p.name, (0.9 * p.value, 1.1 * p.value)))
+        for i, p in enumerate(fit.parameters)
+    )
+    wild = replace(fit, resamples=draws, parameters=parameters)
+    raw = json.loads(json.dumps(to_json(wild), allow_nan=False))["parameters"]
+    assert (raw["A"]["se"], raw["E"]["se"]) == (60.0, None)
+    assert {row["parameter"]: row["error"] for row in rows(wild)}["A"] == 60.0
+    assert "± 60" in {row["parameter"]: row["text"] for row in rows(wild)}["A"]
+    again = read_fit(json.loads(json.dumps(to_json(wild))))
+    assert [p.error for p in again.parameters] == [p.error for p in wild.parameters]
+    assert not any(p.fixed for p in again.parameters)
+    assert float(np.std(again.draws["A"])) > 1e8
