@@ -24,8 +24,10 @@ LEVEL = 1e-3
 """Significance after Bonferroni's correction for the number of columns."""
 SMALLER = 0.2
 """The share by which offsets must reduce the scale of the residuals."""
-STRATUM = 18
-"""Runs of a stratum at most, where their places differ; with fewer, 36 runs show too few offsets."""
+STRATUM, STRATUM_OF_FEW = 12, 18
+"""Runs of a stratum at most, where their places differ. Larger strata show smaller offsets in a table of few runs."""
+FEW = 50
+"""Runs below which a table has few."""
 MIXED = 0.5
 """The share of the runs that must lie in strata with more than one group: groups must overlap."""
 CAP = 5.0
@@ -85,12 +87,13 @@ def offsets(
     return tuple(sorted(found, key=lambda o: o.p))
 
 
-def strata(axes: Sequence[Floats], most: int = STRATUM) -> Ints:
-    """The stratum (n,) of each run: halves of halves of the widest axis, until a part has at most ``most`` runs.
+def strata(axes: Sequence[Floats]) -> Ints:
+    """The stratum (n,) of each run: halves of halves of the widest axis, until a part has few runs.
 
     Runs at one place stay together.
     """
     places = np.stack(axes, axis=1)
+    most = STRATUM_OF_FEW if len(places) < FEW else STRATUM
     spread = np.ptp(places, axis=0)
     places = places / np.where(spread > 0, spread, 1.0)
     out, waiting, number = np.zeros(len(places), np.int64), [np.arange(len(places))], 0
