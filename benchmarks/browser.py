@@ -21,14 +21,19 @@ DRAWN = """
 """
 
 
-@contextmanager
-def browser() -> Iterator[Page]:
-    """A page of the system's chromium, 1440 x 900. Raises RuntimeError where there is none."""
+def chromium_path() -> str:
+    """Where the system's chromium is. Raises RuntimeError where there is none."""
     path = next((found for name in NAMES if (found := shutil.which(name))), None)
     if path is None:
         raise RuntimeError("this measure needs chromium: run `make browser`")
+    return path
+
+
+@contextmanager
+def browser() -> Iterator[Page]:
+    """A page of the system's chromium, 1440 x 900. Raises RuntimeError where there is none."""
     with sync_playwright() as play:
-        chromium = play.chromium.launch(executable_path=path, args=list(FLAGS))
+        chromium = play.chromium.launch(executable_path=chromium_path(), args=list(FLAGS))
         page = chromium.new_page(viewport={"width": 1440, "height": 900})
         page.set_default_timeout(60_000)
         yield page

@@ -1,0 +1,126 @@
+"""What a page shows of hostile names: whether each stands there as it was typed, and what was made of it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass, field
+
+from playwright.sync_api import Dialog, Page, Request, TimeoutError
+
+from benchmarks.reliability.names.hostile import HOST, NAMES
+
+MARK = re.compile(r"Q\d\d")
+SHOWN = r"""
+() => {
+  const found = [];
+  const visit = root => {
+    const walker = document.createTreeWalker(root, NodeFilter.SHOW_ELEMENT | NodeFilter.SHOW_TEXT);
+    for (let node = walker.currentNode; node; node = walker.nextNode()) {
+      if (node.nodeType === Node.TEXT_NODE) {
+        const at = node.parentElement;
+        if (at && !at.closest('style, script, annotation, .katex') && /Q\d\d/.test(node.data)) found.push(block(at));
+        continue;
+      }
+      if (node.shadowRoot) visit(node.shadowRoot);
+      for (const name of ['href', 'src', 'xlink:href', 'action', 'srcdoc', 'data'])
+        if (node.hasAttribute?.(name)) found.push([`<${node.tagName.toLowerCase()} ${name}>`, node.getAttribute(name)]);
+      for (const { name, value } of node.attributes ?? [])
+        if (/^on/.test(name)) found.push([`<${node.tagName.toLowerCase()} ${name}>`, `handler ${value}`]);
+    }
+  };
+  // What a reader sees as one text: a text of a figure, or the block that a piece of a line lies in.
+  const block = at => {
+    if (at.closest('text')) return ['', at.closest('text').textContent];
+    while (at.parentElement && getComputedStyle(at).display.startsWith('inline')) at = at.parentElement;
+    return ['', at.textContent];
+  };
+  visit(document.documentElement);
+  return found;
+}
+"""
+AT_POINTS = """
+() => [...document.querySelectorAll('.js-plotly-plot')].filter(g => g.checkVisibility()).flatMap(graph => {
+  const points = [...graph.querySelectorAll('.scatterlayer .point, .scatterlayer .js-line, .heatmaplayer image')];
+  return points.filter((_, i) => i % Math.ceil(points.length / 6) === 0).map(point => {
+    const box = point.getBoundingClientRect();
+    return [box.x + box.width / 2, box.y + box.height / 2];
+  });
+})
+"""
+
+
+@dataclass
+class Watch:
+    """What one page did: requests to another host, dialogs, and hostile names that it showed otherwise than typed."""
+
+    address: str
+    outside: list[str] = field(default_factory=list)
+    dialogs: list[str] = field(default_factory=list)
+    seen: set[str] = field(default_factory=set)
+    wrong: list[str] = field(default_factory=list)
+    shown: int = 0
+    pages: int = 0
+
+    def follow(self, page: Page) -> None:
+        """Listen to requests and dialogs of a page."""
+        page.on("request", self._request)
+        page.on("dialog", self._dialog)
+
+    def look(self, page: Page, where: str) -> None:
+        """Look at everything that ``page`` shows now, and at the labels of points that the pointer comes over."""
+        self.pages += 1
+        self._read(page, where)
+        for x, y in page.evaluate(AT_POINTS):
+            page.mouse.move(x, y)
+            with suppress(TimeoutError):
+                page.wait_for_selector(".hoverlayer .hovertext", timeout=150)
+            self._read(page, f"{where}, pointed at")
+        if page.evaluate("() => window.__hit"):
+            self.wrong.append(f"{where}: a script ran")
+
+    def _read(self, page: Page, where: str) -> None:
+        for what, text in page.evaluate(SHOWN):
+            if what:
+                if made_of_a_name(text):
+                    self.wrong.append(f"{where}: {what} {text[:100]}")
+                continue
+            for name, shown in names_in(text):
+                self.shown += 1
+                self.seen.add(name)
+                if not shown:
+                    self.wrong.append(f"{where}: {name!r} is shown as {clean(text)[:160]!r}")
+
+    def _request(self, request: Request) -> None:
+        if not request.url.startswith((self.address, "data:", "blob:")):
+            self.outside.append(request.url)
+
+    def _dialog(self, dialog: Dialog) -> None:
+        self.dialogs.append(dialog.message)
+        dialog.dismiss()
+
+
+def made_of_a_name(value: str) -> bool:
+    """Whether an attribute that fetches or runs something was made of a hostile name."""
+    return bool(re.match(rf"\s*(https?:)?//[\w.]*{re.escape(HOST)}|\s*javascript:|mailto:|handler.*__hit", value))
+
+
+def names_in(text: str) -> Iterator[tuple[str, bool]]:
+    """Each name that ``text`` shows, and whether it stands there as typed, or cut with an ellipsis at its end."""
+    block = clean(text)
+    for name in NAMES:
+        mark, typed = MARK.findall(name)[0], clean(name)
+        if mark in block:
+            yield name, typed in block or _cut(block, mark, typed)
+
+
+def _cut(block: str, mark: str, typed: str) -> bool:
+    begun = block[max(0, block.find(mark) - typed.find(mark)) :]
+    end = re.search(r"…|\.\.\.", begun)
+    return bool(end) and typed.startswith(begun[: end.start()].rstrip()) if end else False
+
+
+def clean(text: str) -> str:
+    """Text as a reader sees it: characters that show nothing left out, blanks as one."""
+    return re.sub(r"\s+", " ", re.sub("[\u2060\u200b\u200e\u200f\u2066-\u2069\u202a-\u202e]", "", text)).strip()
