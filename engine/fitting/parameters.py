@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
 
 from engine.fitting.confidence import FloorConfidence, floor_interval
 from engine.fitting.intervals import cut
-from engine.fitting.possible import ANYTHING
+from engine.fitting.possible import ANYTHING, possible
 from engine.fitting.resampling import Resampling
-from engine.fitting.result import Interval, Parameter
+from engine.fitting.result import Fit, Interval, Parameter
 from engine.fitting.spec import FitSpec
 from engine.laws import Law
 from engine.laws.law import Floats
@@ -20,6 +21,8 @@ from engine.laws.terms import Const
 
 Reading = Callable[[float, Floats, float], Interval | None]
 """The interval of a number from its value, its draws (r,) and the level."""
+MAP, LEVEL = "metric-map", "C"
+"""The law that levels off to a value of its metric, and that value."""
 
 
 def parameters(
@@ -65,6 +68,18 @@ def _opened(ends: Interval | None, draws: Floats, level: float, within: Interval
     low = math.isfinite(within[0]) and ends[0] <= within[0] and float(np.mean(sound <= within[0])) > tail
     high = math.isfinite(within[1]) and ends[1] >= within[1] and float(np.mean(sound >= within[1])) > tail
     return (-math.inf if low else ends[0], math.inf if high else ends[1])
+
+
+def levelled(fit: Fit) -> Fit:
+    """``fit`` with the value that a map levels off to within what its metric can be: a rejection is at least 1.
+
+    Nothing changes where the best fit itself lies outside.
+    """
+    within, fixed = possible(fit), fit.spec.fixed
+    if fit.law.name != MAP or LEVEL in fixed or not within[0] <= float(fit.values[LEVEL]) <= within[1]:
+        return fit
+    made = parameter(LEVEL, float(fit.values[LEVEL]), fit.draws[LEVEL], fit.resampling.interval, within)
+    return replace(fit, parameters=tuple(made if p.name == LEVEL else p for p in fit.parameters))
 
 
 def floors(law: Law) -> list[str]:

@@ -14,7 +14,7 @@ from engine.fitting.envelope import envelope
 from engine.fitting.estimate import Estimate, Progress
 from engine.fitting.nonlinear import nonlinear
 from engine.fitting.parabola import parabola
-from engine.fitting.parameters import floors, parameters
+from engine.fitting.parameters import floors, levelled, parameters
 from engine.fitting.result import MOST_RUNS, Fit, FitData, FittedRuns, FitWarning
 from engine.fitting.runtime import Runtime, fit_runtime
 from engine.fitting.shapes import shaped
@@ -83,10 +83,10 @@ def _with_curves(made: Fit, shape: Runs, curves: Curves) -> Fit:
 def finished(spec: FitSpec, s: Sample, found: Estimate, snapshot: str, where: str, group: str = "") -> Fit:
     """The fit of a sample from what the estimator found; ``group`` names the runs where they are one of several."""
     _check_bounds(s, found.theta)
-    made = np.flatnonzero(~np.isnan(found.resamples).any(axis=1))
-    resamples, how = found.resamples[made], found.resampling
-    how = replace(how, floorless=int(np.sum(made >= len(found.resamples) - how.floorless)))
-    return Fit(
+    whole = np.flatnonzero(~np.isnan(found.resamples).any(axis=1))
+    resamples, how = found.resamples[whole], found.resampling
+    how = replace(how, floorless=int(np.sum(whole >= len(found.resamples) - how.floorless)))
+    made = Fit(
         spec=spec,
         n=len(s),
         theta=found.theta,
@@ -100,6 +100,7 @@ def finished(spec: FitSpec, s: Sample, found: Estimate, snapshot: str, where: st
         confidence=found.confidence,
         runs=_runs(s) if takes_runs(spec, len(s)) else None,
     )
+    return levelled(made)
 
 
 def takes_runs(spec: FitSpec, n: int) -> bool:

@@ -44,9 +44,16 @@ class Through:
     def goal(self, target: float) -> Goal:
         """What the law must reach for the metric to be ``target``.
 
-        -inf where no loss gives the target, NaN where every loss does.
+        -inf where no loss gives the target, or only one that cannot be; NaN where every loss does.
         """
-        return Goal(self._loss_for(self.map.values, target), self._loss_for(self.draws, target))
+        low, high = possible(self.law)
+        least = low if self.law.sign > 0 else -high
+
+        def needed(v: Values) -> Floats:
+            found = self._loss_for(v, target)
+            return np.where(found < least, -np.inf, found)
+
+        return Goal(needed(self.map.values), needed(self.draws))
 
     def metric(self, best: Floats, draws: Floats) -> Quantity:
         """The metric at the law's values ``best`` () and ``draws`` (r,), in the law's own sign, with its intervals."""

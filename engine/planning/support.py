@@ -14,7 +14,7 @@ from engine.errors import PlannerError
 from engine.fitting.result import Fit, Interval
 from engine.laws.law import Floats
 from engine.planning.frontier import frontier
-from engine.planning.quantity import Quantity
+from engine.planning.quantity import Quantity, beyond
 from engine.planning.search import ROUNDING, Mask
 
 UNKNOWN_C: Interval = (1e15, 1e21)
@@ -73,14 +73,14 @@ def too_far(fit: Fit, quantities: Mapping[str, Quantity]) -> bool:
 
 def _size_too_far(q: Quantity, span: Interval | None) -> bool:
     """Whether a size lies too far above or below the runs."""
-    value = _stated(q)
-    return q.beyond > ANSWERED or (value is not None and span is not None and value < _least(span))
+    return q.beyond > ANSWERED or (span is not None and any(x < _least(span) for x in _stated(q)))
 
 
-def _stated(q: Quantity) -> float | None:
-    """The value of ``q``, or without one the lowest finite end of its intervals."""
-    ends = [x for ci in (q.ci68, q.ci95) for x in ci or () if math.isfinite(x)]
-    return q.value if q.value is not None else min(ends, default=None)
+def _stated(q: Quantity) -> list[float]:
+    """The value of ``q``, or without one the finite ends of its intervals."""
+    if q.value is not None:
+        return [q.value]
+    return [x for ci in (q.ci68, q.ci95) for x in ci or () if math.isfinite(x)]
 
 
 def _least(span: Interval) -> float:
@@ -145,7 +145,7 @@ def _near(fit: Fit, rule: ComputeRule, C: Floats, spans: Mapping[str, Interval])
 def _cells(fit: Fit, rule: ComputeRule, quantities: Mapping[str, Quantity]) -> dict[str, float]:
     """Sizes from which the plan is near enough for an answer; empty where one would be less than one."""
     known = ((name, _stated(quantities[name]), fit.data.ranges.get(name)) for name in SIZES if name in quantities)
-    found = {name: _toward(value, span) for name, value, span in known if value is not None and span is not None}
+    found = {name: _toward(_outermost(stated, span), span) for name, stated, span in known if stated and span}
     if {"N", "D"} <= set(found):
         found |= _spending(rule, found, fit.data.ranges.get("C"))
     return found if all(1 <= x < math.inf for x in found.values()) else {}
@@ -160,6 +160,10 @@ def _spending(rule: ComputeRule, found: Mapping[str, float], span: Interval | No
         times = math.sqrt(found["C"] / float(rule.flops_anywhere(N, D)))
         times = max(times, 1.0) if found["C"] > span[1] else min(times, 1.0)
     return {"N": times * N, "D": times * D, "C": float(rule.flops_anywhere(times * N, times * D))}
+
+
+def _outermost(stated: list[float], span: Interval) -> float:
+    return max(stated, key=lambda x: beyond(x, span))
 
 
 def _toward(value: float, span: Interval) -> float:

@@ -151,7 +151,10 @@ def _asked(fit: Fit, goal: Goal, target: float, map: Through | None) -> Quantity
     span = plans.spans(fit).get("loss")
     if map is None:
         return given(fit, target, fit.spec.y, span)
-    return measure(fit, float(fit.sign * goal.best), fit.sign * goal.draws, fit.spec.y, span, possible(fit))
+    within = possible(fit)
+    best = within[0 if fit.sign > 0 else 1]  # what a resample asks for that no loss brings to the target
+    draws = np.where(np.isneginf(goal.draws) & math.isfinite(best), best, fit.sign * goal.draws)
+    return measure(fit, float(fit.sign * goal.best), draws, fit.spec.y, span, within)
 
 
 def _check(fit: Fit, target: float, map: Through | None) -> None:

@@ -9,9 +9,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from engine.fitting import read_fit, to_json
+from engine.fitting import FitSpec, fit, read_fit, to_json
 from engine.fitting.result import Parameter
 from engine.fitting.text import rows
+from engine.schema import Metric
+from tests.engine.fitting.tables import make_runs
 from tests.engine.planning.conftest import EPOCH, make_fit, scattered
 
 
@@ -30,15 +32,15 @@ def test_the_error_is_half_the_interval_and_else_what_was_published(parameter: P
 
 def test_json_and_tables_have_the_error_that_is_printed() -> None:
     """A few far refits make the spread of A millions; the printed ± is half its 68 % interval."""
-    fit = make_fit(EPOCH, scattered(EPOCH, 100))
-    draws = fit.resamples.copy()
+    made = make_fit(EPOCH, scattered(EPOCH, 100))
+    draws = made.resamples.copy()
     draws[:3, 1] = 1e9
     known = {"E": (-math.inf, 1.9), "A": (420.0, 540.0)}
     parameters = tuple(
         replace(p, se=float(np.std(draws[:, i])), ci68=known.get(p.name, (0.9 * p.value, 1.1 * p.value)))
-        for i, p in enumerate(fit.parameters)
+        for i, p in enumerate(made.parameters)
     )
-    wild = replace(fit, resamples=draws, parameters=parameters)
+    wild = replace(made, resamples=draws, parameters=parameters)
     raw = json.loads(json.dumps(to_json(wild), allow_nan=False))["parameters"]
     assert (raw["A"]["se"], raw["E"]["se"]) == (60.0, None)
     assert {row["parameter"]: row["error"] for row in rows(wild)}["A"] == 60.0
@@ -47,3 +49,20 @@ def test_json_and_tables_have_the_error_that_is_printed() -> None:
     assert [p.error for p in again.parameters] == [p.error for p in wild.parameters]
     assert not any(p.fixed for p in again.parameters)
     assert float(np.std(again.draws["A"])) > 1e8
+
+
+def test_a_map_levels_off_to_a_value_that_its_metric_can_have() -> None:
+    """Nineteen runs far above the level hold it loosely: its interval ends where a rejection must, or has no end."""
+    loss = np.linspace(0.75, 1.1, 19)
+    noise = np.exp(np.random.default_rng(3).normal(0, 0.2, 19))
+    runs = make_runs({"loss": loss, "R_top": (5e3 * np.exp(-4.5 * loss) + 12) * noise},
+                     metrics=(Metric(column="R_top", direction="max"),))  # fmt: skip
+    made = fit(FitSpec(law="metric-map", axis="loss", y="R_top", bootstrap=300), runs)
+    C = {p.name: p for p in made.parameters}["C"]
+    assert float(np.mean(made.draws["C"] < 1)) > 0.025
+    assert C.ci95 is not None
+    assert C.ci95[0] == -math.inf
+    assert C.ci68 is not None
+    assert C.ci68[0] >= 1 or math.isinf(C.ci68[0])
+    raw = to_json(made)["parameters"]["C"]
+    assert raw["ci95"][0] is None

@@ -111,6 +111,22 @@ def test_metrics_that_some_resamples_cannot_reach_are_not_numbers(epoch: Fit) ->
         plan_target(epoch, 5.0, map=through(epoch, rejection()))
 
 
+def test_a_target_that_only_an_impossible_loss_gives_is_not_reached() -> None:
+    """R = 4e4 e^(-4 L) + 20 is at most 40,020 at a loss of 0, which has no less; the law alone has no floor here."""
+    spans = {"N": (1e7, 1e30), "D": (1e8, 1e30), "loss": (0.01, 4.0)}
+    law = make_fit((0.0, *EPOCH[1:]), scattered((0.0, *EPOCH[1:]), 200), ranges=spans)
+    map = rejection(MAP, 200, 0.2, ranges={"loss": (0.01, 4.0), "R": (20.0, 4e4)})
+    plan = plan_target(law, 1.05 * (MAP[0] + MAP[2]), map=through(law, map))
+    assert [plan.allocation[name].value for name in ("N", "D", "C", "loss")] == [None] * 4
+    assert "The best fit does not reach R " in plan.sentence
+    assert "impossible" not in {w.code for w in plan.warnings}
+    for ends in (plan.allocation["loss"].ci68, plan.allocation["loss"].ci95):
+        assert ends is not None
+        assert 0 <= ends[0] <= ends[1] < 4
+    with pytest.raises(PlannerError, match="out of reach: by its map no loss gives it; ask for an easier one"):
+        plan_target(law, 1e9, map=through(law, map))
+
+
 def test_a_map_that_turns_within_its_runs_is_refused(epoch: Fit) -> None:
     spec = FitSpec(law="formula", formula="a + b*(loss - c)^2", columns=("loss",), y="R", turned=True)
     theta = (20.0, 5.0, 3.0)
