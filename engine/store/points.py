@@ -30,27 +30,31 @@ LOOKED_AT = 20_000
 """Rows whose names are looked at, to see whether names repeat."""
 MOST_NAMES = 20
 """Columns that are tried as names of runs."""
+MANY = 1.8
+"""The estimated rows a name from which on names may repeat."""
 _OF_RUN = frozenset({"seed", "batch", "bsz", "width", "depth", "layers", "heads", "hidden", "vocab", "dim"})
 """Words of settings that a run keeps from its first step to its last."""
 
 
 @dataclass(frozen=True)
 class _Groups:
-    """Rows grouped by ``names`` in a table: how often they repeat, and whether they are points of curves."""
+    """Rows of one size each, grouped by names that repeat: how many, and whether they are points of curves.
+
+    None are counted where names do not repeat, or a name has several sizes.
+    """
 
     runs: int = 0
     rows: int = 0
     times: int = 0
-    sizes: int = 0
     falling: int = 0
-    settings: int = 0
+    fixed: bool = False
     every_time: int = 0
     every_size: int = 0
 
     @property
     def repeat(self) -> bool:
-        """Whether runs have several rows of one size and of different times."""
-        return bool(self.runs) and self.rows >= 2 * self.runs and self.times >= RISING * self.rows and self.sizes <= 1
+        """Whether the several rows of a run have different times."""
+        return self.runs > 0 and self.times >= RISING * self.rows
 
     @property
     def curves(self) -> bool:
@@ -59,12 +63,7 @@ class _Groups:
         The loss falls and the settings stay within a run, and there are more runs than sizes: in a grid each name of a
         model stands for one size.
         """
-        return (
-            self.repeat
-            and self.falling >= RISING * self.runs
-            and self.settings <= 1
-            and self.runs > max(self.every_size, 1)
-        )
+        return self.repeat and self.falling >= RISING * self.runs and self.fixed and self.runs > max(self.every_size, 1)
 
     @property
     def own_times(self) -> bool:
@@ -88,7 +87,7 @@ def with_history(cursor: Cursor, table: str, columns: Sequence[Column], roles: R
         if groups.repeat if word in NOW else groups.curves and (word in STEPS or groups.own_times):
             return _last(roles, named, time)
     for time in _times(columns, roles, strict=True):
-        for name in _other_names(columns, roles, (named, time)):
+        for name in _other_names(cursor, table, columns, roles, (named, time)):
             if _grouped(cursor, table, columns, roles, (name,), time).curves:
                 return _last(roles, name, time)
         if roles.N and roles.D and _grouped(cursor, table, columns, roles, (roles.N, roles.D), time).curves:
@@ -116,32 +115,49 @@ def _times(columns: Sequence[Column], roles: Roles, strict: bool) -> list[str]:
     return list(dict.fromkeys([*named, *(c for r in roles_of_time if (c := roles.column(r)) is not None)]))
 
 
-def _other_names(columns: Sequence[Column], roles: Roles, tried: Sequence[str | None]) -> list[str]:
-    """The columns that may tell runs apart although their names do not say so: text, and numbers called an id."""
+def _other_names(
+    cursor: Cursor, table: str, columns: Sequence[Column], roles: Roles, tried: Sequence[str | None]
+) -> list[str]:
+    """The columns that may tell runs apart although their names do not say so: text, and numbers called an id.
+
+    The number of values of a column is an estimate.
+    """
     used = {*tried, roles.N, roles.D, roles.loss, roles.status, roles.seed}
     names = [c for c in columns if c.kind == "text" or (c.kind == "number" and c.whole and words(c.name) & _IDS)]
-    return [c.name for c in names if c.name not in used and c.distinct > 1][:MOST_NAMES]
+    rows = (first(cursor, f"SELECT count(*) FROM {table}") or (0,))[0]
+    return [c.name for c in names if c.name not in used and 1 < c.distinct < 0.7 * rows][:MOST_NAMES]
 
 
 def _grouped(
     cursor: Cursor, table: str, columns: Sequence[Column], roles: Roles, names: Sequence[str], time: str
 ) -> _Groups:
-    """What the rows of a data table look like when they are grouped by the columns ``names`` (n, at least one)."""
+    """What the rows of a data table look like when they are grouped by the columns ``names`` (n, at least one).
+
+    What is slow to count is counted only where names repeat and each has one size.
+    """
     at = {c.name: i for i, c in enumerate(columns)}
     keys = [sql.label(columns[at[name]], at[name]) for name in names]
-    size = f"c{at[roles.N]}" if roles.N in at else "1"
-    t, known = f"c{at[time]}", roles.loss in at and columns[at[str(roles.loss)]].kind == "number"
+    t, size = f"c{at[time]}", f"c{at[roles.N]}" if roles.N in at else "1"
+    rows = f"FROM {table} WHERE {' AND '.join(f'{x} IS NOT NULL' for x in (*keys, t))}"
+    total, different = first(cursor, f"SELECT count(*), approx_count_distinct([{', '.join(keys)}]) {rows}") or (0, 0)
+    if total < MANY * different:
+        return _Groups()
+    known = roles.loss in at and columns[at[str(roles.loss)]].kind == "number"
     loss = f"c{at[str(roles.loss)]}" if known else "NULL"
     kept = [f"c{i}" for i, c in enumerate(columns) if c.kind == "number" and words(c.name) & _OF_RUN]
-    settings = f"greatest({', '.join(['1', *(f'count(DISTINCT {c})' for c in kept)])})"
-    there = " AND ".join(f"{x} IS NOT NULL" for x in (*keys, t))
-    query = f"""SELECT count(*), sum(n), sum(k), max(sizes), sum(falls), max(kept), any_value(times), any_value(numbers)
-        FROM (SELECT count(*) AS n, count(DISTINCT {t}) AS k, count(DISTINCT {size}) AS sizes, {settings} AS kept,
-              (coalesce(arg_max({loss}, {t}) < arg_min({loss}, {t}), true))::INTEGER AS falls
-              FROM {table} WHERE {there} GROUP BY {", ".join(keys)}),
-             (SELECT count(DISTINCT {t}) AS times, count(DISTINCT {size}) AS numbers FROM {table} WHERE {there})"""
-    found = first(cursor, query)
-    return _Groups(*(int(x or 0) for x in found)) if found else _Groups()
+    fixed = " AND ".join(["true", *(f"coalesce(min({c}) = max({c}), true)" for c in kept)])
+    query = f"""SELECT count(*), sum(n), bool_and(one), sum(falls::INTEGER), bool_and(fixed) FROM (
+        SELECT count(*) AS n, coalesce(min({size}) = max({size}), true) AS one, {fixed} AS fixed,
+            coalesce(arg_max({loss}, {t}) < arg_min({loss}, {t}), true) AS falls
+        {rows} GROUP BY {", ".join(keys)})"""
+    runs, count, one_size, falling, settings = first(cursor, query) or (0, 0, False, 0, False)
+    if not one_size or count < 2 * runs:
+        return _Groups()
+    pairs = f"SELECT count(*) FROM (SELECT DISTINCT {', '.join((*keys, t))} {rows})"
+    times, every_time, every_size = first(
+        cursor, f"SELECT ({pairs}), count(DISTINCT {t}), count(DISTINCT {size}) {rows}"
+    ) or (0, 0, 0)
+    return _Groups(runs, count, times, int(falling), bool(settings), every_time, every_size)
 
 
 def one_row_each(

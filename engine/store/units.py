@@ -116,7 +116,7 @@ def _samples(C: Floats, N: Floats, roles: Roles, values: Mapping[str, Floats]) -
 
 def _likely_compute(per_parameter: Floats) -> str:
     """The unit of C in which runs see about ``_TYPICAL`` samples per parameter, from those that FLOPs would give."""
-    return _nearest(float(np.median(per_parameter)), {"1e6": 6.0, "gigaflop": 9.0} | _COMPUTE)
+    return _nearest(float(np.median(per_parameter)), {"1e3": 3.0, "1e6": 6.0, "gigaflop": 9.0} | _COMPUTE)
 
 
 def _nearest(per_parameter: float, powers: Mapping[str, float]) -> str:
