@@ -109,8 +109,8 @@ def _read(
         sheet=sheet,
         inner=inner,
     )
-    for column, direction in turns.items():
-        runs = reading.with_direction(runs, column, direction)
+    for column, direction in (turns or dict.fromkeys(roles.get("metric", "").split("+"), "")).items():
+        runs = reading.with_direction(runs, column, direction, "--metric")
     return runs
 
 

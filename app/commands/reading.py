@@ -242,9 +242,17 @@ def read_training(
     return with_direction(read_curves(file, runs, roles, extra), *metric)
 
 
-def with_direction(runs: Table, column: str, direction: str) -> Table:
-    """Runs or curves with the better direction of the fitted metric as the option says it."""
+def with_direction(runs: Table, column: str, direction: str, option: str = "--y") -> Table:
+    """Runs or curves with the better direction of the fitted metric as the ``option`` says it, or as its name does.
+
+    Raises PlannerError where neither does.
+    """
+    from engine.store.guess import known_direction
+
     if not direction:
+        if known_direction(column) is None and any(m.column == column for m in runs.roles.metrics):
+            either = f"{option} {column}:min or {option} {column}:max"
+            raise PlannerError(f"Column {column!r}: say which way is better with {either}.")
         return runs
     metrics = tuple(
         Metric.model_validate({"column": m.column, "direction": direction}) if m.column == column else m

@@ -263,9 +263,15 @@ def quoted(name: str) -> str:
     return name if bare else f'"{name}"'
 
 
+def known_direction(name: str) -> Direction | None:
+    """Which direction of a metric is better, from its name; None where the name says nothing."""
+    tokens = words(name)
+    return "min" if tokens & SMALLER else "max" if tokens & LARGER else None
+
+
 def better(name: str) -> Direction:
     """Which direction of a metric is better, from its name; larger where the name says nothing."""
-    return "min" if words(name) & SMALLER else "max"
+    return known_direction(name) or "max"
 
 
 def _single_roles(columns: Sequence[Column], units: Mapping[str, NamedUnit]) -> dict[str, Role]:

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
+from app.commands.reading import read_map, read_metric, read_table
 from data.catalogue import BUNDLED, Demo
+from engine.costs import ComputeRule
 from engine.errors import PlannerError
 from engine.fitting import FitSpec, fit
 from engine.fitting.possible import possible
+from engine.schema import Runs
 from tests.data.bundled import runs_of
 
+SMALLER = [(demo, m.column) for demo in BUNDLED for m in demo.roles.metrics if m.direction == "min"]
 LARGER = [(demo, m.column) for demo in BUNDLED for m in demo.roles.metrics if m.direction == "max"]
 
 
@@ -34,3 +40,57 @@ def test_the_best_run_of_a_metric_is_the_largest(demo: Demo, metric: str) -> Non
         assert low <= made.best_run <= high
         if "@" in metric or metric == "accuracy":
             assert (low, high) == (0.0, 1.0)
+
+
+@pytest.mark.parametrize(("demo", "metric"), SMALLER, ids=[f"{demo.file}:{metric}" for demo, metric in SMALLER])
+def test_the_best_run_of_a_metric_where_smaller_is_better_is_the_smallest(demo: Demo, metric: str) -> None:
+    runs = runs_of(demo.name)
+    if metric not in runs:
+        return
+    for law in ("metric-map", "power"):
+        axis = "loss" if law == "metric-map" else "D"
+        if axis not in runs:
+            continue
+        try:
+            made = fit(FitSpec(law=law, axis=axis, y=metric, objective="ols", bootstrap=0), runs)
+        except PlannerError:
+            continue
+        assert not made.larger_is_better
+        assert made.best_run == np.nanmin(runs[metric])
+
+
+def _read(table: Path, y: str, mapping: str = "") -> Runs:
+    """The runs as ``isoplan fit --y`` reads them."""
+    column, direction = read_metric(y)
+    return read_table(table, read_map([mapping] if mapping else [], column), (column, direction), "", ComputeRule(),
+                      repeats="all", convert=None, sheet=None, inner=None)  # fmt: skip
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Path:
+    path = tmp_path / "runs.csv"
+    rows = [f"{1e6 * i:g},{1e8 * i:g},{3 / i:g},{10 * i:g},{i:g},{i / 20:g},{5 / i:g}" for i in range(1, 11)]
+    path.write_text("\n".join(["N,D,loss,seconds,rise,top1_accuracy,word_error", *rows]))
+    return path
+
+
+@pytest.mark.parametrize("column", ["seconds", "rise", "D"])
+def test_a_name_that_says_nothing_of_its_direction_is_asked(table: Path, column: str) -> None:
+    text = f"Column '{column}': say which way is better with --y {column}:min or --y {column}:max."
+    with pytest.raises(PlannerError) as error:
+        _read(table, column)
+    assert str(error.value) == text
+    for direction in ("min", "max"):
+        assert _read(table, f"{column}:{direction}").roles.direction(column) == direction
+
+
+@pytest.mark.parametrize(("column", "direction"), [("top1_accuracy", "max"), ("word_error", "min")])
+def test_a_name_that_says_its_direction_is_taken(table: Path, column: str, direction: str) -> None:
+    assert _read(table, column).roles.direction(column) == direction
+    made = fit(FitSpec(law="power", axis="N", y=column, objective="ols", bootstrap=0), _read(table, column))
+    assert made.larger_is_better == (direction == "max")
+
+
+def test_a_law_of_seconds_has_its_fastest_run_as_best(table: Path) -> None:
+    made = fit(FitSpec(law="power", axis="N", y="seconds", objective="ols", bootstrap=0), _read(table, "seconds:min"))
+    assert made.best_run == 10.0

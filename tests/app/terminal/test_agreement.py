@@ -51,14 +51,24 @@ def test_a_sign_that_changes_is_named_and_marked(run: Run, turning: Path) -> Non
 
 
 def test_together_and_by_group(run: Run, turning: Path) -> None:
-    (part,) = object_in(run("agreement", turning, "--metric", "q", "--by", "all", "--json").out)["parts"]
+    (part,) = object_in(run("agreement", turning, "--metric", "q:max", "--by", "all", "--json").out)["parts"]
     assert (part["name"], part["runs"]) == ("all runs", 12)
-    grouped = run("agreement", turning, "--map", "metric=q,group=budget", "--by", "group", "--json")
+    grouped = run("agreement", turning, "--metric", "q:max", "--map", "group=budget", "--by", "group", "--json")
     assert [part["runs"] for part in object_in(grouped.out)["parts"]] == [6, 6]
 
 
+@pytest.mark.parametrize("asked", [("--metric", "q"), ("--map", "metric=q")])
+def test_a_metric_whose_name_does_not_say_which_way_is_better_is_asked(
+    run: Run, turning: Path, asked: tuple[str, str]
+) -> None:
+    one_sentence(
+        run("agreement", turning, *asked),
+        "Column 'q': say which way is better with --metric q:min or --metric q:max.",
+    )
+
+
 def test_runs_without_budgets_are_compared_together(run: Run) -> None:
-    shown = run("agreement", DEMO / "jets_grid.csv", "--metric", "R_top", "--metric", "R_Hbb")
+    shown = run("agreement", DEMO / "jets_grid.csv", "--metric", "R_top:max", "--metric", "R_Hbb:max")
     assert shown.code == 0
     assert "all runs" in shown.out
 
@@ -68,8 +78,8 @@ def test_a_metric_batch_local_against_full_catalogue(run: Run, turning: Path) ->
     (pair,) = object_in(run(*asked, "--json").out)["pairs"]
     assert pair == {"local": "err", "full": "q", "rho": [1.0, -1.0], "flips": True}
     assert "Batch-local against full catalogue:" in run(*asked).out
-    one_sentence(run("agreement", turning, "--metric", "q", "--pair", "q=z"), "There is no metric 'z' to compare")
-    one_sentence(run("agreement", turning, "--metric", "q", "--pair", "q"), "write LOCAL=FULL")
+    one_sentence(run("agreement", turning, "--metric", "q:max", "--pair", "q=z"), "There is no metric 'z' to compare")
+    one_sentence(run("agreement", turning, "--metric", "q:max", "--pair", "q"), "write LOCAL=FULL")
 
 
 def test_without_a_table_stands_what_the_papers_print(run: Run) -> None:
