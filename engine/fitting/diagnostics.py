@@ -13,7 +13,7 @@ from engine.fitting.estimate import Estimate
 from engine.fitting.folds import folds
 from engine.fitting.intervals import FEWEST
 from engine.fitting.mixed import mixed
-from engine.fitting.problem import LOG_LIMIT, RATE_LIMIT
+from engine.fitting.problem import LOG_LIMIT, rate_limit
 from engine.fitting.residuals import compare
 from engine.fitting.result import FitWarning
 from engine.fitting.uniqueness import directions
@@ -190,7 +190,7 @@ def _terms(s: Sample, values: Values) -> Iterator[FitWarning]:
                 f"The term {term.text()} vanished ({amplitude} = 0): these runs show no such effect of {term.axis}, "
                 f"and {exponent} means nothing; {todo}.",
             )
-        elif exponent not in s.spec.fixed and not _resolved(values[exponent], p, term.spread(x)):
+        elif exponent not in s.spec.fixed and not _resolved(values[exponent], p, term.spread(x), term.coordinate(x)):
             yield FitWarning(
                 "at-bound",
                 f"{exponent} ended at {values[exponent]:.3g}, the edge of what is allowed: "
@@ -199,10 +199,10 @@ def _terms(s: Sample, values: Values) -> Iterator[FitWarning]:
             )
 
 
-def _resolved(value: Floats, p: Param, spread: float) -> bool:
+def _resolved(value: Floats, p: Param, spread: float, along: Floats) -> bool:
     """Whether an exponent lies off its bounds; a rate of either sign must differ from a straight line as well."""
     if p.low < 0:
-        return bool(LOG_LIMIT < abs(value) * spread < RATE_LIMIT)
+        return bool(LOG_LIMIT < abs(value) * spread < rate_limit(spread, float(np.mean(along))) * (1 - 1e-9))
     return bool(max(p.low, LOG_LIMIT) < value < p.high)
 
 

@@ -35,7 +35,11 @@ def residual_offsets(s: Sample, theta: Floats) -> tuple[Offset, ...]:
     names = [name for name in pooled(s.runs) if name not in s.law.axes]
     if not names:
         return ()
-    residual = compare(s.law.predict(theta, s.columns), s.y, s.spec.logs).residual
+    with np.errstate(all="ignore"):  # a formula may overflow
+        predicted = s.law.predict(theta, s.columns)
+    if not np.any(np.isfinite(predicted)):
+        return ()
+    residual = compare(predicted, s.y, s.spec.logs).residual
     axes = [np.log(x) if np.all(x > 0) else x for x in (s.columns[axis] for axis in s.law.axes)]
     sizes = [s.runs[role] for role in dict.fromkeys((*SIZES, *s.law.axes)) if role in s.runs]
     every = offsets(residual, axes, {name: s.runs.categories[name] for name in names}, sizes)

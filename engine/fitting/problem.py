@@ -29,6 +29,8 @@ LOG_LIMIT = 0.01
 
 RATE_LIMIT = 30.0
 """The largest rate of an exponential over half the range of its axis: a factor of e^60 from end to end."""
+FLOAT = 340.0
+"""The largest exponent from the middle of the runs to the origin: the amplitude there and its square must be floats."""
 
 BLOCK = 32_768
 """Elements (starts x runs) handled at once: small enough for the processor's cache."""
@@ -137,7 +139,8 @@ def problem(law: Law, spec: FitSpec, columns: dict[str, Floats], y: Floats, weig
         along, unit = term.coordinate(x), term.spread(x)
         middle, amplitude = _amplitude(law, term, spec.fixed, float(np.mean(along)))
         bounds.append(amplitude)
-        ends.append(_exponent(law, term, spec.fixed, unit, y, signed))
+        most = rate_limit(unit, float(np.mean(along)))
+        ends.append(_exponent(law, term, spec.fixed, unit, most, y, signed))
         powers.append(j)
         centre.append(middle)
         spread.append(unit)
@@ -166,8 +169,15 @@ def _amplitude(law: Law, term: Curve, fixed: Mapping[str, float], middle: float)
     return (float(np.log(given)), (1.0, 1.0)) if isinstance(term, Ratio) else (0.0, (given, given))
 
 
-def _exponent(law: Law, term: Curve, fixed: Mapping[str, float], spread: float, y: Floats, signed: bool) -> Bounds:
-    """The bounds of an exponent, in units of the spread.
+def rate_limit(spread: float, middle: float) -> float:
+    """The largest rate, in units of the spread, of a curve whose runs lie around the coordinate ``middle``."""
+    return min(RATE_LIMIT, FLOAT * spread / abs(middle)) if middle else RATE_LIMIT
+
+
+def _exponent(
+    law: Law, term: Curve, fixed: Mapping[str, float], spread: float, most: float, y: Floats, signed: bool
+) -> Bounds:
+    """The bounds of an exponent, in units of the spread, at most ``most`` of them.
 
     The scale X_s = X (a X^-e)^(1/e) of a ratio about as large as y must be a float.
     """
@@ -178,7 +188,7 @@ def _exponent(law: Law, term: Curve, fixed: Mapping[str, float], spread: float, 
     low = max(low, LOG_LIMIT) if signed and low >= 0 else low
     if isinstance(term, Ratio):
         low = max(low, float(np.max(np.abs(np.log(np.abs(y[y != 0]))), initial=0.0)) / 600)
-    return max(low * spread, -RATE_LIMIT), min(high * spread, RATE_LIMIT)
+    return max(low * spread, -most), min(high * spread, most)
 
 
 def blocks(total: int, size: int, first: int = 0) -> Iterator[slice]:

@@ -114,6 +114,15 @@ def test_a_noisy_map_is_scipys() -> None:
     assert list(numbers(f).values()) == pytest.approx(best, rel=1e-4)
 
 
+def test_the_size_of_an_exponential_far_from_zero_is_a_number() -> None:
+    loss = 8.7 + np.array([0.16, 0.0, 0.003, 0.006, 0.008, -0.006, -0.014])
+    recall = np.array([0.2984, 0.3102, 0.3119, 0.3113, 0.3098, 0.3108, 0.3102])
+    made = found("loss", {"loss": loss, "score": recall}, "metric-map", "max", objective="ols")
+    assert np.isfinite(made.theta).all()
+    assert made.predict({"loss": loss}) == pytest.approx(recall, abs=0.002)
+    assert "at-bound" in {warning.code for warning in made.warnings}
+
+
 def test_a_straight_line_is_no_exponential_and_says_so() -> None:
     f = found("loss", {"loss": LOSS, "score": 3 - 2 * LOSS}, "metric-map", objective="ols")
     assert f.predict({"loss": LOSS}) == pytest.approx(3 - 2 * LOSS, abs=1e-3)
