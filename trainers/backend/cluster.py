@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from engine.errors import PlannerError
 from trainers.backend.away import exchange, is_same, pack, run_away, take_in, want
 from trainers.backend.greet import Greeting, greet
+from trainers.backend.keys import temporary_security
 from trainers.backend.machine import Machine, Place, this_machine
 from trainers.backend.points import reached
 from trainers.backend.settings import Address, Local, Settings
@@ -113,11 +114,10 @@ def _local(settings: Local, root: Path) -> Iterator[Pool]:
     process of the machine, of this user or another, can give them work.
     """
     from distributed import Client, Nanny, SpecCluster
-    from distributed.security import Security
 
     from trainers.backend.quiet import QuietScheduler, QuietWorker
 
-    machine, security = this_machine(settings.cores), Security.temporary()
+    machine, security = this_machine(settings.cores), temporary_security()
     here = {"host": "127.0.0.1", "dashboard": False, "security": security, "protocol": "tls://"}
     worker = {"nthreads": 1, "memory_limit": 0, "silence_logs": 30, "worker_class": QuietWorker, **here}
     with (

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from trainers.backend.cluster import CONFIG, WAIT, ClusterError, Pool, take_stock
+from trainers.backend.keys import temporary_security
 from trainers.backend.machine import Machine
 from trainers.backend.settings import HTCondor, Jobs, Slurm
 
@@ -26,6 +27,8 @@ FOLDER = "jobs"
 """In the workspace: what jobs print, and the keys of the cluster while it is there."""
 PATIENCE = 30.0
 """Seconds between two looks at the batch system while nothing changes: it serves others too."""
+PLAIN = re.compile(r"[\w./+@,:=-]+")
+"""A path that a job script may hold: dask-jobqueue writes paths into shell commands as they are."""
 TRIES = 3
 """Jobs that may end one after the other before any worker of theirs is there."""
 LISTED = {
@@ -56,9 +59,17 @@ class Upkeep:
 def open_jobs(settings: Slurm | HTCondor, root: Path) -> Iterator[Pool]:
     """A cluster whose workers are jobs, until the context ends and with it the jobs.
 
-    Everything between its processes is encrypted, with keys made for it. Raises ClusterError where no job is taken.
+    Everything between its processes is encrypted, with keys made for it. Raises ClusterError where no job is taken, and
+    where a path cannot stand in a job script.
     """
     from distributed import Client
+
+    for what, path in (("workspace", str(root)), ("Python", sys.executable)):
+        if not PLAIN.fullmatch(path):
+            raise ClusterError(
+                f"The path of the {what} ({path}) has a character that a job script cannot hold: use letters, digits "
+                "and ./+@,:=-_ only."
+            )
 
     with _made(settings, root) as cluster:
         _submit(cluster, settings)
@@ -83,7 +94,6 @@ def make_cluster(settings: Slurm | HTCondor, root: Path) -> JobQueueCluster:
     """The cluster with its scheduler in this process, and no job yet."""
     from dask_jobqueue.htcondor import HTCondorCluster
     from dask_jobqueue.slurm import SLURMCluster
-    from distributed.security import Security
 
     from trainers.backend.quiet import QuietScheduler
 
@@ -92,7 +102,7 @@ def make_cluster(settings: Slurm | HTCondor, root: Path) -> JobQueueCluster:
     made: Any = SLURMCluster if isinstance(settings, Slurm) else HTCondorCluster
     return made(
         **job_options(settings, root),
-        security=Security.temporary(),
+        security=temporary_security(),
         shared_temp_directory=str(folder),
         scheduler_cls=QuietScheduler,
         scheduler_options={"dashboard": False, **({"interface": settings.interface} if settings.interface else {})},

@@ -138,3 +138,13 @@ def test_the_submit_file_of_htcondor(root: Path) -> None:
         script = script.replace(word, name)
     script = re.sub(r"(\.dask-jobqueue\.worker\.\w+\.)\w+", r"\1KEY", script)
     assert script == GOLDEN.read_text()
+
+
+@pytest.mark.parametrize("name", ["with space", "it's", '"quoted"', "$(touch x)", "a;b", "`x`"])
+def test_a_workspace_whose_path_a_job_script_cannot_hold_is_refused(tmp_path: Path, name: str) -> None:
+    root = tmp_path / name
+    root.mkdir()
+    asked = Slurm(kind="slurm", cores=1, memory="1 GB")
+    with pytest.raises(ClusterError, match="has a character that a job script cannot hold"), open_pool(asked, root):
+        pass
+    assert list(root.iterdir()) == []

@@ -11,12 +11,14 @@ import pytest
 
 pytest.importorskip("distributed")
 
+from cryptography import x509
 from distributed import Client
 from distributed.security import Security
 
 from tests import progress
 from tests.conftest import skip_or_fail
 from trainers.backend.cluster import Pool, open_pool
+from trainers.backend.keys import temporary_security
 from trainers.backend.settings import Local
 
 NOBODY = 65_534
@@ -97,3 +99,10 @@ def test_the_keys_are_on_no_disk_and_no_command_line(pool: Pool) -> None:
             assert b"PRIVATE KEY" not in line.read_bytes()
         except OSError:
             continue
+
+
+def test_the_certificate_outlives_a_clock_that_is_set_back() -> None:
+    shown: str = temporary_security().get_tls_config_for_role("client")["ca_file"]  # type: ignore[no-untyped-call]
+    certificate = x509.load_pem_x509_certificate(shown.encode())
+    assert certificate.not_valid_before_utc.year == 2000
+    assert certificate.not_valid_after_utc.year == 2999
