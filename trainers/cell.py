@@ -82,6 +82,10 @@ class Stopped(Exception):
     """Raised by ``Stream.step`` when the cell must end now; a family lets it pass after its last checkpoint."""
 
 
+class Died(Exception):
+    """A process of the training was ended from outside, or crashed: the cell is tried again, up to three times."""
+
+
 class CellError(PlannerError):
     """A cell that cannot be trained: one sentence for the user. Trying again would not help."""
 

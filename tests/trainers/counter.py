@@ -31,6 +31,8 @@ if how == "endless line":
         sys.stdout.write("x" * 1_000_000)
 if how == "forks" and os.fork() == 0:
     time.sleep(1000)
+if how == "crashes at once":
+    os.kill(os.getpid(), signal.SIGSEGV)
 if how == "dies":
     os.kill(os.getppid(), signal.SIGKILL)
 for step in range(first, steps):
@@ -42,6 +44,8 @@ for step in range(first, steps):
     with open(path + ".new", "w") as kept:
         json.dump([step + 1, total], kept)
     os.replace(path + ".new", path)
+    if how == "crashes":
+        os.kill(os.getpid(), signal.SIGKILL)
     if ending and how != "deaf":
         sys.exit(0)
 print(json.dumps({"result": {"loss": 1.0 + 1.0 / steps, "sum": total, "steps run": steps - first}}))

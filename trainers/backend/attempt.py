@@ -17,7 +17,7 @@ from typing import Self
 from trainers.backend import files
 from trainers.backend.life import BEAT
 from trainers.backend.points import reached
-from trainers.backend.record import CHECKPOINT, LEASE, STOP, beat_of, events_of, result_of
+from trainers.backend.record import CHECKPOINT, LEASE, STOP, beat_of, events_of, result_of, saved_at
 from trainers.cell import Stopped
 
 GRACE = 5.0
@@ -42,6 +42,7 @@ class Attempt:
         self._began = self._saved = time.monotonic()
         self._over = threading.Event()
         self._parent = os.getppid()
+        self._before = saved_at(folder)
 
     def __enter__(self) -> Self:
         files.sweep(self.folder, CHECKPOINT, "result-*.json")
@@ -75,6 +76,11 @@ class Attempt:
         """The checkpoint of an attempt before this one."""
         place = self.folder / CHECKPOINT
         return place if place.exists() else None
+
+    @property
+    def further(self) -> bool:
+        """Whether this attempt has left a checkpoint of its own."""
+        return saved_at(self.folder) not in (0, self._before)
 
     @property
     def stopping(self) -> bool:

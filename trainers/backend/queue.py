@@ -32,6 +32,7 @@ from trainers.backend.record import (
     Record,
     read_record,
     result_of,
+    saved_at,
 )
 from trainers.cell import Cell, Family, canonical, cell_name
 
@@ -174,7 +175,7 @@ class Queue:
         number = record.number + 1
         (folder / STOP).unlink(missing_ok=True)
         given = datetime.now(UTC).isoformat(timespec="milliseconds")
-        lease = {"number": number, "runner": runner, "given": given, CHECKPOINT: _changed(folder / CHECKPOINT)}
+        lease = {"number": number, "runner": runner, "given": given, CHECKPOINT: saved_at(folder)}
         files.write_json(folder / LEASE, {**lease, **more})
         return number
 
@@ -189,7 +190,7 @@ class Queue:
         It counts against the cell where it was its ``own`` process that died, and not its runner, before it had got
         further than the attempt before it.
         """
-        before, now = self.find(name).lease.get(CHECKPOINT, 0), _changed(self.folder(name) / CHECKPOINT)
+        before, now = self.find(name).lease.get(CHECKPOINT, 0), saved_at(self.folder(name))
         further = now not in (0, before)
         seconds = lived(self.folder(name), number)
         self.end(name, number, DIED, why, counts=own and not further, seconds=seconds)
@@ -216,14 +217,6 @@ def _flush(folder: Path) -> None:
     if hasattr(os, "sync"):
         os.sync()
     files.sync_folder(folder)
-
-
-def _changed(checkpoint: Path) -> int:
-    """When a checkpoint was written, in ns; 0 where there is none. It tells whether there is another one, no more."""
-    try:
-        return checkpoint.stat().st_mtime_ns
-    except FileNotFoundError:
-        return 0
 
 
 def _spec(family: Family[Any], cell: Cell, created: str, made_by: Mapping[str, Any]) -> dict[str, Any]:

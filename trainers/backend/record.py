@@ -88,6 +88,14 @@ def result_of(folder: Path, number: int) -> Path:
     return folder / f"result-{number}.json"
 
 
+def saved_at(folder: Path) -> int:
+    """When the checkpoint was written, in ns; 0 where there is none. It tells whether there is another one, no more."""
+    try:
+        return (folder / CHECKPOINT).stat().st_mtime_ns
+    except FileNotFoundError:
+        return 0
+
+
 @dataclass(frozen=True)
 class Order:
     """What people asked of a cell: higher ``priority`` first; ``since`` is the attempt after which all is forgotten."""

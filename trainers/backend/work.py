@@ -20,8 +20,8 @@ from trainers.backend import files
 from trainers.backend.attempt import Attempt
 from trainers.backend.heap import kept_heap
 from trainers.backend.points import reached
-from trainers.backend.record import CHECKPOINT, LEASE, beat_of, log_of, read_record, result_of
-from trainers.cell import Cell, Family, Stopped
+from trainers.backend.record import CHECKPOINT, DIED, LEASE, beat_of, log_of, read_record, result_of
+from trainers.cell import Cell, Died, Family, Stopped
 from trainers.families import find_family, read_cell
 
 LOG_BYTES = 20_000_000
@@ -29,10 +29,10 @@ LOG_BYTES = 20_000_000
 
 
 def run_cell(folder: str, number: int, device: str = "cpu") -> str:
-    """Run attempt ``number`` of the cell in ``folder`` on ``device``; how it ended: done, failed, stopped or stale.
+    """Run attempt ``number`` of the cell in ``folder`` on ``device``.
 
-    Whatever the training raises becomes a result with one sentence, and the log keeps the whole of it. Raises DiskFull
-    where not even that can be written.
+    Give how it ended: done, failed, stopped, died or stale. Whatever the training raises becomes a result with one
+    sentence, and the log keeps the whole of it. Raises DiskFull where not even that can be written.
     """
     place = Path(folder)
     record = read_record(place)
@@ -76,6 +76,8 @@ def _train(family_name: str, raw: dict[str, Any], attempt: Attempt) -> tuple[str
         return "done", "", {"metrics": _checked(family, measured), **about}
     except Stopped:
         return "stopped", attempt.why, {}
+    except Died as error:
+        return DIED, str(error), {"counts": not attempt.further}
     except files.DiskFull:
         return "stopped", files.FULL, {}
     except PlannerError as error:

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from trainers.backend.files import LEAST_DISK, free
-from trainers.cell import Cell, CellError, Stopped, Stream
+from trainers.cell import Cell, CellError, Died, Stopped, Stream
 from trainers.command.environment import environment_of
 
 GRACE = 4.0
@@ -54,8 +54,8 @@ def train(
     standard input: ``cell`` (its fields), ``device``, ``folder``, ``checkpoint`` (where it may keep its state, written
     beside and renamed) and ``resume`` (that place, where an attempt left something, else null). It writes JSON objects,
     a line each: ``step`` and ``total`` with what it measures, and at the end ``result``. SIGTERM asks it to stop.
-    Raises CellError for a program that is missing, fails, hangs, or says nothing that can be read, OSError for one that
-    fails while the disk is full, and Stopped.
+    Raises CellError for a program that is missing, fails, hangs, or says nothing that can be read, Died for one that a
+    signal ended, OSError for one that fails while the disk is full, and Stopped.
     """
     given: dict[str, object] = {
         "cell": cell.model_dump(mode="json"),
@@ -82,10 +82,10 @@ def train(
 
 
 def _ended(command: Sequence[str], code: int, said: Said) -> dict[str, float]:
-    """What the program measured. Raises CellError where it failed or measured nothing."""
+    """What the program measured. Raises CellError where it failed or measured nothing, Died where a signal ended it."""
     name = Path(command[0]).name if len(command) == 1 else " ".join(Path(part).name for part in command[:3])
     if code < 0:
-        raise CellError(f"The program {name} was ended by signal {-code}: its log says how far it came.")
+        raise Died(f"The program {name} was ended by signal {-code}: its log says how far it came.")
     if code:
         raise CellError(f"The program {name} ended with exit code {code}: its log says why.")
     if not said.lines:

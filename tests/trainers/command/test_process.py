@@ -12,7 +12,7 @@ from engine.errors import PlannerError
 from tests.trainers.conftest import COUNTER, PROGRAMS, add
 from trainers.backend.files import FULL, LEAST_DISK
 from trainers.backend.queue import Queue
-from trainers.backend.record import Record
+from trainers.backend.record import DEATHS, Record
 from trainers.backend.work import run_cell
 from trainers.command import process
 from trainers.families import families, find_family, read_cell
@@ -61,6 +61,19 @@ def test_a_program_that_fails_on_a_full_disk_waits_for_room(root: Path, monkeypa
     monkeypatch.setattr(process, "free", lambda folder: LEAST_DISK - 1)
     record = once(root, {"how": "fails"})
     assert (record.state, record.result["state"], record.result["why"]) == ("queued", "stopped", FULL)  # type: ignore[index]
+
+
+@pytest.mark.parametrize(("how", "number", "counts"), [("crashes at once", 11, True), ("crashes", 9, False)])
+def test_a_program_that_a_signal_ends_is_tried_again(root: Path, how: str, number: int, counts: bool) -> None:
+    record = once(root, {"how": how, "steps": 3})
+    why = f"The program python -P -S was ended by signal {number}: its log says how far it came."
+    assert (record.state, record.deaths, record.number) == ("queued", int(counts), 1)
+    assert {key: record.result[key] for key in ("state", "why", "counts")} == {  # type: ignore[index]
+        "state": "died", "why": why, "counts": counts,
+    }  # fmt: skip
+    while record.state == "queued" and record.deaths < DEATHS:
+        record = once(root, {"how": how, "steps": 3})
+    assert (record.state, record.deaths) == (("queued", DEATHS) if counts else ("done", 0))
 
 
 def test_a_program_that_is_missing_is_named(root: Path) -> None:
