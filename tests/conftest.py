@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -17,8 +18,18 @@ from hypothesis import settings
 settings.register_profile("isoplan", deadline=None)
 settings.load_profile("isoplan")
 
+# A test run in the background of a shell ignores Ctrl-C, and so would the programs that tests start and interrupt.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+
 ROOT = Path(__file__).parents[1]
 SHARED = Path(__file__).parents[2] / "shared"
+MAIN = sys.modules["__main__"]
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup() -> None:
+    """Undo what a page of Streamlit does to ``__main__``, which every process that is spawned imports again."""
+    sys.modules["__main__"] = MAIN
 
 
 @pytest.hookimpl(optionalhook=True)
