@@ -43,7 +43,8 @@ NAMES = (
 )
 LONG = ("amplitudes_plans", "calibration", "floors", "games", "jets_physics", "one_floor")
 """Measures of a quarter of an hour, which run only when they are named."""
-RELIABILITY = tuple(f"reliability.{name}" for name in ("formulas", "files", "commands", "faults", "kills", "backup"))
+TRIED = ("formulas", "files", "names", "commands", "faults", "kills", "backup", "load")
+RELIABILITY = tuple(f"reliability.{name}" for name in TRIED)
 """What is tried against the app: hostile input, kills, faults of the machine, many users. They run when named."""
 DOCS = Path(__file__).parents[1] / "docs"
 HEADS = {

@@ -19,6 +19,7 @@ import psutil
 
 from app.cells import ingest
 from benchmarks.reliability.faults.cells import PAUSE, add, finish, loss, runner, workspace
+from benchmarks.reliability.faults.clock import became
 from benchmarks.reliability.faults.crash import RUNS, launch
 from benchmarks.reliability.faults.damage import runs
 from benchmarks.reliability.faults.moments import stored
@@ -200,18 +201,13 @@ def full_app(root: Path) -> list[Trial]:
         with filled(root):
             time.sleep(3)  # the app looks at the folder every second
             answers_meanwhile = _answers(app.url)
-        progress.wait(lambda: _became(root) == len(names), root)
+        progress.wait(lambda: became(root) == len(names), root)
         answers_later = _answers(app.url)
         printed = app.output.read_text()
     happened = (
         f"{answers_meanwhile}, then {answers_later}, {len(runs(root))} rows, {printed.count('Traceback')} tracebacks"
     )
     return [Trial("a full disk and then room", "the app runs", "answers, then answers, 4 rows, 0 tracebacks", happened)]
-
-
-def _became(root: Path) -> int:
-    """How many cells the app has made rows of, as its log says."""
-    return sum(map(int, re.findall(r"(\d+) cells? became", (root / "logs" / "isoplan.log").read_text())))
 
 
 def _answers(url: str) -> str:
@@ -254,3 +250,21 @@ def _runner(root: Path) -> str:
     ended = progress.run(command)
     said = ended.stderr.strip().replace(str(root.resolve()), "WORKSPACE")
     return f"exit code {ended.returncode}: {said if len(said.splitlines()) == 1 else said[-600:]}"
+
+
+def trials(place: Path) -> list[Trial]:
+    """All of them where this user may mount a disk, none otherwise."""
+    place.mkdir(parents=True)
+    grid = place / "grid.toml"
+    grid.write_text('family = "sum"\n[cell]\nseed = [8, 9]\n')
+    try:
+        with small_disk(place / "disk") as disk:
+            return [
+                *full_store(disk / "store"),
+                *full_cells(disk / "cells"),
+                *full_terminal(disk / "terminal", grid),
+                *full_app(disk / "app"),
+                *read_only_terminal(disk / "read-only", grid),
+            ]
+    except PermissionError:
+        return []

@@ -6,7 +6,8 @@ import tempfile
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from itertools import groupby
+from dataclasses import replace
+from itertools import groupby, islice
 from pathlib import Path
 
 import numpy as np
@@ -45,12 +46,18 @@ def all_cases(seed: int = SEED) -> Iterator[Case]:
 
 def run() -> Report:
     """Import every file by both ways, each in a process of its own."""
+    cases, results = enumerate(all_cases()), list[Result]()
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(AT_ONCE) as pool:
-        numbered = enumerate(all_cases())
-        results = [
-            r for pair in pool.map(lambda one: _both(Path(folder) / str(one[0]), one[1]), numbered) for r in pair
-        ]
+        # A few at a time: the bytes of all files together would fill the memory.
+        while some := list(islice(cases, 20 * AT_ONCE)):
+            pairs = pool.map(lambda one: _both(Path(folder) / str(one[0]), one[1]), some)
+            results += [replace(result, case=_empty(result.case)) for pair in pairs for result in pair]
     return report(results)
+
+
+def _empty(case: Case) -> Case:
+    """The case without its bytes."""
+    return replace(case, write=Path.touch)
 
 
 def _both(folder: Path, case: Case) -> list[Result]:
@@ -73,9 +80,9 @@ def report(results: Sequence[Result]) -> Report:
         f"Files of every format made from the seed {SEED}, each with what a person would read from it, by "
         "`isoplan fit` and by the upload box of the Data page, whose tabs are opened and whose questions are answered, "
         f"each in a process of its own, {AT_ONCE} at a time. Counts are of the terminal and of the page. Goal: no "
-        f"traceback, no misreading without a word, none over {SECONDS:g} s of processor time or {MEGABYTES:,.0f} MB. "
-        + _named(results),
-        ("format", "files", *KINDS.values(), "slowest, processor", "slowest, wall", "largest"),
+        f"traceback, no misreading without a word, no import over {SECONDS:g} s or {MEGABYTES:,.0f} MB. Seconds are of "
+        "the processor; in all contains the fit of the terminal and the tabs of the page. " + _named(results),
+        ("format", "files", *KINDS.values(), "slowest import", "slowest in all", "largest"),
         (*rows, _row("all", ordered)),
     )
 
@@ -86,8 +93,8 @@ def _row(kind: str, results: Sequence[Result]) -> tuple[str, ...]:
         kind,
         str(len(results) // len(WAYS)),
         *(" / ".join(str(count[one]) for count in counts) for one in KINDS),
+        f"{max(r.cost.importing for r in results):.1f} s",
         f"{max(r.cost.processor for r in results):.1f} s",
-        f"{max(r.cost.wall for r in results):.1f} s",
         f"{max(r.cost.megabytes for r in results):,.0f} MB",
     )
 
@@ -95,7 +102,7 @@ def _row(kind: str, results: Sequence[Result]) -> tuple[str, ...]:
 def _named(results: Sequence[Result]) -> str:
     """The files that differ or broke, and those beyond the limits."""
     wrong = [f"{r.case.name} ({r.way}: {r.verdict.why})" for r in results if r.verdict.kind in ("differs", "broke")]
-    slow = [f"{r.case.name} ({r.way}, {r.cost.processor:.0f} s)" for r in results if r.cost.processor > SECONDS]
+    slow = [f"{r.case.name} ({r.way}, {r.cost.importing:.0f} s)" for r in results if r.cost.importing > SECONDS]
     heavy = [f"{r.case.name} ({r.way}, {r.cost.megabytes:,.0f} MB)" for r in results if r.cost.megabytes > MEGABYTES]
-    lists = {"Other than expected": wrong, f"Over {SECONDS:g} s": slow, f"Over {MEGABYTES:,.0f} MB": heavy}
+    lists = {"Other than expected": wrong, f"Imports over {SECONDS:g} s": slow, f"Over {MEGABYTES:,.0f} MB": heavy}
     return " ".join(f"{title}: {'; '.join(some) or 'none'}." for title, some in lists.items()).replace("|", "\\|")

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import sys
 import tempfile
 import traceback
+from collections.abc import Callable
 from contextlib import ExitStack, redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 from unittest import mock
 
 import numpy as np
@@ -50,19 +53,52 @@ class Outcome:
     broke: str = ""
 
 
-def imported(way: str, path: Path, asked: bool, readable: bool, answers: tuple[str, ...]) -> tuple[Outcome, Outcome]:
+@dataclass
+class Clock:
+    """Processor seconds of imports, child processes included."""
+
+    seconds: float = 0.0
+
+    def timed(self, call: Callable[..., Any]) -> Callable[..., Any]:
+        """The same function, whose seconds are added up."""
+
+        def wrapped(*arguments: Any, **options: Any) -> Any:
+            start = _spent()
+            try:
+                return call(*arguments, **options)
+            finally:
+                self.seconds += _spent() - start
+
+        return wrapped
+
+
+def _spent() -> float:
+    times = os.times()
+    return times.user + times.system + times.children_user + times.children_system
+
+
+def imported(
+    way: str, path: Path, asked: bool, readable: bool, answers: tuple[str, ...], clock: Clock | None = None
+) -> tuple[Outcome, Outcome]:
     """What an import gives before and after the answers; a page that is ``asked`` gets them after it was seen.
 
-    In the terminal a command without the answers comes first where the file is to be ``asked`` about.
+    In the terminal a command without the answers comes first where the file is to be ``asked`` about. ``clock`` takes
+    the seconds of reading and storing the file, without the fit and the pages.
     """
+    clock = clock or Clock()
     try:
-        if way == "page":
-            return on_page(path, answers)
-        first = in_terminal(path, () if asked else answers)
-        return first, in_terminal(path, answers) if asked and readable else first
+        with mock.patch.multiple(tables, add=clock.timed(tables.add), parts=clock.timed(tables.parts)):
+            return _imported(way, path, asked, readable, answers)
     except BaseException as error:
         broken = Outcome(broke=last_line(error))
         return broken, broken
+
+
+def _imported(way: str, path: Path, asked: bool, readable: bool, answers: tuple[str, ...]) -> tuple[Outcome, Outcome]:
+    if way == "page":
+        return on_page(path, answers)
+    first = in_terminal(path, () if asked else answers)
+    return first, in_terminal(path, answers) if asked and readable else first
 
 
 def in_terminal(path: Path, options: tuple[str, ...]) -> Outcome:

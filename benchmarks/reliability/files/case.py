@@ -14,6 +14,8 @@ Rows = tuple[Row, ...]
 Cells = Sequence[Sequence[str]]
 Cases = Iterator["Case"]
 HEADER = ("run", "N", "D", "loss")
+LARGE = 1_000_000
+"""Bytes above which a file is too large for the tests."""
 
 
 @dataclass(frozen=True)
@@ -80,7 +82,7 @@ def damaged(rows: Iterable[Row], reference: Callable[[Path], Rows | None]) -> Ex
 def content(name: str, kind: str, data: str | bytes, expected: Expected, large: bool = False) -> Case:
     """A case whose bytes are known; text is written as UTF-8."""
     sent = data.encode() if isinstance(data, str) else data
-    return Case(name, kind, lambda path: path.write_bytes(sent), expected, large)
+    return Case(name, kind, lambda path: path.write_bytes(sent), expected, large or len(sent) > LARGE)
 
 
 def grid(rng: np.random.Generator, models: int = 4, sizes: int = 3) -> Rows:

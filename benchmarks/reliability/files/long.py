@@ -40,7 +40,7 @@ def cases(rng: np.random.Generator) -> Cases:
     for columns, count, expected in (
         (1000, 1000, Expected(rows * 1000, n=12_000)),
         (1000, 4000, Expected(rows * 4000, n=48_000, or_refused=True)),
-        (1000, 8000, refuses("cells")),
+        (1000, 8000, refuses("rows of 1,000 columns")),
         (100, 40_000, Expected(rows, n=480_000, or_refused=True)),
     ):
         header = (*HEADER, *(f"x{i}" for i in range(columns - 4)))

@@ -26,8 +26,10 @@ CONTEXT.set_forkserver_preload(["benchmarks.reliability.files.warm"])
 
 @dataclass(frozen=True)
 class Cost:
-    """Processor seconds with those of child processes, wall seconds, and the peak memory of one process in MB."""
+    """Processor seconds of the import alone and of all that was done, child processes included; wall seconds; and the
+    peak memory of one process in MB."""
 
+    importing: float = 0.0
     processor: float = 0.0
     wall: float = 0.0
     megabytes: float = 0.0
@@ -35,7 +37,7 @@ class Cost:
 
 @dataclass(frozen=True)
 class Result:
-    """A case by one way: the verdict and what it took; ``slowest`` of the imports where a question came between two."""
+    """A case by one way: the verdict and what it took."""
 
     case: Case
     way: Way
@@ -69,18 +71,18 @@ def _plain(expected: Expected) -> tuple[bool, bool, tuple[str, ...]]:
 
 
 def _attempt(sender: Connection, way: Way, path: Path, plan: tuple[bool, bool, tuple[str, ...]]) -> None:
-    from benchmarks.reliability.files.attempt import imported
+    from benchmarks.reliability.files.attempt import Clock, imported
 
     with suppress(OSError):
         os.setsid()
     resource.setrlimit(resource.RLIMIT_AS, (ADDRESSES, ADDRESSES))
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stderr.fileno())
-    start = time.perf_counter()
-    before, after = imported(way, path, *plan)
+    start, clock = time.perf_counter(), Clock()
+    before, after = imported(way, path, *plan, clock)
     wall = time.perf_counter() - start
     own, below = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
     processor = own.ru_utime + own.ru_stime + below.ru_utime + below.ru_stime
     unit = 2**20 if sys.platform == "darwin" else 2**10
-    sender.send((before, after, Cost(processor, wall, max(own.ru_maxrss, below.ru_maxrss) / unit)))
+    sender.send((before, after, Cost(clock.seconds, processor, wall, max(own.ru_maxrss, below.ru_maxrss) / unit)))
     sender.close()

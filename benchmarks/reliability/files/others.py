@@ -52,7 +52,7 @@ def _packed(rows: Rows) -> dict[str, tuple[bytes, str]]:
         "gzip cut": (gzip.compress(text)[:30], "gzip"),
         "bzip2": (bz2.compress(text), "bzip2"),
         "xz": (lzma.compress(text), ""),
-        "zlib": (zlib.compress(text), ""),
+        "zlib": (zlib.compress(text), "N"),
         "tar": (folder.getvalue(), ""),
         "zstd": (b"\x28\xb5\x2f\xfd" + text, "zstd"),
     }

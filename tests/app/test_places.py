@@ -1,0 +1,30 @@
+"""Workspaces on paths that people have, several processes on one, and clocks that jump: cells are trained once."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from benchmarks.reliability.faults import clock, places
+
+
+@pytest.mark.parametrize("name", [places.NAMES[0] + places.NAMES[1], places.NAMES[2]])
+def test_a_workspace_may_lie_on_any_path(tmp_path: Path, name: str) -> None:
+    assert places.odd_path(tmp_path, name).happened == places.ALL
+
+
+def test_an_app_and_two_terminals_train_the_same_cells_once(tmp_path: Path) -> None:
+    trial = places.server_and_train(tmp_path)
+    assert trial.happened == trial.expected
+
+
+@pytest.mark.parametrize("jump", ["a day back", "forwards, and back again"])
+def test_a_clock_that_jumps_costs_a_runner_nothing(tmp_path: Path, jump: str) -> None:
+    trial = clock.runner_trial(tmp_path, jump, clock.JUMPS[jump])
+    assert trial.happened == trial.expected
+
+
+def test_a_clock_that_jumps_costs_the_app_nothing(tmp_path: Path) -> None:
+    trial = clock.app_trial(tmp_path, "a day back", clock.JUMPS["a day back"])
+    assert trial.happened == trial.expected
