@@ -1,6 +1,6 @@
 """SVG on standard input to PDF on standard output, in a process of its own (``engine.limited``).
 
-It imports nothing of ours before its memory is bounded, and the converter alone after it.
+It imports nothing else of ours before its memory is bounded.
 """
 
 from __future__ import annotations
@@ -9,18 +9,33 @@ import sys
 
 
 def main(seconds: int, megabytes: int) -> None:
-    """Convert one drawing. A drawing that cannot be converted ends the process with one line and status 1."""
+    """Check and convert one drawing. One that cannot be converted ends the process with a sentence and status 1."""
     from engine.limited import limit
 
     limit(seconds, megabytes)
+    from app.drawing import check
+    from engine.errors import PlannerError
+
+    svg = sys.stdin.buffer.read()
+    try:
+        check(svg)
+        sys.stdout.buffer.write(converted(svg))
+    except PlannerError as error:
+        print(" ".join(str(error).split()), file=sys.stderr)
+        raise SystemExit(1) from None
+
+
+def converted(svg: bytes) -> bytes:
+    """The PDF of a drawing that was checked. Raises PlannerError where it cannot be converted."""
     import vl_convert
 
+    from engine.errors import PlannerError
+
     try:
-        made = bytes(vl_convert.svg_to_pdf(sys.stdin.buffer.read().decode()))
+        return bytes(vl_convert.svg_to_pdf(svg.decode()))
     except (ValueError, RuntimeError) as error:
-        print(str(error).splitlines()[0], file=sys.stderr)
-        raise SystemExit(1) from None
-    sys.stdout.buffer.write(made)
+        why = str(error).splitlines()[0]
+        raise PlannerError(f"The drawing could not be turned into a PDF ({why}): download it as SVG instead.") from None
 
 
 if __name__ == "__main__":

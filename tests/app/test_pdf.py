@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import re
+import threading
+from pathlib import Path
 
 import pytest
+from starlette.applications import Starlette
+from starlette.types import Message
 
 from app import pdf
-from app.pdf import DEEPEST, MAX_SVG_BYTES, MOST_ELEMENTS, pdf_of
+from app.drawing import DEEPEST, MOST_ELEMENTS
+from app.pdf import MAX_SVG_BYTES, pdf_of
 from engine.errors import PlannerError
 
 PIXEL = base64.b64encode(
     base64.b64decode("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==")
 ).decode()
+UNCHECKED = Path(__file__).with_name("unchecked_pdf.py")
+"""Converts without a look at the drawing, as if the checks had missed something."""
 HEAD = (
     '<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" width="240.75" height="139.5">'
 )
@@ -130,6 +138,22 @@ def test_a_drawing_larger_than_a_page_ever_is_is_refused() -> None:
         pdf_of(b'<svg xmlns="http://www.w3.org/2000/svg" width="1e6" height="10"/>')
 
 
+@pytest.mark.parametrize("width", [".", "1.2.3", "", "1e400", "nan", "-1", "٣"])
+def test_a_side_that_is_no_number_is_a_sentence(width: str) -> None:
+    drawing = f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="1"><rect width="1" height="1"/></svg>'
+    if width:
+        with pytest.raises(PlannerError, match="The width of the drawing is"):
+            pdf_of(drawing.encode())
+    else:
+        assert pdf_of(drawing.encode()).startswith(b"%PDF-")
+
+
+def test_a_million_attributes_are_refused_by_the_child() -> None:
+    names = " ".join(f'a{i}="{i}"' for i in range(1_000_000))
+    with pytest.raises(PlannerError, match=r"download it as SVG instead|which figures never do"):
+        pdf_of(svg(f"<rect {names}/>"))
+
+
 def test_too_many_elements_are_refused_while_they_are_read() -> None:
     with pytest.raises(PlannerError, match="more than 100,000 elements"):
         pdf_of(svg("<rect/>" * (MOST_ELEMENTS + 1)))
@@ -137,21 +161,59 @@ def test_too_many_elements_are_refused_while_they_are_read() -> None:
 
 def test_a_conversion_that_wants_terabytes_ends_its_child_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     """The picture of under 200 bytes that ended the server with an allocation of 13 TB."""
-    monkeypatch.setattr(pdf, "_check", lambda _: None)
+    monkeypatch.setattr(pdf, "CHILD", UNCHECKED)
     with pytest.raises(PlannerError, match="could not be turned into a PDF in 512 MB of memory"):
         pdf_of(svg(FILTERED))
 
 
 def test_a_conversion_that_takes_too_long_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pdf, "_check", lambda _: None)
+    monkeypatch.setattr(pdf, "CHILD", UNCHECKED)
     monkeypatch.setattr(pdf, "SECONDS", 0)
     with pytest.raises(PlannerError, match="takes longer than 0 s"):
         pdf_of(svg("<rect/>"))
 
 
 def test_what_the_converter_cannot_read_is_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pdf, "_check", lambda _: None)
+    monkeypatch.setattr(pdf, "CHILD", UNCHECKED)
     with pytest.raises(
         PlannerError, match=r"The drawing could not be turned into a PDF .*: download it as SVG instead"
     ):
         pdf_of(b"<svg")
+
+
+async def asked(app: Starlette, method: str, path: str, body: bytes = b"") -> int:
+    """The status of one request."""
+    said: list[int] = []
+
+    async def receive() -> Message:
+        return {"type": "http.request", "body": body, "more_body": False}
+
+    async def send(message: Message) -> None:
+        said.append(message.get("status", 0))
+
+    scope = {"type": "http", "method": method, "path": path, "headers": [], "query_string": b"", "root_path": ""}
+    await app(scope, receive, send)
+    return said[0]
+
+
+def test_the_server_answers_while_a_drawing_is_converted(monkeypatch: pytest.MonkeyPatch) -> None:
+    begun, over = threading.Event(), threading.Event()
+
+    def slow(_svg: bytes) -> bytes:
+        begun.set()
+        over.wait()
+        return b"%PDF-"
+
+    monkeypatch.setattr(pdf, "pdf_of", slow)
+
+    async def meanwhile() -> tuple[int, int]:
+        app = Starlette(routes=pdf.routes())
+        conversion = asyncio.create_task(asked(app, "POST", "/api/pdf", svg("<rect/>")))
+        while not begun.is_set():
+            await asyncio.sleep(0.01)
+        other = await asked(app, "HEAD", "/vendor/plotly.min.js")
+        assert not conversion.done()
+        over.set()
+        return other, await conversion
+
+    assert asyncio.run(meanwhile()) == (200, 200)
