@@ -27,6 +27,14 @@ _BLOCK = re.compile(r"Corrupt database file|computed checksum", re.IGNORECASE)
 # These messages name a file, which may be another one than the database.
 _FILE = re.compile(r"not a valid DuckDB database file|Could not read enough bytes|[Ff]ailed to deserialize")
 _SHUT = re.compile(r"database has been invalidated", re.IGNORECASE)
+# What DuckDB writes first: the version of the log and, in newer files, the 16 numbers that name the database and its
+# last checkpoint, each in 7 bits a byte.
+_WAL_HEADER = re.compile(
+    rb"d\0be\0[\x01-\x7f](?:f\0\x10(?:[\0-\x7f]|[\x80-\xff]\x01){16})?(?:g\0[\x80-\xff]{0,9}[\0-\x7f])?\xff\xff",
+    re.DOTALL,
+)
+_WAL_WITHOUT_A_COMMIT = 64
+"""Bytes below which a log holds no commit: a process may end while it writes the header."""
 
 
 class LastBackup(BaseModel):
@@ -86,14 +94,33 @@ def explain(error: duckdb.Error, folder: Path) -> PlannerError | None:
             f"{file} was closed after an error ({_short(text)}). Check that its disk has room, then start Isoplan."
         )
     if _WAL.search(text):
-        restoring = _restoring(folder)
-        return PlannerError(
-            f"{file}.wal is damaged ({_short(text)}). {_UNTOUCHED} Move that file away: the database then opens as it "
-            f"was at its last checkpoint, without later changes.{f' Or restore. {restoring}' if restoring else ''}"
-        )
+        return _wal_damaged(folder, _short(text))
     if _BLOCK.search(text) or (_FILE.search(text) and str(file) in text):
         return PlannerError(f"{file} is damaged: it is not a readable database ({_short(text)}). {advice(folder)}")
     return None
+
+
+def refuse_damaged_wal(folder: Path) -> None:
+    """Raise PlannerError where the log of the database in ``folder`` does not begin as DuckDB begins one.
+
+    DuckDB would take it for a log without a commit and delete it.
+    """
+    wal = folder / f"{FILE}.wal"
+    try:
+        with wal.open("rb") as file:
+            head = file.read(_WAL_WITHOUT_A_COMMIT)
+    except OSError:  # there is none, or DuckDB says why it cannot be read
+        return
+    if len(head) == _WAL_WITHOUT_A_COMMIT and not _WAL_HEADER.match(head):
+        raise _wal_damaged(folder, "its header cannot be read")
+
+
+def _wal_damaged(folder: Path, why: str) -> PlannerError:
+    restoring = _restoring(folder)
+    return PlannerError(
+        f"{folder / FILE}.wal is damaged ({why}). {_UNTOUCHED} Move that file away: the database then opens as it "
+        f"was at its last checkpoint, without later changes.{f' Or restore. {restoring}' if restoring else ''}"
+    )
 
 
 def disk_full(folder: Path) -> PlannerError:

@@ -20,7 +20,7 @@ import duckdb
 from engine.errors import PlannerError
 from engine.store import migration, sql
 from engine.store.damage import FILE as FILE
-from engine.store.damage import advice, explain, explained
+from engine.store.damage import advice, explain, explained, refuse_damaged_wal
 from engine.store.owner import clear_owner, owner, this_process, write_owner
 
 TRIES = 5
@@ -162,6 +162,7 @@ def read_closed(folder: Path) -> Iterator[Cursor]:
     folder = folder.expanduser().resolve()
     if folder in _open_here:
         raise WorkspaceInUse(_in_use(folder))
+    refuse_damaged_wal(folder)
     connection = _connect(":memory:")
     try:
         with _named_errors(folder):
@@ -205,6 +206,7 @@ def _layout(connection: Cursor, folder: Path) -> int:
 
 
 def _connect_file(folder: Path) -> duckdb.DuckDBPyConnection:
+    refuse_damaged_wal(folder)
     with _named_errors(folder):
         return _connect(str(folder / FILE))
 
