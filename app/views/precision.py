@@ -204,7 +204,9 @@ def show(db: Database, plan: AmplitudePlan) -> None:
     doubts(plan.warnings)
     keep_answer(db, "amplitude", f"MSE {number(plan.target.mse)}, {plan.n_f} particles", document(plan))
     for need in plan.needs:
-        if need.inside:
+        if need.reached:
+            st.caption(f"{need.origin}: less may do.")
+        elif need.inside:
             st.caption(f"The target lies within what was measured along {need.axis}: nothing is extrapolated.")
         elif len(need.x):
             draw(partial(need_figure.draw, need, plan.target), key=f"need_{need.axis}")

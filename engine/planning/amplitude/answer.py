@@ -22,7 +22,7 @@ from engine.planning.amplitude.needs import Need, from_anchors
 from engine.planning.amplitude.published import RAW_TARGETS, PublishedLaw
 from engine.planning.amplitude.sizes import AXES, Size, of_anchors, of_law, published_needs
 from engine.planning.amplitude.support import SECOND, supported
-from engine.planning.amplitude.target import Precision, only_rms
+from engine.planning.amplitude.target import Precision, check_worth, only_rms
 from engine.planning.amplitude.text import number
 
 WIDE = 2.0
@@ -137,6 +137,7 @@ def _check(n_f: int, target: Precision, anchors: Sequence[Anchor], law: Publishe
             f"The law of {law.process} is one of raw amplitudes, of which sigma(log A) makes no relative error: give a "
             "target MSE of the raw amplitude, without sigma."
         )
+    check_worth(replace(target, raw=law is not None and law.raw))
     if not floor >= 0:
         raise PlannerError(f"A floor of {floor:g} is no MSE: give zero or a positive number.")
     if target.mse <= floor:
@@ -183,7 +184,7 @@ def said_of(n_f: int, found: Mapping[Axis, Need], anchors: Sequence[Anchor]) -> 
     """What is to be said of the ranges: one end alone, many decades, no end at all."""
     notes = []
     for axis, need in found.items():
-        if need.least is None:
+        if need.fast is None:
             text = (
                 f"No optimistic exponent of {axis} is known for {n_f} particles: the conservative one alone is shown."
             )

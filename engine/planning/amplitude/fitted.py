@@ -64,25 +64,33 @@ def _need(line: Line, process: str, data: Sequence[Anchor], mse: float, floor: f
     """The range of D for ``mse`` by the ``line`` through ``data``.
 
     Beyond the largest D its conservative end is never less than what the ``bound`` asks for from the anchors there: an
-    exponent that is faster between the anchors may slow down beyond them.
+    exponent that is faster between the anchors may slow down beyond them. Below the smallest D nothing is stated: the
+    target takes at most that where the anchors there reach it, else at least that.
     """
-    least, most = line.solve(mse - floor)
+    first, last = data[0].x, data[-1].x
+    at_first, at_last = (_mean([a.loss for a in data if a.x == x], floor) for x in (first, last))
+    reached = floor + at_first <= mse
+    least, most = (first, first) if reached else (max(x, first) for x in line.solve(mse - floor))
     law = f"{line.n} cells of {process}" if process else f"{line.n} anchors"
     said = f"of the law of {law} ({line.alpha:.3g} ± {line.alpha_error:.2g})"
     slow = Exponent(line.alpha - line.alpha_error, f"the lower 68 % end {said}")
     fast = Exponent(line.alpha + line.alpha_error, f"the upper 68 % end {said}")
-    last = data[-1].x
-    above = math.exp(np.mean([math.log(a.loss - floor) for a in data if a.x == last]))
-    least_most = last * (above / (mse - floor)) ** (1 / bound.value)
+    least_most = last * (at_last / (mse - floor)) ** (1 / bound.value)
     if last < most < least_most:
         most = least_most
         slow = Exponent(bound.value, f"{bound.source}, from the largest D = {number(last, UNITS['D'])}")
-    start = (most, mse) if most <= last else (last, floor + line.at(last))
+    start = (most, floor + at_first if reached else mse) if most <= last else (last, floor + line.at(last))
     x = np.geomspace(start[0], max(most, 10 * start[0]), POINTS) if math.isfinite(most) else np.empty(0)
     upper, lower = line.ends(x)
     if slow.value == bound.value:
-        upper = np.maximum(upper, above * (last / x) ** bound.value)
-    return Need("D", most, least, slow, fast, start, floor, x, floor + upper, floor + lower, law)
+        upper = np.maximum(upper, at_last * (last / x) ** bound.value)
+    return Need("D", most, None if reached else least, slow, fast, start, floor, x, floor + upper, floor + lower, law,
+                reached)  # fmt: skip
+
+
+def _mean(losses: Sequence[float], floor: float) -> float:
+    """The geometric mean of losses above ``floor``."""
+    return math.exp(np.mean([math.log(loss - floor) for loss in losses]))
 
 
 def _change(first: AmplitudePlan, need: Need, line: Line) -> str:

@@ -10,18 +10,20 @@ import numpy as np
 
 from engine.errors import PlannerError
 from engine.laws.law import Floats
-from engine.planning.amplitude.anchors import UNITS, Anchor, Axis, along
+from engine.planning.amplitude.anchors import ONSET, UNITS, Anchor, Axis, along
 from engine.planning.amplitude.exponents import Exponent
 from engine.planning.amplitude.line import fit_line
 from engine.planning.amplitude.published import PublishedLaw
 from engine.planning.amplitude.text import number
 
 POINTS = 41
+ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
 class Need:
-    """``most`` by the conservative exponent ``slow``, ``least`` by ``fast``; ``least`` is None where no other is known.
+    """``most`` by the conservative exponent ``slow``, ``least`` by ``fast``; ``least`` is None where no other is known,
+    and where the smallest run ``reached`` the target, so that less may do.
 
     ``start`` is the place and loss that it is extrapolated from, ``floor`` what the loss levels off to; ``x`` (k,) with
     ``slow_loss`` and ``fast_loss`` (k,) are the curves to draw (``fast_loss`` empty without ``fast``). ``law`` says
@@ -39,6 +41,7 @@ class Need:
     slow_loss: Floats
     fast_loss: Floats
     law: str = ""
+    reached: bool = False
 
     @property
     def unit(self) -> str:
@@ -52,6 +55,8 @@ class Need:
     @property
     def origin(self) -> str:
         """Where its ends come from: one anchor, or a law through several."""
+        if self.reached:
+            return f"{self.axis} = {number(self.start[0], self.unit)} reaches the target"
         if self.law:
             return f"between the ends of the law of {self.law}"
         return f"from the anchor at {self.axis} = {number(self.start[0], self.unit)} by the exponents"
@@ -100,8 +105,9 @@ def from_anchors(
 def from_law(law: PublishedLaw, mse: float, slow: Exponent) -> Need:
     """What ``mse`` needs of the axis of a published ``law``.
 
-    Within the measured range the law itself answers; beyond, its last measured point is the start, and the range runs
-    from the conservative exponent to its own. Raises PlannerError for a target at or below its floor.
+    Within the measured range, from the onset of the power law on, the law itself answers; beyond, its last measured
+    point is the start, and the range runs from the conservative exponent to its own. Below, the target takes at most
+    what the range begins with. Raises PlannerError for a target at or below the floor of the law.
     """
     own = Exponent(law.alpha, f"published for {law.process}, {law.held} ({law.fit.data.source.split(', ')[-1]})")
     if mse <= law.floor:
@@ -109,24 +115,25 @@ def from_law(law: PublishedLaw, mse: float, slow: Exponent) -> Need:
             f"A target MSE of {mse:g} is below the floor {law.floor:.3g} that {law.process} reaches at {law.held}: ask "
             "for a higher one, or choose a law with more of what is held."
         )
-    end = law.measured[1]
+    first, end = max(law.measured[0], ONSET.get(law.axis, 0.0)), law.measured[1]
     slow, fast = (slow, own) if own.value >= slow.value else (own, own)
     inside = float(np.asarray(law.fit.values["X_c"])) * (mse - law.floor) ** (-1 / own.value)
-    start = min(end, inside)
+    start = min(end, max(first, inside))
     return _need(law.axis, mse, slow, fast, (start, float(law.fit.predict({law.axis: start}))), law.floor)
 
 
 def _need(
     axis: Axis, mse: float, slow: Exponent, fast: Exponent | None, start: tuple[float, float], floor: float
 ) -> Need:
-    """The range from ``start`` on; where the start reaches the target already both ends are the start."""
-    ratio = max((start[1] - floor) / (mse - floor), 1.0)
+    """The range from ``start`` on; where the start ``reached`` the target already it takes at most the start."""
+    ratio, reached = (start[1] - floor) / (mse - floor), start[1] < mse * (1 - ROUNDING)
+    ratio = ratio if ratio > 1 + ROUNDING else 1.0
     with np.errstate(over="ignore"):
-        most, least = (float(np.exp(np.log(start[0]) + np.log(ratio) / e.value)) for e in (slow, fast or slow))
+        most, least = (float(start[0] * np.exp(np.log(ratio) / e.value)) for e in (slow, fast or slow))
     x = np.geomspace(start[0], max(most, 10 * start[0]), POINTS) if math.isfinite(most) else np.empty(0)
     lines = [floor + (start[1] - floor) * (start[0] / x) ** e.value for e in (slow, fast or slow)]
-    return Need(axis, most, least if fast else None, slow, fast, start, floor, x, lines[0],
-                lines[1] if fast else np.empty(0))  # fmt: skip
+    return Need(axis, most, least if fast and not reached else None, slow, fast, start, floor, x, lines[0],
+                lines[1] if fast else np.empty(0), reached=reached)  # fmt: skip
 
 
 def _fitted(own: Sequence[Anchor], floor: float) -> Exponent | None:

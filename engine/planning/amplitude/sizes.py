@@ -68,7 +68,8 @@ def of_law(law: PublishedLaw, found: Mapping[Axis, Need], why: Mapping[Axis, str
     for axis in AXES:
         unit = UNITS[axis]
         if axis in found:
-            note = f"by the published law against {axis} at {laws[axis].held}"
+            reached = f": {found[axis].origin}" if found[axis].reached else ""
+            note = f"by the published law against {axis} at {laws[axis].held}{reached}"
             sizes[axis] = Size(found[axis].least, found[axis].most, unit, note)
         else:
             sizes[axis] = Size(None, None, unit, why[axis])

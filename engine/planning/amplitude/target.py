@@ -86,6 +86,26 @@ def check_kind(text: str, what: str) -> Kind:
     return cast(Kind, plain)
 
 
+def check_worth(target: Precision) -> None:
+    """Raise PlannerError for a target that needs no surrogate, since a constant reaches it.
+
+    Standardised amplitudes have variance 1, so their mean has an MSE of 1; the variance of raw ones is not known.
+    An amplitude of zero has a relative error of 100 % at every point.
+    """
+    if target.raw or target.mse < 1:
+        return
+    if target.kind != "rms":
+        raise PlannerError(
+            f"The target {target.name} is {100 * math.sqrt(target.mse):.4g} %: an amplitude of zero has 100 % at every "
+            "point. Ask for less."
+        )
+    given = f", an {target.name} of {100 * target.relative:.4g} %" if target.relative is not None else ""
+    raise PlannerError(
+        f"The target MSE of the standardised log amplitude is {target.mse:g}{given}: a constant reaches 1. Ask for "
+        "less."
+    )
+
+
 def only_rms(target: Precision, what: str) -> None:
     """Raise PlannerError for a target of another kind than the MSE of ``what``, which has no other."""
     if target.kind != "rms":

@@ -21,7 +21,7 @@ from engine.planning.amplitude.exponents import conservative
 from engine.planning.amplitude.fitted import plan_fitted
 from engine.planning.amplitude.published import PublishedLaw
 from engine.planning.amplitude.sizes import AXES, Size
-from engine.planning.amplitude.target import Precision
+from engine.planning.amplitude.target import Precision, check_worth
 from engine.planning.amplitude.text import asked, lower_first, number, percent
 from engine.quantities import power10
 
@@ -35,9 +35,10 @@ def plan_trained(
 
     For a target in a median or 99 % error the losses of ``found`` are the squares of these (``by_error``). A target
     that cells have reached is answered by these cells. Where the law of the cells levels off above the target, the plan
-    has no D, N and C, and says what to train. Raises PlannerError where n_f is another, and where neither D limits one
-    of the points nor one has reached the target.
+    has no D, N and C, and says what to train. Raises PlannerError for a target that a constant reaches, where n_f is
+    another, and where neither D limits one of the points nor one has reached the target.
     """
+    check_worth(target)
     cell, anchors = found[0].cell, anchors_of(found)
     if cell.n_f != n_f:
         raise PlannerError(

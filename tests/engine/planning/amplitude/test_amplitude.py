@@ -22,12 +22,13 @@ from engine.planning.amplitude import (
     of_error,
     of_mse,
     plan_amplitude,
+    plan_fitted,
     rows,
     to_json,
 )
 from engine.planning.amplitude.answer import scaled
 from engine.planning.amplitude.document import document
-from engine.planning.amplitude.text import percent, sentence
+from engine.planning.amplitude.text import number, percent, sentence
 from engine.planning.export.document import to_csv, to_markdown
 from tests.app.terminal.asking import object_in
 
@@ -134,10 +135,43 @@ def test_a_wide_range_asks_for_a_second_anchor() -> None:
     assert "wide-range" not in codes(near)
 
 
-def test_an_anchor_that_reaches_the_target_is_the_answer() -> None:
+def test_an_anchor_that_reaches_the_target_is_the_most_that_it_takes() -> None:
     plan = plan_amplitude(4, of_mse(1e-2), [CHEAP], published=best_laws())
-    assert plan.D.least == pytest.approx(1e4)
-    assert plan.D.most == pytest.approx(1e4)
+    assert (plan.D.least, plan.D.most) == (None, 1e4)
+    assert sentence(plan) == (
+        "An MSE of 0.01 for 4 final-state particles needs at most 10 k phase-space points, with 100 k parameters and "
+        "at most 6.0 × 10¹² FLOPs."
+    )
+    assert plan.D.note == "D = 10 k reaches the target"
+    assert codes(plan) == []
+    body = to_json(plan)
+    assert body["allocation"]["D"] | {"note": ""} == {
+        "least": None, "most": 1e4, "unit": "phase-space points", "note": ""
+    }  # fmt: skip
+    assert '"Training points D, at most",10000.0,' in to_csv(document(plan))
+    assert "Training points D, at most" in to_markdown(document(plan))
+    equal = plan_amplitude(4, of_mse(1e-3), [CHEAP], published=best_laws())
+    assert equal.D.least == equal.D.most == 1e4
+
+
+@pytest.mark.parametrize("mse", [0.02, 0.5, 0.999])
+@pytest.mark.parametrize("law", published_laws(), ids=lambda law: f"{law.process}-{law.axis}-{law.held}-{law.network}")
+def test_a_published_law_states_nothing_below_its_onset_and_its_runs(law: PublishedLaw, mse: float) -> None:
+    if mse <= law.floor or law.raw:
+        return
+    plan = plan_amplitude(law.n_f, of_mse(mse), law=law)
+    for need, size in ((one, getattr(plan, one.axis)) for one in plan.needs):
+        least = {"D": 1e3, "C": 1e12, "N": 1e2}[need.axis]
+        assert size.most >= least
+        assert size.least is None or size.least >= least
+        assert size.least is not None or f"at most {number(size.most, size.unit)}" in sentence(plan)
+
+
+def test_a_target_above_the_onset_of_a_published_law_is_the_law_s() -> None:
+    law = published_law("Zggg")
+    plan = plan_amplitude(4, of_mse(3e-3), law=law)
+    assert plan.D.least == plan.D.most == pytest.approx(float(law.fit.values["X_c"]) * 3e-3 ** (-1 / law.alpha))
+    assert not plan.needs[0].reached
 
 
 def test_a_published_law_answers_within_its_range_and_is_extrapolated_beyond() -> None:
@@ -224,7 +258,7 @@ def test_a_plan_says_whether_the_energy_varies(fixed: bool, said: str) -> None:
 
 
 def test_numbers_of_a_plan_are_said_without_powers_of_ten() -> None:
-    wide = scaled(3, of_mse(25.0, sigma=1.0), [CHEAP])
+    wide = scaled(3, of_mse(0.25, sigma=10.0), [CHEAP])
     assert "(RMS relative error 500 %)" in sentence(wide)
     assert [percent(x) for x in (0.001, 5.0, 123.4)] == ["0.1 %", "500 %", "12,000 %"]
     endless = scaled(20, of_mse(1e-30), [CHEAP])
@@ -336,6 +370,15 @@ def test_a_target_that_no_run_nearby_supports_asks_for_a_second_anchor() -> None
         ),
         (lambda: Anchor("D", 1e4, 1e-3, doubled=math.nan), "doubled: nan is no change of a loss. Give the part by"),
         (lambda: of_mse(0.0), "The target MSE is 0: give a positive number, such as 1e-6"),
+        (
+            lambda: plan_amplitude(4, of_mse(1.0), [CHEAP]),
+            "The target MSE of the standardised log amplitude is 1: a constant reaches 1. Ask for less.",
+        ),
+        (
+            lambda: plan_fitted("", 4, of_error(3.0, 1.5), [CHEAP]),
+            "log amplitude is 4, an RMS relative error of 300 %: a constant reaches 1. Ask for less.",
+        ),
+        (lambda: plan_amplitude(4, of_mse(50.0), law=published_law("Zggg")), "is 50: a constant reaches 1."),
         (lambda: of_error(1e-3, None), "An RMS relative error needs the spread of the amplitudes"),
         (lambda: plan_amplitude(3, of_mse(1e-6)), "The scale of the law is not known: give one anchor"),
         (lambda: plan_amplitude(3, of_mse(1e-6), [CHEAP], floor=1e-5), "target MSE of 1e-06 is below the floor 1e-05"),

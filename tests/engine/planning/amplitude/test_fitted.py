@@ -26,6 +26,7 @@ from engine.planning.amplitude import (
 )
 from engine.planning.amplitude.document import document
 from engine.planning.amplitude.line import fit_line
+from engine.planning.amplitude.text import sentence
 from engine.quantities import count
 from tests.engine.planning.amplitude.trained import cells, of, table
 
@@ -65,9 +66,23 @@ def test_the_ends_of_a_plan_are_where_the_band_of_the_line_reaches_the_target() 
 
 
 def test_a_target_that_was_reached_is_inside_what_was_measured() -> None:
-    plan = plan_trained(3, of_mse(1e-2), of())
+    plan = plan_trained(3, of_mse(1e-3), of())
     assert plan.needs[0].inside
-    assert plan.D.most == pytest.approx(10 * 1e-2 ** (-1 / 1.3), rel=0.1)
+    assert plan.D.most == pytest.approx(10 * 1e-3 ** (-1 / 1.3), rel=0.1)
+
+
+def test_below_the_smallest_anchor_no_number_of_points_is_stated() -> None:
+    plan = plan_trained(3, of_mse(1e-2), of())
+    assert (plan.D.least, plan.D.most) == (None, 1000)
+    assert plan.D.note == "D = 1.0 k reaches the target"
+    assert "needs at most 1.0 k phase-space points, with 100 k parameters and at most" in sentence(plan)
+    two = [Anchor("D", 1e4, 1e-3), Anchor("D", 4e4, 2.5e-4)]
+    assert plan_fitted("", 3, of_mse(2e-3), two).D.most == 1e4
+    low, high = fit_line(two).solve(0.98e-3)
+    assert low < 1e4 < high
+    near = plan_fitted("", 3, of_mse(0.98e-3), two).D
+    assert near.least == 1e4
+    assert near.most == pytest.approx(high)
 
 
 @pytest.mark.parametrize("ratio", [3, 10])

@@ -16,6 +16,7 @@ from engine.planning.amplitude import (
     AmplitudePlan,
     Anchor,
     Point,
+    Precision,
     anchors_of,
     as_text,
     by_error,
@@ -165,6 +166,31 @@ def test_a_median_target_beyond_the_cells_uses_their_law() -> None:
     names: dict[str, AmplitudePlan] = {}
     exec(document(plan).script.replace("print(", "("), names)
     assert names["plan"].D.most == plan.D.most
+
+
+@pytest.mark.parametrize(
+    ("kind", "target", "said"),
+    [
+        ("rms", of_mse(20.0), "The target MSE of the standardised log amplitude is 20: a constant reaches 1. Ask for"),
+        ("rms", of_error(6.522, 2.174), "is 9, an RMS relative error of 652.2 %: a constant reaches 1. Ask for less."),
+        (
+            "median",
+            of_error(1.2, None, "median"),
+            "The target median relative error is 120 %: an amplitude of zero has",
+        ),
+        ("99", of_error(1.0, None, "99"), "The target relative error of 99 % of the points is 100 %: an amplitude of"),
+    ],
+)
+def test_a_target_that_a_constant_reaches_is_refused(kind: str, target: Precision, said: str) -> None:
+    with pytest.raises(PlannerError, match=said):
+        plan_trained(4, target, bundled("Zggg", kind))
+
+
+@pytest.mark.parametrize(("kind", "target"), [("rms", of_mse(0.5)), ("median", of_error(0.9, None, "median"))])
+def test_a_coarse_target_is_answered_by_the_smallest_cells(kind: str, target: Precision) -> None:
+    plan = plan_trained(4, target, bundled("Zggg", kind))
+    assert plan.reached
+    assert plan.D.least == plan.D.most == 100
 
 
 def test_kinds_without_a_law_are_refused_with_what_to_do() -> None:
