@@ -11,7 +11,8 @@ from streamlit.logger import _loggers
 
 LOG_BYTES = 2_000_000
 LOG_FILES = 5
-TOKEN = re.compile(r"token=[^&\s\"']*")
+QUERY = re.compile(r"(/[^\s\"'?]*)\?[^\s\"']+")
+"""The part of an address that may hold the token, however it is spelled."""
 
 # Keeps what happens before a workspace is open; its file takes it over then.
 _early = MemoryHandler(capacity=1000, flushLevel=logging.CRITICAL + 1)
@@ -22,8 +23,8 @@ class WithoutToken(logging.Filter):
 
     def filter(self, record: logging.LogRecord) -> bool:
         text = record.getMessage()
-        if "token=" in text:
-            record.msg, record.args = TOKEN.sub("token=...", text), ()
+        if "?" in text:
+            record.msg, record.args = QUERY.sub(r"\1?...", text), ()
         return True
 
 

@@ -10,6 +10,7 @@ import itertools
 import json
 import math
 import re
+import sys
 import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -37,16 +38,20 @@ class Grid:
 
 
 def read_grid(path: Path, root: Path) -> Grid:
-    """The grid in the file ``path``, of a family of the workspace ``root``. Raises PlannerError where there is none."""
+    """The grid in the file ``path``, or on standard input for ``-``, of a family of the workspace ``root``.
+
+    Raises PlannerError where there is none.
+    """
+    shown = "Standard input" if str(path) == "-" else str(path)
     try:
-        text = path.read_text(encoding="utf-8")
+        text = sys.stdin.read() if str(path) == "-" else path.read_text(encoding="utf-8")
     except FileNotFoundError:
         raise PlannerError(f"There is no file {path}: check the path.") from None
     except IsADirectoryError:
         raise PlannerError(f"{path} is a folder: name the file of a grid.") from None
     except (OSError, UnicodeDecodeError) as error:
-        raise PlannerError(f"{path} cannot be read as a grid: {error}.") from None
-    return parse_grid(text, root, str(path))
+        raise PlannerError(f"{shown} cannot be read as a grid: {error}.") from None
+    return parse_grid(text, root, shown)
 
 
 def open_grid(path: Path, root: Path) -> Grid:

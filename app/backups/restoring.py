@@ -17,10 +17,11 @@ from engine.store.damage import FILE, LastBackup, note_backup
 from trainers.backend.files import sync_folder
 
 
-def restore(file: Path, root: Path, tell: Tell) -> Backup:
+def restore(file: Path, root: Path, tell: Tell, origin: Path | None = None) -> Backup:
     """Make the workspace ``root`` from the backup ``file``: a new folder, or one that is empty.
 
-    Raises PlannerError where the archive is damaged or foreign, or the folder is in use; nothing is left of it then.
+    ``origin`` is where the backup can be found later, None where it is not kept; the workspace records it. Raises
+    PlannerError where the archive is damaged or foreign, or the folder is in use; nothing is left of it then.
     """
     file, root = file.expanduser().absolute(), root.expanduser().resolve()
     with file_errors(root), archive.opened(file) as (source, manifest):
@@ -28,11 +29,22 @@ def restore(file: Path, root: Path, tell: Tell) -> Backup:
         with _new_folder(root) as fresh:
             _check_room(fresh, manifest)
             archive.unpack(source, manifest, manifest.files, fresh, tell)
-            check_rows(fresh, manifest)
-            note_backup(fresh, LastBackup(path=str(file), created=manifest.created))
+            _check_database(file, fresh, manifest)
+            if origin is not None:
+                note_backup(fresh, LastBackup(path=str(origin), created=manifest.created))
             _make_durable(fresh)
             _settle(fresh, root)
     return Backup(file, file.stat().st_size, manifest)
+
+
+def _check_database(file: Path, fresh: Path, manifest: Manifest) -> None:
+    """Raise PlannerError where the database of the backup does not open, or has other rows than its manifest states."""
+    try:
+        check_rows(fresh, manifest)
+    except PlannerError as error:
+        if str(fresh) not in str(error):
+            raise
+        raise PlannerError(f"{file} is damaged (its database cannot be opened): restore another backup.") from error
 
 
 def _check_target(root: Path) -> None:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from app.commands.output import note, say, say_json
+from engine.errors import PlannerError
 from engine.quantities import si
 
 if TYPE_CHECKING:
@@ -37,6 +38,10 @@ def backup(
     from app.backups.writing import back_up, put_new, put_over, refuse_existing
     from app.workspace import existing_folder
 
+    if str(file) == "-":
+        raise PlannerError(
+            "FILE: a backup is read again to check it, which standard output does not allow. Name a file."
+        )
     root = (workspace or existing_folder()).expanduser().resolve()
     if not force:
         refuse_existing(file)

@@ -12,6 +12,8 @@ from contextlib import contextmanager
 from io import TextIOWrapper
 from typing import TYPE_CHECKING, Any
 
+from engine.errors import PlannerError
+
 if TYPE_CHECKING:
     from app.commands.options import Format
     from engine.fitting.result import FitWarning
@@ -28,8 +30,10 @@ def say(text: str) -> None:
         sys.stdout.reconfigure(errors="backslashreplace")
     try:
         print(text, flush=True)
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except OSError as error:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # what is left is not tried again at the end
+        if not isinstance(error, BrokenPipeError):
+            raise PlannerError(f"The answer cannot be written: {error.strerror}.") from None
 
 
 def say_json(answer: Mapping[str, Any]) -> None:

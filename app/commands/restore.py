@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import shutil
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Annotated
 
 import typer
@@ -12,7 +17,9 @@ from app.commands.output import say, say_json
 
 
 def restore(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="The archive that `isoplan backup` wrote.")],
+    file: Annotated[
+        Path, typer.Argument(metavar="FILE", help="The archive that `isoplan backup` wrote, - for standard input.")
+    ],
     workspace: Annotated[
         Path | None,
         typer.Option(file_okay=False, help="A folder that is new or empty; without it the one in your data folder."),
@@ -24,10 +31,24 @@ def restore(
     from app.workspace import usual_folder
 
     root = (workspace or usual_folder()).expanduser().resolve()
-    with progress("Nothing was restored.") as tell:
-        made = make(file, root, tell)
+    with progress("Nothing was restored.") as tell, _on_disk(file.expanduser()) as (place, origin):
+        made = make(place, root, tell, origin)
     if as_json:
         say_json({"schema": 1, "file": str(made.file), "workspace": str(root), **document(made)})
     else:
         moment = f"{made.manifest.created:%Y-%m-%d %H:%M} UTC"
         say(f"The workspace {root} is as it was at {moment}: {text(made)}.")
+
+
+@contextmanager
+def _on_disk(file: Path) -> Iterator[tuple[Path, Path | None]]:
+    """The archive as a file, and where it stays; what comes through a pipe is copied to a file, which does not stay."""
+    standard = str(file) == "-"
+    if not (standard or file.is_fifo() or file.is_char_device()):
+        yield file, file.resolve()
+        return
+    with TemporaryDirectory(prefix="isoplan-") as folder:
+        copy = Path(folder) / "standard-input.zip"
+        with sys.stdin.buffer if standard else file.open("rb") as source, copy.open("wb") as target:
+            shutil.copyfileobj(source, target)
+        yield copy, None

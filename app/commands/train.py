@@ -28,7 +28,8 @@ def train(
         Path,
         typer.Argument(
             metavar="GRID.toml",
-            help="Family, and values or ranges of its fields; or a preset, behavior/share-sweep for example.",
+            help="Family, and values or ranges of its fields, - for standard input; or a preset, "
+            "behavior/share-sweep for example.",
         ),
     ],
     workspace: Annotated[
@@ -63,8 +64,8 @@ def train(
 
     need_cluster()
     root = workspace or default_folder()
-    root.mkdir(parents=True, exist_ok=True)
     asked = open_grid(grid, root)
+    root.mkdir(parents=True, exist_ok=True)
     family, spend = find_family(asked.family, root), read_cap(cap, hour_price)
     for text in given or ():
         asked = with_typed(asked, family, text)

@@ -21,7 +21,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import IO
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, NonNegativeInt, ValidationError
 
 from engine.errors import PlannerError
 from engine.store import migration
@@ -60,7 +60,7 @@ class Manifest(BaseModel):
     isoplan: str
     created: datetime
     contents: Contents
-    cells: dict[str, int]
+    cells: dict[str, NonNegativeInt]
     files: dict[str, FileSum]
     left_out: tuple[str, ...] = ()
 
@@ -178,6 +178,10 @@ def _manifest(file: Path, archive: zipfile.ZipFile) -> Manifest:
         raise zipfile.BadZipFile("its manifest is too large")
     for entry in entries.values():
         _check_entry(entry)
+    if any(parent in entries for name in entries for parent in _parents(name)):
+        raise zipfile.BadZipFile("a file is a folder too")
+    if f"{FILE}.wal" in entries:
+        raise zipfile.BadZipFile("it has changes beside its database, which no backup has")
     if sum(entry.file_size for entry in entries.values()) > file.stat().st_size:
         raise zipfile.BadZipFile("its files overlap")
     raw = archive.read(info)
@@ -191,6 +195,12 @@ def _manifest(file: Path, archive: zipfile.ZipFile) -> Manifest:
     if sizes != {name: one.size for name, one in manifest.files.items()} or FILE not in sizes:
         raise zipfile.BadZipFile("its files are not those of its manifest")
     return manifest
+
+
+def _parents(name: str) -> list[str]:
+    """The folders in which a name lies: ``a/b/c`` in ``a`` and ``a/b``."""
+    parts = name.split("/")
+    return ["/".join(parts[:i]) for i in range(1, len(parts))]
 
 
 def _check_format(file: Path, raw: bytes) -> None:

@@ -170,8 +170,11 @@ def test_a_host_that_means_every_address_prints_a_link_for_this_machine_too(tmp_
             assert answer.url == found.url + "/"
 
 
-def test_shared_the_token_is_not_in_the_log(shared_server: Server) -> None:
-    get(f"{shared_server.url}/?token={TOKEN}")
+@pytest.mark.parametrize("name", ["token", "%74oken"])
+def test_shared_the_token_is_not_in_the_log(shared_server: Server, name: str) -> None:
+    get(f"{shared_server.url}/?{name}={TOKEN}")
+    with pytest.raises(InvalidStatus), connect(f"ws{shared_server.url[4:]}/_stcore/stream?{name}={TOKEN}"):
+        pass
     assert TOKEN not in (shared_server.workspace / "logs" / "isoplan.log").read_text()
 
 
