@@ -24,7 +24,7 @@ ASKED: dict[Kind, dict[str, Any]] = {
     "smaller": {"question": "Smaller for longer", "ask": "Target", "target": "0.42", "limits": ["parameters", "hours"],
                 "max_params": "5e6", "max_hours": "1e4", "device": "H100", "hour_price": "2.5", "queries": "1e9"},
     "recipe": {"metric": "NDCG@10", "flops": "3e18", "device": "L40S", "devices": "8", "other_s": "0.05, 0.1"},
-    "amplitude": {"n_f": "5", "reach": "1e-5", "scale": "a run of mine", "x1": "1e4", "loss1": "1e-3", "N1": "1e5"},
+    "amplitude": {"n_f": "5", "reach": "5e-4", "scale": "a run of mine", "x1": "1e4", "loss1": "1e-3", "N1": "1e5"},
 }  # fmt: skip
 
 

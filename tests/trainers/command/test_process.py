@@ -9,6 +9,7 @@ import psutil
 import pytest
 
 from engine.errors import PlannerError
+from tests import progress
 from tests.trainers.conftest import COUNTER, PROGRAMS, add
 from trainers.backend.files import FULL, LEAST_DISK
 from trainers.backend.queue import Queue
@@ -52,7 +53,7 @@ def left_running(root: Path) -> list[psutil.Process]:
 def test_what_goes_wrong_is_one_sentence(root: Path, how: str, why: str) -> None:
     record = once(root, {"how": how})
     assert (record.state, record.result["why"]) == ("failed", why)  # type: ignore[index]
-    assert left_running(root) == []
+    progress.wait(lambda: not left_running(root), root)
     if how == "fails":
         assert log(root, record) == b"something is wrong\n"
 
@@ -88,13 +89,13 @@ def test_a_program_that_hangs_is_ended(root: Path) -> None:
     (root / "programs.toml").write_text((root / "programs.toml").read_text().replace("silence = 20", "silence = 1"))
     record = once(root, {"how": "hangs"})
     assert record.result["why"] == "The program said nothing for 1 s and was ended: raise its silence."  # type: ignore[index]
-    assert left_running(root) == []
+    progress.wait(lambda: not left_running(root), root)
 
 
 def test_children_of_a_program_end_with_it(root: Path) -> None:
     record = once(root, {"how": "forks", "steps": 2})
     assert record.state == "done"
-    assert left_running(root) == []
+    progress.wait(lambda: not left_running(root), root)
 
 
 @pytest.mark.parametrize("how", ["prints", "endless line"])
