@@ -21,6 +21,7 @@ from engine.store.unit_names import COMPUTE, COUNTS
 
 Save = Callable[..., None]
 COMMAS = {"comma": "Decimal comma", "thousands": "Thousands separator"}
+POINTS = {"comma": "Thousands separator", "point": "Decimal point"}
 MOST = 20
 """Proposals that are shown at once."""
 ROWS = {"all": "Every row counts", "last": "Last row of each run", "best": "Best row of each run"}
@@ -93,7 +94,9 @@ def _text(table: TableInfo, roles: Roles, column: Column, save: Save) -> None:
 
 
 def _either(table: TableInfo, roles: Roles, column: Column, save: Save, key: str) -> None:
-    """The choice between a decimal comma and a comma between thousands; none is made before."""
+    """The choice between a decimal comma or point and one between thousands; none is made before."""
+    points = column.conversion is not None and "point" in column.conversion.either
+    names = POINTS if points else COMMAS
     st.session_state[key] = (roles.conversions.get(column.name) or "").partition("+")[0] or None
     unit = column.conversion.kind.partition("+")[2] if column.conversion else ""
 
@@ -104,10 +107,10 @@ def _either(table: TableInfo, roles: Roles, column: Column, save: Save, key: str
     left, right = st.columns([2, 3], vertical_alignment="center")
     left.markdown(f"**{plain(column.name)}**: {plain(column.two_readings)}")
     right.segmented_control(
-        f"Comma of {plain(column.name)}",
-        list(COMMAS),
+        f"{'Point' if points else 'Comma'} of {plain(column.name)}",
+        list(names),
         key=key,
-        format_func=COMMAS.__getitem__,
+        format_func=names.__getitem__,
         label_visibility="collapsed",
         disabled=table.read_only,
         on_change=change,

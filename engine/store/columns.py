@@ -9,7 +9,7 @@ from typing import Literal
 from pydantic import TypeAdapter
 
 from engine.schema import Role
-from engine.store.conversions import GPU_HOURS, text_kind
+from engine.store.conversions import GPU_HOURS, TextKind, text_kind
 
 Kind = Literal["number", "text", "bool", "date"]
 
@@ -20,7 +20,8 @@ class Conversion:
 
     ``kind`` is a conversion of ``engine.store.conversions``. Of text, ``changes`` cells would be read differently from
     what they say as they stand; ``fails`` cells cannot be read and would count as missing. ``ambiguous``: a decimal
-    comma would fit as well as a thousands separator. ``about`` describes a unit, empty for text without one.
+    comma would fit as well as a thousands separator, or beside decimal commas a decimal point as well as a point
+    between thousands. ``about`` describes a unit, empty for text without one.
     ``needed``: without agreement the column does not get the role that its name suggests.
     """
 
@@ -41,12 +42,18 @@ class Conversion:
         how = {
             "suffix": "numbers with suffixes (1.2k, 3M, 4B, 10^20)",
             "comma": "numbers with a decimal comma",
+            "point": "numbers with a decimal point",
             "thousands": "numbers with thousands separators",
         }[kind]
         how += f", {self.about}" if self.about else ""
-        doubt = " (a decimal comma fits as well)" if self.ambiguous else ""
+        doubt = f" (a decimal {'point' if kind == 'comma' else 'comma'} fits as well)" if self.ambiguous else ""
         bad = f", {self.fails:,} cannot be read ({', '.join(self.failing_examples)})" if self.fails else ""
         return f"Read as {how}{doubt}: {self.changes:,} cells change{bad}."
+
+    @property
+    def either(self) -> tuple[TextKind, TextKind]:
+        """The two readings of an ambiguous column."""
+        return ("comma", "point") if text_kind(self.kind) == "comma" else ("comma", "thousands")
 
 
 @dataclass(frozen=True)
@@ -82,20 +89,29 @@ class Column:
 
     @property
     def two_readings(self) -> str:
-        """Both numbers that a cell with a comma may be: "'1,584' may be 1.584 or 1584"; empty where there is one."""
+        """Both numbers that a cell may be: "'1,584' may be 1.584 or 1584"; empty where there is one."""
         if self.conversion is None or not self.conversion.ambiguous:
             return ""
+        if "point" in self.conversion.either:
+            return self._two_readings_of_points
         cell = next((text for text in self.examples if "," in text), "")
         if not cell:
             return f"the commas of {self.name!r} may be decimal commas or separate thousands"
         return f"{cell!r} may be {cell.replace('.', '').replace(',', '.')} or {cell.replace(',', '')}"
 
     @property
+    def _two_readings_of_points(self) -> str:
+        cell = next((text for text in self.examples if "." in text), "")
+        if not cell:
+            return f"the points of {self.name!r} may be decimal points or separate thousands"
+        return f"{cell!r} may be {cell.replace('.', '').strip()} or {float(cell):g} in a file of decimal commas"
+
+    @property
     def convert_option(self) -> str:
         """The option of the terminal that agrees to the proposed conversion."""
         if self.conversion and self.conversion.ambiguous:
-            comma, thousands = (f"--convert {shlex.quote(f'{self.name}:{how}')}" for how in ("comma", "thousands"))
-            return f"{comma} or {thousands}"
+            one, other = (f"--convert {shlex.quote(f'{self.name}:{how}')}" for how in self.conversion.either)
+            return f"{one} or {other}"
         device = ":H100" if self.conversion and self.conversion.kind == GPU_HOURS else ""
         return f"--convert {shlex.quote(self.name + device)}"
 

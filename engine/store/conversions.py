@@ -1,7 +1,8 @@
 """Conversions of a column: text read as numbers, and numbers in a unit of their own read as a law needs them. Pure.
 
-A conversion is a short text that a mapping stores: ``suffix``, ``comma`` or ``thousands`` for text, a unit for numbers
-(``millions``, ``pf-days``, ``log10``, ``perplexity``, ``H100@40%``, ``1e6``), or both (``thousands+millions``).
+A conversion is a short text that a mapping stores: ``suffix``, ``comma``, ``point`` or ``thousands`` for text, a unit
+for numbers (``millions``, ``pf-days``, ``log10``, ``perplexity``, ``H100@40%``, ``1e6``), or both
+(``thousands+millions``).
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from engine.hardware.catalogue import Device, device
 from engine.hardware.machine import UTILISATION, Machine
 
 Floats = NDArray[np.float64]
-TextKind = Literal["suffix", "comma", "thousands"]
+TextKind = Literal["suffix", "comma", "point", "thousands"]
 TEXT_KINDS: tuple[TextKind, ...] = get_args(TextKind)
 AS_IS = "as-is"
 """Numbers that the user agreed to read as they stand, although the name states a unit."""

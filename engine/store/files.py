@@ -15,7 +15,7 @@ from engine.errors import PlannerError
 from engine.schema import SINGLE_ROLES, Curves, Metric, Role, Roles, RowsOfRun, Runs
 from engine.store import catalog, snapshots, tables
 from engine.store.columns import Column, Conversion
-from engine.store.conversions import AS_IS, read_conversion
+from engine.store.conversions import AS_IS, read_conversion, text_kind
 from engine.store.database import memory
 from engine.store.guess import (
     Guess,
@@ -172,9 +172,7 @@ def with_mapping(
     named = {name for chosen in asked.values() for name in chosen}
     columns = with_guesses(columns)
     hows = read_agreed(names, agreed)
-    for column in columns:
-        if hows.get(column.name) == "" and column.two_readings:
-            raise PlannerError(f"--convert {column.name!r}: {column.two_readings}. Write {column.convert_option}.")
+    hows |= {c.name: _chosen(c, hows[c.name]) for c in columns if c.name in hows and c.two_readings}
     clean = {c.name for c in columns if c.conversion and _certain(c.conversion)}
     kinds = agreed_conversions(columns, dict.fromkeys(clean & named, "") | hows)
     if unclear := next((name for name in hows if name not in kinds), None):
@@ -215,6 +213,20 @@ def read_agreed(names: Sequence[str], agreed: Iterable[str]) -> dict[str, str]:
             read_conversion(how, name)
         found[name] = how
     return found
+
+
+def _chosen(column: Column, how: str) -> str:
+    """The reading of a column with two that ``how`` names; raises PlannerError where it names none of them."""
+    assert column.conversion is not None
+    kind, plus, unit = how.partition("+")
+    if kind == "thousands" and kind not in column.conversion.either:
+        return f"comma{plus}{unit}"  # a point separates thousands where the comma is decimal
+    if text_kind(how) is not None:
+        return how
+    options = (shlex.quote(f"{column.name}:{kind}{'+' if how else ''}{how}") for kind in column.conversion.either)
+    raise PlannerError(
+        f"--convert {column.name!r}: {column.two_readings}. Write {' or '.join(f'--convert {one}' for one in options)}."
+    )
 
 
 def _certain(conversion: Conversion) -> bool:

@@ -15,6 +15,7 @@ from engine.store import sql
 from engine.store.columns import Column
 from engine.store.database import Cursor, Database, first
 from engine.store.guess import with_guesses
+from engine.store.marks import decided
 from engine.store.profile import profile
 from engine.store.sources import explain, open_relation
 from engine.store.text import Relation, most_rows
@@ -42,6 +43,8 @@ def load(db: Database, upload: Upload, part: str, table: str, register: Callable
     with tempfile.TemporaryDirectory(dir=db.folder) as scratch, _sentences(upload.name):
         with db.read() as cursor:
             relation = open_relation(cursor, upload, part, Path(scratch))
+            if upload.format == "csv":  # other formats keep numbers as numbers
+                relation = decided(cursor, relation)
             fields = _fields(cursor, relation, _SAMPLE_ROWS)
         try:
             db.write(lambda cursor: _store(cursor, relation, fields, table, upload.name, register))
@@ -91,7 +94,7 @@ def _store(
             f"{name} has more than {most:,} rows of {len(fields):,} columns: keep those that a law needs."
         )
     kinds = tuple(field.kind for field in fields)
-    columns = with_guesses(profile(cursor, table, relation.names, kinds, relation.semicolons))
+    columns = with_guesses(profile(cursor, table, relation.names, kinds, relation.semicolons, relation.commas))
     register(cursor, Loaded(rows, columns, relation.notes))
 
 
@@ -118,7 +121,8 @@ def _fields(cursor: Cursor, relation: Relation, sample: int | None) -> tuple[_Fi
         evidence = ", ".join(_evidence(f"CAST(c{i} AS VARCHAR)") for i in some)
         row = first(cursor, f"SELECT {evidence} FROM (SELECT * FROM ({relation.query}){limit})") or ()
         for i, (cells, words, *found) in zip(some, row, strict=True):
-            fields[i] = _Field(_fitting(cells - words, *found), fields[i].text, words > 0)
+            kind = "VARCHAR" if i in relation.doubtful else _fitting(cells - words, *found)
+            fields[i] = _Field(kind, fields[i].text, words > 0)
     return tuple(fields)
 
 

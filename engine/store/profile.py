@@ -8,6 +8,7 @@ from engine.store import sql
 from engine.store.columns import Column, Conversion, Kind
 from engine.store.conversions import TextKind, text_kind
 from engine.store.database import Cursor, first
+from engine.store.marks import in_doubt
 
 KINDS: dict[str, Kind] = {"DOUBLE": "number", "BOOLEAN": "bool", "TIMESTAMP": "date", "VARCHAR": "text"}
 _SAMPLE = 10_000
@@ -16,28 +17,36 @@ _TYPES_ORDER: tuple[TextKind, ...] = ("suffix", "thousands", "comma")
 
 
 def profile(
-    cursor: Cursor, table: str, names: tuple[str, ...], types: tuple[str, ...], semicolons: bool = False
+    cursor: Cursor,
+    table: str,
+    names: tuple[str, ...],
+    types: tuple[str, ...],
+    semicolons: bool = False,
+    commas: bool = False,
 ) -> tuple[Column, ...]:
     """The columns of a data table (``c0``, ``c1``, ...) as they are, without guesses.
 
-    ``semicolons``: the cells were separated by ";", so a comma between digits is a decimal comma.
+    ``semicolons``: the cells were separated by ";", so a comma between digits is a decimal comma. ``commas``: the file
+    has decimal commas, so a point may separate thousands.
     """
     counted = _statistics(cursor, table, types)
     head = cursor.execute(f"SELECT * EXCLUDE (rid) FROM {table} WHERE rid < 50 ORDER BY rid").fetchall()
     columns = []
     for i, (name, kind, statistics) in enumerate(zip(names, types, counted, strict=True)):
         examples = tuple(dict.fromkeys(_shown(r[i]) for r in head if r[i] is not None))[:3]
-        conversion = propose(cursor, table, f"c{i}", semicolons) if kind == "VARCHAR" else None
+        conversion = propose(cursor, table, f"c{i}", semicolons, commas) if kind == "VARCHAR" else None
         unread = _unread(cursor, table, f"c{i}", conversion) if kind == "VARCHAR" else None
         columns.append(Column(name, KINDS[kind], examples=examples, conversion=conversion, unread=unread, **statistics))
     return tuple(columns)
 
 
-def propose(cursor: Cursor, table: str, column: str, semicolons: bool = False) -> Conversion | None:
+def propose(
+    cursor: Cursor, table: str, column: str, semicolons: bool = False, commas: bool = False
+) -> Conversion | None:
     """How the text in ``column`` could be read as numbers; None when fewer than half of its cells could.
 
     Where a decimal comma and a comma between thousands fit alike, ``semicolons`` decide for the decimal comma, unless
-    other cells have a decimal point.
+    other cells have a decimal point. Beside decimal ``commas`` points may be decimal or separate thousands.
     """
     sample = f"(SELECT {column} FROM {table} WHERE {_there(column)} LIMIT {_SAMPLE})"
     cells, counts = _readable(cursor, sample, column)
@@ -53,6 +62,10 @@ def propose(cursor: Cursor, table: str, column: str, semicolons: bool = False) -
     point = alike and _any(cursor, table, f"{column} LIKE '%.%' AND {column} NOT LIKE '%,%'")
     if alike and semicolons and not point:
         kind, alike = "comma", False
+    # Text that is all numbers was kept as text for this doubt alone.
+    commas = commas or not _any(cursor, table, f"{_there(column)} AND {sql.number(column)} IS NULL")
+    if commas and kind == "suffix" and counts["comma"] == counts["suffix"] and in_doubt(cursor, table, column):
+        kind, alike = "comma", True
     value = sql.number(column, kind)
     changes = f"{value} IS NOT NULL AND {value} IS DISTINCT FROM {sql.number(column)}"
     failing = f"{_there(column)} AND {value} IS NULL"

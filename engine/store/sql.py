@@ -36,7 +36,7 @@ def number(column: str, kind: TextKind | None = None) -> str:
     """An expression that reads the text ``column`` as a number, NULL where it cannot be read."""
     # DuckDB itself reads 3_5 as 35.
     plain = f"CASE WHEN NOT contains({column}, '_') THEN TRY_CAST({column} AS DOUBLE) END"
-    if kind is None:
+    if kind is None or kind == "point":
         return plain
     if kind == "comma":
         swapped = f"replace(replace({column}, '.', ''), ',', '.')"

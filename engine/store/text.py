@@ -26,12 +26,15 @@ class Relation:
     """Something to read: a query for columns ``c0``, ``c1``, ..., their names in the file, and notes for the user.
 
     ``semicolons`` says that ";" separates the cells, as programs write them where the comma is the decimal mark.
+    ``commas``: the file has decimal commas; ``doubtful`` are the columns whose points may then separate thousands.
     """
 
     query: str
     names: tuple[str, ...]
     notes: tuple[str, ...] = ()
     semicolons: bool = False
+    commas: bool = False
+    doubtful: frozenset[int] = frozenset()
 
 
 def relation(path: Path, name: str, scratch: Path) -> Relation:

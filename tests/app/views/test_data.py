@@ -203,6 +203,18 @@ def test_a_comma_with_two_readings_is_asked_about(db: Database, open_page: Open)
     assert snapshots.runs(db, snapshots.take(db, table.id, roles))["loss"].tolist() == [3.412, 3.101, 2.812]
 
 
+def test_a_point_with_two_readings_is_asked_about(db: Database, open_page: Open) -> None:
+    table = tables.add(db, b"N;D;loss\n1e6;100.000;3,4121\n4e6;137.000;3,1011\n16e6;729.000;2,8121\n", "points.csv")
+    at = open_page("data", table=table.id)
+    assert any("'100.000' may be 100000 or 100 in a file of decimal commas" in text.value for text in at.markdown)
+    assert tables.roles(db, table.id).D is None
+    next(c for c in at.button_group if c.label == "Point of D").set_value("comma").run()
+    roles = tables.roles(db, table.id)
+    assert (roles.D, roles.conversions) == ("D", {"D": "comma"})
+    next(c for c in at.button_group if c.label == "Point of D").set_value("point").run()
+    assert tables.roles(db, table.id).conversions == {"D": "point"}
+
+
 def test_a_unit_is_converted_only_after_a_choice(db: Database, open_page: Open) -> None:
     table = tables.add(db, b"Params (M),Tokens (B),loss\n1.5,2.5,3.4\n4,2.5,3.1\n16,5,2.8\n", "units.csv")
     at = open_page("data", table=table.id)
