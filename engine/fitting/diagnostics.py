@@ -35,11 +35,11 @@ RISES, HIGH = "rises", 1.5
 SHOWN = 5
 """Rows that a sentence names before it says how many more there are."""
 PULL = {
-    "huber-log": "they hardly move a Huber fit",
-    "lad": "they hardly move a fit of absolute deviations",
-    "ols": "they pull a least-squares fit",
-    "ols-log": "they pull a least-squares fit",
-    "asymmetric": "those above the law hardly move it, those below pull it hard",
+    "huber-log": "such runs hardly move a Huber fit",
+    "lad": "such runs hardly move a fit of absolute deviations",
+    "ols": "such runs pull a least-squares fit",
+    "ols-log": "such runs pull a least-squares fit",
+    "asymmetric": "such runs above the law hardly move it, those below pull it hard",
 }
 """What outliers do to a fit, by objective."""
 
@@ -297,7 +297,7 @@ def _rows(s: Sample, theta: Floats) -> Iterator[FitWarning]:
             "outliers",
             f"{far.size} of {len(s)} runs {'lies' if far.size == 1 else 'lie'} more than {r.limit:.2g} robust standard "
             f"deviations from the law "
-            f"({_named(s, largest)}): {PULL[s.spec.objective]}. Check them and leave out those that are wrong.",
+            f"({_named(s, largest)}): {PULL[s.spec.objective]}. Leave out those that are wrong.",
         )
     floors = [float(s.law.values(theta)[t.amplitude]) for t in s.law.terms if isinstance(t, Const)]
     floor = sum(floors) if floors else -np.inf
@@ -336,8 +336,8 @@ def below_floor(s: Sample, predicted: Floats, floor: float) -> bool:
 
 
 def _rounded(s: Sample) -> Iterator[FitWarning]:
-    levels = np.unique(s.y)
-    if len(s) < 20 or len(levels) > 0.6 * len(s) or s.spec.objective != "huber-log":
+    levels, runs = np.unique(s.y), np.unique(np.column_stack([*s.columns.values(), s.y]), axis=0)
+    if len(s) < 20 or len(levels) > 0.6 * len(runs) or s.spec.objective != "huber-log":
         return
     step = float(np.median(np.diff(np.log(levels))))
     if step > s.spec.delta:

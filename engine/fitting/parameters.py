@@ -13,7 +13,7 @@ from engine.fitting.confidence import FloorConfidence, floor_interval
 from engine.fitting.intervals import cut
 from engine.fitting.possible import ANYTHING, possible
 from engine.fitting.resampling import Resampling
-from engine.fitting.result import Fit, Interval, Parameter
+from engine.fitting.result import Fit, FitWarning, Interval, Parameter
 from engine.fitting.spec import FitSpec
 from engine.laws import Law
 from engine.laws.law import Floats
@@ -73,13 +73,26 @@ def _opened(ends: Interval | None, draws: Floats, level: float, within: Interval
 def levelled(fit: Fit) -> Fit:
     """``fit`` with the value that a map levels off to within what its metric can be: a rejection is at least 1.
 
-    Nothing changes where the best fit itself lies outside.
+    Where the best fit itself lies outside, a warning says so.
     """
-    within, fixed = possible(fit), fit.spec.fixed
-    if fit.law.name != MAP or LEVEL in fixed or not within[0] <= float(fit.values[LEVEL]) <= within[1]:
+    within, level = possible(fit), float(fit.values.get(LEVEL, np.nan))
+    if fit.law.name != MAP or LEVEL in fit.spec.fixed:
         return fit
+    if not within[0] <= level <= within[1]:
+        return replace(fit, warnings=(*fit.warnings, _beyond(fit, level, within)))
     made = parameter(LEVEL, float(fit.values[LEVEL]), fit.draws[LEVEL], fit.resampling.interval, within)
     return replace(fit, parameters=tuple(made if p.name == LEVEL else p for p in fit.parameters))
+
+
+def _beyond(fit: Fit, level: float, within: Interval) -> FitWarning:
+    """A map that levels off to a value that its metric cannot have."""
+    end = within[0] if level < within[0] else within[1]
+    ends = f"{within[0]:g} to {within[1]:g}" if math.isfinite(within[1]) else f"at least {within[0]:g}"
+    return FitWarning(
+        "level",
+        f"The map levels off to {LEVEL} = {level:.3g}, which {fit.spec.y} cannot be ({ends}): the runs do not "
+        f"show where it does. Read the map among the runs only, or fix {LEVEL}: {end:g} is the nearest that it can be.",
+    )
 
 
 def floors(law: Law) -> list[str]:

@@ -16,6 +16,7 @@ from engine.fitting import Fit, FitSpec, fit, read_fit, to_json
 from engine.fitting.checks import sample
 from engine.fitting.confidence import FloorConfidence
 from engine.fitting.floor_profile import floor_confidence, signed_scores
+from engine.laws.law import Floats
 from engine.planning import plan_target, read_plan
 from engine.planning.plan import to_json as plan_json
 from engine.schema import Roles, Runs
@@ -50,6 +51,35 @@ def test_a_linear_law_has_the_confidence_of_its_t_test() -> None:
     assert found.below(floors) == pytest.approx(t_test(runs, floors), abs=0.01)
     assert found.resolved
     assert t_test(runs, [found.upper(0.95)]) == pytest.approx(0.95, abs=0.005)
+
+
+def test_diverged_runs_do_not_hide_what_the_others_say_of_the_floor() -> None:
+    """Least squares alone allows floors of twice the lowest run."""
+    N, D = (x.ravel() for x in np.meshgrid(np.geomspace(1e7, 1e9, 6), np.geomspace(1e9, 1e11, 5)))
+    loss = (1.69 + 406 / N**0.34 + 411 / D**0.28) * np.exp(0.003 * np.random.default_rng(3).normal(size=30))
+    loss[::7] = 11.2
+    made = fit(FitSpec(law="chinchilla", bootstrap=50), make_runs({"N": N, "D": D, "loss": loss}))
+    assert made.confidence is not None
+    low = float(np.min(loss))
+    assert made.confidence.upper(0.95) < 1.05 * low < floor_upper_of_least_squares(made, N, D, loss)
+    assert made.confidence.below(1.69) < 0.95
+    (E,) = (p for p in made.parameters if p.name == "E")
+    assert E.ci95 is not None
+    assert E.ci95[1] < 1.05 * low
+
+
+def floor_upper_of_least_squares(made: Fit, N: Floats, D: Floats, loss: Floats) -> float:
+    found = floor_confidence(sample(made.spec, make_runs({"N": N, "D": D, "loss": loss})), 0)
+    assert found is not None
+    return found.upper(0.95)
+
+
+def test_single_runs_do_not_change_the_curve_of_runs_that_scatter_alike() -> None:
+    N, D = (x.ravel() for x in np.meshgrid(np.geomspace(1e7, 1e9, 6), np.geomspace(1e9, 1e11, 5)))
+    loss = (1.69 + 406 / N**0.34 + 411 / D**0.28) * np.exp(0.02 * np.random.default_rng(3).normal(size=30))
+    runs = make_runs({"N": N, "D": D, "loss": loss})
+    made = fit(FitSpec(law="chinchilla", bootstrap=50), runs)
+    assert made.confidence == floor_confidence(sample(made.spec, runs), 0)
 
 
 def test_repeats_of_a_cell_count_once() -> None:

@@ -123,6 +123,18 @@ def test_the_size_of_an_exponential_far_from_zero_is_a_number() -> None:
     assert "at-bound" in {warning.code for warning in made.warnings}
 
 
+def test_a_map_that_levels_off_beyond_its_metric_says_so() -> None:
+    """An accuracy that rises ever faster: the best map levels off to minus infinity or to more than 1."""
+    loss = np.linspace(2.0, 3.2, 7)
+    accuracy = 0.9 - 0.25 * (loss - 2.0) - 0.002 * np.sin(9 * loss)
+    runs = make_runs({"loss": loss, "accuracy": accuracy}, metrics=(Metric(column="accuracy", direction="max"),))
+    made = fit(FitSpec(law="metric-map", axis="loss", y="accuracy", objective="ols", bootstrap=0), runs)
+    level = float(made.values["C"])
+    assert not 0 <= level <= 1
+    (said,) = (w.text for w in made.warnings if w.code == "level")
+    assert said.startswith(f"The map levels off to C = {level:.3g}, which accuracy cannot be (0 to 1)")
+
+
 def test_a_straight_line_is_no_exponential_and_says_so() -> None:
     f = found("loss", {"loss": LOSS, "score": 3 - 2 * LOSS}, "metric-map", objective="ols")
     assert f.predict({"loss": LOSS}) == pytest.approx(3 - 2 * LOSS, abs=1e-3)
