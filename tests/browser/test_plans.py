@@ -73,7 +73,7 @@ def test_simulate_or_repeat_then_two_plans(server: Server, page: Page) -> None:
 
 def test_a_saved_answer_opens_as_it_was_and_its_files_come_down(server: Server, page: Page, tmp_path: Path) -> None:
     """Inputs that the link leaves out, because they hold what the page opens with, are asked again too."""
-    visit(page, server, "amplitude?n_f=5&scale=a+run+of+mine&x1=1e4&loss1=1e-3")
+    visit(page, server, "amplitude?n_f=5&scale=a+run+of+mine&x1=1e4&loss1=2e-6")
     heading = page.get_by_role("heading", level=2).first
     first = heading.inner_text()
     button(page, "Save the answer").click()
@@ -83,7 +83,7 @@ def test_a_saved_answer_opens_as_it_was_and_its_files_come_down(server: Server, 
             button(page, kind).click()
         waiting.value.save_as(tmp_path / kind)
         assert (tmp_path / kind).read_text().startswith(start)
-    enter(page, "Target", "1e-4")
+    enter(page, "Target", "1.5e-6")
     enter(page, "N", "2e5")
     expect(heading).not_to_have_text(first)
     page.get_by_role("link", name="MSE 10⁻⁶, 5 particles").click()
