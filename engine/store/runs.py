@@ -18,6 +18,7 @@ from engine.schema import Category, Floats, Ints, LeftOut, Roles, Runs
 from engine.store.budgets import find_budgets
 from engine.store.categories import UNTRAINED
 from engine.store.names import plain
+from engine.store.totals import totals
 from engine.store.units import below_a_sample, reading_notes, unit_notes, unknown_compute
 
 Labels = Mapping[str, NDArray[np.str_]]
@@ -203,6 +204,7 @@ def _usable(
     if "weight" in values:
         leave(~np.isfinite(values["weight"]), "without a weight")
         leave(values["weight"] <= 0, "with zero weight")
+    leave(*totals(labels, n))
     return reason, why
 
 

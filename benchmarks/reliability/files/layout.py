@@ -109,10 +109,10 @@ def _around(rng: np.random.Generator) -> Cases:
     yield _text("second table below", text + "\nname,lr,steps,acc\nx,0.1,100,0.5\n", refuses("'lr' in row"))
     yield _text("narrow table below", text + "\nname,lr\nx,0.1\n", refuses("Line"))
     yield _text("total row without loss", text + "Total,1,2,\n", reads(rows, "1 row without a loss"))
-    yield _text("total row", text + whole, refuses("Total"))
-    yield _text(
-        "mean row", text + f"Mean,{total[0] / 12:.1f},{total[1] / 12:.1f},{total[2] / 12:.4f}\n", refuses("Mean")
-    )
+    yield _text("total row", text + whole, reads(rows, "1 row called 'Total'"))
+    mean = f"Mean,{total[0] / 12:.1f},{total[1] / 12:.1f},{total[2] / 12:.4f}\n"
+    yield _text("mean row", text + mean, reads(rows, "1 row called 'Mean'"))
+    yield _text("mean and total row", text + mean + whole, reads(rows, "2 rows called 'Mean' or 'Total'"))
     yield _text("total label alone", text + f"Total,,,{total[2]:.4f}\n", reads(rows, "1 row without N"))
     yield _text("closing line", text + "-- 12 rows --\n", refuses("Line"))
     yield _text("rule of dashes", f"{head}\n---,---,---,---\n" + "\n".join(lines) + "\n", refuses("'---'"))

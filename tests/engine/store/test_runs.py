@@ -277,3 +277,27 @@ def test_rows_are_added_by_name(db: Database) -> None:
     for ids, reason, text in (([0], " ", "needs a reason"), ([3], "x", "Row 3 is not in runs.csv")):
         with pytest.raises(PlannerError, match=text):
             tables.withdraw(db, info.id, ids, reason)
+
+
+@pytest.mark.parametrize(
+    ("names", "kept", "note"),
+    [
+        (("a", "b", "c", "Total"), 3, "1 row called 'Total' at the end of the table was left out."),
+        (("a", "b", "c", "Mittelwert:"), 3, "1 row called 'Mittelwert:' at the end of the table was left out."),
+        (("a", "b", "mean", "std"), 2, "2 rows called 'mean' or 'std' at the end of the table were left out."),
+        (("a", "Total", "b", "c"), 4, ""),
+        (("mean", "max", "sum", "total"), 4, ""),
+        (("a", "mean", "b", "mean"), 4, ""),
+        (("a", "b", "mean", "mean"), 4, ""),
+        (("a", "b", "c", "totally"), 4, ""),
+    ],
+)
+@pytest.mark.parametrize("column", ["run", "model"])
+def test_a_row_that_sums_up_the_others_is_left_out_by_name(
+    db: Database, names: tuple[str, ...], kept: int, note: str, column: str
+) -> None:
+    lines = "".join(f"{name},{i + 1}e6,{i + 1}e8,{3 - i / 8}\n" for i, name in enumerate(names))
+    info = tables.add(db, f"{column},N,D,loss\n{lines}".encode(), "runs.csv")
+    runs = snapshots.runs(db, snapshots.take(db, info.id))
+    assert len(runs) == kept
+    assert [text for text in runs.notes if "called" in text] == [note] * bool(note)
