@@ -41,7 +41,7 @@ NAMES = (
     "amplitudes_training",
     "amplitudes_laws",
 )
-LONG = ("amplitudes_plans", "calibration", "floors", "games", "jets_physics", "one_floor")
+LONG = ("amplitudes_plans", "calibration", "floors", "games", "jets_physics", "one_floor", "untuned")
 """Measures of a quarter of an hour, which run only when they are named."""
 TRIED = ("formulas", "files", "names", "commands", "faults", "kills", "backup", "load")
 RELIABILITY = tuple(f"reliability.{name}" for name in TRIED)
