@@ -6,7 +6,6 @@ import streamlit as st
 
 from app.views.keeping import keep_answer
 from app.views.parts import doubts, number, plain, whole
-from engine.planning.quantity import WITHHELD
 from engine.planning.recommender import Evidence, Recommendation, side_by_side
 from engine.planning.recommender.choice import KNOBS, Choice, Knob, Otherwise
 from engine.planning.recommender.document import document
@@ -67,14 +66,14 @@ def _from(choice: Choice, owner: str) -> str:
 
 
 def _no_value(choice: Choice) -> str:
-    if choice.value.note == WITHHELD:
+    if choice.withheld:
         return "not stated"
     return MISSING if choice.place is None else "none"
 
 
 def _missing(choice: Choice) -> str:
     """Why a value is missing, where the reason is short: what the papers lack stands below the table."""
-    withheld = [WITHHELD] if choice.value.note == WITHHELD else []
+    withheld = [choice.note] if choice.withheld else []
     return "; ".join([*withheld, *choice.remarks])
 
 

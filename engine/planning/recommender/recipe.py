@@ -18,13 +18,14 @@ from engine.fitting.result import FitWarning
 from engine.planning.budget import plan_budget
 from engine.planning.convention import APART, IN_USE, Recost, recost, spend
 from engine.planning.frontier import frontier
-from engine.planning.plan import Plan
+from engine.planning.plan import UNSUPPORTED, Plan
 from engine.planning.quantity import WITHHELD, Quantity, measure, withheld
 from engine.planning.recommender.choice import KNOBS, Choice, Knob
 from engine.planning.recommender.evidence import Evidence
 from engine.planning.recommender.knobs import LearningRate, batch, missing, rate, share
 from engine.planning.recommender.metric_names import LOSS
 from engine.planning.recommender.negatives import CHUNK, Binds, Stage2, negatives
+from engine.planning.recommender.stated import budgets_of, stated
 from engine.planning.text import decades
 
 OUTSIDE, NO_CURVE, NO_MEMORY, BORROWED = "outside-sweep", "no-curve", "memory-not-known", "borrowed"
@@ -153,6 +154,9 @@ def _recipe(evidence: Evidence, C: float, metric: str, settings: Settings, rule:
     stand_in = plan or next((plan_budget(f, C, rule) for f in evidence.allocation.values()), None)
     cap = _cap(settings, s, B, stand_in)
     K, binds = negatives(evidence, metric, C, cap, also["K"])
+    s = stated(s, [one for one in evidence.share if one.metric == metric], C)
+    K = stated(K, [one for one in evidence.negatives if one.metric == metric], C)
+    binds = "unknown" if K.withheld else binds
     chunked = _cap(_in_chunks(settings), s, B, stand_in) if binds == "memory" and not _chunks(settings) else None
     found: dict[Knob, Choice] = {"s": s, "B": B, "N": N, "D": D, "K": K, "lr": rate(B, settings.scaling)}
     said = evidence.remarks
@@ -185,10 +189,11 @@ def _allocation(evidence: Evidence, metric: str, law: str, plan: Plan | None) ->
         budget = np.asarray(plan.question.value)
         best, draws = (spend(frontier(own.law, v, budget, plan.compute), plan.compute) for v in (own.values, own.draws))
         D = measure(own, float(best.D), draws.D, D.unit, own.data.ranges.get("D"))
+    span = None
     if not plan.answers:
-        D, note = withheld(D), WITHHELD
-    N = Choice("N", plan.shown.allocation["N"], None, note, quoted=quoted, borrowed=borrowed)
-    return N, Choice("D", D, None, note, borrowed=borrowed)
+        D, note, span = withheld(D), WITHHELD, budgets_of(plan)
+    N = Choice("N", plan.shown.allocation["N"], None, note, quoted=quoted, borrowed=borrowed, supported=span)
+    return N, Choice("D", D, None, note, borrowed=borrowed, supported=span)
 
 
 def _cap(settings: Settings, s: Choice, B: Choice, plan: Plan | None) -> int | None:
@@ -196,7 +201,7 @@ def _cap(settings: Settings, s: Choice, B: Choice, plan: Plan | None) -> int | N
 
     A metric without a frontier of its own takes the model of another: what it fills beside the logits is little.
     """
-    N = None if plan is None else plan.allocation["N"].value
+    N = None if plan is None else plan.shown.allocation["N"].value
     if settings.stage2 is None or B.value.value is None or N is None:
         return None
     trained = (1 - (s.value.value or 0.0)) * N  # the embedder is frozen and cached
@@ -234,10 +239,15 @@ def _notes(choices: Mapping[Knob, Choice], settings: Settings, cap: int | None) 
             notes.append(FitWarning(OUTSIDE, far))
         if choice.borrowed and knob == "N":
             notes.append(FitWarning(BORROWED, f"N and D are {choice.note}."))
-        if choice.place in ("outside left", "outside right"):
+        if choice.withheld and knob in ("s", "K"):
+            far = f"{knob}: the budget lies {decades(choice.value.beyond)} beyond the budgets of its sweeps, too far."
+            notes.append(FitWarning(UNSUPPORTED, far))
+        elif choice.place in ("outside left", "outside right"):
             notes.append(FitWarning(OUTSIDE, f"{knob}: {choice.note or 'outside the sweep'}."))
-        elif choice.value.value is None and knob not in ("lr", "D"):
+        elif choice.value.value is None and knob not in ("lr", "D") and not choice.withheld:
             notes.append(FitWarning(NO_CURVE, f"{knob}: {choice.note.rstrip('.')}."))
+    if choices["K"].withheld:
+        return notes
     if settings.stage2 is None:
         text = "Nothing says what the devices hold, so K is not capped: give a device and the embedding width."
         notes.append(FitWarning(NO_MEMORY, text))

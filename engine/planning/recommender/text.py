@@ -11,6 +11,7 @@ from engine.planning import quantity
 from engine.planning.quantity import Quantity
 from engine.planning.recommender.choice import KNOBS, Choice, Knob
 from engine.planning.recommender.negatives import CHUNK
+from engine.planning.recommender.stated import marked, marked_plan, unstated
 from engine.planning.text import Row, aligned, as_row, number, table
 from engine.quantities import count, power10
 
@@ -84,19 +85,19 @@ def sentence(answer: Recommendation) -> str:
     rate = f" at a learning rate of {said['lr']}" if "lr" in said else ""
     least = "at least " if recipe.binds == "sweep" else ""
     most = ", all that memory holds" if recipe.binds == "memory" else ""
-    by = f" (by {recipe.choices['N'].borrowed})" if recipe.choices["N"].borrowed else ""
+    off = {knob: marked(recipe.choices[knob].value) for knob in KNOBS}
     parts = {
-        "N": f"train {said.get('N')} on {said.get('D')}{by}",
-        "s": f"put {said.get('s')} into the embedder",
+        "N": f"train {said.get('N')} on {said.get('D')}{marked_plan(recipe.plan, recipe.choices['N'].borrowed)}",
+        "s": f"put {said.get('s')} into the embedder{off['s']}",
         "B": f"take batches of {said.get('B')}{rate}",
-        "K": f"score {least}{said.get('K')} beside the batch{most}",
+        "K": f"score {least}{said.get('K')} beside the batch{most}{off['K']}",
     }
     found = [words for knob, words in parts.items() if knob in said] or ["nothing is known"]
-    lost = [knob for knob in ("s", "B", "N", "D", "K") if knob not in said]
+    lost = [knob for knob in ("s", "B", "N", "D", "K") if knob not in said and not recipe.choices[knob].withheld]
     *first, last = found
     what = f"{', '.join(first)} and {last}" if first else last
     unknown = f" Not known for {answer.served}: {', '.join(lost)}." if lost and said else ""
-    return f"With {power10(answer.budget)} FLOPs, for {answer.served}: {what}.{unknown}"
+    return f"With {power10(answer.budget)} FLOPs, for {answer.served}: {what}.{unknown}{unstated(recipe.choices)}"
 
 
 def as_text(answer: Recommendation) -> str:
@@ -145,6 +146,8 @@ def shown(choice: Choice) -> Quantity:
 
 def _cell(choice: Choice) -> str:
     q = shown(choice)
+    if choice.withheld:
+        return "not stated"
     if q.value is None:
         return choice.place if choice.place and choice.place != "inside" else "not known"
     return f"{number(q)} {q.unit}{f' (by {choice.borrowed})' if choice.borrowed else ''}".strip()
@@ -160,6 +163,7 @@ def _recipe(recipe: Recipe) -> dict[str, Any]:
                 "band": choice.band and list(choice.band),
                 "quoted": choice.quoted,
                 "borrowed": choice.borrowed or None,
+                "supported": choice.supported and list(choice.supported),
                 "remarks": list(choice.remarks),
                 "otherwise": [{"x": o.x, **quantity.to_json(o.amount)} for o in choice.otherwise],
             }

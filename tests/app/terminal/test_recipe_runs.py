@@ -31,7 +31,8 @@ def test_one_table_determines_n_d_and_k(run: Run, tmp_path: Path) -> None:
 
 
 def test_only_the_metric_that_is_asked_for_is_fitted_to_a_sweep(run: Run) -> None:
-    raw = object_in(run(*ASKED, "--share", GAMES_SHARE, "--no-published", "--json").out)
+    asked = (*ASKED[:2], 1e12, *ASKED[3:])
+    raw = object_in(run(*asked, "--share", GAMES_SHARE, "--no-published", "--json").out)
     assert list(raw["recipes"]) == ["recall@10"]
     assert {one["metric"] for one in raw["evidence"]["share"]} == {"recall@10"}
     assert raw["recipes"]["recall@10"]["choices"]["s"]["value"] == pytest.approx(0.14, abs=0.005)
@@ -153,9 +154,12 @@ def test_long_reasons_stand_below_the_table(run: Run, tmp_path: Path) -> None:
 def test_n_and_d_that_the_runs_do_not_support_are_in_no_table(run: Run) -> None:
     asked = ("recipe", "--budget", 1e12, "--metric", "recall@10", "--share", GAMES_SHARE, "--bootstrap", 20)
     answer = run(*asked)
-    assert "Not known for recall@10: N, D, K." in answer.out
+    assert (
+        "Not known for recall@10: K. This budget lies too far beyond the runs, which support N and D from" in answer.out
+    )
     rows = [line for line in answer.out.splitlines() if line.startswith(("Model size N", "Training events D"))]
-    assert [line.split()[3] for line in rows] == ["-", "-", "not", "not"]
+    assert [line.split()[3:5] for line in rows[2:]] == [["not", "stated"]] * 2
+    assert [line.split()[3] for line in rows[:2]] == ["-", "-"]
     assert all("not stated: too far beyond the runs" in line for line in rows[:2])
     raw = object_in(run(*asked, "--json").out)["recipes"]
     for one in raw.values():

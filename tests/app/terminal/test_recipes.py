@@ -156,7 +156,10 @@ def test_recipe_from_what_the_paper_prints(run: Run) -> None:
     assert raw["choices"]["K"]["value"] == raw["cap"]
     shown = run("recipe", "--budget", "200 H100 hours", "--metric", "recall@10")
     assert "is read as" in shown.err
-    assert "on 33.3 B samples (by val_loss), put 2.00 % of N into the embedder and take batches of 540 " in shown.out
+    assert (
+        "on 33.3 B samples (by val_loss, extrapolated 1.5 decades in C), put 2.00 % of N into the embedder "
+        "(extrapolated 2.5 decades in C) and take batches of 540 "
+    ) in shown.out
 
 
 def test_recipe_reads_shares_as_fractions_or_in_per_cent(run: Run) -> None:

@@ -157,13 +157,25 @@ def test_one_of_several_data_sets_is_read_and_can_be_changed(demo: Database, ope
 def test_n_and_d_beyond_the_runs_are_stated_in_no_table(demo: Database, open_page: Open) -> None:
     at = open_page("recommender", flops="1e12")
     assert told(at).startswith("The plan lies too far beyond the runs to be an answer")
-    assert "Not known for recall@10: N, D" in answer(at)
+    assert "This budget lies too far beyond the runs, which support N and D from" in answer(at)
     for label in ("Model size N", "Training events D"):
         (line,) = [row for row in lines(at) if row[0] == label]
         assert line[1:4] == ["not stated", "", ""]
         assert line[6] == "not stated: too far beyond the runs"
         (others,) = [row for row in lines(at, 1) if row[0] == label]
-        assert set(others[1:]) == {"not known"}
+        assert set(others[1:]) == {"not stated"}
+
+
+def test_knobs_far_beyond_their_sweeps_are_stated_in_no_table(demo: Database, open_page: Open) -> None:
+    at = open_page("recommender", flops="1e6", metric="val_loss")
+    assert "FLOPs, for val_loss: take batches of" in answer(at)
+    assert "which support s from" in answer(at)
+    for label in ("Embedder share s", "Extra negatives K"):
+        (line,) = [row for row in lines(at) if row[0] == label]
+        assert line[1:6] == ["not stated", "", "", "", ""]
+        assert line[6].startswith("not stated: too far beyond the runs; its sweeps support budgets from")
+        (others,) = [row for row in lines(at, 1) if row[0] == label]
+        assert set(others[1:]) <= {"not stated", "not known"}
 
 
 def test_a_spelling_of_a_metric_in_the_link_is_that_metric(demo: Database, open_page: Open) -> None:
