@@ -132,11 +132,28 @@ def _sheets(file: str) -> list[str]:
 
 def _copy_sheet(file: str, part: str, target: str, rows: int, columns: int) -> list[str]:
     """Write one sheet as CSV; its first row that is not empty is the header."""
+    _refuse_rows_out_of_order(part)
     with _workbook(file) as book, Path(target).open("w", encoding="utf-8", newline="") as out:
         sheet = book[part]
         sheet.reset_dimensions()  # a sheet may claim rows and columns that it does not have
         csv.writer(out).writerows(_cells(sheet.iter_rows(values_only=True), part, rows, columns))
     return []
+
+
+def _refuse_rows_out_of_order(part: str) -> None:
+    """Let openpyxl raise for a row whose number does not follow; it passes over such rows. Good for this process."""
+    from openpyxl.worksheet._reader import WorkSheetParser  # type: ignore[import-untyped]
+
+    read = WorkSheetParser.parse_row
+
+    def parse_row(parser: Any, row: Any) -> Any:
+        before = parser.row_counter
+        number, cells = read(parser, row)
+        if number <= before:
+            raise Refused(f"has row {number} after row {before} in sheet {part}: save it again, or as CSV.")
+        return number, cells
+
+    WorkSheetParser.parse_row = parse_row
 
 
 def _cells(sheet: Iterator[tuple[Any, ...]], part: str, rows: int, columns: int) -> Iterator[list[object]]:

@@ -53,8 +53,8 @@ def number(column: str, kind: TextKind | None = None) -> str:
 
 
 def missing(column: str) -> str:
-    """A condition: a cell of text says that a number is missing, in a word that could be a name elsewhere."""
-    return f"{column} IN ({', '.join(text(word) for word in NO_NUMBER)})"
+    """A condition: a cell of text has only spaces, or a word for a missing number that could be a name elsewhere."""
+    return f"({column} IN ({', '.join(text(word) for word in NO_NUMBER)}) OR trim({column}) = '')"
 
 
 def numeric(column: Column, position: int, conversion: str | None = None) -> str:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import codecs
 import csv
 import io
+import mmap
+import re
 import shutil
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +19,12 @@ MAX_ROWS, MAX_CELLS = 5_000_000, 50_000_000
 """What a table may have: rows, and rows times columns."""
 _CHUNK = 4 * 1024**2
 _DELIMITERS = ("\t", ";", ",", "|")
+_SAID = re.compile(r'"?sep=([\t;,|])"?[\r\n]*', re.IGNORECASE)
+"""A first line by which Excel is told what separates the cells."""
+_SHOWN = {"utf-8-sig": "UTF-8", "utf-16": "UTF-16", "utf-16-le": "UTF-16", "utf-16-be": "UTF-16", "utf-32": "UTF-32"}
+_SHOWN |= {"latin-1": "Latin-1"}
+_WIDE_SPACES = "\u00a0\u2007\u2009\u202f\u3000"
+"""Spaces that no number is read with, which people paste from pages and documents."""
 # What programs write for a missing cell; NaN itself is a number and is counted as missing later.
 MISSING = ("", "#N/A", "<NA>", "NULL", "null")
 
@@ -43,12 +51,13 @@ def relation(path: Path, name: str, scratch: Path) -> Relation:
     Raises PlannerError when the file is not text, has no header of names or has too many columns.
     """
     path, notes = utf8(path, name, scratch)
-    header, blank, delimiter = _header(path, name)
+    header, delimiter, lines = _header(path, name)
     names, renamed = tidy(header)
     columns = ", ".join(f"'c{i}': 'VARCHAR'" for i in range(len(names)))
     nulls = ", ".join(sql.text(m) for m in MISSING)
+    cells = _trimmed(len(names)) if _has_wide_spaces(path) else "*"
     query = (
-        f"SELECT * FROM read_csv({sql.path(path)}, auto_detect = false, header = true, skip = {blank}, "
+        f"SELECT {cells} FROM read_csv({sql.path(path)}, auto_detect = false, header = true, {lines}, "
         f"delim = {sql.text(delimiter)}, quote = '\"', escape = '\"', columns = {{{columns}}}, nullstr = [{nulls}])"
     )
     return Relation(query, names, (*notes, *renamed), delimiter == ";")
@@ -57,16 +66,31 @@ def relation(path: Path, name: str, scratch: Path) -> Relation:
 def utf8(path: Path, name: str, scratch: Path) -> tuple[Path, tuple[str, ...]]:
     """The file in UTF-8, itself or a copy in ``scratch``, and a note that names any other encoding."""
     encoding = _encoding(path, name)
-    if encoding in ("utf-8", "utf-8-sig"):
+    if encoding == "utf-8":
         return path, ()
     copy = scratch / "utf-8"
     try:
         with path.open(encoding=encoding, newline="") as old, copy.open("w", encoding="utf-8", newline="") as new:
             shutil.copyfileobj(old, new, _CHUNK)
     except UnicodeError:
-        raise PlannerError(f"{name} is not readable text (tried UTF-8 and UTF-16): save it as UTF-8.") from None
-    shown = "Latin-1" if encoding == "latin-1" else "UTF-16"
-    return copy, (f"The file was read as {shown}; save it as UTF-8 if letters look wrong.",)
+        raise PlannerError(
+            f"{name} is not readable text (tried UTF-8 and {_SHOWN[encoding]}): save it as UTF-8."
+        ) from None
+    if encoding == "utf-8-sig":
+        return copy, ()
+    return copy, (f"The file was read as {_SHOWN[encoding]}; save it as UTF-8 if letters look wrong.",)
+
+
+def _has_wide_spaces(path: Path) -> bool:
+    """Whether a file in UTF-8 has a space that DuckDB does not take for one around numbers."""
+    with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+        return any(data.find(space.encode()) >= 0 for space in _WIDE_SPACES)
+
+
+def _trimmed(width: int) -> str:
+    """The columns without spaces of any kind at the ends of their cells."""
+    blanks = sql.text(f" \t{_WIDE_SPACES}")
+    return ", ".join(f"trim(c{i}, {blanks}) AS c{i}" for i in range(width))
 
 
 def tidy(header: list[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -105,6 +129,8 @@ def check_width(count: int, name: str) -> None:
 def _encoding(path: Path, name: str) -> str:
     with path.open("rb") as file:
         head = file.read(4096)
+        if head.startswith((codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)):
+            return "utf-32"
         if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
             return "utf-16"
         if b"\0" in head:
@@ -119,7 +145,7 @@ def _encoding(path: Path, name: str) -> str:
             decoder.decode(b"", final=True)
         except UnicodeDecodeError:
             return "latin-1"
-    return "utf-8"
+    return "utf-8-sig" if head.startswith(codecs.BOM_UTF8) else "utf-8"
 
 
 def _unmarked_utf16(head: bytes, name: str) -> str:
@@ -132,19 +158,22 @@ def _unmarked_utf16(head: bytes, name: str) -> str:
     raise PlannerError(f"{name} is not a table of text (it holds zero bytes): export it again as CSV.")
 
 
-def _header(path: Path, name: str) -> tuple[list[str], int, str]:
-    """The cells of the header, the blank lines before it, and the delimiter."""
+def _header(path: Path, name: str) -> tuple[list[str], str, str]:
+    """The cells of the header, the delimiter, and where the table begins and how its lines end, for ``read_csv``."""
     with path.open(encoding="utf-8-sig", newline="") as file:
         blank, line = 0, file.readline(_CHUNK)
-        while line and not line.strip():
+        said = _SAID.fullmatch(line)
+        while line and (not line.strip() or _SAID.fullmatch(line)):
             blank, line = blank + 1, file.readline(_CHUNK)
+            said = said or _SAID.fullmatch(line)
         if not line:
             raise PlannerError(f"{name} holds only blank lines: choose a file with a header and at least one row.")
-        delimiter = _delimiter(line)
+        delimiter = said[1] if said else _delimiter(line)
         rest = file.read(65536)
     _check_spaces(line, rest, delimiter, name)
     try:
-        cells = next(csv.reader(io.StringIO(line + rest, newline=""), delimiter=delimiter, strict=True))
+        lines = io.StringIO(line + rest, newline="")
+        cells = next(csv.reader(lines, delimiter=delimiter, strict=True))
     except csv.Error:
         raise PlannerError(
             f"The header of {name} cannot be read: look for a quotation mark that is not closed."
@@ -152,7 +181,14 @@ def _header(path: Path, name: str) -> tuple[list[str], int, str]:
     check_width(len(cells), name)
     if cells and all(_is_number(cell) for cell in cells):
         raise PlannerError(f"The first line of {name} holds numbers and no names: add a header such as N,D,loss.")
-    return cells, blank, delimiter
+    return cells, delimiter, f"skip = {blank}{_line_end((line + rest)[: lines.tell()])}"
+
+
+def _line_end(header: str) -> str:
+    """How the lines end, for ``read_csv``, where a cell of the header has a line end of its own; DuckDB takes that."""
+    names = header.rstrip("\r\n")
+    end = next(e for e in ("\r\n", "\n", "\r", "") if header.endswith(e))
+    return f", new_line = {end!r}" if end and re.search(r"[\r\n]", names) else ""
 
 
 def _delimiter(line: str) -> str:

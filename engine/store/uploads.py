@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import hashlib
 import os
 import tempfile
@@ -108,7 +109,7 @@ def _format(path: Path, name: str) -> Format:
     for ending, what in _BINARY.items():
         if suffix == ending:
             raise PlannerError(f"{name} is not {what} file, or it is damaged: export it again.")
-    braced = head.lstrip()[:1] in (b"{", b"[")
+    braced = head.removeprefix(codecs.BOM_UTF8).lstrip()[:1] in (b"{", b"[")
     if suffix in (".json", ".jsonl", ".ndjson") or (braced and suffix not in (".csv", ".tsv")):
         return "json"
     return "csv"

@@ -11,7 +11,6 @@ from benchmarks.reliability.files.case import (
     Case,
     Cases,
     Expected,
-    asks,
     cell,
     content,
     grid,

@@ -232,3 +232,33 @@ def test_pages_of_rows_have_ids_and_whole_numbers(db: Database, add: Add) -> Non
     chosen = tables.frame(db, info.id, where="N > 1e7 AND run LIKE 'r3%'", limit=2, offset=1)
     assert chosen["row id"].tolist() == [13, 14]
     assert tables.column_values(db, info.id, "N") == ("1000000", "16000000", "4000000", "64000000")
+
+
+def test_a_key_twice_with_one_value_is_one_column_and_with_two_a_sentence(db: Database, add: Add) -> None:
+    line = '{"N": 1e6, "loss": 3.5, "loss": 3.5}\n'
+    assert losses(db, add(line, "runs.jsonl").id) == [3.5]
+    with pytest.raises(
+        PlannerError, match=r"^Object 2 of runs\.jsonl has the key 'loss' twice with different values: "
+    ):
+        add(line + '{"N": 1e6, "loss": 3.5, "loss": 3.25}\n', "runs.jsonl")
+
+
+@pytest.mark.parametrize("first", ["sep=;\n", "sep=;\r\n", '"sep=;"\n', "SEP=;\n", "\n\nsep=;\n", "\ufeffsep=;\n"])
+def test_the_line_that_tells_excel_the_separator_is_not_the_header(db: Database, add: Add, first: str) -> None:
+    text = first + "N;D;loss\n1e6;1e8;3.5\n2e6;1e8;3.25\n"
+    info = add(text.replace("\r", "").replace("\n", "\r\n") if "\r" in first else text)
+    assert [c.name for c in tables.columns(db, info.id)] == ["N", "D", "loss"]
+    assert losses(db, info.id) == [3.5, 3.25]
+
+
+@pytest.mark.parametrize("blank", ["", " ", "\t", "\u00a0", "\u202f \u3000", "   "])
+def test_spaces_of_every_kind_are_no_text_in_a_column_of_numbers(db: Database, add: Add, blank: str) -> None:
+    info = add(f"N,D,loss\n\u00a01e6,1e8,3.5\n2e6,{blank}1e8,3.25\n4e6,1e8,{blank}\n")
+    assert [c.kind for c in tables.columns(db, info.id)] == ["number"] * 3
+    assert losses(db, info.id) == [3.5, 3.25]
+
+
+@pytest.mark.parametrize(("inner", "end"), [("\r\n", "\n"), ("\n", "\r\n"), ("\r", "\n"), ("\n", "\n")])
+def test_a_line_end_in_a_name_does_not_end_the_lines(db: Database, add: Add, inner: str, end: str) -> None:
+    info = add(end.join((f'N,D,loss,"a{inner}b"', "1e6,1e8,3.5,1", "2e6,1e8,3.25,2", "")))
+    assert losses(db, info.id) == [3.5, 3.25]

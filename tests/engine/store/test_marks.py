@@ -59,7 +59,7 @@ def test_an_answer_that_leaves_it_open_names_both_readings(tmp_path: Path, how: 
         (german(), "text", True),
         (german(sizes=("100.000", "137", "250", "729.000")), "text", True),
         (german(sizes=("100.000", "137.000", "", "NA")), "text", True),
-        (german(sizes=("100.000", "137.000", "250.000", "1.500k")), "text", False),
+        (german(sizes=("100.000", "137.000", "250.000", "1.5k")), "text", False),
         (german(losses=("3.251", "3.125", "2.999", "2.875")), "text", True),
         (german(losses=("3.25", "3.125", "2.999", "2.875")), "number", False),
         (german(sizes=("100.000", "137.000", "250.000", "1729.000")), "number", False),
