@@ -25,7 +25,7 @@ from engine.planning.pricing.prices import Prices
 from engine.planning.pricing.small import converted
 from engine.planning.quantity import IMPOSSIBLE, Quantity, given, measure, unsaid
 from engine.planning.solve import Task
-from engine.planning.support import support, too_far
+from engine.planning.support import support, too_far, within_reach
 from engine.quantities import count
 
 ONE = 1 - 1e-9
@@ -64,7 +64,8 @@ def plan_budget(
         raise PlannerError(
             f"At {count(float(C), 3)} FLOPs the {fit.spec.y} is {note}: ask for a budget nearer to the runs."
         )
-    extra = derived(fit, best, draws, limits)
+    near = within_reach(fit, draws)
+    extra = derived(fit, best, near, limits)
     for m in maps:
         extra[m.map.spec.y] = m.metric(best.loss, draws.loss[m.kept])
     lost = int(np.sum(np.isnan(draws.loss)))
@@ -90,7 +91,7 @@ def plan_budget(
         ),
         maps=tuple(m.map.hash for m in maps),
         support=support(fit, rule, quantities),
-        **beside(fit, task, best, draws, other, spent=spent),
+        **beside(fit, task, best, near, other, spent=spent),
     )
 
 

@@ -20,6 +20,8 @@ from engine.laws.law import Floats
 Ints = NDArray[np.int64]
 BAND_DRAWS = 400
 """Resamples that bands are drawn from, so that a slider answers at once; numbers of a plan use every resample."""
+STATED = 3.0
+"""Decades beyond the runs up to which a number is stated."""
 UNPUBLISHED = "no interval: correlations unpublished"
 NOT_ALWAYS_REACHED = "no interval: not every resample reaches the target"
 FEW_RESAMPLES = f"no interval: the fit has fewer than {FEWEST} resamples"
@@ -84,7 +86,7 @@ def measure(
     Infinite draws are resamples that cannot reach it: an interval's end beyond the share that can is infinite.
     NaN draws are resamples for which it does not exist, and are left out. The interval ends where the number itself
     must: at the ends of ``within``, by default at one parameter or one sample. A value outside it is none, and the note
-    says so.
+    says so. Beside a value an end more than ``STATED`` decades outside ``span``, the range of the runs, is open.
     """
     within = within or least_of(fit, unit)
     if math.isfinite(value) and not within[0] <= value <= within[1]:
@@ -93,7 +95,10 @@ def measure(
     ci68, ci95 = (cut(_ends(value, draws, level, fit.resampling), within) for level in (0.68, 0.95))
     note = "" if ci68 else no_interval(fit)
     stated = [known] if known is not None else [x for ends in (ci68, ci95) for x in ends or ()]
-    return Quantity(known, ci68, ci95, unit, max((beyond(x, span) for x in stated), default=0.0), note)
+    far = max((beyond(x, span) for x in stated), default=0.0)
+    if known is not None:
+        ci68, ci95 = (_opened(ends, span) for ends in (ci68, ci95))
+    return Quantity(known, ci68, ci95, unit, far, note)
 
 
 def given(fit: Fit, value: float, unit: str, span: Interval | None = None) -> Quantity:
@@ -118,6 +123,21 @@ def no_interval(fit: Fit) -> str:
         few = len(fit.resamples) < FEWEST
         return FEW_RESAMPLES if few else "no interval: too few resamples give this number"
     return UNPUBLISHED if fit.objective is None else NOT_RESAMPLED
+
+
+def reach(span: Interval | None) -> Interval:
+    """The least and the largest number that runs of the range ``span`` support; anything where it is not known."""
+    if span is None or not 0 < span[0] <= span[1] < math.inf:
+        return (0.0, math.inf)
+    return (span[0] / 10**STATED, span[1] * 10**STATED)
+
+
+def _opened(ends: Interval | None, span: Interval | None) -> Interval | None:
+    """An interval without an end that lies too far outside the range ``span`` of the runs."""
+    if ends is None or ends[0] == math.inf:
+        return ends
+    (low, high), (least, most) = ends, reach(span)
+    return (-math.inf if 0 < low < least else low, math.inf if high > most else high)
 
 
 def _impossible(value: float, within: Interval) -> str:

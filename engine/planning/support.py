@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -12,14 +12,14 @@ import numpy as np
 from engine.costs import ComputeRule
 from engine.errors import PlannerError
 from engine.fitting.result import Fit, Interval
-from engine.laws.law import Floats
+from engine.laws.law import Floats, Point
 from engine.planning.frontier import frontier
-from engine.planning.quantity import Quantity, beyond
+from engine.planning.quantity import STATED, Quantity, beyond, reach
 from engine.planning.search import ROUNDING, Mask
 
 UNKNOWN_C: Interval = (1e15, 1e21)
 """Where budgets are looked at when nothing is known of the compute of the runs."""
-ANSWERED = 3.0
+ANSWERED = STATED
 """Decades beyond the runs up to which a plan is an answer."""
 BELOW = 1.0
 """The same for sizes smaller than those of the runs, where a loss meets that of a model which has learned nothing."""
@@ -98,6 +98,20 @@ def support(fit: Fit, rule: ComputeRule, quantities: Mapping[str, Quantity]) -> 
     helps = any(_size_too_far(quantities[name], fit.data.ranges.get(name)) for name in SIZES if name in quantities)
     near = helps and axis in cells and low / far <= cells[axis] <= high * far
     return Support(axis, low, high, cells if near else {})
+
+
+def within_reach(fit: Fit, draws: Point) -> Point:
+    """The answers ``draws`` (r,) of resamples, infinite in every size that lies too far above the runs to be stated.
+
+    What follows from these sizes is then open too: costs, passes, the time.
+    """
+    spans = fit.data.ranges
+    most = {name: reach(spans.get(name))[1] for name in SIZES}
+    N, D, C, U = (
+        np.where(x > top, np.inf, x)
+        for x, top in ((draws.N, most["N"]), (draws.D, most["D"]), (draws.C, most["C"]), (draws.U, most["D"]))
+    )
+    return replace(draws, N=N, D=D, C=C, U=U)
 
 
 def budgets(fit: Fit) -> Interval:

@@ -28,7 +28,7 @@ from engine.planning.quantity import NOT_ALWAYS_REACHED, Quantity, given, measur
 from engine.planning.reach import bound, met, unreachable
 from engine.planning.reachability import Bools, reachability
 from engine.planning.solve import Goal, Task
-from engine.planning.support import support, too_far
+from engine.planning.support import support, too_far, within_reach
 from engine.quantities import count, flops
 
 LEAST_MONEY = "least-money"
@@ -77,7 +77,8 @@ def plan_target(
         raise PlannerError(no_optimum(fit))
     check_size(fit, task, best, asked)
     quantities = allocation(fit, best, draws) | {"loss": _asked(fit, goal, target, map)}
-    extra = derived(fit, best, draws, limits) if reached else {}
+    near = within_reach(fit, draws)
+    extra = derived(fit, best, near, limits) if reached else {}
     if not many.all():  # where it costs infinity, ratios do not exist
         extra |= {k: replace(q, ci68=None, ci95=None, note=NOT_ALWAYS_REACHED) for k, q in extra.items() if k == "D/N"}
     placed = quantities
@@ -104,7 +105,7 @@ def plan_target(
         ),
         maps=(map.map.hash,) if map else (),
         support=support(fit, rule, placed),
-        **beside(fit, task, best, draws, other if reached else None),
+        **beside(fit, task, best, near, other if reached else None),
     )
 
 

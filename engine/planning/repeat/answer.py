@@ -30,7 +30,8 @@ from engine.planning.budget import check_size, time_of
 from engine.planning.frontier import least_compute
 from engine.planning.plan import Question
 from engine.planning.pricing.small import unknown, why_unknown
-from engine.planning.quantity import NOT_ALWAYS_REACHED, Quantity, kept, measure
+from engine.planning.quantity import NOT_ALWAYS_REACHED, Quantity, kept, measure, reach
+from engine.planning.reachability import Bools
 from engine.planning.repeat import picture
 from engine.planning.repeat.costs import SampleCosts
 from engine.planning.repeat.factor import Factor
@@ -260,11 +261,13 @@ def _answer(
 ) -> SimulateOrRepeat:
     spans, unit, money = plans.spans(carrier), plans.sample_unit(carrier), costs.currency
     span_u = repeated.data.ranges.get(repeated.law.axis or "")
+    unseen = _unseen(draws, {**spans, "U": span_u})
 
     def q(name: str, unit: str, span: tuple[float, float] | None = None) -> Quantity:
         """The number called ``name``; NaN draws (out of reach) leave it without an interval."""
         read = replace(carrier, resampling=laws.own) if name in ONE_PASS else carrier
-        found = measure(read, float(best[name]), draws[name], unit, span)
+        far = unseen.get(name[: name.find("_") + 1], np.False_)
+        found = measure(read, float(best[name]), np.where(far, np.inf, draws[name]), unit, span)
         if name in ("omega", "saving", "break_even", "passes") and found.ci68 and np.isnan(draws[name]).any():
             return replace(found, ci68=None, ci95=None, note=NOT_ALWAYS_REACHED)
         return found
@@ -306,6 +309,12 @@ def _answer(
         small,
         support(carrier, rule, placed),
     )  # fmt: skip
+
+
+def _unseen(draws: Solved, spans: Mapping[str, tuple[float, float] | None]) -> dict[str, Bools]:
+    """Which resamples (r,) lie too far beyond the runs for a number of this prefix to be stated."""
+    N, D, C, U = (draws[name] > reach(spans.get(name))[1] for name in ("N", "D", "C", "U"))
+    return {"one_": N | D | C, "rep_": C | U, "C_": C | U, "N_": U}
 
 
 def _time(carrier: Fit, best: Solved, draws: Solved) -> Quantity | None:
