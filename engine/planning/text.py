@@ -28,6 +28,8 @@ MILLION = 1e6
 SECONDS = "s"
 """The unit of a time that is shown in the unit that suits it: 4.2 min."""
 UNREACHABLE = "not reachable"
+FAR_END = 10.0
+"""How many times its value the end of an interval is from where on it has two digits of its own."""
 SURE = 0.999
 """A finite number of resamples gives no larger probability than this."""
 LABELS = {
@@ -178,6 +180,8 @@ def number(q: Quantity, x: float | None = None, keep: int | None = None) -> str:
         return duration(x)
     spread = q.ci68 if q.ci68 and q.ci68[0] < q.ci68[1] else None
     places = digits(x if q.value is None or spread is None else q.value, spread)
+    if q.value is not None and abs(x) >= FAR_END * abs(q.value) > 0:
+        places = min(places, 1 - math.floor(math.log10(abs(x))))
     if round(x, places) == 0:  # an end far below its value keeps its own digits: 163 beside 49,000 is not 0
         places = digits(x, None)
     if q.unit in MONEY and abs(round(x, places)) >= MILLION:

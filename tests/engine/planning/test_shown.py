@@ -5,13 +5,16 @@ from __future__ import annotations
 import re
 
 import numpy as np
+import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
 from engine.fitting.result import Fit
+from engine.planning.export.document import Document, to_markdown
+from engine.planning.export.latex import to_latex
 from engine.planning.quantity import Quantity, measure
 from engine.planning.side_by_side import _cell
-from engine.planning.text import number
+from engine.planning.text import as_row, between, number
 from tests.engine.planning.conftest import EPOCH, make_fit, scattered
 
 PREFIX = {"": 1.0, "k": 1e3, "M": 1e6, "B": 1e9, "T": 1e12}
@@ -55,3 +58,30 @@ def test_an_interval_holds_its_own_value(value: float) -> None:
 def test_an_interval_that_is_shown_as_its_value_is_left_out() -> None:
     assert _cell(Quantity(3e10, (3e10, 3e10), None, "tokens")) == "30 B tokens"
     assert _cell(Quantity(3e10, (2e10, 4e10), None, "tokens")) == "30 B tokens (20 B to 40 B)"
+
+
+@pytest.mark.parametrize(
+    ("value", "ends", "shown"),
+    [
+        (563.27, (148.3, 11177008.9), "150 to 1.1 × 10⁷"),
+        (563.27, (148.3, 5700.0), "150 to 5700"),
+        (563.27, (148.3, 5123.4), "150 to 5120"),
+        (0.1234, (0.1226, 987.654), "0.12260 to 990"),
+        (2.0, (1.99, 12345.678), "1.990 to 12,000"),
+    ],
+)
+def test_an_end_far_above_its_value_has_two_digits(value: float, ends: tuple[float, float], shown: str) -> None:
+    q = Quantity(value, ends, ends, "passes")
+    assert between(q, ends) == shown
+    row = as_row("Passes", q)
+    assert (row.ci68, row.ci95) == (shown, shown)
+    made = Document("An answer.", (("Passes", q),), (), {}, "")
+    assert shown in to_markdown(made)
+    assert "1.1 \\times 10^{7}" in to_latex(made) or ends[1] != 11177008.9
+
+
+@given(st.floats(0.1, 1e6), st.floats(1, 9), st.floats(0, 9))
+def test_an_end_with_two_digits_stays_beyond_its_value(value: float, down: float, up: float) -> None:
+    q = Quantity(value, (value / 10**down, value * 10**up), None, "passes")
+    low, middle, high = (read(number(q, x)) for x in (value / 10**down, value, value * 10**up))
+    assert low <= middle <= high * (1 + 1e-12)
