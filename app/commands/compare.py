@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 from app.commands import reading
@@ -92,8 +93,13 @@ def _compared(spec: FitSpec, runs: Runs, suggested: bool) -> tuple[Comparison, l
     spec, chosen = suggest(spec, runs) if suggested else (spec, ())
     found = compare_laws(spec, runs)
     if not found.ranked:
-        raise PlannerError(f"No law can be fitted to these runs. {found.refused[0][1]}")
+        raise PlannerError(f"No law can be fitted to these runs. {_refusal(*found.refused[0])}")
     return found, [w.text for w in (*chosen, *_about_runs(found))]
+
+
+def _refusal(law: str, why: str) -> str:
+    """Why a law was not fitted, with its name."""
+    return why if re.search(rf"\b{re.escape(law)}\b", why) else f"{law}: {why}"
 
 
 def _about_runs(found: Comparison) -> tuple[FitWarning, ...]:
@@ -155,7 +161,10 @@ def as_text(found: Comparison) -> str:
     body += [("", name, percent(error), "", "", "0") for name, error in baselines]
     width = [max(len(line[i]) for line in (head, *body)) for i in range(len(head))]
     lines = ["  ".join(cell.ljust(w) for cell, w in zip(line, width, strict=True)).rstrip() for line in (head, *body)]
-    notes = [*(f"{one.key}: {one.note}" for one in found.ranked if one.note), *(why for _, why in found.refused)]
+    notes = [
+        *(f"{one.key}: {one.note}" for one in found.ranked if one.note),
+        *(_refusal(*one) for one in found.refused),
+    ]
     return "\n".join([*lines, "", found.sentence, *notes])
 
 

@@ -9,6 +9,7 @@ import pytest
 from tests.app.terminal.asking import MAP, Run, object_in, one_sentence
 from tests.engine.fitting.mixtures import DATASETS, three_datasets
 
+ONE_PASS = Path(__file__).parents[3] / "data" / "grids" / "jets_one_pass.csv"
 SWEEP = Path(__file__).parents[3] / "data" / "demo" / "recommender_isoflop.csv"
 
 
@@ -36,6 +37,13 @@ def test_what_cannot_be_fitted_says_why(run: Run, table: Path) -> None:
     assert "1  chinchilla" in shown.out
     assert "isoflop" in shown.out.split("Error")[1]
     one_sentence(run("compare", table, "--map", "N=size"), "No law can be fitted to these runs.")
+
+
+def test_every_refusal_names_its_law_once(run: Run) -> None:
+    shown = run("compare", ONE_PASS).out
+    assert "\ndata-constrained: The parameter R_D does nothing: the formula gives the same numbers" in shown
+    assert "\nLaw isoflop needs at least two budgets" in shown
+    assert "isoflop: Law isoflop" not in shown
 
 
 def test_a_fit_of_minima_says_how_parabolas_are_biased(run: Run) -> None:
