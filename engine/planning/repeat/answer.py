@@ -7,8 +7,8 @@ threshold, kappa times the compute of the single pass.
 omega compares both laws at infinite N: U repeated samples are worth omega U seen once by an unlimited model. Against
 the compute-optimal single pass, whose model is finite, the saving D / U is larger: omega (1 + beta/alpha)^(1/beta).
 
-Both laws are those of the joint fit with one floor where there is one (``floors``); D then differs a little from what a
-plan by the one-pass fit alone asks for, so the answer states both numbers. Else D, N and C are those of that plan.
+Both laws are those of the joint fit with one floor where there is one (``floors``); N, D and C then differ from what a
+plan by the one-pass fit alone asks for, so the answer states both. Else N, D and C are those of that plan.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ class Regime:
 class SimulateOrRepeat:
     """The answer. ``shared`` says whether both laws have one floor (else omega holds at this target only).
 
-    ``floor`` is the common floor of a joint fit of both tables, and ``alone`` the samples of one pass by the one-pass
+    ``floor`` is the common floor of a joint fit of both tables, and ``alone`` N, D and C of one pass by the one-pass
     fit alone, as a plan states them; both are None where each law keeps its own fit.
 
     ``omega`` compares the laws at infinite N, ``saving`` is D / U against the compute-optimal single pass.
@@ -99,7 +99,7 @@ class SimulateOrRepeat:
     picture: Picture | None
     warnings: tuple[FitWarning, ...] = ()
     floor: Parameter | None = None
-    alone: Quantity | None = None
+    alone: Mapping[str, Quantity] | None = None
     unpriced: str = ""
     support: Support | None = None
 
@@ -175,12 +175,13 @@ def simulate_or_repeat(
 Solved = Mapping[str, Floats]
 
 
-def _alone(one_pass: Fit, target: float, rule: ComputeRule) -> Quantity | None:
-    """The samples that a plan by the one-pass fit alone asks for; None where it cannot reach the target."""
+def _alone(one_pass: Fit, target: float, rule: ComputeRule) -> Mapping[str, Quantity] | None:
+    """N, D and C that a plan by the one-pass fit alone asks for; None where it cannot reach the target."""
     try:
-        return plan_target(one_pass, target, rule=rule).shown.allocation["D"]
+        found = plan_target(one_pass, target, rule=rule).shown.allocation
     except PlannerError:
         return None
+    return {name: found[name] for name in ("N", "D", "C")}
 
 
 def _at(threshold: Fit | None, r: int | None) -> tuple[Floats, Floats]:
@@ -257,7 +258,7 @@ def _answer(
     target: float,
     costs: SampleCosts,
     rule: ComputeRule,
-    alone: Quantity | None,
+    alone: Mapping[str, Quantity] | None,
 ) -> SimulateOrRepeat:
     spans, unit, money = plans.spans(carrier), plans.sample_unit(carrier), costs.currency
     span_u = repeated.data.ranges.get(repeated.law.axis or "")

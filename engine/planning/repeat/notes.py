@@ -23,7 +23,7 @@ def notes(
     target: float,
     reached: bool,
     threshold: Fit | None,
-    alone: Quantity | None,
+    alone: Mapping[str, Quantity] | None,
 ) -> list[FitWarning]:
     """The warnings before those of the fits; ``reached``: every resample reaches the target."""
     found = [_floor(laws, target, alone), *laws.warnings]
@@ -42,7 +42,7 @@ def notes(
     return [warning for warning in found if warning is not None]
 
 
-def _floor(laws: Laws, target: float, alone: Quantity | None) -> FitWarning | None:
+def _floor(laws: Laws, target: float, alone: Mapping[str, Quantity] | None) -> FitWarning | None:
     one, other = (rounded(x) for x in laws.alone)
     if laws.floor is not None:
         return FitWarning(
@@ -65,12 +65,13 @@ def floor_text(floor: Parameter) -> str:
     return f"One floor is fitted to both tables together: E = L_inf = {rounded(floor.value)}{spread}."
 
 
-def _plan(target: float, alone: Quantity | None) -> str:
-    if alone is not None and alone.note == WITHHELD:
-        return "A plan by the one-pass runs alone lies too far beyond them to be an answer."
-    if alone is None or alone.value is None:
+def _plan(target: float, alone: Mapping[str, Quantity] | None) -> str:
+    if alone is None or (alone["D"].value is None and alone["D"].note != WITHHELD):
         return f"A plan by the one-pass runs alone does not reach {target:g}."
-    return f"So a plan by the one-pass runs alone asks for {number(alone)} {alone.unit} at {target:g}."
+    if alone["D"].value is None:
+        return "A plan by the one-pass runs alone lies too far beyond them to be an answer."
+    N, D, C = (f"{number(alone[name])} {alone[name].unit}" for name in ("N", "D", "C"))
+    return f"So a plan by the one-pass runs alone asks for {N} on {D} ({C}) at {target:g}."
 
 
 def of_both(one_pass: Fit, repeated: Fit) -> tuple[FitWarning, ...]:

@@ -38,7 +38,11 @@ COMPARED = {
     "break_even_passes": "Break-even price in one-pass training costs of a sample",
     "kappa": "kappa: compute against the single pass",
 }
-ALONE = "One pass: Unique samples by the one-pass fit alone, as in a plan"
+ALONE = {
+    "N": "One pass: Model size N by the one-pass fit alone, as in a plan",
+    "D": "One pass: Unique samples by the one-pass fit alone, as in a plan",
+    "C": "One pass: Compute C by the one-pass fit alone, as in a plan",
+}
 SCHEMA = 1
 
 
@@ -53,7 +57,8 @@ def lines(answer: SimulateOrRepeat) -> tuple[tuple[str, Quantity], ...]:
         if q is not None
     ]
     if answer.alone is not None:
-        found.insert(2, (ALONE, answer.alone))
+        first = sum(label.startswith("One pass") for label, _ in found)
+        found[first:first] = [(label, answer.alone[name]) for name, label in ALONE.items()]
     return (*found, *((label, getattr(answer, name)) for name, label in COMPARED.items()))
 
 
@@ -180,7 +185,8 @@ def to_json(answer: SimulateOrRepeat) -> dict[str, Any]:
         **{name: read(getattr(answer, name)) for name in COMPARED},
         "shared_floor": answer.shared,
         "floor": _floor(answer.floor),
-        "one_pass_alone": None if alone is None else read(alone),
+        "one_pass_alone": None if alone is None else read(alone["D"]),
+        **({} if alone is None else {f"one_pass_alone_{name}": read(alone[name]) for name in ("N", "C")}),
         "cheaper": cheaper.name if cheaper is not None else None,
         "repeat_cheaper": answer.repeat_cheaper if answer.priced else None,
         "p_reach": answer.p_reach,

@@ -25,10 +25,14 @@ from engine.fitting.one_floor import fit_one_floor
 from engine.fitting.result import Fit
 from engine.laws.repetition import amplification
 from engine.planning import plan_target
+from engine.planning.export.document import to_csv
 from engine.planning.repeat import SampleCosts, SimulateOrRepeat, as_text, simulate_or_repeat, stated
 from engine.planning.repeat import to_json as answer_json
+from engine.planning.repeat.document import Files, document
+from engine.planning.repeat.factor import Factor
 from engine.planning.repeat.floors import together
 from engine.planning.repeat.notes import FLOORS_APART, ONE_FLOOR
+from engine.planning.text import number
 from engine.store.files import read_runs
 from tests.engine.fitting.tables import make_runs
 
@@ -178,15 +182,21 @@ def test_refits_are_those_of_both_tables_and_follow_from_the_seed() -> None:
 
 def test_the_answer_states_what_a_plan_states_and_why_it_differs() -> None:
     found, plan = answer(bootstrap=60), plan_target(jets(60)[0], 0.7)
-    assert found.alone == plan.allocation["D"]
+    assert found.alone == {name: plan.allocation[name] for name in ("N", "D", "C")}
     text = next(w.text for w in found.warnings if w.code == ONE_FLOOR)
     assert text.startswith("One floor is fitted to both tables together: E = L_inf = 0.24")
     assert "Alone, the one-pass runs give E = 0.192 and the repeated runs L_inf = 0." in text
-    assert text.endswith("So a plan by the one-pass runs alone asks for 1.25 M samples at 0.7.")
+    sizes = [f"{number(q)} {q.unit}" for q in (plan.allocation[name] for name in ("N", "D", "C"))]
+    assert sizes[1] == "1.25 M samples"
+    assert text.endswith("So a plan by the one-pass runs alone asks for {} on {} ({}) at 0.7.".format(*sizes))
     raw = answer_json(found)
     assert raw["floor"]["value"] == pytest.approx(0.244, abs=0.01)
     assert raw["floor"]["ci95"][0] is None
-    assert raw["one_pass_alone"]["value"] == plan.allocation["D"].value
+    for key, name in (("one_pass_alone", "D"), ("one_pass_alone_N", "N"), ("one_pass_alone_C", "C")):
+        assert raw[key]["value"] == plan.allocation[name].value
+    rows = to_csv(document(found, Factor(1.0), Files())).splitlines()
+    written = [row for row in rows if "alone, as in a plan" in row]
+    assert [row.split(",")[1] for row in written] == [repr(plan.allocation[name].value) for name in ("N", "D", "C")]
 
 
 def test_the_warnings_of_both_fits_travel_with_the_answer() -> None:
