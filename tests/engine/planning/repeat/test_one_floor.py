@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 from collections.abc import Callable
 from dataclasses import replace
@@ -194,9 +196,9 @@ def test_the_answer_states_what_a_plan_states_and_why_it_differs() -> None:
     assert raw["floor"]["ci95"][0] is None
     for key, name in (("one_pass_alone", "D"), ("one_pass_alone_N", "N"), ("one_pass_alone_C", "C")):
         assert raw[key]["value"] == plan.allocation[name].value
-    rows = to_csv(document(found, Factor(1.0), Files())).splitlines()
-    written = [row for row in rows if "alone, as in a plan" in row]
-    assert [row.split(",")[1] for row in written] == [repr(plan.allocation[name].value) for name in ("N", "D", "C")]
+    rows = csv.reader(io.StringIO(to_csv(document(found, Factor(1.0), Files()))))
+    written = [float(row[1]) for row in rows if row[0].endswith("alone, as in a plan")]
+    assert written == [plan.allocation[name].value for name in ("N", "D", "C")]
 
 
 def test_the_warnings_of_both_fits_travel_with_the_answer() -> None:
