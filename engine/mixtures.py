@@ -7,14 +7,15 @@ Each of these is a question to the user. An answer is part of the mapping (one l
 from __future__ import annotations
 
 import shlex
+from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.schema import Category, Curves, Runs
+from engine.schema import Category, Curves, Floats, Runs
 
 MOST_DATASETS = 8
 FEWEST_PER_VALUE = 3
@@ -26,6 +27,10 @@ OUT |= {"untrained", "diverged", "crashed", "failed", "bad", "broken"}
 FINE = {"ok", "okay", "good", "fine", "normal", "inlier", "valid", "keep"}
 """Words for the other runs."""
 TRAIN = {"train", "training", "fit"}
+VALIDATION = {"val", "valid", "validation", "dev", "eval", "evaluation"}
+"""Words for data on which a loss is measured while the test data are kept."""
+MEASURED_ON_BOTH = 0.9
+"""The least share of rows with a partner at the same sizes if each run is measured on both parts of a split."""
 
 
 COPIED = "another row in every mapped number"
@@ -56,7 +61,8 @@ class Question:
             verb = "has" if self.left_out == 1 else "have"
             return f"{self.left_out:,} of {total:,} runs {verb} {self.column} = {_or(self.gone)}."
         runs = ", ".join(f"{value or 'empty'} {n:,}" for value, n in self.counts.items())
-        return f"Column {self.column!r} has {len(self.counts)} values: {runs} runs."
+        both = " Each run has a row for each value." if self.kind == "split" and not _trains(self.keep[0]) else ""
+        return f"Column {self.column!r} has {len(self.counts)} values: {runs} runs.{both}"
 
     @property
     def left_out(self) -> int:
@@ -107,7 +113,31 @@ def ways(question: Question) -> str:
 
 def questions(runs: Runs) -> tuple[Question, ...]:
     """What the user has not yet been asked or has not answered about ``runs``; columns that agree are asked once."""
-    return tuple(ask(name, runs.categories[name]) for name in _open(runs) if runs.categories[name].kind != "other")
+    return tuple(
+        _held_out(ask(name, runs.categories[name]), runs)
+        for name in _open(runs)
+        if runs.categories[name].kind != "other"
+    )
+
+
+def _held_out(question: Question, runs: Runs) -> Question:
+    """The question with a held-out value to keep, where a split says on what each run was measured."""
+    sizes = [runs[role] for role in ("N", "D", "C") if role in runs]
+    if question.kind != "split" or not sizes:
+        return question
+    category = runs.categories[question.column]
+    trained = _places(category, question.keep[0], sizes)
+    for value in sorted(filter(None, question.gone), key=lambda v: v.strip().lower() not in VALIDATION):
+        there = _places(category, value, sizes)
+        if (trained & there).total() >= MEASURED_ON_BOTH * max(trained.total(), there.total()):
+            return replace(question, keep=(value,))
+    return question
+
+
+def _places(category: Category, value: str, sizes: list[Floats]) -> Counter[tuple[float, ...]]:
+    """The sizes of the runs with a value, and how many runs have them."""
+    at = category.codes == category.values.index(value)
+    return Counter(zip(*(x[at].tolist() for x in sizes), strict=True))
 
 
 def rows_to_leave_out(question: Question, runs: Runs) -> list[int]:
@@ -163,12 +193,16 @@ def ask(name: str, category: Category, kind: Kind | None = None) -> Question:
     """The question about a column; of the ``kind`` that is named, else of the one that its name and values suggest."""
     counts, typed = category.counts, category.typed
     if kind is None and category.kind == "split":
-        keep = tuple(value for value in counts if value.strip().lower() in TRAIN)
+        keep = tuple(value for value in counts if _trains(value))
         return Question("split", name, counts, keep, typed) if keep else Question("dataset", name, counts, typed=typed)
     if kind is None and category.kind in ("out", "keep"):
         keep = tuple(value for value in counts if _raised(value) == (category.kind == "keep"))
         return Question("flag", name, counts, keep, typed)
     return Question(kind or "dataset", name, counts, typed=typed)
+
+
+def _trains(value: str) -> bool:
+    return value.strip().lower() in TRAIN
 
 
 def is_yes(category: Category) -> NDArray[np.bool_]:
