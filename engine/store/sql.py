@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 from engine.store.columns import Column
@@ -12,9 +13,17 @@ NO_NUMBER = ("NA", "N/A", "n/a", "None", "none")
 _POWERS = {"k": 3, "m": 6, "b": 9, "g": 9, "t": 12, "p": 15}
 _SUFFIXED = r"^\s*([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*([kKmMbBgGtTpP])\s*$"
 _TEN_TO = r"^\s*(?:([+-]?(?:\d+\.?\d*|\.\d+))\s*[*x×]\s*)?10\^([+-]?\d+)\s*$"
-_COMMA = r"^\s*[+-]?(?:\d{1,3}(?:\.\d{3})+|\d+)?(?:,\d+)?(?:[eE][+-]?\d+)?\s*$"
-_GROUPED = r"^\s*[+-]?(?:\d+|\d{1,3}(?:[,'’_ \x{00A0}\x{202F}]\d{3})+)(?:\.\d+)?(?:[eE][+-]?\d+)?\s*$"
-_SEPARATORS = r"[,'’_ \x{00A0}\x{202F}]"
+_LETTERS = "kKmMbBgGtTpP"
+# 1.500k without a comma is 1500: its point is decimal, as of every suffix.
+_COMMA = (
+    r"^\s*[+-]?(?:(?:\d{1,3}(?:\.\d{3})+|\d+)?(?:,\d+)?(?:[eE][+-]?\d+)?"
+    rf"|(?:\d+|(?:\d{{1,3}}(?:\.\d{{3}})+|\d*),\d+)\s*[{_LETTERS}])\s*$"
+)
+_GROUPED = (
+    r"^\s*[+-]?(?:\d+|\d{1,3}(?:[,'’_ \x{00A0}\x{202F}]\d{3})+)"
+    rf"(?:\.\d+)?(?:(?:[eE][+-]?\d+)?|\s*[{_LETTERS}])\s*$"
+)
+_SEPARATORS = ",'’_ \u00a0\u202f"
 
 
 def text(value: str) -> str:
@@ -39,17 +48,28 @@ def number(column: str, kind: TextKind | None = None) -> str:
     if kind is None or kind == "point":
         return plain
     if kind == "comma":
-        swapped = f"replace(replace({column}, '.', ''), ',', '.')"
-        return f"CASE WHEN regexp_matches({column}, {text(_COMMA)}) THEN TRY_CAST({swapped} AS DOUBLE) END"
+        return _scaled(column, _COMMA, lambda cell: f"replace(replace({cell}, '.', ''), ',', '.')")
     if kind == "thousands":
-        bare = f"regexp_replace(trim({column}), {text(_SEPARATORS)}, '', 'g')"
-        return f"CASE WHEN regexp_matches({column}, {text(_GROUPED)}) THEN TRY_CAST({bare} AS DOUBLE) END"
+        return _scaled(column, _GROUPED, lambda cell: f"translate({cell}, {text(_SEPARATORS)}, '')")
     mantissa, suffix = (f"regexp_extract({column}, {text(_SUFFIXED)}, {i})" for i in (1, 2))
-    powers = " ".join(f"WHEN '{letter}' THEN 1e{power}" for letter, power in _POWERS.items())
-    suffixed = f"TRY_CAST({mantissa} AS DOUBLE) * CASE lower({suffix}) {powers} END"
+    suffixed = f"TRY_CAST({mantissa} AS DOUBLE) * CASE lower({suffix}) {_powers()} END"
     factor, power = (f"regexp_extract({column}, {text(_TEN_TO)}, {i})" for i in (1, 2))
     ten_to = f"TRY_CAST(coalesce(nullif({factor}, ''), '1') || 'e' || {power} AS DOUBLE)"
     return f"coalesce({plain}, {suffixed}, {ten_to})"
+
+
+def _scaled(column: str, pattern: str, bare: Callable[[str], str]) -> str:
+    """The number of a cell that fits ``pattern``, its separators removed by ``bare``, times the suffix that ends it.
+
+    Matching is many times faster than extracting parts.
+    """
+    cell = f"rtrim(trim({column}), {text(_LETTERS + ' ')})"
+    power = f"CASE lower(right(rtrim({column}), 1)) {_powers()} ELSE 1 END"
+    return f"CASE WHEN regexp_matches({column}, {text(pattern)}) THEN TRY_CAST({bare(cell)} AS DOUBLE) * {power} END"
+
+
+def _powers() -> str:
+    return " ".join(f"WHEN '{letter}' THEN 1e{power}" for letter, power in _POWERS.items())
 
 
 def missing(column: str) -> str:
