@@ -103,8 +103,8 @@ Convert = Annotated[
     typer.Option(
         metavar="COLUMN[:HOW]",
         help="Convert this column as proposed, or as HOW says: millions, billions, 1e6, petaflop, pf-days, H100 or "
-        "H100@40% (device hours), comma, point, thousands, log10, ln, perplexity, bits, bits@4.2 (bytes per token), "
-        "percent, as-is; repeatable.",
+        "H100@40% (device hours), comma, point, thousands, log10, log2, ln, perplexity, bits, bits@4.2 (bytes per "
+        "token), percent, as-is; repeatable.",
     ),
 ]
 Derive = Annotated[

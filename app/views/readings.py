@@ -13,7 +13,7 @@ from engine.quantities import count
 from engine.schema import NUMERIC_ROLES, Role, Roles
 from engine.store import derive, tables
 from engine.store.columns import Column
-from engine.store.conversions import AS_IS, FACTORS, FUNCTIONS, GPU_HOURS, read_conversion
+from engine.store.conversions import AS_IS, FACTORS, FUNCTIONS, GPU_HOURS, LOGARITHM, OPEN, read_conversion
 from engine.store.database import Database
 from engine.store.guess import with_guesses
 from engine.store.tables import TableInfo
@@ -66,7 +66,7 @@ def _conversions(table: TableInfo, roles: Roles, columns: Sequence[Column], save
 def _all_as_proposed(table: TableInfo, roles: Roles, proposed: Sequence[Column], save: Save) -> None:
     """One button that agrees to every unit without which a column has no role."""
     waiting = {c: c.conversion.kind for c in proposed if c.kind == "number" and c.conversion and c.conversion.needed}
-    waiting = {c: how for c, how in waiting.items() if how != GPU_HOURS and c.name not in roles.conversions}
+    waiting = {c: how for c, how in waiting.items() if how not in OPEN and c.name not in roles.conversions}
     if len(waiting) < 2 or table.read_only:
         return
     if st.button(f"Convert {len(waiting)} columns as proposed", type="primary", key=f"convert_all_{table.id}"):
@@ -142,12 +142,16 @@ def _unit(table: TableInfo, roles: Roles, column: Column, save: Save) -> None:
 def _placeholder(column: Column, proposal: str) -> str:
     if proposal == GPU_HOURS:
         return "Proposed: GPU-hours. Choose the device"
+    if proposal == LOGARITHM:
+        return "Proposed: a logarithm. Choose its base"
     span = _example(column, proposal).partition(" becomes ")[2]
     return f"Proposed: {read_conversion(proposal, '').about}, {span}" if proposal else "As it stands"
 
 
 def _first(proposal: str) -> list[str]:
-    return [d.name for d in DEVICES] if proposal == GPU_HOURS else [proposal] if proposal else []
+    if proposal in OPEN:
+        return [d.name for d in DEVICES] if proposal == GPU_HOURS else ["log10", "ln", "log2"]
+    return [proposal] if proposal else []
 
 
 def _units(column: Column, proposal: str) -> Sequence[str]:

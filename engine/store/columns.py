@@ -9,7 +9,7 @@ from typing import Literal
 from pydantic import TypeAdapter
 
 from engine.schema import Role
-from engine.store.conversions import GPU_HOURS, TextKind, text_kind
+from engine.store.conversions import OPEN, TextKind, text_kind
 
 Kind = Literal["number", "text", "bool", "date"]
 
@@ -110,10 +110,9 @@ class Column:
     def convert_option(self) -> str:
         """The option of the terminal that agrees to the proposed conversion."""
         if self.conversion and self.conversion.ambiguous:
-            one, other = (f"--convert {shlex.quote(f'{self.name}:{how}')}" for how in self.conversion.either)
-            return f"{one} or {other}"
-        device = ":H100" if self.conversion and self.conversion.kind == GPU_HOURS else ""
-        return f"--convert {shlex.quote(self.name + device)}"
+            return convert_options(self.name, self.conversion.either)
+        _, hows = OPEN.get(self.conversion.kind if self.conversion else "", ("", ("",)))
+        return convert_options(self.name, hows)
 
     @property
     def way_to_numbers(self) -> str:
@@ -125,6 +124,11 @@ class Column:
             return tick
         cells = f"{self.conversion.fails:,} such cell{'' if self.conversion.fails == 1 else 's'}"
         return f"correct it, or {tick}, which leaves {cells} empty"
+
+
+def convert_options(name: str, hows: tuple[str, ...]) -> str:
+    """The options of the terminal that convert a column in one of several ways; "" is the proposed way."""
+    return " or ".join(f"--convert {shlex.quote(f'{name}:{how}' if how else name)}" for how in hows)
 
 
 COLUMNS = TypeAdapter(tuple[Column, ...])

@@ -26,6 +26,13 @@ AS_IS = "as-is"
 """Numbers that the user agreed to read as they stand, although the name states a unit."""
 GPU_HOURS = "gpu-hours"
 """What is proposed for hours of a device that the user still has to name."""
+LOGARITHM = "log"
+"""What is proposed for a logarithm whose base the user still has to name."""
+OPEN: dict[str, tuple[str, tuple[str, ...]]] = {
+    GPU_HOURS: ("GPU-hours of a device", ("H100",)),
+    LOGARITHM: ("a logarithm of a base that the name does not state", ("log10", "ln")),
+}
+"""Proposals that the user completes: what the column holds, and conversions to choose from."""
 PF_DAY = 1e15 * 24 * 3600
 FACTORS: dict[str, float] = {
     "millions": 1e6,
@@ -41,6 +48,7 @@ FACTORS: dict[str, float] = {
 }
 FUNCTIONS: dict[str, tuple[Callable[[Floats], Floats], str]] = {
     "log10": (lambda x: np.power(10.0, x), "as the decimal logarithm, 10^x"),
+    "log2": (np.exp2, "as the binary logarithm, 2^x"),
     "ln": (np.exp, "as the natural logarithm, e^x"),
     "perplexity": (np.log, "as perplexity, whose natural logarithm is the loss"),
     "percent": (lambda x: x / 100, "as percent, divided by 100"),
@@ -106,6 +114,10 @@ def read_conversion(text: str, column: str) -> Reading:
     if unit == GPU_HOURS:
         raise PlannerError(
             f"Conversion of {column!r}: GPU-hours need a device. Write {column}:H100 or {column}:A100@35%."
+        )
+    if unit == LOGARITHM:
+        raise PlannerError(
+            f"Conversion of {column!r}: a logarithm needs its base. Write {column}:log10 or {column}:ln."
         )
     if unit == "bits":
         return Reading(None, unit, _number(number, column) if at else None)

@@ -10,8 +10,9 @@ from engine.errors import PlannerError
 from engine.formula import cut, parse_formula, short
 from engine.schema import NUMERIC_ROLES, Floats, Ints, Role, Roles
 from engine.store.columns import Column
-from engine.store.guess import DATASET_SIZES, STEPS, doubtful_samples, quoted
+from engine.store.guess import STEPS, doubtful_samples, quoted
 from engine.store.names import ERRORS, SMALLER, plain, untracked, words
+from engine.store.role_names import counts_data_set
 from engine.store.unit_names import is_percent
 
 TOTALS = ("steps", "n_steps", "num_steps", "train_steps", "training_steps", "max_steps", "total_steps", *STEPS)
@@ -104,7 +105,8 @@ def _samples(columns: Sequence[Column]) -> str:
     def column(names: Sequence[str]) -> str:
         return next((quoted(numbers[name]) for name in names if name in numbers), "")
 
-    epochs, size, steps = column(_EPOCHS), column(DATASET_SIZES), column(TOTALS)
+    epochs, steps = column(_EPOCHS), column(TOTALS)
+    size = next((quoted(name) for name in numbers.values() if counts_data_set(name)), "")
     unique = next((quoted(c.name) for c in columns if c.guess is Role.U), "")
     if epochs and (size or unique):
         return f"{epochs} * {size or unique}"

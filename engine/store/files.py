@@ -23,12 +23,13 @@ from engine.store.guess import (
     better,
     guess_curve_roles,
     guess_roles,
+    proposed,
     with_guesses,
     withheld,
 )
 from engine.store.mapping import check_roles, like, unknown_column, uses
 from engine.store.snapshots import Filter
-from engine.store.unit_names import COMPUTE, COUNTS
+from engine.store.unit_names import COMPUTE, COUNTS, named_unit
 from engine.store.uploads import MAX_UPLOAD_BYTES
 
 _SINGLE = tuple(role.value for role in SINGLE_ROLES)
@@ -238,6 +239,9 @@ def _refuse_units(columns: Sequence[Column], asked: Mapping[str, list[str]], kin
     """Raise PlannerError where a size or compute is read from a column in another unit, and nobody chose how."""
     for column in columns:
         roles = [role for role in (*COUNTS, *COMPUTE) if column.name in asked.get(role.value, ())]
+        named = named_unit(column) if roles and column.conversion is None else None
+        if named is not None and roles[0] in named.roles:  # another column has the role that the name suggests
+            column = replace(column, conversion=proposed(column, named.how, roles[0]))
         unit = column.conversion
         if roles and unit is not None and unit.about and unit.needed and column.name not in kinds:
             quoted = shlex.quote(column.name)

@@ -8,72 +8,18 @@ from dataclasses import replace
 
 from engine.schema import NUMERIC_ROLES, SINGLE_ROLES, Direction, Metric, Role, Roles
 from engine.store.columns import Column, Conversion
-from engine.store.conversions import GPU_HOURS, read_conversion, text_kind
-from engine.store.names import LARGER, NOT_A_SIZE, SMALLER, plain, untracked, variants, words
+from engine.store.conversions import FUNCTIONS, LOGARITHM, OPEN, read_conversion, text_kind
+from engine.store.names import LARGER, SMALLER, plain, untracked, variants, words
+from engine.store.role_names import NAMES, counts_data_set, held_out, name_score
 from engine.store.unit_names import NamedUnit, is_percent, named_unit, suspected
 
 Guess = Callable[..., Roles]
 """``guess_roles`` or ``guess_curve_roles``."""
 
-# The best names score 100 and the doubtful ones less; where two columns want one role the higher score has it.
-_NAMES: dict[Role, dict[str, int]] = {
-    Role.N: dict.fromkeys(("params", "n_params", "num_params", "parameters", "n_parameters", "num_parameters"), 92)
-    | dict.fromkeys(("param_count", "parameter_count", "params_count", "nparams", "model_size", "model_params"), 90)
-    | dict.fromkeys(("trainable_parameters", "trainable_params", "total_params", "total_parameters"), 91)
-    | {"n": 60, "size": 45},
-    Role.D: dict.fromkeys(("tokens", "n_tokens", "num_tokens", "train_tokens", "training_tokens", "tokens_seen"), 92)
-    | dict.fromkeys(("samples_seen", "samples", "n_samples", "num_samples", "train_samples", "training_samples"), 91)
-    | dict.fromkeys(("examples_seen", "images_seen", "events_seen", "jets_seen", "sequences_seen"), 91)
-    | dict.fromkeys(("examples", "events", "jets", "n_jets", "n_events", "n_examples", "interactions"), 88)
-    | dict.fromkeys(("data_size", "n_train", "train_size", "training_set_size", "num_characters", "characters"), 80)
-    | {"d": 60, "dataset_size": 65, "phase_space_points": 85},
-    Role.U: {"u": 60, "unique": 90, "dataset_size": 64, "d_unique": 95, "n_unique": 90, "unique_d": 95},
-    Role.C: dict.fromkeys(("flops", "flop", "train_flops", "training_flops", "train_flop", "training_flop"), 92)
-    | dict.fromkeys(("total_flops", "compute", "training_compute", "train_compute", "compute_flops"), 90)
-    | {"c": 60},
-    Role.LOSS: dict.fromkeys(("val_loss", "loss_val", "validation_loss", "loss_validation", "valid_loss"), 95)
-    | dict.fromkeys(("eval_loss", "loss_eval", "test_loss", "loss_test"), 93)
-    | dict.fromkeys(("final_loss", "lm_loss", "ce_loss", "cross_entropy", "nll"), 88)
-    | {"l": 55, "train_loss": 70, "training_loss": 70, "loss_train": 70, "bpb": 60, "bits_per_byte": 60, "value": 35},
-    Role.EPOCHS: dict.fromkeys(("epochs", "n_epochs", "num_epochs", "num_train_epochs", "max_epochs"), 95)
-    | {"passes": 70, "epoch": 60},
-    Role.BUDGET: dict.fromkeys(("budget", "compute_budget", "flop_budget", "flops_budget", "budget_flops"), 95)
-    | dict.fromkeys(("iso_c", "isoflop", "iso_flop", "iso_flops", "isoflops", "nominal_flops", "nominal_c"), 90),
-    Role.GROUP: {
-        "group": 100,
-        "grp": 90,
-        "condition": 85,
-        "family": 80,
-        "configuration": 75,
-        "config": 75,
-        "architecture": 74,
-    }
-    | {"arch": 74, "inputs": 72, "features": 72, "optimizer": 70, "optimiser": 70, "dataset": 68, "data": 60}
-    | {"model": 66, "variant": 66, "method": 66, "series": 66, "task": 60, "process": 66, "model_name": 50},
-    Role.SEED: {"seed": 100, "random_seed": 95, "rng_seed": 95, "rng": 60, "replicate": 60, "repeat": 60},
-    Role.RUN: dict.fromkeys(("run_uuid", "trial_id", "trial_number", "trial", "wandb_id"), 94)
-    | {"run": 100, "run_name": 98, "run_id": 96, "cell": 70, "experiment": 70, "name": 65, "id": 60}
-    | {"label": 55, "model_name": 55, "row": 50, "index": 45, "model": 40},
-    Role.STATUS: {"status": 95, "state": 70, "run_status": 96, "run_state": 90}
-    | dict.fromkeys(("job_status", "job_state", "trial_status", "trial_state"), 85)
-    | dict.fromkeys(("outcome", "run_outcome"), 60),
-    Role.WEIGHT: {"weight": 90, "weights": 90, "run_weight": 90, "sample_weight": 90, "fit_weight": 95},
-}
-_EXACT = {"N": Role.N, "D": Role.D, "U": Role.U, "C": Role.C, "loss": Role.LOSS}
 RUN_IDS = ("run", "run_name", "run_id", "run_uuid", "trial_id", "trial_number", "trial", "wandb_id")
 """Names of a column that tells runs apart."""
 STEPS = ("step", "global_step", "update", "updates", "n_updates", "iteration", "iterations", "iter", "steps")
-# Words that give a role away inside a longer name.
-_WORDS: dict[Role, tuple[set[str], int]] = {
-    Role.N: ({"param", "params", "parameter", "parameters"}, 60),
-    Role.D: ({"tokens", "samples", "examples", "jets", "events", "sequences", "characters", "images"}, 55),
-    Role.U: ({"unique"}, 85),
-    Role.C: ({"flop", "flops", "compute"}, 50),
-    Role.LOSS: ({"loss"}, 58),
-}
 _PASSES = ("epochs", "n_epochs", "num_epochs", "num_train_epochs", "max_epochs", "passes")
-DATASET_SIZES = ("dataset_size", "data_size", "n_train", "train_size", "training_set_size", "dataset_tokens", "n_data")
-"""Names that count the samples of a data set, and not those that a run sees, where a table counts epochs."""
 COUNTED: tuple[str, ...] = (
     "samples",
     "tokens",
@@ -102,6 +48,7 @@ _NOT_QUALITY = {
     "hi",
     "coef",
 }
+_LOGARITHMS = (*FUNCTIONS, LOGARITHM)
 _HYPER = {"lr", "bsz", "batch", "width", "depth", "layers", "layer", "heads", "dropout", "warmup", "momentum", "step"}
 _HYPER |= {"steps", "hidden", "decay", "temperature", "vocab", "negatives", "dim", "ffn", "context", "iterations"}
 _HYPER |= {"iteration", "iter", "update", "updates"}
@@ -135,7 +82,7 @@ def with_guesses(columns: Sequence[Column]) -> tuple[Column, ...]:
         unit = units.get(column.name)
         how = unit.how if unit is not None and role in unit.roles else doubtful.get(column.name, "")
         how = how or ("percent" if role is None and is_percent(column) else "")
-        column = replace(column, conversion=_proposed(column, how, role))
+        column = replace(column, conversion=proposed(column, how, role))
         guess, why = _describe(column, role)
         if role is None and doubt is not None and column.name == doubt[1].name:
             why = "It may count the samples that a run sees (D) or those of its data set (U): choose one."
@@ -143,12 +90,12 @@ def with_guesses(columns: Sequence[Column]) -> tuple[Column, ...]:
     return tuple(found)
 
 
-def _proposed(column: Column, how: str, role: Role | None) -> Conversion | None:
+def proposed(column: Column, how: str, role: Role | None) -> Conversion | None:
     """The conversion to propose for ``column``: that of its text, its unit ``how``, or both; None for neither."""
     of_text = column.conversion if column.kind == "text" else None
     if not how or column.kind not in ("number", "text") or (column.kind == "text" and of_text is None):
         return of_text
-    about = "as GPU-hours of a device" if how == GPU_HOURS else read_conversion(how, column.name).about
+    about = f"as {OPEN[how][0]}" if how in OPEN else read_conversion(how, column.name).about
     if of_text is None:
         return Conversion(how, 0, 0, about=about, needed=role is not None and how != "bits")
     kind = text_kind(of_text.kind)
@@ -232,7 +179,7 @@ def doubtful_samples(columns: Sequence[Column]) -> tuple[Column, Column] | None:
 
     Samples that never vary are the data set.
     """
-    sized = any(plain(untracked(c.name)) in DATASET_SIZES or _score(c, Role.U) > 0 for c in columns)
+    sized = any(counts_data_set(c.name) or _score(c, Role.U) > 0 for c in columns)
     epochs, varying = _epochs(columns, _PASSES), [c for c in _counted(columns) if c.minimum != c.maximum]
     return (epochs, varying[0]) if epochs is not None and varying and not sized else None
 
@@ -276,10 +223,12 @@ def better(name: str) -> Direction:
 
 def _single_roles(columns: Sequence[Column], units: Mapping[str, NamedUnit]) -> dict[str, Role]:
     """Column name -> the single-column role that it wins; the best scores choose first, then the order of the file."""
-    scores = ((_score(c, role, units.get(c.name)), i, role) for i, c in enumerate(columns) for role in _NAMES)
+    scores = ((_score(c, role, units.get(c.name)), i, role) for i, c in enumerate(columns) for role in NAMES)
     sizes = dict.fromkeys(_data_sets(columns), 90.0)
     if doubtful_samples(columns) is not None:
         sizes = {c.name: 0.0 for c in _counted(columns)}
+    copied = _copied_losses(columns)
+    scores = ((0.0 if role is Role.LOSS and columns[i].name in copied else score, i, role) for score, i, role in scores)
     scores = (
         (sizes[columns[i].name] if role is Role.U else 0.0, i, role)
         if role in (Role.D, Role.U) and columns[i].name in sizes
@@ -294,10 +243,27 @@ def _single_roles(columns: Sequence[Column], units: Mapping[str, NamedUnit]) -> 
     return taken
 
 
+def _copied_losses(columns: Sequence[Column]) -> set[str]:
+    """The columns of a held-out loss that a column called loss repeats, which yield to it."""
+    losses = [c for c in columns if plain(untracked(c.name)) == "loss"]
+    return {c.name for c in columns if held_out(c.name) and any(same_cells(c, loss) for loss in losses)}
+
+
+def same_cells(one: Column, other: Column) -> bool:
+    """Whether two columns of numbers hold the same ones, as far as their ranges and gaps tell."""
+    spans = [(c.minimum, c.maximum, c.missing) for c in (one, other)]
+    return one.minimum is not None and spans[0] == spans[1]
+
+
+def counted_epochs(columns: Sequence[Column]) -> Column | None:
+    """The column that counts passes over a data set, where runs take several."""
+    return _epochs(columns, (*_PASSES, "epoch"))
+
+
 def _data_sets(columns: Sequence[Column]) -> set[str]:
     """The columns that count the samples of a data set and not what runs see, since another one counts epochs."""
-    named = {c.name for c in columns if plain(untracked(c.name)) in DATASET_SIZES}
-    if named and _epochs(columns, (*_PASSES, "epoch")) is not None:
+    named = {c.name for c in columns if counts_data_set(c.name)}
+    if named and counted_epochs(columns) is not None:
         return named
     if _epochs(columns, _PASSES) is None:
         return set()
@@ -306,7 +272,7 @@ def _data_sets(columns: Sequence[Column]) -> set[str]:
 
 def _score(column: Column, role: Role, unit: NamedUnit | None = None) -> float:
     """How well a column would fill a single-column role, ``unit`` taken off its name; 0 for not at all."""
-    score = max(_name_score(name, role) for name in variants(column.name))
+    score = max(name_score(name, role) for name in variants(column.name))
     if unit is not None and role in unit.roles:
         score = max(score, _unit_score(unit, role))
     elif unit is not None and Role.C in unit.roles and Role.N not in unit.roles:
@@ -318,28 +284,12 @@ def _score(column: Column, role: Role, unit: NamedUnit | None = None) -> float:
     return score + _number_bonus(column, role, unit)
 
 
-def _name_score(name: str, role: Role) -> float:
-    if _EXACT.get(name) is role:
-        return 100.0
-    return float(_NAMES[role].get(plain(name), 0) or _word_score(name, role))
-
-
 def _unit_score(unit: NamedUnit, role: Role) -> float:
     """The score of a name that states a unit: perplexity and bits yield to any loss, compute needs no other word."""
     if role is Role.LOSS:
         return 50.0
-    score = _name_score(untracked(unit.bare), role)
-    return (
-        max(score, 40.0) if role is Role.C and unit.how not in ("log10", "ln") and not unit.how[0].isdigit() else score
-    )
-
-
-def _word_score(name: str, role: Role) -> int:
-    telling, score = _WORDS.get(role, (set(), 0))
-    tokens = words(name)
-    if not tokens & telling or tokens & NOT_A_SIZE or (role is Role.D and tokens & {"unique", "batch"}):
-        return 0
-    return score
+    score = name_score(untracked(unit.bare), role)
+    return max(score, 40.0) if role is Role.C and unit.how not in _LOGARITHMS and not unit.how[0].isdigit() else score
 
 
 def _number_bonus(column: Column, role: Role, unit: NamedUnit | None) -> float:
@@ -381,7 +331,7 @@ def _describe(column: Column, role: Role | None) -> tuple[Role, str]:
     if tokens & (LARGER | SMALLER) and not tokens & _NOT_QUALITY:
         side = "smaller" if better(column.name) == "min" else "larger"
         return Role.METRIC, f"The name reads like a metric; {side} is better."
-    rival = next((role for role in _NAMES if role not in (Role.GROUP, Role.RUN) and _score(column, role) > 0), None)
+    rival = next((role for role in NAMES if role not in (Role.GROUP, Role.RUN) and _score(column, role) > 0), None)
     if rival is not None:
         return Role.UNUSED, f"The name reads like {_WHAT[rival]} too; another column fits {rival} better."
     if tokens & _HYPER or plain(column.name) in _HYPER_NAMES:

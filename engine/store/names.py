@@ -6,8 +6,9 @@ import re
 from collections.abc import Sequence
 
 NOT_A_SIZE = frozenset(
-    {"per", "ratio", "fraction", "frac", "share", "rate", "log", "log10", "ln", "std", "se", "sem", "err", "sd"}
-    | {"util", "utilisation", "utilization", "mfu", "peak", "rule", "budget", "init", "initial", "scale", "coef"}
+    {"per", "ratio", "fraction", "frac", "share", "rate", "log", "log10", "log2", "lg", "ln", "std", "se", "sem"}
+    | {"err", "sd", "util", "utilisation", "utilization", "mfu", "peak", "rule", "budget", "init", "initial"}
+    | {"scale", "coef"}
 )
 """Words of a name that is no size although it names one: tokens_per_second, init_params."""
 LARGER = frozenset(

@@ -58,19 +58,23 @@ def build(
     others: Mapping[str, Floats] | None = None,
     categories: Mapping[str, Category] | None = None,
     seconds: tuple[str, Floats] | None = None,
+    waiting: Mapping[str, str] | None = None,
 ) -> Runs:
     """The runs of some rows. ``cells`` holds (n,) columns by role, and by name for metrics and hyperparameters.
 
     ``others`` are columns that a compute formula reads besides; they do not become part of the runs. ``categories``
-    are the columns with few values, ``seconds`` the name and the cells of the column that says how long each took.
+    are the columns with few values, ``seconds`` the name and the cells of the column that says how long each took,
+    ``waiting`` says by role why a column that reads like it is not among the cells.
     """
     values = dict(cells)
     missing = unknown_compute(values, roles)
     notes = [*reading_notes(roles), *_derive(ids, values, roles.compute, others or {}, bool(missing))]
+    reasons = {"D": missing, "C": below_a_sample(cells, roles)}
+    withheld = {role: text for role, text in reasons.items() if text} | dict(waiting or {})
     reason, why = _usable(values, labels, roles, categories or {}, len(ids))
     column, times = seconds or ("", None)
     every = Runs(ids, values, roles, dict(labels), source, sha256, categories=categories or {}, seconds=times,
-                 seconds_from=column)  # fmt: skip
+                 seconds_from=column, withheld=withheld)  # fmt: skip
     if roles.repeats == "once":
         why = [*why, "that repeat another row exactly"]
         usable = np.flatnonzero(reason == USABLE)
@@ -83,9 +87,7 @@ def build(
     merged, merging = _merge(runs) if roles.repeats == "mean" else (runs, _duplicates(runs))
     values = {**merged.values, **_budgets(merged.values)}
     notes = [*notes, *counted, *_unknown_states(labels), *_spread(runs), *merging, *unit_notes(merged)]
-    reasons = {"D": missing, "C": below_a_sample(cells, roles)}
-    withheld = {role: text for role, text in reasons.items() if text}
-    return replace(merged, values=values, notes=tuple(notes), withheld=withheld, left_out=left_out)
+    return replace(merged, values=values, notes=tuple(notes), left_out=left_out)
 
 
 def with_target(runs: Runs, y: str) -> Runs:
@@ -289,8 +291,12 @@ def _merge(runs: Runs) -> tuple[Runs, list[str]]:
 def copies(runs: Runs) -> NDArray[np.bool_]:
     """Which runs repeat an earlier one exactly (n,): in every number that is read, and in their seed.
 
-    Groups count where each has a law of its own: there a run of one group is no copy of a run of another.
+    Groups count where each has a law of its own: there a run of one group is no copy of a run of another. Without the
+    sizes nothing is known to be a copy.
     """
+    known = {"N", "D", "C"} & runs.values.keys()
+    if not known or (len(known) == 1 and {"N", "D"} & runs.withheld.keys()):
+        return np.zeros(len(runs), bool)
     labels = [x for role, x in runs.labels.items() if role == "seed" or (role == "group" and runs.roles.each)]
     group, sizes = _groups(len(runs), runs.values.values(), labels)
     repeated = np.ones(len(runs), bool)

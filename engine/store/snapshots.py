@@ -21,6 +21,7 @@ from engine.errors import PlannerError
 from engine.schema import LABEL_ROLES, NUMERIC_ROLES, Curves, Floats, Ints, Roles, Runs
 from engine.store import catalog, categories, derive, sql
 from engine.store import curves as training
+from engine.store.choices import choice_notes
 from engine.store.columns import Column
 from engine.store.condition import matching_rows
 from engine.store.conversions import Reading, read_conversion
@@ -123,14 +124,15 @@ def runs(db: Database, snapshot: Snapshot) -> Runs:
         few = {name: category.take(chosen) for name, category in few.items()}
         took = took and (took[0], took[1][chosen])
     others = {name: cells.pop(name) for name in formula_columns(snapshot.roles) if name not in _named(snapshot.roles)}
-    built = build(ids, cells, labels, snapshot.roles, info.name, info.sha256, others, few, took)
     reasons = withheld(known, snapshot.roles)
-    if "C" in reasons and "N" in built and "D" not in built:
-        reasons.setdefault("D", reasons["C"])
     formulas = derive.proposals(known, snapshot.roles)
     reasons |= {role: _to_derive(role, text) for role, text in formulas.items() if role not in reasons}
+    built = build(ids, cells, labels, snapshot.roles, info.name, info.sha256, others, few, took, reasons)
+    if "C" in reasons and "N" in built and "D" not in built:
+        reasons["D"] = reasons["C"]
     unused = [f"C is not read: {reasons['C']}."] if "C" in reasons and "C" in built else []
-    return replace(built, withheld={**built.withheld, **reasons}, notes=(*points, *built.notes, *unused))
+    notes = (*points, *choice_notes(known, snapshot.roles), *built.notes, *unused)
+    return replace(built, withheld={**built.withheld, **reasons}, notes=notes)
 
 
 def _to_derive(role: str, formula: str) -> str:

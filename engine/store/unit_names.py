@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from engine.schema import Role
 from engine.store.columns import Column
-from engine.store.conversions import FACTORS, GPU_HOURS
+from engine.store.conversions import FACTORS, GPU_HOURS, LOGARITHM
 from engine.store.names import ERRORS, LARGER, NOT_A_SIZE, plain, words
 
 COUNTS = (Role.N, Role.D, Role.U)
@@ -20,7 +20,15 @@ FEWEST = 1e5
 """Counts below this that are no whole numbers are in a larger unit."""
 MANY = 1e5
 """Samples per parameter that no sweep has on average."""
-LARGEST_LOG = 45.0
+LARGEST_LOG = 100.0
+"""The binary logarithm of more FLOPs than any run has."""
+SIZES_LOG10 = (7.0, 13.0)
+"""Decimal logarithms of the sizes that most runs have."""
+FEWEST_LN = 7.0
+"""The natural logarithm of the smallest model or data set."""
+LARGEST_LOG10, LARGEST_LOG10_COMPUTE = 16.0, 28.0
+"""Decimal logarithms of more samples, and of more FLOPs, than any run has."""
+_COMPUTE_WORDS = {"c", "flop", "flops", "compute", "budget"}
 _PREFIXES = {"giga": "gigaflop", "tera": "teraflop", "peta": "petaflop", "exa": "exaflop", "zetta": "zettaflop"}
 _LETTERS = {"g": "giga", "t": "tera", "p": "peta", "e": "exa", "z": "zetta", "y": "yotta"}
 _PF_DAYS = re.compile(r"(?:^|_)(?:p|peta)_?f(?:lops?|s)?_?(?:s|per_s|per_sec)?_?days?(?=_|$)")
@@ -29,7 +37,8 @@ _HOURS = re.compile(r"(?:^|_)(gpu|accelerator|device|tpu|[habv]\d{2,3}|mi300x|l4
 _WORDS = re.compile(r"(?:^|_)(?:in_)?(thousand|million|billion|trillion|mil|bn)s?(?=_|$)")
 _LETTER = re.compile(r"_(k|m|b|t)$")
 _POWER = re.compile(r"(?:^|_)(?:1e|10_|x10_)_?(\d{1,2})(?=_|$)")
-_LOG = re.compile(r"(?:^|_)(log_?10|log|lg|ln)(?=_|$)")
+_LOG = re.compile(r"(?:^|_)(log_?10|log_?2|log|lg|ln)(?=_|$|[ndcu](?:_|$))")
+_BASES = {"log10": "log10", "log_10": "log10", "log2": "log2", "log_2": "log2", "ln": "ln"}
 _SHORT = {"k": "1e3", "m": "millions", "b": "billions", "t": "trillions", "mil": "millions", "bn": "billions"}
 _SHORT |= {"thousand": "1e3"}  # the conversion "thousands" reads text with separators
 _BITS = re.compile(r"(?:^|_)(?:bpb|bpc|bpt|bits_(?:per_)?(?:byte|token|char|character|word))(?=_|$)")
@@ -76,8 +85,19 @@ def _logarithm(column: Column, name: str) -> NamedUnit | None:
         return None
     if not 0 < column.minimum <= column.maximum <= LARGEST_LOG:
         return None
-    natural = found[1] == "ln" or (found[1] == "log" and column.maximum > 28)
-    return NamedUnit("ln" if natural else "log10", _without(name, found), (*COUNTS, *COMPUTE))
+    bare = _without(name, found)
+    base = _BASES.get(found[1]) or _likely_base(bare, column.minimum, column.maximum)
+    return NamedUnit(base, bare, (*COUNTS, *COMPUTE))
+
+
+def _likely_base(bare: str, low: float, high: float) -> str:
+    """The base of a logarithm that the name does not state: the only one that fits the values, else in doubt."""
+    if words(bare) & _COMPUTE_WORDS:
+        return "ln" if high > LARGEST_LOG10_COMPUTE else "log10"
+    if high > LARGEST_LOG10:
+        return "ln"
+    usual = SIZES_LOG10[0] <= low and high <= SIZES_LOG10[1]
+    return "log10" if usual or high < FEWEST_LN else LOGARITHM
 
 
 def _multiple(name: str, top: float | None) -> NamedUnit | None:

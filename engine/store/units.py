@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import math
-import shlex
 from collections.abc import Iterator, Mapping
 
 import numpy as np
 
 from engine.costs import ComputeRule
 from engine.schema import Floats, Role, Roles, Runs
-from engine.store.conversions import PF_DAY, read_conversion
+from engine.store.columns import Column, convert_options
+from engine.store.conversions import OPEN, PF_DAY, read_conversion
 from engine.store.names import ERRORS, LARGER, SMALLER, words
-from engine.store.unit_names import in_percent, is_bits
+from engine.store.unit_names import in_percent, is_bits, named_unit
 
 _WORDS = {3: "thousands", 6: "millions", 9: "billions", 12: "trillions"}
 _EMPTY = 1.5  # decades without a value between two parts of a column that are in different units
@@ -84,13 +84,14 @@ def unknown_compute(values: Mapping[str, Floats], roles: Roles) -> str:
     if len(D) == 0:
         return ""
     name = roles.C or "C"
+    unit = _stated(name, "C", values["C"]) or _likely_compute(per_parameter)
     stated = bool(words(name) & {"flop", "flops"}) or name in roles.conversions or "C" in roles.derived
     low, high = np.quantile(per_parameter, [0.1, 0.9])
     if np.median(D) >= 1 and (stated or (PER_PARAMETER[0] <= low and high <= PER_PARAMETER[1])):
         return ""
     return (
         f"it cannot follow from C (column {name!r}), whose unit is not known: in FLOPs it would give D = "
-        f"{D.min():.2g} to {D.max():.2g} samples; {_may_be(name, _likely_compute(per_parameter))}, or map a column to D"
+        f"{D.min():.2g} to {D.max():.2g} samples; {_may_be(name, unit)}, or map a column to D"
     )
 
 
@@ -102,7 +103,7 @@ def below_a_sample(values: Mapping[str, Floats], roles: Roles) -> str:
     D, per_parameter = _samples(values["C"], values["N"], roles, values)
     if len(D) == 0 or np.median(D) >= 1:
         return ""
-    unit = _likely_compute(per_parameter)
+    unit = _stated(name, "C", values["C"]) or _likely_compute(per_parameter)
     return f"column {name!r} gives most runs less than one sample if it is in FLOPs; {_may_be(name, unit)}"
 
 
@@ -125,7 +126,17 @@ def _nearest(per_parameter: float, powers: Mapping[str, float]) -> str:
 
 
 def _may_be(column: str, unit: str) -> str:
-    return f"it may be {read_conversion(unit, column).about}: {_convert(column, unit)}"
+    what = OPEN[unit][0] if unit in OPEN else read_conversion(unit, column).about.removeprefix("as ")
+    return f"it may be {what}: {_convert(column, unit)}"
+
+
+def _stated(column: str, role: str, x: Floats) -> str:
+    """The unit that the name of a column with the numbers ``x`` states for ``role``; empty where it states none."""
+    x = x[np.isfinite(x)]
+    if len(x) == 0:
+        return ""
+    unit = named_unit(Column(column, "number", minimum=float(x.min()), maximum=float(x.max())))
+    return unit.how if unit is not None and Role(role) in unit.roles else ""
 
 
 def _few_flops(runs: Runs) -> list[str]:
@@ -138,7 +149,9 @@ def _few_flops(runs: Runs) -> list[str]:
     C = runs["C"][np.isfinite(runs["C"]) & (runs["C"] > 0)]
     if "N" in runs or not len(C) or C.max() >= _FEWEST_FLOPS:
         return []
-    unit = next((u for u in ("pf-days", "exaflop") if C.max() * 10 ** _COMPUTE[u] < _MOST_FLOPS), "petaflop")
+    unit = _stated(name, "C", C) or next(
+        (u for u in ("pf-days", "exaflop") if C.max() * 10 ** _COMPUTE[u] < _MOST_FLOPS), "petaflop"
+    )
     return [f"{_column(runs, 'C')} is at most {C.max():.3g}, few for FLOPs; {_may_be(name, unit)}."]
 
 
@@ -282,7 +295,11 @@ def _too_small(runs: Runs) -> Iterator[str]:
 
 def _in_unit(runs: Runs, role: str, unit: str) -> Iterator[str]:
     column = getattr(runs.roles, role)
-    if column not in runs.roles.conversions:
+    if column in runs.roles.conversions:
+        return
+    if stated := _stated(column, role, runs[role]):
+        yield f"{_column(runs, role)} is at most {np.nanmax(runs[role]):.3g}; {_may_be(column, stated)}."
+    else:
         counts = read_conversion(unit, column).about.removeprefix("in ")
         yield (
             f"{_column(runs, role)} is at most {np.nanmax(runs[role]):.3g}: if it counts {counts}, "
@@ -306,7 +323,8 @@ def _confirmed(runs: Runs) -> bool:
 
 def _convert(column: str, how: str) -> str:
     """What to do so that a column is converted."""
-    return f"convert it on the Data page, or with --convert {shlex.quote(f'{column}:{how}')}"
+    hows = OPEN[how][1] if how in OPEN else (how,)
+    return f"convert it on the Data page, or with {convert_options(column, hows)}"
 
 
 def _column(runs: Runs, role: str) -> str:

@@ -235,6 +235,16 @@ def test_a_unit_is_converted_only_after_a_choice(db: Database, open_page: Open) 
     assert (tables.roles(db, table.id).N, tables.roles(db, table.id).D) == ("Params (M)", "Tokens (B)")
 
 
+def test_a_logarithm_of_two_possible_bases_asks_for_its_base(db: Database, open_page: Open) -> None:
+    table = tables.add(db, b"logN,D,loss\n9.9,1e9,3.4\n14.5,1e9,3.1\n", "logs.csv")
+    at = open_page("data", table=table.id)
+    unit = at.selectbox(key=f"unit_{table.id}_logN")
+    assert unit.placeholder == "Proposed: a logarithm. Choose its base"
+    unit.select("ln").run()
+    assert not at.exception
+    assert (tables.roles(db, table.id).N, tables.roles(db, table.id).conversions) == ("logN", {"logN": "ln"})
+
+
 def test_hours_of_a_device_ask_for_the_device(db: Database, open_page: Open) -> None:
     table = tables.add(db, b"N,D,gpu_hours,loss\n1e6,1e9,1.5,3.4\n4e6,1e9,6,3.1\n", "hours.csv")
     at = open_page("data", table=table.id)

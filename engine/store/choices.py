@@ -1,0 +1,63 @@
+"""Notes on columns between which a mapping chose: another one would give the role another meaning. Pure."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator, Sequence
+
+from engine.schema import Role, Roles
+from engine.store.columns import Column
+from engine.store.guess import counted_epochs, quoted, same_cells
+from engine.store.names import words
+from engine.store.role_names import counts_data_set, held_out, name_score, of_training
+
+_ACTIVE = {"active", "activated", "nonembedding"}
+_EMBEDDING = {"embedding", "embeddings", "embed", "emb"}
+
+
+def choice_notes(columns: Sequence[Column], roles: Roles) -> list[str]:
+    """A sentence for each role that another column of ``columns`` gives in another sense."""
+    numbers = [c for c in columns if c.kind == "number" or c.name in roles.conversions]
+    return [*_losses(numbers, roles), *_parameters(numbers, roles), *_samples(numbers, roles)]
+
+
+def _losses(columns: Sequence[Column], roles: Roles) -> Iterator[str]:
+    if roles.loss is None or not held_out(roles.loss):
+        return
+    for name in [c.name for c in columns if of_training(c.name)][:1]:
+        yield (
+            f"Column {roles.loss!r} is read as the loss; {name!r} is taken to be that of training. "
+            f"To read it instead, {_map('loss', name)}."
+        )
+
+
+def _parameters(columns: Sequence[Column], roles: Roles) -> Iterator[str]:
+    own = next((c for c in columns if c.name == roles.N), None)
+    if own is None or _part(own.name):
+        return
+    for c in columns:
+        if _part(c.name) and not same_cells(c, own):
+            yield f"Column {own.name!r} is read as N. To count {c.name!r} instead, {_map('N', c.name)}."
+
+
+def _part(name: str) -> bool:
+    """Does a name count the active parameters, or those outside the embedding?"""
+    own = words(name)
+    some = bool(own & _ACTIVE) or ("non" in own and bool(own & _EMBEDDING))
+    return some and name_score(name, Role.N) > 0
+
+
+def _samples(columns: Sequence[Column], roles: Roles) -> Iterator[str]:
+    epochs = counted_epochs(columns)
+    if roles.D is None or epochs is None or epochs.minimum == epochs.maximum or not counts_data_set(roles.D):
+        return
+    derive = f"D = {quoted(epochs.name)} * {quoted(roles.D)}"
+    yield (
+        f"D (column {roles.D!r}) is named like the size of a data set, of which column {epochs.name!r} counts the "
+        f"passes. For the samples that a run sees, compute {derive} on the Data page "
+        f"(--derive {shlex.quote(derive)} in the terminal)."
+    )
+
+
+def _map(role: str, name: str) -> str:
+    return f"map it to {role} on the Data page (--map {shlex.quote(f'{role}={name}')} in the terminal)"
