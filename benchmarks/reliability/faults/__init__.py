@@ -18,12 +18,13 @@ def run() -> Report:
     with tempfile.TemporaryDirectory(prefix="isoplan-") as name:
         for part in parts:
             found += part.trials(Path(name) / part.__name__.rpartition(".")[2])
+    disks = "" if any("disk" in trial.what for trial in found) else " No disk was filled: that needs root."
     failed = sum(not trial.held for trial in found)
     return Report(
         f"{len(found)} faults of files, processes, disks, clocks and places",
         f"One row for trials with one outcome. {len(found) - failed} of {len(found)} trials went as "
         "expected; what did not is bold. Cells are compared to the last digit with cells that nothing happened to. The "
-        "clock is that of the trial's processes (`time` and `datetime`), not the machine's.",
+        "clock is that of the trial's processes (`time` and `datetime`), not the machine's." + disks,
         ("what", "done", "expected", "happened"),
         rows(found),
     )

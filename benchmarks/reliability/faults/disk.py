@@ -24,6 +24,7 @@ from benchmarks.reliability.faults.crash import RUNS, launch
 from benchmarks.reliability.faults.damage import runs
 from benchmarks.reliability.faults.moments import stored
 from benchmarks.reliability.faults.trial import Trial
+from data.files import path
 from engine.errors import PlannerError
 from engine.fitting import read_fit
 from engine.store import answers, results, tables
@@ -186,6 +187,19 @@ def full_terminal(root: Path, grid: Path) -> list[Trial]:
     return [Trial("a full disk", name, _refused(name, FULL), text) for name, text in found.items()]
 
 
+def full_answer(root: Path) -> Trial:
+    """A fit whose answer is sent to a file on a full disk."""
+    root.mkdir()
+    isoplan = str(Path(sys.executable).with_name("isoplan"))
+    with filled(root), (root / "fit.json").open("w") as target:
+        ended = progress.run(
+            [isoplan, "fit", str(path("demo/jets_grid.csv")), "--bootstrap", "0", "--json"], stdout=target
+        )
+    said = f"exit code {ended.returncode}: {ended.stderr.strip().splitlines()[-1]}"
+    expected = "exit code 2: isoplan: The answer cannot be written: No space left on device."
+    return Trial("a full disk", "isoplan fit --json > fit.json", expected, said)
+
+
 def _refused(name: str, said: str) -> str:
     """How a command that writes ends; one that only reads works."""
     return "works" if name == "isoplan cells list" else f"exit code 2: isoplan: {said}"
@@ -263,6 +277,7 @@ def trials(place: Path) -> list[Trial]:
                 *full_store(disk / "store"),
                 *full_cells(disk / "cells"),
                 *full_terminal(disk / "terminal", grid),
+                full_answer(disk / "answer"),
                 *full_app(disk / "app"),
                 *read_only_terminal(disk / "read-only", grid),
             ]
