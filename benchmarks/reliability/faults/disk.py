@@ -190,11 +190,9 @@ def full_terminal(root: Path, grid: Path) -> list[Trial]:
 def full_answer(root: Path) -> Trial:
     """A fit whose answer is sent to a file on a full disk."""
     root.mkdir()
-    isoplan = str(Path(sys.executable).with_name("isoplan"))
+    command = [str(Path(sys.executable).with_name("isoplan")), "fit", str(path("demo/jets_grid.csv"))]
     with filled(root), (root / "fit.json").open("w") as target:
-        ended = progress.run(
-            [isoplan, "fit", str(path("demo/jets_grid.csv")), "--bootstrap", "0", "--json"], stdout=target
-        )
+        ended = progress.run([*command, "--law", "chinchilla", "--bootstrap", "0", "--json"], stdout=target)
     said = f"exit code {ended.returncode}: {ended.stderr.strip().splitlines()[-1]}"
     expected = "exit code 2: isoplan: The answer cannot be written: No space left on device."
     return Trial("a full disk", "isoplan fit --json > fit.json", expected, said)
