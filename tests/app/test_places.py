@@ -19,6 +19,16 @@ def test_an_app_and_two_terminals_train_the_same_cells_once(tmp_path: Path) -> N
     assert trial.happened == trial.expected
 
 
+def test_a_second_app_on_a_workspace_is_refused_and_names_the_first(tmp_path: Path) -> None:
+    trial = places.two_servers(tmp_path)
+    assert trial.happened == trial.expected
+
+
+def test_a_second_runner_leaves_the_cells_to_the_first(tmp_path: Path) -> None:
+    trial = places.two_runners(tmp_path)
+    assert trial.happened == trial.expected
+
+
 @pytest.mark.parametrize("jump", ["a day back", "forwards, and back again"])
 def test_a_clock_that_jumps_costs_a_runner_nothing(tmp_path: Path, jump: str) -> None:
     trial = clock.runner_trial(tmp_path, jump, clock.JUMPS[jump])
