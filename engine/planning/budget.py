@@ -65,7 +65,7 @@ def plan_budget(
             f"At {count(float(C), 3)} FLOPs the {fit.spec.y} is {note}: ask for a budget nearer to the runs."
         )
     near = within_reach(fit, draws)
-    extra = derived(fit, best, near, limits)
+    extra = derived(fit, best, draws, limits)
     for m in maps:
         extra[m.map.spec.y] = m.metric(best.loss, draws.loss[m.kept])
     lost = int(np.sum(np.isnan(draws.loss)))
@@ -185,6 +185,7 @@ def derived(fit: Fit, best: Point, draws: Point, limits: Limits = NO_LIMITS) -> 
     unit = plans.sample_unit(fit)
     with np.errstate(invalid="ignore"):
         found = {"D/N": measure(fit, float(best.D / best.N), draws.D / draws.N, f"{unit} per parameter")}
+        draws = within_reach(fit, draws)
     if np.isfinite(best.U):
         simulated = np.minimum(draws.D, draws.U)
         if min(best.D, best.U) != limits.unique:

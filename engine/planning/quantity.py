@@ -133,9 +133,9 @@ def reach(span: Interval | None) -> Interval:
 
 
 def _opened(ends: Interval | None, span: Interval | None) -> Interval | None:
-    """An interval without an end that lies too far outside the range ``span`` of the runs."""
+    """An interval without an end that lies too far outside the range ``span`` of the runs; without both if all does."""
     if ends is None or ends[0] == math.inf:
-        return ends
+        return ends and (-math.inf, math.inf)
     (low, high), (least, most) = ends, reach(span)
     return (-math.inf if 0 < low < least else low, math.inf if high > most else high)
 

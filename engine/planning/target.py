@@ -78,7 +78,7 @@ def plan_target(
     check_size(fit, task, best, asked)
     quantities = allocation(fit, best, draws) | {"loss": _asked(fit, goal, target, map)}
     near = within_reach(fit, draws)
-    extra = derived(fit, best, near, limits) if reached else {}
+    extra = derived(fit, best, draws, limits) if reached else {}
     if not many.all():  # where it costs infinity, ratios do not exist
         extra |= {k: replace(q, ci68=None, ci95=None, note=NOT_ALWAYS_REACHED) for k, q in extra.items() if k == "D/N"}
     placed = quantities
