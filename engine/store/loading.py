@@ -22,7 +22,7 @@ from engine.store.text import Relation, most_rows
 from engine.store.uploads import Upload
 
 _SAMPLE_ROWS = 5000
-_AT_ONCE = 500
+_AT_ONCE = 100
 
 
 @dataclass(frozen=True)
@@ -134,7 +134,7 @@ def _cast(c: str, field: _Field) -> str:
     if not field.text or field.kind == "VARCHAR":
         return f"CAST({c} AS {field.kind})"
     there = f"CASE WHEN {sql.missing(c)} THEN NULL ELSE {c} END" if field.words else c
-    return f"CAST(replace({there}, '_', '?') AS {field.kind})"
+    return f"CAST(replace(replace({there}, '_', '?'), '+-', '?') AS {field.kind})"
 
 
 def _fitting(cells: int, numbers: int, words: int, dates: int) -> str:
@@ -146,6 +146,8 @@ def _fitting(cells: int, numbers: int, words: int, dates: int) -> str:
 
 
 def _stored(kind: str) -> str:
+    if kind.endswith("]"):  # a list of numbers is no number
+        return "VARCHAR"
     if kind.startswith(("DECIMAL", "FLOAT", "DOUBLE")) or kind.endswith(("INT", "INTEGER", "BIGNUM")):
         return "DOUBLE"
     if kind == "BOOLEAN":

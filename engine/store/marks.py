@@ -9,7 +9,7 @@ from engine.store.database import Cursor, first
 from engine.store.text import Relation
 
 _SAMPLE = 1000
-_AT_ONCE = 250
+_AT_ONCE = 50
 _GROUPED = r"^\s*[+-]?[1-9]\d{0,2}\.\d{3}\s*$"
 _WHOLE = r"^\s*[+-]?\d+\s*$"
 _POINT = r"^\s*[+-]?\d*\.\d+(?:[eE][+-]?\d+)?\s*$"

@@ -43,8 +43,9 @@ def data(table_id: str) -> str:
 
 def number(column: str, kind: TextKind | None = None) -> str:
     """An expression that reads the text ``column`` as a number, NULL where it cannot be read."""
-    # DuckDB itself reads 3_5 as 35.
-    plain = f"CASE WHEN NOT contains({column}, '_') THEN TRY_CAST({column} AS DOUBLE) END"
+    # DuckDB itself reads 3_5 as 35 and +-3 as -3.
+    whole = f"NOT contains({column}, '_') AND NOT contains({column}, '+-')"
+    plain = f"CASE WHEN {whole} THEN TRY_CAST({column} AS DOUBLE) END"
     if kind is None or kind == "point":
         return plain
     if kind == "comma":

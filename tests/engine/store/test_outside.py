@@ -133,12 +133,24 @@ def test_tables_whose_names_read_alike_are_told_apart(db: Database, tmp_path: Pa
 
 
 @pytest.mark.parametrize("rows", [3, 6000])
-def test_an_underscore_is_no_part_of_a_number(db: Database, add: Add, rows: int) -> None:
-    """DuckDB and Python read 3_5 as 35."""
-    info = add("N,D,loss\n" + "1e6,1e8,3\n" * (rows - 1) + "1e6,1e8,3_5\n")
+@pytest.mark.parametrize("cell", ["3_5", "+-3"])
+def test_what_duckdb_alone_reads_is_no_number(db: Database, add: Add, rows: int, cell: str) -> None:
+    """DuckDB reads 3_5 as 35, as Python does, and +-3 as -3."""
+    info = add("N,D,loss\n" + "1e6,1e8,3\n" * (rows - 1) + f"1e6,1e8,{cell}\n")
     loss = tables.columns(db, info.id)[2]
     assert loss.kind == "text"
-    assert loss.unread == (rows - 1, "3_5")
+    assert loss.unread == (rows - 1, cell)
+
+
+def test_a_list_of_numbers_beside_the_runs_is_text(db: Database, tmp_path: Path) -> None:
+    file = tmp_path / "lists.parquet"
+    query = (
+        "SELECT i * 1e6 AS N, 1e8 AS D, 3.0 AS loss, [1.5, i] AS parts, [i, 1]::DOUBLE[2] AS pair FROM range(1, 4) t(i)"
+    )
+    duckdb.sql(f"COPY ({query}) TO '{file}'")
+    info = tables.add(db, file, "lists.parquet")
+    assert [column.kind for column in tables.columns(db, info.id)] == ["number"] * 3 + ["text"] * 2
+    assert tables.column_values(db, info.id, "parts")[0] == "[1.5, 1.0]"
 
 
 def test_underscores_between_thousands_are_proposed(db: Database, add: Add) -> None:
