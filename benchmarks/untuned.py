@@ -13,7 +13,7 @@ from benchmarks.calibration.simulate import COLUMNS, table
 from benchmarks.coverage.designs import DESIGNS, HELD_OUT_SEED
 from benchmarks.report import Report
 
-TABLES, REFITS = 400, 200
+TABLES, REFITS = 200, 200
 SEED = 9_000_000
 """Of the first table of a design."""
 SHOWN = ("far", "run", "law")
@@ -36,7 +36,7 @@ def run() -> Report:
         f"As in [calibration.md](calibration.md), with one true floor for each design: {TABLES} tables each, {REFITS} "
         f"refits. The held-out designs were drawn from the seed {HELD_OUT_SEED} after the rules were frozen. Goal: the "
         f"68 % interval of the compute that a far target needs contains the truth within {100 * COVERS:g} points and "
-        "two binomial standard errors (5); with few runs or no floor it may contain it more often, not less.",
+        "two binomial standard errors (7); with few runs or no floor it may contain it more often, not less.",
         ("design", "runs", "C of a far target, 68 / 95 %", "one more run, 68 / 95 %", "the law alone, 68 / 95 %"),
         tuple(rows),
     )
