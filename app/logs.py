@@ -12,7 +12,7 @@ from streamlit.logger import _loggers
 LOG_BYTES = 2_000_000
 LOG_FILES = 5
 QUERY = re.compile(r"(/[^\s\"'?]*)\?[^\s\"']+")
-"""The part of an address that may hold the token, however it is spelled."""
+"""The query of an address. It can contain the token in any spelling, for example ``%74oken``."""
 
 # Keeps what happens before a workspace is open; its file takes it over then.
 _early = MemoryHandler(capacity=1000, flushLevel=logging.CRITICAL + 1)

@@ -26,8 +26,8 @@ _conversions = asyncio.Semaphore(2)
 def pdf_of(svg: bytes) -> bytes:
     """The drawing as a PDF page of its size, one pixel a point.
 
-    Raises PlannerError for what ``app.drawing`` refuses, and for what takes more than ``SECONDS`` or ``MEGABYTES`` to
-    check and convert.
+    Raises PlannerError for what ``app.svg`` refuses, and for a drawing whose check and conversion take more than
+    ``SECONDS`` or ``MEGABYTES``.
     """
     if len(svg) > MAX_SVG_BYTES:
         raise PlannerError(f"The drawing has more than {MAX_SVG_BYTES // 10**6} MB: download it as SVG instead.")

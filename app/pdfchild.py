@@ -9,11 +9,11 @@ import sys
 
 
 def main(seconds: int, megabytes: int) -> None:
-    """Check and convert one drawing. One that cannot be converted ends the process with a sentence and status 1."""
+    """Check and convert one drawing. If that fails, write one sentence to standard error and exit with status 1."""
     from engine.limited import limit
 
     limit(seconds, megabytes)
-    from app.drawing import check
+    from app.svg import check
     from engine.errors import PlannerError
 
     svg = sys.stdin.buffer.read()
@@ -26,7 +26,7 @@ def main(seconds: int, megabytes: int) -> None:
 
 
 def converted(svg: bytes) -> bytes:
-    """The PDF of a drawing that was checked. Raises PlannerError where it cannot be converted."""
+    """Convert a checked drawing to PDF. Raises PlannerError if the converter fails."""
     import vl_convert
 
     from engine.errors import PlannerError

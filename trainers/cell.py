@@ -83,7 +83,7 @@ class Stopped(Exception):
 
 
 class Died(Exception):
-    """A process of the training was ended from outside, or crashed: the cell is tried again, up to three times."""
+    """Raised if a process of the training crashed or was killed: the cell gets up to three attempts."""
 
 
 class CellError(PlannerError):

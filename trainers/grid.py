@@ -38,9 +38,9 @@ class Grid:
 
 
 def read_grid(path: Path, root: Path) -> Grid:
-    """The grid in the file ``path``, or on standard input for ``-``, of a family of the workspace ``root``.
+    """Read the grid in the file ``path``, or on standard input for ``-``, of a family of the workspace ``root``.
 
-    Raises PlannerError where there is none.
+    Raises PlannerError if it cannot be read.
     """
     shown = "Standard input" if str(path) == "-" else str(path)
     try:

@@ -20,8 +20,8 @@ from trainers.backend.files import sync_folder
 def restore(file: Path, root: Path, tell: Tell, origin: Path | None = None) -> Backup:
     """Make the workspace ``root`` from the backup ``file``: a new folder, or one that is empty.
 
-    ``origin`` is where the backup can be found later, None where it is not kept; the workspace records it. Raises
-    PlannerError where the archive is damaged or foreign, or the folder is in use; nothing is left of it then.
+    The workspace records ``origin``, the place of the backup, for later restores; None if the backup is not kept.
+    Raises PlannerError for a damaged or foreign archive and for a folder in use, and then leaves no files.
     """
     file, root = file.expanduser().absolute(), root.expanduser().resolve()
     with file_errors(root), archive.opened(file) as (source, manifest):
@@ -38,7 +38,7 @@ def restore(file: Path, root: Path, tell: Tell, origin: Path | None = None) -> B
 
 
 def _check_database(file: Path, fresh: Path, manifest: Manifest) -> None:
-    """Raise PlannerError where the database of the backup does not open, or has other rows than its manifest states."""
+    """Raise PlannerError if the database does not open or its rows differ from the manifest."""
     try:
         check_rows(fresh, manifest)
     except PlannerError as error:

@@ -40,7 +40,7 @@ def backup(
 
     if str(file) == "-":
         raise PlannerError(
-            "FILE: a backup is read again to check it, which standard output does not allow. Name a file."
+            "FILE: standard output is not possible, because the command reads the backup again. Name a file."
         )
     root = (workspace or existing_folder()).expanduser().resolve()
     if not force:

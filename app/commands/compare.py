@@ -98,7 +98,7 @@ def _compared(spec: FitSpec, runs: Runs, suggested: bool) -> tuple[Comparison, l
 
 
 def _refusal(law: str, why: str) -> str:
-    """Why a law was not fitted, with its name."""
+    """Return the reason why a law was not fitted, with the name of the law."""
     return why if re.search(rf"\b{re.escape(law)}\b", why) else f"{law}: {why}"
 
 

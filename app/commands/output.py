@@ -31,7 +31,7 @@ def say(text: str) -> None:
     try:
         print(text, flush=True)
     except OSError as error:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # what is left is not tried again at the end
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # the exit of Python does not retry the rest
         if not isinstance(error, BrokenPipeError):
             raise PlannerError(f"The answer cannot be written: {error.strerror}.") from None
 

@@ -243,9 +243,9 @@ def read_training(
 
 
 def with_direction(runs: Table, column: str, direction: str, option: str = "--y") -> Table:
-    """Runs or curves with the better direction of the fitted metric as the ``option`` says it, or as its name does.
+    """Set the better direction of the fitted metric from ``direction``, else from its name.
 
-    Raises PlannerError where neither does.
+    Raises PlannerError, which names ``option``, if neither determines the direction.
     """
     from engine.store.guess import known_direction
 

@@ -42,7 +42,7 @@ def restore(
 
 @contextmanager
 def _on_disk(file: Path) -> Iterator[tuple[Path, Path | None]]:
-    """The archive as a file, and where it stays; what comes through a pipe is copied to a file, which does not stay."""
+    """Yield the archive as a file on disk, and its permanent path or None. Data from a pipe go to a temporary file."""
     standard = str(file) == "-"
     if not (standard or file.is_fifo() or file.is_char_device()):
         yield file, file.resolve()

@@ -35,11 +35,11 @@ RISES, HIGH = "rises", 1.5
 SHOWN = 5
 """Rows that a sentence names before it says how many more there are."""
 PULL = {
-    "huber-log": "such runs hardly move a Huber fit",
-    "lad": "such runs hardly move a fit of absolute deviations",
-    "ols": "such runs pull a least-squares fit",
-    "ols-log": "such runs pull a least-squares fit",
-    "asymmetric": "such runs above the law hardly move it, those below pull it hard",
+    "huber-log": "Outliers hardly change a Huber fit",
+    "lad": "Outliers hardly change a fit of absolute deviations",
+    "ols": "Outliers change a least-squares fit",
+    "ols-log": "Outliers change a least-squares fit",
+    "asymmetric": "Outliers above the law hardly change the fit, outliers below it do",
 }
 """What outliers do to a fit, by objective."""
 
@@ -297,7 +297,7 @@ def _rows(s: Sample, theta: Floats) -> Iterator[FitWarning]:
             "outliers",
             f"{far.size} of {len(s)} runs {'lies' if far.size == 1 else 'lie'} more than {r.limit:.2g} robust standard "
             f"deviations from the law "
-            f"({_named(s, largest)}): {PULL[s.spec.objective]}. Leave out those that are wrong.",
+            f"({_named(s, largest)}). {PULL[s.spec.objective]}. Leave out runs that are wrong.",
         )
     floors = [float(s.law.values(theta)[t.amplitude]) for t in s.law.terms if isinstance(t, Const)]
     floor = sum(floors) if floors else -np.inf

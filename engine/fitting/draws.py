@@ -12,7 +12,7 @@ from engine.fitting.checks import Sample
 from engine.fitting.clusters import clusters
 from engine.fitting.confidence import EXCLUDED, FloorConfidence
 from engine.fitting.estimate import Progress
-from engine.fitting.floor_limit import limited
+from engine.fitting.floor_bound import bound_by_lowest_run
 from engine.fitting.floor_profile import floor_confidence
 from engine.fitting.priors import normals, redrawn
 from engine.fitting.problem import Ints, Problem
@@ -47,7 +47,7 @@ def resample(s: Sample, p: Problem, best: Optimum, progress: Progress | None) ->
     confidence = None if floor is None else floor_confidence(s, floor)
     if confidence is not None:
         fitted = predict(p, best.theta[None])[0]
-        confidence = limited(confidence, p.y[0], fitted, len(s.free), s.spec.logs)
+        confidence = bound_by_lowest_run(confidence, p.y[0], fitted, len(s.free), s.spec.logs)
     if floor is None or _resolved(confidence, found[:, floor]):
         return Drawn(p.external(found), how, confidence)
     without = p.holding(floor, 0.0)

@@ -35,7 +35,7 @@ def residual_offsets(s: Sample, theta: Floats) -> tuple[Offset, ...]:
     names = [name for name in pooled(s.runs) if name not in s.law.axes]
     if not names:
         return ()
-    with np.errstate(all="ignore"):  # a formula may overflow
+    with np.errstate(all="ignore"):  # a formula can overflow
         predicted = s.law.predict(theta, s.columns)
     if not np.any(np.isfinite(predicted)):
         return ()

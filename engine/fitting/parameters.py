@@ -22,7 +22,7 @@ from engine.laws.terms import Const
 Reading = Callable[[float, Floats, float], Interval | None]
 """The interval of a number from its value, its draws (r,) and the level."""
 MAP, LEVEL = "metric-map", "C"
-"""The law that levels off to a value of its metric, and that value."""
+"""Name of the law of metrics, and its parameter for the value far from the runs."""
 
 
 def parameters(
@@ -71,9 +71,9 @@ def _opened(ends: Interval | None, draws: Floats, level: float, within: Interval
 
 
 def levelled(fit: Fit) -> Fit:
-    """``fit`` with the value that a map levels off to within what its metric can be: a rejection is at least 1.
+    """Limit the interval of the level C of a metric map to the values of its metric: a rejection is at least 1.
 
-    Where the best fit itself lies outside, a warning says so.
+    If the best fit lies outside, the fit gets a warning instead.
     """
     within, level = possible(fit), float(fit.values.get(LEVEL, np.nan))
     if fit.law.name != MAP or LEVEL in fit.spec.fixed:
@@ -85,13 +85,13 @@ def levelled(fit: Fit) -> Fit:
 
 
 def _beyond(fit: Fit, level: float, within: Interval) -> FitWarning:
-    """A map that levels off to a value that its metric cannot have."""
+    """Return the warning for a level C outside ``within``, the values of the metric."""
     end = within[0] if level < within[0] else within[1]
     ends = f"{within[0]:g} to {within[1]:g}" if math.isfinite(within[1]) else f"at least {within[0]:g}"
     return FitWarning(
         "level",
-        f"The map levels off to {LEVEL} = {level:.3g}, which {fit.spec.y} cannot be ({ends}): the runs do not "
-        f"show where it does. Read the map among the runs only, or fix {LEVEL}: {end:g} is the nearest that it can be.",
+        f"The level {LEVEL} = {level:.3g} of the map is no value of {fit.spec.y} ({ends}): the runs do not determine "
+        f"it. Use the map within the range of the runs only, or fix {LEVEL}, for example at {end:g}.",
     )
 
 

@@ -30,7 +30,7 @@ LOG_LIMIT = 0.01
 RATE_LIMIT = 30.0
 """The largest rate of an exponential over half the range of its axis: a factor of e^60 from end to end."""
 FLOAT = 340.0
-"""The largest exponent from the middle of the runs to the origin: the amplitude there and its square must be floats."""
+"""Largest exponent between the middle of the runs and the origin: the amplitude there and its square stay finite."""
 
 BLOCK = 32_768
 """Elements (starts x runs) handled at once: small enough for the processor's cache."""
@@ -170,14 +170,14 @@ def _amplitude(law: Law, term: Curve, fixed: Mapping[str, float], middle: float)
 
 
 def rate_limit(spread: float, middle: float) -> float:
-    """The largest rate, in units of the spread, of a curve whose runs lie around the coordinate ``middle``."""
+    """Return the largest rate, in units of the spread, for runs around the coordinate ``middle``."""
     return min(RATE_LIMIT, FLOAT * spread / abs(middle)) if middle else RATE_LIMIT
 
 
 def _exponent(
     law: Law, term: Curve, fixed: Mapping[str, float], spread: float, most: float, y: Floats, signed: bool
 ) -> Bounds:
-    """The bounds of an exponent, in units of the spread, at most ``most`` of them.
+    """Return the bounds of an exponent in units of the spread, at most ``most`` in size.
 
     The scale X_s = X (a X^-e)^(1/e) of a ratio about as large as y must be a float.
     """

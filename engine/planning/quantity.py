@@ -21,7 +21,7 @@ Ints = NDArray[np.int64]
 BAND_DRAWS = 400
 """Resamples that bands are drawn from, so that a slider answers at once; numbers of a plan use every resample."""
 STATED = 3.0
-"""Decades beyond the runs up to which a number is stated."""
+"""Largest distance from the runs, in decades, at which a number is stated."""
 UNPUBLISHED = "no interval: correlations unpublished"
 NOT_ALWAYS_REACHED = "no interval: not every resample reaches the target"
 FEW_RESAMPLES = f"no interval: the fit has fewer than {FEWEST} resamples"
@@ -86,7 +86,7 @@ def measure(
     Infinite draws are resamples that cannot reach it: an interval's end beyond the share that can is infinite.
     NaN draws are resamples for which it does not exist, and are left out. The interval ends where the number itself
     must: at the ends of ``within``, by default at one parameter or one sample. A value outside it is none, and the note
-    says so. Beside a value an end more than ``STATED`` decades outside ``span``, the range of the runs, is open.
+    says so. If there is a value, an end more than ``STATED`` decades outside ``span``, the range of the runs, is open.
     """
     within = within or least_of(fit, unit)
     if math.isfinite(value) and not within[0] <= value <= within[1]:
@@ -126,16 +126,18 @@ def no_interval(fit: Fit) -> str:
 
 
 def reach(span: Interval | None) -> Interval:
-    """The least and the largest number that runs of the range ``span`` support; anything where it is not known."""
+    """Return the smallest and largest number that runs of the range ``span`` support; no limits without a range."""
     if span is None or not 0 < span[0] <= span[1] < math.inf:
         return (0.0, math.inf)
     return (span[0] / 10**STATED, span[1] * 10**STATED)
 
 
 def _opened(ends: Interval | None, span: Interval | None) -> Interval | None:
-    """An interval without an end that lies too far outside the range ``span`` of the runs; without both if all does."""
-    if ends is None or ends[0] == math.inf:
-        return ends and (-math.inf, math.inf)
+    """Open each end of the interval of a known value that lies too far outside the range ``span`` of the runs."""
+    if ends is None:
+        return None
+    if ends == OUT_OF_REACH:  # an interval contains its estimate
+        return (-math.inf, math.inf)
     (low, high), (least, most) = ends, reach(span)
     return (-math.inf if 0 < low < least else low, math.inf if high > most else high)
 

@@ -77,7 +77,7 @@ def _size_too_far(q: Quantity, span: Interval | None) -> bool:
 
 
 def _stated(q: Quantity) -> list[float]:
-    """The value of ``q``, or without one the finite ends of its intervals."""
+    """Return the value of ``q``, or the finite ends of its intervals if it has no value."""
     if q.value is not None:
         return [q.value]
     return [x for ci in (q.ci68, q.ci95) for x in ci or () if math.isfinite(x)]
@@ -101,9 +101,9 @@ def support(fit: Fit, rule: ComputeRule, quantities: Mapping[str, Quantity]) -> 
 
 
 def within_reach(fit: Fit, draws: Point) -> Point:
-    """The answers ``draws`` (r,) of resamples, infinite in every size that lies too far above the runs to be stated.
+    """Replace every size in ``draws`` (r,) that lies too far above the runs to be stated by infinity.
 
-    What follows from these sizes is then open too: costs, passes, the time.
+    The intervals of costs, passes and times that follow from these sizes then have no upper end.
     """
     spans = fit.data.ranges
     most = {name: reach(spans.get(name))[1] for name in SIZES}

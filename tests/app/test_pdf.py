@@ -13,8 +13,8 @@ from starlette.applications import Starlette
 from starlette.types import Message
 
 from app import pdf
-from app.drawing import DEEPEST, MOST_ELEMENTS
 from app.pdf import MAX_SVG_BYTES, pdf_of
+from app.svg import DEEPEST, MOST_ELEMENTS
 from engine.errors import PlannerError
 
 PIXEL = base64.b64encode(
@@ -58,13 +58,13 @@ def test_a_figure_becomes_a_page_of_its_size() -> None:
     ],
 )
 def test_what_points_outside_is_refused(body: str) -> None:
-    with pytest.raises(PlannerError, match="only what is inside it is drawn"):
+    with pytest.raises(PlannerError, match="only addresses inside the drawing are allowed"):
         pdf_of(svg(body))
 
 
 @pytest.mark.parametrize("tag", ["script", "style", "foreignObject", "use", "filter", "feOffset", "mask", "pattern"])
 def test_what_figures_never_hold_is_refused(tag: str) -> None:
-    with pytest.raises(PlannerError, match=f"holds a <{tag.lower()}>"):
+    with pytest.raises(PlannerError, match=f"has an element <{tag.lower()}>"):
         pdf_of(svg(f"<{tag}/>"))
 
 
@@ -114,7 +114,7 @@ FILTERED = '<filter id="a"><feOffset/></filter><rect width="1e6" height="1e6" fi
     ],
 )
 def test_what_hides_an_address_or_a_filter_is_refused(body: str) -> None:
-    with pytest.raises(PlannerError, match="which figures never do"):
+    with pytest.raises(PlannerError, match="figures have no"):
         pdf_of(svg(body))
 
 
@@ -150,7 +150,7 @@ def test_a_side_that_is_no_number_is_a_sentence(width: str) -> None:
 
 def test_a_million_attributes_are_refused_by_the_child() -> None:
     names = " ".join(f'a{i}="{i}"' for i in range(1_000_000))
-    with pytest.raises(PlannerError, match=r"download it as SVG instead|which figures never do"):
+    with pytest.raises(PlannerError, match=r"download it as SVG instead|figures have no"):
         pdf_of(svg(f"<rect {names}/>"))
 
 

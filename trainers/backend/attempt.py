@@ -79,7 +79,7 @@ class Attempt:
 
     @property
     def further(self) -> bool:
-        """Whether this attempt has left a checkpoint of its own."""
+        """Whether this attempt has written a checkpoint."""
         return saved_at(self.folder) not in (0, self._before)
 
     @property

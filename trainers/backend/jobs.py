@@ -28,7 +28,7 @@ FOLDER = "jobs"
 PATIENCE = 30.0
 """Seconds between two looks at the batch system while nothing changes: it serves others too."""
 PLAIN = re.compile(r"[\w./+@,:=-]+")
-"""A path that a job script may hold: dask-jobqueue writes paths into shell commands as they are."""
+"""Allowed characters of a path in a job script: dask-jobqueue does not quote paths in its shell commands."""
 TRIES = 3
 """Jobs that may end one after the other before any worker of theirs is there."""
 LISTED = {
@@ -59,16 +59,16 @@ class Upkeep:
 def open_jobs(settings: Slurm | HTCondor, root: Path) -> Iterator[Pool]:
     """A cluster whose workers are jobs, until the context ends and with it the jobs.
 
-    Everything between its processes is encrypted, with keys made for it. Raises ClusterError where no job is taken, and
-    where a path cannot stand in a job script.
+    All connections are encrypted with keys of this cluster. Raises ClusterError if the batch system takes no job, and
+    for a path that a job script cannot contain.
     """
     from distributed import Client
 
     for what, path in (("workspace", str(root)), ("Python", sys.executable)):
         if not PLAIN.fullmatch(path):
             raise ClusterError(
-                f"The path of the {what} ({path}) has a character that a job script cannot hold: use letters, digits "
-                "and ./+@,:=-_ only."
+                f"The path of the {what} ({path}) has a character that a job script cannot contain: use only letters, "
+                "digits and ./+@,:=-_."
             )
 
     with _made(settings, root) as cluster:

@@ -1,4 +1,4 @@
-"""Keys by which the processes of a cluster of ours know each other."""
+"""Keys and certificates for the processes of a cluster that Isoplan starts."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ if TYPE_CHECKING:
     from distributed.security import Security
 
 FROM, UNTIL = datetime(2000, 1, 1), datetime(2999, 1, 1)
-"""When the certificate is valid. Its key is gone when the cluster ends, so dates protect nothing. One that begins now
-would shut out workers whose clock is behind, and all of them once the clock of this machine is set back."""
+"""Validity of the certificate. The key is lost when the cluster ends, so a short validity adds no protection. A start
+at the present time would refuse workers whose clocks are behind, and all workers after this clock is set back."""
 
 
 def temporary_security() -> Security:
-    """Keys and a certificate for a cluster, in memory only: like ``Security.temporary``, but for the dates."""
+    """Return a key and a certificate for a cluster, in memory only, as ``Security.temporary`` but with fixed dates."""
     from cryptography import x509
     from cryptography.hazmat.primitives import hashes, serialization
     from cryptography.hazmat.primitives.asymmetric import ec

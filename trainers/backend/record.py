@@ -89,7 +89,7 @@ def result_of(folder: Path, number: int) -> Path:
 
 
 def saved_at(folder: Path) -> int:
-    """When the checkpoint was written, in ns; 0 where there is none. It tells whether there is another one, no more."""
+    """Return the modification time of the checkpoint in ns, 0 without one. Compare two to detect a new checkpoint."""
     try:
         return (folder / CHECKPOINT).stat().st_mtime_ns
     except FileNotFoundError:

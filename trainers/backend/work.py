@@ -29,10 +29,10 @@ LOG_BYTES = 20_000_000
 
 
 def run_cell(folder: str, number: int, device: str = "cpu") -> str:
-    """Run attempt ``number`` of the cell in ``folder`` on ``device``.
+    """Run attempt ``number`` of the cell in ``folder`` on ``device`` and return its final state.
 
-    Give how it ended: done, failed, stopped, died or stale. Whatever the training raises becomes a result with one
-    sentence, and the log keeps the whole of it. Raises DiskFull where not even that can be written.
+    The state is done, failed, stopped, died or stale. An exception of the training becomes a result with one sentence;
+    the log contains the traceback. Raises DiskFull if the result cannot be written.
     """
     place = Path(folder)
     record = read_record(place)

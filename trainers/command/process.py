@@ -82,7 +82,7 @@ def train(
 
 
 def _ended(command: Sequence[str], code: int, said: Said) -> dict[str, float]:
-    """What the program measured. Raises CellError where it failed or measured nothing, Died where a signal ended it."""
+    """Return the metrics of the program. Raises CellError if it failed or wrote none, Died if a signal ended it."""
     name = Path(command[0]).name if len(command) == 1 else " ".join(Path(part).name for part in command[:3])
     if code < 0:
         raise Died(f"The program {name} was ended by signal {-code}: its log says how far it came.")

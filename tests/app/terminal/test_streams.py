@@ -1,4 +1,4 @@
-"""Standard input and output of commands: what comes through a pipe is read, and what cannot be written is said."""
+"""Standard input and output of commands: commands read pipes, and report output that cannot be written."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ GRID = 'family = "amplitudes"\n[cell]\nprocess = "Zg"\npoints = 100\nwidth = [8,
 
 
 def test_a_grid_comes_through_a_pipe(tmp_path: Path) -> None:
-    asked = ("train", "-", "--workspace", tmp_path, "--dry-run", "--json")
-    assert object_in(process(*asked, given=GRID).stdout)["estimate"]["cells"] == 2
-    (tmp_path / "-").write_text("no grid")  # is not meant
-    assert process(*asked, given=GRID).returncode == 0
+    arguments = ("train", "-", "--workspace", tmp_path, "--dry-run", "--json")
+    assert object_in(process(*arguments, given=GRID).stdout)["estimate"]["cells"] == 2
+    (tmp_path / "-").write_text("no grid")  # a file with this name must not be read
+    assert process(*arguments, given=GRID).returncode == 0
 
 
 def test_a_grid_that_cannot_be_read_is_named_standard_input_and_makes_no_workspace(tmp_path: Path) -> None:
@@ -41,7 +41,7 @@ def test_a_backup_is_restored_from_a_pipe(run: Run, tmp_path: Path, source: str)
         done = subprocess.run(command, stdin=cat.stdout, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
     assert (new / FILE).exists()
-    assert last_backup(new) is None  # a pipe is no place where a backup can be found
+    assert last_backup(new) is None  # a pipe has no path to find the backup at
 
 
 def test_half_a_backup_from_a_pipe_leaves_nothing(run: Run, tmp_path: Path) -> None:
@@ -58,10 +58,10 @@ def test_half_a_backup_from_a_pipe_leaves_nothing(run: Run, tmp_path: Path) -> N
 
 
 def test_a_backup_to_standard_output_is_refused(run: Run, tmp_path: Path) -> None:
-    one_sentence(run("backup", "-", "--workspace", tmp_path), "which standard output does not allow. Name a file.")
+    one_sentence(run("backup", "-", "--workspace", tmp_path), "FILE: standard output is not possible")
 
 
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no file that is always full")
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")
 @pytest.mark.parametrize("form", [[], ["--json"]])
 def test_an_answer_to_a_full_disk_is_one_sentence(form: list[str]) -> None:
     command = [*ISOPLAN, "fit", str(DEMO / "jets_grid.csv"), "--law", "chinchilla", "--bootstrap", "0", *form]

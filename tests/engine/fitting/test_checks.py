@@ -138,7 +138,7 @@ def test_few_runs_repeats_and_outliers_are_said() -> None:
     values["loss"] = np.where(np.arange(80) == 11, values["loss"] * 1.4, values["loss"])
     assert "1 of 80 runs" in codes(values)["outliers"]
     assert "row 11" in codes(values)["outliers"]
-    assert "pull a least-squares fit" in codes(values, objective="ols")["outliers"]
+    assert "Outliers change a least-squares fit" in codes(values, objective="ols")["outliers"]
 
 
 def test_a_nearly_collinear_design_is_said_with_its_direction() -> None:

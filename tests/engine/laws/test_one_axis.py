@@ -123,8 +123,8 @@ def test_the_size_of_an_exponential_far_from_zero_is_a_number() -> None:
     assert "at-bound" in {warning.code for warning in made.warnings}
 
 
-def test_a_map_that_levels_off_beyond_its_metric_says_so() -> None:
-    """An accuracy that rises ever faster: the best map levels off to minus infinity or to more than 1."""
+def test_a_level_outside_the_values_of_the_metric_is_a_warning() -> None:
+    """The accuracy rises at a constant rate, so the level of the best map lies outside 0 to 1."""
     loss = np.linspace(2.0, 3.2, 7)
     accuracy = 0.9 - 0.25 * (loss - 2.0) - 0.002 * np.sin(9 * loss)
     runs = make_runs({"loss": loss, "accuracy": accuracy}, metrics=(Metric(column="accuracy", direction="max"),))
@@ -132,7 +132,7 @@ def test_a_map_that_levels_off_beyond_its_metric_says_so() -> None:
     level = float(made.values["C"])
     assert not 0 <= level <= 1
     (said,) = (w.text for w in made.warnings if w.code == "level")
-    assert said.startswith(f"The map levels off to C = {level:.3g}, which accuracy cannot be (0 to 1)")
+    assert said.startswith(f"The level C = {level:.3g} of the map is no value of accuracy (0 to 1)")
 
 
 def test_a_straight_line_is_no_exponential_and_says_so() -> None:

@@ -198,7 +198,7 @@ def test_a_killed_runner_leaves_no_cell_behind_on_workers_far_away(
 
 
 def _trains(worker: psutil.Process) -> bool:
-    """Whether a worker has a program at work; one that had ended its attempt before it was asked to stays."""
+    """Return whether a worker runs a program. A worker whose attempt ended before the stop order stays alive."""
     try:
         return progress.lives(worker) and bool(worker.children())
     except psutil.Error:

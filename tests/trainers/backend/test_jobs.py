@@ -145,6 +145,6 @@ def test_a_workspace_whose_path_a_job_script_cannot_hold_is_refused(tmp_path: Pa
     root = tmp_path / name
     root.mkdir()
     asked = Slurm(kind="slurm", cores=1, memory="1 GB")
-    with pytest.raises(ClusterError, match="has a character that a job script cannot hold"), open_pool(asked, root):
+    with pytest.raises(ClusterError, match="has a character that a job script cannot contain"), open_pool(asked, root):
         pass
     assert list(root.iterdir()) == []

@@ -1,4 +1,4 @@
-"""What an SVG drawing may hold before it becomes a PDF: no more than a figure, and nothing that points outside."""
+"""Checks of an SVG drawing before its conversion to PDF: size, elements, and addresses outside the drawing."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ LARGEST = 20_000.0
 REFUSED_TAGS = frozenset(
     {"script", "foreignobject", "use", "iframe", "audio", "video", "style", "link", "filter", "mask", "pattern"}
 )
-# A drawing may point into itself and hold pixels; every other address is refused, so that nothing is fetched or read.
+# A drawing may refer to its own elements and contain pixel images. Other addresses are refused: nothing is fetched.
 INSIDE = re.compile(r"#|data:image/(png|jpeg);base64,[A-Za-z0-9+/=\s]*\Z")
 ADDRESS = re.compile(r"""(?:url|src)\(\s*["']?\s*([^)"']*)""", re.IGNORECASE)
 INSTRUCTION = re.compile(rb"<\?(?!xml[\s?])")
-"""Of a stylesheet, say; the declaration of XML itself is none."""
+"""A processing instruction other than the XML declaration, for example of a stylesheet."""
 TEXT = ("data-", "aria-")
-"""How the names of attributes begin that nothing reads when a drawing is converted."""
+"""Prefixes of attributes that the converter ignores."""
 HIDDEN = re.compile(r"\\|/\*|@import|filter\s*:", re.IGNORECASE)
-"""Escapes and comments by which CSS could hide an address, other sheets, and filters."""
+"""CSS escapes and comments, which can hide an address, imports of style sheets, and filters."""
 
 
 def check(svg: bytes) -> None:
-    """Raise PlannerError for what is no SVG, is too large or too deep, or points to anything outside itself."""
+    """Raise PlannerError for a file that is not SVG, is too large or too deep, or refers to an outside address."""
     if b"<!DOCTYPE" in svg or b"<!ENTITY" in svg:
-        raise PlannerError("The drawing declares a document type, which figures never do.")
+        raise PlannerError("The drawing declares a document type: figures have none.")
     if INSTRUCTION.search(svg):
-        raise PlannerError("The drawing has a processing instruction, which figures never do.")
+        raise PlannerError("The drawing has a processing instruction: figures have none.")
     try:
         svg.decode()
         root = _tree(svg)
@@ -44,7 +44,7 @@ def check(svg: bytes) -> None:
     for element in root.iter():
         tag = _local(element.tag)
         if tag in REFUSED_TAGS or tag.startswith("fe"):
-            raise PlannerError(f"The drawing holds a <{tag}>, which figures never do.")
+            raise PlannerError(f"The drawing has an element <{tag}>: figures have none.")
         for name, value in element.attrib.items():
             _check_attribute(_local(name), value)
 
@@ -58,11 +58,11 @@ def _check_side(side: str, said: str) -> None:
 def _check_attribute(name: str, value: str) -> None:
     _check_addresses([value] if name in {"href", "src"} else ADDRESS.findall(value))
     if name == "filter" or (not name.startswith(TEXT) and HIDDEN.search(value)):
-        raise PlannerError(f"The drawing has {name}={value[:40]!r}, which figures never do.")
+        raise PlannerError(f"The drawing has {name}={value[:40]!r}: figures have no such attribute.")
 
 
 def _tree(svg: bytes) -> ElementTree.Element:
-    """The root element, read piece by piece so that a drawing nested too deep is refused before it is all built."""
+    """Parse the drawing step by step and stop at the limits of depth and size, before the whole tree is built."""
     depth, count, root = 0, 0, None
     for event, element in ElementTree.iterparse(io.BytesIO(svg), events=("start", "end")):
         root = element if root is None else root
@@ -71,7 +71,7 @@ def _tree(svg: bytes) -> ElementTree.Element:
         if count > MOST_ELEMENTS:
             raise PlannerError(f"The drawing has more than {MOST_ELEMENTS:,} elements: download it as SVG instead.")
         if depth > DEEPEST:
-            raise PlannerError(f"The drawing nests elements more than {DEEPEST} deep, which figures never do.")
+            raise PlannerError(f"The drawing nests elements more than {DEEPEST} deep: figures need far fewer levels.")
     if root is None:
         raise ValueError("no element")
     return root
@@ -80,7 +80,7 @@ def _tree(svg: bytes) -> ElementTree.Element:
 def _check_addresses(addresses: list[str]) -> None:
     outside = next((a for a in addresses if not INSIDE.match(a.strip())), None)
     if outside is not None:
-        raise PlannerError(f"The drawing points to {outside[:60]!r}: only what is inside it is drawn.")
+        raise PlannerError(f"The drawing refers to {outside[:60]!r}: only addresses inside the drawing are allowed.")
 
 
 def _local(name: str) -> str:
