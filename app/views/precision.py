@@ -205,7 +205,7 @@ def show(db: Database, plan: AmplitudePlan) -> None:
     keep_answer(db, "amplitude", f"MSE {number(plan.target.mse)}, {plan.n_f} particles", document(plan))
     for need in plan.needs:
         if need.reached:
-            st.caption(f"{need.origin}: less may do.")
+            st.caption(f"{need.origin}. A smaller {need.axis} may also reach it.")
         elif need.inside:
             st.caption(f"The target lies within what was measured along {need.axis}: nothing is extrapolated.")
         elif len(need.x):

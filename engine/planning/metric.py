@@ -42,18 +42,18 @@ class Through:
         return self.map.draws
 
     def goal(self, target: float) -> Goal:
-        """What the law must reach for the metric to be ``target``.
+        """Return the values of the law at which the metric is ``target``, for the best fit and for the resamples.
 
-        -inf where no loss gives the target, or only one that cannot be; NaN where every loss does.
+        A value is -inf if no possible loss gives the target, and NaN if every loss reaches it.
         """
         low, high = possible(self.law)
         least = low if self.law.sign > 0 else -high
 
-        def needed(v: Values) -> Floats:
-            found = self._loss_for(v, target)
-            return np.where(found < least, -np.inf, found)
+        def possible_loss(v: Values) -> Floats:
+            loss = self._loss_for(v, target)
+            return np.where(loss < least, -np.inf, loss)
 
-        return Goal(needed(self.map.values), needed(self.draws))
+        return Goal(possible_loss(self.map.values), possible_loss(self.draws))
 
     def metric(self, best: Floats, draws: Floats) -> Quantity:
         """The metric at the law's values ``best`` () and ``draws`` (r,), in the law's own sign, with its intervals."""

@@ -153,7 +153,8 @@ def _asked(fit: Fit, goal: Goal, target: float, map: Through | None) -> Quantity
     if map is None:
         return given(fit, target, fit.spec.y, span)
     within = possible(fit)
-    best = within[0 if fit.sign > 0 else 1]  # what a resample asks for that no loss brings to the target
+    # A resample in which no possible loss gives the target counts with the best possible loss.
+    best = within[0 if fit.sign > 0 else 1]
     draws = np.where(np.isneginf(goal.draws) & math.isfinite(best), best, fit.sign * goal.draws)
     return measure(fit, float(fit.sign * goal.best), draws, fit.spec.y, span, within)
 

@@ -29,7 +29,7 @@ SECONDS = "s"
 """The unit of a time that is shown in the unit that suits it: 4.2 min."""
 UNREACHABLE = "not reachable"
 FAR_END = 10.0
-"""How many times its value the end of an interval is from where on it has two digits of its own."""
+"""Smallest ratio of an interval's end to the value at which the end has two significant digits of its own."""
 SURE = 0.999
 """A finite number of resamples gives no larger probability than this."""
 LABELS = {

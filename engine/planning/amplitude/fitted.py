@@ -61,11 +61,11 @@ def plan_fitted(
 
 
 def _need(line: Line, process: str, data: Sequence[Anchor], mse: float, floor: float, bound: Exponent) -> Need:
-    """The range of D for ``mse`` by the ``line`` through ``data``.
+    """Return the range of D for ``mse`` by the ``line`` through ``data``.
 
-    Beyond the largest D its conservative end is never less than what the ``bound`` asks for from the anchors there: an
-    exponent that is faster between the anchors may slow down beyond them. Below the smallest D nothing is stated: the
-    target takes at most that where the anchors there reach it, else at least that.
+    Beyond the largest D the conservative end is at least the D by the ``bound`` from the anchors there, because the
+    exponent may decrease beyond the anchors. Both ends are at least the smallest D, because no anchor tests the line
+    below it. If the anchors at the smallest D reach the target, this D is the upper end and the lower end is None.
     """
     first, last = data[0].x, data[-1].x
     at_first, at_last = (_mean([a.loss for a in data if a.x == x], floor) for x in (first, last))
@@ -89,7 +89,7 @@ def _need(line: Line, process: str, data: Sequence[Anchor], mse: float, floor: f
 
 
 def _mean(losses: Sequence[float], floor: float) -> float:
-    """The geometric mean of losses above ``floor``."""
+    """Return the geometric mean of ``losses`` minus ``floor``."""
     return math.exp(np.mean([math.log(loss - floor) for loss in losses]))
 
 

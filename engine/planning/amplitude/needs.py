@@ -18,16 +18,19 @@ from engine.planning.amplitude.text import number
 
 POINTS = 41
 ROUNDING = 1e-9
+"""Relative difference of two losses that rounding explains: they count as equal."""
 
 
 @dataclass(frozen=True, eq=False)
 class Need:
-    """``most`` by the conservative exponent ``slow``, ``least`` by ``fast``; ``least`` is None where no other is known,
-    and where the smallest run ``reached`` the target, so that less may do.
+    """Range of one axis that a target needs, in the unit of the axis.
 
-    ``start`` is the place and loss that it is extrapolated from, ``floor`` what the loss levels off to; ``x`` (k,) with
-    ``slow_loss`` and ``fast_loss`` (k,) are the curves to draw (``fast_loss`` empty without ``fast``). ``law`` says
-    through what a law was fitted, "12 cells of Zgg"; it is empty where one anchor or a published law is behind.
+    ``most`` is the end by the conservative exponent ``slow`` and ``least`` the end by ``fast``. ``least`` is None
+    without ``fast``. It is also None if ``reached``: the run at ``start`` reaches the target, and a smaller one may.
+
+    ``start`` is the place on the axis and the loss from which the range is extrapolated. ``floor`` is the limit of the
+    loss. ``x``, ``slow_loss`` and ``fast_loss`` (k,) are the curves to draw; ``fast_loss`` is empty without ``fast``.
+    ``law`` names the runs of a fitted law ("12 cells of Zgg"); it is empty for one anchor and for a published law.
     """
 
     axis: Axis
@@ -103,11 +106,12 @@ def from_anchors(
 
 
 def from_law(law: PublishedLaw, mse: float, slow: Exponent) -> Need:
-    """What ``mse`` needs of the axis of a published ``law``.
+    """Return the range of the axis of a published ``law`` that ``mse`` needs.
 
-    Within the measured range, from the onset of the power law on, the law itself answers; beyond, its last measured
-    point is the start, and the range runs from the conservative exponent to its own. Below, the target takes at most
-    what the range begins with. Raises PlannerError for a target at or below the floor of the law.
+    Within the measured range above the onset of the power law, the law gives one number. Beyond the last measured
+    point, the range is extrapolated from this point by the conservative exponent and by that of the law. If the first
+    point of the power law reaches the target, this point is the upper end and the lower end is None. Raises
+    PlannerError for a target at or below the floor of the law.
     """
     own = Exponent(law.alpha, f"published for {law.process}, {law.held} ({law.fit.data.source.split(', ')[-1]})")
     if mse <= law.floor:
@@ -125,7 +129,7 @@ def from_law(law: PublishedLaw, mse: float, slow: Exponent) -> Need:
 def _need(
     axis: Axis, mse: float, slow: Exponent, fast: Exponent | None, start: tuple[float, float], floor: float
 ) -> Need:
-    """The range from ``start`` on; where the start ``reached`` the target already it takes at most the start."""
+    """Return the range that is extrapolated from ``start``; its upper end is the start if this reaches ``mse``."""
     ratio, reached = (start[1] - floor) / (mse - floor), start[1] < mse * (1 - ROUNDING)
     ratio = ratio if ratio > 1 + ROUNDING else 1.0
     with np.errstate(over="ignore"):

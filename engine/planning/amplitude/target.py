@@ -87,22 +87,22 @@ def check_kind(text: str, what: str) -> Kind:
 
 
 def check_worth(target: Precision) -> None:
-    """Raise PlannerError for a target that needs no surrogate, since a constant reaches it.
+    """Raise PlannerError for a target that a constant prediction reaches, because it needs no surrogate.
 
-    Standardised amplitudes have variance 1, so their mean has an MSE of 1; the variance of raw ones is not known.
-    An amplitude of zero has a relative error of 100 % at every point.
+    The mean of standardised log amplitudes has an MSE of 1, because their variance is 1. The variance of raw amplitudes
+    is not known, so every raw target passes. A prediction of zero has a relative error of 100 % at every point.
     """
     if target.raw or target.mse < 1:
         return
     if target.kind != "rms":
         raise PlannerError(
-            f"The target {target.name} is {100 * math.sqrt(target.mse):.4g} %: an amplitude of zero has 100 % at every "
-            "point. Ask for less."
+            f"Target {target.name}: {100 * math.sqrt(target.mse):.4g} % is too large, because a prediction of zero has "
+            "an error of 100 % at every point. Give a smaller target."
         )
-    given = f", an {target.name} of {100 * target.relative:.4g} %" if target.relative is not None else ""
+    rms = f" (an {target.name} of {100 * target.relative:.4g} %)" if target.relative is not None else ""
     raise PlannerError(
-        f"The target MSE of the standardised log amplitude is {target.mse:g}{given}: a constant reaches 1. Ask for "
-        "less."
+        f"Target MSE: {target.mse:g}{rms} is too large, because a constant prediction of the standardised log "
+        "amplitude has an MSE of 1. Give a smaller target."
     )
 
 

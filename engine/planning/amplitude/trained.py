@@ -31,12 +31,12 @@ FALLING, LEVELS_OFF = "still-falling", "levels-off"
 def plan_trained(
     n_f: int, target: Precision, found: Sequence[Point], published: Sequence[PublishedLaw] = (), floor: float = 0.0
 ) -> AmplitudePlan:
-    """The plan by the law of the points ``found`` of one process; those that are not converged are left out, aloud.
+    """Plan ``target`` by the law of the trained cells ``found`` of one process, with a warning for unconverged cells.
 
-    For a target in a median or 99 % error the losses of ``found`` are the squares of these (``by_error``). A target
-    that cells have reached is answered by these cells. Where the law of the cells levels off above the target, the plan
-    has no D, N and C, and says what to train. Raises PlannerError for a target that a constant reaches, where n_f is
-    another, and where neither D limits one of the points nor one has reached the target.
+    For a target in a median or 99 % error, the losses of ``found`` are the squares of these errors (``by_error``). If
+    cells reach the target, the plan gives their D, N and C. If the law of the cells levels off above the target, the
+    plan has no D, N and C and names the cells to train. Raises PlannerError for a target that a constant prediction
+    reaches, for cells of another ``n_f``, and if D limits no cell and no cell reaches the target.
     """
     check_worth(target)
     cell, anchors = found[0].cell, anchors_of(found)

@@ -22,13 +22,14 @@ class Otherwise:
 
 @dataclass(frozen=True)
 class Choice:
-    """A knob of the recipe for one metric.
+    """One setting of the recipe for one metric.
 
-    ``place`` says where the value lies against the sweep (None for knobs that have no sweep); a value is missing where
-    no curve says it, and ``note`` then names what is missing. ``band`` is the range of the optimum over all budgets,
-    ``quoted`` what the paper says. ``borrowed`` is the metric whose law gives the value where the served one has none.
-    ``remarks`` say what was left out of the user's runs, or why they do not determine the knob. ``supported`` are the
-    budgets at which the runs would give a value, where the one that was asked for lies too far beyond them.
+    ``place`` is the position of the value in the sweep (None for a setting without a sweep). If no curve determines the
+    value, it is missing and ``note`` gives the reason. ``band`` is the range of the optimum over all budgets.
+    ``quoted`` is the statement of the paper. ``borrowed`` names the metric whose law gives the value; it is empty if
+    the served metric has its own law. ``remarks`` list the user's runs that were left out, or the reasons for which
+    they do not determine the setting. ``supported`` is the range of budgets (FLOPs) at which the runs determine the
+    value; it is None unless the given budget lies too far outside it.
     """
 
     knob: Knob
@@ -44,5 +45,5 @@ class Choice:
 
     @property
     def withheld(self) -> bool:
-        """Whether the budget lies too far beyond the runs for a value."""
+        """Whether the value is missing because the budget lies too far beyond the runs."""
         return self.value.note == WITHHELD

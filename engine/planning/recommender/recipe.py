@@ -25,7 +25,7 @@ from engine.planning.recommender.evidence import Evidence
 from engine.planning.recommender.knobs import LearningRate, batch, missing, rate, share
 from engine.planning.recommender.metric_names import LOSS
 from engine.planning.recommender.negatives import CHUNK, Binds, Stage2, negatives
-from engine.planning.recommender.stated import budgets_of, stated
+from engine.planning.recommender.stated import advice, budgets_of, stated
 from engine.planning.text import decades
 
 OUTSIDE, NO_CURVE, NO_MEMORY, BORROWED = "outside-sweep", "no-curve", "memory-not-known", "borrowed"
@@ -240,8 +240,8 @@ def _notes(choices: Mapping[Knob, Choice], settings: Settings, cap: int | None) 
         if choice.borrowed and knob == "N":
             notes.append(FitWarning(BORROWED, f"N and D are {choice.note}."))
         if choice.withheld and knob in ("s", "K"):
-            far = f"{knob}: the budget lies {decades(choice.value.beyond)} beyond the budgets of its sweeps, too far."
-            notes.append(FitWarning(UNSUPPORTED, far))
+            far = f"{knob}: the budget lies {decades(choice.value.beyond)} beyond the budgets of its sweeps."
+            notes.append(FitWarning(UNSUPPORTED, far + advice(choice)))
         elif choice.place in ("outside left", "outside right"):
             notes.append(FitWarning(OUTSIDE, f"{knob}: {choice.note or 'outside the sweep'}."))
         elif choice.value.value is None and knob not in ("lr", "D") and not choice.withheld:

@@ -85,18 +85,18 @@ def sentence(answer: Recommendation) -> str:
     rate = f" at a learning rate of {said['lr']}" if "lr" in said else ""
     least = "at least " if recipe.binds == "sweep" else ""
     most = ", all that memory holds" if recipe.binds == "memory" else ""
-    off = {knob: marked(recipe.choices[knob].value) for knob in KNOBS}
+    marks = {knob: marked(recipe.choices[knob].value) for knob in KNOBS}
     parts = {
         "N": f"train {said.get('N')} on {said.get('D')}{marked_plan(recipe.plan, recipe.choices['N'].borrowed)}",
-        "s": f"put {said.get('s')} into the embedder{off['s']}",
+        "s": f"put {said.get('s')} into the embedder{marks['s']}",
         "B": f"take batches of {said.get('B')}{rate}",
-        "K": f"score {least}{said.get('K')} beside the batch{most}{off['K']}",
+        "K": f"score {least}{said.get('K')} beside the batch{most}{marks['K']}",
     }
     found = [words for knob, words in parts.items() if knob in said] or ["nothing is known"]
-    lost = [knob for knob in ("s", "B", "N", "D", "K") if knob not in said and not recipe.choices[knob].withheld]
+    missing = [knob for knob in ("s", "B", "N", "D", "K") if knob not in said and not recipe.choices[knob].withheld]
     *first, last = found
     what = f"{', '.join(first)} and {last}" if first else last
-    unknown = f" Not known for {answer.served}: {', '.join(lost)}." if lost and said else ""
+    unknown = f" Not known for {answer.served}: {', '.join(missing)}." if missing and said else ""
     return f"With {power10(answer.budget)} FLOPs, for {answer.served}: {what}.{unknown}{unstated(recipe.choices)}"
 
 

@@ -7,8 +7,9 @@ threshold, kappa times the compute of the single pass.
 omega compares both laws at infinite N: U repeated samples are worth omega U seen once by an unlimited model. Against
 the compute-optimal single pass, whose model is finite, the saving D / U is larger: omega (1 + beta/alpha)^(1/beta).
 
-Both laws are those of the joint fit with one floor where there is one (``floors``); N, D and C then differ from what a
-plan by the one-pass fit alone asks for, so the answer states both. Else N, D and C are those of that plan.
+If both tables allow a joint fit with one floor (``floors``), both laws are those of this fit. N, D and C then differ
+from those of a plan by the one-pass fit alone, so the answer states both. Without a joint fit, N, D and C are those of
+the plan.
 """
 
 from __future__ import annotations
@@ -70,8 +71,8 @@ class Regime:
 class SimulateOrRepeat:
     """The answer. ``shared`` says whether both laws have one floor (else omega holds at this target only).
 
-    ``floor`` is the common floor of a joint fit of both tables, and ``alone`` N, D and C of one pass by the one-pass
-    fit alone, as a plan states them; both are None where each law keeps its own fit.
+    ``floor`` is the common floor of a joint fit of both tables. ``alone`` contains N, D and C of a plan by the one-pass
+    fit alone. Both are None if each law keeps its own fit; ``alone`` is also None if that fit has no plan.
 
     ``omega`` compares the laws at infinite N, ``saving`` is D / U against the compute-optimal single pass.
     ``break_even`` is the price of a sample above which repeating is cheaper, ``break_even_passes`` the same in units of
@@ -176,12 +177,12 @@ Solved = Mapping[str, Floats]
 
 
 def _alone(one_pass: Fit, target: float, rule: ComputeRule) -> Mapping[str, Quantity] | None:
-    """N, D and C that a plan by the one-pass fit alone asks for; None where it cannot reach the target."""
+    """Return N, D and C of a plan by the one-pass fit alone, or None if this fit has no plan for the target."""
     try:
-        found = plan_target(one_pass, target, rule=rule).shown.allocation
+        allocation = plan_target(one_pass, target, rule=rule).shown.allocation
     except PlannerError:
         return None
-    return {name: found[name] for name in ("N", "D", "C")}
+    return {name: allocation[name] for name in ("N", "D", "C")}
 
 
 def _at(threshold: Fit | None, r: int | None) -> tuple[Floats, Floats]:
@@ -262,12 +263,12 @@ def _answer(
 ) -> SimulateOrRepeat:
     spans, unit, money = plans.spans(carrier), plans.sample_unit(carrier), costs.currency
     span_u = repeated.data.ranges.get(repeated.law.axis or "")
-    unseen = _unseen(draws, {**spans, "U": span_u})
+    distant = _too_far(draws, {**spans, "U": span_u})
 
     def q(name: str, unit: str, span: tuple[float, float] | None = None) -> Quantity:
         """The number called ``name``; NaN draws (out of reach) leave it without an interval."""
         read = replace(carrier, resampling=laws.own) if name in ONE_PASS else carrier
-        far = unseen.get(name[: name.find("_") + 1], np.False_)
+        far = distant.get(name[: name.find("_") + 1], np.False_)
         found = measure(read, float(best[name]), np.where(far, np.inf, draws[name]), unit, span)
         if name in ("omega", "saving", "break_even", "passes") and found.ci68 and np.isnan(draws[name]).any():
             return replace(found, ci68=None, ci95=None, note=NOT_ALWAYS_REACHED)
@@ -312,8 +313,11 @@ def _answer(
     )  # fmt: skip
 
 
-def _unseen(draws: Solved, spans: Mapping[str, tuple[float, float] | None]) -> dict[str, Bools]:
-    """Which resamples (r,) lie too far beyond the runs for a number of this prefix to be stated."""
+def _too_far(draws: Solved, spans: Mapping[str, tuple[float, float] | None]) -> dict[str, Bools]:
+    """Return the mask (r,) of the resamples too far beyond the runs, by the prefix of the numbers that it applies to.
+
+    A number follows from sizes (``rep_total`` from C and U): it is not stated if one of these is out of reach.
+    """
     N, D, C, U = (draws[name] > reach(spans.get(name))[1] for name in ("N", "D", "C", "U"))
     return {"one_": N | D | C, "rep_": C | U, "C_": C | U, "N_": U}
 

@@ -71,7 +71,7 @@ def _plan(target: float, alone: Mapping[str, Quantity] | None) -> str:
     if alone["D"].value is None:
         return "A plan by the one-pass runs alone lies too far beyond them to be an answer."
     N, D, C = (f"{number(alone[name])} {alone[name].unit}" for name in ("N", "D", "C"))
-    return f"So a plan by the one-pass runs alone asks for {N} on {D} ({C}) at {target:g}."
+    return f"A plan by the one-pass runs alone needs {N}, {D} and {C} to reach {target:g}."
 
 
 def of_both(one_pass: Fit, repeated: Fit) -> tuple[FitWarning, ...]:

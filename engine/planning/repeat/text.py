@@ -39,10 +39,11 @@ COMPARED = {
     "kappa": "kappa: compute against the single pass",
 }
 ALONE = {
-    "N": "One pass: Model size N by the one-pass fit alone, as in a plan",
-    "D": "One pass: Unique samples by the one-pass fit alone, as in a plan",
-    "C": "One pass: Compute C by the one-pass fit alone, as in a plan",
+    "N": "One pass: Model size N of a plan by the one-pass fit alone",
+    "D": "One pass: Unique samples of a plan by the one-pass fit alone",
+    "C": "One pass: Compute C of a plan by the one-pass fit alone",
 }
+"""Labels of the numbers in ``SimulateOrRepeat.alone``."""
 SCHEMA = 1
 
 

@@ -157,7 +157,8 @@ def test_one_of_several_data_sets_is_read_and_can_be_changed(demo: Database, ope
 def test_n_and_d_beyond_the_runs_are_stated_in_no_table(demo: Database, open_page: Open) -> None:
     at = open_page("recommender", flops="1e12")
     assert told(at).startswith("The plan lies too far beyond the runs to be an answer")
-    assert "This budget lies too far beyond the runs, which support N and D from" in answer(at)
+    assert "This budget lies too far beyond the runs. Supported budgets: " in answer(at)
+    assert answer(at).endswith(" FLOPs for N and D.")
     for label in ("Model size N", "Training events D"):
         (line,) = [row for row in lines(at) if row[0] == label]
         assert line[1:4] == ["not stated", "", ""]
@@ -166,10 +167,11 @@ def test_n_and_d_beyond_the_runs_are_stated_in_no_table(demo: Database, open_pag
         assert set(others[1:]) == {"not stated"}
 
 
-def test_knobs_far_beyond_their_sweeps_are_stated_in_no_table(demo: Database, open_page: Open) -> None:
+def test_no_table_states_settings_far_beyond_their_sweeps(demo: Database, open_page: Open) -> None:
     at = open_page("recommender", flops="1e6", metric="val_loss")
     assert "FLOPs, for val_loss: take batches of" in answer(at)
-    assert "which support s from" in answer(at)
+    assert "Supported budgets: 10" in answer(at)
+    assert " FLOPs for s, " in answer(at)
     for label in ("Embedder share s", "Extra negatives K"):
         (line,) = [row for row in lines(at) if row[0] == label]
         assert line[1:6] == ["not stated", "", "", "", ""]

@@ -112,7 +112,7 @@ def test_metrics_that_some_resamples_cannot_reach_are_not_numbers(epoch: Fit) ->
 
 
 def test_a_target_that_only_an_impossible_loss_gives_is_not_reached() -> None:
-    """R = 4e4 e^(-4 L) + 20 is at most 40,020 at a loss of 0, which has no less; the law alone has no floor here."""
+    """The map R = 4e4 e^(-4 L) + 20 has its maximum of 40,020 at the least possible loss, 0. The law has no floor."""
     spans = {"N": (1e7, 1e30), "D": (1e8, 1e30), "loss": (0.01, 4.0)}
     law = make_fit((0.0, *EPOCH[1:]), scattered((0.0, *EPOCH[1:]), 200), ranges=spans)
     map = rejection(MAP, 200, 0.2, ranges={"loss": (0.01, 4.0), "R": (20.0, 4e4)})

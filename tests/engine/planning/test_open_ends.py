@@ -1,4 +1,4 @@
-"""Ends of intervals more than three decades beyond the runs are open, in every output."""
+"""Intervals with open ends in every output: an end more than three decades beyond the runs is open."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ FAR = plan_target(FIT, 1.9, prices=PRICES)
 
 
 @pytest.mark.parametrize(
-    ("low", "high", "span", "found"),
+    ("low", "high", "span", "expected"),
     [
         (10.0, 1e4, (1.0, 100.0), (10.0, 1e4)),
         (10.0, 9.9e4, (1.0, 100.0), (10.0, 9.9e4)),
@@ -35,11 +35,11 @@ FAR = plan_target(FIT, 1.9, prices=PRICES)
     ],
 )
 def test_an_end_beyond_three_decades_is_open(
-    low: float, high: float, span: tuple[float, float] | None, found: tuple[float, float]
+    low: float, high: float, span: tuple[float, float] | None, expected: tuple[float, float]
 ) -> None:
     draws = np.repeat([low, 50.0, high], [len(FIT.resamples) // 2, 0, len(FIT.resamples) - len(FIT.resamples) // 2])
     q = measure(FIT, 50.0, draws, "times", span)
-    assert q.ci95 == pytest.approx(found)
+    assert q.ci95 == pytest.approx(expected)
     assert q.value == 50
     assert q.beyond == 0
 
@@ -56,7 +56,7 @@ def test_the_reach_of_runs() -> None:
     assert reach((0.0, 1.0)) == (0, math.inf)
 
 
-def test_what_follows_from_a_size_out_of_reach_is_infinite() -> None:
+def test_within_reach_makes_sizes_out_of_reach_infinite() -> None:
     one = np.array([1e9, 1e14, np.nan])
     far = within_reach(FIT, Point(one, one, np.array([1e20, 1e26, 1e20]), np.zeros(3)))
     np.testing.assert_array_equal(far.N, [1e9, np.inf, np.nan])
@@ -72,8 +72,9 @@ def test_a_plan_states_open_ends_in_every_form() -> None:
     assert C.value is not None
     assert C.ci68[0] < C.value < 6e25
     assert "spend least money: 73 M EUR (68 %: at least 28 M) for 1.31 T parameters" in FAR.sentence
-    assert "68 %: 945 B to 2.11 T" in FAR.sentence  # two decades beyond the runs: stated
-    made = document(FAR)
+    # This interval lies two decades beyond the runs, so both of its ends are stated.
+    assert "68 %: 945 B to 2.11 T" in FAR.sentence
+    exported = document(FAR)
     bill = {(line.part, line.what): line.amount for line in FAR.bill}
     for part in (("training", "time"), ("training", "money"), ("total", "money")):
         ends = bill[part].ci68
@@ -82,7 +83,7 @@ def test_a_plan_states_open_ends_in_every_form() -> None:
     raw = to_json(FAR)
     assert raw["allocation"]["C"]["ci68"] == [C.ci68[0], None]
     assert read_plan(raw).allocation["C"] == C
-    (line,) = [row for row in to_csv(made).splitlines() if row.startswith("Compute C")]
+    (line,) = [row for row in to_csv(exported).splitlines() if row.startswith("Compute C")]
     assert line.split(",")[4] == "inf"
-    for text in (as_text(FAR), to_markdown(made), to_latex(made)):
+    for text in (as_text(FAR), to_markdown(exported), to_latex(exported)):
         assert "at least" in text

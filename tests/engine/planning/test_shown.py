@@ -75,9 +75,9 @@ def test_an_end_far_above_its_value_has_two_digits(value: float, ends: tuple[flo
     assert between(q, ends) == shown
     row = as_row("Passes", q)
     assert (row.ci68, row.ci95) == (shown, shown)
-    made = Document("An answer.", (("Passes", q),), (), {}, "")
-    assert shown in to_markdown(made)
-    assert "1.1 \\times 10^{7}" in to_latex(made) or ends[1] != 11177008.9
+    document = Document("An answer.", (("Passes", q),), (), {}, "")
+    assert shown in to_markdown(document)
+    assert "1.1 \\times 10^{7}" in to_latex(document) or ends[1] != 11177008.9
 
 
 @given(st.floats(0.1, 1e6), st.floats(1, 9), st.floats(0, 9))

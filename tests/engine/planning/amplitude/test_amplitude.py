@@ -333,13 +333,17 @@ def test_a_target_that_no_run_nearby_supports_asks_for_a_second_anchor() -> None
         (lambda: of_mse(0.0), "The target MSE is 0: give a positive number, such as 1e-6"),
         (
             lambda: plan_amplitude(4, of_mse(1.0), [CHEAP]),
-            "The target MSE of the standardised log amplitude is 1: a constant reaches 1. Ask for less.",
+            "Target MSE: 1 is too large, because a constant prediction of the standardised log amplitude has an MSE "
+            "of 1. Give a smaller target.",
         ),
         (
             lambda: plan_fitted("", 4, of_error(3.0, 1.5), [CHEAP]),
-            "log amplitude is 4, an RMS relative error of 300 %: a constant reaches 1. Ask for less.",
+            "Target MSE: 4 (an RMS relative error of 300 %) is too large, because a constant prediction of the",
         ),
-        (lambda: plan_amplitude(4, of_mse(50.0), law=published_law("Zggg")), "is 50: a constant reaches 1."),
+        (
+            lambda: plan_amplitude(4, of_mse(50.0), law=published_law("Zggg")),
+            "Target MSE: 50 is too large, because a constant",
+        ),
         (lambda: of_error(1e-3, None), "An RMS relative error needs the spread of the amplitudes"),
         (lambda: plan_amplitude(3, of_mse(1e-6)), "The scale of the law is not known: give one anchor"),
         (lambda: plan_amplitude(3, of_mse(1e-6), [CHEAP], floor=1e-5), "target MSE of 1e-06 is below the floor 1e-05"),

@@ -1,4 +1,4 @@
-"""Targets that little reaches: at most the smallest run of an anchor or a published law."""
+"""Coarse targets, which the smallest run behind an anchor or a published law reaches."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from engine.planning.export.document import to_csv, to_markdown
 CHEAP = Anchor("D", 1e4, 1e-3, N=1e5, epochs=1e3, doubled=0.03)
 
 
-def test_an_anchor_that_reaches_the_target_is_the_most_that_it_takes() -> None:
+def test_an_anchor_that_reaches_the_target_is_the_upper_end() -> None:
     plan = plan_amplitude(4, of_mse(1e-2), [CHEAP], published=best_laws())
     assert (plan.D.least, plan.D.most) == (None, 1e4)
     assert sentence(plan) == (
@@ -34,7 +34,7 @@ def test_an_anchor_that_reaches_the_target_is_the_most_that_it_takes() -> None:
 
 @pytest.mark.parametrize("mse", [0.02, 0.5, 0.999])
 @pytest.mark.parametrize("law", published_laws(), ids=lambda law: f"{law.process}-{law.axis}-{law.held}-{law.network}")
-def test_a_published_law_states_nothing_below_its_onset_and_its_runs(law: PublishedLaw, mse: float) -> None:
+def test_a_published_law_gives_no_number_below_its_onset_or_its_runs(law: PublishedLaw, mse: float) -> None:
     if mse <= law.floor or law.raw:
         return
     plan = plan_amplitude(law.n_f, of_mse(mse), law=law)
@@ -45,7 +45,7 @@ def test_a_published_law_states_nothing_below_its_onset_and_its_runs(law: Publis
         assert size.least is not None or f"at most {number(size.most, size.unit)}" in sentence(plan)
 
 
-def test_a_target_above_the_onset_of_a_published_law_is_the_law_s() -> None:
+def test_a_published_law_answers_a_target_above_its_onset() -> None:
     law = published_law("Zggg")
     plan = plan_amplitude(4, of_mse(3e-3), law=law)
     assert plan.D.least == plan.D.most == pytest.approx(float(law.fit.values["X_c"]) * 3e-3 ** (-1 / law.alpha))

@@ -71,7 +71,7 @@ def test_a_target_that_was_reached_is_inside_what_was_measured() -> None:
     assert plan.D.most == pytest.approx(10 * 1e-3 ** (-1 / 1.3), rel=0.1)
 
 
-def test_below_the_smallest_anchor_no_number_of_points_is_stated() -> None:
+def test_a_plan_gives_no_number_of_points_below_the_smallest_anchor() -> None:
     plan = plan_trained(3, of_mse(1e-2), of())
     assert (plan.D.least, plan.D.most) == (None, 1000)
     assert plan.D.note == "D = 1.0 k reaches the target"

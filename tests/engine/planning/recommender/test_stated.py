@@ -1,4 +1,4 @@
-"""Knobs of the recipe at budgets far beyond the sweeps behind them."""
+"""Settings of the recipe at budgets far beyond their sweeps."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ EVIDENCE = published_evidence()
 
 
 @pytest.mark.parametrize("budget", [1e6, 1e9, 1e26])
-def test_a_knob_more_than_three_decades_beyond_its_sweeps_is_stated_nowhere(budget: float) -> None:
+def test_no_output_states_a_setting_more_than_three_decades_beyond_its_sweeps(budget: float) -> None:
     answer = recommend(EVIDENCE, budget, "val_loss")
-    said = "s from 10¹² to 10²¹ FLOPs, N and D from 10¹⁴ to 8 × 10²¹ FLOPs and K from 10¹² to 10²² FLOPs."
-    assert sentence(answer).endswith(f"This budget lies too far beyond the runs, which support {said}")
+    ranges = "10¹² to 10²¹ FLOPs for s, 10¹⁴ to 8 × 10²¹ FLOPs for N and D, 10¹² to 10²² FLOPs for K."
+    assert sentence(answer).endswith(f"This budget lies too far beyond the runs. Supported budgets: {ranges}")
     assert sentence(answer).startswith(f"With {power10(budget)} FLOPs, for val_loss: take batches of 570 sequences at")
     paper = document(answer, EVIDENCE, published=True)
-    for made in (as_text(answer), *(to(paper) for to in (to_csv, to_markdown, to_latex))):
-        assert "360 k" not in made.replace("125k to 870k", "")
-        assert "2.10" not in made
+    for output in (as_text(answer), *(to(paper) for to in (to_csv, to_markdown, to_latex))):
+        assert "360 k" not in output.replace("125k to 870k", "")
+        assert "2.10" not in output
     for metric, recipe in answer.recipes.items():
         assert recipe.binds == "unknown"
         assert recipe.cap is None
@@ -38,17 +38,18 @@ def test_a_knob_more_than_three_decades_beyond_its_sweeps_is_stated_nowhere(budg
     assert raw["s"]["supported"] == pytest.approx([1e12, 1e21])
     assert raw["K"]["supported"] == pytest.approx([1e12, 1e22])
     assert raw["B"]["supported"] is None
-    far = {w.text for w in answer.recipe.warnings if w.level == "stop"}
-    away = 26 - 18 if budget > 1e20 else 15 - round(math.log10(budget))
-    assert f"s: the budget lies {away} decades beyond the budgets of its sweeps, too far." in far
+    stops = {w.text for w in answer.recipe.warnings if w.level == "stop"}
+    distance = 26 - 18 if budget > 1e20 else 15 - round(math.log10(budget))
+    what = f"s: the budget lies {distance} decades beyond the budgets of its sweeps."
+    assert f"{what} Choose a budget from 10¹² to 10²¹ FLOPs." in stops
 
 
 @pytest.mark.parametrize(("budget", "decades"), [(1e12, 3), (1e13, 2)])
-def test_the_sentence_says_how_far_a_knob_is_extrapolated(budget: float, decades: int) -> None:
-    said = sentence(recommend(EVIDENCE, budget, "val_loss"))
-    assert f"put 2.10 % of N into the embedder (extrapolated {decades} decades in C), take batches of" in said
-    assert f"score 360 k negatives beside the batch (extrapolated {decades} decades in C). This budget" in said
-    assert "which support N and D from 10¹⁴ to 8 × 10²¹ FLOPs." in said
+def test_the_sentence_gives_the_distance_of_an_extrapolated_setting(budget: float, decades: int) -> None:
+    text = sentence(recommend(EVIDENCE, budget, "val_loss"))
+    assert f"put 2.10 % of N into the embedder (extrapolated {decades} decades in C), take batches of" in text
+    assert f"score 360 k negatives beside the batch (extrapolated {decades} decades in C). This budget" in text
+    assert text.endswith("Supported budgets: 10¹⁴ to 8 × 10²¹ FLOPs for N and D.")
     assert "extrapolated" not in sentence(recommend(EVIDENCE, 1e18, "val_loss"))
     far = sentence(recommend(EVIDENCE, 1e21, "val_loss"))
     assert "train 3.10 B parameters on 53.8 B samples (extrapolated 2 decades in C), put 2.10 % of N into the" in far

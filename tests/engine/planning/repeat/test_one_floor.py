@@ -190,15 +190,15 @@ def test_the_answer_states_what_a_plan_states_and_why_it_differs() -> None:
     assert "Alone, the one-pass runs give E = 0.192 and the repeated runs L_inf = 0." in text
     sizes = [f"{number(q)} {q.unit}" for q in (plan.allocation[name] for name in ("N", "D", "C"))]
     assert sizes[1] == "1.25 M samples"
-    assert text.endswith("So a plan by the one-pass runs alone asks for {} on {} ({}) at 0.7.".format(*sizes))
+    assert text.endswith("A plan by the one-pass runs alone needs {}, {} and {} to reach 0.7.".format(*sizes))
     raw = answer_json(found)
     assert raw["floor"]["value"] == pytest.approx(0.244, abs=0.01)
     assert raw["floor"]["ci95"][0] is None
     for key, name in (("one_pass_alone", "D"), ("one_pass_alone_N", "N"), ("one_pass_alone_C", "C")):
         assert raw[key]["value"] == plan.allocation[name].value
     rows = csv.reader(io.StringIO(to_csv(document(found, Factor(1.0), Files()))))
-    written = [float(row[1]) for row in rows if row[0].endswith("alone, as in a plan")]
-    assert written == [plan.allocation[name].value for name in ("N", "D", "C")]
+    exported = [float(row[1]) for row in rows if row[0].endswith("of a plan by the one-pass fit alone")]
+    assert exported == [plan.allocation[name].value for name in ("N", "D", "C")]
 
 
 def test_the_warnings_of_both_fits_travel_with_the_answer() -> None:
