@@ -28,9 +28,9 @@ FINE = {"ok", "okay", "good", "fine", "normal", "inlier", "valid", "keep"}
 """Words for the other runs."""
 TRAIN = {"train", "training", "fit"}
 VALIDATION = {"val", "valid", "validation", "dev", "eval", "evaluation"}
-"""Words for data on which a loss is measured while the test data are kept."""
+"""Words for validation data. Isoplan proposes them before test data."""
 MEASURED_ON_BOTH = 0.9
-"""The least share of rows with a partner at the same sizes if each run is measured on both parts of a split."""
+"""Minimum share of rows that match in N, D and C between two parts of a split, for runs measured on both parts."""
 
 
 COPIED = "another row in every mapped number"
@@ -61,7 +61,7 @@ class Question:
             verb = "has" if self.left_out == 1 else "have"
             return f"{self.left_out:,} of {total:,} runs {verb} {self.column} = {_or(self.gone)}."
         runs = ", ".join(f"{value or 'empty'} {n:,}" for value, n in self.counts.items())
-        both = " Each run has a row for each value." if self.kind == "split" and not _trains(self.keep[0]) else ""
+        both = " Each run has a row for each value." if self.kind == "split" and not _is_training(self.keep[0]) else ""
         return f"Column {self.column!r} has {len(self.counts)} values: {runs} runs.{both}"
 
     @property
@@ -114,28 +114,28 @@ def ways(question: Question) -> str:
 def questions(runs: Runs) -> tuple[Question, ...]:
     """What the user has not yet been asked or has not answered about ``runs``; columns that agree are asked once."""
     return tuple(
-        _held_out(ask(name, runs.categories[name]), runs)
+        _propose_held_out(ask(name, runs.categories[name]), runs)
         for name in _open(runs)
         if runs.categories[name].kind != "other"
     )
 
 
-def _held_out(question: Question, runs: Runs) -> Question:
-    """The question with a held-out value to keep, where a split says on what each run was measured."""
+def _propose_held_out(question: Question, runs: Runs) -> Question:
+    """Return the question with a held-out value in ``keep`` if each run was measured on both parts of the split."""
     sizes = [runs[role] for role in ("N", "D", "C") if role in runs]
     if question.kind != "split" or not sizes:
         return question
     category = runs.categories[question.column]
-    trained = _places(category, question.keep[0], sizes)
+    training = _count_sizes(category, question.keep[0], sizes)
     for value in sorted(filter(None, question.gone), key=lambda v: v.strip().lower() not in VALIDATION):
-        there = _places(category, value, sizes)
-        if (trained & there).total() >= MEASURED_ON_BOTH * max(trained.total(), there.total()):
+        other = _count_sizes(category, value, sizes)
+        if (training & other).total() >= MEASURED_ON_BOTH * max(training.total(), other.total()):
             return replace(question, keep=(value,))
     return question
 
 
-def _places(category: Category, value: str, sizes: list[Floats]) -> Counter[tuple[float, ...]]:
-    """The sizes of the runs with a value, and how many runs have them."""
+def _count_sizes(category: Category, value: str, sizes: list[Floats]) -> Counter[tuple[float, ...]]:
+    """Count the runs with ``value`` by their sizes: (N, D, C) -> number of runs."""
     at = category.codes == category.values.index(value)
     return Counter(zip(*(x[at].tolist() for x in sizes), strict=True))
 
@@ -193,7 +193,7 @@ def ask(name: str, category: Category, kind: Kind | None = None) -> Question:
     """The question about a column; of the ``kind`` that is named, else of the one that its name and values suggest."""
     counts, typed = category.counts, category.typed
     if kind is None and category.kind == "split":
-        keep = tuple(value for value in counts if _trains(value))
+        keep = tuple(value for value in counts if _is_training(value))
         return Question("split", name, counts, keep, typed) if keep else Question("dataset", name, counts, typed=typed)
     if kind is None and category.kind in ("out", "keep"):
         keep = tuple(value for value in counts if _raised(value) == (category.kind == "keep"))
@@ -201,7 +201,7 @@ def ask(name: str, category: Category, kind: Kind | None = None) -> Question:
     return Question(kind or "dataset", name, counts, typed=typed)
 
 
-def _trains(value: str) -> bool:
+def _is_training(value: str) -> bool:
     return value.strip().lower() in TRAIN
 
 

@@ -102,7 +102,7 @@ Convert = Annotated[
     list[str] | None,
     typer.Option(
         metavar="COLUMN[:HOW]",
-        help="Convert this column as proposed, or as HOW says: millions, billions, 1e6, petaflop, pf-days, H100 or "
+        help="Convert COLUMN as proposed, or by HOW: millions, billions, 1e6, petaflop, pf-days, H100 or "
         "H100@40% (device hours), comma, point, thousands, log10, log2, ln, perplexity, bits, bits@4.2 (bytes per "
         "token), percent, as-is; repeatable.",
     ),

@@ -94,7 +94,7 @@ def _text(table: TableInfo, roles: Roles, column: Column, save: Save) -> None:
 
 
 def _either(table: TableInfo, roles: Roles, column: Column, save: Save, key: str) -> None:
-    """The choice between a decimal comma or point and one between thousands; none is made before."""
+    """Show the choice between a decimal mark and a thousands separator, without a default."""
     points = column.conversion is not None and "point" in column.conversion.either
     names = POINTS if points else COMMAS
     st.session_state[key] = (roles.conversions.get(column.name) or "").partition("+")[0] or None
@@ -143,7 +143,7 @@ def _placeholder(column: Column, proposal: str) -> str:
     if proposal == GPU_HOURS:
         return "Proposed: GPU-hours. Choose the device"
     if proposal == LOGARITHM:
-        return "Proposed: a logarithm. Choose its base"
+        return "Proposed: a logarithm. Choose the base"
     span = _example(column, proposal).partition(" becomes ")[2]
     return f"Proposed: {read_conversion(proposal, '').about}, {span}" if proposal else "As it stands"
 

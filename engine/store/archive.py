@@ -179,9 +179,9 @@ def _manifest(file: Path, archive: zipfile.ZipFile) -> Manifest:
     for entry in entries.values():
         _check_entry(entry)
     if any(parent in entries for name in entries for parent in _parents(name)):
-        raise zipfile.BadZipFile("a file is a folder too")
+        raise zipfile.BadZipFile("one path is a file and a folder")
     if f"{FILE}.wal" in entries:
-        raise zipfile.BadZipFile("it has changes beside its database, which no backup has")
+        raise zipfile.BadZipFile("it contains a write-ahead log, which no backup contains")
     if sum(entry.file_size for entry in entries.values()) > file.stat().st_size:
         raise zipfile.BadZipFile("its files overlap")
     raw = archive.read(info)
@@ -198,7 +198,7 @@ def _manifest(file: Path, archive: zipfile.ZipFile) -> Manifest:
 
 
 def _parents(name: str) -> list[str]:
-    """The folders in which a name lies: ``a/b/c`` in ``a`` and ``a/b``."""
+    """Return the parent folders of a path: ``a`` and ``a/b`` for ``a/b/c``."""
     parts = name.split("/")
     return ["/".join(parts[:i]) for i in range(1, len(parts))]
 

@@ -1,4 +1,4 @@
-"""Notes on columns between which a mapping chose: another one would give the role another meaning. Pure."""
+"""Notes on other columns for a mapped role, such as a training loss next to a held-out loss. Pure."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _EMBEDDING = {"embedding", "embeddings", "embed", "emb"}
 
 
 def choice_notes(columns: Sequence[Column], roles: Roles) -> list[str]:
-    """A sentence for each role that another column of ``columns`` gives in another sense."""
+    """Return one note for each column of ``columns`` that fits a mapped role with another meaning."""
     numbers = [c for c in columns if c.kind == "number" or c.name in roles.conversions]
     return [*_losses(numbers, roles), *_parameters(numbers, roles), *_samples(numbers, roles)]
 
@@ -26,25 +26,25 @@ def _losses(columns: Sequence[Column], roles: Roles) -> Iterator[str]:
         return
     for name in [c.name for c in columns if of_training(c.name)][:1]:
         yield (
-            f"Column {roles.loss!r} is read as the loss; {name!r} is taken to be that of training. "
-            f"To read it instead, {_map('loss', name)}."
+            f"Column {roles.loss!r} is read as the loss; column {name!r} is assumed to be the training loss. "
+            f"To use {name!r} instead, {_map('loss', name)}."
         )
 
 
 def _parameters(columns: Sequence[Column], roles: Roles) -> Iterator[str]:
     own = next((c for c in columns if c.name == roles.N), None)
-    if own is None or _part(own.name):
+    if own is None or _counts_part(own.name):
         return
     for c in columns:
-        if _part(c.name) and not same_cells(c, own):
-            yield f"Column {own.name!r} is read as N. To count {c.name!r} instead, {_map('N', c.name)}."
+        if _counts_part(c.name) and not same_cells(c, own):
+            yield f"Column {own.name!r} is read as N. To use {c.name!r} instead, {_map('N', c.name)}."
 
 
-def _part(name: str) -> bool:
-    """Does a name count the active parameters, or those outside the embedding?"""
+def _counts_part(name: str) -> bool:
+    """Return whether a name denotes the active or the non-embedding parameters."""
     own = words(name)
-    some = bool(own & _ACTIVE) or ("non" in own and bool(own & _EMBEDDING))
-    return some and name_score(name, Role.N) > 0
+    partial = bool(own & _ACTIVE) or ("non" in own and bool(own & _EMBEDDING))
+    return partial and name_score(name, Role.N) > 0
 
 
 def _samples(columns: Sequence[Column], roles: Roles) -> Iterator[str]:
@@ -53,8 +53,8 @@ def _samples(columns: Sequence[Column], roles: Roles) -> Iterator[str]:
         return
     derive = f"D = {quoted(epochs.name)} * {quoted(roles.D)}"
     yield (
-        f"D (column {roles.D!r}) is named like the size of a data set, of which column {epochs.name!r} counts the "
-        f"passes. For the samples that a run sees, compute {derive} on the Data page "
+        f"D (column {roles.D!r}): the name denotes the size of a dataset, and column {epochs.name!r} counts epochs. "
+        f"To use the samples seen in training, compute {derive} on the Data page "
         f"(--derive {shlex.quote(derive)} in the terminal)."
     )
 

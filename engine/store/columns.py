@@ -19,9 +19,9 @@ class Conversion:
     """A way to read a column as the numbers that a law needs, proposed and not yet applied.
 
     ``kind`` is a conversion of ``engine.store.conversions``. Of text, ``changes`` cells would be read differently from
-    what they say as they stand; ``fails`` cells cannot be read and would count as missing. ``ambiguous``: a decimal
-    comma would fit as well as a thousands separator, or beside decimal commas a decimal point as well as a point
-    between thousands. ``about`` describes a unit, empty for text without one.
+    what they say as they stand; ``fails`` cells cannot be read and would count as missing. ``ambiguous``: the text
+    has two readings. A comma may be decimal or separate thousands; in a file with decimal commas, a point may be
+    decimal or separate thousands. ``about`` describes a unit, empty for text without one.
     ``needed``: without agreement the column does not get the role that its name suggests.
     """
 
@@ -89,7 +89,7 @@ class Column:
 
     @property
     def two_readings(self) -> str:
-        """Both numbers that a cell may be: "'1,584' may be 1.584 or 1584"; empty where there is one."""
+        """The two possible numbers of an ambiguous cell: "'1,584' may be 1.584 or 1584"; empty for other columns."""
         if self.conversion is None or not self.conversion.ambiguous:
             return ""
         if "point" in self.conversion.either:
@@ -103,8 +103,8 @@ class Column:
     def _two_readings_of_points(self) -> str:
         cell = next((text for text in self.examples if "." in text), "")
         if not cell:
-            return f"the points of {self.name!r} may be decimal points or separate thousands"
-        return f"{cell!r} may be {cell.replace('.', '').strip()} or {float(cell):g} in a file of decimal commas"
+            return f"the points of {self.name!r} may be decimal points or thousands separators"
+        return f"{cell!r} may be {cell.replace('.', '').strip()} or {float(cell):g} in a file with decimal commas"
 
     @property
     def convert_option(self) -> str:
@@ -127,7 +127,7 @@ class Column:
 
 
 def convert_options(name: str, hows: tuple[str, ...]) -> str:
-    """The options of the terminal that convert a column in one of several ways; "" is the proposed way."""
+    """Return the terminal options that convert column ``name`` by each of ``hows``; "" is the proposed conversion."""
     return " or ".join(f"--convert {shlex.quote(f'{name}:{how}' if how else name)}" for how in hows)
 
 

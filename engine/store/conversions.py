@@ -27,12 +27,12 @@ AS_IS = "as-is"
 GPU_HOURS = "gpu-hours"
 """What is proposed for hours of a device that the user still has to name."""
 LOGARITHM = "log"
-"""What is proposed for a logarithm whose base the user still has to name."""
+"""Proposal for a logarithm without a stated base. The user chooses the base."""
 OPEN: dict[str, tuple[str, tuple[str, ...]]] = {
     GPU_HOURS: ("GPU-hours of a device", ("H100",)),
-    LOGARITHM: ("a logarithm of a base that the name does not state", ("log10", "ln")),
+    LOGARITHM: ("a logarithm without a stated base", ("log10", "ln")),
 }
-"""Proposals that the user completes: what the column holds, and conversions to choose from."""
+"""Proposals that the user completes: proposal -> (description of the column, example conversions)."""
 PF_DAY = 1e15 * 24 * 3600
 FACTORS: dict[str, float] = {
     "millions": 1e6,
@@ -117,7 +117,7 @@ def read_conversion(text: str, column: str) -> Reading:
         )
     if unit == LOGARITHM:
         raise PlannerError(
-            f"Conversion of {column!r}: a logarithm needs its base. Write {column}:log10 or {column}:ln."
+            f"Conversion of {column!r}: the base of the logarithm is missing. Write {column}:log10 or {column}:ln."
         )
     if unit == "bits":
         return Reading(None, unit, _number(number, column) if at else None)

@@ -27,14 +27,14 @@ _BLOCK = re.compile(r"Corrupt database file|computed checksum", re.IGNORECASE)
 # These messages name a file, which may be another one than the database.
 _FILE = re.compile(r"not a valid DuckDB database file|Could not read enough bytes|[Ff]ailed to deserialize")
 _SHUT = re.compile(r"database has been invalidated", re.IGNORECASE)
-# What DuckDB writes first: the version of the log and, in newer files, the 16 numbers that name the database and its
-# last checkpoint, each in 7 bits a byte.
+# Header of DuckDB's write-ahead log: its version and, in newer files, the 16 numbers of the database identifier and
+# the number of the last checkpoint. Each byte contains 7 bits of a number.
 _WAL_HEADER = re.compile(
     rb"d\0be\0[\x01-\x7f](?:f\0\x10(?:[\0-\x7f]|[\x80-\xff]\x01){16})?(?:g\0[\x80-\xff]{0,9}[\0-\x7f])?\xff\xff",
     re.DOTALL,
 )
 _WAL_WITHOUT_A_COMMIT = 64
-"""Bytes below which a log holds no commit: a process may end while it writes the header."""
+"""Minimum size in bytes of a log with a commit. A shorter log may have an incomplete header."""
 
 
 class LastBackup(BaseModel):
@@ -101,15 +101,15 @@ def explain(error: duckdb.Error, folder: Path) -> PlannerError | None:
 
 
 def refuse_damaged_wal(folder: Path) -> None:
-    """Raise PlannerError where the log of the database in ``folder`` does not begin as DuckDB begins one.
+    """Raise PlannerError if the write-ahead log of the database in ``folder`` has no valid header.
 
-    DuckDB would take it for a log without a commit and delete it.
+    DuckDB treats such a log as empty and deletes it.
     """
     wal = folder / f"{FILE}.wal"
     try:
         with wal.open("rb") as file:
             head = file.read(_WAL_WITHOUT_A_COMMIT)
-    except OSError:  # there is none, or DuckDB says why it cannot be read
+    except OSError:  # The log does not exist, or DuckDB raises its own error when it opens the log.
         return
     if len(head) == _WAL_WITHOUT_A_COMMIT and not _WAL_HEADER.match(head):
         raise _wal_damaged(folder, "its header cannot be read")

@@ -173,7 +173,7 @@ def with_mapping(
     named = {name for chosen in asked.values() for name in chosen}
     columns = with_guesses(columns)
     hows = read_agreed(names, agreed)
-    hows |= {c.name: _chosen(c, hows[c.name]) for c in columns if c.name in hows and c.two_readings}
+    hows |= {c.name: _select_reading(c, hows[c.name]) for c in columns if c.name in hows and c.two_readings}
     clean = {c.name for c in columns if c.conversion and _certain(c.conversion)}
     kinds = agreed_conversions(columns, dict.fromkeys(clean & named, "") | hows)
     if unclear := next((name for name in hows if name not in kinds), None):
@@ -216,12 +216,12 @@ def read_agreed(names: Sequence[str], agreed: Iterable[str]) -> dict[str, str]:
     return found
 
 
-def _chosen(column: Column, how: str) -> str:
-    """The reading of a column with two that ``how`` names; raises PlannerError where it names none of them."""
+def _select_reading(column: Column, how: str) -> str:
+    """Return the reading that ``how`` selects for an ambiguous column; raise PlannerError if it selects none."""
     assert column.conversion is not None
     kind, plus, unit = how.partition("+")
     if kind == "thousands" and kind not in column.conversion.either:
-        return f"comma{plus}{unit}"  # a point separates thousands where the comma is decimal
+        return f"comma{plus}{unit}"  # The point separates thousands if the comma is decimal.
     if text_kind(how) is not None:
         return how
     options = (shlex.quote(f"{column.name}:{kind}{'+' if how else ''}{how}") for kind in column.conversion.either)
@@ -239,8 +239,9 @@ def _refuse_units(columns: Sequence[Column], asked: Mapping[str, list[str]], kin
     """Raise PlannerError where a size or compute is read from a column in another unit, and nobody chose how."""
     for column in columns:
         roles = [role for role in (*COUNTS, *COMPUTE) if column.name in asked.get(role.value, ())]
+        # A column has no proposed conversion if another column has its guessed role.
         named = named_unit(column) if roles and column.conversion is None else None
-        if named is not None and roles[0] in named.roles:  # another column has the role that the name suggests
+        if named is not None and roles[0] in named.roles:
             column = replace(column, conversion=proposed(column, named.how, roles[0]))
         unit = column.conversion
         if roles and unit is not None and unit.about and unit.needed and column.name not in kinds:

@@ -211,7 +211,7 @@ def quoted(name: str) -> str:
 
 
 def known_direction(name: str) -> Direction | None:
-    """Which direction of a metric is better, from its name; None where the name says nothing."""
+    """Return the better direction of a metric from its name, or None if the name does not show it."""
     tokens = words(name)
     return "min" if tokens & SMALLER else "max" if tokens & LARGER else None
 
@@ -227,7 +227,7 @@ def _single_roles(columns: Sequence[Column], units: Mapping[str, NamedUnit]) -> 
     sizes = dict.fromkeys(_data_sets(columns), 90.0)
     if doubtful_samples(columns) is not None:
         sizes = {c.name: 0.0 for c in _counted(columns)}
-    copied = _copied_losses(columns)
+    copied = _copies_of_loss(columns)
     scores = ((0.0 if role is Role.LOSS and columns[i].name in copied else score, i, role) for score, i, role in scores)
     scores = (
         (sizes[columns[i].name] if role is Role.U else 0.0, i, role)
@@ -243,20 +243,20 @@ def _single_roles(columns: Sequence[Column], units: Mapping[str, NamedUnit]) -> 
     return taken
 
 
-def _copied_losses(columns: Sequence[Column]) -> set[str]:
-    """The columns of a held-out loss that a column called loss repeats, which yield to it."""
+def _copies_of_loss(columns: Sequence[Column]) -> set[str]:
+    """Return the held-out losses with the same cells as a column named ``loss``. That column is read instead."""
     losses = [c for c in columns if plain(untracked(c.name)) == "loss"]
     return {c.name for c in columns if held_out(c.name) and any(same_cells(c, loss) for loss in losses)}
 
 
 def same_cells(one: Column, other: Column) -> bool:
-    """Whether two columns of numbers hold the same ones, as far as their ranges and gaps tell."""
+    """Return whether two numeric columns have the same minimum, maximum and number of missing cells."""
     spans = [(c.minimum, c.maximum, c.missing) for c in (one, other)]
     return one.minimum is not None and spans[0] == spans[1]
 
 
 def counted_epochs(columns: Sequence[Column]) -> Column | None:
-    """The column that counts passes over a data set, where runs take several."""
+    """Return the column that counts passes over a dataset, or None if no run takes more than one."""
     return _epochs(columns, (*_PASSES, "epoch"))
 
 

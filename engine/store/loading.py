@@ -43,7 +43,7 @@ def load(db: Database, upload: Upload, part: str, table: str, register: Callable
     with tempfile.TemporaryDirectory(dir=db.folder) as scratch, _sentences(upload.name):
         with db.read() as cursor:
             relation = open_relation(cursor, upload, part, Path(scratch))
-            if upload.format == "csv":  # other formats keep numbers as numbers
+            if upload.format == "csv":  # Other formats store numbers with a type.
                 relation = decided(cursor, relation)
             fields = _fields(cursor, relation, _SAMPLE_ROWS)
         try:
@@ -146,7 +146,7 @@ def _fitting(cells: int, numbers: int, words: int, dates: int) -> str:
 
 
 def _stored(kind: str) -> str:
-    if kind.endswith("]"):  # a list of numbers is no number
+    if kind.endswith("]"):  # A list is stored as text.
         return "VARCHAR"
     if kind.startswith(("DECIMAL", "FLOAT", "DOUBLE")) or kind.endswith(("INT", "INTEGER", "BIGNUM")):
         return "DOUBLE"

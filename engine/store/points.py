@@ -31,16 +31,16 @@ LOOKED_AT = 20_000
 MOST_NAMES = 20
 """Columns that are tried as names of runs."""
 MANY = 1.8
-"""The estimated rows a name from which on names may repeat."""
+"""Minimum of the estimated rows per name. The exact counts are skipped below it."""
 _OF_RUN = frozenset({"seed", "batch", "bsz", "width", "depth", "layers", "heads", "hidden", "vocab", "dim"})
 """Words of settings that a run keeps from its first step to its last."""
 
 
 @dataclass(frozen=True)
 class _Groups:
-    """Rows of one size each, grouped by names that repeat: how many, and whether they are points of curves.
+    """Counts of rows grouped by name, which show whether the rows are points of training curves.
 
-    None are counted where names do not repeat, or a name has several sizes.
+    All counts are 0 if the names do not repeat or if a name has several sizes.
     """
 
     runs: int = 0
@@ -53,7 +53,7 @@ class _Groups:
 
     @property
     def repeat(self) -> bool:
-        """Whether the several rows of a run have different times."""
+        """Whether the rows of a run have different times."""
         return self.runs > 0 and self.times >= RISING * self.rows
 
     @property
@@ -118,9 +118,9 @@ def _times(columns: Sequence[Column], roles: Roles, strict: bool) -> list[str]:
 def _other_names(
     cursor: Cursor, table: str, columns: Sequence[Column], roles: Roles, tried: Sequence[str | None]
 ) -> list[str]:
-    """The columns that may tell runs apart although their names do not say so: text, and numbers called an id.
+    """Return the columns that may identify runs: text, and whole numbers that are named like an id.
 
-    The number of values of a column is an estimate.
+    Their values must repeat. The number of distinct values is an estimate, so the limit is 0.7 per row.
     """
     used = {*tried, roles.N, roles.D, roles.loss, roles.status, roles.seed}
     names = [c for c in columns if c.kind == "text" or (c.kind == "number" and c.whole and words(c.name) & _IDS)]
@@ -131,9 +131,9 @@ def _other_names(
 def _grouped(
     cursor: Cursor, table: str, columns: Sequence[Column], roles: Roles, names: Sequence[str], time: str
 ) -> _Groups:
-    """What the rows of a data table look like when they are grouped by the columns ``names`` (n, at least one).
+    """Count the rows of a data table, grouped by the columns ``names`` (n, at least one).
 
-    What is slow to count is counted only where names repeat and each has one size.
+    The slow counts follow only if the names repeat and each name has one size.
     """
     at = {c.name: i for i, c in enumerate(columns)}
     keys = [sql.label(columns[at[name]], at[name]) for name in names]

@@ -46,7 +46,7 @@ def propose(
     """How the text in ``column`` could be read as numbers; None when fewer than half of its cells could.
 
     Where a decimal comma and a comma between thousands fit alike, ``semicolons`` decide for the decimal comma, unless
-    other cells have a decimal point. Beside decimal ``commas`` points may be decimal or separate thousands.
+    other cells have a decimal point. ``commas``: the file has decimal commas, so a point may separate thousands.
     """
     sample = f"(SELECT {column} FROM {table} WHERE {_there(column)} LIMIT {_SAMPLE})"
     cells, counts = _readable(cursor, sample, column)
@@ -62,7 +62,7 @@ def propose(
     point = alike and _any(cursor, table, f"{column} LIKE '%.%' AND {column} NOT LIKE '%,%'")
     if alike and semicolons and not point:
         kind, alike = "comma", False
-    # Text that is all numbers was kept as text for this doubt alone.
+    # A column of numbers alone is stored as text only if its points have two readings.
     commas = commas or not _any(cursor, table, f"{_there(column)} AND {sql.number(column)} IS NULL")
     if commas and kind == "suffix" and counts["comma"] == counts["suffix"] and in_doubt(cursor, table, column):
         kind, alike = "comma", True

@@ -141,16 +141,19 @@ def _copy_sheet(file: str, part: str, target: str, rows: int, columns: int) -> l
 
 
 def _refuse_rows_out_of_order(part: str) -> None:
-    """Let openpyxl raise for a row whose number does not follow; it passes over such rows. Good for this process."""
+    """Make openpyxl raise Refused for a row number that does not increase, for the rest of this process.
+
+    openpyxl skips such rows without an error.
+    """
     from openpyxl.worksheet._reader import WorkSheetParser  # type: ignore[import-untyped]
 
-    read = WorkSheetParser.parse_row
+    original = WorkSheetParser.parse_row
 
     def parse_row(parser: Any, row: Any) -> Any:
         before = parser.row_counter
-        number, cells = read(parser, row)
+        number, cells = original(parser, row)
         if number <= before:
-            raise Refused(f"has row {number} after row {before} in sheet {part}: save it again, or as CSV.")
+            raise Refused(f"has row {number} after row {before} in sheet {part}. Save it again, or save it as CSV.")
         return number, cells
 
     WorkSheetParser.parse_row = parse_row

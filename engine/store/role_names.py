@@ -1,11 +1,11 @@
-"""How well the name of a column fits a role. Pure."""
+"""Scores of column names for roles. Pure."""
 
 from __future__ import annotations
 
 from engine.schema import Role
 from engine.store.names import NOT_A_SIZE, plain, untracked, words
 
-# The best names score 100 and the doubtful ones less; where two columns want one role the higher score has it.
+# Scores of known names, at most 100. The column with the highest score gets the role.
 NAMES: dict[Role, dict[str, int]] = {
     Role.N: dict.fromkeys(("params", "n_params", "num_params", "parameters", "n_parameters", "num_parameters"), 92)
     | dict.fromkeys(("param_count", "parameter_count", "params_count", "nparams", "model_size", "model_params"), 90)
@@ -59,7 +59,7 @@ NAMES: dict[Role, dict[str, int]] = {
     Role.WEIGHT: {"weight": 90, "weights": 90, "run_weight": 90, "sample_weight": 90, "fit_weight": 95},
 }
 _EXACT = {"N": Role.N, "D": Role.D, "U": Role.U, "C": Role.C}
-# Words that give a role away inside a longer name.
+# Words that suggest a role inside a longer name, with the score of such a name.
 _WORDS: dict[Role, tuple[set[str], int]] = {
     Role.N: ({"param", "params", "parameter", "parameters"}, 60),
     Role.D: ({"tokens", "samples", "examples", "jets", "events", "sequences", "characters", "images"}, 55),
@@ -77,30 +77,30 @@ _FILLERS = frozenset({"n", "num", "number", "of", "the", "in"})
 
 
 def name_score(name: str, role: Role) -> float:
-    """How well a name fits a role: 100 for the best, 0 for not at all."""
+    """Score how well a name fits a role, from 0 (no fit) to 100."""
     if _EXACT.get(name) is role:
         return 100.0
     return float(NAMES[role].get(plain(name), 0) or _word_score(name, role))
 
 
 def held_out(name: str) -> bool:
-    """Does a name say that its loss is that of data that a run is not trained on?
+    """Return whether a name denotes a loss on held-out data.
 
     >>> held_out("val_loss"), held_out("loss"), held_out("val_loss_gap")
     (True, False, False)
     """
-    own = _joined(name)
+    own = _split_words(name)
     return "loss" in own and bool(own & _HELD_OUT) and not own & (NOT_A_SIZE | _DIFFERENCES)
 
 
 def of_training(name: str) -> bool:
-    """Is a name that of the loss of training, as a plain ``loss`` beside a held-out one is?"""
+    """Return whether a name denotes a training loss. A plain ``loss`` counts, because the caller has a held-out one."""
     own = words(untracked(name))
     return own == {"loss"} or ("loss" in own and bool(own & {"train", "training"}) and not own & NOT_A_SIZE)
 
 
 def counts_data_set(name: str) -> bool:
-    """Does a name count the samples of a data set, and not those that a run sees, where a table counts epochs?
+    """Return whether a name denotes the size of a dataset, which is not D in a table that counts epochs.
 
     >>> counts_data_set("train_set_size"), counts_data_set("dataset_examples"), counts_data_set("train_samples")
     (True, True, False)
@@ -111,8 +111,8 @@ def counts_data_set(name: str) -> bool:
     return stated or plain(untracked(name)) in _DATASET_SIZES
 
 
-def _joined(name: str) -> frozenset[str]:
-    """The words of a name, "held out" as one."""
+def _split_words(name: str) -> frozenset[str]:
+    """Return the words of a name, with "held out" as one word."""
     return words(untracked(name).lower().replace("held_out", "heldout").replace("held-out", "heldout"))
 
 

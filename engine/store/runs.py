@@ -63,8 +63,8 @@ def build(
     """The runs of some rows. ``cells`` holds (n,) columns by role, and by name for metrics and hyperparameters.
 
     ``others`` are columns that a compute formula reads besides; they do not become part of the runs. ``categories``
-    are the columns with few values, ``seconds`` the name and the cells of the column that says how long each took,
-    ``waiting`` says by role why a column that reads like it is not among the cells.
+    are the columns with few values, ``seconds`` is the name and the cells of the column of run times. ``waiting``:
+    role -> reason why the column that fits the role is not in ``cells``.
     """
     values = dict(cells)
     missing = unknown_compute(values, roles)
@@ -291,8 +291,8 @@ def _merge(runs: Runs) -> tuple[Runs, list[str]]:
 def copies(runs: Runs) -> NDArray[np.bool_]:
     """Which runs repeat an earlier one exactly (n,): in every number that is read, and in their seed.
 
-    Groups count where each has a law of its own: there a run of one group is no copy of a run of another. Without the
-    sizes nothing is known to be a copy.
+    Groups count where each has a law of its own: there a run of one group is no copy of a run of another. No run is
+    a copy if the sizes are unknown, because equal rows may be different runs.
     """
     known = {"N", "D", "C"} & runs.values.keys()
     if not known or (len(known) == 1 and {"N", "D"} & runs.withheld.keys()):

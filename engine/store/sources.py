@@ -74,25 +74,25 @@ def _json(cursor: Cursor, upload: Upload, scratch: Path) -> Relation:
     if not found:
         raise PlannerError(f"{upload.name} holds no JSON objects: write one object with named values a line.")
     check_width(len(found), upload.name)
-    _refuse_twice(cursor, rows, upload.name)
+    _refuse_repeated_keys(cursor, rows, upload.name)
     keys = [row[0] for row in found]
     fields = ", ".join(f"json_extract_string(json, {sql.text(_pointer(key))}) AS c{i}" for i, key in enumerate(keys))
     names, renamed = tidy(keys)
     return Relation(f"SELECT {fields} FROM {rows}", names, (*notes, *renamed))
 
 
-def _refuse_twice(cursor: Cursor, rows: str, name: str) -> None:
-    """Raise PlannerError for an object with two values of one key, of which readers differ in the one that counts."""
-    found = first(
+def _refuse_repeated_keys(cursor: Cursor, rows: str, name: str) -> None:
+    """Raise PlannerError for an object with two values of one key, because JSON does not define which one counts."""
+    repeat = first(
         cursor,
         f"""WITH objects AS (SELECT row_number() OVER () AS k, json FROM {rows}),
             doubled AS (SELECT * FROM objects WHERE len(list_distinct(json_keys(json))) < len(json_keys(json)))
             SELECT k, each.key FROM doubled, json_each(doubled.json) AS each
             GROUP BY k, each.key HAVING count(DISTINCT each.value) > 1 ORDER BY ALL LIMIT 1""",
     )
-    if found is not None:
+    if repeat is not None:
         raise PlannerError(
-            f"Object {found[0]:,} of {name} has the key {found[1]!r} twice with different values: keep one of them."
+            f"Object {repeat[0]:,} of {name} has the key {repeat[1]!r} twice with different values. Keep one of them."
         )
 
 

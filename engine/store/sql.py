@@ -14,7 +14,7 @@ _POWERS = {"k": 3, "m": 6, "b": 9, "g": 9, "t": 12, "p": 15}
 _SUFFIXED = r"^\s*([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*([kKmMbBgGtTpP])\s*$"
 _TEN_TO = r"^\s*(?:([+-]?(?:\d+\.?\d*|\.\d+))\s*[*x×]\s*)?10\^([+-]?\d+)\s*$"
 _LETTERS = "kKmMbBgGtTpP"
-# 1.500k without a comma is 1500: its point is decimal, as of every suffix.
+# The point of a number with a suffix is decimal unless a comma follows it: 1.500k is 1500.
 _COMMA = (
     r"^\s*[+-]?(?:(?:\d{1,3}(?:\.\d{3})+|\d+)?(?:,\d+)?(?:[eE][+-]?\d+)?"
     rf"|(?:\d+|(?:\d{{1,3}}(?:\.\d{{3}})+|\d*),\d+)\s*[{_LETTERS}])\s*$"
@@ -43,15 +43,15 @@ def data(table_id: str) -> str:
 
 def number(column: str, kind: TextKind | None = None) -> str:
     """An expression that reads the text ``column`` as a number, NULL where it cannot be read."""
-    # DuckDB itself reads 3_5 as 35 and +-3 as -3.
-    whole = f"NOT contains({column}, '_') AND NOT contains({column}, '+-')"
-    plain = f"CASE WHEN {whole} THEN TRY_CAST({column} AS DOUBLE) END"
+    # TRY_CAST reads 3_5 as 35 and +-3 as -3, so the condition excludes them.
+    accepted = f"NOT contains({column}, '_') AND NOT contains({column}, '+-')"
+    plain = f"CASE WHEN {accepted} THEN TRY_CAST({column} AS DOUBLE) END"
     if kind is None or kind == "point":
         return plain
     if kind == "comma":
-        return _scaled(column, _COMMA, lambda cell: f"replace(replace({cell}, '.', ''), ',', '.')")
+        return _read_scaled(column, _COMMA, lambda cell: f"replace(replace({cell}, '.', ''), ',', '.')")
     if kind == "thousands":
-        return _scaled(column, _GROUPED, lambda cell: f"translate({cell}, {text(_SEPARATORS)}, '')")
+        return _read_scaled(column, _GROUPED, lambda cell: f"translate({cell}, {text(_SEPARATORS)}, '')")
     mantissa, suffix = (f"regexp_extract({column}, {text(_SUFFIXED)}, {i})" for i in (1, 2))
     suffixed = f"TRY_CAST({mantissa} AS DOUBLE) * CASE lower({suffix}) {_powers()} END"
     factor, power = (f"regexp_extract({column}, {text(_TEN_TO)}, {i})" for i in (1, 2))
@@ -59,14 +59,14 @@ def number(column: str, kind: TextKind | None = None) -> str:
     return f"coalesce({plain}, {suffixed}, {ten_to})"
 
 
-def _scaled(column: str, pattern: str, bare: Callable[[str], str]) -> str:
-    """The number of a cell that fits ``pattern``, its separators removed by ``bare``, times the suffix that ends it.
+def _read_scaled(column: str, pattern: str, strip: Callable[[str], str]) -> str:
+    """Return SQL that reads a cell that matches ``pattern``: the number without separators times its suffix.
 
-    Matching is many times faster than extracting parts.
+    ``strip`` returns SQL that removes the separators. A match is many times faster than the extraction of parts.
     """
     cell = f"rtrim(trim({column}), {text(_LETTERS + ' ')})"
     power = f"CASE lower(right(rtrim({column}), 1)) {_powers()} ELSE 1 END"
-    return f"CASE WHEN regexp_matches({column}, {text(pattern)}) THEN TRY_CAST({bare(cell)} AS DOUBLE) * {power} END"
+    return f"CASE WHEN regexp_matches({column}, {text(pattern)}) THEN TRY_CAST({strip(cell)} AS DOUBLE) * {power} END"
 
 
 def _powers() -> str:
@@ -74,7 +74,7 @@ def _powers() -> str:
 
 
 def missing(column: str) -> str:
-    """A condition: a cell of text has only spaces, or a word for a missing number that could be a name elsewhere."""
+    """Return the condition that a text cell has only spaces or a word for a missing number, such as NA."""
     return f"({column} IN ({', '.join(text(word) for word in NO_NUMBER)}) OR trim({column}) = '')"
 
 

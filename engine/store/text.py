@@ -19,12 +19,18 @@ MAX_ROWS, MAX_CELLS = 5_000_000, 50_000_000
 """What a table may have: rows, and rows times columns."""
 _CHUNK = 4 * 1024**2
 _DELIMITERS = ("\t", ";", ",", "|")
-_SAID = re.compile(r'"?sep=([\t;,|])"?[\r\n]*', re.IGNORECASE)
-"""A first line by which Excel is told what separates the cells."""
-_SHOWN = {"utf-8-sig": "UTF-8", "utf-16": "UTF-16", "utf-16-le": "UTF-16", "utf-16-be": "UTF-16", "utf-32": "UTF-32"}
-_SHOWN |= {"latin-1": "Latin-1"}
+_SEPARATOR_LINE = re.compile(r'"?sep=([\t;,|])"?[\r\n]*', re.IGNORECASE)
+"""First line of a file for Excel that states the delimiter, such as ``sep=;``."""
+_ENCODINGS = {
+    "utf-8-sig": "UTF-8",
+    "utf-16": "UTF-16",
+    "utf-16-le": "UTF-16",
+    "utf-16-be": "UTF-16",
+    "utf-32": "UTF-32",
+    "latin-1": "Latin-1",
+}
 _WIDE_SPACES = "\u00a0\u2007\u2009\u202f\u3000"
-"""Spaces that no number is read with, which people paste from pages and documents."""
+"""Spaces that DuckDB does not accept around a number. They come from copied web pages and documents."""
 # What programs write for a missing cell; NaN itself is a number and is counted as missing later.
 MISSING = ("", "#N/A", "<NA>", "NULL", "null")
 
@@ -34,7 +40,7 @@ class Relation:
     """Something to read: a query for columns ``c0``, ``c1``, ..., their names in the file, and notes for the user.
 
     ``semicolons`` says that ";" separates the cells, as programs write them where the comma is the decimal mark.
-    ``commas``: the file has decimal commas; ``doubtful`` are the columns whose points may then separate thousands.
+    ``commas``: the file has decimal commas. ``doubtful``: indices of columns whose points may separate thousands.
     """
 
     query: str
@@ -55,7 +61,7 @@ def relation(path: Path, name: str, scratch: Path) -> Relation:
     names, renamed = tidy(header)
     columns = ", ".join(f"'c{i}': 'VARCHAR'" for i in range(len(names)))
     nulls = ", ".join(sql.text(m) for m in MISSING)
-    cells = _trimmed(len(names)) if _has_wide_spaces(path) else "*"
+    cells = _trim_cells(len(names)) if _has_wide_spaces(path) else "*"
     query = (
         f"SELECT {cells} FROM read_csv({sql.path(path)}, auto_detect = false, header = true, {lines}, "
         f"delim = {sql.text(delimiter)}, quote = '\"', escape = '\"', columns = {{{columns}}}, nullstr = [{nulls}])"
@@ -74,21 +80,21 @@ def utf8(path: Path, name: str, scratch: Path) -> tuple[Path, tuple[str, ...]]:
             shutil.copyfileobj(old, new, _CHUNK)
     except UnicodeError:
         raise PlannerError(
-            f"{name} is not readable text (tried UTF-8 and {_SHOWN[encoding]}): save it as UTF-8."
+            f"{name} is not readable text (tried UTF-8 and {_ENCODINGS[encoding]}): save it as UTF-8."
         ) from None
     if encoding == "utf-8-sig":
         return copy, ()
-    return copy, (f"The file was read as {_SHOWN[encoding]}; save it as UTF-8 if letters look wrong.",)
+    return copy, (f"The file was read as {_ENCODINGS[encoding]}; save it as UTF-8 if letters look wrong.",)
 
 
 def _has_wide_spaces(path: Path) -> bool:
-    """Whether a file in UTF-8 has a space that DuckDB does not take for one around numbers."""
+    """Return whether a UTF-8 file contains a space that DuckDB does not accept around a number."""
     with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
         return any(data.find(space.encode()) >= 0 for space in _WIDE_SPACES)
 
 
-def _trimmed(width: int) -> str:
-    """The columns without spaces of any kind at the ends of their cells."""
+def _trim_cells(width: int) -> str:
+    """Return SQL for the columns ``c0``, ``c1``, ... without spaces of any kind at the ends of their cells."""
     blanks = sql.text(f" \t{_WIDE_SPACES}")
     return ", ".join(f"trim(c{i}, {blanks}) AS c{i}" for i in range(width))
 
@@ -159,16 +165,16 @@ def _unmarked_utf16(head: bytes, name: str) -> str:
 
 
 def _header(path: Path, name: str) -> tuple[list[str], str, str]:
-    """The cells of the header, the delimiter, and where the table begins and how its lines end, for ``read_csv``."""
+    """Return the cells of the header, the delimiter, and the options ``skip`` and ``new_line`` of ``read_csv``."""
     with path.open(encoding="utf-8-sig", newline="") as file:
         blank, line = 0, file.readline(_CHUNK)
-        said = _SAID.fullmatch(line)
-        while line and (not line.strip() or _SAID.fullmatch(line)):
+        separator = _SEPARATOR_LINE.fullmatch(line)
+        while line and (not line.strip() or _SEPARATOR_LINE.fullmatch(line)):
             blank, line = blank + 1, file.readline(_CHUNK)
-            said = said or _SAID.fullmatch(line)
+            separator = separator or _SEPARATOR_LINE.fullmatch(line)
         if not line:
             raise PlannerError(f"{name} holds only blank lines: choose a file with a header and at least one row.")
-        delimiter = said[1] if said else _delimiter(line)
+        delimiter = separator[1] if separator else _delimiter(line)
         rest = file.read(65536)
     _check_spaces(line, rest, delimiter, name)
     try:
@@ -185,7 +191,10 @@ def _header(path: Path, name: str) -> tuple[list[str], str, str]:
 
 
 def _line_end(header: str) -> str:
-    """How the lines end, for ``read_csv``, where a cell of the header has a line end of its own; DuckDB takes that."""
+    """Return the option ``new_line`` of ``read_csv`` if a cell of the header contains a line end, else "".
+
+    DuckDB would use the line end inside the cell for the whole file.
+    """
     names = header.rstrip("\r\n")
     end = next(e for e in ("\r\n", "\n", "\r", "") if header.endswith(e))
     return f", new_line = {end!r}" if end and re.search(r"[\r\n]", names) else ""

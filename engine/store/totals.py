@@ -1,4 +1,4 @@
-"""Rows below a table that sum up the others: found by what their first cell calls them."""
+"""Summary rows, such as a total or a mean, at the end of a table: detection by name."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ _WORDS |= {"durchschnitt", "somme", "moyenne", "suma", "totale", "somma", "media
 
 
 def totals(labels: Mapping[str, NDArray[np.str_]], n: int) -> tuple[NDArray[np.bool_], str]:
-    """Which of ``n`` rows sum up the rows above them (n,), and what they are called.
+    """Return a mask (n,) of the summary rows among ``n`` rows, and the text of a note with their names.
 
-    They are the last rows, each with a name of its own, and no other run has such a name; without names of runs those
-    of groups count.
+    Summary rows are the last rows. Each has a different name from ``_WORDS``, and no other row has a name from it. The
+    names of groups are used if the runs have no names.
     """
     names = labels.get("run", labels.get("group"))
-    found = np.zeros(n, dtype=bool)
+    mask = np.zeros(n, dtype=bool)
     if names is None or n < 3:
-        return found, ""
+        return mask, ""
     sums = np.isin(np.char.strip(np.char.lower(names), " :*=()Σ∑"), list(_WORDS))
     count = n - int(np.flatnonzero(~sums)[-1]) - 1 if not sums.all() else n
-    called = [str(name) for name in names[n - count :]]
-    if not 0 < count < n - 1 or count < sums.sum() or len(set(called)) < count:
-        return found, ""
-    found[n - count :] = True
-    return found, f"called {' or '.join(repr(name) for name in called)} at the end of the table"
+    last = [str(name) for name in names[n - count :]]
+    if not 0 < count < n - 1 or count < sums.sum() or len(set(last)) < count:
+        return mask, ""
+    mask[n - count :] = True
+    return mask, f"called {' or '.join(repr(name) for name in last)} at the end of the table"

@@ -21,13 +21,13 @@ FEWEST = 1e5
 MANY = 1e5
 """Samples per parameter that no sweep has on average."""
 LARGEST_LOG = 100.0
-"""The binary logarithm of more FLOPs than any run has."""
+"""Upper limit of a logarithm in any base: the binary logarithm of more FLOPs than any run uses."""
 SIZES_LOG10 = (7.0, 13.0)
-"""Decimal logarithms of the sizes that most runs have."""
+"""Range of the decimal logarithms of N and D for most runs."""
 FEWEST_LN = 7.0
-"""The natural logarithm of the smallest model or data set."""
+"""Natural logarithm of the smallest N or D."""
 LARGEST_LOG10, LARGEST_LOG10_COMPUTE = 16.0, 28.0
-"""Decimal logarithms of more samples, and of more FLOPs, than any run has."""
+"""Upper limits of the decimal logarithms of D (samples) and of C (FLOPs)."""
 _COMPUTE_WORDS = {"c", "flop", "flops", "compute", "budget"}
 _PREFIXES = {"giga": "gigaflop", "tera": "teraflop", "peta": "petaflop", "exa": "exaflop", "zetta": "zettaflop"}
 _LETTERS = {"g": "giga", "t": "tera", "p": "peta", "e": "exa", "z": "zetta", "y": "yotta"}
@@ -91,7 +91,7 @@ def _logarithm(column: Column, name: str) -> NamedUnit | None:
 
 
 def _likely_base(bare: str, low: float, high: float) -> str:
-    """The base of a logarithm that the name does not state: the only one that fits the values, else in doubt."""
+    """Return the base that fits the values ``low`` to ``high`` of a logarithm, or LOGARITHM if several bases fit."""
     if words(bare) & _COMPUTE_WORDS:
         return "ln" if high > LARGEST_LOG10_COMPUTE else "log10"
     if high > LARGEST_LOG10:

@@ -84,7 +84,7 @@ def unknown_compute(values: Mapping[str, Floats], roles: Roles) -> str:
     if len(D) == 0:
         return ""
     name = roles.C or "C"
-    unit = _stated(name, "C", values["C"]) or _likely_compute(per_parameter)
+    unit = _unit_in_name(name, "C", values["C"]) or _likely_compute(per_parameter)
     stated = bool(words(name) & {"flop", "flops"}) or name in roles.conversions or "C" in roles.derived
     low, high = np.quantile(per_parameter, [0.1, 0.9])
     if np.median(D) >= 1 and (stated or (PER_PARAMETER[0] <= low and high <= PER_PARAMETER[1])):
@@ -103,7 +103,7 @@ def below_a_sample(values: Mapping[str, Floats], roles: Roles) -> str:
     D, per_parameter = _samples(values["C"], values["N"], roles, values)
     if len(D) == 0 or np.median(D) >= 1:
         return ""
-    unit = _stated(name, "C", values["C"]) or _likely_compute(per_parameter)
+    unit = _unit_in_name(name, "C", values["C"]) or _likely_compute(per_parameter)
     return f"column {name!r} gives most runs less than one sample if it is in FLOPs; {_may_be(name, unit)}"
 
 
@@ -130,8 +130,8 @@ def _may_be(column: str, unit: str) -> str:
     return f"it may be {what}: {_convert(column, unit)}"
 
 
-def _stated(column: str, role: str, x: Floats) -> str:
-    """The unit that the name of a column with the numbers ``x`` states for ``role``; empty where it states none."""
+def _unit_in_name(column: str, role: str, x: Floats) -> str:
+    """Return the unit in the name of a column with the numbers ``x`` if it fits ``role``, else ""."""
     x = x[np.isfinite(x)]
     if len(x) == 0:
         return ""
@@ -149,7 +149,7 @@ def _few_flops(runs: Runs) -> list[str]:
     C = runs["C"][np.isfinite(runs["C"]) & (runs["C"] > 0)]
     if "N" in runs or not len(C) or C.max() >= _FEWEST_FLOPS:
         return []
-    unit = _stated(name, "C", C) or next(
+    unit = _unit_in_name(name, "C", C) or next(
         (u for u in ("pf-days", "exaflop") if C.max() * 10 ** _COMPUTE[u] < _MOST_FLOPS), "petaflop"
     )
     return [f"{_column(runs, 'C')} is at most {C.max():.3g}, few for FLOPs; {_may_be(name, unit)}."]
@@ -297,8 +297,8 @@ def _in_unit(runs: Runs, role: str, unit: str) -> Iterator[str]:
     column = getattr(runs.roles, role)
     if column in runs.roles.conversions:
         return
-    if stated := _stated(column, role, runs[role]):
-        yield f"{_column(runs, role)} is at most {np.nanmax(runs[role]):.3g}; {_may_be(column, stated)}."
+    if name_unit := _unit_in_name(column, role, runs[role]):
+        yield f"{_column(runs, role)} is at most {np.nanmax(runs[role]):.3g}; {_may_be(column, name_unit)}."
     else:
         counts = read_conversion(unit, column).about.removeprefix("in ")
         yield (

@@ -206,7 +206,7 @@ def test_a_comma_with_two_readings_is_asked_about(db: Database, open_page: Open)
 def test_a_point_with_two_readings_is_asked_about(db: Database, open_page: Open) -> None:
     table = tables.add(db, b"N;D;loss\n1e6;100.000;3,4121\n4e6;137.000;3,1011\n16e6;729.000;2,8121\n", "points.csv")
     at = open_page("data", table=table.id)
-    assert any("'100.000' may be 100000 or 100 in a file of decimal commas" in text.value for text in at.markdown)
+    assert any("'100.000' may be 100000 or 100 in a file with decimal commas" in text.value for text in at.markdown)
     assert tables.roles(db, table.id).D is None
     next(c for c in at.button_group if c.label == "Point of D").set_value("comma").run()
     roles = tables.roles(db, table.id)
@@ -239,7 +239,7 @@ def test_a_logarithm_of_two_possible_bases_asks_for_its_base(db: Database, open_
     table = tables.add(db, b"logN,D,loss\n9.9,1e9,3.4\n14.5,1e9,3.1\n", "logs.csv")
     at = open_page("data", table=table.id)
     unit = at.selectbox(key=f"unit_{table.id}_logN")
-    assert unit.placeholder == "Proposed: a logarithm. Choose its base"
+    assert unit.placeholder == "Proposed: a logarithm. Choose the base"
     unit.select("ln").run()
     assert not at.exception
     assert (tables.roles(db, table.id).N, tables.roles(db, table.id).conversions) == ("logN", {"logN": "ln"})

@@ -138,7 +138,7 @@ def with_other_manifest(target: zipfile.ZipFile, _: Manifest) -> None:
     target.writestr(MANIFEST, '{"format": 1, "files": []}')
 
 
-def with_changes_beside(target: zipfile.ZipFile, _: Manifest) -> None:
+def with_write_ahead_log(target: zipfile.ZipFile, _: Manifest) -> None:
     with_files(target, [(zipfile.ZipInfo(FILE), b""), (zipfile.ZipInfo(f"{FILE}.wal"), b"x")])
 
 
@@ -146,7 +146,7 @@ def with_a_file_that_is_a_folder(target: zipfile.ZipFile, _: Manifest) -> None:
     with_files(target, [(zipfile.ZipInfo(name), b"") for name in (FILE, "a", "a/b/c")])
 
 
-def with_less_than_no_cells(target: zipfile.ZipFile, manifest: Manifest) -> None:
+def with_negative_cells(target: zipfile.ZipFile, manifest: Manifest) -> None:
     target.writestr(FILE, b"")
     target.writestr(MANIFEST, manifest.model_copy(update={"cells": {"done": -5}}).model_dump_json())
 
@@ -166,9 +166,9 @@ def with_no_json(target: zipfile.ZipFile, _: Manifest) -> None:
         (without_database, "its files are not those of its manifest"),
         (with_more, "its files are not those of its manifest"),
         (with_other_manifest, "its manifest has a wrong"),
-        (with_changes_beside, "it has changes beside its database, which no backup has"),
-        (with_a_file_that_is_a_folder, "a file is a folder too"),
-        (with_less_than_no_cells, "its manifest has a wrong"),
+        (with_write_ahead_log, "it contains a write-ahead log, which no backup contains"),
+        (with_a_file_that_is_a_folder, "one path is a file and a folder"),
+        (with_negative_cells, "its manifest has a wrong"),
         (with_no_json, "its manifest has a wrong form"),
     ],
 )

@@ -238,7 +238,7 @@ def test_a_key_twice_with_one_value_is_one_column_and_with_two_a_sentence(db: Da
     line = '{"N": 1e6, "loss": 3.5, "loss": 3.5}\n'
     assert losses(db, add(line, "runs.jsonl").id) == [3.5]
     with pytest.raises(
-        PlannerError, match=r"^Object 2 of runs\.jsonl has the key 'loss' twice with different values: "
+        PlannerError, match=r"^Object 2 of runs\.jsonl has the key 'loss' twice with different values\. "
     ):
         add(line + '{"N": 1e6, "loss": 3.5, "loss": 3.25}\n', "runs.jsonl")
 

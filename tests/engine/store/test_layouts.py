@@ -1,4 +1,4 @@
-"""Workspaces of other versions: older ones are migrated and keep a copy, newer ones are refused and left alone."""
+"""Workspaces of other versions: Isoplan migrates older ones and keeps a copy, and refuses newer ones unchanged."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from benchmarks.reliability.faults import moments, places
 
 
 def test_workspaces_of_every_earlier_layout_are_opened(tmp_path: Path) -> None:
-    found = list(places.older_layouts(tmp_path))
-    assert [(trial.done, trial.happened) for trial in found] == [
+    trials = list(places.older_layouts(tmp_path))
+    assert [(trial.done, trial.happened) for trial in trials] == [
         (f"layout {number}", "the same tables, a copy") for number in sorted(moments.OLDER)
     ]
 

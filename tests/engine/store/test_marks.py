@@ -1,4 +1,4 @@
-"""A point and three digits in a file of decimal commas: two readings, a question, and no number before the answer."""
+"""Numbers such as 100.000 in a file with decimal commas: Isoplan uses the column only after the user chooses."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.engine.store.test_import import excel
 
 LOSSES = ("6,9405", "5,1207", "4,8011", "4,2113")
 SIZES = ("100.000", "137.000", "250.000", "729.000")
-READINGS = "'100.000' may be 100000 or 100 in a file of decimal commas"
+READINGS = "'100.000' may be 100000 or 100 in a file with decimal commas"
 
 
 def german(sep: str = ";", sizes: tuple[str, ...] = SIZES, losses: tuple[str, ...] = LOSSES) -> str:

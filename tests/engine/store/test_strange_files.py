@@ -1,4 +1,4 @@
-"""Some of the strange files of ``benchmarks/reliability/files``, each by one way: the terminal or the Data page."""
+"""A selection of the unusual files of ``benchmarks/reliability/files``, each in the terminal or on the Data page."""
 
 from __future__ import annotations
 
@@ -14,28 +14,28 @@ from benchmarks.reliability.files.judge import Way, judge
 from tests.compiled import compiled_kernels
 
 EACH = 7
-"""Files of each generator."""
-NEVER_LEFT_OUT = frozenset(
+"""Number of files from each generator."""
+ALWAYS_SELECTED = frozenset(
     {
         *("total row.csv", "mean row.csv", "total row.xlsx", "separator line of Excel.csv", "utf-32.csv"),
         *("no-break spaces before numbers.csv", "loss of spaces.csv", "loss missing 6.jsonl", "mark of utf-8.json"),
         *("key twice.jsonl", "key twice in one line.jsonl", "row twice.xlsx", "row of minus one.xlsx"),
-        *("points of 3 digits beside decimal commas, comma.csv", "mean and total row.csv", "utf-32 cut.csv"),
+        *("points before 3 digits and decimal commas, comma.csv", "mean and total row.csv", "utf-32 cut.csv"),
         "column 31.csv",
     }
 )
-"""Files that were once read otherwise than a person would, or refused without need."""
+"""Files that an earlier version read incorrectly or refused without need."""
 
 
-def chosen() -> list[tuple[Case, Way]]:
-    """Small files spread over each generator, by the terminal and by the page in turn."""
-    found = []
+def select_files() -> list[tuple[Case, Way]]:
+    """Select small files from each generator, alternately for the terminal and the page."""
+    pairs = []
     for place, module in enumerate(GENERATORS):
         small = [case for case in module.cases(np.random.default_rng([SEED, place])) if not case.large]
         spread = {int(i) for i in np.linspace(0, len(small) - 1, min(EACH, len(small)))}
-        picked = [case for i, case in enumerate(small) if i in spread or case.name in NEVER_LEFT_OUT]
-        found += [(case, WAYS[i % 2]) for i, case in enumerate(picked)]
-    return found
+        selected = [case for i, case in enumerate(small) if i in spread or case.name in ALWAYS_SELECTED]
+        pairs += [(case, WAYS[i % 2]) for i, case in enumerate(selected)]
+    return pairs
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -45,7 +45,7 @@ def _compiled() -> None:
 
 
 @pytest.mark.parametrize(
-    ("case", "way"), [pytest.param(*one, id=f"{one[0].kind} {i}") for i, one in enumerate(chosen())]
+    ("case", "way"), [pytest.param(*one, id=f"{one[0].kind} {i}") for i, one in enumerate(select_files())]
 )
 def test_a_strange_file_is_read_as_a_person_would_or_refused_in_a_sentence(
     tmp_path: Path, case: Case, way: Way

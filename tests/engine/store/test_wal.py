@@ -1,4 +1,4 @@
-"""The log of the database after a process was killed: what DuckDB replays opens, a damaged header is refused."""
+"""The write-ahead log after a process was killed: a valid log opens, and a log with a damaged header is refused."""
 
 from __future__ import annotations
 
@@ -82,19 +82,19 @@ def test_a_damaged_header_is_refused_and_the_file_stays(killed: Path, tmp_path: 
 def test_a_log_cut_at_any_byte_of_its_header_or_in_a_commit_opens(killed: Path, tmp_path: Path) -> None:
     wal = (killed / WAL).read_bytes()
     cuts = [*range(0, 64, 7), 64, 65, len(wal) * 65 // 100, len(wal) - 1]
-    found = []
+    counts = []
     for cut in cuts:
         folder = tmp_path / str(cut)
         shutil.copytree(killed, folder)
         (folder / WAL).write_bytes(wal[:cut])
         with open_workspace(folder) as db:
-            found.append(len(tables.all(db)))
-    assert (found[0], found[-1]) == (0, 2)
-    assert found == sorted(found)
+            counts.append(len(tables.all(db)))
+    assert (counts[0], counts[-1]) == (0, 2)
+    assert counts == sorted(counts)
 
 
 def test_logs_of_a_process_killed_at_any_moment_open(tmp_path: Path) -> None:
-    """Between commits, in a checkpoint and right after one."""
+    """Kill the process between commits, during a checkpoint and just after a checkpoint."""
     random = np.random.default_rng(11)
     opened = 0
     for i in range(20):

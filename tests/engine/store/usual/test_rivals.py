@@ -1,4 +1,4 @@
-"""Columns that want one role: which of them a table is read by, and the note that names the other."""
+"""Several columns that fit one role: the column that is used, and the note that names the other one."""
 
 from __future__ import annotations
 
@@ -40,7 +40,9 @@ def test_the_held_out_loss_is_read_and_the_other_is_named(
     runs = read_runs(path)
     assert runs.roles.loss == held
     (note,) = runs.notes
-    assert note.startswith(f"Column {held!r} is read as the loss; {trained!r} is taken to be that of training.")
+    assert note.startswith(
+        f"Column {held!r} is read as the loss; column {trained!r} is assumed to be the training loss."
+    )
     assert f"--map loss={trained} in the terminal" in note
     check(runs, right)
     other = read_runs(path, {"loss": trained})
@@ -68,7 +70,7 @@ def test_a_count_of_some_of_the_parameters_is_named(total: str, part: str, write
     assert runs.roles.N == total
     (note,) = runs.notes
     assert note == (
-        f"Column {total!r} is read as N. To count {part!r} instead, map it to N on the Data page "
+        f"Column {total!r} is read as N. To use {part!r} instead, map it to N on the Data page "
         f"(--map N={part} in the terminal)."
     )
     counted = read_runs(path, {"N": part})
@@ -92,7 +94,7 @@ def test_the_size_of_the_data_set_times_epochs_is_proposed(name: str, write: Wri
     refused(path, f"--derive 'D = {formula}'")
     check(read_runs(path, derived={"D": formula}), right)
     (note,) = [n for n in read_runs(path, {"D": name}).notes if n.startswith("D (column")]
-    assert note.startswith(f"D (column {name!r}) is named like the size of a data set, of which column 'epochs' counts")
+    assert note.startswith(f"D (column {name!r}): the name denotes the size of a dataset, and column 'epochs' counts")
     assert f"--derive 'D = {formula}' in the terminal" in note
 
 
@@ -141,13 +143,13 @@ def test_logarithms_are_recognised_by_name_and_values(case: str, write: Write, r
 
 
 def test_a_logarithm_of_two_possible_bases_is_asked_about(write: Write) -> None:
-    N, D = RUNS.N / 1e3, RUNS.D / 1e5  # e^9.9 and 10^9.9 are both sizes that models have
+    N, D = RUNS.N / 1e3, RUNS.D / 1e5  # Both e^9.9 and 10^9.9 are sizes of real models.
     path = write(logN=np.log(N), logD=np.log(D), loss=RUNS.loss)
     options = "--convert logN:log10 or --convert logN:ln in the terminal"
-    refused(path, f"column 'logN' reads like N as a logarithm of a base that the name does not state; {'tick'}")
+    refused(path, "column 'logN' reads like N as a logarithm without a stated base; tick")
     refused(path, options)
     refused(path, "with --convert logN:log10 or --convert logN:ln, or as it stands with", {"N": "logN"})
-    with pytest.raises(Exception, match=r"a logarithm needs its base\. Write logN:log10 or logN:ln\."):
+    with pytest.raises(Exception, match=r"the base of the logarithm is missing\. Write logN:log10 or logN:ln\."):
         read_runs(path, agreed=("logN", "logD"))
     assert read_runs(path, agreed=("logN:ln", "logD:ln"))["N"] == pytest.approx(N)
 

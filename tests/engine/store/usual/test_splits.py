@@ -1,4 +1,4 @@
-"""Splits into training and held-out data: of the runs, or of what each run is measured on."""
+"""Columns that split a table into training and held-out rows: each run has one row, or one row for each part."""
 
 from __future__ import annotations
 

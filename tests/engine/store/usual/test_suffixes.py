@@ -1,4 +1,4 @@
-"""Decimal commas and commas between thousands before a suffix."""
+"""Decimal commas and thousands separators in numbers with a suffix."""
 
 from __future__ import annotations
 
