@@ -43,8 +43,8 @@ NAMES = (
 )
 LONG = ("amplitudes_plans", "calibration", "floors", "games", "jets_physics", "one_floor", "untuned")
 """Measures of a quarter of an hour, which run only when they are named."""
-TRIED = ("formulas", "files", "names", "commands", "faults", "kills", "backup", "load")
-RELIABILITY = tuple(f"reliability.{name}" for name in TRIED)
+TRIALS = ("formulas", "files", "names", "commands", "faults", "kills", "backup", "load")
+RELIABILITY = tuple(f"reliability.{name}" for name in TRIALS)
 """What is tried against the app: hostile input, kills, faults of the machine, many users. They run when named."""
 DOCS = Path(__file__).parents[1] / "docs"
 HEADS = {

@@ -22,7 +22,7 @@ DRAWN = """
 
 
 def chromium_path() -> str:
-    """Where the system's chromium is. Raises RuntimeError where there is none."""
+    """Return the path of the system's chromium. Raises RuntimeError if chromium is not installed."""
     path = next((found for name in NAMES if (found := shutil.which(name))), None)
     if path is None:
         raise RuntimeError("this measure needs chromium: run `make browser`")
@@ -31,7 +31,7 @@ def chromium_path() -> str:
 
 @contextmanager
 def browser() -> Iterator[Page]:
-    """A page of the system's chromium, 1440 x 900. Raises RuntimeError where there is none."""
+    """Open a page of the system's chromium, 1440 x 900 pixels. Raises RuntimeError if chromium is not installed."""
     with sync_playwright() as play:
         chromium = play.chromium.launch(executable_path=chromium_path(), args=list(FLAGS))
         page = chromium.new_page(viewport={"width": 1440, "height": 900})

@@ -18,7 +18,7 @@ from hypothesis import settings
 settings.register_profile("isoplan", deadline=None)
 settings.load_profile("isoplan")
 
-# A test run in the background of a shell ignores Ctrl-C, and so would the programs that tests start and interrupt.
+# A background job of a shell ignores Ctrl-C, and its child processes inherit this. Tests interrupt such processes.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 ROOT = Path(__file__).parents[1]
@@ -28,7 +28,7 @@ MAIN = sys.modules["__main__"]
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup() -> None:
-    """Undo what a page of Streamlit does to ``__main__``, which every process that is spawned imports again."""
+    """Restore ``__main__``. A Streamlit page replaces it, and each spawned process imports it again."""
     sys.modules["__main__"] = MAIN
 
 

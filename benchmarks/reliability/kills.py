@@ -1,7 +1,7 @@
 """A hundred random kills and pauses of app, runner, workers and training programs while forty cells train.
 
-Each is due when the cells have come far enough together, not after some seconds, so a slow machine takes longer and
-tries the same.
+Each kill or pause is due at a given progress of all cells, not at a given time. A slow machine takes longer and runs
+the same measure.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ from trainers.command.process import MARK
 KILLS, SEED = 100, 20_261_124
 WHO = ("the app", "the runner", "a worker", "a training program")
 PAUSED = 0.3
-"""Share of the victims that are stopped and go on later, instead of being killed."""
+"""Fraction of the targets that are paused instead of killed."""
 PAUSE = (0.5, 6.0)
-"""Seconds for which a process is stopped, drawn evenly."""
+"""Range of the duration of a pause in seconds, drawn uniformly."""
 APART = 0.5
-"""Seconds between two victims at least."""
+"""Minimum time between two kills or pauses, in seconds."""
 GRIDS: dict[str, list[dict[str, Any]]] = {
     "sum": [{"seed": k, "steps": 60, "wait": 0.1} for k in range(26)],
     "teacher-student": [{"width": 16, "samples": 1_500_000, "seed": k} for k in range(8)],
@@ -48,12 +48,17 @@ GRIDS: dict[str, list[dict[str, Any]]] = {
 }
 CELLS = sum(map(len, GRIDS.values()))
 LAST = 0.93
-"""By what share of all steps every victim is due, so that there is one left to hit."""
+"""Fraction of all steps at which the last kill is due at the latest, so that cells still train then."""
 
 
 @dataclass(eq=False)
 class Trial:
-    """What goes on: the app, what was done to whom, processes that are stopped with when they go on."""
+    """State of the measure.
+
+    ``done`` counts the kills and pauses by target. ``stopped`` lists the paused processes with the end of each pause
+    (monotonic clock, s). ``retried`` counts retries of failed cells. ``far`` is the largest progress of all cells
+    together so far, in cells.
+    """
 
     root: Path
     app: subprocess.Popen[bytes]
@@ -65,38 +70,39 @@ class Trial:
 
 
 def run() -> Report:
-    """Kill and pause at random, start the app again each time it died, and compare with cells that nobody touched."""
+    """Kill and pause at random, start the app again after each kill, and compare with undisturbed cells."""
     rng = np.random.default_rng(SEED)
     with tempfile.TemporaryDirectory(prefix="isoplan-") as name:
         root, alone = workspace(Path(name) / "space"), workspace(Path(name) / "alone")
         names = _add(root)
-        began = time.monotonic()
-        trial = _kill(root, rng)
-        minutes = (time.monotonic() - began) / 60
+        start = time.monotonic()
+        trial = _run_with_kills(root, rng)
+        minutes = (time.monotonic() - start) / 60
         rows = _rows(root)
-        same = _add(alone)
+        names_alone = _add(alone)
         undisturbed = run_all(alone)
-        found = Queue(root).scan()
-    losses = [(_loss(found[a]), _loss(undisturbed[b])) for a, b in zip(names, same, strict=True)]
-    off = max(abs(loss / expected - 1) for loss, expected in losses)
-    what = [(f"{how} {who}", str(trial.done[who, how])) for who in WHO for how in ("SIGKILL to", "SIGSTOP, SIGCONT to")]
+        records = Queue(root).scan()
+    losses = [(_loss(records[a]), _loss(undisturbed[b])) for a, b in zip(names, names_alone, strict=True)]
+    difference = max(abs(loss / expected - 1) for loss, expected in losses)
+    signals = ("SIGKILL to", "SIGSTOP, SIGCONT to")
+    counts = [(f"{how} {who}", str(trial.done[who, how])) for who in WHO for how in signals]
     return Report(
-        f"{sum(trial.done.values())} random kills and pauses over {CELLS} cells",
-        f"{len(GRIDS['sum'])} cells of a light program, {len(GRIDS['teacher-student'])} of the bundled one and "
-        f"{len(GRIDS['amplitudes'])} that train inside the worker, on two workers. Victims, moments and pauses of "
-        f"{PAUSE[0]:g} to {PAUSE[1]:g} s are drawn at random (seed {SEED}); the app is started again whenever it was "
-        "killed. A cell that died three times without a new checkpoint has failed, and is tried again by hand. "
-        "Afterwards all cells are run in another workspace, and nobody is killed.",
+        f"{sum(trial.done.values())} random kills and pauses while {CELLS} cells train",
+        f"Two workers train {len(GRIDS['sum'])} cells of a light program, {len(GRIDS['teacher-student'])} cells of the "
+        f"bundled program, and {len(GRIDS['amplitudes'])} cells that train inside the worker. Targets, moments and "
+        f"pauses of {PAUSE[0]:g} to {PAUSE[1]:g} s are drawn at random (seed {SEED}). The app is started again after "
+        "each kill. A cell that dies three times without a new checkpoint fails, and the measure retries it. The same "
+        "cells then run undisturbed in another workspace, and the losses are compared.",
         ("what", "count"),
         (
-            *what,
-            ("cells done", f"{sum(r.state == 'done' for r in found.values())} of {CELLS}"),
-            ("cells that had to be tried again by hand", str(trial.retried)),
-            ("attempts", str(sum(r.number for r in found.values()))),
-            ("rows in the run tables", f"{len(rows)}, of {len(set(rows))} cells"),
-            ("losses equal to the digit to those of undisturbed cells", f"{sum(a == b for a, b in losses)} of {CELLS}"),
-            ("largest difference of a loss, relative", f"{off:.1g}"),
-            ("minutes of kills", f"{minutes:.1f}"),
+            *counts,
+            ("cells done", f"{sum(r.state == 'done' for r in records.values())} of {CELLS}"),
+            ("retries of failed cells", str(trial.retried)),
+            ("attempts", str(sum(r.number for r in records.values()))),
+            ("rows in the run tables", f"{len(rows)}, from {len(set(rows))} cells"),
+            ("losses identical to those of undisturbed cells", f"{sum(a == b for a, b in losses)} of {CELLS}"),
+            ("largest relative difference of a loss", f"{difference:.1g}"),
+            ("duration of the kills, in minutes", f"{minutes:.1f}"),
         ),
     )
 
@@ -105,26 +111,26 @@ def _add(root: Path) -> list[str]:
     return [name for family, grid in GRIDS.items() for name in add(root, grid, family)]
 
 
-def _kill(root: Path, rng: np.random.Generator) -> Trial:
-    """Run the cells to their end, with a victim each time they have come so far."""
+def _run_with_kills(root: Path, rng: np.random.Generator) -> Trial:
+    """Run the cells to their end. Kill or pause a process each time the next one is due."""
     due = sorted(rng.uniform(0, LAST * CELLS, KILLS))
     plan = [(WHO[rng.integers(len(WHO))], rng.uniform() < PAUSED, rng.uniform(*PAUSE)) for _ in due]
     trial, clock, hit = Trial(root, _app(root), Queue(root)), progress.Clock((root,)), 0.0
     try:
         while True:
             time.sleep(0.1)
-            _go_on(trial)
+            _resume(trial)
             records = trial.queue.scan()
             if all(record.state == "done" for record in records.values()):
                 return trial
             if trial.app.poll() is not None:
-                raise RuntimeError("the app ended by itself")
+                raise RuntimeError("the app exited without a kill")
             if clock.still() > progress.STILL:
-                raise RuntimeError(f"nothing progresses: {[(r.name, r.state) for r in records.values()]}")
+                raise RuntimeError(f"no cell makes progress: {[(r.name, r.state) for r in records.values()]}")
             _retry(trial, records)
-            trial.far = max(trial.far, sum(_share(root, record) for record in records.values()))
+            trial.far = max(trial.far, sum(_progress_of(root, record) for record in records.values()))
             n = sum(trial.done.values())
-            if n < KILLS and trial.far >= due[n] and time.monotonic() - hit > APART and _strike(trial, *plan[n], rng):
+            if n < KILLS and trial.far >= due[n] and time.monotonic() - hit > APART and _disturb(trial, *plan[n], rng):
                 hit = time.monotonic()
     finally:
         for process, _ in trial.stopped:
@@ -133,8 +139,8 @@ def _kill(root: Path, rng: np.random.Generator) -> Trial:
         trial.app.wait()
 
 
-def _go_on(trial: Trial) -> None:
-    """Let processes go on whose pause is over."""
+def _resume(trial: Trial) -> None:
+    """Continue the processes whose pause is over."""
     now = time.monotonic()
     for process, until in trial.stopped:
         if until <= now:
@@ -143,7 +149,7 @@ def _go_on(trial: Trial) -> None:
 
 
 def _retry(trial: Trial, records: dict[str, Record]) -> None:
-    """Do what a user would with a cell that has died too often; any other failure is none of the kills."""
+    """Retry cells that died too often. Raise RuntimeError for a cell that failed for another reason."""
     for record in records.values():
         if record.state == "failed":
             why = str((record.result or {}).get("why", ""))
@@ -153,32 +159,32 @@ def _retry(trial: Trial, records: dict[str, Record]) -> None:
             trial.retried += 1
 
 
-def _share(root: Path, record: Record) -> float:
-    """How far a cell has come, 0 to 1."""
+def _progress_of(root: Path, record: Record) -> float:
+    """Return the progress of a cell, 0 to 1."""
     if record.state == "done":
         return 1.0
     point = last(root / "cells" / record.name, record.number)
     return min(point.step / point.total, 1.0) if point and point.total else 0.0
 
 
-def _strike(trial: Trial, who: str, pauses: bool, seconds: float, rng: np.random.Generator) -> bool:
-    """Kill one of ``who``, or stop it for some ``seconds``; whether there was one."""
-    alive = [process for process in _victims(trial, who) if process not in [one for one, _ in trial.stopped]]
+def _disturb(trial: Trial, who: str, pauses: bool, seconds: float, rng: np.random.Generator) -> bool:
+    """Kill a process of the kind ``who``, or pause it for ``seconds``. Return False if no such process runs."""
+    alive = [process for process in _find_targets(trial, who) if process not in [one for one, _ in trial.stopped]]
     if not alive:
         return False
-    victim = alive[rng.integers(len(alive))]
-    if not _send(victim, signal.SIGSTOP if pauses else signal.SIGKILL):
+    target = alive[rng.integers(len(alive))]
+    if not _send(target, signal.SIGSTOP if pauses else signal.SIGKILL):
         return False
     trial.done[who, "SIGSTOP, SIGCONT to" if pauses else "SIGKILL to"] += 1
     if pauses:
-        trial.stopped.append((victim, time.monotonic() + seconds))
+        trial.stopped.append((target, time.monotonic() + seconds))
     elif who == "the app":
         trial.app.wait()
         trial.app = _app(trial.root)
     return True
 
 
-def _victims(trial: Trial, who: str) -> list[psutil.Process]:
+def _find_targets(trial: Trial, who: str) -> list[psutil.Process]:
     if who == "the app":
         return [psutil.Process(trial.app.pid)]
     if who == "a worker":
@@ -189,8 +195,8 @@ def _victims(trial: Trial, who: str) -> list[psutil.Process]:
         ]
         pids = {int(beat.read_bytes().split()[1]) for beat in beats if beat.exists()}
         return [psutil.Process(pid) for pid in sorted(pids) if psutil.pid_exists(pid)]
-    is_victim = _is_runner if who == "the runner" else _is_program
-    return [process for process in psutil.process_iter() if is_victim(process, trial.root)]
+    is_target = _is_runner if who == "the runner" else _is_program
+    return [process for process in psutil.process_iter() if is_target(process, trial.root)]
 
 
 def _is_runner(process: psutil.Process, root: Path) -> bool:
@@ -227,7 +233,7 @@ def _app(root: Path) -> subprocess.Popen[bytes]:
 
 
 def _rows(root: Path) -> list[str]:
-    """The cells that have rows, once for each row, after a last look at the folder."""
+    """Return the cell of each row of the run tables, after a last ingest."""
     ingest_if_free(root)
     with open_workspace(root) as db:
         return [str(name) for family in GRIDS for name in tables.frame(db, cells.table_of(family))["run"]]

@@ -1,4 +1,4 @@
-"""Workspaces on paths that people have, several processes on one, and clocks that jump: cells are trained once."""
+"""Cells train once on unusual paths, with several processes on one workspace, and when the clock jumps."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ def test_a_second_runner_leaves_the_cells_to_the_first(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("jump", ["a day back", "forwards, and back again"])
-def test_a_clock_that_jumps_costs_a_runner_nothing(tmp_path: Path, jump: str) -> None:
+def test_a_runner_is_right_when_the_clock_jumps(tmp_path: Path, jump: str) -> None:
     trial = clock.runner_trial(tmp_path, jump, clock.JUMPS[jump])
     assert trial.happened == trial.expected
 
 
-def test_a_clock_that_jumps_costs_the_app_nothing(tmp_path: Path) -> None:
+def test_the_app_is_right_when_the_clock_jumps(tmp_path: Path) -> None:
     trial = clock.app_trial(tmp_path, "a day back", clock.JUMPS["a day back"])
     assert trial.happened == trial.expected

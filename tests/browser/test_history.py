@@ -19,8 +19,8 @@ def budget(page: Page) -> str:
     return page.get_by_label(BUDGET, exact=True).input_value()
 
 
-def shows(page: Page, value: str, linked: list[str]) -> None:
-    """Wait until the page has the budget ``value`` and its address has ``linked``: both come from the server."""
+def expect_budget(page: Page, value: str, linked: list[str]) -> None:
+    """Wait until the page shows the budget ``value`` and its address contains ``linked``: the server sends both."""
     expect(page.get_by_label(BUDGET, exact=True)).to_have_value(value)
     page.wait_for_url(lambda url: parse_qs(urlsplit(url).query).get("budget", []) == linked)
     settle(page)
@@ -31,17 +31,17 @@ def test_typed_budgets_are_entries_of_the_history(server: Server, page: Page) ->
     start = budget(page)
     for typed in ("2e17", "3e17"):
         enter(page, BUDGET, typed)
-        shows(page, typed, [typed])
+        expect_budget(page, typed, [typed])
     page.go_back()
-    shows(page, "2e17", ["2e17"])
+    expect_budget(page, "2e17", ["2e17"])
     page.go_forward()
-    shows(page, "3e17", ["3e17"])
+    expect_budget(page, "3e17", ["3e17"])
     page.reload()
-    shows(page, "3e17", ["3e17"])
+    expect_budget(page, "3e17", ["3e17"])
     page.go_back()
-    shows(page, "2e17", ["2e17"])
+    expect_budget(page, "2e17", ["2e17"])
     page.go_back()
-    shows(page, start, [])
+    expect_budget(page, start, [])
 
 
 def test_the_menu_name_is_the_address_and_the_old_address_opens(server: Server, page: Page) -> None:

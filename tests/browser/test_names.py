@@ -1,4 +1,4 @@
-"""Names that would run, fetch or format something are shown as they were typed, and nothing else happens."""
+"""Pages show hostile names as typed, and neither run nor fetch anything."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.server import forked
 JOURNEY = (
     *("Home", "Data, Runs", "Data, Agreement", "Data, filter", "Fit, own axis, Residuals", "Fit, map, Law"),
     *("Fit, group 0, Law", "Fit, metric, Residuals", "Explore, metric", "Plan, map", "Plan, Compare"),
-    *("Plan, unreadable", "Recommender"),
+    *("Plan, invalid budget", "Recommender"),
 )
 
 
@@ -27,9 +27,9 @@ def test_names_are_shown_as_they_were_typed(page: Page, tmp_path: Path) -> None:
         watch = Watch(server.url)
         watch.follow(page)
         page.set_viewport_size({"width": 1280, "height": 2000})
-        known = dict(addresses(space))
+        paths = dict(addresses(space))
         for name in JOURNEY:
-            visit(page, server, known[name])
+            visit(page, server, paths[name])
             watch.look(page, name)
         visit(page, server, to_page("precision"))
         enter(page, "Name of the answer", NAMES[5])

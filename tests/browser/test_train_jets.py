@@ -33,8 +33,8 @@ validation = 500
 """
 
 
-def trained(queue: Queue) -> int:
-    """How many cells learned more than guessing: the others enter no law, and which they are hangs on the machine."""
+def count_trained(queue: Queue) -> int:
+    """Count the cells that are better than a guess. A fit uses only these, and their number depends on the machine."""
     return sum(not record.result["metrics"]["untrained"] for record in queue.scan().values() if record.result)
 
 
@@ -53,7 +53,7 @@ def test_a_newcomer_trains_jets_and_fits_a_law(page: Page, server: Server, tmp_p
     assert_sound(page, figures=1)
 
     press(page, "Fit these cells")
-    expect(page.get_by_text(f"{trained(queue)} runs; smaller is better.")).to_be_visible()
+    expect(page.get_by_text(f"{count_trained(queue)} runs; smaller is better.")).to_be_visible()
     press(page, "Fit")
     assert_sound(page)
     assert "fit=" in page.url
@@ -67,7 +67,7 @@ def test_a_newcomer_trains_jets_and_fits_a_law(page: Page, server: Server, tmp_p
     visit(page, server, fit)
     expect(page.get_by_text("1 new row since this fit.")).to_be_visible()
     button(page, "Refit with all rows").click()
-    expect(page.get_by_text(f"{trained(queue)} runs of jets cells")).to_be_visible()
+    expect(page.get_by_text(f"{count_trained(queue)} runs of jets cells")).to_be_visible()
     losses = [record.result["metrics"]["loss"] for record in queue.scan().values() if record.result]
     assert len(losses) == 10
     assert min(losses) < 1.75 < 2.1 < max(losses)

@@ -1,4 +1,4 @@
-"""Faults of the machine and of files: what was done, what is expected, what happened; one trial after the other."""
+"""Faults of the machine and of files. Each trial reports an action, the expected outcome and the outcome."""
 
 from __future__ import annotations
 
@@ -9,22 +9,24 @@ from benchmarks.report import Report
 
 
 def run() -> Report:
-    """Try everything that this user may: without root no disk is filled."""
+    """Run all trials. The trials of full disks run only as root."""
     from benchmarks.reliability.faults import checkpoints, clock, damage, disk, moments, named, places
     from benchmarks.reliability.faults.trial import rows
 
     parts = (damage, checkpoints, moments, named, clock, places, disk)
-    found = []
+    results = []
     with tempfile.TemporaryDirectory(prefix="isoplan-") as name:
         for part in parts:
-            found += part.trials(Path(name) / part.__name__.rpartition(".")[2])
-    disks = "" if any("disk" in trial.what for trial in found) else " No disk was filled: that needs root."
-    failed = sum(not trial.held for trial in found)
+            results += part.trials(Path(name) / part.__name__.rpartition(".")[2])
+    has_disks = any("disk" in trial.what for trial in results)
+    note = "" if has_disks else " The trials of full disks need root and did not run."
+    failed = sum(not trial.held for trial in results)
     return Report(
-        f"{len(found)} faults of files, processes, disks, clocks and places",
-        f"One row for trials with one outcome. {len(found) - failed} of {len(found)} trials went as "
-        "expected; what did not is bold. Cells are compared to the last digit with cells that nothing happened to. The "
-        "clock is that of the trial's processes (`time` and `datetime`), not the machine's." + disks,
-        ("what", "done", "expected", "happened"),
-        rows(found),
+        f"{len(results)} faults of files, processes, disks, clocks and workspaces",
+        f"{len(results) - failed} of {len(results)} trials have the expected outcome; any other outcome is bold. "
+        "Trials with the same outcome share a row. The loss of each cell is compared to the last digit with the loss "
+        "of an undisturbed cell. The trials of the clock change `time` and `datetime` in the processes of the trial, "
+        "not the clock of the machine." + note,
+        ("object", "faults", "expected outcome", "outcome"),
+        rows(results),
     )

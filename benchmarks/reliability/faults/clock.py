@@ -39,7 +39,7 @@ if place:
             return 0
     time.time = lambda: now() + offset()
     time.time_ns = lambda: now_ns() + offset() * 10**9
-    own = gc.get_referents(datetime.datetime.__dict__)[0]  # the type itself, which C code looks for
+    own = gc.get_referents(datetime.datetime.__dict__)[0]  # the dictionary of the type, which C code reads
     own["now"] = classmethod(lambda cls, tz=None: moment(tz) + datetime.timedelta(seconds=offset()))
     ctypes.pythonapi.PyType_Modified(ctypes.py_object(datetime.datetime))
 """
@@ -119,7 +119,7 @@ def app_trial(place: Path, name: str, jumps: tuple[int, ...]) -> Trial:
 
 
 def became(root: Path) -> int:
-    """How many cells the app has made rows of, as its log says."""
+    """Return the number of cells that became rows, from the log of the app."""
     place = root / "logs" / "isoplan.log"
     return sum(map(int, re.findall(r"(\d+) cells? became", place.read_text()))) if place.exists() else 0
 

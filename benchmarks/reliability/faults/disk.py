@@ -188,14 +188,14 @@ def full_terminal(root: Path, grid: Path) -> list[Trial]:
 
 
 def full_answer(root: Path) -> Trial:
-    """A fit whose answer is sent to a file on a full disk."""
+    """Run a fit whose output is redirected to a file on a full disk."""
     root.mkdir()
     command = [str(Path(sys.executable).with_name("isoplan")), "fit", str(path("demo/jets_grid.csv"))]
     with filled(root), (root / "fit.json").open("w") as target:
-        ended = progress.run([*command, "--law", "chinchilla", "--bootstrap", "0", "--json"], stdout=target)
-    said = f"exit code {ended.returncode}: {ended.stderr.strip().splitlines()[-1]}"
+        result = progress.run([*command, "--law", "chinchilla", "--bootstrap", "0", "--json"], stdout=target)
+    message = f"exit code {result.returncode}: {result.stderr.strip().splitlines()[-1]}"
     expected = "exit code 2: isoplan: The answer cannot be written: No space left on device."
-    return Trial("a full disk", "isoplan fit --json > fit.json", expected, said)
+    return Trial("a full disk", "isoplan fit --json > fit.json", expected, message)
 
 
 def _refused(name: str, said: str) -> str:
@@ -265,7 +265,7 @@ def _runner(root: Path) -> str:
 
 
 def trials(place: Path) -> list[Trial]:
-    """All of them where this user may mount a disk, none otherwise."""
+    """Run all trials of this module, or none if this user may not mount a disk."""
     place.mkdir(parents=True)
     grid = place / "grid.toml"
     grid.write_text('family = "sum"\n[cell]\nseed = [8, 9]\n')

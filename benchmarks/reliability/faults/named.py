@@ -1,4 +1,4 @@
-"""A crash at each named moment of a runner and its workers, and of the ingest of finished cells."""
+"""Kills of a runner, of its workers and of the ingest of finished cells, each at a named moment."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ CODE = "import sys; from pathlib import Path; from app.cells import ingest_if_fr
 
 
 def trials(place: Path) -> list[Trial]:
-    """One for each moment."""
-    found = [_runner(place / point, point) for point in RUNNER]
-    found += [_cancel(place / "cancel"), *(_checkpoint(place / point, point) for point in CHECKPOINT)]
-    return found + [_ingest(place / point, point) for point in INGEST]
+    """Run one trial for each named moment."""
+    results = [_runner(place / point, point) for point in RUNNER]
+    results += [_cancel(place / "cancel"), *(_checkpoint(place / point, point) for point in CHECKPOINT)]
+    return results + [_ingest(place / point, point) for point in INGEST]
 
 
-def _death(root: Path, point: str) -> dict[str, str]:
+def _kill_at(root: Path, point: str) -> dict[str, str]:
     return {VARIABLE: f"{point}:{root / 'died'}"}
 
 
@@ -38,21 +38,22 @@ def _trial(point: str, expected: str, happened: str) -> Trial:
 
 
 def _runner(root: Path, point: str) -> Trial:
-    """Four cells; the first process that gets there dies, and a runner is started again where it was that."""
+    """Train four cells, kill the first process at ``point``, and start runners until all cells are done."""
     add(workspace(root), [{"seed": k} for k in range(4)])
     for _ in range(3):
-        process = runner(root, _death(root, point))
+        process = runner(root, _kill_at(root, point))
         progress.end(process, root)
         if all(record.state == "done" for record in Queue(root).scan().values()):
             break
-    return _trial(point, "died once, 4 of 4 done once and right", f"{_died(root)}, {_right(root)}")
+    happened = f"{_describe_kill(root)}, {_count_right(root)}"
+    return _trial(point, "killed once, 4 of 4 cells done once with the right loss", happened)
 
 
-def _died(root: Path) -> str:
-    return "died once" if (root / "died").exists() else "NOBODY DIED"
+def _describe_kill(root: Path) -> str:
+    return "killed once" if (root / "died").exists() else "NOT KILLED"
 
 
-def _right(root: Path) -> str:
+def _count_right(root: Path) -> str:
     records = list(Queue(root).scan().values())
     right = sum(
         r.state == "done"
@@ -60,13 +61,13 @@ def _right(root: Path) -> str:
         and [x["state"] for x in r.results.values()].count("done") == 1
         for r in records
     )
-    return f"{right} of {len(records)} done once and right"
+    return f"{right} of {len(records)} cells done once with the right loss"
 
 
 def _cancel(root: Path) -> Trial:
-    """A worker that dies when it sees that its cell is cancelled."""
+    """Cancel a running cell. Its worker is killed when it reads the order."""
     (name,) = add(workspace(root), [{"steps": 400, "wait": 0.05}])
-    process = runner(root, _death(root, "during-cancel"))
+    process = runner(root, _kill_at(root, "during-cancel"))
     try:
         progress.wait((Queue(root).folder(name) / "checkpoint").exists, root)
         Queue(root).cancel([name])
@@ -74,14 +75,14 @@ def _cancel(root: Path) -> Trial:
     finally:
         process.kill()
         process.wait()
-    return _trial("during-cancel", "died once, cancelled", f"{_died(root)}, {Queue(root).find(name).state}")
+    return _trial("during-cancel", "killed once, cancelled", f"{_describe_kill(root)}, {Queue(root).find(name).state}")
 
 
 def _checkpoint(root: Path, point: str) -> Trial:
-    """A worker that dies while its cell, which trains inside it, writes a checkpoint because it was held."""
+    """Hold a cell that trains inside its worker. The worker is killed during or after the checkpoint of the hold."""
     names = [add(workspace(part), [AMPLITUDES], "amplitudes")[0] for part in (root, root / "undisturbed")]
     queue = Queue(root)
-    process = runner(root, _death(root, point))
+    process = runner(root, _kill_at(root, point))
     try:
         died = (root / "died").exists
         progress.wait(lambda: died() or any(one.step for one in recent(queue.folder(names[0]), 1)), root)
@@ -95,17 +96,16 @@ def _checkpoint(root: Path, point: str) -> Trial:
     run_all(root)
     undisturbed, record = finish(root / "undisturbed", names[1]), queue.find(names[0])
     same = (record.result or {})["metrics"].get("loss") == (undisturbed.result or {})["metrics"]["loss"]
-    happened = f"{_died(root)}, {record.state}, loss {'right' if same else 'WRONG'}"
-    return _trial(point, "died once, done, loss right", happened)
+    happened = f"{_describe_kill(root)}, {record.state}, loss {'right' if same else 'WRONG'}"
+    return _trial(point, "killed once, done, loss right", happened)
 
 
 def _ingest(root: Path, point: str) -> Trial:
-    """A process that dies while it makes rows of finished cells."""
+    """Kill a process that adds rows for finished cells, and run it again."""
     for name in add(workspace(root), [{"seed": k} for k in range(3)]):
         finish(root, name)
     command = [sys.executable, "-c", CODE, str(root)]
-    subprocess.run(command, cwd=ROOT, env={**os.environ, **_death(root, point)}, capture_output=True)
+    subprocess.run(command, cwd=ROOT, env={**os.environ, **_kill_at(root, point)}, capture_output=True)
     subprocess.run(command, cwd=ROOT, capture_output=True, check=True)
-    return _trial(
-        point, "died once, 3 rows of 3 cells", f"{_died(root)}, {len(runs(root))} rows of {len(set(runs(root)))} cells"
-    )
+    happened = f"{_describe_kill(root)}, {len(runs(root))} rows of {len(set(runs(root)))} cells"
+    return _trial(point, "killed once, 3 rows of 3 cells", happened)

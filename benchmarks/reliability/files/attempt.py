@@ -55,24 +55,24 @@ class Outcome:
 
 @dataclass
 class Clock:
-    """Processor seconds of imports, child processes included."""
+    """Sum of the processor seconds of imports, child processes included."""
 
     seconds: float = 0.0
 
     def timed(self, call: Callable[..., Any]) -> Callable[..., Any]:
-        """The same function, whose seconds are added up."""
+        """Return ``call`` wrapped so that its processor seconds are added to ``seconds``."""
 
         def wrapped(*arguments: Any, **options: Any) -> Any:
-            start = _spent()
+            start = _processor_seconds()
             try:
                 return call(*arguments, **options)
             finally:
-                self.seconds += _spent() - start
+                self.seconds += _processor_seconds() - start
 
         return wrapped
 
 
-def _spent() -> float:
+def _processor_seconds() -> float:
     times = os.times()
     return times.user + times.system + times.children_user + times.children_system
 
@@ -82,19 +82,19 @@ def imported(
 ) -> tuple[Outcome, Outcome]:
     """What an import gives before and after the answers; a page that is ``asked`` gets them after it was seen.
 
-    In the terminal a command without the answers comes first where the file is to be ``asked`` about. ``clock`` takes
-    the seconds of reading and storing the file, without the fit and the pages.
+    In the terminal a command without the answers comes first where the file is to be ``asked`` about.
+    ``clock`` measures the time to read and store the file, without the fit and the pages.
     """
     clock = clock or Clock()
     try:
         with mock.patch.multiple(tables, add=clock.timed(tables.add), parts=clock.timed(tables.parts)):
-            return _imported(way, path, asked, readable, answers)
+            return _run_import(way, path, asked, readable, answers)
     except BaseException as error:
         broken = Outcome(broke=last_line(error))
         return broken, broken
 
 
-def _imported(way: str, path: Path, asked: bool, readable: bool, answers: tuple[str, ...]) -> tuple[Outcome, Outcome]:
+def _run_import(way: str, path: Path, asked: bool, readable: bool, answers: tuple[str, ...]) -> tuple[Outcome, Outcome]:
     if way == "page":
         return on_page(path, answers)
     first = in_terminal(path, () if asked else answers)

@@ -15,7 +15,7 @@ Cells = Sequence[Sequence[str]]
 Cases = Iterator["Case"]
 HEADER = ("run", "N", "D", "loss")
 LARGE = 1_000_000
-"""Bytes above which a file is too large for the tests."""
+"""Size in bytes above which the tests skip a file."""
 
 
 @dataclass(frozen=True)

@@ -26,8 +26,11 @@ CONTEXT.set_forkserver_preload(["benchmarks.reliability.files.warm"])
 
 @dataclass(frozen=True)
 class Cost:
-    """Processor seconds of the import alone and of all that was done, child processes included; wall seconds; and the
-    peak memory of one process in MB."""
+    """Cost of one attempt.
+
+    ``importing`` and ``processor`` are the processor seconds of the import and of the whole attempt, child processes
+    included; ``wall`` is the elapsed time in seconds; ``megabytes`` is the peak memory of one process.
+    """
 
     importing: float = 0.0
     processor: float = 0.0
@@ -37,7 +40,7 @@ class Cost:
 
 @dataclass(frozen=True)
 class Result:
-    """A case by one way: the verdict and what it took."""
+    """Verdict and cost of one case, read in one way."""
 
     case: Case
     way: Way

@@ -176,7 +176,7 @@ def _of_losses(rng: np.random.Generator) -> Cases:
     points = [[c[0], c[1], f"{r[1] / 1e3:.0f}.000", c[3]] for c, r in zip(comma, short_d, strict=True)]
     for reading, d_rows in {"comma": short_d, "point": tuple((n, d / 1e3, loss) for n, d, loss in short_d)}.items():
         expected = asks("D:comma", ("--convert", f"D:{reading}", *agreed), d_rows)
-        yield _text(f"points of 3 digits beside decimal commas, {reading}", table(points, sep=";"), expected)
+        yield _text(f"points before 3 digits and decimal commas, {reading}", table(points, sep=";"), expected)
     for name, spell in {
         "percent": lambda t: f"{float(t) * 100:.2f}%",
         "a unit": lambda t: f"{t} nats",

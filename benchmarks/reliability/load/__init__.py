@@ -1,4 +1,4 @@
-"""Fifty browsers at once, and a thousand page loads: whether everything is saved, how long it takes, what it costs."""
+"""Fifty browsers at once and a thousand page loads, with the saved results, the response times and the memory."""
 
 from __future__ import annotations
 
@@ -17,55 +17,56 @@ from tests.server import Server, running
 
 RUNS = 245
 MORE = 0.1
-"""By how much the memory may grow between load ``FIRST`` and the last."""
+"""Maximum growth of the memory from load ``FIRST`` to the last load, as a fraction."""
 
 
 def run() -> Report:
-    """The sessions on one server, the loads on another."""
-    at_once, before, after = _at_once()
-    memory = _loaded()
-    kinds = list(at_once[0].seconds)
-    every = [x for one in at_once for x in one.seconds.values()]
-    faults = [fault for one in at_once for fault in one.faults]
+    """Run the browsers on one server and the page loads on another."""
+    sessions, server_memory, (fits, plans) = _run_sessions()
+    memory = _run_loads()
+    kinds = list(sessions[0].seconds)
+    every = [x for one in sessions for x in one.seconds.values()]
+    faults = [fault for one in sessions for fault in one.faults]
     for fault in faults:
         print(fault)
-    fits, plans = after
-    grown = memory[-1] / memory[FIRST - 1] - 1
+    before, after = server_memory
+    growth = memory[-1] / memory[FIRST - 1] - 1
     return Report(
         f"{SESSIONS} browsers at once, and {LOADS:,} page loads",
-        f"{SESSIONS} browsers, each with cookies of its own, take every step at the same moment: upload a table, map "
-        f"its loss, fit with {REFITS} refits, save a plan. An interaction ends when its page is drawn; browsers and "
-        f"server share the cores. Then {LOADS:,} loads of all pages, each a new session. Goals: all saved, no error; "
-        f"memory after the last load within {MORE:.0%} of that after load {FIRST}.",
+        f"{SESSIONS} browsers with separate cookies take each step at the same moment: upload a table, map its loss, "
+        f"fit with {REFITS} refits, save a plan. An interaction ends when its page is drawn. Browsers and server share "
+        f"the cores. Then {LOADS:,} loads cover all pages; each load is a new session. Goals: all fits and plans are "
+        f"saved, no error occurs, and the memory after the last load exceeds the memory after load {FIRST} by at most "
+        f"{MORE:.0%}.",
         ("what", "median", "p95", "longest"),
         (
-            *(_times(kind, [one.seconds[kind] for one in at_once]) for kind in kinds),
+            *(_times(kind, [one.seconds[kind] for one in sessions]) for kind in kinds),
             _times("all interactions", every),
-            ("fits saved, each of its own table", f"{fits} of {SESSIONS}", "", ""),
+            ("fits saved, each from its own table", f"{fits} of {SESSIONS}", "", ""),
             ("plans saved", f"{plans} of {SESSIONS}", "", ""),
-            ("errors on a page, failed answers", str(len(faults)), "", ""),
-            ("memory of the server before and after the browsers", f"{before[0]:.0f} and {before[1]:.0f} MB", "", ""),
-            (f"memory after load {FIRST}, 500 and {LOADS:,}", _memory(memory), "", f"{grown:+.1%}"),
+            ("errors on a page and failed requests", str(len(faults)), "", ""),
+            ("memory of the server before and after the browsers", f"{before:.0f} and {after:.0f} MB", "", ""),
+            (f"memory of the server after loads {FIRST}, 500 and {LOADS:,}", _memory(memory), "", f"{growth:+.1%}"),
         ),
     )
 
 
-def _at_once() -> tuple[list[Session], tuple[float, float], tuple[int, int]]:
-    """The sessions, the server's memory in MB before and after, and how many fits and plans are saved."""
+def _run_sessions() -> tuple[list[Session], tuple[float, float], tuple[int, int]]:
+    """Return the sessions, the server's memory before and after in MB, and the numbers of saved fits and plans."""
     with tempfile.TemporaryDirectory() as name:
         root = Path(name) / "workspace"
         with running(root) as server, sync_playwright() as play:
             browser = play.chromium.launch(executable_path=chromium_path(), args=list(FLAGS))
             before = _process(server).memory_info().rss / 2**20
-            with open_sessions(browser) as opened:
-                work(opened, server.url)
+            with open_sessions(browser) as sessions:
+                work(sessions, server.url)
             after = _process(server).memory_info().rss / 2**20
             browser.close()
-        return opened, (before, after), saved(root)
+        return sessions, (before, after), saved(root)
 
 
-def _loaded() -> list[float]:
-    """The server's memory in MB after each load."""
+def _run_loads() -> list[float]:
+    """Return the server's memory after each load, in MB."""
     with tempfile.TemporaryDirectory() as name:
         root = Path(name) / "workspace"
         paths = fill(root, write_runs(Path(name) / "runs.csv", RUNS))

@@ -1,4 +1,4 @@
-"""Fifty browsers that load, map, fit and save at once: what is saved, and how long each interaction takes."""
+"""Fifty browsers that upload, map, fit and save at once, with the saved results and the time of each interaction."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from tests.browser.steps import ROLES
 
 SESSIONS, REFITS = 50, 200
 PATIENCE = 1_200_000.0
-"""Milliseconds after which a browser counts as left alone."""
+"""Timeout of one wait in a browser, in milliseconds."""
 FLOOR = 0.1
-"""By how much the floors of the tables of two sessions differ."""
+"""Difference between the floors of the tables of two consecutive sessions."""
 CLOSE = 0.02
 STILL = 250.0
-"""Milliseconds for which a page stays as it is before an interaction counts as answered; not part of its time."""
+"""Milliseconds without a change that end an interaction. They are not part of its time."""
 CLOCK = """
 (still) => {
   const idle = () => {
@@ -49,7 +49,7 @@ TAKEN = "() => window.__clock && window.__clock.taken !== null"
 
 @dataclass
 class Session:
-    """One browser: its page, what went wrong in it, and the seconds of its interactions by kind."""
+    """One browser: its page, the errors in it, and the seconds of each interaction by kind."""
 
     number: int
     page: Page
@@ -57,7 +57,7 @@ class Session:
     seconds: dict[str, float] = field(default_factory=dict)
 
     def follow(self) -> None:
-        """Listen to what goes wrong in the page."""
+        """Record the errors and the failed requests of the page."""
         self.page.on("pageerror", lambda error: self.faults.append(str(error)))
         self.page.on("response", self._response)
 
@@ -67,55 +67,55 @@ class Session:
 
     @property
     def table(self) -> str:
-        """The name of its table."""
+        """Name of the table of this session."""
         return f"runs {self.number}.csv"
 
     @property
     def floor(self) -> float:
-        """The floor of the law of its runs."""
+        """Floor of the law from which the runs of this session are computed."""
         return 1.5 + FLOOR * self.number
 
 
 @contextmanager
 def open_sessions(browser: Browser) -> Iterator[list[Session]]:
-    """``SESSIONS`` browsers with cookies and memory of their own, each with a stopwatch in its page."""
-    opened = []
+    """Open ``SESSIONS`` browsers with separate cookies and storage. Each page contains a stopwatch."""
+    sessions = []
     for number in range(SESSIONS):
         page = browser.new_context(viewport={"width": 1280, "height": 900}).new_page()
         page.set_default_timeout(PATIENCE)
         page.add_init_script(f"({CLOCK})({STILL})")
         one = Session(number, page)
         one.follow()
-        opened.append(one)
-    yield opened
-    for one in opened:
+        sessions.append(one)
+    yield sessions
+    for one in sessions:
         one.page.context.close()
 
 
-def work(opened: list[Session], address: str) -> None:
-    """Everything, each step begun in every browser before it is waited for in any."""
-    _each(opened, "open Data", lambda one: one.page.goto(f"{address}/data", wait_until="commit"))
-    _each(opened, "upload", _upload, lambda one: _has_table(one))
-    _each(opened, "map the loss", _say_loss)
-    _each(opened, "open Fit", lambda one: _menu(one, "Fit"))
-    for one in opened:
+def work(sessions: list[Session], address: str) -> None:
+    """Take all steps. Each step starts in all browsers before the first wait for it."""
+    _each(sessions, "open Data", lambda one: one.page.goto(f"{address}/data", wait_until="commit"))
+    _each(sessions, "upload", _upload, lambda one: _has_table(one))
+    _each(sessions, "map the loss", _map_loss)
+    _each(sessions, "open Fit", lambda one: _menu(one, "Fit"))
+    for one in sessions:
         one.page.get_by_text("Refits, seed, fixed parameters").click()
-    _each(opened, "type the refits", _few_refits)
-    _each(opened, "fit and save", lambda one: _button(one, "Fit"), _is_fitted)
-    _each(opened, "open Plan", lambda one: one.page.get_by_role("link", name="Plan", exact=True).last.click())
-    _each(opened, "save the plan", lambda one: _button(one, "Save the plan"), _has_plan)
+    _each(sessions, "set the refits", _set_refits)
+    _each(sessions, "fit and save", lambda one: _button(one, "Fit"), _is_fitted)
+    _each(sessions, "open Plan", lambda one: one.page.get_by_role("link", name="Plan", exact=True).last.click())
+    _each(sessions, "save the plan", lambda one: _button(one, "Save the plan"), _has_plan)
 
 
 def saved(root: Path) -> tuple[int, int]:
-    """How many sessions have their fit in the workspace, of their own table and with its floor, and how many plans."""
+    """Count the sessions whose saved fit has the floor of their own table and all refits, and count the saved plans."""
     with open_workspace(root) as db:
         own = {t.id: t.name for t in tables.all(db) if not t.read_only}
-        found = {own[f.table_id]: results.fit(db, f.hash) for f in results.fits(db)}
+        fits = {own[f.table_id]: results.fit(db, f.hash) for f in results.fits(db)}
         plans = len(results.plans(db))
     right = [
         n
         for n in range(SESSIONS)
-        if (fit := found.get(f"runs {n}.csv")) is not None
+        if (fit := fits.get(f"runs {n}.csv")) is not None
         and abs(float(fit.values["E"]) - (1.5 + FLOOR * n)) < CLOSE
         and len(fit.resamples) == REFITS
     ]
@@ -123,20 +123,20 @@ def saved(root: Path) -> tuple[int, int]:
 
 
 def _each(
-    opened: list[Session],
+    sessions: list[Session],
     kind: str,
     act: Callable[[Session], object],
     done: Callable[[Session], object] = lambda one: None,
 ) -> None:
-    for one in opened:
+    for one in sessions:
         one.page.evaluate("() => window.__clock?.begin?.()")
         act(one)
-    for one in opened:
+    for one in sessions:
         done(one)
         one.page.wait_for_function(TAKEN, polling=100)
         one.seconds[kind] = one.page.evaluate("() => window.__clock.taken") / 1e3
-        wrong = one.page.locator('[data-testid="stAlertContentError"], [data-testid="stException"]').all_inner_texts()
-        one.faults += [f"{kind}: {text}" for text in wrong]
+        errors = one.page.locator('[data-testid="stAlertContentError"], [data-testid="stException"]').all_inner_texts()
+        one.faults += [f"{kind}: {text}" for text in errors]
 
 
 def _upload(one: Session) -> None:
@@ -154,13 +154,13 @@ def _has_table(one: Session) -> None:
     expect(one.page.get_by_role("combobox", name="Run table")).to_have_value(one.table, timeout=PATIENCE)
 
 
-def _say_loss(one: Session) -> None:
+def _map_loss(one: Session) -> None:
     box = one.page.get_by_role("combobox", name=ROLES["loss"], exact=True)
     box.fill("outcome")
     one.page.get_by_role("option", name="outcome", exact=True).click()
 
 
-def _few_refits(one: Session) -> None:
+def _set_refits(one: Session) -> None:
     box = one.page.get_by_label("Refits", exact=True)
     box.fill(str(REFITS))
     box.press("Enter")

@@ -1,4 +1,4 @@
-"""A thousand page loads, one after the other: the memory of the server after each."""
+"""A thousand page loads in sequence, with the memory of the server after each load."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from engine.store import results, snapshots, tables
 from engine.store.database import open_workspace
 
 LOADS, FIRST = 1000, 100
-"""How many loads, and after which one the memory of the last is compared with."""
+"""Number of page loads, and the load whose memory is the reference for the last load."""
 REFITS = 200
 
 
 def fill(root: Path, csv: Path) -> list[str]:
-    """A workspace with a table, a fit and a plan; the addresses of its pages."""
+    """Fill a workspace with a table, a fit and a plan, and return the addresses of its pages."""
     with open_workspace(root) as db:
         table = tables.add(db, csv, csv.name)
         snapshot = snapshots.take(db, table.id)
-        found = fit(FitSpec(bootstrap=REFITS), snapshots.runs(db, snapshot), snapshot=snapshot.hash)
-        saved = results.save_fit(db, found, name="load", table_id=table.id)
-        results.save_plan(db, plan_budget(found, 1e20), "load")
+        law = fit(FitSpec(bootstrap=REFITS), snapshots.runs(db, snapshot), snapshot=snapshot.hash)
+        saved = results.save_fit(db, law, name="load", table_id=table.id)
+        results.save_plan(db, plan_budget(law, 1e20), "load")
     of = {"table": table.id, "fit": saved}
     return [
         "",
@@ -43,7 +43,7 @@ def fill(root: Path, csv: Path) -> list[str]:
 def loads(
     browser: Browser, address: str, paths: list[str], server: psutil.Process, count: int = LOADS
 ) -> Iterator[float]:
-    """Load pages in turn, each in a browser with nothing kept, and yield the server's memory in MB after each."""
+    """Load the pages in turn, each as a new session, and yield the server's memory after each load in MB."""
     for number, path in enumerate(islice(cycle(paths), count)):
         if number % 50 == 0:
             context = browser.new_context(viewport={"width": 1280, "height": 900})

@@ -1,4 +1,4 @@
-"""A workspace in which every name is hostile, in a real browser: what runs, what is fetched, and what is shown."""
+"""A workspace in which every name is hostile, checked in a real browser for scripts, requests and changed texts."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from benchmarks.report import Report
 from tests.server import running
 
 TALL = 2600
-"""Height of the window, so that a whole page is in it."""
+"""Height of the window in pixels, enough for a whole page."""
 PATIENCE = 600_000.0
-"""Milliseconds after which a page counts as standing still."""
+"""Timeout of a page in milliseconds."""
 
 
 def run() -> Report:
-    """Look at every page, then do what users do, and look again."""
+    """Check every page, then take the actions of a user and check the results."""
     with tempfile.TemporaryDirectory() as name:
         root = Path(name) / "workspace"
         space = make(root)
@@ -33,40 +33,41 @@ def run() -> Report:
         with running(root) as server, browser() as page:
             watch = Watch(server.url)
             look(page, server.url, space, watch)
-            visited = watch.pages
+            count = watch.pages
             perform(page, server.url, space, watch, Path(name))
-    for what in (*watch.wrong, *watch.outside, *watch.dialogs):
-        print(what)
-    scripts = sum("a script ran" in what for what in watch.wrong)
-    made = sum(": <" in what for what in watch.wrong)
+    for problem in (*watch.wrong, *watch.outside, *watch.dialogs):
+        print(problem)
+    scripts = sum("a script ran" in problem for problem in watch.wrong)
+    elements = sum(": <" in problem for problem in watch.wrong)
     return Report(
         f"{len(NAMES)} hostile names on every page",
-        "Scripts, HTML, Markdown, LaTeX, Plotly's HTML and templates, links, emoji codes and signs, as names of files, "
-        "columns, runs, groups, fits, notes, plans, results, answers, sweeps, programs and their fields, in formulas, "
-        "filters and links. Goal: nothing runs, nothing is fetched from elsewhere, and each text is shown as it was "
-        "typed or cut with an ellipsis; labels of points, help, exported SVG, Markdown and LaTeX count too.",
+        "The names contain scripts, HTML, Markdown, LaTeX, HTML and templates of Plotly, links, emoji codes and "
+        "symbols. Files, columns, runs, groups, fits, notes, plans, results, answers, sweeps, programs, their fields, "
+        "formulas, filters and links contain them. Goal: no script runs, no request goes to another host, and each "
+        "name is shown as typed or cut with an ellipsis. Labels of points, help texts and exported SVG, Markdown and "
+        "LaTeX are checked too.",
         ("what", "count"),
         (
-            ("addresses that were opened and looked at", str(visited)),
-            ("forms, menus and exports after which pages and files were looked at", str(watch.pages - visited)),
-            ("names that were seen", f"{len(watch.seen)} of {len(NAMES)}, {watch.shown:,} times"),
-            ("scripts that ran, dialogs", str(scripts + len(watch.dialogs))),
+            ("addresses opened and checked", str(count)),
+            ("forms, menus and exports tried and checked", str(watch.pages - count)),
+            ("names shown", f"{len(watch.seen)} of {len(NAMES)}, {watch.shown:,} times"),
+            ("scripts that ran and dialogs that opened", str(scripts + len(watch.dialogs))),
             ("requests to another host", str(len(watch.outside))),
-            ("elements that a name became: pictures, links, handlers", str(made)),
-            ("texts that were shown otherwise than typed", str(len(watch.wrong) - scripts - made)),
+            ("pictures, links and handlers created from a name", str(elements)),
+            ("names shown differently than typed", str(len(watch.wrong) - scripts - elements)),
         ),
     )
 
 
 def train(root: Path) -> None:
-    """Train the cells of the hostile grid, so that they have a table, curves and logs."""
+    """Train the cells of the hostile grid, so that the workspace contains their table, curves and logs."""
     isoplan = str(Path(sys.executable).with_name("isoplan"))
     command = [isoplan, "train", str(root / "grid.toml"), "--workspace", str(root)]
     subprocess.run(command, check=True, capture_output=True)
 
 
 def look(page: Page, address: str, space: Space, watch: Watch) -> None:
-    """Open every address of the workspace and look at it."""
+    """Open and check every address of the workspace."""
     page.set_viewport_size({"width": 1440, "height": TALL})
     page.set_default_timeout(PATIENCE)
     watch.follow(page)

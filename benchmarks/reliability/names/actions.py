@@ -1,4 +1,4 @@
-"""What a user does with hostile names: upload, save, rename, delete, restore, note, point at help, export."""
+"""Actions of a user with hostile names: upload, save, rename, delete, restore, write notes, open help, export."""
 
 from __future__ import annotations
 
@@ -16,29 +16,29 @@ from benchmarks.reliability.names.visit import to_page
 from benchmarks.reliability.names.watch import Watch, made_of_a_name, names_in
 
 MILLISECONDS = 400
-"""Time after which a page that was acted on has at least begun to answer."""
+"""Wait after an action, in milliseconds, so that the page has begun to update."""
 BARE = ("script", "a", "foreignObject", "iframe")
-"""Elements that an SVG of a figure has no use for."""
+"""Elements that the SVG file of a figure must not contain."""
 LIVE = re.compile(r"<\w+|!\[|\]\(|\$\w|`|\*\*|~~")
-"""Markdown in a text of which the escaped signs are left out."""
+"""Markdown syntax in a text from which the escaped characters are removed."""
 
 
 def perform(page: Page, address: str, space: Space, watch: Watch, folder: Path) -> None:
-    """Do everything, one page after the other, and look at each page before and after."""
-    for does in (_upload, _note, _plan, _answer, _ranking, _helps, _sweep):
-        does(page, address, space)
+    """Take all actions and check the page after each one, then check the exported files."""
+    for act in (_upload, _note, _plan, _answer, _ranking, _helps, _sweep):
+        act(page, address, space)
         _settle(page)
-        watch.look(page, does.__doc__ or "")
-    for name in _exports(page, address, space, folder):
+        watch.look(page, (act.__doc__ or "").rstrip("."))
+    for file in _exports(page, address, space, folder):
         watch.pages += 1
-        watch.wrong += [f"{name.name}: {what}" for what in faults(name)]
+        watch.wrong += [f"{file.name}: {fault}" for fault in faults(file)]
 
 
 def faults(file: Path) -> Iterator[str]:
-    """What an exported file made of the names in it."""
+    """Yield each place where an exported file treats a name as markup, or shows it differently than typed."""
     text = file.read_text("utf-8")
     if file.suffix == ".svg":
-        yield from _drawn(text)
+        yield from _svg_faults(text)
     if file.suffix == ".md":
         live = re.sub(r"\\.", "", text)
         yield from (f"a live {sign} in {line[:80]!r}" for line in live.splitlines() for sign in LIVE.findall(line))
@@ -47,18 +47,18 @@ def faults(file: Path) -> Iterator[str]:
         yield from (f"\\{command}" for command in ("frac", "href", "color", "alpha") if f"\\{command}" in live)
 
 
-def _drawn(svg: str) -> Iterator[str]:
+def _svg_faults(svg: str) -> Iterator[str]:
     for element in ElementTree.fromstring(svg).iter():
         tag = element.tag.rpartition("}")[2]
         if tag in BARE or any(made_of_a_name(value) for value in element.attrib.values()):
             yield f"<{tag}> {element.attrib}"
         if tag == "text":
             shown = "".join(element.itertext())
-            yield from (f"{name!r} is {shown!r}" for name, right in names_in(shown) if not right)
+            yield from (f"{name!r} is shown as {shown!r}" for name, right in names_in(shown) if not right)
 
 
 def _upload(page: Page, address: str, space: Space) -> None:
-    """Data: a file is uploaded"""
+    """Upload a file on Data."""
     page.goto(f"{address}/data")
     ready(page)
     body = "\n".join([f'"{COLUMNS["N"].replace(chr(34), chr(34) * 2)}",D,loss', *_rows()]).encode()
@@ -75,18 +75,18 @@ def _rows() -> Iterator[str]:
 
 
 def _note(page: Page, address: str, space: Space) -> None:
-    """Fit: a note is written, the fit is renamed, deleted and restored"""
+    """Write a note on Fit; rename, delete and restore the fit."""
     page.goto(f"{address}/{to_page('fit', table=space.table, fit=space.fits['power'])}")
     ready(page)
     page.get_by_label("Notes", exact=True).fill("\n".join(NAMES))
     page.get_by_label("Notes", exact=True).blur()
     _settle(page)
-    _renamed(page, NAMES[14])
+    _rename_and_restore(page, NAMES[14])
     page.get_by_text("All of them (").click()
 
 
 def _plan(page: Page, address: str, space: Space) -> None:
-    """Plan: a plan is saved, renamed, deleted and restored, and its result is written down"""
+    """Save a plan on Plan and record its result; rename, delete and restore the plan."""
     page.goto(f"{address}/{to_page('plan', fit=space.fits['metric'], budget='1e20')}")
     ready(page)
     page.get_by_label("Name of the plan").fill(NAMES[34])
@@ -97,11 +97,11 @@ def _plan(page: Page, address: str, space: Space) -> None:
     page.get_by_label("Note", exact=True).fill(NAMES[35])
     page.get_by_role("button", name="Put it beside the plan").click()
     _settle(page)
-    _renamed(page, NAMES[5])
+    _rename_and_restore(page, NAMES[5])
 
 
-def _renamed(page: Page, name: str) -> None:
-    """Rename what the first menu manages, then delete and restore it."""
+def _rename_and_restore(page: Page, name: str) -> None:
+    """Rename the item of the first menu Manage, then delete and restore it."""
     page.get_by_role("button", name="Manage").first.click()
     page.get_by_label("Name", exact=True).fill(name)
     page.get_by_role("button", name="Rename").click()
@@ -116,7 +116,7 @@ def _renamed(page: Page, name: str) -> None:
 
 
 def _answer(page: Page, address: str, space: Space) -> None:
-    """Precision: an answer is saved"""
+    """Save an answer on Precision."""
     page.goto(f"{address}/precision")
     ready(page)
     page.get_by_label("Name of the answer").fill(NAMES[8])
@@ -124,14 +124,14 @@ def _answer(page: Page, address: str, space: Space) -> None:
 
 
 def _ranking(page: Page, address: str, space: Space) -> None:
-    """Fit: all laws are compared"""
+    """Compare all laws on Fit."""
     page.goto(f"{address}/{to_page('fit', table=space.table, fit=space.fits['metric'], part='Compare laws')}")
     ready(page)
     page.get_by_test_id("stMain").get_by_role("button", name="Compare laws", exact=True).click()
 
 
 def _helps(page: Page, address: str, space: Space) -> None:
-    """Fit: parameters of a typed formula, their help, and a menu"""
+    """Type a formula on Fit, open the help of its parameters, and open a menu."""
     formula = f'E + A/N^alpha + __a__*"{COLUMNS["hyper"]}"'
     page.goto(f"{address}/{to_page('fit', table=space.table, law='formula', formula=formula)}")
     ready(page)
@@ -143,7 +143,7 @@ def _helps(page: Page, address: str, space: Space) -> None:
 
 
 def _sweep(page: Page, address: str, space: Space) -> None:
-    """Train: a family and a sweep are chosen, a grid is typed"""
+    """Choose a family on Train and type the name of a grid."""
     page.goto(f"{address}/{to_page('train', family='named')}")
     ready(page)
     if not page.get_by_label("Name", exact=True).is_visible():
@@ -157,19 +157,19 @@ def _exports(page: Page, address: str, space: Space, folder: Path) -> Iterator[P
     page.goto(f"{address}/{to_page('explore', fit=space.fits['metric'])}")
     ready(page)
     page.get_by_role("button", name="Download", exact=True).first.click()
-    yield _saved(page, page.get_by_role("button", name="SVG", exact=True), folder / "surface.svg")
+    yield _download(page, page.get_by_role("button", name="SVG", exact=True), folder / "surface.svg")
     page.goto(f"{address}/{to_page('data', table=space.table, show='Agreement')}")
     ready(page)
     page.get_by_role("button", name="Download", exact=True).first.click()
-    yield _saved(page, page.get_by_role("button", name="SVG", exact=True), folder / "agreement.svg")
+    yield _download(page, page.get_by_role("button", name="SVG", exact=True), folder / "agreement.svg")
     page.goto(f"{address}/{to_page('plan', fit=space.fits['surface'], maps=space.fits['map'], budget='1e20')}")
     ready(page)
     for kind, ending in (("Markdown", "md"), ("LaTeX", "tex"), ("Python", "py"), ("JSON", "json")):
         button = page.get_by_test_id("stMain").get_by_role("button", name=kind, exact=True)
-        yield _saved(page, button.last, folder / f"plan.{ending}")
+        yield _download(page, button.last, folder / f"plan.{ending}")
 
 
-def _saved(page: Page, button: Locator, file: Path) -> Path:
+def _download(page: Page, button: Locator, file: Path) -> Path:
     with page.expect_download() as waiting:
         button.click()
     waiting.value.save_as(file)

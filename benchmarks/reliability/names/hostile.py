@@ -1,9 +1,9 @@
-"""Names that would run, fetch or format something if they were read as anything but text."""
+"""Names that run, fetch or format something on a page that does not treat them as plain text."""
 
 from __future__ import annotations
 
 HOST = "evil.example"
-"""Where a picture or link of them points."""
+"""Host of the pictures and links in the names."""
 NAMES = (
     "Q00<b onmouseover=window.__hit=7>x<img src=z onerror=window.__hit=8>",
     "Q01<script>window.__hit=1</script>",
@@ -42,4 +42,4 @@ NAMES = (
     "Q34[^1] ^[note] <!-- c --> <https://evil.example/g>",
     "Q35 'single' `",
 )
-"""Each begins or ends with a mark of its own, by which it is found again."""
+"""Hostile names. Each contains a unique mark, Q and two digits, that identifies it in the text of a page."""

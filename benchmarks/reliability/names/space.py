@@ -1,4 +1,4 @@
-"""A workspace in which everything that has a name has a hostile one."""
+"""A workspace in which every name is hostile."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ PROGRAM = "named"
 
 @dataclass(frozen=True)
 class Space:
-    """What the pages are asked for: the ids of the tables and the hashes of the fits and plans."""
+    """Ids of the tables and hashes of the fits and plans, for the addresses of the pages."""
 
     table: str
     curves: str
@@ -43,7 +43,7 @@ class Space:
 
 
 def make(folder: Path) -> Space:
-    """Fill the workspace ``folder``."""
+    """Fill the workspace in ``folder`` and return its ids and hashes."""
     with closing(open_workspace(folder)) as db:
         info = tables.add(db, grid(), FILE)
         roles = Roles(
@@ -69,7 +69,7 @@ def make(folder: Path) -> Space:
 
 
 def grid() -> bytes:
-    """Two groups of a 6 x 6 grid of runs, each run with another name."""
+    """Return a CSV file with two groups of 6 x 6 runs. Each run has a hostile name."""
     random, names, text = np.random.default_rng(0), cycle(NAMES), io.StringIO()
     rows = csv.writer(text)
     rows.writerow(COLUMNS.values())
@@ -84,7 +84,7 @@ def grid() -> bytes:
 
 
 def curve_points() -> bytes:
-    """The training curves of the runs of the first group."""
+    """Return a CSV file with the training curves of the runs of the first group."""
     text = io.StringIO()
     rows = csv.writer(text)
     rows.writerow((COLUMNS["run"], "step", COLUMNS["loss"]))
@@ -104,13 +104,13 @@ def _fits(db: Database, table: str, snapshot: Snapshot, runs: Runs) -> Iterator[
         "metric": FitSpec(y=COLUMNS["second"], bootstrap=REFITS),
     }
     for i, (key, spec) in enumerate(specs.items()):
-        found = fit(spec.read_from(runs), runs, snapshot=snapshot.hash)
-        saved = results.save_fit(db, found, name=NAMES[18 + i], table_id=table)
+        result = fit(spec.read_from(runs), runs, snapshot=snapshot.hash)
+        saved = results.save_fit(db, result, name=NAMES[18 + i], table_id=table)
         results.note_fit(db, saved, "\n".join(NAMES[6 * i : 6 * i + 6]))
         yield key, saved
     grouped = fit_groups(FitSpec(bootstrap=REFITS, share=("beta",)), runs, snapshot=snapshot.hash)
-    for i, found in enumerate(grouped.fits.values()):
-        yield f"group {i}", results.save_fit(db, found, name=NAMES[28 + i], table_id=table)
+    for i, result in enumerate(grouped.fits.values()):
+        yield f"group {i}", results.save_fit(db, result, name=NAMES[28 + i], table_id=table)
 
 
 def _plans(db: Database, law: Fit) -> Iterator[str]:
@@ -122,11 +122,11 @@ def _plans(db: Database, law: Fit) -> Iterator[str]:
 
 
 def _program(folder: Path) -> None:
-    """A program of which each text is hostile, and a grid of its cells whose fields are too."""
+    """Write a program whose texts are all hostile, and a grid of its cells with hostile values."""
     code = "import json, sys; json.loads(sys.stdin.readline()); "
     code += "print(json.dumps({'step': 1, 'total': 1, 'loss': 2.0})); "
     code += f"print({NAMES[1]!r}); print(json.dumps({{'result': {{'loss': 1.5, {NAMES[13]!r}: 2.0}}}}))"
-    text = json.dumps  # a string of JSON is one of TOML
+    text = json.dumps  # a JSON string is a valid TOML string
     lines = [
         f"[{PROGRAM}]",
         f"title = {text(NAMES[6])}",

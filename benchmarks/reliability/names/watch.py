@@ -1,4 +1,4 @@
-"""What a page shows of hostile names: whether each stands there as it was typed, and what was made of it."""
+"""Checks of a page with hostile names: the page shows each name as typed, and creates no element from it."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ SHOWN = r"""
         if (/^on/.test(name)) found.push([`<${node.tagName.toLowerCase()} ${name}>`, `handler ${value}`]);
     }
   };
-  // What a reader sees as one text: a text of a figure, or the block that a piece of a line lies in.
+  // The text that a reader sees as one unit: a text of a figure, or the block around an inline element.
   const block = at => {
     if (at.closest('text')) return ['', at.closest('text').textContent];
     while (at.parentElement && getComputedStyle(at).display.startsWith('inline')) at = at.parentElement;
@@ -53,7 +53,7 @@ AT_POINTS = """
 
 @dataclass
 class Watch:
-    """What one page did: requests to another host, dialogs, and hostile names that it showed otherwise than typed."""
+    """Record of the checks: requests to another host, dialogs, and hostile names shown differently than typed."""
 
     address: str
     outside: list[str] = field(default_factory=list)
@@ -64,19 +64,19 @@ class Watch:
     pages: int = 0
 
     def follow(self, page: Page) -> None:
-        """Listen to requests and dialogs of a page."""
+        """Record the requests and dialogs of a page."""
         page.on("request", self._request)
         page.on("dialog", self._dialog)
 
     def look(self, page: Page, where: str) -> None:
-        """Look at everything that ``page`` shows now, and at the labels of points that the pointer comes over."""
+        """Check all texts that ``page`` shows now, and the labels of points under the pointer."""
         self.pages += 1
         self._read(page, where)
         for x, y in page.evaluate(AT_POINTS):
             page.mouse.move(x, y)
             with suppress(TimeoutError):
                 page.wait_for_selector(".hoverlayer .hovertext", timeout=150)
-            self._read(page, f"{where}, pointed at")
+            self._read(page, f"{where}, label of a point")
         if page.evaluate("() => window.__hit"):
             self.wrong.append(f"{where}: a script ran")
 
@@ -102,12 +102,12 @@ class Watch:
 
 
 def made_of_a_name(value: str) -> bool:
-    """Whether an attribute that fetches or runs something was made of a hostile name."""
+    """Return whether an attribute that fetches or runs something contains a hostile name."""
     return bool(re.match(rf"\s*(https?:)?//[\w.]*{re.escape(HOST)}|\s*javascript:|mailto:|handler.*__hit", value))
 
 
 def names_in(text: str) -> Iterator[tuple[str, bool]]:
-    """Each name that ``text`` shows, and whether it stands there as typed, or cut with an ellipsis at its end."""
+    """Yield each name in ``text``, and whether it is shown as typed or cut with an ellipsis at its end."""
     block = clean(text)
     for name in NAMES:
         mark, typed = MARK.findall(name)[0], clean(name)
@@ -116,11 +116,11 @@ def names_in(text: str) -> Iterator[tuple[str, bool]]:
 
 
 def _cut(block: str, mark: str, typed: str) -> bool:
-    begun = block[max(0, block.find(mark) - typed.find(mark)) :]
-    end = re.search(r"…|\.\.\.", begun)
-    return bool(end) and typed.startswith(begun[: end.start()].rstrip()) if end else False
+    rest = block[max(0, block.find(mark) - typed.find(mark)) :]
+    end = re.search(r"…|\.\.\.", rest)
+    return bool(end) and typed.startswith(rest[: end.start()].rstrip()) if end else False
 
 
 def clean(text: str) -> str:
-    """Text as a reader sees it: characters that show nothing left out, blanks as one."""
+    """Return ``text`` as a reader sees it, without invisible characters and with single spaces."""
     return re.sub(r"\s+", " ", re.sub("[\u2060\u200b\u200e\u200f\u2066-\u2069\u202a-\u202e]", "", text)).strip()

@@ -89,7 +89,7 @@ def test_gradients_are_those_of_torch_with_padding(shape: Shape) -> None:
 
 @pytest.mark.parametrize("width", [4, 64, 128])
 def test_neither_order_nor_company_nor_padding_changes_a_logit(width: int) -> None:
-    """In double precision: sums of floats in another order differ by as much as the processor's kernels make them."""
+    """Compare in double precision: in single precision the rounding error depends on the kernels of the processor."""
     rng = np.random.default_rng(width)
     model = loud(Shape(21, width)).double().eval()
     particles, lengths, _ = with_edges(random_batch(rng, 14))
