@@ -18,6 +18,7 @@ from engine.errors import PlannerError
 from engine.quantities import count
 from engine.schema import NUMERIC_ROLES, ROLE_HELP, Metric, Role, Roles
 from engine.store import tables
+from engine.store.choices import choice_notes
 from engine.store.columns import Column
 from engine.store.database import Database
 from engine.store.tables import TableInfo
@@ -41,6 +42,8 @@ def edit_mapping(db: Database, table: TableInfo, columns: Sequence[Column]) -> N
     for role in AXES:
         with grid.cell():
             _role(db, table, roles, columns, role)
+    for note in choice_notes(columns, roles):
+        st.caption(plain(note))
     _metrics(db, table, roles, columns)
     _compute(db, table, roles)
     more = st.expander(

@@ -67,6 +67,14 @@ def test_text_is_converted_only_after_a_tick(db: Database, open_page: Open) -> N
     assert tables.roles(db, table.id).N is None
 
 
+def test_a_held_out_loss_beside_one_of_training_has_a_note(db: Database, open_page: Open) -> None:
+    content = b"params,tokens,loss,val_loss\n1e6,1e8,3,3.2\n2e6,1e8,2.9,3.1\n4e6,1e8,2.8,3.0\n"
+    table = tables.add(db, content, "keras.csv")
+    at = open_page("data", table=table.id)
+    assert tables.roles(db, table.id).loss == "val_loss"
+    assert "is read as the loss; column" in "\n".join(c.value for c in at.caption)
+
+
 def test_a_column_of_another_role_moves_and_the_roles_swap(db: Database, open_page: Open) -> None:
     table = tables.add(db, b"N,D,loss,loss_ptb\n1,2,3,4\n5,6,7,8\n", "two.csv")
     roles = tables.roles(db, table.id)
