@@ -17,6 +17,8 @@ from engine.store import sql
 MAX_COLUMNS = 1000
 MAX_ROWS, MAX_CELLS = 5_000_000, 50_000_000
 """What a table may have: rows, and rows times columns."""
+MOST_BLANK = 10_000
+"""Maximum number of blank lines before the header."""
 _CHUNK = 4 * 1024**2
 _DELIMITERS = ("\t", ";", ",", "|")
 _SEPARATOR_LINE = re.compile(r'"?sep=([\t;,|])"?[\r\n]*', re.IGNORECASE)
@@ -170,6 +172,8 @@ def _header(path: Path, name: str) -> tuple[list[str], str, str]:
         blank, line = 0, file.readline(_CHUNK)
         separator = _SEPARATOR_LINE.fullmatch(line)
         while line and (not line.strip() or _SEPARATOR_LINE.fullmatch(line)):
+            if blank == MOST_BLANK:
+                raise PlannerError(f"{name} begins with more than {MOST_BLANK:,} blank lines: delete them.")
             blank, line = blank + 1, file.readline(_CHUNK)
             separator = separator or _SEPARATOR_LINE.fullmatch(line)
         if not line:
