@@ -34,7 +34,7 @@ def sentence(error: pytest.ExceptionInfo[PlannerError]) -> str:
 BAD = {
     "empty": (b"", "runs.csv", "runs.csv is empty"),
     "blank": (b"\n\n \n", "runs.csv", "only blank lines"),
-    "blank lines before the header": (b"\n" * 10_001 + b"N,D,loss\n1,2,3\n", "runs.csv", "more than 10,000 blank lines"),
+    "many blank lines": (b"\n" * 10_001 + b"N,D,loss\n1,2,3\n", "runs.csv", "more than 10,000 blank lines"),
     "header only": (b"N,D,loss\n", "runs.csv", "has a header and no rows"),
     "no header": (b"1,2,3\n4,5,6\n", "runs.csv", "numbers and no names"),
     "ragged": (b"N,D,loss\n1,2,3\n1,2\n", "runs.csv", "Line 3 of runs.csv has 2 cells where the header has 3"),
