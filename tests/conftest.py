@@ -39,6 +39,26 @@ def pytest_xdist_auto_num_workers() -> int:
     return cores + 1
 
 
+class FailedTests:
+    """Print the name and the reason of each failed test at once: a run that is ended early has no summary."""
+
+    def __init__(self, terminal: pytest.TerminalReporter) -> None:
+        self.terminal = terminal
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        if report.failed:
+            self.terminal.ensure_newline()
+            self.terminal.write_line(f"FAILED {report.nodeid} ({report.when})\n{report.longreprtext[-2000:]}")
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_configure(config: pytest.Config) -> None:
+    """Print failures at once in the process that has the terminal."""
+    terminal = config.pluginmanager.get_plugin("terminalreporter")
+    if terminal is not None:
+        config.pluginmanager.register(FailedTests(terminal))
+
+
 def skip_or_fail(what: str, reason: str) -> None:
     """Skip, unless ``ISOPLAN_STRICT`` names ``what`` (browser, slurm, shared, root): there a skip is a failure."""
     if what in os.environ.get("ISOPLAN_STRICT", "").split(","):
