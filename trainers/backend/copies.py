@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO
 
+from engine.errors import PlannerError
 from trainers.backend.files import TEMPORARY
 from trainers.backend.life import lived
 from trainers.backend.record import (
@@ -75,7 +76,8 @@ def sweep_files(root: Path) -> dict[str, bytes]:
 def frozen(folder: Path) -> Iterator[CellCopy | None]:
     """The cell in ``folder`` as it is at one moment, for a copy; None where there is none any more.
 
-    Its open files are closed at the end of the block.
+    Its open files are closed at the end of the block. Raises PlannerError if the cell changes during each of ``LOOKS``
+    looks.
     """
     with ExitStack() as stack:
         found = _look(folder, stack)
@@ -90,9 +92,11 @@ def _look(folder: Path, stack: ExitStack) -> tuple[Record, dict[str, bytes], IO[
             stack.enter_context(checkpoint)
         record = read_record(folder)
         small = _small(folder)
-        if record is None or record == read_record(folder):
-            break
-    return None if record is None else (record, small, checkpoint)
+        if record is None:
+            return None
+        if record == read_record(folder):
+            return record, small, checkpoint
+    raise PlannerError(f"Cell {folder.name} changed each of the {LOOKS} times that it was read. Try again.")
 
 
 def _open(place: Path) -> IO[bytes] | None:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
-import threading
 from pathlib import Path
+from random import Random
 from typing import IO
 
 import pytest
 
+from engine.errors import PlannerError
 from tests.trainers.conftest import add, run_all, running, wait_for, workspace
 from trainers.backend import copies, files
 from trainers.backend.copies import WHY, cell_names, frozen, sweep_files
@@ -183,26 +184,52 @@ def test_running_cells_go_on_in_both_and_end_the_same(root: Path, tmp_path: Path
         assert again[name].number == 2
 
 
-def test_cells_are_whole_while_they_change_quickly(root: Path) -> None:
-    """An attempt ends and the next one begins, again and again: every copy is a state that the cell was in."""
+def test_cells_are_whole_while_they_change_quickly(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Attempts end and begin during all looks but the last: every copy is a state that the cell was in."""
     (name,) = add(root, {"size": 1})
-    folder, over = root / "cells" / name, threading.Event()
+    folder, small, random = root / "cells" / name, copies._small, Random(7)
+    left, changes = 0, 0
 
-    def attempts() -> None:
-        while not over.is_set():
-            number = begin(root, name)
-            Queue(root).end(name, number, "stopped", "")
+    def change() -> None:
+        nonlocal left, changes
+        if not left or random.random() < 0.5:
+            return
+        left, changes = left - 1, changes + 1
+        record = Queue(root).find(name)
+        if record.state == "queued":
+            begin(root, name)
+        else:
+            Queue(root).end(name, record.number, "stopped", "")
 
-    thread = threading.Thread(target=attempts)
-    thread.start()
-    try:
-        for _ in range(30):
-            with frozen(folder) as cell:
-                assert cell is not None
-                assert cell.state == "queued"
-                lease = json.loads(read(cell.files.get("lease.json", b'{"number": 0}')))
-                results = [int(file[7:-5]) for file in cell.files if file.startswith("result-")]
-                assert max(results, default=0) == lease["number"]
-    finally:
-        over.set()
-        thread.join()
+    def look(folder: Path) -> dict[str, bytes]:
+        change()
+        found = small(folder)
+        change()
+        return found
+
+    monkeypatch.setattr(copies, "_small", look)
+    for _ in range(30):
+        left = copies.LOOKS - 1
+        with frozen(folder) as cell:
+            assert cell is not None
+            assert cell.state == "queued"
+            lease = json.loads(read(cell.files.get("lease.json", b'{"number": 0}')))
+            results = [int(file[7:-5]) for file in cell.files if file.startswith("result-")]
+            assert max(results, default=0) == lease["number"]
+    assert changes > 30
+
+
+def test_a_cell_that_changes_during_each_look_is_refused(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (name,) = add(root, {"size": 1})
+    small = copies._small
+
+    def change(folder: Path) -> dict[str, bytes]:
+        Queue(root).end(name, begin(root, name), "stopped", "")
+        return small(folder)
+
+    monkeypatch.setattr(copies, "_small", change)
+    with (
+        pytest.raises(PlannerError, match=f"Cell {name} changed each of the 20 times that it was read. Try again."),
+        frozen(root / "cells" / name),
+    ):
+        pass
