@@ -10,7 +10,8 @@ import pandas as pd
 import streamlit as st
 
 from app import workspace
-from app.views.parts import plain, plural
+from app.cells import ingest
+from app.views.parts import plain, plural, sentences
 from app.views.training import actions, special, standing
 from app.views.training.preview import fields_config
 from app.views.training.rows import OURS, frame, why
@@ -38,7 +39,7 @@ def _show(queue: Queue, group: Group, family: Family[Any], may: bool) -> None:
     look = standing.look(queue)
     with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
         st.subheader("Cells", anchor=False, width="content")
-        _fit(family)
+        _fit(queue, family)
     chosen = st.pills(
         "State", list(standing.STATES), selection_mode="multi", key="states", bind="query-params",
         format_func=standing.STATES.__getitem__, label_visibility="collapsed",
@@ -64,13 +65,15 @@ def _failed(cells: Sequence[Record]) -> None:
         st.caption(f":material/error: {plural(whole, 'cell')} failed{share}: {plain(most)}")
 
 
-def _fit(family: Family[Any]) -> None:
-    """The way to the Fit page with the run table that the finished cells have become."""
-    table = table_of(family.name)
-    ready = any(known.id == table for known in tables.all(workspace.current()))
+def _fit(queue: Queue, family: Family[Any]) -> None:
+    """The way to the Fit page with the run table of the finished cells, those that finished a moment ago too."""
+    db, table = workspace.current(), table_of(family.name)
+    ready = any(known.id == table for known in tables.all(db))
     said = "Opens the Fit page on all finished cells of the family."
     if st.button("Fit these cells", icon=":material/show_chart:", key="fit_cells", disabled=not ready, help=said):
-        st.switch_page("views/fit.py", query_params={"table": table, **special.fit(family)})
+        with sentences():
+            ingest(db, queue)
+            st.switch_page("views/fit.py", query_params={"table": table, **special.fit(family)})
 
 
 def _table(table: pd.DataFrame, key: str, family: Family[Any], may: bool) -> list[int]:

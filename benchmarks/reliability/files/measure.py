@@ -21,7 +21,7 @@ LIMIT = 300.0
 ADDRESSES = 16 * 2**30
 """Bytes of address space that an import may take, so that a bomb ends its own process only."""
 CONTEXT = multiprocessing.get_context("forkserver")
-CONTEXT.set_forkserver_preload(["benchmarks.reliability.files.warm"])
+PRELOADED = "benchmarks.reliability.files.warm"
 
 
 @dataclass(frozen=True)
@@ -50,6 +50,7 @@ class Result:
 
 def measure(case: Case, way: Way, path: Path) -> Result:
     """Import the file at ``path`` in a child process and judge what it gave."""
+    CONTEXT.set_forkserver_preload([PRELOADED])
     receiver, sender = CONTEXT.Pipe(duplex=False)
     child = CONTEXT.Process(target=_attempt, args=(sender, way, path, _plain(case.expected)))
     child.start()

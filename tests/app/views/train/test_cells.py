@@ -7,11 +7,15 @@ from pathlib import Path
 
 import pytest
 
+from app.cells import ingest, queue_of
 from app.views.training import rows, standing
 from app.views.training.lines import curves, spans
 from app.views.training.table import whole_log
+from engine.store import tables
+from engine.store.cells import table_of
+from engine.store.database import Database
 from tests.app.views.conftest import Open, told
-from tests.app.views.train.conftest import EXAMPLE, bars, flops, say
+from tests.app.views.train.conftest import EXAMPLE, bars, flops, press, say
 from trainers.backend import files, sweep
 from trainers.backend.queue import Queue
 from trainers.backend.record import CELLS, beat_of, events_of, log_of, result_of
@@ -191,3 +195,18 @@ def test_a_notice_says_that_a_sweep_has_ended_and_one_does_only(open_page: Open,
     assert [t.value for t in at.toast] == ["a small one has ended: 1 done."]
     at.run()
     assert not at.toast
+
+
+def test_fit_these_cells_includes_a_cell_that_has_just_finished(open_page: Open, root: Path, db: Database) -> None:
+    made = sweep.launch(root, typed_grid(EXAMPLE, {"width": "8, 16", "samples": "512"}), EXAMPLE)
+    queue, table = queue_of(root), table_of(EXAMPLE.name)
+    for name in made.cells:
+        N, C = (12.0, 8192.0) if name == made.cells[0] else (30.0, 16384.0)
+        ended = {"number": 1, "state": "done", "metrics": {"loss": 0.5}, "sizes": {"N": N, "D": 512.0, "C": C}}
+        files.write_json(result_of(queue.folder(name), queue.lease(name, "here")), ended)
+        if name == made.cells[0]:
+            assert ingest(db, queue)[1] == 1
+    at = open_page("train")
+    assert tables.get(db, table).rows == 1
+    press(at, "Fit these cells")
+    assert tables.get(db, table).rows == 2
