@@ -24,7 +24,7 @@ STILL = 300.0
 WORK = 9.0
 """CPU seconds that count as progress, 3 % of a core over ``STILL``. A busy machine may give no more. A browser and
 a server whose page is idle take up to 0.8 %."""
-LAST = 1800.0
+LAST = 900.0
 """Seconds after which CPU time alone is no progress, and which libraries get that ask for a deadline: only what hangs
 while it computes, or polls, reaches it."""
 LOOK = 2.0
