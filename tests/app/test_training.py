@@ -116,6 +116,7 @@ def test_a_server_killed_around_the_commit_loses_no_row_and_doubles_none(root: P
         assert [t.rows for t in tables.all(db) if t.id == KEY] == ([kept] if kept else [])
     with forked(root, env=HERE):
         progress.wait(lambda: "workspace" in log_of(root))
+        progress.wait(lambda: rows_taken(root) == 5 - kept)
         time.sleep(2.5)
     assert sorted(names_in_table(root)) == sorted(names)
 
