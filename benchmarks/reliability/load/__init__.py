@@ -35,7 +35,8 @@ def run() -> Report:
         f"{SESSIONS} browsers at once, and {LOADS:,} page loads",
         f"{SESSIONS} browsers with separate cookies take each step at the same moment: upload a table, map its loss, "
         f"fit with {REFITS} refits, save a plan. An interaction ends when its page is drawn. Browsers and server share "
-        f"the cores; animations are off, and times are exact to 0.1 s. Then {LOADS:,} loads cover all pages; each load "
+        "the cores; animations are off, and times are exact to 0.1 s. The stopwatch may stop at the first answer of the "
+        f"server: times of upload and of opening Plan are lower limits. Then {LOADS:,} loads cover all pages; each load "
         f"is a new session. Goals: all fits and plans are "
         f"saved, no error occurs, and the memory after the last load exceeds the memory after load {FIRST} by at most "
         f"{MORE:.0%}.",
