@@ -38,7 +38,7 @@ def run() -> Report:
         "the cores; animations are off, and times are exact to 0.1 s. The stopwatch may stop at the first answer of "
         "the server: times of upload and of opening Plan are lower limits, and so is the median of all interactions. "
         f"Then {LOADS:,} loads cover all pages; each load is a new session. Goals: all fits and plans are saved, no "
-        f"error occurs, and the memory after the last load exceeds the memory after load {FIRST} by at most {MORE:.0%}.",
+        f"error occurs, and the memory after the last load exceeds that after load {FIRST} by at most {MORE:.0%}.",
         ("what", "median", "p95", "longest"),
         (
             *(_times(kind, [one.seconds[kind] for one in sessions]) for kind in kinds),
