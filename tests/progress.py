@@ -25,8 +25,8 @@ WORK = 9.0
 """CPU seconds that count as progress, 3 % of a core over ``STILL``. A busy machine may give no more. A browser and
 a server whose page is idle take up to 0.8 %."""
 LAST = 900.0
-"""Seconds after which CPU time alone is no progress, and which libraries get that ask for a deadline: only what hangs
-while it computes, or polls, reaches it."""
+"""Seconds after which CPU time alone does not count as progress. Also the timeout of browsers and of other libraries
+that need one. Only a test that hangs reaches it."""
 LOOK = 2.0
 """Seconds between two looks at processes and files."""
 ALIVE = ("beat-", "runner.json", "runner.lock")

@@ -96,7 +96,7 @@ def _look(folder: Path, stack: ExitStack) -> tuple[Record, dict[str, bytes], IO[
             return None
         if record == read_record(folder):
             return record, small, checkpoint
-    raise PlannerError(f"Cell {folder.name} changed each of the {LOOKS} times that it was read. Try again.")
+    raise PlannerError(f"Cell {folder.name} changed during each of {LOOKS} reads. Run the backup again.")
 
 
 def _open(place: Path) -> IO[bytes] | None:

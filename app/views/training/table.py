@@ -66,7 +66,7 @@ def _failed(cells: Sequence[Record]) -> None:
 
 
 def _fit(queue: Queue, family: Family[Any]) -> None:
-    """The way to the Fit page with the run table of the finished cells, those that finished a moment ago too."""
+    """The button that opens the Fit page. Finished cells that are not yet in the run table are added to it first."""
     db, table = workspace.current(), table_of(family.name)
     ready = any(known.id == table for known in tables.all(db))
     said = "Opens the Fit page on all finished cells of the family."

@@ -47,8 +47,8 @@ CLOCK = """
   }, 100);
 }
 """
-"""The stopwatch of a page: an interaction has been answered once a message from the server has come, and it ends when
-the page is idle. A short run may begin and end between two frames, so its state is not seen."""
+"""The stopwatch of a page. It stops when the page is idle after a message from the server. It does not wait for the
+state "running": a page may not show this state for a short run."""
 NO_ANIMATION = """
 () => addEventListener('DOMContentLoaded', () => {
   const style = document.createElement('style');
@@ -56,7 +56,7 @@ NO_ANIMATION = """
   document.head.append(style);
 })
 """
-"""Without it the pages that wait take most of the processor to draw what moves on them."""
+"""Removes animations: those of 50 waiting pages would take most of the CPU time."""
 TAKEN = "() => window.__clock && window.__clock.taken !== null"
 
 

@@ -185,7 +185,7 @@ def test_running_cells_go_on_in_both_and_end_the_same(root: Path, tmp_path: Path
 
 
 def test_cells_are_whole_while_they_change_quickly(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Attempts end and begin during all looks but the last: every copy is a state that the cell was in."""
+    """Attempts end and begin during all looks but the last: every copy equals one state of the cell."""
     (name,) = add(root, {"size": 1})
     folder, small, random = root / "cells" / name, copies._small, Random(7)
     left, changes = 0, 0
@@ -229,7 +229,7 @@ def test_a_cell_that_changes_during_each_look_is_refused(root: Path, monkeypatch
 
     monkeypatch.setattr(copies, "_small", change)
     with (
-        pytest.raises(PlannerError, match=f"Cell {name} changed each of the 20 times that it was read. Try again."),
+        pytest.raises(PlannerError, match=f"Cell {name} changed during each of 20 reads. Run the backup again."),
         frozen(root / "cells" / name),
     ):
         pass
