@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from benchmarks.report import Report
 from engine.fitting import FitSpec, fit
 from engine.fitting.kernels import load
-from engine.fitting.verdict import PLACES, Place, verdict
+from engine.fitting.optimum_location import PLACES, Place
 from engine.laws import get_law
 from engine.schema import Roles, Runs
 
@@ -49,7 +49,7 @@ def said(case: str, law: str, refits: int, total: int = CURVES) -> tuple[Place, 
     found = []
     for i, runs in enumerate(simulated(case, total)):
         made = fit(FitSpec(law=law, axis="x", objective="ols", bootstrap=refits, seed=i), runs)
-        place = verdict(made)
+        place = made.optimum_location
         assert place is not None
         found.append(place.place)
     return tuple(found)

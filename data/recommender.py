@@ -13,8 +13,8 @@ import numpy as np
 from data.files import path, records
 from engine.agreement import Agreement
 from engine.fitting import FitSpec, fit, read_fit
+from engine.fitting.optimum_location import Place
 from engine.fitting.result import Fit, Interval
-from engine.fitting.verdict import Place
 from engine.planning.recommender import Evidence, Optimum, published_optimum
 from engine.quantities import power10
 from engine.schema import Metric, Roles, Runs

@@ -7,7 +7,7 @@ import re
 import subprocess
 import sys
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
 from importlib.metadata import packages_distributions
 from pathlib import Path
@@ -48,14 +48,14 @@ def module_of(path: Path) -> str:
 
 
 @cache
-def imports(path: Path, at_once: bool = False) -> frozenset[str]:
-    """Every module that a file names in an import, as ``package.module`` or ``package.module.name``.
+def imports(path: Path) -> frozenset[str]:
+    """Return every module that a file imports, as ``package.module`` or ``package.module.name``.
 
-    ``at_once`` leaves out what is imported in functions, when they are called.
+    Imports in functions and under ``TYPE_CHECKING`` count too.
     """
     found = set()
     tree = ast.parse((ROOT / path).read_text(encoding="utf-8"))
-    for node in tree.body if at_once else ast.walk(tree):
+    for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
@@ -114,12 +114,40 @@ def test_the_rules_see_what_they_forbid(tmp_path: Path, monkeypatch: pytest.Monk
 
 
 def test_the_modules_do_not_import_in_a_circle() -> None:
-    known = {module_of(path): path for path in FILES}
-    graph = {
-        name: {target for m in imports(path, at_once=True) if (target := _ours(m, known))}
-        for name, path in known.items()
+    assert _circles(_graph(FILES)) == []
+
+
+def test_a_circle_is_found_in_functions_and_under_type_checking(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys.modules[__name__], "ROOT", tmp_path)
+    sources = {
+        "__init__": "from lib.a import f",
+        "a": "from lib import b\ndef f():\n    from lib.c import g",
+        "b": "import lib.d",
+        "c": "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from lib.a import f",
+        "d": "from lib.b import h",
+        "e": "from lib import a, b, c, d",
     }
-    assert _cycle(graph) == []
+    files = [Path(f"lib/{name}.py") for name in sources]
+    (tmp_path / "lib").mkdir()
+    for path, source in zip(files, sources.values(), strict=True):
+        (tmp_path / path).write_text(source + "\n")
+    assert _circles(_graph(files)) == [["lib.a", "lib.c"], ["lib.b", "lib.d"]]
+
+
+def test_an_init_and_its_own_modules_alone_may_read_each_other() -> None:
+    assert _circles({"lib": {"lib.a"}, "lib.a": {"lib"}}) == []
+    through_another_package = {"lib": {"lib.a"}, "lib.a": {"user"}, "user": {"lib"}}
+    assert _circles(through_another_package) == [["lib", "lib.a", "user"]]
+    through_the_init = {"lib": {"lib.a"}, "lib.a": {"lib.b"}, "lib.b": {"lib"}}
+    assert _circles(through_the_init) == [["lib", "lib.a", "lib.b"]]
+
+
+def _graph(files: Iterable[Path]) -> dict[str, set[str]]:
+    """Map each module of ``files`` to those of them that it imports."""
+    known = {module_of(path): path for path in files}
+    return {name: {target for m in imports(path) if (target := _ours(m, known))} for name, path in known.items()}
 
 
 def _ours(module: str, known: dict[str, Path]) -> str | None:
@@ -130,23 +158,33 @@ def _ours(module: str, known: dict[str, Path]) -> str | None:
     return parent if parent in known else None
 
 
-def _cycle(graph: dict[str, set[str]]) -> list[str]:
-    """A circle of imports between our modules; a package's ``__init__`` and its modules may read each other."""
-    state: dict[str, int] = {}
+def _circles(graph: dict[str, set[str]]) -> list[list[str]]:
+    """Return the sets of modules that import each other, directly or through others, in the order of their names.
 
-    def walk(name: str, path: list[str]) -> list[str]:
-        state[name] = 1
-        for target in graph[name]:
-            if within(name, target) or within(target, name):
-                continue
-            if state.get(target) == 1:
-                return [*path[path.index(target) :], target] if target in path else []
-            if target not in state and (found := walk(target, [*path, target])):
-                return found
-        state[name] = 2
-        return []
+    A set is left out if each import in it connects a module and the ``__init__`` of a package that contains it: an
+    ``__init__`` collects what its folder offers, so it and a module of the folder may import each other.
+    """
+    reach = {name: _reachable(graph, name) for name in graph}
+    circles = {tuple(sorted(m for m in reach[name] if name in reach[m])) for name in graph}
+    return sorted(list(circle) for circle in circles if not _is_allowed(graph, circle))
 
-    return next((found for name in graph if name not in state and (found := walk(name, [name]))), [])
+
+def _is_allowed(graph: dict[str, set[str]], circle: tuple[str, ...]) -> bool:
+    """Return whether each import in ``circle`` connects a module and the ``__init__`` of a package around it."""
+    pairs = ((name, target) for name in circle for target in graph[name].intersection(circle))
+    return all(within(name, target) or within(target, name) for name, target in pairs)
+
+
+def _reachable(graph: dict[str, set[str]], start: str) -> set[str]:
+    """Return the modules that ``start`` imports, directly or through others."""
+    found: set[str] = set()
+    waiting = list(graph[start])
+    while waiting:
+        name = waiting.pop()
+        if name not in found:
+            found.add(name)
+            waiting += graph[name]
+    return found
 
 
 def test_streamlit_does_not_find_pages_of_its_own() -> None:

@@ -14,8 +14,9 @@ from engine.errors import PlannerError
 from engine.fitting.result import Fit
 from engine.planning.actual.outcome import Actual, Outcome, outcome
 from engine.planning.actual.results import Result, as_text, to_json
+from engine.planning.as_json import read_plan
 from engine.planning.metric import Through, through
-from engine.planning.plan import Plan, read_plan
+from engine.planning.plan import Plan
 from engine.quantities import parse_flops, parse_number
 
 Numbers = list[str] | None

@@ -28,7 +28,7 @@ from engine.agreement import Across, Agreement, By, across, flips, usual
 from engine.agreement import agreement as rank_correlations
 from engine.costs import ComputeRule
 from engine.errors import PlannerError
-from engine.planning.text import aligned
+from engine.planning.format import aligned
 from engine.schema import RowsOfRun, Runs
 
 WHAT = "Spearman's rank correlation of each pair, turned so that 1 means that both prefer the same runs."

@@ -108,13 +108,13 @@ def fit(
 
 def _show(fitted: Fit, runs: Runs, as_json: bool, card: options.Kept) -> None:
     """Print the fit, with the notes on how its runs were read and the bias of its parabolas beside it."""
-    from engine.fitting import FitWarning, as_text, to_json
+    from engine.fitting import FitWarning, to_json
     from engine.planning.plan import ABOUT_RUNS
 
     note(runs.notes)
     biased, placed = list(_bias(fitted, runs)), list(_minima(fitted, runs))
     if not as_json:
-        say("\n\n".join([as_text(fitted), "\n".join(placed), *biased] if placed else [as_text(fitted), *biased]))
+        say("\n\n".join([repr(fitted), "\n".join(placed), *biased] if placed else [repr(fitted), *biased]))
         return
     note(w.text for w in fitted.warnings)
     about = (FitWarning(ABOUT_RUNS, text) for text in runs.notes)

@@ -15,7 +15,7 @@ from app.commands.output import say, say_json
 from engine.errors import PlannerError
 from engine.fitting.result import Fit
 from engine.planning.again import ask_again
-from engine.planning.plan import read_plan
+from engine.planning.as_json import read_plan
 from engine.planning.pricing.prices import Prices
 from engine.planning.side_by_side import Saved, as_text, scenario, side_by_side, to_json
 from engine.quantities import parse_number, parse_share

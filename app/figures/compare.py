@@ -15,9 +15,9 @@ from app.figures.drawing import Drawing
 from app.figures.palette import ACCENT, PARTS
 from app.figures.theme import WEB, Part, Theme, compose
 from app.figures.words import literal
+from engine.planning.format import MILLION, between, number
 from engine.planning.quantity import Quantity
 from engine.planning.side_by_side import Comparison, Side
-from engine.planning.text import MILLION, between, number
 from engine.quantities import power10
 from engine.schema import Floats
 

@@ -14,7 +14,7 @@ from app.figures.palette import ACCENT, GREY, LIGHT_PAGE, PLAN
 from app.figures.theme import WEB, Part, Theme, compose
 from app.figures.words import tick_text
 from engine.planning.amplitude import Need, Precision
-from engine.planning.amplitude.text import percent
+from engine.planning.amplitude.format import percent
 from engine.quantities import count, power10
 from engine.schema import Floats
 

@@ -17,7 +17,7 @@ from app.figures.words import literal
 from engine.fitting.result import Interval
 from engine.planning.actual.outcome import LEVELS
 from engine.planning.actual.results import HEAD, Result, table, verdict
-from engine.planning.text import between, number
+from engine.planning.format import between, number
 
 ROW, AROUND = 40, 96
 """Height of a row, and of the axis with its title, in pixels."""

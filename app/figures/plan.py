@@ -16,10 +16,10 @@ from app.figures.theme import WEB, Part, Theme, compose
 from app.figures.words import literal, tick_text
 from engine.planning.drawing.curves import Curve
 from engine.planning.drawing.picture import Picture
+from engine.planning.format import probability
 from engine.planning.limits import Room
 from engine.planning.plan import Flat, Plan
 from engine.planning.quantity import Quantity
-from engine.planning.text import probability
 from engine.quantities import count, power10
 from engine.schema import Runs
 

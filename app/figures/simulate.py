@@ -14,9 +14,9 @@ from app.figures.marks import Span
 from app.figures.palette import CATEGORIES, GREY
 from app.figures.theme import WEB, Part, Theme, compose
 from app.figures.words import literal, span_text, tick_text
+from engine.planning.format import number
 from engine.planning.quantity import Quantity
 from engine.planning.repeat import Picture, Regime, SimulateOrRepeat
-from engine.planning.text import number
 
 HEIGHT = 460
 COLOURS = (CATEGORIES[0], CATEGORIES[2])

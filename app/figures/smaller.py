@@ -14,8 +14,8 @@ from app.figures.palette import ACCENT, GREY, PARTS, PLAN
 from app.figures.theme import WEB, Part, Theme, compose
 from app.figures.words import literal, tick_text
 from engine.planning.drawing.curves import Mask
+from engine.planning.format import between, number
 from engine.planning.smaller.answer import Lifetime, LifetimeCurve, SameLoss
-from engine.planning.text import between, number
 from engine.quantities import count, power10
 from engine.schema import Floats
 

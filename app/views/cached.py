@@ -16,12 +16,12 @@ from engine.errors import PlannerError
 from engine.fitting.cards import read_fit
 from engine.fitting.envelope import Envelope, lower_envelope
 from engine.fitting.minima import minima
+from engine.fitting.optimum_location import OptimumLocation
 from engine.fitting.parabola import Parabola, parabolas
 from engine.fitting.parabola_bias import ParabolaBias, parabola_bias
 from engine.fitting.residuals import Residuals, residuals
 from engine.fitting.result import Fit
 from engine.fitting.shapes import shaped
-from engine.fitting.verdict import Verdict
 from engine.planning.drawing import curves as arrays
 from engine.planning.drawing.slices import Slice, slices
 from engine.schema import Curves, Runs
@@ -162,7 +162,7 @@ def _parabolas_of(fit_hash: str, _fit: Fit, _runs: Runs) -> tuple[Parabola, ...]
 
 
 @st.cache_resource(max_entries=32, show_spinner=False)
-def minima_of(fit_hash: str, folder: str, _fit: Fit, _runs: Runs) -> tuple[Verdict, ...]:
+def minima_of(fit_hash: str, folder: str, _fit: Fit, _runs: Runs) -> tuple[OptimumLocation, ...]:
     """Where the minimum of each budget lies against its sweep."""
     return minima(_runs, _fit.spec)
 

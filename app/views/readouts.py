@@ -6,7 +6,8 @@ import streamlit as st
 
 from app.views.parts import plain
 from engine.planning import Plan
-from engine.planning.text import between, decades, number, reach_text
+from engine.planning.format import between, decades, number
+from engine.planning.plan import reach_text
 
 TITLES = {"C": "C", "N": "N*", "D": "D*", "loss": "L*", "D/N": "D* / N*"}
 

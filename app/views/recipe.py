@@ -6,12 +6,12 @@ import streamlit as st
 
 from app.views.keeping import keep_answer
 from app.views.parts import doubts, number, plain, whole
+from engine.planning.format import between, decades
+from engine.planning.format import number as of
 from engine.planning.recommender import Evidence, Recommendation, side_by_side
 from engine.planning.recommender.choice import KNOBS, Choice, Knob, Otherwise
 from engine.planning.recommender.document import document
 from engine.planning.recommender.text import LABELS, binding, sentence, shown, source
-from engine.planning.text import between, decades
-from engine.planning.text import number as of
 from engine.quantities import power10
 from engine.store.database import Database
 

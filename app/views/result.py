@@ -11,7 +11,6 @@ from app.views.planning.metrics import is_map
 from app.views.state import fit_of
 from engine.fitting import text
 from engine.fitting.result import Fit
-from engine.fitting.verdict import verdict
 from engine.store.database import Database
 
 
@@ -31,7 +30,7 @@ def show(db: Database, fit_hash: str) -> None:
     questions.ask_about(db, fit)
     groups.show(db, fit)
     _parameters(fit)
-    said = verdict(fit)
+    said = fit.optimum_location
     if said is not None:
         st.markdown(plain(f"The best {fit.law.axis} is {said.text}."))
     _about(fit)
@@ -44,7 +43,7 @@ def _parameters(fit: Fit) -> None:
         d.name: d.latex.partition("=")[0].strip() for d in fit.law.derived
     }
     st.table(
-        [_row(row, symbols) for row in text.rows(fit)],
+        [_row(row, symbols) for row in fit.rows],
         border="horizontal",
         hide_index=True,
         alt="Parameters and derived numbers with their standard errors and intervals.",
@@ -81,7 +80,7 @@ def _about(fit: Fit) -> None:
     where = f" where {plain(fit.data.where)}" if fit.data.where else ""
     made = f"{plural(fit.n, 'run')} of {plain(fit.data.source)}{where}; {refits}."
     compute = _whole(f"{fit.compute.text}.") if {"N", "D", "C"} & {*fit.law.axes, *fit.law.reads} else ""
-    st.caption(f"{made} {text.intervals_of(fit)}{objective} {compute}")
+    st.caption(f"{made} {fit.interval_source}{objective} {compute}")
 
 
 def _go_on(db: Database, fit: Fit, fit_hash: str) -> None:

@@ -15,9 +15,8 @@ from benchmarks.report import Report, pair, table
 from data import trained
 from data.files import records
 from engine.errors import PlannerError
-from engine.fitting import derived
+from engine.fitting.optimum_location import SAID
 from engine.fitting.result import Fit
-from engine.fitting.verdict import SAID
 from engine.laws.critical_batch import critical
 from engine.planning import plan_budget
 from engine.planning.recommender import Optimum, recommend
@@ -284,7 +283,7 @@ whatever the batch, while a larger batch trains against more.
 def _critical(made: Fit) -> str:
     if not np.isfinite(critical(made.values)):
         return "no plateau"
-    found = next(p for p in derived(made) if p.name == "B_crit")
+    found = next(p for p in made.derived if p.name == "B_crit")
     if found.ci68 is None:
         return f"{count(found.value, 3)} (no interval)"
     low, high = (count(end, 3) if np.isfinite(end) else "∞" for end in found.ci68)

@@ -17,7 +17,6 @@ from engine.costs import ComputeRule
 from engine.costs.measured import MeasuredRule, fit_powers
 from engine.fitting import FitSpec, fit
 from engine.fitting.baselines import BASELINES, Points
-from engine.fitting.derived import derived
 from engine.fitting.result import Fit, Interval
 from engine.planning import plan_budget
 from engine.planning.actual.outcome import Actual, Outcome, outcome
@@ -194,5 +193,5 @@ def study() -> list[Rates]:
 
 def interval(made: Fit, name: str) -> tuple[float, Interval | None]:
     """A parameter, or a number that follows from them, and its 68 % interval."""
-    found = next(p for p in (*made.parameters, *derived(made)) if p.name == name)
+    found = next(p for p in (*made.parameters, *made.derived) if p.name == name)
     return found.value, found.ci68

@@ -2,7 +2,6 @@
 
 from engine.fitting.cards import groups_to_json, read_fit, to_json
 from engine.fitting.comparison import Comparison, compare
-from engine.fitting.derived import derived
 from engine.fitting.groups import GroupedFit, fit_groups
 from engine.fitting.intervals import band, interval
 from engine.fitting.minima import minima
@@ -12,7 +11,6 @@ from engine.fitting.residuals import Residuals, residuals
 from engine.fitting.result import Fit, FitData, FitWarning, Parameter
 from engine.fitting.run import fit
 from engine.fitting.spec import FitSpec
-from engine.fitting.text import as_html, as_text, rows
 from engine.fitting.validation import Validation, validate
 
 __all__ = [
@@ -27,11 +25,8 @@ __all__ = [
     "Parameter",
     "Residuals",
     "Validation",
-    "as_html",
-    "as_text",
     "band",
     "compare",
-    "derived",
     "fit",
     "fit_groups",
     "groups_to_json",
@@ -42,7 +37,6 @@ __all__ = [
     "power_through",
     "read_fit",
     "residuals",
-    "rows",
     "to_json",
     "validate",
 ]

@@ -19,7 +19,6 @@ from engine.fitting.resampling import Method, Resampling
 from engine.fitting.result import Fit, FitData, FittedRuns, FitWarning, Interval, Parameter, empty_resamples
 from engine.fitting.runtime import Runtime
 from engine.fitting.spec import FitSpec
-from engine.fitting.verdict import verdict
 from engine.laws.law import Floats
 
 if TYPE_CHECKING:
@@ -164,7 +163,7 @@ def to_json(fit: Fit, *, resamples: bool = True, covariance: bool = False) -> Js
     whole["resampling"] = asdict(fit.resampling)
     if fit.confidence is not None:
         whole["confidence"] = asdict(fit.confidence) | {"resolved": fit.confidence.resolved}
-    if (said := verdict(fit)) is not None:
+    if (said := fit.optimum_location) is not None:
         whole["optimum"] = said.to_json()
     around = covariance_of(fit) if covariance else None
     whole |= {"runs": _runs_json(fit.runs)} if resamples and fit.runs else {}

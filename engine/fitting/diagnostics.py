@@ -13,11 +13,11 @@ from engine.fitting.estimate import Estimate
 from engine.fitting.folds import folds
 from engine.fitting.intervals import FEWEST
 from engine.fitting.mixed import mixed
+from engine.fitting.optimum_location import EDGE, FLAT, LEVEL, differs, locate_optimum, monotone_edge
 from engine.fitting.problem import LOG_LIMIT, rate_limit
 from engine.fitting.residuals import compare
 from engine.fitting.result import FitWarning
 from engine.fitting.uniqueness import directions
-from engine.fitting.verdict import EDGE, FLAT, LEVEL, best_end, differs, judge
 from engine.laws.law import Floats, Param, Values
 from engine.laws.terms import Const
 from engine.mixtures import COPIED
@@ -239,8 +239,8 @@ def _optimum(s: Sample, found: Estimate) -> Iterator[FitWarning]:
         return
     at, x = law.optimum(law.values(found.resamples)), s.columns[law.axis]
     best = float(law.optimum(law.values(found.theta)))
-    end = best_end(x, s.y)
-    said = judge(best, at[~np.isnan(found.resamples).any(axis=1)], float(x.min()), float(x.max()))
+    end = monotone_edge(x, s.y)
+    said = locate_optimum(best, at[~np.isnan(found.resamples).any(axis=1)], float(x.min()), float(x.max()))
     if said.place == "inside" and end is not None:
         side = "larger" if end == x.max() else "smaller"
         yield FitWarning(

@@ -9,6 +9,7 @@ from functools import partial
 import numpy as np
 
 from engine.errors import PlannerError
+from engine.fitting import text
 from engine.fitting.bootstrap import counts
 from engine.fitting.checks import Sample, no_run, sample
 from engine.fitting.clusters import clusters
@@ -24,6 +25,7 @@ from engine.fitting.shared import Joint, best_joint_fit, joint, joint_refits
 from engine.fitting.solver import Optimum, predict
 from engine.fitting.spec import FitSpec
 from engine.fitting.uniqueness import margin, others
+from engine.fitting.warning import by_level
 from engine.laws import Law
 from engine.laws.law import Floats
 from engine.schema import Runs
@@ -90,9 +92,16 @@ class GroupedFit:
         ]
 
     def __repr__(self) -> str:
-        from engine.fitting.text import groups_as_text
-
-        return groups_as_text(self)
+        """Return what the groups share once, then what each has, for a terminal."""
+        parts = [(g, row) for g, fit in self.fits.items() for row in fit.rows]
+        same = {*self.spec.share, *self.spec.fixed}
+        once = {row["parameter"]: row for _, row in parts if row["parameter"] in same}
+        own = [{**row, "parameter": f"{row['parameter']}[{g}]"} for g, row in parts if row["parameter"] not in once]
+        heads = [f"{g}: {fit.heading}" for g, fit in self.fits.items()]
+        total = f"Together {self.n} runs, objective {self.objective:.7g}{text.chi2_per_dof(self.chi2)}"
+        source = next(iter(self.fits.values())).interval_source
+        notes = (*filter(None, [source]), *(w.line for w in by_level(self.warnings)))
+        return text.page("\n".join([*heads, total]), [*once.values(), *own], notes)
 
 
 def fit_groups(

@@ -7,14 +7,14 @@ import numpy as np
 from engine.fitting.bootstrap import counts
 from engine.fitting.checks import sample
 from engine.fitting.objectives import objective
+from engine.fitting.optimum_location import LEVEL, OptimumLocation, differs, locate_optimum
 from engine.fitting.parabola import MEMORY, budgets, strata, vertices
 from engine.fitting.problem import blocks
 from engine.fitting.spec import FitSpec
-from engine.fitting.verdict import LEVEL, Verdict, differs, judge
 from engine.schema import Runs
 
 
-def minima(runs: Runs, spec: FitSpec) -> tuple[Verdict, ...]:
+def minima(runs: Runs, spec: FitSpec) -> tuple[OptimumLocation, ...]:
     """The verdict on N* of every budget, lowest budget first as in ``parabolas``; raises PlannerError as ``fit`` does.
 
     Each refit of ``spec`` draws runs within their budgets. A resample whose parabola opens the wrong way, or that
@@ -32,5 +32,5 @@ def minima(runs: Runs, spec: FitSpec) -> tuple[Verdict, ...]:
         chance = differs(b.y, central.coefficients[0, i] @ b.basis - b.y, s.weight[b.index], 3)
         N = np.exp(b.centre + np.r_[central.u[:, i], drawn[:, i]] * b.half)
         low, high = float(np.exp(b.centre - b.half)), float(np.exp(b.centre + b.half))
-        out.append(judge(float(N[0]), N[1:], low, high, flat=chance > LEVEL))
+        out.append(locate_optimum(float(N[0]), N[1:], low, high, flat=chance > LEVEL))
     return tuple(out)

@@ -4,25 +4,46 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
 
 from engine.fitting.confidence import FloorConfidence, floor_interval
 from engine.fitting.intervals import cut
-from engine.fitting.possible import ANYTHING, possible
 from engine.fitting.resampling import Resampling
-from engine.fitting.result import Fit, FitWarning, Interval, Parameter
 from engine.fitting.spec import FitSpec
 from engine.laws import Law
 from engine.laws.law import Floats
 from engine.laws.terms import Const
 
+Interval = tuple[float, float]
 Reading = Callable[[float, Floats, float], Interval | None]
 """The interval of a number from its value, its draws (r,) and the level."""
-MAP, LEVEL = "metric-map", "C"
-"""Name of the law of metrics, and its parameter for the value far from the runs."""
+ANYTHING: Interval = (-math.inf, math.inf)
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One fitted parameter. ``se`` and intervals are None without resamples or published intervals."""
+
+    name: str
+    value: float
+    se: float | None = None
+    ci68: Interval | None = None
+    ci95: Interval | None = None
+    fixed: bool = False
+
+    @property
+    def error(self) -> float | None:
+        """What ± shows: half the 68 % interval, ``se`` where there is none, None where it has an open end.
+
+        ``se`` of a fit is the spread of its refits, which a few far ones make.
+        """
+        if self.ci68 is None:
+            return self.se
+        half = (self.ci68[1] - self.ci68[0]) / 2
+        return half if math.isfinite(half) else None
 
 
 def parameters(
@@ -68,31 +89,6 @@ def _opened(ends: Interval | None, draws: Floats, level: float, within: Interval
     low = math.isfinite(within[0]) and ends[0] <= within[0] and float(np.mean(sound <= within[0])) > tail
     high = math.isfinite(within[1]) and ends[1] >= within[1] and float(np.mean(sound >= within[1])) > tail
     return (-math.inf if low else ends[0], math.inf if high else ends[1])
-
-
-def levelled(fit: Fit) -> Fit:
-    """Limit the interval of the level C of a metric map to the values of its metric: a rejection is at least 1.
-
-    If the best fit lies outside, the fit gets a warning instead.
-    """
-    within, level = possible(fit), float(fit.values.get(LEVEL, np.nan))
-    if fit.law.name != MAP or LEVEL in fit.spec.fixed:
-        return fit
-    if not within[0] <= level <= within[1]:
-        return replace(fit, warnings=(*fit.warnings, _beyond(fit, level, within)))
-    made = parameter(LEVEL, float(fit.values[LEVEL]), fit.draws[LEVEL], fit.resampling.interval, within)
-    return replace(fit, parameters=tuple(made if p.name == LEVEL else p for p in fit.parameters))
-
-
-def _beyond(fit: Fit, level: float, within: Interval) -> FitWarning:
-    """Return the warning for a level C outside ``within``, the values of the metric."""
-    end = within[0] if level < within[0] else within[1]
-    ends = f"{within[0]:g} to {within[1]:g}" if math.isfinite(within[1]) else f"at least {within[0]:g}"
-    return FitWarning(
-        "level",
-        f"The level {LEVEL} = {level:.3g} of the map is no value of {fit.spec.y} ({ends}): the runs do not determine "
-        f"it. Use the map within the range of the runs only, or fix {LEVEL}, for example at {end:g}.",
-    )
 
 
 def floors(law: Law) -> list[str]:

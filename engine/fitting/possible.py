@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import math
 import re
+from dataclasses import replace
 
-from engine.fitting.result import Fit, Interval
+import numpy as np
 
+from engine.fitting.parameters import ANYTHING, Interval, parameter
+from engine.fitting.result import Fit
+from engine.fitting.warning import FitWarning
+
+MAP, LEVEL = "metric-map", "C"
+"""Name of the law of metrics, and its parameter for the value far from the runs."""
 SAMPLES = ("tokens", "jets", "events", "points", "samples")
 """What samples are called."""
-ANYTHING: Interval = (-float("inf"), float("inf"))
 POSITIVE: Interval = (0.0, float("inf"))
 FROM_ONE: Interval = (1.0, float("inf"))
 SIGNED = frozenset({"log", "ln", "log10", "logit", "delta", "diff", "change", "z", "score", "reward", "likelihood"})
@@ -47,3 +54,28 @@ def least_of(fit: Fit, unit: str) -> Interval:
         return ANYTHING
     seen = fit.data.ranges.get(axis)
     return FROM_ONE if seen is None or seen[0] >= 1 else POSITIVE
+
+
+def levelled(fit: Fit) -> Fit:
+    """Limit the interval of the level C of a metric map to the values of its metric: a rejection is at least 1.
+
+    If the best fit lies outside, the fit gets a warning instead.
+    """
+    within, level = possible(fit), float(fit.values.get(LEVEL, np.nan))
+    if fit.law.name != MAP or LEVEL in fit.spec.fixed:
+        return fit
+    if not within[0] <= level <= within[1]:
+        return replace(fit, warnings=(*fit.warnings, _beyond(fit, level, within)))
+    made = parameter(LEVEL, float(fit.values[LEVEL]), fit.draws[LEVEL], fit.resampling.interval, within)
+    return replace(fit, parameters=tuple(made if p.name == LEVEL else p for p in fit.parameters))
+
+
+def _beyond(fit: Fit, level: float, within: Interval) -> FitWarning:
+    """Return the warning for a level C outside ``within``, the values of the metric."""
+    end = within[0] if level < within[0] else within[1]
+    ends = f"{within[0]:g} to {within[1]:g}" if math.isfinite(within[1]) else f"at least {within[0]:g}"
+    return FitWarning(
+        "level",
+        f"The level {LEVEL} = {level:.3g} of the map is no value of {fit.spec.y} ({ends}): the runs do not determine "
+        f"it. Use the map within the range of the runs only, or fix {LEVEL}, for example at {end:g}.",
+    )

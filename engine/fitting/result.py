@@ -10,40 +10,30 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from engine.costs import ComputeRule
+from engine.fitting import text
 from engine.fitting.confidence import FloorConfidence
+from engine.fitting.optimum_location import EDGE, FLAT, OptimumLocation, locate_optimum
+from engine.fitting.parameters import Interval as Interval
+from engine.fitting.parameters import Parameter as Parameter
+from engine.fitting.parameters import parameter
 from engine.fitting.resampling import Resampling
 from engine.fitting.runtime import Runtime
 from engine.fitting.spec import FitSpec
 from engine.fitting.warning import FitWarning as FitWarning
+from engine.fitting.warning import by_level
 from engine.laws import Law
 from engine.laws.law import Floats
+from engine.laws.terms import Const
 
-Interval = tuple[float, float]
+WAYS = {
+    "bc": "resampled runs, corrected for bias",
+    "percentile": "resampled runs, plain percentiles",
+    "residual": "the same runs with noise drawn from their residuals",
+    "profile": "the likelihood around the best fit",
+}
+"""What the intervals of each method of resampling come from."""
 MOST_RUNS = 10_000
 """The most runs that a fit contains: more would make its file larger than its table."""
-
-
-@dataclass(frozen=True)
-class Parameter:
-    """One fitted parameter. ``se`` and intervals are None without resamples or published intervals."""
-
-    name: str
-    value: float
-    se: float | None = None
-    ci68: Interval | None = None
-    ci95: Interval | None = None
-    fixed: bool = False
-
-    @property
-    def error(self) -> float | None:
-        """What ± shows: half the 68 % interval, ``se`` where there is none, None where it has an open end.
-
-        ``se`` of a fit is the spread of its refits, which a few far ones make.
-        """
-        if self.ci68 is None:
-            return self.se
-        half = (self.ci68[1] - self.ci68[0]) / 2
-        return half if math.isfinite(half) else None
 
 
 @dataclass(frozen=True)
@@ -164,6 +154,60 @@ class Fit:
         printed = {p.name: float(p.value) for p in self.parameters}
         return self.spec.hash(f"{self.data.source}|{printed}|{self.compute}")
 
+    @property
+    def derived(self) -> tuple[Parameter, ...]:
+        """The numbers that follow from the parameters, with intervals from the same resamples (none without)."""
+        with np.errstate(all="ignore"):
+            numbers = [(d.name, d.value(self.values), np.asarray(d.value(self.draws), float)) for d in self.law.derived]
+        return tuple(parameter(name, float(value), draws, self.resampling.interval) for name, value, draws in numbers)
+
+    @property
+    def optimum_location(self) -> OptimumLocation | None:
+        """Where the optimum of the law lies relative to the runs; None without an optimum or known ranges."""
+        law, ends = self.law, self.data.ranges.get(self.law.axis or "")
+        if law.optimum is None or ends is None:
+            return None
+        flat, edge = (any(w.code == code for w in self.warnings) for code in (FLAT, EDGE))
+        return locate_optimum(float(law.optimum(self.values)), law.optimum(self.draws), *ends, flat=flat, edge=edge)
+
+    @property
+    def heading(self) -> str:
+        """One line: the law, what was fitted and how, and the value of the objective."""
+        spec = self.spec
+        if self.objective is None:
+            return f"{self.law.title}: published, {self.data.source}"
+        tuned = {"huber-log": f" (delta {spec.delta:g})", "asymmetric": f" (skew {spec.skew:g})"}
+        how = spec.objective + tuned.get(spec.objective, "")
+        how = how if self.law.estimator != "threshold" else "penalised logistic regression"
+        line = f"{self.law.title}: {self.n} runs of {self.data.source or 'a table'}, {how}"
+        return f"{line}, objective {self.objective:.7g}{text.chi2_per_dof(self.chi2)}"
+
+    @property
+    def rows(self) -> list[text.Row]:
+        """One dict per parameter, then one per derived number; the same keys in each (see ``text.parameter_row``)."""
+        rows = [text.parameter_row(p, *self._unit_and_meaning(p.name)) for p in self.parameters]
+        for d, p in zip(self.law.derived, self.derived, strict=True):
+            row = text.parameter_row(p, "", d.meaning)
+            rows.append(row if math.isfinite(p.value) else row | {"text": d.absent})
+        return rows
+
+    def _unit_and_meaning(self, name: str) -> tuple[str, str]:
+        """Unit and meaning of a parameter. Where larger is better, the law describes -y and its floor is -ceiling."""
+        p, y = self.law.param(name), self.spec.y
+        if self.sign > 0:
+            return y if p.unit == "loss" else p.unit, p.meaning
+        ceiling = any(isinstance(t, Const) and t.amplitude == name for t in self.law.terms)
+        meaning = f"minus the ceiling of {y}: the law describes -{y}" if ceiling else p.meaning
+        return f"-{y}" if p.unit == "loss" else p.unit, meaning
+
+    @property
+    def interval_source(self) -> str:
+        """Where the intervals come from, in a few words; empty without resamples."""
+        if not len(self.resamples) or self.objective is None:
+            return ""
+        half = ", half of the refits without a floor" if self.resampling.floorless else ""
+        return f"Intervals ({self.resampling.method}): {WAYS[self.resampling.method]}{half}."
+
     def predict(self, columns: Mapping[str, ArrayLike]) -> Floats:
         """y in its own unit and direction at ``columns`` (arrays of shape s by axis): shape s."""
         return self.sign * self.law.predict(self.theta, columns)
@@ -173,14 +217,13 @@ class Fit:
         return self.sign * self.law.predict(self.resamples, columns)
 
     def __repr__(self) -> str:
-        from engine.fitting.text import as_text
-
-        return as_text(self)
+        location = self.optimum_location
+        place = f"The best {self.law.axis} is {location.text}." if location else ""
+        notes = (*filter(None, (place, self.interval_source)), *(w.line for w in by_level(self.warnings)))
+        return text.page(self.heading, self.rows, notes)
 
     def _repr_html_(self) -> str:
-        from engine.fitting.text import as_html
-
-        return as_html(self)
+        return text.html_page(self.heading, self.law.latex, self.rows, (w.text for w in self.warnings))
 
 
 def data_key(runs: str, curves: str = "") -> str:

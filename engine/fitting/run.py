@@ -14,7 +14,8 @@ from engine.fitting.envelope import envelope
 from engine.fitting.estimate import Estimate, Progress
 from engine.fitting.nonlinear import nonlinear
 from engine.fitting.parabola import parabola
-from engine.fitting.parameters import floors, levelled, parameters
+from engine.fitting.parameters import floors, parameters
+from engine.fitting.possible import levelled
 from engine.fitting.result import MOST_RUNS, Fit, FitData, FittedRuns, FitWarning
 from engine.fitting.runtime import Runtime, fit_runtime
 from engine.fitting.shapes import shaped

@@ -1,20 +1,13 @@
-"""A fit in words and tables: one list of rows feeds the page, the CSV export and the terminal."""
+"""Numbers, intervals and the table of a fit as text and HTML. Every function takes plain values."""
 
 from __future__ import annotations
 
 import html
 import math
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable
+from typing import Any
 
-from engine.fitting.derived import derived
-from engine.fitting.result import Fit, FitWarning, Interval, Parameter
-from engine.fitting.verdict import verdict
-from engine.fitting.warning import by_level
-from engine.laws.terms import Const
-
-if TYPE_CHECKING:
-    from engine.fitting.groups import GroupedFit
+from engine.fitting.parameters import Interval, Parameter
 
 Row = dict[str, Any]
 LOPSIDED = 1.5
@@ -23,31 +16,12 @@ LONG_TAIL = 10.0
 """Upper over lower error beyond which neither is shown beside the value: the interval says more."""
 
 
-def rows(fit: Fit) -> list[Row]:
-    """One dict a parameter, then one a derived number; the same keys in each.
+def parameter_row(p: Parameter, unit: str, meaning: str) -> Row:
+    """Return the row of one parameter in the table of a fit.
 
     ``value``, ``error`` (half the 68 % interval) and the ends are plain floats (None where unknown, inf where
     unbounded); ``text`` is the value rounded to match its error.
     """
-    named = {p.name: (fit.spec.y if p.unit == "loss" else p.unit, p.meaning) for p in fit.law.params}
-    if fit.sign < 0:
-        named = {p.name: _negated(fit, p.name, p.unit, p.meaning) for p in fit.law.params}
-    found = [_row(p, *named[p.name]) for p in fit.parameters]
-    for d, p in zip(fit.law.derived, derived(fit), strict=True):
-        row = _row(p, "", d.meaning)
-        found.append(row if math.isfinite(p.value) else row | {"text": d.absent})
-    return found
-
-
-def _negated(fit: Fit, name: str, unit: str, meaning: str) -> tuple[str, str]:
-    """Unit and meaning where larger is better: the law describes -y, so its floor is minus the ceiling of y."""
-    y = fit.spec.y
-    if any(isinstance(t, Const) and t.amplitude == name for t in fit.law.terms):
-        meaning = f"minus the ceiling of {y}: the law describes -{y}"
-    return (f"-{y}" if unit == "loss" else unit), meaning
-
-
-def _row(p: Parameter, unit: str, meaning: str) -> Row:
     low68, high68 = p.ci68 or (None, None)
     low95, high95 = p.ci95 or (None, None)
     return {
@@ -121,89 +95,35 @@ def ends_in_words(interval: Interval, show: Callable[[float], str]) -> str:
     return f"at least {show(low)}" if math.isinf(high) else f"{show(low)} to {show(high)}"
 
 
-def heading(fit: Fit) -> str:
-    """One line: the law, what was fitted and how, and the objective's value."""
-    spec = fit.spec
-    if fit.objective is None:
-        return f"{fit.law.title}: published, {fit.data.source}"
-    tuned = {"huber-log": f" (delta {spec.delta:g})", "asymmetric": f" (skew {spec.skew:g})"}.get(spec.objective, "")
-    how = spec.objective + tuned if fit.law.estimator != "threshold" else "penalised logistic regression"
-    line = f"{fit.law.title}: {fit.n} runs of {fit.data.source or 'a table'}, {how}, objective {fit.objective:.7g}"
-    return line + _chi2(fit)
+HEAD = ("parameter", "value", "68 %", "95 %", "meaning")
 
 
-def _chi2(fit: Fit | GroupedFit) -> str:
-    return f", chi2/dof = {fit.chi2[0]:.4g}/{fit.chi2[1]}" if fit.chi2 else ""
+def page(heading: str, rows: Iterable[Row], notes: Iterable[str]) -> str:
+    """Return the heading, the aligned table of ``rows`` and one paragraph per note, for a terminal."""
+    lines = [HEAD, *map(_cells, rows)]
+    width = [max(len(line[i]) for line in lines) for i in range(len(HEAD))]
+    table = ("  ".join(cell.ljust(w) for cell, w in zip(line, width, strict=True)).rstrip() for line in lines)
+    return "\n".join([heading, "", *table, *(f"\n{note}" for note in notes)])
 
 
-WAYS = {
-    "bc": "resampled runs, corrected for bias",
-    "percentile": "resampled runs, plain percentiles",
-    "residual": "the same runs with noise drawn from their residuals",
-    "profile": "the likelihood around the best fit",
-}
-
-
-def intervals_of(fit: Fit) -> str:
-    """Where the intervals come from, in a few words; empty without resamples."""
-    if not len(fit.resamples) or fit.objective is None:
-        return ""
-    half = ", half of the refits without a floor" if fit.resampling.floorless else ""
-    return f"Intervals ({fit.resampling.method}): {WAYS[fit.resampling.method]}{half}."
-
-
-def as_text(fit: Fit) -> str:
-    """The fit for a terminal: heading, table, where the intervals come from, warnings."""
-    said = verdict(fit)
-    where = [f"The best {fit.law.axis} is {said.text}."] if said else []
-    where += filter(None, [intervals_of(fit)])
-    return _page(heading(fit), rows(fit), [*where, *_warnings(fit.warnings)])
-
-
-def groups_as_text(found: GroupedFit) -> str:
-    """A fit of several groups for a terminal: what they share once, then what each has."""
-    parts = [(g, row) for g, f in found.fits.items() for row in rows(f)]
-    once = {row["parameter"]: row for _, row in parts if row["parameter"] in (*found.spec.share, *found.spec.fixed)}
-    own = [{**row, "parameter": f"{row['parameter']}[{g}]"} for g, row in parts if row["parameter"] not in once]
-    head = "\n".join(
-        [
-            *(f"{g}: {heading(f)}" for g, f in found.fits.items()),
-            f"Together {found.n} runs, objective {found.objective:.7g}{_chi2(found)}",
-        ]
-    )
-    where = filter(None, [intervals_of(next(iter(found.fits.values())))])
-    return _page(head, [*once.values(), *own], [*where, *_warnings(found.warnings)])
-
-
-def _warnings(found: tuple[FitWarning, ...]) -> list[str]:
-    return [w.line for w in by_level(found)]
-
-
-def _page(heading: str, rows: list[Row], notes: list[str]) -> str:
-    head = ("parameter", "value", "68 %", "95 %", "meaning")
-    body = [(r["parameter"], r["text"], span(_ends(r, 68)), span(_ends(r, 95)), _meaning(r)) for r in rows]
-    width = [max(len(line[i]) for line in (head, *body)) for i in range(len(head))]
-    lines = ["  ".join(cell.ljust(w) for cell, w in zip(line, width, strict=True)).rstrip() for line in (head, *body)]
-    return "\n".join([heading, "", *lines, *(f"\n{note}" for note in notes)])
-
-
-def as_html(fit: Fit) -> str:
-    """The fit for a notebook."""
-    head = "".join(f"<th>{h}</th>" for h in ("parameter", "value", "68 %", "95 %", "meaning"))
-    body = "".join(
-        "<tr>"
-        + "".join(
-            f"<td>{html.escape(cell)}</td>"
-            for cell in (r["parameter"], r["text"], span(_ends(r, 68)), span(_ends(r, 95)), _meaning(r))
-        )
-        + "</tr>"
-        for r in rows(fit)
-    )
-    notes = "".join(f"<li>{html.escape(w.text)}</li>" for w in fit.warnings)
+def html_page(heading: str, latex: str, rows: Iterable[Row], notes: Iterable[str]) -> str:
+    """Return the heading, the formula, the table of ``rows`` and a list of notes, for a notebook."""
+    head = "".join(f"<th>{h}</th>" for h in HEAD)
+    body = "".join("<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in _cells(r)) + "</tr>" for r in rows)
+    items = "".join(f"<li>{html.escape(note)}</li>" for note in notes)
     return (
-        f"<p><b>{html.escape(heading(fit))}</b></p><p>${fit.law.latex}$</p>"
-        f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>" + (f"<ul>{notes}</ul>" if notes else "")
+        f"<p><b>{html.escape(heading)}</b></p><p>${latex}$</p>"
+        f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>" + (f"<ul>{items}</ul>" if items else "")
     )
+
+
+def _cells(row: Row) -> tuple[str, ...]:
+    return row["parameter"], row["text"], span(_ends(row, 68)), span(_ends(row, 95)), _meaning(row)
+
+
+def chi2_per_dof(chi2: tuple[float, int] | None) -> str:
+    """Return ``, chi2/dof = 61.2/57``; empty without chi squared."""
+    return f", chi2/dof = {chi2[0]:.4g}/{chi2[1]}" if chi2 else ""
 
 
 def _ends(row: Row, level: int) -> Interval | None:

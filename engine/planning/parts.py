@@ -8,10 +8,10 @@ from typing import Any, get_args
 
 from engine.costs import ComputeRule, read_rule
 from engine.planning import quantity
+from engine.planning.format import Row, as_row
 from engine.planning.limits import LimitName
 from engine.planning.pricing.prices import Part
 from engine.planning.quantity import Quantity
-from engine.planning.text import Row, as_row
 
 
 @dataclass(frozen=True)

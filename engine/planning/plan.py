@@ -7,22 +7,20 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, get_args
 
-from engine.costs import ComputeRule, read_rule
-from engine.errors import PlannerError
+from engine.costs import ComputeRule
 from engine.fitting.possible import SAMPLES
 from engine.fitting.result import Fit, FitWarning, Interval
 from engine.laws.law import Floats
-from engine.planning import level, quantity, text
-from engine.planning.limits import NO_LIMITS, Limits, read_limits
-from engine.planning.parts import CostLine, Restated, Worth, read_line, read_restated, read_worth
-from engine.planning.pricing.as_json import prices_json, read_prices
+from engine.planning import level, quantity
+from engine.planning.format import SURE, between, decades, number, probability, with_interval
+from engine.planning.limits import NO_LIMITS, Limits
+from engine.planning.parts import CostLine, Restated, Worth
 from engine.planning.pricing.prices import Prices
 from engine.planning.quantity import Quantity
-from engine.planning.reachability import VERDICTS, Reachability
-from engine.planning.support import ANSWERED, MARKED, Support, farthest, read_support, too_far
-from engine.quantities import count
+from engine.planning.reachability import Reachability
+from engine.planning.support import ANSWERED, MARKED, Support, extrapolation, farthest, in_place, too_far
+from engine.quantities import count, flops
 
-SCHEMA = 1
 Kind = Literal["budget", "target"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 EXTRAPOLATED, FAR, UNCERTAIN_FLOOR, BEST_FIT_FAILS, NO_INTERVAL, NO_RANGE, REPEATS, DEGENERATE = (
@@ -147,7 +145,84 @@ class Plan:
     @property
     def sentence(self) -> str:
         """The answer as one sentence that needs no law to be understood."""
-        return text.sentence(self)
+        return _sentence(self)
+
+
+def _sentence(plan: Plan) -> str:
+    """Return the answer in one sentence, or what the runs support if they support no answer."""
+    if not plan.answers:
+        return _unsupported_sentence(plan)
+    return _budget_sentence(plan) if plan.question.kind == "budget" else _target_sentence(plan)
+
+
+def _unsupported_sentence(plan: Plan) -> str:
+    """Return what the runs support, and which cells would support a plan that lies too far beyond them."""
+    name, far = farthest(plan.placed)
+    asked = plan.question
+    what = f"{flops(asked.value)}" if asked.kind == "budget" else f"{asked.metric or plan.y} {asked.value:g}"
+    where = f"{decades(far)} beyond them in {plan.y if name == 'loss' else name}"
+    away = f"A plan for {what} lies {where}."
+    if plan.fails:
+        away = f"{_not_reached(plan, what)} The refits that do reach it lie {where}, or farther."
+    if plan.support is None:
+        return f"The runs do not support this plan. {away}"
+    chance = reach_text(plan) if asked.kind == "target" else ""
+    return in_place(plan.support, {name: q.unit for name, q in plan.allocation.items()}, away, chance)
+
+
+def _budget_sentence(plan: Plan) -> str:
+    N, D, C, loss = (plan.allocation[name] for name in ("N", "D", "C", "loss"))
+    spread = f" (68 %: {between(loss, loss.ci68)})" if loss.ci68 else ""
+    expected, far = f"{plan.y} {number(loss)}{spread}", extrapolation(plan.placed, plan.y)
+    if N.value is None or D.value is None:
+        return f"With {number(C)} FLOPs expect {expected}{far}."
+    train = f"{with_interval(N)} on {with_interval(D)}{_unique_text(plan)}"
+    return f"With {number(C)} FLOPs train {train}; expected {expected}{far}."
+
+
+def _target_sentence(plan: Plan) -> str:
+    asked, loss = plan.question, plan.allocation["loss"]
+    needs = f" ({plan.y} {number(loss)})" if asked.metric and loss.value is not None else ""
+    target = f"{asked.metric or plan.y} {asked.value:g}{needs}"
+    chance = f" {reached}" if (reached := reach_text(plan)) else ""
+    sizes = [plan.allocation[name] for name in ("N", "D") if plan.allocation[name].value is not None]
+    C, total, far = plan.allocation["C"], _least_money(plan), extrapolation(plan.placed, plan.y)
+    if total is not None:
+        use = f"{' on '.join(map(with_interval, sizes))}{_unique_text(plan)}"
+        return f"To reach {target} spend least money: {with_interval(total)} for {use}{far}.{chance}"
+    if C.value is not None:
+        use = f": {' on '.join(with_interval(q) for q in sizes)}" if sizes else ""
+        return f"To reach {target} spend {with_interval(C)}{use}{far}.{chance}"
+    if sizes:
+        return f"To reach {target} use {with_interval(sizes[0])}{far}.{chance}"
+    return f"{_not_reached(plan, target)}{chance}"
+
+
+def _not_reached(plan: Plan, target: str) -> str:
+    how = "within the limits" if plan.question.limits.given else "at any cost"
+    return f"The best fit does not reach {target} {how}."
+
+
+def reach_text(plan: Plan) -> str:
+    """Return whether the target can be reached, as a sentence; empty if that is certain or not known."""
+    if plan.reach is None:  # a plan of an older version
+        p = plan.p_reach
+        return "" if p in (None, 1.0) else f"The floor allows it with probability {probability(p)}."
+    return "" if (plan.p_reach or 0.0) > SURE else plan.reach.text
+
+
+def _unique_text(plan: Plan) -> str:
+    """Return how many of the samples are unique; empty if the plan did not choose that."""
+    U, passes = plan.derived.get("U"), plan.derived.get("passes")
+    return "" if U is None or passes is None else f", {number(U)} of them unique and seen {number(passes)} times"
+
+
+def _least_money(plan: Plan) -> Quantity | None:
+    """Return the total cost of a plan of least money; None for a plan of least compute."""
+    if plan.prices is None or not plan.prices.aim.weighs:
+        return None
+    known = (line.amount for line in plan.bill if (line.part, line.what) == ("total", "money"))
+    return next((total for total in known if total.value is not None), None)
 
 
 def sample_unit(fit: Fit) -> str:
@@ -209,7 +284,7 @@ def unsupported(quantities: Mapping[str, Quantity]) -> tuple[FitWarning, ...]:
 
 
 def _distances(quantities: Mapping[str, Quantity]) -> str:
-    return ", ".join(f"{name} by {text.decades(q.beyond)}" for name, q in quantities.items() if q.beyond > 0.005)
+    return ", ".join(f"{name} by {decades(q.beyond)}" for name, q in quantities.items() if q.beyond > 0.005)
 
 
 def impossible(derived: Mapping[str, Quantity]) -> tuple[FitWarning, ...]:
@@ -243,105 +318,3 @@ def uncredited(fit: Fit, limits: Limits, D: Floats) -> tuple[FitWarning, ...]:
         f"{uses}; fit data-constrained to plan with more epochs."
     )
     return (FitWarning(UNCREDITED, text),)
-
-
-def to_json(plan: Plan) -> dict[str, Any]:
-    """The object that ``plan --json`` prints. What was not asked is left out, so that hashes of plans do not change.
-
-    A plan that the runs do not support has no numbers there.
-    """
-    plan = plan.shown
-    asked = {
-        "prices": prices_json(plan.prices) if plan.prices else None,
-        "bill": [line.to_json() for line in plan.bill],
-        "worth": [worth.to_json() for worth in plan.worth],
-        "restated": plan.restated.to_json() if plan.restated else None,
-        "maps": list(plan.maps),
-        "reach": {"verdict": plan.reach.verdict, "text": plan.reach.text} if plan.reach else None,
-        "support": plan.support.to_json() if plan.support else None,
-    }
-    return {
-        "schema": SCHEMA,
-        "question": plan.question.to_json(),
-        "fit": plan.fit,
-        "law": plan.law,
-        "y": plan.y,
-        "compute": plan.compute.to_json(),
-        "allocation": {name: quantity.to_json(q) for name, q in plan.allocation.items()},
-        "derived": {name: quantity.to_json(q) for name, q in plan.derived.items()},
-        "p_reach": plan.p_reach,
-        "flat": _flat_json(plan.flat),
-        "sentence": plan.sentence,
-        "warnings": [w.to_json() for w in plan.warnings],
-    } | {name: value for name, value in asked.items() if value}
-
-
-def read_plan(raw: Mapping[str, Any]) -> Plan:
-    """The plan in a JSON object. Raises PlannerError that names what is missing or wrong."""
-    try:
-        if raw["schema"] != SCHEMA:
-            raise PlannerError(f"The plan has schema {raw['schema']}, this version reads schema {SCHEMA}.")
-        flat, prices, restated = (raw.get(name) for name in ("flat", "prices", "restated"))
-        return Plan(
-            _question(raw["question"]),
-            str(raw["fit"]),
-            str(raw["law"]),
-            str(raw["y"]),
-            read_rule(raw["compute"]),
-            {name: quantity.from_json(raw["allocation"][name]) for name in ("N", "D", "C", "loss")},
-            {name: quantity.from_json(q) for name, q in raw.get("derived", {}).items()},
-            None if raw["p_reach"] is None else float(raw["p_reach"]),
-            _read_flat(flat) if flat else None,
-            tuple(FitWarning(str(w["code"]), str(w["text"])) for w in raw["warnings"]),
-            read_prices(prices) if prices else None,
-            tuple(read_line(line) for line in raw.get("bill", ())),
-            tuple(read_worth(worth) for worth in raw.get("worth", ())),
-            read_restated(restated) if restated else None,
-            tuple(str(name) for name in raw.get("maps", ())),
-            _reach(raw.get("reach"), raw["p_reach"]),
-            read_support(raw["support"]) if raw.get("support") else None,
-        )
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise PlannerError(f"This is not a plan that Isoplan wrote: {error!r} while reading it.") from error
-
-
-def _reach(raw: Mapping[str, Any] | None, p: float | None) -> Reachability | None:
-    """Whether the target of a plan can be reached; plans of older versions have a probability alone."""
-    if raw is None:
-        return None
-    verdict = next((one for one in VERDICTS if one == raw["verdict"]), None)
-    if verdict is None:
-        raise ValueError(f"verdict {raw['verdict']!r}")
-    return Reachability(verdict, None if p is None else float(p), str(raw["text"]))
-
-
-def _question(raw: Mapping[str, Any]) -> Question:
-    asked = dict(raw)
-    limits, metric = read_limits(asked.pop("limits", {})), str(asked.pop("metric", ""))
-    ((kind, value),) = asked.items()
-    known = next((name for name in KINDS if name == kind), None)
-    if known is None:
-        raise PlannerError(f"The plan asks for {kind!r}: this version knows {' and '.join(KINDS)}.")
-    return Question(known, float(value), limits, metric)
-
-
-def _flat_json(flat: Flat | None) -> dict[str, Any] | None:
-    if flat is None:
-        return None
-    ends = {name: _ends(span) for name, span in (("N", flat.N), ("D", flat.D), ("low", flat.low), ("high", flat.high))}
-    return {"tolerance": flat.tolerance} | {name: span for name, span in ends.items() if span is not None}
-
-
-def _ends(span: Interval | None) -> list[float | None] | None:
-    return None if span is None else [x if 0 < x < float("inf") else None for x in span]
-
-
-def _read_flat(raw: Mapping[str, Any]) -> Flat:
-    low, high = (_span(raw[name], True) if raw.get(name) else None for name in ("low", "high"))
-    return Flat(float(raw["tolerance"]), _span(raw["N"], True), _span(raw["D"], False), low, high)
-
-
-def _span(raw: list[float | None], rising: bool) -> Interval:
-    """Null ends of ``flat``: N runs from 0 to infinity, D from infinity to 0."""
-    low, high = (0.0, float("inf")) if rising else (float("inf"), 0.0)
-    return (low if raw[0] is None else float(raw[0]), high if raw[1] is None else float(raw[1]))

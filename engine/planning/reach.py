@@ -14,6 +14,7 @@ from engine.fitting.result import Fit
 from engine.laws.expression import ENDLESS
 from engine.laws.terms import Const
 from engine.planning.clash import clash, listed, loosen
+from engine.planning.format import between
 from engine.planning.frontier import floor
 from engine.planning.level import loss_at
 from engine.planning.limits import LimitName, room
@@ -21,7 +22,6 @@ from engine.planning.metric import Through
 from engine.planning.pricing.prices import COMPUTE
 from engine.planning.quantity import Quantity, measure
 from engine.planning.solve import Goal, Task, solve
-from engine.planning.text import between
 from engine.quantities import count, flops, rounded
 
 OF_SIZES: tuple[LimitName, ...] = ("unique", "epochs", "parameters", "memory")

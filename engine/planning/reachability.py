@@ -21,9 +21,9 @@ from engine.fitting.confidence import SURE, FloorConfidence, leading_axis
 from engine.fitting.result import Fit
 from engine.laws.law import Floats
 from engine.laws.terms import Const
+from engine.planning.format import SURE as CERTAIN
+from engine.planning.format import probability
 from engine.planning.frontier import floor
-from engine.planning.text import SURE as CERTAIN
-from engine.planning.text import probability
 from engine.quantities import count, rounded
 
 Bools = NDArray[np.bool_]

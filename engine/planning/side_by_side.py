@@ -17,6 +17,7 @@ from engine.errors import PlannerError
 from engine.fitting.result import Interval
 from engine.planning import quantity
 from engine.planning.again import Answer
+from engine.planning.format import UNREACHABLE, aligned, as_row, decades, number, probability, with_interval
 from engine.planning.limits import named
 from engine.planning.parts import CostLine
 from engine.planning.plan import Plan
@@ -25,7 +26,6 @@ from engine.planning.pricing.bill import OF, bill
 from engine.planning.pricing.prices import Line, Prices
 from engine.planning.pricing.small import without_time
 from engine.planning.quantity import Quantity
-from engine.planning.text import UNREACHABLE, aligned, as_row, decades, number, probability, with_interval
 
 SCHEMA = 1
 SIZES = ("N", "D", "C", "loss")

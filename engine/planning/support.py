@@ -13,9 +13,11 @@ from engine.costs import ComputeRule
 from engine.errors import PlannerError
 from engine.fitting.result import Fit, Interval
 from engine.laws.law import Floats, Point
+from engine.planning.format import decades
 from engine.planning.frontier import frontier
 from engine.planning.quantity import STATED, Quantity, beyond, reach
 from engine.planning.search import ROUNDING, Mask
+from engine.quantities import count, power10
 
 UNKNOWN_C: Interval = (1e15, 1e21)
 """Where budgets are looked at when nothing is known of the compute of the runs."""
@@ -62,6 +64,35 @@ def farthest(quantities: Mapping[str, Quantity]) -> tuple[str, float]:
     name = max(quantities, key=lambda one: quantities[one].beyond, default="")
     far = quantities[name].beyond if name else 0.0
     return (name, far) if far > 0 else ("", 0.0)
+
+
+def extrapolation(placed: Mapping[str, Quantity], y: str = "loss") -> str:
+    """Return the clause of an answer's sentence that gives its distance from the runs; empty up to one decade."""
+    name, far = farthest(placed)
+    return f", extrapolated {decades(far)} in {y if name == 'loss' else name}" if far > MARKED else ""
+
+
+def in_place(support: Support, units: Mapping[str, str], *away: str) -> str:
+    """Return the text that replaces an answer: the supported plans, how far ``away`` it is, and which cells help.
+
+    ``units`` are those of N, D and C.
+    """
+    parts = [_range_text(support, units), *away, _cells_text(support, units)]
+    return " ".join(part for part in parts if part)
+
+
+def _range_text(support: Support, units: Mapping[str, str]) -> str:
+    if support.low is None or support.high is None:
+        return "The runs support no plan of this law."
+    low, high = (power10(x, 1) for x in (support.low, support.high))
+    return f"These runs support plans from {support.axis} = {low} to {high} {units[support.axis]}."
+
+
+def _cells_text(support: Support, units: Mapping[str, str]) -> str:
+    sizes = [f"{count(support.cells[x])} {units[x]}" for x in ("N", "D") if x in support.cells]
+    compute = f"{power10(support.cells['C'], 2)} FLOPs" if "C" in support.cells else ""
+    what = " on ".join(sizes) + (f" ({compute})" if sizes and compute else compute)
+    return f"Train cells near {what} first." if what else ""
 
 
 def too_far(fit: Fit, quantities: Mapping[str, Quantity]) -> bool:

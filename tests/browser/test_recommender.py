@@ -12,10 +12,10 @@ from data.recommender import published_evidence
 from engine.costs.measured import fit_powers
 from engine.fitting import FitSpec, fit
 from engine.hardware import find_device
+from engine.planning.format import number
 from engine.planning.recommender import Evidence, Recommendation, Settings, Stage2, recommend, with_fallback
 from engine.planning.recommender.choice import Knob
 from engine.planning.recommender.text import sentence
-from engine.planning.text import number
 from engine.store.files import read_runs
 from tests.browser.conftest import visit
 from tests.browser.steps import assert_sound, select, settle

@@ -14,7 +14,7 @@ from app.commands.own_sweeps import Asked, CurveOptions, fit_runs
 from data import trained
 from data.catalogue import RECOMMENDER, Demo
 from data.recommender import batch_runs
-from engine.fitting import Fit, FitSpec, derived, fit
+from engine.fitting import Fit, FitSpec, fit
 from engine.planning.recommender import recommend
 from engine.planning.recommender.choice import Knob
 from engine.planning.recommender.sweep import at_budget
@@ -73,7 +73,7 @@ def test_known_critical_batches_come_back(exact: Path, noisy: Path, metric: str)
     true = B_CRIT[trained.COLUMNS[metric][0]]
     for folder, tolerance in ((exact, 0.05), (noisy, 0.1)):
         made = trained.evidence(folder, metric).batch[metric]
-        found = next(p for p in derived(made) if p.name == "B_crit")
+        found = next(p for p in made.derived if p.name == "B_crit")
         assert found.value == pytest.approx(true, rel=tolerance)
         assert found.ci95 is not None
         assert found.ci95[0] / 1.05 < true < found.ci95[1] * 1.05
@@ -103,7 +103,7 @@ def test_updates_that_the_paper_prints_give_its_critical_batches(tmp_path: Path,
     ]
     write(tmp_path / "behavior_batch.csv", tuple(cells[0]), cells)
     write(tmp_path / "behavior_curves.csv", tuple(points[0]), points)
-    found = next(p for p in derived(trained.evidence(tmp_path, metric).batch[metric]) if p.name == "B_crit")
+    found = next(p for p in trained.evidence(tmp_path, metric).batch[metric].derived if p.name == "B_crit")
     assert found.value == pytest.approx(printed, abs=0.6)
 
 

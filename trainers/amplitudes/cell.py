@@ -13,7 +13,8 @@ from trainers.amplitudes.phase_space.sampler import need_vegas
 from trainers.amplitudes.simulate import Request
 from trainers.amplitudes.source import FOLDER, SIMULATED, TOY, Facts, Source, check_enough, facts_of
 from trainers.amplitudes.surrogate.dimension import check_points, need_skdim
-from trainers.amplitudes.surrogate.networks import NETWORKS, Size
+from trainers.amplitudes.surrogate.networks import NETWORKS, Activation, Architecture, Start
+from trainers.amplitudes.surrogate.protocols import Parametrization, Size
 from trainers.amplitudes.surrogate.rates import LLOCA_RATE, RATE
 from trainers.cell import Cell, Needs, Sizes
 
@@ -95,7 +96,7 @@ class AmplitudeCell(Cell):
         Field(title="Target", description="The logarithm of the amplitude, or the amplitude; standardised."),
     ] = "log"
     parametrization: Annotated[
-        Literal["mup", "standard"],
+        Parametrization,
         Field(
             title="Parametrization",
             description="muP keeps the best rate of an MLP as the width grows (eqs. 18 to 21); a LLoCa-Transformer is "
@@ -113,7 +114,7 @@ class AmplitudeCell(Cell):
         float, Field(ge=0, le=10, title="L2", description="Half of it times the squared weights joins the loss.")
     ] = 0.0
     activation: Annotated[
-        Literal["silu", "gelu", "tanh", "relu"],
+        Activation,
         Field(title="Activation", description="Of an MLP's hidden layers; a LLoCa-Transformer has GELU."),
     ] = "silu"
     tests: Annotated[
@@ -161,9 +162,19 @@ class AmplitudeCell(Cell):
         """Numbers that the surrogate says of a point."""
         return OUTPUTS[self.objective]
 
+    @property
+    def architecture(self) -> Architecture:
+        """The size that the cell asks for."""
+        return Architecture(self.parameters, self.width, self.layers, self.ratio, self.outputs)
+
+    @property
+    def start(self) -> Start:
+        """How the model of the cell begins."""
+        return Start(self.activation, self.parametrization, self.seed)
+
     def shape(self, facts: Facts) -> Size:
         """The surrogate. Raises PlannerError where N is too small for one, or where there is none of the width."""
-        return NETWORKS[self.network].size(self, facts)
+        return NETWORKS[self.network].size(self.architecture, facts)
 
     def updates(self, facts: Facts) -> int:
         """Iterations: those that spend the budget, or as many as asked. Raises PlannerError for less than one."""
@@ -227,7 +238,7 @@ def check(root: Path, cell: AmplitudeCell) -> None:
     """Raises PlannerError for fields that do not go together, and for events that there are not."""
     if not cell.layers and not cell.parameters:
         raise PlannerError("Layers 0 are taken by the parameters: give parameters N, or layers.")
-    NETWORKS[cell.network].check(cell)
+    NETWORKS[cell.network].check(cell.parametrization)
     facts = facts_of(root, cell.source)
     _ = cell.updates(facts), cell.shape(facts)
     if not cell.source.made:

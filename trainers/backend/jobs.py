@@ -13,9 +13,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from trainers.backend.cluster import CONFIG, WAIT, ClusterError, Pool, take_stock
 from trainers.backend.keys import temporary_security
 from trainers.backend.machine import Machine
+from trainers.backend.pool import CONFIG, WAIT, ClusterError, Pool, take_stock
 from trainers.backend.settings import HTCondor, Jobs, Slurm
 
 if TYPE_CHECKING:

@@ -23,9 +23,10 @@ from typing import Any
 
 from engine.errors import PlannerError
 from trainers.backend import files
-from trainers.backend.cluster import ClusterError, Pool, bring_home, converse, end_worker, give, open_pool
+from trainers.backend.cluster import bring_home, converse, end_worker, give, open_pool
 from trainers.backend.life import LOCK, STATUS, Beats, hold_lock
 from trainers.backend.machine import AHEAD, Place, fits
+from trainers.backend.pool import ClusterError, Pool
 from trainers.backend.progress import over_cap
 from trainers.backend.queue import Queue
 from trainers.backend.record import CELLS, DEATHS, ENDED, Record, result_of

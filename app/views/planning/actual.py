@@ -18,7 +18,7 @@ from engine.planning import Plan
 from engine.planning.actual.outcome import Actual, of_run, outcome
 from engine.planning.actual.results import HEAD, Result, table
 from engine.planning.actual.results import sentences as said
-from engine.planning.text import number as stated
+from engine.planning.format import number as stated
 from engine.quantities import count, parse_flops, parse_number
 from engine.schema import Runs
 from engine.store import actuals, results, tables

@@ -14,7 +14,9 @@ from engine.planning import Plan, flatness, floor_of
 from engine.planning.drawing.picture import plan_curve
 from engine.planning.export.document import Document
 from engine.planning.export.plan import document
-from engine.planning.text import bill_rows, number, reach_text, rows, summary, worth_sentence
+from engine.planning.format import number
+from engine.planning.plan import reach_text
+from engine.planning.text import bill_rows, rows, summary, worth_sentence
 from engine.store import results
 from engine.store.database import Database
 

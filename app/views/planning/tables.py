@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import streamlit as st
 
 from app.views.parts import plain, whole
-from engine.planning.text import Row
+from engine.planning.format import Row
 
 COLUMNS = ("Quantity", "Value", "68 %", "95 %", "Note")
 NOTHING = {"-": "–"}

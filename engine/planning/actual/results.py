@@ -8,8 +8,8 @@ from typing import Any
 
 from engine.planning.actual.outcome import LEVELS, Outcome, differs
 from engine.planning.actual.tally import shared, tally
+from engine.planning.format import aligned, between, number
 from engine.planning.plan import Plan
-from engine.planning.text import aligned, between, number
 
 SCHEMA = 1
 HEAD = ("Plan", "Predicted", "68 %", "95 %", "Actual", "Result", "Note")

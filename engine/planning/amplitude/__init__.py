@@ -1,7 +1,7 @@
 """Amplitude precision before training: what a surrogate of n_f final-state particles needs, from one cheap anchor."""
 
 from engine.planning.amplitude.anchors import Anchor
-from engine.planning.amplitude.answer import AmplitudePlan, plan_amplitude
+from engine.planning.amplitude.answer import plan_amplitude
 from engine.planning.amplitude.cells import (
     Point,
     TrainedCell,
@@ -16,6 +16,7 @@ from engine.planning.amplitude.cells import (
 from engine.planning.amplitude.exponents import Exponent, conservative
 from engine.planning.amplitude.fitted import plan_fitted
 from engine.planning.amplitude.needs import Need
+from engine.planning.amplitude.plan import AmplitudePlan
 from engine.planning.amplitude.published import PublishedLaw
 from engine.planning.amplitude.target import Kind, Precision, check_kind, of_error, of_mse
 from engine.planning.amplitude.text import as_text, rows, to_json

@@ -11,56 +11,26 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from engine.errors import PlannerError
 from engine.fitting.result import FitWarning
 from engine.laws.dimension import phase_space_dimension
 from engine.planning.amplitude.anchors import Anchor, Axis, along
 from engine.planning.amplitude.exponents import Exponent, conservative
+from engine.planning.amplitude.format import number
 from engine.planning.amplitude.needs import Need, from_anchors
+from engine.planning.amplitude.plan import AmplitudePlan
 from engine.planning.amplitude.published import RAW_TARGETS, PublishedLaw
-from engine.planning.amplitude.sizes import AXES, Size, of_anchors, of_law, published_needs
+from engine.planning.amplitude.sizes import AXES, of_anchors, of_law, published_needs
 from engine.planning.amplitude.support import SECOND, supported
 from engine.planning.amplitude.target import Precision, check_worth, only_rms
-from engine.planning.amplitude.text import number
 
 WIDE = 2.0
 """Decades of a range beyond which one more anchor is asked for."""
 UNCHECKED, WIDE_RANGE, RAW = "unchecked-anchor", "wide-range", "raw-targets"
 BOUND_FAILS, NO_OTHER, UNBOUNDED, UNSEEN = "bound-fails", "one-end", "unbounded", "beyond-published-particles"
 ONE_BY_ONE = "laws-one-by-one"
-
-
-@dataclass(frozen=True, eq=False)
-class AmplitudePlan:
-    """The answer: D, N and C as ranges, and the laws behind those that have one in ``needs``.
-
-    ``anchors``, ``law``, ``floor`` and ``fixed_energy`` are what it was asked with. Where a law was fitted to anchors,
-    or to trained cells of ``process``, ``change`` says what that changed; ``measured`` holds the errors of these cells.
-    ``stopped`` is the sentence in place of an answer where the cells allow none; D, N and C are unknown then.
-    ``reached`` marks an answer that is trained cells themselves.
-    """
-
-    n_f: int
-    dimension: int
-    bound: float
-    exponent: Exponent
-    target: Precision
-    D: Size
-    N: Size
-    C: Size
-    needs: tuple[Need, ...]
-    warnings: tuple[FitWarning, ...] = ()
-    anchors: tuple[Anchor, ...] = ()
-    law: PublishedLaw | None = None
-    floor: float = 0.0
-    fixed_energy: bool = False
-    process: str = ""
-    change: str = ""
-    measured: str = ""
-    stopped: str = ""
-    reached: bool = False
 
 
 def plan_amplitude(

@@ -6,9 +6,9 @@ import math
 from dataclasses import fields
 
 from engine.planning.amplitude.anchors import Anchor
-from engine.planning.amplitude.answer import AmplitudePlan
 from engine.planning.amplitude.exponents import Exponent
 from engine.planning.amplitude.needs import Need
+from engine.planning.amplitude.plan import AmplitudePlan
 from engine.planning.amplitude.sizes import Size
 from engine.planning.amplitude.target import Precision
 from engine.planning.amplitude.text import LABELS, phase_space, sentence, to_json

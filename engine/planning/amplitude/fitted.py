@@ -10,15 +10,16 @@ import numpy as np
 
 from engine.fitting.result import FitWarning
 from engine.planning.amplitude.anchors import LOSS_ERROR, UNITS, Anchor, along
-from engine.planning.amplitude.answer import AmplitudePlan, said_of, scaled, unchecked
+from engine.planning.amplitude.answer import said_of, scaled, unchecked
 from engine.planning.amplitude.exponents import Exponent
+from engine.planning.amplitude.format import number
 from engine.planning.amplitude.line import Line, fit_line
 from engine.planning.amplitude.needs import POINTS, Need
+from engine.planning.amplitude.plan import AmplitudePlan
 from engine.planning.amplitude.published import PublishedLaw
 from engine.planning.amplitude.sizes import of_anchors
 from engine.planning.amplitude.support import supported
 from engine.planning.amplitude.target import Precision, only_rms
-from engine.planning.amplitude.text import number
 from engine.planning.support import ANSWERED
 from engine.quantities import count
 

@@ -12,9 +12,9 @@ from engine.errors import PlannerError
 from engine.laws.law import Floats
 from engine.planning.amplitude.anchors import ONSET, UNITS, Anchor, Axis, along
 from engine.planning.amplitude.exponents import Exponent
+from engine.planning.amplitude.format import number
 from engine.planning.amplitude.line import fit_line
 from engine.planning.amplitude.published import PublishedLaw
-from engine.planning.amplitude.text import number
 
 POINTS = 41
 ROUNDING = 1e-9

@@ -4,21 +4,18 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from engine.fitting.result import FitWarning
 from engine.planning.amplitude.anchors import UNITS
+from engine.planning.amplitude.format import asked, lower_first, number
 from engine.planning.amplitude.needs import Need
+from engine.planning.amplitude.plan import AmplitudePlan
 from engine.planning.amplitude.sizes import AXES, Size
-from engine.planning.amplitude.text import asked, lower_first, number, runs_of
+from engine.planning.format import decades
 from engine.planning.plan import EXTRAPOLATED, FAR, UNSUPPORTED
 from engine.planning.support import ANSWERED, MARKED
-from engine.planning.text import decades
-
-if TYPE_CHECKING:
-    from engine.planning.amplitude.answer import AmplitudePlan
 
 SECOND = 10.0
 """How far beyond the last run the next one is asked for."""
@@ -43,11 +40,11 @@ def supported(plan: AmplitudePlan) -> AmplitudePlan:
     where = ", ".join(distances)
     if need.beyond <= ANSWERED:
         code = FAR if need.beyond > MARKED else EXTRAPOLATED
-        warning = FitWarning(code, f"The answer lies beyond {runs_of(plan)}: {where}.")
+        warning = FitWarning(code, f"The answer lies beyond {plan.runs}: {where}.")
         return replace(plan, warnings=(*plan.warnings, warning))
     D, N, C = (Size(None, None, UNITS[axis], NOT_STATED) for axis in AXES)
     kept = [w for w in plan.warnings if w.code not in OF_RANGE]
-    stop = FitWarning(UNSUPPORTED, f"The plan lies too far beyond {runs_of(plan)} to be an answer: {where}.")
+    stop = FitWarning(UNSUPPORTED, f"The plan lies too far beyond {plan.runs} to be an answer: {where}.")
     return replace(plan, D=D, N=N, C=C, needs=(), change="", warnings=(stop, *kept), stopped=_in_place(plan, need))
 
 
@@ -59,7 +56,7 @@ def _in_place(plan: AmplitudePlan, need: Need) -> str:
     goal = f"{asked(plan.target)} for {plan.n_f} final-state particles"
     start_at, end = (number(x, unit) for x in (start, most))
     return (
-        f"Plans from {runs_of(plan)} at {axis} = {start_at} {unit} are supported up to {axis} = {end}, for {down} or "
+        f"Plans from {plan.runs} at {axis} = {start_at} {unit} are supported up to {axis} = {end}, for {down} or "
         f"more. {goal} lies {_away(need)} beyond in {axis}. {_next(plan, need)}"
     )
 

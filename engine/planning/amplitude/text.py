@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from engine.fitting.warning import by_level
+from engine.planning.amplitude.format import asked, number, relative_error
+from engine.planning.amplitude.needs import Need
+from engine.planning.amplitude.plan import AmplitudePlan
+from engine.planning.amplitude.sizes import Size
+from engine.planning.amplitude.target import Precision
+from engine.planning.format import aligned, decades
 from engine.planning.support import MARKED
-from engine.planning.text import aligned, decades
-from engine.quantities import count, power10
-
-if TYPE_CHECKING:
-    from engine.planning.amplitude.answer import AmplitudePlan
-    from engine.planning.amplitude.needs import Need
-    from engine.planning.amplitude.sizes import Size
-    from engine.planning.amplitude.target import Precision
 
 SCHEMA = 1
 UNBOUNDED = "unbounded"
@@ -22,10 +20,10 @@ LABELS = {"D": "Training points D", "N": "Model size N", "C": "Compute C"}
 
 
 def rows(plan: AmplitudePlan) -> tuple[tuple[str, str, str, str], ...]:
-    """(what, range, unit, where it comes from) of target, exponents and sizes, ready to show."""
+    """Return (quantity, range, unit, source) of target, exponents and sizes, ready to show."""
     found = [
         (f"Target {plan.target.measure}", f"{plan.target.mse:.3g}", "", ""),
-        (f"Target {plan.target.name}", _relative(plan.target), "", _why_relative(plan.target)),
+        (f"Target {plan.target.name}", relative_error(plan.target), "", _why_relative(plan.target)),
         *([("Measured errors", plan.measured, "", f"trained cells of {plan.process}")] if plan.measured else []),
         ("Dimension d of the phase space", f"{plan.dimension}", "", phase_space(plan)),
         ("Conservative exponent", f"{plan.exponent.value:.3g}", "", plan.exponent.source),
@@ -41,13 +39,13 @@ def rows(plan: AmplitudePlan) -> tuple[tuple[str, str, str, str], ...]:
 
 
 def phase_space(plan: AmplitudePlan) -> str:
-    """What d is made of: "sqrt(s) varies, 3 n_f - 4 for n_f = 3; the bound 4/d is 0.8"."""
+    """Return how d follows from n_f: "sqrt(s) varies, 3 n_f - 4 for n_f = 3; the bound 4/d is 0.8"."""
     energy, less = ("is fixed", 5) if plan.fixed_energy else ("varies", 4)
     return f"sqrt(s) {energy}, 3 n_f - {less} for n_f = {plan.n_f}; the bound 4/d is {plan.bound:.3g}"
 
 
 def sentence(plan: AmplitudePlan) -> str:
-    """The answer in one sentence, or why the cells allow none."""
+    """Return the answer in one sentence, or why the cells allow none."""
     if plan.stopped:
         return plan.stopped
     known = [_amount(size) for size in (plan.D, plan.N, plan.C) if size.most is not None]
@@ -59,43 +57,22 @@ def sentence(plan: AmplitudePlan) -> str:
 
 
 def _extrapolated(plan: AmplitudePlan) -> str:
-    """How far beyond the runs the conservative end lies; empty up to one decade."""
+    """Return the distance of the conservative end from the runs; empty up to one decade."""
     need = max(plan.needs, key=lambda one: one.beyond, default=None)
     if need is None or need.beyond <= MARKED:
         return ""
-    return f", extrapolated {decades(need.beyond)} beyond {runs_of(plan)} in {need.axis}"
-
-
-def runs_of(plan: AmplitudePlan) -> str:
-    """The runs that a plan is scaled from."""
-    if plan.process:
-        return f"the cells of {plan.process}"
-    if plan.law is not None:
-        return f"the published runs of {plan.law.process}"
-    return "the anchor" if len(plan.anchors) == 1 else "the anchors"
-
-
-def lower_first(text: str) -> str:
-    """``text`` within a sentence; "An MSE" becomes "an MSE"."""
-    return text[0].lower() + text[1:]
-
-
-def asked(target: Precision) -> str:
-    """The target within a sentence: "An MSE of 1e-06 (RMS relative error 0.15 %)", "A median relative error of 1 %"."""
-    if target.kind != "rms":
-        return f"A {target.name} of {_relative(target)}"
-    return f"An MSE of {target.mse:.3g}" + ("" if target.relative is None else f" ({target.name} {_relative(target)})")
+    return f", extrapolated {decades(need.beyond)} beyond {plan.runs} in {need.axis}"
 
 
 def as_text(plan: AmplitudePlan) -> str:
-    """The plan for a terminal."""
+    """Return the plan for a terminal."""
     notes = [f"\n{w.line}" for w in by_level(plan.warnings)]
     change = [plan.change] if plan.change else []
     return "\n".join([sentence(plan), *change, "", *aligned(rows(plan)), *notes])
 
 
 def to_json(plan: AmplitudePlan) -> dict[str, Any]:
-    """The object that ``isoplan amplitude --json`` prints; null where a number is not known or unbounded."""
+    """Return the object that ``isoplan amplitude --json`` prints; null if a number is not known or unbounded."""
     return {
         "schema": SCHEMA,
         "question": {
@@ -121,9 +98,9 @@ def to_json(plan: AmplitudePlan) -> dict[str, Any]:
 
 
 def span(size: Size, named: bool = False) -> str:
-    """A range ready to show: "2.1 M to 340 M", "10 k", "at most 340 M", "at least 2.1 M", "unbounded", "-".
+    """Return a range as text: "2.1 M to 340 M", "10 k", "at most 340 M", "at least 2.1 M", "unbounded", "-".
 
-    Its ends have names where ``named``.
+    With ``named``, its ends are called optimistic and conservative.
     """
     if size.most is None:
         return "-"
@@ -138,29 +115,15 @@ def span(size: Size, named: bool = False) -> str:
 
 
 def _unbounded(size: Size) -> bool:
-    """Whether neither end is a number."""
+    """Return whether neither end is a number."""
     return size.most == math.inf and size.least in (None, math.inf)
 
 
 def _amount(size: Size) -> str:
-    """A size within a sentence."""
+    """Return a size for use within a sentence."""
     if _unbounded(size):
         return f"more {size.unit} than can be counted"
     return f"{span(size, named=True)} {size.unit}"
-
-
-def number(x: float, unit: str) -> str:
-    """A size ready to show: 340 M points, 3.6 × 10¹⁷ FLOPs."""
-    return power10(x, 2) if unit == "FLOPs" else count(x)
-
-
-def percent(share: float) -> str:
-    """A share with two digits: 0.1 %, 500 %."""
-    return f"{float(f'{100 * share:.2g}'):,g} %"
-
-
-def _relative(target: Precision) -> str:
-    return "-" if target.relative is None else percent(target.relative)
 
 
 def _why_relative(target: Precision) -> str:

@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from engine.costs import ComputeRule
 from engine.errors import PlannerError
 from engine.fitting.envelope import Envelope
+from engine.fitting.optimum_location import OptimumLocation
 from engine.fitting.result import Fit, Interval
-from engine.fitting.verdict import Verdict, verdict
 from engine.laws import Point
 from engine.laws.law import Floats
 from engine.laws.terms import Const
@@ -119,7 +119,7 @@ class Best:
 
     x: Quantity
     loss: float
-    verdict: Verdict
+    verdict: OptimumLocation
 
 
 @dataclass(frozen=True, eq=False)
@@ -244,7 +244,7 @@ def one_axis_curve(fit: Fit, x: Floats | None = None, *, n: int = POINTS) -> Axi
 
 
 def _best(fit: Fit, axis: str) -> Best | None:
-    said = verdict(fit)
+    said = fit.optimum_location
     if fit.law.optimum is None or said is None:
         return None
     at = measure(fit, float(fit.law.optimum(fit.values)), fit.law.optimum(fit.draws), axis, (said.low, said.high))

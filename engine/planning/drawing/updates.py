@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from engine.fitting.derived import derived
 from engine.fitting.result import Fit, Parameter
 from engine.laws.law import Floats
 from engine.planning.drawing.curves import AxisCurve, one_axis_curve
@@ -38,7 +37,7 @@ class Updates:
 def updates(fit: Fit) -> Updates:
     """The picture of a fit of the law critical-batch, wide enough to hold its runs and B_crit."""
     least = next(p for p in fit.parameters if p.name == "S_min")
-    critical = next(p for p in derived(fit) if p.name == "B_crit")
+    critical = next(p for p in fit.derived if p.name == "B_crit")
     low, high = fit.data.ranges[str(fit.law.axis)]
     if least.value > 0 and np.isfinite(critical.value):
         low, high = min(low, critical.value), max(high, critical.value)

@@ -11,8 +11,8 @@ from typing import Any
 from engine.fitting.result import FitWarning
 from engine.fitting.warning import Level, by_level
 from engine.markdown import escape, table
+from engine.planning.format import Row, as_row
 from engine.planning.quantity import Quantity
-from engine.planning.text import Row, as_row
 from engine.spreadsheets import as_text
 
 CSV_COLUMNS = ("quantity", "value", "unit", "low68", "high68", "low95", "high95", "beyond", "note")

@@ -9,8 +9,8 @@ from functools import partial
 
 from engine.fitting.result import Interval
 from engine.planning.export.document import Document
+from engine.planning.format import UNREACHABLE, significant, span
 from engine.planning.quantity import Quantity
-from engine.planning.text import UNREACHABLE, significant, span
 from engine.quantities import digits
 
 PLAIN = (1e-2, 1e4)

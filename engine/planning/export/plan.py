@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from engine.planning.as_json import to_json
 from engine.planning.export.document import Document, Line, warned
 from engine.planning.export.script import call, literal, reading, script
 from engine.planning.limits import Limits, named
-from engine.planning.plan import Plan, to_json
+from engine.planning.plan import Plan
 from engine.planning.pricing.as_json import prices_json
 from engine.planning.text import LABELS, beside, flatness
 

@@ -9,8 +9,8 @@ from typing import Any, get_args
 from engine.errors import PlannerError
 from engine.fitting.cards import read_fit
 from engine.fitting.cards import to_json as fit_json
+from engine.fitting.optimum_location import Place
 from engine.fitting.result import Fit
-from engine.fitting.verdict import Place
 from engine.planning import quantity
 from engine.planning.recommender.evidence import Evidence
 from engine.planning.recommender.sweep import Optimum

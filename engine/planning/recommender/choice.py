@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from engine.fitting.verdict import Place
+from engine.fitting.optimum_location import Place
 from engine.planning.quantity import WITHHELD, Quantity
 
 Knob = Literal["s", "B", "N", "D", "K", "lr"]

@@ -11,14 +11,14 @@ import numpy as np
 from scipy.special import stdtrit
 
 from engine.errors import PlannerError
-from engine.fitting.verdict import SAID, Place
+from engine.fitting.optimum_location import SAID, Place
 from engine.laws.critical_batch import critical
 from engine.laws.law import Floats, Values
+from engine.planning.format import decades
 from engine.planning.quantity import Quantity, measure
 from engine.planning.recommender.choice import Choice, Otherwise
 from engine.planning.recommender.evidence import Evidence
 from engine.planning.recommender.sweep import Optimum, at_budget, name_of, off_budgets
-from engine.planning.text import decades
 
 NO_PLATEAU = "no plateau: updates fall all the way through the swept batches, so no critical batch is located"
 

@@ -9,7 +9,7 @@ from typing import Literal
 
 from engine.costs.memory import Candidates, training_memory
 from engine.errors import PlannerError
-from engine.fitting.verdict import Place
+from engine.fitting.optimum_location import Place
 from engine.hardware import Device
 from engine.planning.quantity import Quantity
 from engine.planning.recommender.choice import Choice

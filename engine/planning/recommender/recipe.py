@@ -17,6 +17,7 @@ from engine.errors import PlannerError
 from engine.fitting.result import FitWarning
 from engine.planning.budget import plan_budget
 from engine.planning.convention import APART, IN_USE, Recost, recost, spend
+from engine.planning.format import decades
 from engine.planning.frontier import frontier
 from engine.planning.plan import UNSUPPORTED, Plan
 from engine.planning.quantity import WITHHELD, Quantity, measure, withheld
@@ -26,7 +27,6 @@ from engine.planning.recommender.knobs import LearningRate, batch, missing, rate
 from engine.planning.recommender.metric_names import LOSS
 from engine.planning.recommender.negatives import CHUNK, Binds, Stage2, negatives
 from engine.planning.recommender.stated import advice, budgets_of, stated
-from engine.planning.text import decades
 
 OUTSIDE, NO_CURVE, NO_MEMORY, BORROWED = "outside-sweep", "no-curve", "memory-not-known", "borrowed"
 OTHERWISE: Mapping[Knob, tuple[float, ...]] = {"s": (0.06,), "B": (2048.0,), "K": ()}

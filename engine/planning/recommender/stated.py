@@ -9,12 +9,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from engine.fitting.result import Interval
+from engine.planning.format import decades
 from engine.planning.plan import Plan
 from engine.planning.quantity import WITHHELD, Quantity, withheld
 from engine.planning.recommender.choice import KNOBS, Choice, Knob
 from engine.planning.recommender.sweep import Optimum, off_budgets
-from engine.planning.support import ANSWERED, MARKED
-from engine.planning.text import decades, extrapolation
+from engine.planning.support import ANSWERED, MARKED, extrapolation
 from engine.quantities import power10
 
 

@@ -9,8 +9,8 @@ import numpy as np
 
 from engine.errors import PlannerError
 from engine.fitting import FitSpec, fit
+from engine.fitting.optimum_location import FLAT, SAID, Place, monotone_edge
 from engine.fitting.result import Fit
-from engine.fitting.verdict import FLAT, SAID, Place, best_end, verdict
 from engine.planning.quantity import Quantity, beyond, measure
 from engine.planning.recommender.counted import Counting, with_counting
 from engine.quantities import power10
@@ -73,7 +73,7 @@ def sweep(runs: Runs, spec: FitSpec, counting: Counting | None = None) -> tuple[
 
 def from_fit(fitted: Fit, budget: float = float("nan")) -> Optimum:
     """The optimum of one fitted sweep. Raises PlannerError for a law without an optimum."""
-    said = verdict(fitted)
+    said = fitted.optimum_location
     if said is None or fitted.law.optimum is None:
         raise PlannerError(
             f"The law {fitted.law.key} has no optimum to read a knob from: fit starvation or log-parabola."
@@ -97,7 +97,7 @@ def _beyond_end(one: Optimum, part: Runs) -> Optimum:
         return one
     x, y = part[str(one.fit.law.axis)], part[one.metric]
     used = (x > 0) & np.isfinite(y)
-    end = best_end(x[used], one.fit.sign * y[used])
+    end = monotone_edge(x[used], one.fit.sign * y[used])
     if end is None:
         return one
     place: Place = "outside right" if end == one.high else "outside left"

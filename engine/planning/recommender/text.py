@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 from engine.fitting.warning import by_level
 from engine.planning import quantity
+from engine.planning.format import Row, aligned, as_row, number, table
 from engine.planning.quantity import Quantity
 from engine.planning.recommender.choice import KNOBS, Choice, Knob
 from engine.planning.recommender.negatives import CHUNK
 from engine.planning.recommender.stated import marked, marked_plan, unstated
-from engine.planning.text import Row, aligned, as_row, number, table
 from engine.quantities import count, power10
 
 if TYPE_CHECKING:

@@ -8,10 +8,10 @@ from collections.abc import Mapping
 from engine.fitting.result import Fit, FitWarning, Parameter
 from engine.fitting.text import ends_in_words
 from engine.laws.law import Floats
+from engine.planning.format import number
 from engine.planning.plan import UNCERTAIN_FLOOR
 from engine.planning.quantity import WITHHELD, Quantity
 from engine.planning.repeat.floors import REJECTED, Laws
-from engine.planning.text import number
 from engine.quantities import rounded
 
 ONE_FLOOR, FLOORS_APART, NO_THRESHOLD, NO_SAVING = "one-floor", "floors-apart", "no-threshold", "no-saving"

@@ -10,9 +10,9 @@ from engine.fitting.result import Parameter
 from engine.fitting.warning import by_level
 from engine.laws.law import Floats
 from engine.planning import quantity
+from engine.planning.format import Row, as_row, between, decades, number, table, with_interval
 from engine.planning.quantity import Quantity
-from engine.planning.support import ANSWERED, farthest
-from engine.planning.text import Row, as_row, between, decades, extrapolation, in_place, number, table, with_interval
+from engine.planning.support import ANSWERED, extrapolation, farthest, in_place
 from engine.quantities import count, rounded
 
 if TYPE_CHECKING:

@@ -10,22 +10,11 @@ import numpy as np
 from engine.fitting.result import FitWarning
 from engine.fitting.warning import by_level
 from engine.planning import quantity
-from engine.planning.plan import to_json as planned
+from engine.planning.as_json import to_json as planned
+from engine.planning.format import Row, aligned, as_row, between, decades, number, table, with_interval
 from engine.planning.quantity import Quantity
 from engine.planning.smaller.answer import SHOWN, Lifetime, SameLoss
-from engine.planning.support import farthest
-from engine.planning.text import (
-    Row,
-    aligned,
-    as_row,
-    between,
-    decades,
-    extrapolation,
-    in_place,
-    number,
-    table,
-    with_interval,
-)
+from engine.planning.support import extrapolation, farthest, in_place
 from engine.quantities import count
 
 HALF = 0.5

@@ -16,9 +16,9 @@ from data.recommender import published_evidence
 from engine.costs.measured import fit_powers
 from engine.fitting import FitSpec, fit
 from engine.hardware import find_device
+from engine.planning.format import number
 from engine.planning.recommender import Evidence, Settings, Stage2, recommend, sweep, with_fallback
 from engine.planning.recommender.text import sentence
-from engine.planning.text import number
 from engine.schema import Roles
 from engine.store import results, snapshots, tables
 from engine.store.database import Database

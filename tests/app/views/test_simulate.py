@@ -14,6 +14,7 @@ from engine.fitting import FitSpec, fit, read_fit
 from engine.fitting.result import Fit
 from engine.hardware import Machine, find_device
 from engine.planning import floor_of
+from engine.planning.format import number
 from engine.planning.pricing.prices import Prices, Simulation
 from engine.planning.repeat import (
     SampleCosts,
@@ -25,7 +26,6 @@ from engine.planning.repeat import (
     worth_of,
     worth_text,
 )
-from engine.planning.text import number
 from engine.store import results, snapshots, tables
 from engine.store.database import Database
 from tests.app.views.conftest import Open, said, told

@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 
 from engine.hardware import Machine, find_device
+from engine.planning.format import number
 from engine.planning.limits import Limits
 from engine.planning.plan import Question
 from engine.planning.pricing.prices import Inference, Prices
 from engine.planning.smaller.answer import lifetime, same_loss
 from engine.planning.smaller.text import half_sentence, lifetime_sentence, size_rows, smallest_sentence
-from engine.planning.text import number
 from engine.store import results
 from engine.store.database import Database
 from tests.app.views.conftest import Open, said, told

@@ -18,7 +18,7 @@ from engine.fitting.confidence import FloorConfidence
 from engine.fitting.floor_profile import floor_confidence, signed_scores
 from engine.laws.law import Floats
 from engine.planning import plan_target, read_plan
-from engine.planning.plan import to_json as plan_json
+from engine.planning.as_json import to_json as plan_json
 from engine.schema import Roles, Runs
 from tests.engine.fitting.tables import make_runs, surface
 

@@ -11,7 +11,6 @@ import pytest
 
 from engine.fitting import FitSpec, fit, read_fit, to_json
 from engine.fitting.result import Parameter
-from engine.fitting.text import rows
 from engine.schema import Metric
 from tests.engine.fitting.tables import make_runs
 from tests.engine.planning.conftest import EPOCH, make_fit, scattered
@@ -43,8 +42,8 @@ def test_json_and_tables_have_the_error_that_is_printed() -> None:
     wild = replace(made, resamples=draws, parameters=parameters)
     raw = json.loads(json.dumps(to_json(wild), allow_nan=False))["parameters"]
     assert (raw["A"]["se"], raw["E"]["se"]) == (60.0, None)
-    assert {row["parameter"]: row["error"] for row in rows(wild)}["A"] == 60.0
-    assert "± 60" in {row["parameter"]: row["text"] for row in rows(wild)}["A"]
+    assert {row["parameter"]: row["error"] for row in wild.rows}["A"] == 60.0
+    assert "± 60" in {row["parameter"]: row["text"] for row in wild.rows}["A"]
     again = read_fit(json.loads(json.dumps(to_json(wild))))
     assert [p.error for p in again.parameters] == [p.error for p in wild.parameters]
     assert not any(p.fixed for p in again.parameters)

@@ -11,7 +11,7 @@ import pytest
 
 from data.files import path
 from engine.errors import PlannerError
-from engine.fitting import FitSpec, derived, fit, read_fit, residuals, rows, to_json
+from engine.fitting import FitSpec, fit, read_fit, residuals, to_json
 from engine.fitting.text import plus_minus, span
 from engine.schema import Metric
 from tests.engine.fitting.tables import TRUTH, make_runs, surface
@@ -60,7 +60,7 @@ def test_spans() -> None:
 
 
 def test_rows_are_the_parameters_and_the_derived_numbers() -> None:
-    table = rows(FOUND)
+    table = FOUND.rows
     assert [r["parameter"] for r in table] == ["E", "A", "B", "alpha", "beta", "a", "b", "gamma"]
     assert len({tuple(r) for r in table}) == 1
     assert table[0]["text"] == "fixed at 1.8"
@@ -81,7 +81,7 @@ def test_text_and_html_hold_every_row_and_warning() -> None:
 
 
 def test_derived_numbers_come_from_the_same_resamples() -> None:
-    a = next(p for p in derived(FOUND) if p.name == "a")
+    a = next(p for p in FOUND.derived if p.name == "a")
     draws = FOUND.draws["beta"] / (FOUND.draws["alpha"] + FOUND.draws["beta"])
     assert a.value == pytest.approx(FOUND.values["beta"] / (FOUND.values["alpha"] + FOUND.values["beta"]))
     assert a.se == pytest.approx(np.std(draws, ddof=1))
@@ -91,7 +91,7 @@ def test_derived_numbers_come_from_the_same_resamples() -> None:
 
 def test_a_published_law_has_no_interval_of_what_follows_from_it() -> None:
     card = read_fit(json.loads(path("cards/jets_table1.json").read_text(encoding="utf-8")))
-    by_name = {r["parameter"]: r for r in rows(card)}
+    by_name = {r["parameter"]: r for r in card.rows}
     assert by_name["gamma"]["value"] == pytest.approx(0.147, abs=5e-4)
     assert by_name["gamma"]["low 68 %"] is None
     assert "published" in repr(card)
@@ -133,12 +133,12 @@ def test_a_floor_of_a_metric_where_larger_is_better_is_called_minus_its_ceiling(
     runs = make_runs({**surface(80, noise=0.01), "R_top": 1 / surface(80, noise=0.01)["loss"]})
     roles = runs.roles.model_copy(update={"metrics": (Metric(column="R_top", direction="max"),)})
     found = fit(FitSpec(y="R_top", objective="ols", bootstrap=0), replace(runs, roles=roles))
-    floor, amplitude, _, alpha, *_ = rows(found)
+    floor, amplitude, _, alpha, *_ = found.rows
     assert floor["meaning"] == "minus the ceiling of R_top: the law describes -R_top"
     assert floor["unit"] == amplitude["unit"] == "-R_top"
     assert floor["value"] == found.values["E"] < 0
     assert alpha["unit"] == ""
-    assert rows(FOUND)[0]["meaning"] == "floor: the loss at infinite N and D"
+    assert FOUND.rows[0]["meaning"] == "floor: the loss at infinite N and D"
 
 
 def test_too_few_refits_for_an_interval_are_said() -> None:

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engine.errors import PlannerError
-from engine.fitting import FitSpec, derived, fit
+from engine.fitting import FitSpec, fit
 from engine.fitting.shapes import shaped
 from engine.fitting.training import measured, smoothed, smoothed_by_updates, steady
 from engine.schema import Curves
@@ -33,7 +33,7 @@ def curves(noise: float = 0.0, seed: int = 0, unit: float = 1.0, points: int = 1
 
 
 def critical(found: object) -> float:
-    return next(p.value for p in derived(found) if p.name == "B_crit")  # type: ignore[arg-type]
+    return next(p.value for p in found.derived if p.name == "B_crit")  # type: ignore[attr-defined]
 
 
 def test_known_updates_come_back_to_a_millionth() -> None:

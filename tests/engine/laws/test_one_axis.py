@@ -14,11 +14,9 @@ from scipy.optimize import brentq, curve_fit, minimize_scalar
 from data.files import records
 from engine.costs import ComputeRule
 from engine.errors import PlannerError
-from engine.fitting import FitSpec, derived, fit, residuals
+from engine.fitting import FitSpec, fit, residuals
 from engine.fitting.checks import sample
 from engine.fitting.result import Fit
-from engine.fitting.text import rows
-from engine.fitting.verdict import verdict
 from engine.laws import ONE_AXIS, get_law
 from engine.laws.chinchilla import CHINCHILLA
 from engine.laws.dimension import least_exponent, phase_space_dimension, through_anchor
@@ -167,8 +165,8 @@ def test_published_updates_to_target_give_the_published_critical_batches() -> No
         own = [r for r in table if r["metric"] == metric]
         values = {k: np.array([float(r[c]) for r in own]) for k, c in (("batch", "batch_size"), ("score", "updates"))}
         f = found("batch", values, "critical-batch", objective="ols", bootstrap=40)
-        (critical,) = derived(f)
-        shown = next(r for r in rows(f) if r["parameter"] == "B_crit")
+        (critical,) = f.derived
+        shown = next(r for r in f.rows if r["parameter"] == "B_crit")
         if not row["B_crit"]:
             assert f.values["S_min"] < 0
             assert not np.isfinite(critical.value)
@@ -198,9 +196,9 @@ def test_published_optima_come_back_from_curves_with_the_published_exponents() -
         y = 3 + a * realised**alpha + b * realised**-beta
         f = found("share", {"share": share, "score": y}, "starvation", objective="ols", realised=0.005)
         assert numbers(f) == pytest.approx({"E": 3.0, "a": a, "b": b, "alpha": alpha, "beta": beta}, rel=1e-5)
-        (x_star,) = derived(f)
+        (x_star,) = f.derived
         assert x_star.value == pytest.approx(best, rel=1e-6)
-        said = verdict(f)
+        said = f.optimum_location
         assert said is not None
         assert said.place == "inside"
 

@@ -12,8 +12,8 @@ from engine.errors import PlannerError
 from engine.fitting import FitSpec, fit
 from engine.fitting.result import Fit, FitData
 from engine.planning import plan_budget, plan_target
+from engine.planning.as_json import read_plan, to_json
 from engine.planning.metric import through
-from engine.planning.plan import read_plan, to_json
 from engine.schema import Metric
 from tests.engine.fitting.tables import make_runs, surface
 from tests.engine.planning.conftest import EPOCH, RANGES, make_fit, scattered

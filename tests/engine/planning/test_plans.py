@@ -18,8 +18,8 @@ from engine.errors import PlannerError
 from engine.fitting import FitSpec, fit
 from engine.fitting.result import Fit, FitWarning
 from engine.planning import as_text, beyond, floor_of, plan_budget, plan_target, read_plan, rows, to_json
-from engine.planning import text as plan_text
 from engine.planning.drawing.picture import plan_curve
+from engine.planning.format import decades as decades_text
 from engine.planning.plan import Plan
 from engine.planning.quantity import NOT_RESAMPLED, UNPUBLISHED, Quantity
 from engine.store.files import read_runs
@@ -55,7 +55,7 @@ def test_decades_beyond_the_runs(epoch: Fit) -> None:
     assert codes(plan)[0] == "far-extrapolated"
     assert "C by 2 decades" in plan.warnings[0].text
     assert rows(plan)[2].beyond == "2 decades"
-    assert [plan_text.decades(x) for x in (0.13, 1.0, 12.3, 157.2)] == [
+    assert [decades_text(x) for x in (0.13, 1.0, 12.3, 157.2)] == [
         "0.13 decades",
         "1 decade",
         "12 decades",

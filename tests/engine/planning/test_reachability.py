@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from engine.planning import as_text, plan_target, read_plan, to_json
+from engine.planning.format import probability
 from engine.planning.limits import Limits
 from engine.planning.plan import Plan
-from engine.planning.text import probability
 from tests.engine.planning.conftest import EPOCH, RANGES, make_fit, scattered, with_floors
 
 

@@ -18,7 +18,8 @@ from tests import progress
 from tests.trainers.backend.clusters import certificates, free_port, scheduler, workers
 from tests.trainers.conftest import ROOT, add, running, start, wait_for
 from trainers.backend import cluster
-from trainers.backend.cluster import ClusterError, connected, open_pool, security_of
+from trainers.backend.cluster import connected, open_pool, security_of
+from trainers.backend.pool import ClusterError
 from trainers.backend.queue import Queue
 from trainers.backend.record import Record
 from trainers.backend.settings import Address
@@ -97,7 +98,7 @@ def test_a_scheduler_that_does_not_answer_is_named(root: Path, monkeypatch: pyte
 
 
 def test_a_scheduler_that_hangs_is_given_up(root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cluster, "ANSWER", 1.0)
+    monkeypatch.setattr("trainers.backend.pool.ANSWER", 1.0)
     with scheduler(tmp_path / "dask", port := free_port()) as address:
         (hanging,) = [p for p in psutil.process_iter(["cmdline"]) if str(port) in (p.info["cmdline"] or [])]
         with open_pool(Address(scheduler=address), root) as pool:

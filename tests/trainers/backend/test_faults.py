@@ -15,8 +15,8 @@ from tests.trainers import inside
 from tests.trainers.conftest import ROOT, add, running, start, wait_for
 from trainers.backend import files
 from trainers.backend.attempt import Attempt
-from trainers.backend.cluster import Pool
 from trainers.backend.machine import Machine
+from trainers.backend.pool import Pool
 from trainers.backend.queue import Queue
 from trainers.backend.record import Record, read_record, result_of
 from trainers.backend.work import run_cell

@@ -15,8 +15,9 @@ import pytest
 from tests import progress
 from tests.trainers.backend.slurm import slurm
 from tests.trainers.conftest import add, running, wait_for
-from trainers.backend.cluster import ClusterError, Pool, open_pool
+from trainers.backend.cluster import open_pool
 from trainers.backend.jobs import FOLDER, make_cluster
+from trainers.backend.pool import ClusterError, Pool
 from trainers.backend.record import Record
 from trainers.backend.settings import HTCondor, Slurm
 

@@ -17,8 +17,9 @@ from distributed.security import Security
 
 from tests import progress
 from tests.conftest import skip_or_fail
-from trainers.backend.cluster import Pool, open_pool
+from trainers.backend.cluster import open_pool
 from trainers.backend.keys import temporary_security
+from trainers.backend.pool import Pool
 from trainers.backend.settings import Local
 
 NOBODY = 65_534

@@ -17,9 +17,10 @@ from tests.trainers.conftest import add, running, wait_for
 from trainers.backend import greet as greetings
 from trainers.backend import machine as machines
 from trainers.backend.away import News, is_same, pack, take_in, want
-from trainers.backend.cluster import Gpu, _gpus, _measure, share_of
+from trainers.backend.cluster import share_of
 from trainers.backend.greet import PACKAGES, Greeting, differing, greet
 from trainers.backend.machine import Machine, Place, fits, seen, usable_memory
+from trainers.backend.pool import Gpu, _gpus, _measure
 from trainers.backend.queue import Queue
 from trainers.cell import Needs
 from trainers.command.process import _gpu

@@ -10,18 +10,16 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from trainers.amplitudes.surrogate.networks import Model
+from trainers.amplitudes.surrogate.protocols import Model, Parametrization
 from trainers.amplitudes.surrogate.rates import BASE_WIDTH
 from trainers.amplitudes.surrogate.shape import Shape
 
-Parametrization = Literal["mup", "standard"]
 BETAS, EPSILON = (0.9, 0.999), 1e-12
 """Of Adam. The epsilon stays below gradients, which get as small as 1e-6 where the loss does."""
 

@@ -15,7 +15,8 @@ from torch import Tensor
 from trainers.amplitudes.cell import AmplitudeCell
 from trainers.amplitudes.surrogate import losses
 from trainers.amplitudes.surrogate.model import Adam
-from trainers.amplitudes.surrogate.networks import NETWORKS, Size
+from trainers.amplitudes.surrogate.networks import NETWORKS
+from trainers.amplitudes.surrogate.protocols import Size
 from trainers.amplitudes.surrogate.standard import LOG, Standard
 from trainers.amplitudes.surrogate.weights import Weight, unit
 from trainers.cell import CellError
@@ -53,7 +54,7 @@ class Trainer:
         self.network = NETWORKS[cell.network]
         self.of_x, self.of_y = self.network.standard(train.x, train.weight), Standard.of(train.y, train.weight)
         self.x, self.y, self.weight = self.tensors(train)
-        self.model = self.network.model(shape, cell, self.x)
+        self.model = self.network.model(shape, cell.start, self.x)
         self.adam = Adam(self.model, cell.parametrization, cell.l2)
         self.loss = loss_of(cell, float(self.of_y.mean[0]), float(self.of_y.spread[0]))
         self.state = State()

@@ -20,7 +20,8 @@ from trainers.amplitudes.surrogate import evaluate, pulls
 from trainers.amplitudes.surrogate.dimension import two_nn
 from trainers.amplitudes.surrogate.invariants import freedoms
 from trainers.amplitudes.surrogate.losses import LOWEST, averaged, mse
-from trainers.amplitudes.surrogate.networks import NETWORKS, Size
+from trainers.amplitudes.surrogate.networks import NETWORKS
+from trainers.amplitudes.surrogate.protocols import Size
 from trainers.amplitudes.surrogate.standard import check_varies, target
 from trainers.amplitudes.surrogate.trainer import Points, Trainer
 from trainers.amplitudes.surrogate.weights import effective, relative, unit, variance

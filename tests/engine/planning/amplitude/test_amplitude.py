@@ -28,7 +28,8 @@ from engine.planning.amplitude import (
 )
 from engine.planning.amplitude.answer import scaled
 from engine.planning.amplitude.document import document
-from engine.planning.amplitude.text import percent, sentence
+from engine.planning.amplitude.format import percent
+from engine.planning.amplitude.text import sentence
 from engine.planning.export.document import to_csv, to_markdown
 from tests.app.terminal.asking import object_in
 

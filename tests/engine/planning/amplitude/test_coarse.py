@@ -7,7 +7,8 @@ import pytest
 from data.amplitudes import best_laws, published_law, published_laws
 from engine.planning.amplitude import Anchor, PublishedLaw, of_mse, plan_amplitude, to_json
 from engine.planning.amplitude.document import document
-from engine.planning.amplitude.text import number, sentence
+from engine.planning.amplitude.format import number
+from engine.planning.amplitude.text import sentence
 from engine.planning.export.document import to_csv, to_markdown
 
 CHEAP = Anchor("D", 1e4, 1e-3, N=1e5, epochs=1e3, doubled=0.03)

@@ -28,13 +28,13 @@ from engine.fitting.result import Fit
 from engine.laws.repetition import amplification
 from engine.planning import plan_target
 from engine.planning.export.document import to_csv
+from engine.planning.format import number
 from engine.planning.repeat import SampleCosts, SimulateOrRepeat, as_text, simulate_or_repeat, stated
 from engine.planning.repeat import to_json as answer_json
 from engine.planning.repeat.document import Files, document
 from engine.planning.repeat.factor import Factor
 from engine.planning.repeat.floors import together
 from engine.planning.repeat.notes import FLOORS_APART, ONE_FLOOR
-from engine.planning.text import number
 from engine.store.files import read_runs
 from tests.engine.fitting.tables import make_runs
 

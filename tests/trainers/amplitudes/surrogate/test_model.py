@@ -7,7 +7,8 @@ import pytest
 import torch
 
 from trainers.amplitudes.surrogate import losses
-from trainers.amplitudes.surrogate.model import ACTIVATIONS, Adam, Mlp, Parametrization
+from trainers.amplitudes.surrogate.model import ACTIVATIONS, Adam, Mlp
+from trainers.amplitudes.surrogate.protocols import Parametrization
 from trainers.amplitudes.surrogate.rates import BASE_WIDTH
 from trainers.amplitudes.surrogate.shape import Shape
 

@@ -8,8 +8,7 @@ import pytest
 from benchmarks.verdicts import CASES, said, simulated
 from engine.fitting import FitSpec, fit, minima, parabolas
 from engine.fitting.cards import read_fit, to_json
-from engine.fitting.text import as_text
-from engine.fitting.verdict import best_end, differs, judge, verdict
+from engine.fitting.optimum_location import differs, locate_optimum, monotone_edge
 from engine.schema import Metric
 from tests.engine.fitting.tables import make_runs, sweep
 
@@ -31,14 +30,14 @@ def test_shares_decide() -> None:
         ([none] * 10, "not located", (0, 0, 0, 1)),
         ([left] * 4 + [right] * 4 + [none] * 2, "not located", (0, 0.4, 0.4, 0.2)),
     ):
-        found = judge(inside, draws, 0.005, 0.5)
+        found = locate_optimum(inside, draws, 0.005, 0.5)
         assert found.place == place
         assert found.shares == pytest.approx(shares)
-    assert judge(inside, [inside] * 10, 0.005, 0.5, flat=True).place == "not located"
-    alone = judge(right, [], 0.005, 0.5)
+    assert locate_optimum(inside, [inside] * 10, 0.005, 0.5, flat=True).place == "not located"
+    alone = locate_optimum(right, [], 0.005, 0.5)
     assert (alone.place, alone.shares) == ("outside right", ())
     assert alone.text == "right of the sweep from 0.005 to 0.5 (by the best fit alone)"
-    assert judge(inside, [inside] * 19 + [left], 0.005, 0.5).text == (
+    assert locate_optimum(inside, [inside] * 19 + [left], 0.005, 0.5).text == (
         "inside the sweep from 0.005 to 0.5 (resamples: 95 % inside, 5 % outside left)"
     )
 
@@ -49,7 +48,7 @@ def test_runs_that_fall_throughout_have_no_optimum_inside(law: str, shape: str) 
     x = np.geomspace(1, 100, 9)
     y = {"1/x": 1 + 1 / x, "power": 1 + x**-0.4, "saturating": 2 - x / (x + 2), "rising": 3 + 1e-3 * x}[shape]
     found = fit(FitSpec(law=law, axis="x", objective="ols", bootstrap=30), make_runs({"x": x, "loss": y}))
-    place = verdict(found)
+    place = found.optimum_location
     assert place is not None
     assert place.place != "inside"
     assert (place.place != "not located") or any(w.code in ("edge", "optimum") for w in found.warnings)
@@ -59,22 +58,22 @@ def test_a_parabola_through_a_monotone_sweep_says_whose_turn_it_is() -> None:
     x = np.geomspace(1, 100, 9)
     runs = make_runs({"x": x, "loss": 1 + 1 / x})
     found = fit(FitSpec(law="log-parabola", axis="x", objective="ols", bootstrap=40), runs)
-    place = verdict(found)
+    place = found.optimum_location
     assert place is not None
     assert (place.place, place.edge) == ("not located", True)
     assert "the runs get better all the way to an end" in place.text
     (said,) = [w.text for w in found.warnings if w.code == "edge"]
     assert said.startswith("The runs get better up to x = 100, an end of the sweep: the optimum at ")
-    assert verdict(read_fit(to_json(found))) == place
+    assert read_fit(to_json(found)).optimum_location == place
 
 
 def test_the_end_to_which_runs_fall_is_found_in_noise_and_a_turn_is_none() -> None:
     x = np.repeat(np.arange(1.0, 9), 2)
     noise = 0.02 * np.random.default_rng(0).normal(size=16)
-    assert best_end(x, 1 / x + noise) == 8.0
-    assert best_end(x, x + noise) == 1.0
-    assert best_end(x, (x - 6) ** 2 + noise) is None
-    assert best_end(np.arange(3.0), np.arange(3.0)) is None
+    assert monotone_edge(x, 1 / x + noise) == 8.0
+    assert monotone_edge(x, x + noise) == 1.0
+    assert monotone_edge(x, (x - 6) ** 2 + noise) is None
+    assert monotone_edge(np.arange(3.0), np.arange(3.0)) is None
 
 
 def test_a_parabola_with_its_optimum_in_the_sweep_is_inside() -> None:
@@ -84,7 +83,9 @@ def test_a_parabola_with_its_optimum_in_the_sweep_is_inside() -> None:
         y = 2 + 0.1 * np.log(x / 0.05) ** 2
         y = y + 0.005 * np.ptp(y) * np.random.default_rng(seed).normal(size=9)
         runs = make_runs({"x": x, "loss": y})
-        place = verdict(fit(FitSpec(law="log-parabola", axis="x", objective="ols", bootstrap=20, seed=seed), runs))
+        place = fit(
+            FitSpec(law="log-parabola", axis="x", objective="ols", bootstrap=20, seed=seed), runs
+        ).optimum_location
         inside += place is not None and place.place == "inside"
     assert inside >= 36
 
@@ -110,7 +111,7 @@ def test_where_larger_is_better_the_best_is_the_maximum() -> None:
     runs = make_runs({"x": x, "recall": y}, metrics=(Metric(column="recall", direction="max"),))
     for law in ("log-parabola", "starvation"):
         made = fit(FitSpec(law=law, axis="x", y="recall", objective="ols", bootstrap=40), runs)
-        found = verdict(made)
+        found = made.optimum_location
         assert found is not None
         assert found.place == "inside"
         assert made.law.optimum is not None
@@ -120,18 +121,18 @@ def test_where_larger_is_better_the_best_is_the_maximum() -> None:
 def test_the_verdict_is_in_text_and_survives_json() -> None:
     runs = next(simulated("a decade above the sweep", 1))
     made = fit(FitSpec(law="starvation", axis="x", objective="ols", bootstrap=40), runs)
-    assert "The best x is right of the sweep from 0.005 to 0.5 (resamples: " in as_text(made)
+    assert "The best x is right of the sweep from 0.005 to 0.5 (resamples: " in repr(made)
     assert any(w.code == "optimum" and "add runs at larger x" in w.text for w in made.warnings)
-    assert verdict(read_fit(to_json(made))) == verdict(made)
+    assert read_fit(to_json(made)).optimum_location == made.optimum_location
     optimum = to_json(made)["optimum"]
     assert (optimum["place"], optimum["low"], optimum["high"]) == ("outside right", 0.005, 0.5)
     assert sum(optimum["shares"].values()) == pytest.approx(1)
     flat = fit(
         FitSpec(law="starvation", axis="x", objective="ols", bootstrap=0), next(simulated("flat within the noise", 1))
     )
-    assert verdict(read_fit(to_json(flat))) == verdict(flat)
-    assert "do not differ from a constant" in as_text(flat)
-    assert verdict(fit(FitSpec(law="power", axis="x", bootstrap=0), runs)) is None
+    assert read_fit(to_json(flat)).optimum_location == flat.optimum_location
+    assert "do not differ from a constant" in repr(flat)
+    assert fit(FitSpec(law="power", axis="x", bootstrap=0), runs).optimum_location is None
 
 
 def test_minima_of_budgets_have_verdicts_of_their_own() -> None:

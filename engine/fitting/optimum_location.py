@@ -1,4 +1,4 @@
-"""Where an optimum lies against the sweep that it was read from, and how many resamples say so."""
+"""Location of an optimum relative to the sweep from which it was read, with the share of resamples for each place."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from numpy.typing import ArrayLike
 from scipy.special import fdtrc
 
 from engine.fitting.ranks import rank_correlation
-from engine.fitting.result import Fit
 from engine.laws.law import Floats
 
 Place = Literal["inside", "outside left", "outside right", "not located"]
@@ -34,12 +33,12 @@ SURE = 0.9
 
 
 @dataclass(frozen=True)
-class Verdict:
+class OptimumLocation:
     """``place`` of an optimum against the sweep [low, high]; ``shares`` of the resamples in the order of PLACES.
 
     Without resamples the best fit alone decides and ``shares`` is empty. ``flat``: the runs do not differ from a
     constant by more than their scatter, so no optimum is located whatever the resamples say. ``edge``: the runs get
-    better all the way to an end of the sweep, so an optimum inside it is the law's and not the runs'.
+    better all the way to an end of the sweep, so an optimum inside it follows from the law and not from the runs.
     """
 
     place: Place
@@ -50,7 +49,7 @@ class Verdict:
     edge: bool = False
 
     def to_json(self) -> dict[str, Any]:
-        """The verdict for JSON; ``shares`` are empty without resamples."""
+        """The location for JSON; ``shares`` are empty without resamples."""
         named = dict(zip(PLACES, self.shares, strict=False))
         doubts = {"flat": self.flat, "edge": self.edge}
         return {"place": self.place, "low": self.low, "high": self.high, "shares": named, **doubts}
@@ -74,17 +73,10 @@ def _percent(share: float) -> str:
     return "under 1 %" if share < 0.005 else f"{100 * share:.0f} %"
 
 
-def verdict(fit: Fit) -> Verdict | None:
-    """The verdict on the optimum of ``fit``'s law; None where the law has none or its runs are not known."""
-    law, span = fit.law, fit.data.ranges.get(fit.law.axis or "")
-    if law.optimum is None or span is None:
-        return None
-    flat, edge = (any(w.code == code for w in fit.warnings) for code in (FLAT, EDGE))
-    return judge(float(law.optimum(fit.values)), law.optimum(fit.draws), *span, flat=flat, edge=edge)
-
-
-def judge(best: float, draws: ArrayLike, low: float, high: float, *, flat: bool = False, edge: bool = False) -> Verdict:
-    """The verdict on an optimum at ``best`` with resamples ``draws`` (r,), NaN where there is none, for a sweep.
+def locate_optimum(
+    best: float, draws: ArrayLike, low: float, high: float, *, flat: bool = False, edge: bool = False
+) -> OptimumLocation:
+    """Return the location of an optimum at ``best`` with resamples ``draws`` (r,), NaN without an optimum.
 
     Inside where at least 90 % of the resamples are; outside on the side where more than half of them are.
     """
@@ -98,11 +90,11 @@ def judge(best: float, draws: ArrayLike, low: float, high: float, *, flat: bool 
         place = next((p for p, s, least in zip(PLACES, shares, sure, strict=False) if s >= least), place)
     if edge and place == "inside":
         place = "not located"
-    return Verdict(place, low, high, shares if np.size(draws) else (), flat, edge)
+    return OptimumLocation(place, low, high, shares if np.size(draws) else (), flat, edge)
 
 
-def best_end(x: Floats, y: Floats) -> float | None:
-    """The end of the sweep ``x`` (n,) to which the losses ``y`` (n,) fall all the way; None where they turn.
+def monotone_edge(x: Floats, y: Floats) -> float | None:
+    """Return the end of the sweep ``x`` (n,) to which the losses ``y`` (n,) fall all the way; None where they turn.
 
     By the means at the different x, of which there must be four: the best is the last, and their rank correlation with
     x is at least 0.9, so that noise in one of them does not count as a turn.

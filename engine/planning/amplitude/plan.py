@@ -1,0 +1,53 @@
+"""The plan of an amplitude surrogate: the target, the ranges of D, N and C, and their evidence."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from engine.fitting.result import FitWarning
+from engine.planning.amplitude.anchors import Anchor
+from engine.planning.amplitude.exponents import Exponent
+from engine.planning.amplitude.needs import Need
+from engine.planning.amplitude.published import PublishedLaw
+from engine.planning.amplitude.sizes import Size
+from engine.planning.amplitude.target import Precision
+
+
+@dataclass(frozen=True, eq=False)
+class AmplitudePlan:
+    """The answer: D, N and C as ranges, and the laws behind those that have one in ``needs``.
+
+    ``anchors``, ``law``, ``floor`` and ``fixed_energy`` are what it was asked with. Where a law was fitted to anchors,
+    or to trained cells of ``process``, ``change`` says what that changed; ``measured`` holds the errors of these cells.
+    ``stopped`` is the sentence in place of an answer where the cells allow none; D, N and C are unknown then.
+    ``reached`` marks an answer that is trained cells themselves.
+    """
+
+    n_f: int
+    dimension: int
+    bound: float
+    exponent: Exponent
+    target: Precision
+    D: Size
+    N: Size
+    C: Size
+    needs: tuple[Need, ...]
+    warnings: tuple[FitWarning, ...] = ()
+    anchors: tuple[Anchor, ...] = ()
+    law: PublishedLaw | None = None
+    floor: float = 0.0
+    fixed_energy: bool = False
+    process: str = ""
+    change: str = ""
+    measured: str = ""
+    stopped: str = ""
+    reached: bool = False
+
+    @property
+    def runs(self) -> str:
+        """The runs that the plan is scaled from, within a sentence."""
+        if self.process:
+            return f"the cells of {self.process}"
+        if self.law is not None:
+            return f"the published runs of {self.law.process}"
+        return "the anchor" if len(self.anchors) == 1 else "the anchors"
