@@ -10,6 +10,7 @@ ENV PIP_NO_CACHE_DIR=1 PIP_DISABLE_PIP_VERSION_CHECK=1 PYTHONDONTWRITEBYTECODE=1
 WORKDIR /src
 COPY requirements.lock pyproject.toml README.md LICENSE ./
 RUN pip install -r requirements.lock
+COPY isoplan ./isoplan
 COPY app ./app
 COPY engine ./engine
 COPY trainers ./trainers

@@ -10,17 +10,23 @@ ARGS ?=
 # Packages are installed while pip works, and types are checked while tests wait for servers.
 MAKEFLAGS += --jobs=3
 
-.PHONY: run test check tests bench grid-jets grid-behavior grid-games grid-amplitudes lock browser slurm clean python
+.PHONY: run test check types tests bench grid-jets grid-behavior grid-games grid-amplitudes lock browser slurm clean python
 
 run: $(VENV)/run.stamp
-	@$(BIN)/python -m trainers.pytorch & exec $(BIN)/isoplan app $(ARGS)
+	@$(BIN)/python -m isoplan.trainers.pytorch & exec $(BIN)/isoplan app $(ARGS)
 
 test: check tests
 
 tests: $(VENV)/dev.stamp browser slurm
 	$(BIN)/python -m pytest -rs -n logical --maxprocesses 8 --dist loadfile --no-loadscope-reorder $(ARGS)
 
-check: $(VENV)/dev.stamp
+# mypy reads the folders at the top as isoplan.app, isoplan.engine, isoplan.trainers and isoplan.data.
+types:
+	@rm -rf build/types && mkdir -p build/types/isoplan
+	@for part in app engine trainers data isoplan/__init__.py isoplan/py.typed; do \
+	  ln -s "../../../$$part" build/types/isoplan/; done
+
+check: $(VENV)/dev.stamp types
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
@@ -33,7 +39,7 @@ bench: $(VENV)/dev.stamp
 define trained
 for grid in $(2)/$(1)_*.toml; do \
   $(BIN)/isoplan train $$grid --workspace build/$(1) --yes || exit 1; \
-  $(BIN)/python -m trainers.bundle $(1) build/$(1) $(2); done
+  $(BIN)/python -m isoplan.trainers.bundle $(1) build/$(1) $(2); done
 endef
 grid-jets grid-behavior grid-amplitudes: grid-%: $(VENV)/run.stamp
 	@$(call trained,$*,data/grids)
@@ -58,7 +64,7 @@ $(VENV)/run.stamp: Makefile requirements.lock requirements-train.lock pyproject.
 	  out=$$($(call families,"$$one") 2>&1) || echo "$$one is not installed ($$(echo "$$out" | tail -n 1)). Cells and commands that need it say so."; \
 	done < requirements-train.lock
 	@echo "Compiling the fitting kernels"
-	-@$(BIN)/python -m engine.fitting.kernels
+	-@$(BIN)/python -m isoplan.engine.fitting.solver.kernels
 	@touch $@
 
 $(VENV)/dev.stamp: requirements-dev.lock $(VENV)/run.stamp

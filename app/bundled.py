@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from data.catalogue import BUNDLED, Demo, path
-from engine.store import cells, tables
-from engine.store.database import Database
-from engine.store.tables import TableInfo
+from isoplan.data.catalogue import BUNDLED, Demo, path
+from isoplan.engine.store.database import cell_index
+from isoplan.engine.store.database.database import Database
+from isoplan.engine.store.tables import tables
+from isoplan.engine.store.tables.tables import TableInfo
 
 TASKS = {
     "behavior": "recommender",
@@ -46,7 +47,7 @@ def task_of(db: Database, table_id: str) -> str:
     table = next((t for t in tables.all(db) if t.id == table_id), None)
     if table is None:
         return ""
-    family = cells.family_of(table)
+    family = cell_index.family_of(table)
     return TASKS.get(family, family) if family else task_named(table.name) if table.read_only else ""
 
 

@@ -14,26 +14,26 @@ import typer
 from typer.core import TyperGroup
 from typer.exceptions import TyperException
 
-from engine.errors import PlannerError
+from isoplan.engine.errors import PlannerError
 
 COMMANDS = {
-    "app": "app.commands.serve",
-    "laws": "app.commands.laws",
-    "fit": "app.commands.fit",
-    "compare": "app.commands.compare",
-    "agreement": "app.commands.agreement",
-    "plan": "app.commands.plan",
-    "smaller": "app.commands.smaller",
-    "repeat": "app.commands.repeat",
-    "amplitude": "app.commands.amplitude",
-    "recipe": "app.commands.recipe",
-    "plans": "app.commands.plans",
-    "actual": "app.commands.actual",
-    "train": "app.commands.train",
-    "cells": "app.commands.cells",
-    "backup": "app.commands.backup",
-    "restore": "app.commands.restore",
-    "simulate": "app.commands.simulate",
+    "app": "isoplan.app.commands.serve",
+    "laws": "isoplan.app.commands.laws",
+    "fit": "isoplan.app.commands.fit",
+    "compare": "isoplan.app.commands.compare",
+    "agreement": "isoplan.app.commands.agreement",
+    "plan": "isoplan.app.commands.plan",
+    "smaller": "isoplan.app.commands.smaller",
+    "repeat": "isoplan.app.commands.repeat",
+    "amplitude": "isoplan.app.commands.amplitude",
+    "recipe": "isoplan.app.commands.recipe",
+    "plans": "isoplan.app.commands.plans",
+    "actual": "isoplan.app.commands.actual",
+    "train": "isoplan.app.commands.train",
+    "cells": "isoplan.app.commands.cells",
+    "backup": "isoplan.app.commands.backup",
+    "restore": "isoplan.app.commands.restore",
+    "simulate": "isoplan.app.commands.simulate",
 }
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from functools import cache
 
-from data.files import listed, records
-from trainers.backend.earlier import Earlier
+from isoplan.data.files import listed, records
+from isoplan.trainers.backend.estimate.earlier_cells import Earlier
 
 FOLDERS = ("grids", "grids/games")
 

@@ -9,8 +9,8 @@ from importlib.metadata import version
 
 import streamlit as st
 
-from app.views.markdown import refuse
-from engine.errors import PlannerError
+from isoplan.app.views.widgets.markdown import refuse
+from isoplan.engine.errors import PlannerError
 
 log = logging.getLogger("isoplan.page")
 

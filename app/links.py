@@ -13,10 +13,10 @@ from urllib.parse import urlencode
 
 import streamlit as st
 
-from app import workspace
-from app.views.markdown import plain, refuse
-from engine.errors import PlannerError
-from engine.store import results
+from isoplan.app import workspace
+from isoplan.app.views.widgets.markdown import plain, refuse
+from isoplan.engine.errors import PlannerError
+from isoplan.engine.store.saved import results
 
 LONGEST = 1500
 """Characters of a query that every mail client and chat leaves whole; longer ones become a saved view."""

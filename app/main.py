@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import streamlit as st
 
-from app import links
-from app.figures.theme import STYLE
-from app.shell import ICON, LOGO, UNKNOWN
-from app.views import scopes, unknown
+from isoplan.app import links
+from isoplan.app.figures.style.theme import STYLE
+from isoplan.app.serving.shell import ICON, LOGO, UNKNOWN
+from isoplan.app.views import unknown
+from isoplan.app.views.widgets import scopes
 
 PAGES = [
     st.Page("views/home.py", title="Home", icon=":material/home:", default=True),

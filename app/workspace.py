@@ -9,8 +9,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from engine.errors import PlannerError
-from engine.store.database import Database
+from isoplan.engine.errors import PlannerError
+from isoplan.engine.store.database.database import Database
 
 
 @dataclass(frozen=True)

@@ -7,10 +7,10 @@ import time
 import numpy as np
 
 from benchmarks.report import Report
-from trainers.amplitudes.phase_space.flat import flat_points
-from trainers.amplitudes.phase_space.sampler import POINTS
-from trainers.amplitudes.processes import PROCESSES, Process
-from trainers.amplitudes.simulate import Request, adapt, simulate
+from isoplan.trainers.amplitudes.phase_space.flat import flat_points
+from isoplan.trainers.amplitudes.phase_space.sampler import POINTS
+from isoplan.trainers.amplitudes.processes import PROCESSES, Process
+from isoplan.trainers.amplitudes.simulate import Request, adapt, simulate
 
 SECONDS = 4.0
 """Roughly, of the events of one process."""

@@ -14,17 +14,17 @@ from typing import Any
 
 import numpy as np
 
-from app.commands.following import follow
 from benchmarks.report import Report
-from data.amplitudes import best_laws
-from engine.errors import PlannerError
-from engine.planning.amplitude import AmplitudePlan, Anchor, of_mse, plan_amplitude
-from engine.planning.amplitude.anchors import LIMITED
-from trainers.backend.queue import Queue
-from trainers.backend.record import Record
-from trainers.backend.sweep import Sweep, launch
-from trainers.families import find_family
-from trainers.grid import make_grid
+from isoplan.app.commands.shared.following import follow
+from isoplan.data.amplitudes import best_laws
+from isoplan.engine.errors import PlannerError
+from isoplan.engine.planning.amplitude import AmplitudePlan, Anchor, of_mse, plan_amplitude
+from isoplan.engine.planning.amplitude.anchors import LIMITED
+from isoplan.trainers.backend.queue.cells import Queue
+from isoplan.trainers.backend.queue.sweep import Sweep, launch
+from isoplan.trainers.backend.store.record import Record
+from isoplan.trainers.families import find_family
+from isoplan.trainers.grid import make_grid
 
 SPACE = Path(__file__).parents[1] / "build" / "amplitudes"
 PROCESSES = ("Zg", "Zgg", "ttH")

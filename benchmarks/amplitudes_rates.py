@@ -7,8 +7,8 @@ import time
 import numpy as np
 
 from benchmarks.report import Report
-from trainers.amplitudes.phase_space.rambo import rambo
-from trainers.amplitudes.processes import PROCESSES, Process, squared_amplitude
+from isoplan.trainers.amplitudes.phase_space.rambo import rambo
+from isoplan.trainers.amplitudes.processes import PROCESSES, Process, squared_amplitude
 
 ENERGY, TURNS = 1000.0, 5
 SECONDS = 0.3

@@ -8,14 +8,14 @@ from collections.abc import Callable
 import numpy as np
 
 from benchmarks.report import Report, ms
-from engine.fitting.kernels import load
-from engine.planning import plan_budget, plan_target
-from engine.planning.drawing.curves import frontier_curve, isoflop_curves, surface
-from engine.planning.frontier import frontier
-from engine.planning.limits import Limits
-from engine.planning.plan import Question
-from engine.planning.pricing.prices import Inference
-from engine.planning.smaller.answer import lifetime, same_loss
+from isoplan.engine.fitting.solver.kernels import load
+from isoplan.engine.planning import plan_budget, plan_target
+from isoplan.engine.planning.drawing.curves import frontier_curve, isoflop_curves, surface
+from isoplan.engine.planning.optimum.frontier import frontier
+from isoplan.engine.planning.plan.answer import Question
+from isoplan.engine.planning.scenario.limits import Limits
+from isoplan.engine.planning.scenario.prices import Inference
+from isoplan.engine.planning.smaller.answer import lifetime, same_loss
 from tests.engine.planning.conftest import EPOCH, RANGES, make_fit, scattered
 
 RESAMPLES, TRIES, BUDGET, TARGET = 1000, 7, 1e22, 2.1

@@ -12,12 +12,12 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from benchmarks.report import Report, ms
+from isoplan.trainers.behavior.cell import BehaviorCell
+from isoplan.trainers.behavior.model.flops import stage1_flops
+from isoplan.trainers.behavior.model.item_features import Known
+from isoplan.trainers.behavior.training.cell_data import open_data
+from isoplan.trainers.behavior.training.trainer import Trainer
 from tests.trainers.behavior.plain import Plain
-from trainers.behavior.cell import BehaviorCell
-from trainers.behavior.data import open_data
-from trainers.behavior.flops import stage1_flops
-from trainers.behavior.known import Known
-from trainers.behavior.trainer import Trainer
 
 LOG = BehaviorCell(users=4000, items=5000, user_events=20, dropout=0, weight_decay=0, rate=1e-3, layers=2, h=16)
 CELLS: dict[str, dict[str, float]] = {

@@ -8,8 +8,8 @@ from collections import Counter
 import numpy as np
 
 from benchmarks.report import Report
-from engine.fitting.kernels import load
-from engine.fitting.offsets import offsets
+from isoplan.engine.fitting.diagnostics.offsets import offsets
+from isoplan.engine.fitting.solver.kernels import load
 from tests.engine.fitting.mixtures import NOISE, SHIFT, category, shifted, unshifted
 
 TABLES = 500

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from benchmarks.report import Report
-from engine.fitting import FitSpec, fit
-from engine.schema import Curves, Roles, Runs
+from isoplan.engine.fitting import FitSpec, fit
+from isoplan.engine.schema import Curves, Roles, Runs
 
 TABLES = 60
 POINTS = 40

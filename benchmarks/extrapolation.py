@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 from benchmarks.report import Report
-from data.catalogue import DEMOS, path
-from engine.fitting import FitSpec, compare
-from engine.fitting.baselines import BASELINES
-from engine.schema import Role
-from engine.store.files import read_runs
+from isoplan.data.catalogue import DEMOS, path
+from isoplan.engine.fitting import FitSpec, compare
+from isoplan.engine.fitting.validation.baselines import BASELINES
+from isoplan.engine.schema import Role
+from isoplan.engine.store.files.table_files import read_runs
 
 
 def run() -> Report:

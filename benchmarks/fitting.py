@@ -14,16 +14,17 @@ import numpy as np
 from benchmarks import peers
 from benchmarks.report import Report, quantile
 from benchmarks.tables import write_runs
-from engine.fitting import FitSpec, fit, kernels
-from engine.fitting.bootstrap import counts
-from engine.fitting.checks import sample
-from engine.fitting.cold import grid
-from engine.fitting.problem import Problem, problem
-from engine.fitting.solver import best_fit, predict, refits
-from engine.fitting.spec import ObjectiveName
-from engine.laws.law import Floats
-from engine.schema import Runs
-from engine.store.files import read_runs
+from isoplan.engine.fitting import FitSpec, fit
+from isoplan.engine.fitting.resampling.bootstrap import counts
+from isoplan.engine.fitting.samples.sample import sample
+from isoplan.engine.fitting.solver import kernels
+from isoplan.engine.fitting.solver.exponent_grid import grid
+from isoplan.engine.fitting.solver.multistart import best_fit, predict, refits
+from isoplan.engine.fitting.solver.problem import Problem, problem
+from isoplan.engine.fitting.types.spec import ObjectiveName
+from isoplan.engine.laws.law import Floats
+from isoplan.engine.schema import Runs
+from isoplan.engine.store.files.table_files import read_runs
 
 ROWS, LONG, TRIES, REFITS, DELTA = 245, 10_000, 7, 1_000, 1e-3
 PEER_STARTS, PEER_TABLES = 64, 4

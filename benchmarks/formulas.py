@@ -13,15 +13,15 @@ from scipy.optimize import least_squares
 
 from benchmarks.report import Report
 from benchmarks.tables import write_runs
-from engine.costs import ComputeRule
-from engine.fitting import Fit, FitSpec, fit
-from engine.fitting.bootstrap import counts
-from engine.fitting.objectives import objective
-from engine.fitting.spec import ObjectiveName
-from engine.laws import typed_law
-from engine.laws.law import Floats
-from engine.schema import Roles, Runs
-from engine.store.files import read_runs
+from isoplan.engine.costs import ComputeRule
+from isoplan.engine.fitting import Fit, FitSpec, fit
+from isoplan.engine.fitting.resampling.bootstrap import counts
+from isoplan.engine.fitting.solver.objectives import objective
+from isoplan.engine.fitting.types.spec import ObjectiveName
+from isoplan.engine.laws import typed_law
+from isoplan.engine.laws.law import Floats
+from isoplan.engine.schema import Roles, Runs
+from isoplan.engine.store.files.table_files import read_runs
 
 Bounds = dict[str, tuple[float | None, float | None]]
 ROWS, REFITS = 245, 1_000

@@ -10,11 +10,11 @@ from pathlib import Path
 import torch
 
 from benchmarks.report import Report
+from isoplan.trainers.backend.worker.malloc import kept_heap
+from isoplan.trainers.behavior.cell import BehaviorCell
+from isoplan.trainers.behavior.scores.metric_names import HIT, NDCG
+from isoplan.trainers.behavior.training import cell_training
 from tests.trainers.jets.stream import Silent
-from trainers.backend.heap import kept_heap
-from trainers.behavior import training
-from trainers.behavior.cell import BehaviorCell
-from trainers.behavior.names import HIT, NDCG
 
 EVENTS = Path(__file__).parents[2] / "shared" / "runs" / "amazon_video_games_events.txt"
 CELL = BehaviorCell(
@@ -41,7 +41,7 @@ def run() -> Report:
         (root / "behavior" / "games").mkdir(parents=True)
         shutil.copy(EVENTS, root / "behavior" / "games" / "events.txt")
         begun = time.process_time()
-        found = [training.train(root, CELL.model_copy(update=how), Silent(root)) for how in JUDGED.values()]
+        found = [cell_training.train(root, CELL.model_copy(update=how), Silent(root)) for how in JUDGED.values()]
         took = (time.process_time() - begun) / len(found)
     rows = [(n, *(f"{one[n]:.3f}" for one in found), f"{GOALS[n]:.2f}", f"{PUBLISHED[n]:.3f}") for n in GOALS]
     rows += [(f"{n.removeprefix('full_')}, all items", *(f"{one[n]:.4f}" for one in found), "", "") for n in FULL]

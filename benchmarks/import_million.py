@@ -10,8 +10,8 @@ import duckdb
 
 from benchmarks.report import Report, quantile
 from benchmarks.tables import write_runs
-from engine.store import tables
-from engine.store.database import open_workspace
+from isoplan.engine.store.database.database import open_workspace
+from isoplan.engine.store.tables import tables
 
 ROWS, RUNS = 1_000_000, 5
 

@@ -10,14 +10,14 @@ import awkward as ak
 import numpy as np
 
 from benchmarks.report import Report
-from trainers.jets.classes import NAMES
-from trainers.jets.features import CONFIGURATIONS
-from trainers.jets.read import read_jets
-from trainers.jets.simulate.chain import jets_of
-from trainers.jets.simulate.detector import Noise
-from trainers.jets.simulate.generate import Generator
-from trainers.jets.simulate.processes import PROCESSES
-from trainers.jets.simulate.write import write_jets
+from isoplan.trainers.jets.classes import NAMES
+from isoplan.trainers.jets.features import CONFIGURATIONS
+from isoplan.trainers.jets.read import read_jets
+from isoplan.trainers.jets.simulate.chain import jets_of
+from isoplan.trainers.jets.simulate.detector import Noise
+from isoplan.trainers.jets.simulate.generate import Generator
+from isoplan.trainers.jets.simulate.processes import PROCESSES
+from isoplan.trainers.jets.simulate.write import write_jets
 
 BATCH, BATCHES = 128, 5
 

@@ -14,19 +14,19 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 from scipy.stats import gaussian_kde
 
-from app.figures.axes import axis
-from app.figures.palette import CATEGORIES, GREY
-from app.figures.theme import LIGHT, compose, legend
 from benchmarks.pictures import draw
 from benchmarks.report import Report
-from trainers.backend.machine import this_machine
-from trainers.jets.classes import KINDS, NAMES, TREE
-from trainers.jets.simulate.chain import select
-from trainers.jets.simulate.detector import Noise
-from trainers.jets.simulate.generate import BOUNDS, Generator
-from trainers.jets.simulate.parts import Request
-from trainers.jets.simulate.processes import GLUON, PROCESSES, Bounds
-from trainers.jets.simulate.run import simulate
+from isoplan.app.figures.style.axes import axis
+from isoplan.app.figures.style.palette import CATEGORIES, GREY
+from isoplan.app.figures.style.theme import LIGHT, compose, legend
+from isoplan.trainers.backend.cluster.machine import this_machine
+from isoplan.trainers.jets.classes import KINDS, NAMES, TREE
+from isoplan.trainers.jets.simulate.chain import select
+from isoplan.trainers.jets.simulate.detector import Noise
+from isoplan.trainers.jets.simulate.generate import BOUNDS, Generator
+from isoplan.trainers.jets.simulate.parts import Request
+from isoplan.trainers.jets.simulate.processes import GLUON, PROCESSES, Bounds
+from isoplan.trainers.jets.simulate.run import simulate
 
 JETS, EVENTS = 2000, 1280
 """Jets of a class, and events with wide bounds."""

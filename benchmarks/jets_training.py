@@ -13,10 +13,10 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from benchmarks.report import Report, ms
+from isoplan.trainers.jets.flops import training_flops
+from isoplan.trainers.jets.model import SetTransformer, loss_of
+from isoplan.trainers.jets.shape import Shape
 from tests.trainers.jets.plain import Plain, pad, random_batch
-from trainers.jets.flops import training_flops
-from trainers.jets.model import SetTransformer, loss_of
-from trainers.jets.shape import Shape
 
 WIDTHS = (4, 8, 16, 32, 64, 128)
 BATCH = 128

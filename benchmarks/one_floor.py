@@ -10,13 +10,14 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.report import Report
-from data.files import path
-from engine.fitting import FitSpec, fit, kernels
-from engine.laws.law import Floats
-from engine.planning.quantity import Quantity
-from engine.planning.repeat import SampleCosts, simulate_or_repeat, stated
-from engine.schema import Roles, Runs
-from engine.store.files import read_runs
+from isoplan.data.files import path
+from isoplan.engine.fitting import FitSpec, fit
+from isoplan.engine.fitting.solver import kernels
+from isoplan.engine.laws.law import Floats
+from isoplan.engine.planning.answer.quantity import Quantity
+from isoplan.engine.planning.repeat import SampleCosts, simulate_or_repeat, stated
+from isoplan.engine.schema import Roles, Runs
+from isoplan.engine.store.files.table_files import read_runs
 
 FLOORS, TARGET = (0.05, 0.25, 0.45), 0.7
 TABLES, REFITS, PROCESSES = 300, 200, 2

@@ -12,10 +12,11 @@ from playwright.sync_api import Page, WebSocket
 from benchmarks.browser import browser, ready
 from benchmarks.report import Report, ms, quantile
 from benchmarks.tables import write_runs
-from engine.fitting import FitSpec
-from engine.fitting.run import fit
-from engine.store import results, snapshots, tables
-from engine.store.database import open_workspace
+from isoplan.engine.fitting import FitSpec
+from isoplan.engine.fitting.single import fit
+from isoplan.engine.store.database.database import open_workspace
+from isoplan.engine.store.saved import results
+from isoplan.engine.store.tables import snapshots, tables
 from tests.server import running
 
 ROWS, LOADS, REFITS = 1_000_000, 20, 20

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from benchmarks.report import Report
-from engine.costs import ComputeRule
-from engine.fitting import FitSpec, fit, parabola_bias
-from engine.schema import Roles, Runs
+from isoplan.engine.costs import ComputeRule
+from isoplan.engine.fitting import FitSpec, fit, parabola_bias
+from isoplan.engine.schema import Roles, Runs
 
 SURFACES = {
     "alpha = beta": (0.31, 0.31, 400.0, 400.0),

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import plotly.graph_objects as go
 
-from app.pdf import PLOTLY_JS
 from benchmarks.browser import browser
+from isoplan.app.serving.pdf import PLOTLY_JS
 
 IMAGES = Path(__file__).parents[1] / "docs" / "images"
 SCALE = 2

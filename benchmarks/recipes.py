@@ -9,8 +9,8 @@ import time
 from pathlib import Path
 
 from benchmarks.report import Report
-from data import trained
-from engine.planning.recommender.builder import REFITS
+from isoplan.data import trained
+from isoplan.engine.planning.recommender.builder import REFITS
 
 TRIES = 3
 METRIC, BUDGET = "recall@10", "2e11"

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.report import Report
-from engine.fitting.runtime import fit_runtime
+from isoplan.engine.fitting.types.runtime import fit_runtime
 
 GRIDS = Path(__file__).parents[1] / "data" / "grids"
 FEWEST = 12

@@ -10,9 +10,9 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from benchmarks.report import Report, ms
-from trainers.backend.machine import this_machine
-from trainers.backend.queue import Queue
-from trainers.families import find_family, read_cell
+from isoplan.trainers.backend.cluster.machine import this_machine
+from isoplan.trainers.backend.queue.cells import Queue
+from isoplan.trainers.families import find_family, read_cell
 
 CELLS = 1000
 COMMAND = ["sh", "-c", "echo '{\"loss\": 1.0}'"]
@@ -58,7 +58,16 @@ def run() -> Report:
 def _run(root: Path, queue: Queue) -> tuple[float, float]:
     """Seconds a cell, and seconds until the first was done."""
     began = time.perf_counter()
-    command = [sys.executable, "-P", "-m", "trainers.backend.runner", "--workspace", str(root), "--idle", "0.5"]
+    command = [
+        sys.executable,
+        "-P",
+        "-m",
+        "isoplan.trainers.backend.runner.loop",
+        "--workspace",
+        str(root),
+        "--idle",
+        "0.5",
+    ]
     runner = subprocess.Popen(command, stderr=subprocess.DEVNULL)
     first, early = 0.0, 0
     while runner.poll() is None:

@@ -14,11 +14,11 @@ from playwright.sync_api import Page
 
 from benchmarks.browser import browser, ready
 from benchmarks.report import Report, ms, quantile
+from isoplan.trainers.backend.queue.cells import Queue
+from isoplan.trainers.backend.queue.sweep import launch
+from isoplan.trainers.families import find_family
+from isoplan.trainers.grid import typed_grid
 from tests.server import running
-from trainers.backend.queue import Queue
-from trainers.backend.sweep import launch
-from trainers.families import find_family
-from trainers.grid import typed_grid
 
 TIMES, POINTS = 20, 40
 GRID = {"width": "20..1000 x 50", "samples": "512..100000 x 10", "seed": "0..9 x 10 linear"}

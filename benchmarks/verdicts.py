@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.report import Report
-from engine.fitting import FitSpec, fit
-from engine.fitting.kernels import load
-from engine.fitting.optimum_location import PLACES, Place
-from engine.laws import get_law
-from engine.schema import Roles, Runs
+from isoplan.engine.fitting import FitSpec, fit
+from isoplan.engine.fitting.solver.kernels import load
+from isoplan.engine.fitting.types.optimum_location import PLACES, Place
+from isoplan.engine.laws import get_law
+from isoplan.engine.schema import Roles, Runs
 
 Floats = NDArray[np.float64]
 CURVES = 500

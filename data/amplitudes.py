@@ -8,15 +8,15 @@ from dataclasses import replace
 from functools import cache
 from typing import cast
 
-from data.cards.make import amplitude_name
-from data.files import is_there, listed, path, records
-from engine.errors import PlannerError
-from engine.fitting import read_fit
-from engine.fitting.result import Interval
-from engine.planning.amplitude import PublishedLaw, TrainedCell, read_cells
-from engine.planning.amplitude.anchors import Axis
-from engine.planning.amplitude.cell_law import DataExponent
-from engine.planning.amplitude.compared import PLAIN
+from isoplan.data.cards.make import amplitude_name
+from isoplan.data.files import is_there, listed, path, records
+from isoplan.engine.errors import PlannerError
+from isoplan.engine.fitting import read_fit
+from isoplan.engine.fitting.types.result import Interval
+from isoplan.engine.planning.amplitude import PublishedLaw, TrainedCell, read_cells
+from isoplan.engine.planning.amplitude.anchors import Axis
+from isoplan.engine.planning.amplitude.cell_law import DataExponent
+from isoplan.engine.planning.amplitude.compared import PLAIN
 
 RAW = ("2", "3", "4")
 """The tables of ttH, whose networks were trained on raw amplitudes."""

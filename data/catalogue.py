@@ -8,11 +8,11 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 
-from data.files import is_there, path, records
-from engine.costs import ComputeRule
-from engine.fitting.spec import FitSpec
-from engine.planning.amplitude.cell_law import AS_PUBLISHED
-from engine.schema import Metric, Roles
+from isoplan.data.files import is_there, path, records
+from isoplan.engine.costs import ComputeRule
+from isoplan.engine.fitting.types.spec import FitSpec
+from isoplan.engine.planning.amplitude.cell_law import AS_PUBLISHED
+from isoplan.engine.schema import Metric, Roles
 
 __all__ = ["BUNDLED", "CARDS", "DEMOS", "PUBLISHED", "TRAINED", "Card", "Demo", "path", "records"]
 
@@ -128,7 +128,7 @@ RECOMMENDER = tuple(
     for folder, log in (("grids", "synthetic"), ("grids/games", "video games"))
     for sweep in SWEEPS
 )
-"""Sweeps of recommender cells, listed where they are trained; ``data.trained`` reads that of batches by its curves."""
+"""Sweeps of recommender cells, listed where they are trained; ``isoplan.data.trained`` reads the curves of batches."""
 
 
 def _amplitudes(grid: str, name: str, axis: str, provenance: str, *metrics: str, **more: object) -> Demo:

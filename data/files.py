@@ -6,13 +6,13 @@ import csv
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 
-from engine.errors import PlannerError
+from isoplan.engine.errors import PlannerError
 
 
 def path(name: str) -> Traversable:
     """The bundled file ``name``, relative to ``data``; raises PlannerError where there is none."""
     parts = name.split("/")
-    found = files("data").joinpath(*parts)
+    found = files("isoplan.data").joinpath(*parts)
     if ".." in parts or not found.is_file():
         raise PlannerError(f"There is no bundled file {name!r}: the files are listed in data/README.md.")
     return found
@@ -20,12 +20,12 @@ def path(name: str) -> Traversable:
 
 def is_there(name: str) -> bool:
     """Whether the bundled file ``name`` comes along: a grid that is not trained has no table."""
-    return files("data").joinpath(*name.split("/")).is_file()
+    return files("isoplan.data").joinpath(*name.split("/")).is_file()
 
 
 def listed(folder: str, start: str, end: str) -> tuple[str, ...]:
     """The bundled files of ``folder`` whose names start and end so, in their order."""
-    names = sorted(one.name for one in files("data").joinpath(folder).iterdir())
+    names = sorted(one.name for one in files("isoplan.data").joinpath(folder).iterdir())
     return tuple(f"{folder}/{name}" for name in names if name.startswith(start) and name.endswith(end))
 
 

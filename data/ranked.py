@@ -13,10 +13,10 @@ from typing import Literal
 
 import numpy as np
 
-from data.trained import numbers, rows
-from engine.agreement import Agreement, agreement
-from engine.errors import PlannerError
-from engine.schema import Direction, Metric, Roles, Runs
+from isoplan.data.trained import numbers, rows
+from isoplan.engine.agreement import Agreement, agreement
+from isoplan.engine.errors import PlannerError
+from isoplan.engine.schema import Direction, Metric, Roles, Runs
 
 Stage = Literal[1, 2]
 SWEEPS: dict[Stage, tuple[str, ...]] = {1: ("share", "allocation"), 2: ("negatives",)}

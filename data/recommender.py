@@ -10,14 +10,14 @@ from functools import cache
 
 import numpy as np
 
-from data.files import path, records
-from engine.agreement import Agreement
-from engine.fitting import FitSpec, fit, read_fit
-from engine.fitting.optimum_location import Place
-from engine.fitting.result import Fit, Interval
-from engine.planning.recommender import Evidence, Optimum, published_optimum
-from engine.quantities import power10
-from engine.schema import Metric, Roles, Runs
+from isoplan.data.files import path, records
+from isoplan.engine.agreement import Agreement
+from isoplan.engine.fitting import FitSpec, fit, read_fit
+from isoplan.engine.fitting.types.optimum_location import Place
+from isoplan.engine.fitting.types.result import Fit, Interval
+from isoplan.engine.planning.recommender import Evidence, Optimum, published_optimum
+from isoplan.engine.quantities import power10
+from isoplan.engine.schema import Metric, Roles, Runs
 
 SHARE_COLUMNS = ("s_star_percent", "grid_winner_percent")
 SHARES = (0.01, 0.5)

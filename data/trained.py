@@ -1,9 +1,9 @@
 """What the cells of our own grids say of each knob of a recommender: their tables as the evidence of a recipe.
 
 A folder holds ``behavior_share.csv``, ``_batch``, ``_allocation``, ``_negatives`` and ``_curves`` as
-``trainers.bundle`` writes them; what is not there is said in ``Evidence.missing``. Stage 1 is judged batch-locally and
-stage 2 on the whole catalogue, as in the behavioural paper. C is that of the step formula, by which cells of one budget
-are sized.
+``isoplan.trainers.bundle`` writes them; what is not there is named in ``Evidence.missing``. Stage 1 is judged
+batch-locally and stage 2 on the whole catalogue, as in the behavioural paper. C is that of the step formula, by which
+cells of one budget are sized.
 """
 
 from __future__ import annotations
@@ -17,19 +17,19 @@ from pathlib import Path
 
 import numpy as np
 
-from engine.errors import PlannerError
-from engine.fitting import FitSpec
-from engine.fitting.shapes import shaped
-from engine.planning.recommender import Evidence
-from engine.planning.recommender.builder import OBJECTIVE, REFITS, Built, build_evidence, join
-from engine.planning.recommender.choice import Knob
-from engine.planning.recommender.columns import find_columns
-from engine.planning.recommender.references import Rows, reference_rows
-from engine.planning.recommender.run_table import Table, read_sweeps
-from engine.quantities import count
-from engine.schema import LABEL_ROLES, NUMERIC_ROLES, Curves, Direction, Floats, Metric, Roles, Runs
+from isoplan.engine.errors import PlannerError
+from isoplan.engine.fitting import FitSpec
+from isoplan.engine.fitting.samples.curve_tables import shaped
+from isoplan.engine.planning.recommender import Evidence
+from isoplan.engine.planning.recommender.builder import OBJECTIVE, REFITS, Built, build_evidence, join
+from isoplan.engine.planning.recommender.choice import Knob
+from isoplan.engine.planning.recommender.columns import find_columns
+from isoplan.engine.planning.recommender.references import Rows, reference_rows
+from isoplan.engine.planning.recommender.run_table import Table, read_sweeps
+from isoplan.engine.quantities import count
+from isoplan.engine.schema import LABEL_ROLES, NUMERIC_ROLES, Curves, Direction, Floats, Metric, Roles, Runs
 
-FOLDER = Path(str(files("data").joinpath("grids")))
+FOLDER = Path(str(files("isoplan.data").joinpath("grids")))
 LOGS = {"a synthetic log": FOLDER, "a log of video games": FOLDER / "games"}
 """Where the tables that come along lie, by what their cells were trained on."""
 COLUMNS: dict[str, tuple[str, Direction]] = {

@@ -14,9 +14,9 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.errors import PlannerError
-from engine.quantities import power10
-from engine.schema import Floats, Ints, Runs
+from isoplan.engine.errors import PlannerError
+from isoplan.engine.quantities import power10
+from isoplan.engine.schema import Floats, Ints, Runs
 
 FEWEST = 4
 """Runs below which a rank correlation says nothing: with three it is one of five values."""

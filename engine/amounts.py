@@ -11,8 +11,8 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from engine.errors import PlannerError
-from engine.quantities import LONGEST, PREFIXES, SECONDS, SUFFIXES, cut, leading, unreadable
+from isoplan.engine.errors import PlannerError
+from isoplan.engine.quantities import LONGEST, PREFIXES, SECONDS, SUFFIXES, cut, leading, unreadable
 
 Words = Mapping[str, float]
 """What a unit may be called, in lower case and singular, and how many of the field's own it is."""

@@ -15,7 +15,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.schema import Category, Curves, Floats, Runs
+from isoplan.engine.schema import Category, Curves, Floats, Runs
 
 MOST_DATASETS = 8
 FEWEST_PER_VALUE = 3

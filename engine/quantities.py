@@ -11,8 +11,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Decimal
 
-from engine.errors import PlannerError
-from engine.hardware import CHECKED, DEVICES, UTILISATION, device
+from isoplan.engine.errors import PlannerError
+from isoplan.engine.hardware import CHECKED, DEVICES, UTILISATION, device
 
 SUFFIXES = {
     **{"k": 1e3, "thousand": 1e3},

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field
 
-from engine.costs import ComputeRule
+from isoplan.engine.costs import ComputeRule
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -86,16 +86,14 @@ class Metric(BaseModel):
 class Roles(BaseModel):
     """The mapping of a table: role -> column name (exactly as the file spells it).
 
-    ``conversions`` names the columns that the user agreed to convert and how (``engine.store.conversions``):
-    text ("suffix": 1.2k, 3M, 4B; "comma": decimal comma; "thousands": 1,234,567) and units ("millions", "pf-days").
-    ``derived`` gives numeric roles by a formula over the columns: ``{"D": "steps * batch_size * seq_len"}``.
-    ``repeats`` says whether rows that differ only in their seed stay or are averaged; "once" keeps one of each set of
-    exact copies.
-    ``rows`` says which rows of a run count, where a run has several: all, the last, or the one with the best loss.
-    ``each`` asks for one law for each value of ``group``. ``pooled`` names the columns whose values the user agreed to
-    fit together.
-    Empty values of ``derived``, ``rows``, ``each`` and ``pooled`` are not written, so that older snapshots keep their
-    hash.
+    ``conversions`` names the columns that the user agreed to convert and how
+    (``isoplan.engine.store.columns.conversions``): text ("suffix": 1.2k, 3M, 4B; "comma": decimal comma; "thousands":
+    1,234,567) and units ("millions", "pf-days"). ``derived`` gives numeric roles by a formula over the columns: ``{"D":
+    "steps * batch_size * seq_len"}``. ``repeats`` says whether rows that differ only in their seed stay or are
+    averaged; "once" keeps one of each set of exact copies. ``rows`` says which rows of a run count, where a run has
+    several: all, the last, or the one with the best loss. ``each`` asks for one law for each value of ``group``.
+    ``pooled`` names the columns whose values the user agreed to fit together. Empty values of ``derived``, ``rows``,
+    ``each`` and ``pooled`` are not written, so that older snapshots keep their hash.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")

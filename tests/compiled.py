@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from engine.fitting import kernels
+from isoplan.engine.fitting.solver import kernels
 
 
 @contextmanager

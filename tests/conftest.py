@@ -78,7 +78,7 @@ def shared() -> Path:
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The wheel of this checkout, built from a copy so that no ``build`` folder of an earlier one is packed too."""
     source = tmp_path_factory.mktemp("source")
-    for name in ("app", "engine", "trainers", "data", "tests"):
+    for name in ("isoplan", "app", "engine", "trainers", "data", "tests"):
         shutil.copytree(ROOT / name, source / name, ignore=shutil.ignore_patterns("__pycache__"))
     for name in ("pyproject.toml", "README.md", "LICENSE"):
         shutil.copy(ROOT / name, source / name)

@@ -26,7 +26,7 @@ import pytest
 from tests import progress
 
 _forks = multiprocessing.get_context("forkserver")
-_forks.set_forkserver_preload(["app.server", "engine.fitting.kernels.twins"])
+_forks.set_forkserver_preload(["isoplan.app.serving.server", "isoplan.engine.fitting.solver.kernels.bindings"])
 
 
 class Process(Protocol):
@@ -121,7 +121,7 @@ def _arguments(port: int, workspace: Path, options: Sequence[str]) -> list[str]:
 
 def _serve(arguments: list[str], env: dict[str, str], output: Path) -> None:
     """What the console script does, in a process that has just been forked."""
-    from app.cli import main
+    from isoplan.app.cli import main
 
     with output.open("wb") as sink:
         for stream in (1, 2):

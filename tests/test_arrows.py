@@ -15,35 +15,53 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-PACKAGES = ("app", "engine", "trainers", "data")
-FILES = sorted(p.relative_to(ROOT) for name in PACKAGES for p in (ROOT / name).rglob("*.py"))
-EVERYWHERE = {"app", "engine", "trainers", "data", "tests", "benchmarks"}
+PARTS = ("app", "engine", "trainers", "data")
+FILES = sorted(p.relative_to(ROOT) for name in ("isoplan", *PARTS) for p in (ROOT / name).rglob("*.py"))
+EVERYWHERE = {"isoplan", "tests", "benchmarks"}
 
 # Where a rule holds -> what a module there must not import. The longest rule that fits a file adds to the shorter ones.
 FORBIDDEN = {
+    "isoplan": {"isoplan.app", "tests", "benchmarks", "streamlit", "duckdb", "torch", "typer"},
     "app": {"tests", "benchmarks", "duckdb", "torch"},
-    "app/figures": {"streamlit", "app.views", "app.commands", "engine.store"},
+    "app/figures": {"streamlit", "isoplan.app.views", "isoplan.app.commands", "isoplan.engine.store"},
     "app/views": {"numpy", "scipy", "pandas.api"},
-    "app/commands": {"app.views", "app.figures"},
-    "engine": {"app", "trainers", "data", "tests", "benchmarks", "streamlit", "plotly", "torch", "typer"},
-    "engine/laws": {"engine.store", "engine.fitting", "engine.planning", "engine.schema", "duckdb"},
-    "engine/fitting": {"engine.store", "engine.planning", "duckdb"},
-    "engine/planning": {"engine.store", "duckdb"},
-    "engine/design": {"engine.store", "duckdb"},
-    "trainers": {"app", "data", "tests", "benchmarks", "streamlit", "plotly", "duckdb"},
-    "data": {"app", "trainers", "tests", "benchmarks", "streamlit", "plotly", "duckdb", "torch", "engine.store"},
+    "app/commands": {"isoplan.app.views", "isoplan.app.figures"},
+    "engine": {
+        *("isoplan.app", "isoplan.trainers", "isoplan.data", "tests", "benchmarks"),
+        *("streamlit", "plotly", "torch", "typer"),
+    },
+    "engine/laws": {f"isoplan.engine.{name}" for name in ("store", "fitting", "planning", "schema")} | {"duckdb"},
+    "engine/fitting": {"isoplan.engine.store", "isoplan.engine.planning", "duckdb"},
+    "engine/planning": {"isoplan.engine.store", "duckdb"},
+    "engine/design": {"isoplan.engine.store", "duckdb"},
+    "trainers": {"isoplan.app", "isoplan.data", "tests", "benchmarks", "streamlit", "plotly", "duckdb"},
+    "data": {
+        *("isoplan.app", "isoplan.trainers", "isoplan.engine.store", "tests", "benchmarks"),
+        *("streamlit", "plotly", "duckdb", "torch"),
+    },
 }
-# Where a rule holds -> all of ours that a module there may import.
+# Where a rule holds -> all of ours that a module there may import, beside the name of the package itself.
 ALLOWED = {
-    "trainers": {"trainers", "engine.schema", "engine.costs", "engine.errors", "engine.quantities"},
-    "engine/laws": {"engine.laws", "engine.errors", "engine.costs", "engine.formula"},
-    "engine/formula": {"engine.formula", "engine.errors"},
+    "trainers": {
+        "isoplan.trainers",
+        *(f"isoplan.engine.{name}" for name in ("schema", "costs", "errors", "quantities")),
+    },
+    "engine/laws": {f"isoplan.engine.{name}" for name in ("laws", "errors", "costs", "formula")},
+    "engine/formula": {f"isoplan.engine.{name}" for name in ("formula", "errors")},
+}
+# Folders in which a module imports nothing from a place to the right of its own.
+ORDER = {
+    "engine/fitting": (
+        *("types", "samples", "solver", "resampling", "estimators", "diagnostics"),
+        *("single", "groups", "common_floor", "validation", "cards"),
+    ),
 }
 
 
 def module_of(path: Path) -> str:
-    """The dotted name of a file of ours."""
+    """Return the dotted name by which a file of ours is imported."""
     parts = path.with_suffix("").parts
+    parts = ("isoplan", *parts) if parts[0] in PARTS else parts
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
@@ -91,11 +109,21 @@ def broken(path: Path) -> Iterator[str]:
                     continue
                 yield f"{path} imports {module}: not allowed in {where}"
         for where, names in ALLOWED.items():
-            ours = module.split(".")[0] in EVERYWHERE
+            ours = module.split(".")[0] in EVERYWHERE and module not in ("isoplan", "isoplan.trainers")
             if path.is_relative_to(where) and ours and not any(within(module, name) for name in names):
                 yield f"{path} imports {module}: {where} may import {', '.join(sorted(names))} only"
+        for where, places in ORDER.items():
+            own = _position(module_of(path), where, places)
+            if 0 <= own < _position(module, where, places):
+                yield f"{path} imports {module}, which lies to the right of it in {where}"
         if within(module, "duckdb") and not path.is_relative_to("engine/store"):
             yield f"{path} imports duckdb: only engine/store does"
+
+
+def _position(module: str, where: str, places: tuple[str, ...]) -> int:
+    """Return the position of ``module`` among the ``places`` of the folder ``where``, -1 outside of them."""
+    names = [f"isoplan.{where}.{place}".replace("/", ".") for place in places]
+    return next((i for i, name in enumerate(names) if within(module, name)), -1)
 
 
 def test_no_import_goes_against_the_arrows() -> None:
@@ -104,12 +132,12 @@ def test_no_import_goes_against_the_arrows() -> None:
 
 def test_the_rules_see_what_they_forbid(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys.modules[__name__], "ROOT", tmp_path)
-    source = "def f():\n    import duckdb\n    from app import server\nfrom ..store import tables\n"
+    source = "def f():\n    import duckdb\n    from isoplan.app import server\nfrom ..store import tables\n"
     path = Path("engine/laws/bad.py")
     (tmp_path / path).parent.mkdir(parents=True)
     (tmp_path / path).write_text(source + "import importlib\nimportlib.import_module('torch')\n")
     named = " ".join(broken(path))
-    for module in ("duckdb", "app.server", "engine.store.tables", "torch"):
+    for module in ("duckdb", "isoplan.app.server", "isoplan.engine.store.tables", "torch"):
         assert f"imports {module}" in named
 
 
@@ -187,6 +215,24 @@ def _reachable(graph: dict[str, set[str]], start: str) -> set[str]:
     return found
 
 
+def test_the_parts_are_named_with_their_package() -> None:
+    """A checkout would import a bare ``PART.errors`` as a second module beside ``isoplan.PART.errors``."""
+    pairs = {tuple(module_of(path).split(".")[1:3]) for path in FILES}
+    names = "|".join(sorted(re.escape(".".join(pair)) for pair in pairs if len(pair) == 2))
+    parts = "|".join(PARTS)
+    bare = re.compile(rf"(?<![\w./-])(?:{names})\b(?!\()|^\s*(?:from|import) (?:{parts})\b", re.MULTILINE)
+    command = ["git", "ls-files", "*.py", "*.md", "*.toml", "*.js", "*.yml", "Makefile", "Dockerfile"]
+    files = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout.splitlines()
+    texts = {name: (ROOT / name).read_text(encoding="utf-8") for name in files if name != "CHANGELOG.md"}
+    assert [f"{name}: {match.group()}" for name, text in texts.items() for match in bare.finditer(text)] == []
+
+
+def test_pyproject_lists_every_package() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    packages = sorted(module_of(path) for path in FILES if path.name == "__init__.py")
+    assert project["tool"]["setuptools"]["packages"] == packages
+
+
 def test_streamlit_does_not_find_pages_of_its_own() -> None:
     assert not (ROOT / "app" / "pages").exists()
 
@@ -194,7 +240,7 @@ def test_streamlit_does_not_find_pages_of_its_own() -> None:
 def test_the_terminal_loads_neither_streamlit_nor_torch_nor_numba() -> None:
     code = (
         "import sys, importlib\n"
-        "from app.cli import COMMANDS\n"
+        "from isoplan.app.cli import COMMANDS\n"
         "for name, module in COMMANDS.items():\n"
         "    importlib.import_module(module)\n"
         "print(sorted({'streamlit', 'torch', 'plotly', 'numba'} & set(sys.modules)))"

@@ -9,7 +9,7 @@ import pytest
 from benchmarks.reliability.formulas import SAME
 from benchmarks.reliability.formulas.attacks import EITHER, REFUSED, Attack, attacks
 from benchmarks.reliability.formulas.places import PLACES
-from engine.errors import PlannerError
+from isoplan.engine.errors import PlannerError
 
 LISTED = [attack for attack in attacks() if len(attack.text) <= 5_000_000]
 

@@ -166,7 +166,7 @@ def test_the_locks_hold_what_torch_needs_on_every_platform_and_no_cuda_library()
 
 
 def test_make_run_says_what_cells_train_on_and_serves(tmp_path: Path) -> None:
-    environment(tmp_path, 'case "$*" in *trainers.pytorch*) echo "Training: on a GPU";; esac')
+    environment(tmp_path, 'case "$*" in *isoplan.trainers.pytorch*) echo "Training: on a GPU";; esac')
     serve = tmp_path / ".venv" / "bin" / "isoplan"
     serve.write_text('#!/bin/sh\necho "served: $*"; sleep 0.5\n')
     serve.chmod(0o755)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import zipfile
@@ -13,8 +14,17 @@ import pytest
 from tests.server import running
 
 ROOT = Path(__file__).parents[1]
-DECOYS = ("app.py", "engine.py", "trainers.py", "streamlit.py", "duckdb.py", "data/__init__.py")
-PACKAGES = ("app", "engine", "trainers", "data")
+DECOYS = (
+    "isoplan.py",
+    "app.py",
+    "engine.py",
+    "trainers.py",
+    "streamlit.py",
+    "duckdb.py",
+    "numpy.py",
+    "data/__init__.py",
+)
+PARTS = ("app", "engine", "trainers", "data")
 
 
 @pytest.fixture
@@ -32,6 +42,35 @@ def elsewhere(installed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     return folder
 
 
+@pytest.fixture(scope="module")
+def neighbour(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A wheel of somebody else whose packages are called ``app`` and ``data``."""
+    file = tmp_path_factory.mktemp("neighbour") / "toy-1.0-py3-none-any.whl"
+    info = "toy-1.0.dist-info"
+    files = {
+        "app/__init__.py": "NAME = 'the app of another package'\n",
+        "data/__init__.py": "NAME = 'the data of another package'\n",
+        f"{info}/METADATA": "Metadata-Version: 2.1\nName: toy\nVersion: 1.0\n",
+        f"{info}/WHEEL": "Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
+        f"{info}/RECORD": "",
+    }
+    with zipfile.ZipFile(file, "w") as wheel:
+        for name, text in files.items():
+            wheel.writestr(name, text)
+    return file
+
+
+def test_a_wheel_with_packages_of_the_same_names_lives_beside(wheel: Path, neighbour: Path, tmp_path: Path) -> None:
+    pip = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--no-index", "--target", str(tmp_path)]
+    subprocess.run([*pip, str(wheel), str(neighbour)], check=True, capture_output=True)
+    code = "import app, data; from isoplan.data import files; print(app.NAME, data.NAME, files.is_there('README.md'))"
+    env = {**os.environ, "PYTHONPATH": str(tmp_path)}
+    done = subprocess.run(
+        [sys.executable, "-P", "-c", code], capture_output=True, text=True, check=True, cwd=tmp_path.parent, env=env
+    )
+    assert done.stdout.strip() == "the app of another package the data of another package True"
+
+
 def isoplan(installed: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     """Run the console script of the installed copy."""
     command = [sys.executable, str(installed / "bin" / "isoplan"), *arguments]
@@ -41,7 +80,7 @@ def isoplan(installed: Path, *arguments: str) -> subprocess.CompletedProcess[str
 def test_the_wheel_holds_what_runs_and_nothing_else(wheel: Path) -> None:
     names = zipfile.ZipFile(wheel).namelist()
     tops = {name.split("/")[0] for name in names if ".dist-info/" not in name}
-    assert tops == set(PACKAGES)
+    assert tops == {"isoplan"}
     assert not [name for name in names if "test" in Path(name).name.lower() or name.endswith(".pyc")]
     for tracked in _tracked():
         assert tracked in names
@@ -50,13 +89,17 @@ def test_the_wheel_holds_what_runs_and_nothing_else(wheel: Path) -> None:
 def _tracked() -> list[str]:
     """The files of our packages in this checkout that a copy cannot do without."""
     kinds = ("*.py", "*.csv", "*.json", "*.md", "*.toml", "*.svg", "*.js")
-    found = {p for name in PACKAGES for kind in kinds for p in (ROOT / name).rglob(kind)}
-    return sorted(p.relative_to(ROOT).as_posix() for p in found)
+    files = {p for name in PARTS for kind in kinds for p in (ROOT / name).rglob(kind)}
+    return [
+        "isoplan/__init__.py",
+        "isoplan/py.typed",
+        *sorted(f"isoplan/{p.relative_to(ROOT).as_posix()}" for p in files),
+    ]
 
 
 def test_the_terminal_of_the_installed_copy(installed: Path, elsewhere: Path) -> None:
     where = isoplan_path(elsewhere)
-    assert where == installed / "app" / "cli.py"
+    assert where == installed / "isoplan" / "app" / "cli.py"
     assert isoplan(installed, "--version").stdout.startswith("isoplan ")
     laws = isoplan(installed, "laws")
     assert laws.returncode == 0, laws.stderr
@@ -64,8 +107,8 @@ def test_the_terminal_of_the_installed_copy(installed: Path, elsewhere: Path) ->
 
 
 def isoplan_path(elsewhere: Path) -> Path:
-    """The file that ``app.cli`` is read from, asked as the console script would."""
-    code = "import app.cli; print(app.cli.__file__)"
+    """The file that ``isoplan.app.cli`` is read from, asked as the console script would."""
+    code = "import isoplan.app.cli; print(isoplan.app.cli.__file__)"
     done = subprocess.run([sys.executable, "-P", "-c", code], capture_output=True, text=True, check=True, cwd=elsewhere)
     return Path(done.stdout.strip())
 

@@ -1,4 +1,4 @@
-"""Finished cells of a workspace as the tables that come with Isoplan: ``python -m trainers.bundle FAMILY SPACE GRIDS``.
+"""Finished cells of a workspace as bundled tables: ``python -m isoplan.trainers.bundle FAMILY SPACE GRIDS``.
 
 Writes a table beside each grid ``GRIDS/FAMILY_*.toml`` (the same cell may be in several of them), one for all grids
 that differ after a hyphen (``FAMILY_data-100.toml`` and ``FAMILY_data-300.toml`` make ``FAMILY_data.csv``), and
@@ -19,13 +19,13 @@ from typing import Any
 
 import numpy as np
 
-from trainers.backend import files
-from trainers.backend.events import curve, of_one_rate
-from trainers.backend.queue import Queue
-from trainers.backend.record import Record
-from trainers.cell import cell_name
-from trainers.families import find_family
-from trainers.grid import cells, read_grid
+from isoplan.trainers.backend.queue.cells import Queue
+from isoplan.trainers.backend.store import files
+from isoplan.trainers.backend.store.attempt_curves import curve, of_one_rate
+from isoplan.trainers.backend.store.record import Record
+from isoplan.trainers.cell import cell_name
+from isoplan.trainers.families import find_family
+from isoplan.trainers.grid import cells, read_grid
 
 POINTS = 40
 Row = dict[str, Any]
@@ -122,7 +122,7 @@ def table_of(grid: Path) -> Path:
 
 def main(name: str, space: Path, grids: Path) -> None:
     """Write the tables of every grid of the family ``name`` that has a finished cell, beside them."""
-    columns: Columns = importlib.import_module(f"trainers.{name}.bundled").COLUMNS
+    columns: Columns = importlib.import_module(f"isoplan.trainers.{name}.bundled").COLUMNS
     family, queue = find_family(name, space), Queue(space)
     every: dict[str, None] = {}
     tables: dict[Path, dict[str, None]] = {}

@@ -14,7 +14,7 @@ from typing import Annotated, Any, Generic, Literal, Protocol, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
-from engine.errors import PlannerError
+from isoplan.engine.errors import PlannerError
 
 CELL_DIGITS = 20
 """Hexadecimal digits of a cell's name: two of a million cells share one with probability 1e-12."""

@@ -11,9 +11,9 @@ from typing import Any
 
 from pydantic import ValidationError
 
-import trainers
-from engine.errors import PlannerError
-from trainers.cell import Cell, Family
+from isoplan import trainers
+from isoplan.engine.errors import PlannerError
+from isoplan.trainers.cell import Cell, Family
 
 FUNCTION = "families"
 OWN = "command"
@@ -24,7 +24,7 @@ OWN = "command"
 def _folders() -> tuple[ModuleType, ...]:
     names = [found.name for found in pkgutil.iter_modules(trainers.__path__) if found.ispkg]
     names.sort(key=lambda name: (name != OWN, name))
-    modules = [importlib.import_module(f"trainers.{name}") for name in names]
+    modules = [importlib.import_module(f"isoplan.trainers.{name}") for name in names]
     return tuple(module for module in modules if hasattr(module, FUNCTION))
 
 

@@ -17,11 +17,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from engine.errors import PlannerError
-from trainers.backend.queue import MOST_CELLS
-from trainers.cell import Cell, Family
-from trainers.families import check_value, families, find_family, read_cell
-from trainers.ranges import Asked, Range, Value, expand, kind_of, read_entry, read_typed
+from isoplan.engine.errors import PlannerError
+from isoplan.trainers.backend.queue.cells import MOST_CELLS
+from isoplan.trainers.cell import Cell, Family
+from isoplan.trainers.families import check_value, families, find_family, read_cell
+from isoplan.trainers.ranges import Asked, Range, Value, expand, kind_of, read_entry, read_typed
 
 KEYS = ("family", "name", "cell")
 LONGEST_NAME = 100

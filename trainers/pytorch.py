@@ -1,4 +1,4 @@
-"""Whether PyTorch is installed, can be imported, and sees a GPU: ``python -m trainers.pytorch`` prints one line."""
+"""State of PyTorch: installed, importable, with a GPU. ``python -m isoplan.trainers.pytorch`` prints one line."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from typing import Any
 
-from trainers.backend.machine import this_machine
-from trainers.cell import CellError
+from isoplan.trainers.backend.cluster.machine import this_machine
+from isoplan.trainers.cell import CellError
 
 INSTALL = "Install it with pip install 'isoplan[train]'"
 BUILD = "Install the build of PyTorch for this GPU and its driver"

@@ -11,8 +11,8 @@ from typing import Literal, get_args, get_origin
 
 from pydantic.fields import FieldInfo
 
-from engine.errors import PlannerError
-from engine.quantities import as_typed, cut, parse_number
+from isoplan.engine.errors import PlannerError
+from isoplan.engine.quantities import as_typed, cut, parse_number
 
 Value = int | float | str | bool
 Kind = Literal["integer", "number", "boolean", "text"]

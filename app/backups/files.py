@@ -12,14 +12,14 @@ from functools import partial
 from pathlib import Path
 from typing import IO
 
-from engine.errors import PlannerError
-from engine.store import archive
-from engine.store.archive import Entry
-from engine.store.damage import BACKUP_FILE, FILE
-from engine.store.owner import OWNER_FILE
-from trainers.backend.copies import cell_names, frozen, sweep_files
-from trainers.backend.record import BACKBONES, CELLS, SWEEPS
-from trainers.backend.settings import Address, read_settings
+from isoplan.engine.errors import PlannerError
+from isoplan.engine.store.database import archive
+from isoplan.engine.store.database.archive import Entry
+from isoplan.engine.store.database.damage import BACKUP_FILE, FILE
+from isoplan.engine.store.database.owner import OWNER_FILE
+from isoplan.trainers.backend.cluster.settings import Address, read_settings
+from isoplan.trainers.backend.store.copies import cell_names, frozen, sweep_files
+from isoplan.trainers.backend.store.record import BACKBONES, CELLS, SWEEPS
 
 UPLOADS, PREPARED = "uploads", "prepared"
 OWN = (UPLOADS, BACKBONES)

@@ -20,12 +20,12 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from engine.errors import PlannerError
-from engine.store.backup import Contents, copy_closed, copy_open
-from engine.store.damage import FILE
-from engine.store.database import Database, WorkspaceInUse
-from engine.store.owner import Owner, this_process
-from trainers.backend.files import read_json, write_json
+from isoplan.engine.errors import PlannerError
+from isoplan.engine.store.database.backup import Contents, copy_closed, copy_open
+from isoplan.engine.store.database.damage import FILE
+from isoplan.engine.store.database.database import Database, WorkspaceInUse
+from isoplan.engine.store.database.owner import Owner, this_process
+from isoplan.trainers.backend.store.files import read_json, write_json
 
 FOLDER, BEAT = ".backup", "beat-app"
 LOOK = 1.0

@@ -9,12 +9,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from app.backups.writing import Backup, check_rows, file_errors
-from engine.errors import PlannerError
-from engine.store import archive
-from engine.store.archive import Manifest, Tell
-from engine.store.damage import FILE, LastBackup, note_backup
-from trainers.backend.files import sync_folder
+from isoplan.app.backups.writing import Backup, check_rows, file_errors
+from isoplan.engine.errors import PlannerError
+from isoplan.engine.store.database import archive
+from isoplan.engine.store.database.archive import Manifest, Tell
+from isoplan.engine.store.database.damage import FILE, LastBackup, note_backup
+from isoplan.trainers.backend.store.files import sync_folder
 
 
 def restore(file: Path, root: Path, tell: Tell, origin: Path | None = None) -> Backup:

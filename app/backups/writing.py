@@ -13,15 +13,15 @@ from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
 
-from app.backups.files import Seen, entries, moment
-from app.backups.requests import database_copy
-from engine.errors import PlannerError
-from engine.store import archive
-from engine.store.archive import FORMAT, FileSum, Manifest, Tell
-from engine.store.backup import Contents, contents_of, differences
-from engine.store.damage import FILE, LastBackup, note_backup
-from trainers.backend.files import sync_folder
-from trainers.backend.record import CELLS, SWEEPS
+from isoplan.app.backups.files import Seen, entries, moment
+from isoplan.app.backups.requests import database_copy
+from isoplan.engine.errors import PlannerError
+from isoplan.engine.store.database import archive
+from isoplan.engine.store.database.archive import FORMAT, FileSum, Manifest, Tell
+from isoplan.engine.store.database.backup import Contents, contents_of, differences
+from isoplan.engine.store.database.damage import FILE, LastBackup, note_backup
+from isoplan.trainers.backend.store.files import sync_folder
+from isoplan.trainers.backend.store.record import CELLS, SWEEPS
 
 Put = Callable[[Path, Path], None]
 """Gives a finished file its name."""

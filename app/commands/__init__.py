@@ -1,1 +1,1 @@
-"""The terminal's commands, a module each; `app.cli` imports the one that is called."""
+"""The terminal's commands, a module each; `isoplan.app.cli` imports the one that is called."""

@@ -7,17 +7,17 @@ from typing import Annotated
 
 import typer
 
-from app.commands.files import read_fit_file, read_object
-from app.commands.options import AsJson, PlannedGroup
-from app.commands.output import say, say_json
-from engine.errors import PlannerError
-from engine.fitting.result import Fit
-from engine.planning.actual.outcome import Actual, Outcome, outcome
-from engine.planning.actual.results import Result, as_text, to_json
-from engine.planning.as_json import read_plan
-from engine.planning.metric import Through, through
-from engine.planning.plan import Plan
-from engine.quantities import parse_flops, parse_number
+from isoplan.app.commands.shared.files import read_fit_file, read_object
+from isoplan.app.commands.shared.options import AsJson, PlannedGroup
+from isoplan.app.commands.shared.output import say, say_json
+from isoplan.engine.errors import PlannerError
+from isoplan.engine.fitting.types.result import Fit
+from isoplan.engine.planning.actual.outcome import Actual, Outcome, outcome
+from isoplan.engine.planning.actual.results import Result, as_text, to_json
+from isoplan.engine.planning.plan.answer import Plan
+from isoplan.engine.planning.plan.as_json import read_plan
+from isoplan.engine.planning.plan.metric import Through, through
+from isoplan.engine.quantities import parse_flops, parse_number
 
 Numbers = list[str] | None
 

@@ -10,8 +10,8 @@ from typing import Annotated, Any
 
 import typer
 
-from app.commands import reading
-from app.commands.options import (
+from isoplan.app.commands.shared import reading
+from isoplan.app.commands.shared.options import (
     AsJson,
     Convert,
     Derive,
@@ -23,13 +23,13 @@ from app.commands.options import (
     Sheet,
     Where,
 )
-from app.commands.output import note, say, say_json
-from engine.agreement import Across, Agreement, By, across, flips, usual
-from engine.agreement import agreement as rank_correlations
-from engine.costs import ComputeRule
-from engine.errors import PlannerError
-from engine.planning.format import aligned
-from engine.schema import RowsOfRun, Runs
+from isoplan.app.commands.shared.output import note, say, say_json
+from isoplan.engine.agreement import Across, Agreement, By, across, flips, usual
+from isoplan.engine.agreement import agreement as rank_correlations
+from isoplan.engine.costs import ComputeRule
+from isoplan.engine.errors import PlannerError
+from isoplan.engine.planning.answer.format import aligned
+from isoplan.engine.schema import RowsOfRun, Runs
 
 WHAT = "Spearman's rank correlation of each pair, turned so that 1 means that both prefer the same runs."
 FLIPS = "sign changes"
@@ -71,7 +71,7 @@ def agreement(
         given = next((option for option, value in options.items() if value), "")
         if given:
             raise PlannerError(f"{given} says how a table is read, and none is given: name the file.")
-        from data.recommender import published_agreement
+        from isoplan.data.recommender import published_agreement
 
         found: Sequence[Agreement] = published_agreement()
     else:

@@ -7,12 +7,12 @@ from typing import Annotated
 
 import typer
 
-from app.commands.options import AsJson, Form
-from app.commands.output import say_as
-from app.trained import of_file
-from data.amplitudes import best_laws, published_law, trained_cells
-from engine.errors import PlannerError
-from engine.planning.amplitude import (
+from isoplan.app.amplitude_cells import of_file
+from isoplan.app.commands.shared.options import AsJson, Form
+from isoplan.app.commands.shared.output import say_as
+from isoplan.data.amplitudes import best_laws, published_law, trained_cells
+from isoplan.engine.errors import PlannerError
+from isoplan.engine.planning.amplitude import (
     Anchor,
     Kind,
     Precision,
@@ -28,9 +28,9 @@ from engine.planning.amplitude import (
     plan_trained,
     spread_of,
 )
-from engine.planning.amplitude.anchors import Axis
-from engine.planning.amplitude.document import document
-from engine.quantities import parse_number, parse_share
+from isoplan.engine.planning.amplitude.anchors import Axis
+from isoplan.engine.planning.amplitude.document import document
+from isoplan.engine.quantities import parse_number, parse_share
 
 AXES: tuple[Axis, ...] = ("D", "N", "C")
 FIELDS = ("D", "N", "C", "loss", "epochs", "flops", "doubled")

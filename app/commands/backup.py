@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from app.commands.output import note, say, say_json
-from engine.errors import PlannerError
-from engine.quantities import si
+from isoplan.app.commands.shared.output import note, say, say_json
+from isoplan.engine.errors import PlannerError
+from isoplan.engine.quantities import si
 
 if TYPE_CHECKING:
-    from app.backups.writing import Backup
-    from engine.store.archive import Tell
+    from isoplan.app.backups.writing import Backup
+    from isoplan.engine.store.database.archive import Tell
 
 INTERRUPTED = 130
 """The exit code after Ctrl+C, as shells have it."""
@@ -35,8 +35,8 @@ def backup(
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Write a copy of a workspace to one file and check it; the app and its cells go on meanwhile."""
-    from app.backups.writing import back_up, put_new, put_over, refuse_existing
-    from app.workspace import existing_folder
+    from isoplan.app.backups.writing import back_up, put_new, put_over, refuse_existing
+    from isoplan.app.workspace import existing_folder
 
     if str(file) == "-":
         raise PlannerError(

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from app.commands.output import note, say, say_json
-from engine.errors import PlannerError
-from engine.quantities import si
+from isoplan.app.commands.shared.output import note, say, say_json
+from isoplan.engine.errors import PlannerError
+from isoplan.engine.quantities import si
 
 if TYPE_CHECKING:
-    from trainers.backend.queue import Queue
-    from trainers.backend.record import Record
-    from trainers.backend.sweep import Sweep
+    from isoplan.trainers.backend.queue.cells import Queue
+    from isoplan.trainers.backend.queue.sweep import Sweep
+    from isoplan.trainers.backend.store.record import Record
 
 Action = Literal["list", "cancel", "retry", "hold", "resume", "delete", "log"]
 SHOWN = 8
@@ -34,8 +34,8 @@ def cells(
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """List sweeps and cells, hold, resume, cancel, retry or delete them, and read a cell's log."""
-    from app.workspace import usual_folder
-    from trainers.backend.queue import Queue
+    from isoplan.app.workspace import usual_folder
+    from isoplan.trainers.backend.queue.cells import Queue
 
     root = workspace or usual_folder()
     queue = Queue(root)
@@ -69,7 +69,7 @@ def choose(root: Path, records: dict[str, Record], names: Sequence[str]) -> Chos
 
     Raises PlannerError for one that names nothing, or several.
     """
-    from trainers.backend.sweep import read_sweeps
+    from isoplan.trainers.backend.queue.sweep import read_sweeps
 
     sweeps: list[Sweep] = []
     cells: list[Record] = []
@@ -87,14 +87,14 @@ def choose(root: Path, records: dict[str, Record], names: Sequence[str]) -> Chos
 
 def _do(action: Action, root: Path, queue: Queue, chosen: Chosen) -> str:
     """Do it, and say so in one sentence. Raises PlannerError where the workspace cannot be written."""
-    from trainers.backend.files import writing
+    from isoplan.trainers.backend.store.files import writing
 
     with writing(root):
         return _done(action, root, queue, chosen)
 
 
 def _done(action: Action, root: Path, queue: Queue, chosen: Chosen) -> str:
-    from trainers.backend import sweep as sweeps
+    from isoplan.trainers.backend.queue import sweep as sweeps
 
     single = [record.name for record in chosen.cells]
     if action == "delete":
@@ -115,7 +115,7 @@ def _done(action: Action, root: Path, queue: Queue, chosen: Chosen) -> str:
     else:
         queue.retry(single)
     if action in ("resume", "retry"):
-        from trainers.backend.start import ensure_runner
+        from isoplan.trainers.backend.runner.runner_process import ensure_runner
 
         ensure_runner(root, queue)
     done = {"cancel": "cancelled", "hold": "held", "resume": "resumed", "retry": "queued again"}[action]
@@ -125,7 +125,7 @@ def _done(action: Action, root: Path, queue: Queue, chosen: Chosen) -> str:
 
 def _delete(root: Path, queue: Queue, chosen: Chosen) -> str:
     """Delete cells with what they left on disk; those of a sweep only where no other sweep has them."""
-    from trainers.backend.sweep import forget, read_sweeps
+    from isoplan.trainers.backend.queue.sweep import forget, read_sweeps
 
     gone, records = {sweep.key for sweep in chosen.sweeps}, queue.scan()
     kept = {name for sweep in read_sweeps(root) if sweep.key not in gone for name in sweep.cells}
@@ -146,7 +146,7 @@ def _many(chosen: Chosen) -> str:
 
 
 def _log(queue: Queue, chosen: Chosen) -> None:
-    from trainers.backend.events import log_tail
+    from isoplan.trainers.backend.store.attempt_curves import log_tail
 
     if chosen.sweeps or len(chosen.cells) != 1:
         raise PlannerError("A log is that of one cell: name one by its key, as `isoplan cells list SWEEP` shows it.")
@@ -157,7 +157,7 @@ def _log(queue: Queue, chosen: Chosen) -> None:
 
 def _list(root: Path, queue: Queue, chosen: Chosen, as_json: bool) -> None:
     """The sweeps of the workspace and how far they are; with names, their cells."""
-    from trainers.backend.sweep import read_sweeps, standings
+    from isoplan.trainers.backend.queue.sweep import read_sweeps, standings
 
     sweeps, records = read_sweeps(root), queue.scan()
     told = standings(sweeps)
@@ -169,11 +169,11 @@ def _list(root: Path, queue: Queue, chosen: Chosen, as_json: bool) -> None:
 
 
 def _say_sweeps(root: Path, sweeps: Sequence[Sweep], records: dict[str, Record], as_json: bool) -> None:
-    from app.commands.following import as_line
-    from trainers.backend.machine import this_machine
-    from trainers.backend.progress import progress
-    from trainers.backend.start import runner_status
-    from trainers.backend.sweep import standings
+    from isoplan.app.commands.shared.following import as_line
+    from isoplan.trainers.backend.cluster.machine import this_machine
+    from isoplan.trainers.backend.queue.progress import progress
+    from isoplan.trainers.backend.queue.sweep import standings
+    from isoplan.trainers.backend.runner.runner_process import runner_status
 
     told, cores, runner = standings(tuple(sweeps)), this_machine().cores, runner_status(root)
     now = {sweep.key: progress(sweep, records, told, root, cores) for sweep in sweeps}
@@ -200,8 +200,8 @@ def _say_sweeps(root: Path, sweeps: Sequence[Sweep], records: dict[str, Record],
 
 
 def _say_cells(records: Collection[Record], told: Any, as_json: bool) -> None:
-    from app.commands.following import fields_of, telling, why
-    from trainers.backend.sweep import state_of
+    from isoplan.app.commands.shared.following import fields_of, telling, why
+    from isoplan.trainers.backend.queue.sweep import state_of
 
     if as_json:
         say_json({"schema": 1, "cells": [_cell(record, told) for record in records]})
@@ -223,8 +223,8 @@ def _say_cells(records: Collection[Record], told: Any, as_json: bool) -> None:
 
 
 def _cell(record: Record, told: Any) -> dict[str, Any]:
-    from app.commands.following import why
-    from trainers.backend.sweep import state_of
+    from isoplan.app.commands.shared.following import why
+    from isoplan.trainers.backend.queue.sweep import state_of
 
     return {
         "cell": record.name,

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from app.commands import reading
-from app.commands.options import (
+from isoplan.app.commands.shared import reading
+from isoplan.app.commands.shared.options import (
     AsJson,
     Convert,
     Delta,
@@ -27,13 +27,13 @@ from app.commands.options import (
     TokensPerSample,
     Where,
 )
-from app.commands.output import note, say, say_json
-from engine.errors import PlannerError
-from engine.quantities import parse_number
+from isoplan.app.commands.shared.output import note, say, say_json
+from isoplan.engine.errors import PlannerError
+from isoplan.engine.quantities import parse_number
 
 if TYPE_CHECKING:
-    from engine.fitting import Comparison, FitSpec, FitWarning, Validation
-    from engine.schema import Runs
+    from isoplan.engine.fitting import Comparison, FitSpec, FitWarning, Validation
+    from isoplan.engine.schema import Runs
 
 
 def compare(
@@ -87,8 +87,8 @@ def compare(
 
 def _compared(spec: FitSpec, runs: Runs, suggested: bool) -> tuple[Comparison, list[str]]:
     """The laws ranked on ``runs``, and warnings: of the objective where it is suggested, and of what the runs mix."""
-    from engine.fitting import compare as compare_laws
-    from engine.fitting.suggestion import suggest
+    from isoplan.engine.fitting import compare as compare_laws
+    from isoplan.engine.fitting.types.suggestion import suggest
 
     spec, chosen = suggest(spec, runs) if suggested else (spec, ())
     found = compare_laws(spec, runs)
@@ -104,8 +104,8 @@ def _refusal(law: str, why: str) -> str:
 
 def _about_runs(found: Comparison) -> tuple[FitWarning, ...]:
     """The questions about the runs, with the evidence of the best law of all runs where there is one."""
-    from engine.fitting.diagnostics import REPEATS
-    from engine.fitting.mixed import FLAGGED, OFFSETS, POOLED
+    from isoplan.engine.fitting.diagnostics.checks import REPEATS
+    from isoplan.engine.fitting.diagnostics.pooling import FLAGGED, OFFSETS, POOLED
 
     fits = [one.fit for one in found.ranked]
     best = next((f for f in fits if f.law.every_run), fits[0])
@@ -114,7 +114,7 @@ def _about_runs(found: Comparison) -> tuple[FitWarning, ...]:
 
 def to_json(found: Comparison) -> dict[str, Any]:
     """The comparison as one JSON object; null where a number is not known."""
-    from engine.fitting.comparison import rows
+    from isoplan.engine.fitting.validation.comparison import rows
 
     return {
         "schema": 1,
@@ -149,7 +149,7 @@ def _cuts(v: Validation) -> dict[str, Any]:
 
 def as_text(found: Comparison) -> str:
     """The comparison for people: laws best first, then the baselines, then what is left out and why."""
-    from engine.fitting.baselines import BASELINES
+    from isoplan.engine.fitting.validation.baselines import BASELINES
 
     v = found.validation
     baselines = [(name, v.error(name, found.targets)) for name in BASELINES] if v else []

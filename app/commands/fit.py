@@ -6,15 +6,15 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from app.commands import options, reading
-from app.commands.output import note, progress, say, say_json
-from engine.errors import PlannerError
-from engine.formula import parse_formula
-from engine.quantities import parse_number
-from engine.schema import Role, Runs
+from isoplan.app.commands.shared import options, reading
+from isoplan.app.commands.shared.output import note, progress, say, say_json
+from isoplan.engine.errors import PlannerError
+from isoplan.engine.formula import parse_formula
+from isoplan.engine.quantities import parse_number
+from isoplan.engine.schema import Role, Runs
 
 if TYPE_CHECKING:
-    from engine.fitting import Fit, FitWarning, GroupedFit
+    from isoplan.engine.fitting import Fit, FitWarning, GroupedFit
 
 
 def fit(
@@ -57,9 +57,9 @@ def fit(
     card: options.Card = "refits",
 ) -> None:
     """Fit a law to a table of runs."""
-    from engine.fitting import fit as fit_runs
-    from engine.fitting import fit_groups
-    from engine.fitting.suggestion import suggest
+    from isoplan.engine.fitting import fit as fit_runs
+    from isoplan.engine.fitting import fit_groups
+    from isoplan.engine.fitting.types.suggestion import suggest
 
     if card != "refits" and not as_json:
         raise PlannerError("Option --card says what the JSON keeps: add --json, or leave it out.")
@@ -108,8 +108,8 @@ def fit(
 
 def _show(fitted: Fit, runs: Runs, as_json: bool, card: options.Kept) -> None:
     """Print the fit, with the notes on how its runs were read and the bias of its parabolas beside it."""
-    from engine.fitting import FitWarning, to_json
-    from engine.planning.plan import ABOUT_RUNS
+    from isoplan.engine.fitting import FitWarning, to_json
+    from isoplan.engine.planning.plan.answer import ABOUT_RUNS
 
     note(runs.notes)
     biased, placed = list(_bias(fitted, runs)), list(_minima(fitted, runs))
@@ -125,8 +125,8 @@ def _show(fitted: Fit, runs: Runs, as_json: bool, card: options.Kept) -> None:
 
 def _show_groups(found: GroupedFit, runs: Runs, as_json: bool, card: options.Kept) -> None:
     """Print the fits of all groups, with the notes on how their runs were read beside them."""
-    from engine.fitting import FitWarning, groups_to_json
-    from engine.planning.plan import ABOUT_RUNS
+    from isoplan.engine.fitting import FitWarning, groups_to_json
+    from isoplan.engine.planning.plan.answer import ABOUT_RUNS
 
     if card == "covariance":
         raise PlannerError("Groups have no covariance card: use --card refits or --card values.")
@@ -144,7 +144,7 @@ def _show_groups(found: GroupedFit, runs: Runs, as_json: bool, card: options.Kep
 
 def _minima(fitted: Fit, runs: Runs) -> Iterator[str]:
     """Where the minimum of each budget lies against its sweep of N; only for a law of minima."""
-    from engine.fitting import minima, parabolas
+    from isoplan.engine.fitting import minima, parabolas
 
     if fitted.law.estimator == "parabola":
         for p, said in zip(parabolas(runs, fitted.spec), minima(runs, fitted.spec), strict=True):
@@ -153,7 +153,7 @@ def _minima(fitted: Fit, runs: Runs) -> Iterator[str]:
 
 def _bias(fitted: Fit, runs: Runs) -> Iterator[str]:
     """How far parabolas are off on a surface through the same runs, or why that cannot be said; only for such a law."""
-    from engine.fitting import parabola_bias
+    from isoplan.engine.fitting import parabola_bias
 
     if fitted.law.estimator == "parabola":
         try:

@@ -9,8 +9,8 @@ from typing import Annotated, Any
 
 import typer
 
-from app.commands.output import say, say_json
-from engine.laws import CATALOGUE, EXAMPLE, ONE_AXIS, Law, typed_law
+from isoplan.app.commands.shared.output import say, say_json
+from isoplan.engine.laws import CATALOGUE, EXAMPLE, ONE_AXIS, Law, typed_law
 
 TYPED = replace(typed_law(EXAMPLE), summary="Any formula of columns and parameters; this one is an example.")
 

@@ -6,14 +6,23 @@ from typing import Annotated
 
 import typer
 
-from app.commands import pricing
-from app.commands.files import read_fit_file
-from app.commands.options import RULES, AsJson, Form, OtherRule, PlannedGroup, RunMap, RunTable, TokensPerSample
-from app.commands.output import say_as
-from app.commands.reading import read_budget
-from app.commands.rules import Behind, check_runs, read_second, read_used
-from engine.errors import PlannerError
-from engine.quantities import parse_number
+from isoplan.app.commands.shared import pricing
+from isoplan.app.commands.shared.files import read_fit_file
+from isoplan.app.commands.shared.options import (
+    RULES,
+    AsJson,
+    Form,
+    OtherRule,
+    PlannedGroup,
+    RunMap,
+    RunTable,
+    TokensPerSample,
+)
+from isoplan.app.commands.shared.output import say_as
+from isoplan.app.commands.shared.reading import read_budget
+from isoplan.app.commands.shared.rules import Behind, check_runs, read_second, read_used
+from isoplan.engine.errors import PlannerError
+from isoplan.engine.quantities import parse_number
 
 
 def plan(
@@ -63,9 +72,9 @@ def plan(
     as_json: AsJson = False,
 ) -> None:
     """Answer a question from a fit: what a budget buys, or what a target costs."""
-    from engine.planning import as_text, plan_budget, plan_target
-    from engine.planning.export.plan import document
-    from engine.planning.metric import through
+    from isoplan.engine.planning import as_text, plan_budget, plan_target
+    from isoplan.engine.planning.plan.document import document
+    from isoplan.engine.planning.plan.metric import through
 
     if sum(x is not None for x in (budget, target_loss, target_metric)) != 1:
         raise PlannerError("Ask one question: give either --budget or --target-loss or --target-metric.")

@@ -8,17 +8,17 @@ from typing import Annotated
 
 import typer
 
-from app.commands import pricing
-from app.commands.files import read_fits_file, read_object
-from app.commands.options import AsJson
-from app.commands.output import say, say_json
-from engine.errors import PlannerError
-from engine.fitting.result import Fit
-from engine.planning.again import ask_again
-from engine.planning.as_json import read_plan
-from engine.planning.pricing.prices import Prices
-from engine.planning.side_by_side import Saved, as_text, scenario, side_by_side, to_json
-from engine.quantities import parse_number, parse_share
+from isoplan.app.commands.shared import pricing
+from isoplan.app.commands.shared.files import read_fits_file, read_object
+from isoplan.app.commands.shared.options import AsJson
+from isoplan.app.commands.shared.output import say, say_json
+from isoplan.engine.errors import PlannerError
+from isoplan.engine.fitting.types.result import Fit
+from isoplan.engine.planning.compare.side_by_side import Saved, as_text, scenario, side_by_side, to_json
+from isoplan.engine.planning.plan.as_json import read_plan
+from isoplan.engine.planning.plan.reevaluate import ask_again
+from isoplan.engine.planning.scenario.prices import Prices
+from isoplan.engine.quantities import parse_number, parse_share
 
 
 def plans(

@@ -7,16 +7,16 @@ from typing import Annotated
 
 import typer
 
-from app.commands import options, reading
-from app.commands.files import read_fit_file
-from app.commands.options import AsJson, CurveFile, CurveMap, Form, OtherRule, Seed, TokensPerSample
-from app.commands.output import say_as
-from app.commands.own_sweeps import Asked, CurveOptions, ReadOptions, fit_runs, fit_sweep, joined
-from app.commands.rules import MEASURED, Behind, read_used
-from engine.errors import PlannerError
-from engine.fitting.result import Fit
-from engine.hardware import find_device
-from engine.planning.recommender import (
+from isoplan.app.commands.shared import options, reading
+from isoplan.app.commands.shared.files import read_fit_file
+from isoplan.app.commands.shared.options import AsJson, CurveFile, CurveMap, Form, OtherRule, Seed, TokensPerSample
+from isoplan.app.commands.shared.output import say_as
+from isoplan.app.commands.shared.own_sweeps import Asked, CurveOptions, ReadOptions, fit_runs, fit_sweep, joined
+from isoplan.app.commands.shared.rules import MEASURED, Behind, read_used
+from isoplan.engine.errors import PlannerError
+from isoplan.engine.fitting.types.result import Fit
+from isoplan.engine.hardware import find_device
+from isoplan.engine.planning.recommender import (
     Evidence,
     LearningRate,
     Settings,
@@ -25,12 +25,12 @@ from engine.planning.recommender import (
     recommend,
     with_fallback,
 )
-from engine.planning.recommender.choice import Knob
-from engine.planning.recommender.document import document
-from engine.planning.recommender.metric_names import printed_name
-from engine.planning.recommender.negatives import CHUNK
-from engine.planning.recommender.recipe import OTHERWISE
-from engine.quantities import parse_number, parse_share
+from isoplan.engine.planning.recommender.choice import Knob
+from isoplan.engine.planning.recommender.document import document
+from isoplan.engine.planning.recommender.metric_names import printed_name
+from isoplan.engine.planning.recommender.negatives import CHUNK
+from isoplan.engine.planning.recommender.recipe import OTHERWISE
+from isoplan.engine.quantities import parse_number, parse_share
 
 Fits = Annotated[list[str] | None, typer.Option(metavar="[METRIC=]FIT.json", help="One a metric; may be repeated.")]
 
@@ -116,7 +116,7 @@ def recipe(
     )
     evidence = own
     if published:
-        from data.recommender import published_evidence
+        from isoplan.data.recommender import published_evidence
 
         evidence = with_fallback(own, published_evidence())
     named = [one for one in map_runs or () if rule]

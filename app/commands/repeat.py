@@ -7,17 +7,16 @@ from typing import Annotated
 
 import typer
 
-from app.commands import pricing, reading
-from app.commands.files import read_fit_file
-from app.commands.options import AsJson, Form, OtherRule, RunMap, TokensPerSample
-from app.commands.output import say_as
-from app.commands.rules import Behind, check_runs, read_used
-from engine.amounts import SAMPLES, money, parse_amount
-from engine.costs import ComputeRule
-from engine.errors import PlannerError
-from engine.fitting.result import Fit
-from engine.planning.pricing.prices import check_currency
-from engine.planning.repeat import (
+from isoplan.app.commands.shared import pricing, reading
+from isoplan.app.commands.shared.files import read_fit_file
+from isoplan.app.commands.shared.options import AsJson, Form, OtherRule, RunMap, TokensPerSample
+from isoplan.app.commands.shared.output import say_as
+from isoplan.app.commands.shared.rules import Behind, check_runs, read_used
+from isoplan.engine.amounts import SAMPLES, money, parse_amount
+from isoplan.engine.costs import ComputeRule
+from isoplan.engine.errors import PlannerError
+from isoplan.engine.fitting.types.result import Fit
+from isoplan.engine.planning.repeat import (
     Factor,
     SampleCosts,
     as_text,
@@ -31,9 +30,10 @@ from engine.planning.repeat import (
     worth_of,
     worth_text,
 )
-from engine.planning.repeat.document import Files, document
-from engine.quantities import parse_number
-from engine.schema import OVERFITS
+from isoplan.engine.planning.repeat.document import Files, document
+from isoplan.engine.planning.scenario.prices import check_currency
+from isoplan.engine.quantities import parse_number
+from isoplan.engine.schema import OVERFITS
 
 
 def repeat(

@@ -12,8 +12,8 @@ from typing import Annotated
 
 import typer
 
-from app.commands.backup import document, progress, text
-from app.commands.output import say, say_json
+from isoplan.app.commands.backup import document, progress, text
+from isoplan.app.commands.shared.output import say, say_json
 
 
 def restore(
@@ -27,8 +27,8 @@ def restore(
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Make a workspace from a backup; every file and row is checked before it is in place."""
-    from app.backups.restoring import restore as make
-    from app.workspace import usual_folder
+    from isoplan.app.backups.restoring import restore as make
+    from isoplan.app.workspace import usual_folder
 
     root = (workspace or usual_folder()).expanduser().resolve()
     with progress("Nothing was restored.") as tell, _on_disk(file.expanduser()) as (place, origin):

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from engine.errors import PlannerError
+from isoplan.engine.errors import PlannerError
 
 
 def app(
@@ -30,11 +30,11 @@ def app(
 ) -> None:
     """Open the browser front end."""
     if version:
-        from app.cli import print_version
+        from isoplan.app.cli import print_version
 
         print_version()
         return
-    from app.server import Start, serve
+    from isoplan.app.serving.server import Start, serve
 
     token = {"token": own_token()} if shared and os.environ.get("ISOPLAN_TOKEN") else {}
     serve(Start(host, port, workspace, shared, browser, **token))

@@ -9,8 +9,8 @@ from typing import Annotated, Literal
 
 import typer
 
-from app.commands.output import note, say
-from engine.errors import PlannerError
+from isoplan.app.commands.shared.output import note, say
+from isoplan.engine.errors import PlannerError
 
 INTERRUPTED = 130
 """The exit code after Ctrl+C, as shells have it."""
@@ -35,7 +35,7 @@ def simulate(
     ] = None,
 ) -> None:
     """Simulate jets with Pythia and FastJet, or unweighted events with their squared amplitudes."""
-    from trainers.backend.machine import this_machine
+    from isoplan.trainers.backend.cluster.machine import this_machine
 
     cores = cores or this_machine().cores
     if what == "jets":
@@ -49,9 +49,9 @@ def simulate(
 
 
 def _jets(n: int, out: Path, seed: int, classes: str, cores: int) -> None:
-    from trainers.jets.classes import NAMES
-    from trainers.jets.simulate.parts import Request
-    from trainers.jets.simulate.run import finished, need_place, parts_of, simulate
+    from isoplan.trainers.jets.classes import NAMES
+    from isoplan.trainers.jets.simulate.parts import Request
+    from isoplan.trainers.jets.simulate.run import finished, need_place, parts_of, simulate
 
     kinds = tuple(name.strip() for name in classes.split(",") if name.strip()) or NAMES
     request, began = Request(kinds, n, seed), time.monotonic()
@@ -74,10 +74,10 @@ def _jets(n: int, out: Path, seed: int, classes: str, cores: int) -> None:
 
 
 def _amplitudes(process: str, n: int, out: Path, seed: int, sqrt_s: float | None, cores: int) -> None:
-    from trainers.amplitudes.files import need_place, write_events
-    from trainers.amplitudes.phase_space.sampler import ROUNDS
-    from trainers.amplitudes.processes import PROCESSES
-    from trainers.amplitudes.simulate import Request, adapt, simulate
+    from isoplan.trainers.amplitudes.files import need_place, write_events
+    from isoplan.trainers.amplitudes.phase_space.sampler import ROUNDS
+    from isoplan.trainers.amplitudes.processes import PROCESSES
+    from isoplan.trainers.amplitudes.simulate import Request, adapt, simulate
 
     if not process:
         raise PlannerError(f"Name the process of the amplitudes with --process: {', '.join(PROCESSES)}.")

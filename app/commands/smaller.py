@@ -6,18 +6,18 @@ from typing import Annotated
 
 import typer
 
-from app.commands import pricing
-from app.commands.files import read_fit_file
-from app.commands.options import AsJson, Form, OtherRule, PlannedGroup, RunMap, RunTable, TokensPerSample
-from app.commands.output import say_as
-from app.commands.reading import read_budget
-from app.commands.rules import Behind, check_runs, read_used
-from engine.errors import PlannerError
-from engine.planning.plan import Question
-from engine.planning.smaller.answer import lifetime, same_loss
-from engine.planning.smaller.document import document
-from engine.planning.smaller.text import lifetime_text, same_loss_text, warnings
-from engine.quantities import parse_number
+from isoplan.app.commands.shared import pricing
+from isoplan.app.commands.shared.files import read_fit_file
+from isoplan.app.commands.shared.options import AsJson, Form, OtherRule, PlannedGroup, RunMap, RunTable, TokensPerSample
+from isoplan.app.commands.shared.output import say_as
+from isoplan.app.commands.shared.reading import read_budget
+from isoplan.app.commands.shared.rules import Behind, check_runs, read_used
+from isoplan.engine.errors import PlannerError
+from isoplan.engine.planning.plan.answer import Question
+from isoplan.engine.planning.smaller.answer import lifetime, same_loss
+from isoplan.engine.planning.smaller.document import document
+from isoplan.engine.planning.smaller.text import lifetime_text, same_loss_text, warnings
+from isoplan.engine.quantities import parse_number
 
 
 def smaller(

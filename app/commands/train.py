@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from app.commands.output import note, say, say_json
-from engine.quantities import duration, si
+from isoplan.app.commands.shared.output import note, say, say_json
+from isoplan.engine.quantities import duration, si
 
 if TYPE_CHECKING:
-    from trainers.backend.estimate import Estimate
-    from trainers.backend.sweep import Cap, Sweep
-    from trainers.cell import Cell, Family
+    from isoplan.trainers.backend.estimate.forecast import Estimate
+    from isoplan.trainers.backend.queue.sweep import Cap, Sweep
+    from isoplan.trainers.cell import Cell, Family
 
 INTERRUPTED = 130
 """The exit code after Ctrl+C, as shells have it."""
@@ -53,14 +53,14 @@ def train(
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Train the cells of a grid: what it takes, and how it goes until its end."""
-    from app.commands.following import outcome
-    from app.spending import read_cap
-    from app.workspace import default_folder
-    from trainers.backend.files import writing
-    from trainers.backend.start import need_cluster
-    from trainers.backend.sweep import launch
-    from trainers.families import find_family
-    from trainers.grid import cells, open_grid, rename, with_typed, with_value
+    from isoplan.app.caps import read_cap
+    from isoplan.app.commands.shared.following import outcome
+    from isoplan.app.workspace import default_folder
+    from isoplan.trainers.backend.queue.sweep import launch
+    from isoplan.trainers.backend.runner.runner_process import need_cluster
+    from isoplan.trainers.backend.store.files import writing
+    from isoplan.trainers.families import find_family
+    from isoplan.trainers.grid import cells, open_grid, rename, with_typed, with_value
 
     need_cluster()
     root = workspace or default_folder()
@@ -96,10 +96,10 @@ def train(
 
 def _estimated(root: Path, family: Family[Any], made: Sequence[Cell], scheduler: str, insecure: bool) -> Estimate:
     """What the cells take, measured here; raises PlannerError for a scheduler that cannot be."""
-    from app.earlier import bundled_cells
-    from trainers.backend.estimate import estimate
-    from trainers.backend.machine import this_machine
-    from trainers.backend.settings import Local, at_address, read_settings
+    from isoplan.app.earlier import bundled_cells
+    from isoplan.trainers.backend.cluster.machine import this_machine
+    from isoplan.trainers.backend.cluster.settings import Local, at_address, read_settings
+    from isoplan.trainers.backend.estimate.forecast import estimate
 
     known = read_settings(root)
     where = Local() if scheduler == "local" else at_address(scheduler, insecure, known) if scheduler else known
@@ -112,8 +112,8 @@ def _estimated(root: Path, family: Family[Any], made: Sequence[Cell], scheduler:
 
 def _run(root: Path, sweep: Sweep, scheduler: str, insecure: bool, wait: bool) -> None:
     """Have a runner at work, and follow ``sweep`` to its end where asked to ``wait``."""
-    from app.commands.following import as_rows, follow
-    from trainers.backend.start import ensure_runner, runner_status
+    from isoplan.app.commands.shared.following import as_rows, follow
+    from isoplan.trainers.backend.runner.runner_process import ensure_runner, runner_status
 
     options = [*(["--scheduler", scheduler] if scheduler else []), *(["--insecure"] if insecure else [])]
     try:

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import streamlit as st
 
-from app.components.scripts import script
-from app.figures.drawing import Drawing
+from isoplan.app.components.scripts import script
+from isoplan.app.figures.style.drawing import Drawing
 
 _chart = st.components.v2.component(
     "isoplan_chart",

@@ -8,12 +8,12 @@ from collections.abc import Callable
 
 import streamlit as st
 
-from app.components.scripts import script
-from app.figures.drawing import Drawing
-from app.figures.theme import Theme, paper
-from app.views.markdown import refuse
-from engine.errors import PlannerError
-from engine.spreadsheets import as_text
+from isoplan.app.components.scripts import script
+from isoplan.app.figures.style.drawing import Drawing
+from isoplan.app.figures.style.theme import Theme, paper
+from isoplan.app.views.widgets.markdown import refuse
+from isoplan.engine.errors import PlannerError
+from isoplan.engine.spreadsheets import as_text
 
 WIDTHS = ("85 mm, one column", "175 mm, two columns", "254 mm, a slide")
 MM = {"mm": 1.0, "cm": 10.0, "in": 25.4, "pt": 25.4 / 72}

@@ -7,19 +7,20 @@ from contextlib import suppress
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from app import workspace
-from app.views import agreement, curves, growing, questions, rows, runs
-from app.views.cached import runs_of
-from app.views.filters import row_filter
-from app.views.mapping import edit_mapping
-from app.views.parts import heading, plain, plural, sentences
-from app.views.shelf import deleted, manage
-from app.views.state import choose_table, open_table, remember
-from app.views.upload import add_table
-from engine.errors import PlannerError
-from engine.store import cells, condition, tables
-from engine.store.database import Database
-from engine.store.tables import TableInfo
+from isoplan.app import workspace
+from isoplan.app.views.tables import agreement, curves, growing, questions, rows, runs
+from isoplan.app.views.tables.filters import row_filter
+from isoplan.app.views.tables.mapping import edit_mapping
+from isoplan.app.views.tables.upload import add_table
+from isoplan.app.views.widgets.cache import runs_of
+from isoplan.app.views.widgets.parts import heading, plain, plural, sentences
+from isoplan.app.views.widgets.saved_items import deleted, manage
+from isoplan.app.views.widgets.state import choose_table, open_table, remember
+from isoplan.engine.errors import PlannerError
+from isoplan.engine.store.database import cell_index
+from isoplan.engine.store.database.database import Database
+from isoplan.engine.store.tables import condition, tables
+from isoplan.engine.store.tables.tables import TableInfo
 
 MOST_ASKED = 200_000
 """Rows up to which this page reads the runs for its questions; the Fit page reads them anyway."""
@@ -32,7 +33,7 @@ def about(table: TableInfo) -> DeltaGenerator:
         count = st.container(width="content")
         if table.read_only:
             st.badge("Comes with Isoplan, read-only", color="gray", icon=":material/lock:")
-        if cells.family_of(table):
+        if cell_index.family_of(table):
             growing.follow(db, table)
         else:
             st.caption(f"SHA-256 {table.sha256[:12]}, imported {table.created:%d %b %Y %H:%M} UTC")

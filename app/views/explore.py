@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from app import workspace
-from app.views.parts import heading
-from app.views.pictures import pictures
+from isoplan.app import workspace
+from isoplan.app.views.fits.pictures import pictures
+from isoplan.app.views.widgets.parts import heading
 
 heading("Explore", "What the fitted law says between the runs and beyond them.")
 pictures(workspace.current())

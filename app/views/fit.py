@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import streamlit as st
 
-from app import workspace
-from app.views import history, questions, result
-from app.views.cached import runs_of
-from app.views.curve_form import choose_curve_spec, choose_curves
-from app.views.filters import filter_note
-from app.views.fitting import make_fit
-from app.views.parts import heading, progress_bar, sentences
-from app.views.refill import OPENED, fill
-from app.views.scopes import link_names
-from app.views.spec_form import choose_spec
-from app.views.state import choose_table, follow_link, newest_fit, recall, remember
-from app.views.upload import add_table
-from engine.store.tables import TableInfo
+from isoplan.app import workspace
+from isoplan.app.views.fits import history, result
+from isoplan.app.views.fits.curve_form import choose_curve_spec, choose_curves
+from isoplan.app.views.fits.fitting import make_fit
+from isoplan.app.views.fits.refill import OPENED, fill
+from isoplan.app.views.fits.spec_form import choose_spec
+from isoplan.app.views.tables import questions
+from isoplan.app.views.tables.filters import filter_note
+from isoplan.app.views.tables.upload import add_table
+from isoplan.app.views.widgets.cache import runs_of
+from isoplan.app.views.widgets.parts import heading, progress_bar, sentences
+from isoplan.app.views.widgets.scopes import link_names
+from isoplan.app.views.widgets.state import choose_table, follow_link, newest_fit, recall, remember
+from isoplan.engine.store.tables.tables import TableInfo
 
 OFFERED = "newest_fit_opened"
 """Key of the table that the page showed last. Its newest fit is opened once, so a fit that is closed stays closed."""

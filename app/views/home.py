@@ -8,17 +8,18 @@ from typing import TypeVar
 
 import streamlit as st
 
-from app import workspace
-from app.views.demo import open_demo
-from app.views.parts import heading, plain, plural, sentences
-from app.views.planning.metrics import plannable
-from app.views.planning.saved import link
-from app.views.saved_answers import PLACES
-from app.views.shelf import opener
-from engine.store import answers, results, tables
-from engine.store.answers import SavedAnswer
-from engine.store.results import SavedFit, SavedPlan
-from engine.store.tables import TableInfo
+from isoplan.app import workspace
+from isoplan.app.views.fits.demo import open_demo
+from isoplan.app.views.planning.metrics import plannable
+from isoplan.app.views.planning.saved import link
+from isoplan.app.views.widgets.parts import heading, plain, plural, sentences
+from isoplan.app.views.widgets.saved_answers import PLACES
+from isoplan.app.views.widgets.saved_items import opener
+from isoplan.engine.store.saved import answers, results
+from isoplan.engine.store.saved.answers import SavedAnswer
+from isoplan.engine.store.saved.results import SavedFit, SavedPlan
+from isoplan.engine.store.tables import tables
+from isoplan.engine.store.tables.tables import TableInfo
 
 T = TypeVar("T")
 

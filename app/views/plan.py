@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import streamlit as st
 
-from app import workspace
-from app.views.parts import heading
-from app.views.planning import compare, question, simulate, smaller
+from isoplan.app import workspace
+from isoplan.app.views.planning import compare, question, simulate, smaller
+from isoplan.app.views.widgets.parts import heading
 
 SECTIONS = {
     "Budget or target": question.show,

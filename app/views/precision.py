@@ -8,15 +8,16 @@ from typing import get_args
 
 import streamlit as st
 
-from app import workspace
-from app.figures import need as need_figure
-from app.trained import of_workspace
-from app.views import amplitude_laws, saved_answers
-from app.views.blanks import blank, blanks, named_blank, words
-from app.views.keeping import keep_answer
-from app.views.parts import doubts, draw, heading, number, plain, powers, sentences, whole
-from data.amplitudes import best_laws, published_law, published_laws
-from engine.planning.amplitude import (
+from isoplan.app import workspace
+from isoplan.app.amplitude_cells import of_workspace
+from isoplan.app.figures.amplitudes import need as need_figure
+from isoplan.app.views.amplitudes import laws as amplitude_laws
+from isoplan.app.views.widgets import saved_answers
+from isoplan.app.views.widgets.parts import doubts, draw, heading, number, plain, powers, sentences, whole
+from isoplan.app.views.widgets.save_form import keep_answer
+from isoplan.app.views.widgets.sentence_form import blank, blanks, named_blank, words
+from isoplan.data.amplitudes import best_laws, published_law, published_laws
+from isoplan.engine.planning.amplitude import (
     AmplitudePlan,
     Anchor,
     Kind,
@@ -33,11 +34,11 @@ from engine.planning.amplitude import (
     rows,
     spread_of,
 )
-from engine.planning.amplitude.anchors import UNITS, Axis
-from engine.planning.amplitude.document import document
-from engine.planning.amplitude.text import sentence
-from engine.quantities import parse_number, parse_share
-from engine.store.database import Database
+from isoplan.engine.planning.amplitude.anchors import UNITS, Axis
+from isoplan.engine.planning.amplitude.document import document
+from isoplan.engine.planning.amplitude.text import sentence
+from isoplan.engine.quantities import parse_number, parse_share
+from isoplan.engine.store.database.database import Database
 
 MSE = "an MSE of"
 ERRORS: dict[str, Kind] = {

@@ -6,14 +6,15 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from app import workspace
-from app.views import our_cells, own_runs, own_table, recipe, regimes, saved_answers, sweeps
-from app.views.blanks import blank, blanks, named_blank, words
-from app.views.parts import heading, plain, sentences
-from app.views.state import recall, remember
-from data.recommender import published_evidence
-from engine.hardware import DEVICES, find_device
-from engine.planning.recommender import (
+from isoplan.app import workspace
+from isoplan.app.views.recommending import evidence_form, our_cells, own_table, recipe, regimes, sweeps
+from isoplan.app.views.widgets import saved_answers
+from isoplan.app.views.widgets.parts import heading, plain, sentences
+from isoplan.app.views.widgets.sentence_form import blank, blanks, named_blank, words
+from isoplan.app.views.widgets.state import recall, remember
+from isoplan.data.recommender import published_evidence
+from isoplan.engine.hardware import DEVICES, find_device
+from isoplan.engine.planning.recommender import (
     Evidence,
     LearningRate,
     Recommendation,
@@ -22,11 +23,11 @@ from engine.planning.recommender import (
     recommend,
     with_fallback,
 )
-from engine.planning.recommender.choice import Knob
-from engine.planning.recommender.metric_names import printed_name
-from engine.planning.recommender.negatives import CHUNK
-from engine.planning.recommender.recipe import OTHERWISE
-from engine.quantities import parse_flops, parse_number, parse_share, power10
+from isoplan.engine.planning.recommender.choice import Knob
+from isoplan.engine.planning.recommender.metric_names import printed_name
+from isoplan.engine.planning.recommender.negatives import CHUNK
+from isoplan.engine.planning.recommender.recipe import OTHERWISE
+from isoplan.engine.quantities import parse_flops, parse_number, parse_share, power10
 
 START = "recall@10"
 WIDTH = 188
@@ -102,7 +103,7 @@ if (spelled := recall("metric")) != printed_name(spelled):
     remember("metric", printed_name(spelled))
 own_table.choose(db)
 printed = published_evidence()
-own = own_runs.read(db, recall("metric") or START, printed.metrics)
+own = evidence_form.read(db, recall("metric") or START, printed.metrics)
 evidence = with_fallback(own.evidence, printed)
 answer, ours = None, tuple[our_cells.Ours, ...]()
 with sentences():

@@ -6,16 +6,16 @@ from pathlib import Path
 
 import streamlit as st
 
-from app import workspace
-from app.cells import queue_of
-from app.views.parts import heading, plain, sentences
-from app.views.state import recall, remember
-from app.views.training import form, overview, special, standing, table
-from app.views.training.lines import AXES
-from app.views.training.standing import Group, Look
-from engine.errors import PlannerError
-from trainers.backend.start import need_cluster
-from trainers.families import find_family
+from isoplan.app import workspace
+from isoplan.app.ingest import queue_of
+from isoplan.app.views.training import form, overview, special, standing, table
+from isoplan.app.views.training.lines import AXES
+from isoplan.app.views.training.standing import Group, Look
+from isoplan.app.views.widgets.parts import heading, plain, sentences
+from isoplan.app.views.widgets.state import recall, remember
+from isoplan.engine.errors import PlannerError
+from isoplan.trainers.backend.runner.runner_process import need_cluster
+from isoplan.trainers.families import find_family
 
 SHARED = "Training is off on a shared server: start Isoplan on your own machine to train."
 IN_MEMORY = "This workspace is in memory only: start Isoplan with a folder, and its cells are kept there."

@@ -7,7 +7,7 @@ from typing import Any
 
 import streamlit as st
 
-from app.views.parts import heading, plain
+from isoplan.app.views.widgets.parts import heading, plain
 
 
 def show(address: str, pages: Sequence[Any]) -> None:

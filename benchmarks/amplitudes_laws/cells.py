@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from engine.planning.amplitude import PublishedLaw
-from engine.planning.amplitude.cell_law import CellLaw, Name
-from engine.quantities import power10
+from isoplan.engine.planning.amplitude import PublishedLaw
+from isoplan.engine.planning.amplitude.cell_law import CellLaw, Name
+from isoplan.engine.quantities import power10
 
 NAMES: tuple[Name, ...] = ("X_c", "alpha", "K")
 

@@ -9,16 +9,17 @@ from typing import Any
 
 import plotly.graph_objects as go
 
-from app.figures import exponents, overlay
-from app.figures.along import of_axis
-from app.figures.axes import extent, log_axis, value_axis
-from app.figures.palette import category
-from app.figures.theme import LIGHT, Part, compose, legend
 from benchmarks.amplitudes_laws import laws
-from data.amplitudes import published_exponents
-from engine.planning.amplitude.cell_law import DataExponent
-from engine.planning.drawing import curves
-from engine.quantities import count
+from isoplan.app.figures.amplitudes import exponents
+from isoplan.app.figures.fits import overlay
+from isoplan.app.figures.marks.along import of_axis
+from isoplan.app.figures.style.axes import extent, log_axis, value_axis
+from isoplan.app.figures.style.palette import category
+from isoplan.app.figures.style.theme import LIGHT, Part, compose, legend
+from isoplan.data.amplitudes import published_exponents
+from isoplan.engine.planning.amplitude.cell_law import DataExponent
+from isoplan.engine.planning.drawing import curves
+from isoplan.engine.quantities import count
 
 PAGE = replace(LIGHT, width=680)
 GAP = 0.04

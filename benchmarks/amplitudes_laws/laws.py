@@ -11,9 +11,9 @@ from pathlib import Path
 
 import numpy as np
 
-from data.amplitudes import published_laws
-from engine.laws.dimension import least_exponent
-from engine.planning.amplitude import (
+from isoplan.data.amplitudes import published_laws
+from isoplan.engine.laws.catalogue.dimension import least_exponent
+from isoplan.engine.planning.amplitude import (
     Kind,
     Point,
     PublishedLaw,
@@ -23,10 +23,10 @@ from engine.planning.amplitude import (
     read_cells,
     spread_of,
 )
-from engine.planning.amplitude.cell_law import CellLaw, data_law, local_slopes
-from engine.planning.amplitude.cells import by_points
-from engine.planning.amplitude.cells import mean_loss as mean_of_points
-from engine.planning.amplitude.compared import PLAIN, Along, along
+from isoplan.engine.planning.amplitude.cell_law import CellLaw, data_law, local_slopes
+from isoplan.engine.planning.amplitude.cells import by_points
+from isoplan.engine.planning.amplitude.cells import mean_loss as mean_of_points
+from isoplan.engine.planning.amplitude.compared import PLAIN, Along, along
 
 GRIDS = Path(__file__).parents[2] / "data" / "grids"
 PAPER_N = "N = 1e5"

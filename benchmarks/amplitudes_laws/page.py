@@ -9,8 +9,8 @@ from benchmarks.amplitudes_laws import laws
 from benchmarks.amplitudes_laws.cells import NAMES, printed, table, value
 from benchmarks.amplitudes_laws.points import points
 from benchmarks.report import Report
-from engine.laws.dimension import least_exponent
-from engine.quantities import count
+from isoplan.engine.laws.catalogue.dimension import least_exponent
+from isoplan.engine.quantities import count
 
 HEAD = """# The laws of our amplitudes
 

@@ -9,10 +9,10 @@ from pathlib import Path
 
 from benchmarks.amplitudes_laws import laws
 from benchmarks.amplitudes_laws.cells import NAMES, printed, table, value
-from engine.laws.dimension import least_exponent
-from engine.planning.amplitude import Point
-from engine.planning.amplitude.cell_law import CellLaw, data_law
-from engine.quantities import count
+from isoplan.engine.laws.catalogue.dimension import least_exponent
+from isoplan.engine.planning.amplitude import Point
+from isoplan.engine.planning.amplitude.cell_law import CellLaw, data_law
+from isoplan.engine.quantities import count
 
 SYMBOLS = {"X_c": "X_c", "alpha": "α", "K": "K"}
 ORDER = ("Zg", "Zgg", "Zggg")

@@ -8,7 +8,7 @@ from benchmarks.behavior_laws.figures import figures
 from benchmarks.behavior_laws.page import report, write
 from benchmarks.pictures import draw
 from benchmarks.report import Report
-from data import trained
+from isoplan.data import trained
 
 DOCS = Path(__file__).parents[2] / "docs"
 PAGES = dict(zip(trained.LOGS, ("behavior_laws", "behavior_laws_games"), strict=True))

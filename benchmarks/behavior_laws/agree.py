@@ -8,13 +8,13 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.report import table
-from data import ranked
-from data.files import records
-from data.ranked import JUDGED, OTHER, TRAIN, Stage
-from data.recommender import published_agreement
-from engine.agreement import Agreement, flips
-from engine.errors import PlannerError
-from trainers.behavior.metrics import HISTORIES
+from isoplan.data import ranked
+from isoplan.data.files import records
+from isoplan.data.ranked import JUDGED, OTHER, TRAIN, Stage
+from isoplan.data.recommender import published_agreement
+from isoplan.engine.agreement import Agreement, flips
+from isoplan.engine.errors import PlannerError
+from isoplan.trainers.behavior.scores.metrics import HISTORIES
 
 KINDS: dict[Stage, str] = {1: "batch-local", 2: "full catalogue"}
 HISTORIED = ("recall@10", "NDCG@10", "MRR@10")

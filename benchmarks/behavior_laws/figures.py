@@ -7,14 +7,15 @@ from pathlib import Path
 
 import plotly.graph_objects as go
 
-from app.figures import allocation, batches, sweep
-from app.figures.theme import LIGHT
-from data import trained
-from engine.fitting.parabola import parabolas
-from engine.planning.drawing.curves import frontier_curve
-from engine.planning.drawing.updates import updates
-from engine.planning.recommender import recommend
-from engine.planning.recommender.choice import Knob
+from isoplan.app.figures.plans import allocation, sweep
+from isoplan.app.figures.style.theme import LIGHT
+from isoplan.app.figures.training import batches
+from isoplan.data import trained
+from isoplan.engine.fitting.estimators.isoflop import parabolas
+from isoplan.engine.planning.drawing.curves import frontier_curve
+from isoplan.engine.planning.drawing.updates import updates
+from isoplan.engine.planning.recommender import recommend
+from isoplan.engine.planning.recommender.choice import Knob
 
 PAGE = replace(LIGHT, width=680)
 SWEPT: tuple[tuple[Knob, str], ...] = (("s", "val_loss"), ("K", "val_loss"), ("K", "recall@10"))

@@ -12,20 +12,20 @@ import numpy as np
 from benchmarks.behavior_laws.agree import agreeing
 from benchmarks.behavior_laws.figures import ALLOCATED, COUNTED, SWEPT, name, there
 from benchmarks.report import Report, pair, table
-from data import trained
-from data.files import records
-from engine.errors import PlannerError
-from engine.fitting.optimum_location import SAID
-from engine.fitting.result import Fit
-from engine.laws.critical_batch import critical
-from engine.planning import plan_budget
-from engine.planning.recommender import Optimum, recommend
-from engine.planning.recommender.builder import FULL
-from engine.planning.recommender.choice import Choice, Knob
-from engine.planning.recommender.references import HEAD as COUNTED_HEAD
-from engine.quantities import count, power10
-from trainers.behavior.cell import BehaviorCell
-from trainers.behavior.sizing import NARROWEST
+from isoplan.data import trained
+from isoplan.data.files import records
+from isoplan.engine.errors import PlannerError
+from isoplan.engine.fitting.types.optimum_location import SAID
+from isoplan.engine.fitting.types.result import Fit
+from isoplan.engine.laws.catalogue.critical_batch import critical
+from isoplan.engine.planning import plan_budget
+from isoplan.engine.planning.recommender import Optimum, recommend
+from isoplan.engine.planning.recommender.builder import FULL
+from isoplan.engine.planning.recommender.choice import Choice, Knob
+from isoplan.engine.planning.recommender.references import HEAD as COUNTED_HEAD
+from isoplan.engine.quantities import count, power10
+from isoplan.trainers.behavior.cell import BehaviorCell
+from isoplan.trainers.behavior.sizing import NARROWEST
 
 HEAD = """# The laws of our recommender cells on {log}
 

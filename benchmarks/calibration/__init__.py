@@ -11,7 +11,7 @@ from benchmarks.calibration.cases import CASES
 from benchmarks.calibration.page import report, write
 from benchmarks.calibration.simulate import BLOCK, path, work
 from benchmarks.report import Report
-from engine.fitting import kernels
+from isoplan.engine.fitting.solver import kernels
 
 PAGE = Path(__file__).parents[2] / "docs" / "calibration.md"
 TABLES, OTHERS, REFITS = 2000, 1000, 200

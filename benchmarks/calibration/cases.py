@@ -8,10 +8,10 @@ from typing import Literal
 import numpy as np
 
 from benchmarks.coverage.designs import DESIGNS, FARTHER, NOISES, OUTLIERS, RULE, UNEQUAL, Design
-from engine.laws.law import Floats
-from engine.planning.limits import LimitName
-from engine.planning.solve import Goal, Task, solve
-from engine.schema import Metric, Runs
+from isoplan.engine.laws.law import Floats
+from isoplan.engine.planning.plan.solve import Goal, Task, solve
+from isoplan.engine.planning.scenario.limits import LimitName
+from isoplan.engine.schema import Metric, Runs
 
 Kind = Literal["free", "unique", "metric"]
 UNIQUE = 3e7

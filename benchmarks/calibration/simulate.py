@@ -8,14 +8,14 @@ import numpy as np
 
 from benchmarks.calibration.cases import CASES, METRIC, Case, metric
 from benchmarks.coverage.designs import Design
-from engine.errors import PlannerError
-from engine.fitting import Fit, FitSpec, fit
-from engine.fitting.result import Interval
-from engine.laws.law import Floats
-from engine.planning import Plan, plan_budget, plan_target
-from engine.planning.actual.outcome import Actual, outcome
-from engine.planning.limits import Limits
-from engine.planning.metric import Through, through
+from isoplan.engine.errors import PlannerError
+from isoplan.engine.fitting import Fit, FitSpec, fit
+from isoplan.engine.fitting.types.result import Interval
+from isoplan.engine.laws.law import Floats
+from isoplan.engine.planning import Plan, plan_budget, plan_target
+from isoplan.engine.planning.actual.outcome import Actual, outcome
+from isoplan.engine.planning.plan.metric import Through, through
+from isoplan.engine.planning.scenario.limits import Limits
 
 FOLDER = Path(__file__).parents[2] / "build" / "calibration"
 BLOCK = 100

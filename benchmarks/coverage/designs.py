@@ -10,12 +10,12 @@ from operator import itemgetter
 import numpy as np
 
 from benchmarks.coverage.drawn import HOFFMANN, Surface, drawn, irregular
-from engine.costs import ComputeRule
-from engine.fitting.resampling import choose
-from engine.laws import Law, get_law
-from engine.laws.law import Floats, Values
-from engine.planning.frontier import frontier, least_compute
-from engine.schema import Roles, Runs
+from isoplan.engine.costs import ComputeRule
+from isoplan.engine.fitting.types.interval_methods import choose
+from isoplan.engine.laws import Law, get_law
+from isoplan.engine.laws.law import Floats, Values
+from isoplan.engine.planning.optimum.frontier import frontier, least_compute
+from isoplan.engine.schema import Roles, Runs
 
 NOISES = ("log-normal", "outliers", "heteroscedastic")
 OUTLIERS, FARTHER = 0.02, 10.0

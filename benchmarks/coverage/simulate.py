@@ -9,11 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.coverage.designs import DESIGNS, Design
-from engine.fitting import Fit, FitSpec, fit, kernels
-from engine.fitting.parameters import parameters
-from engine.laws.law import Floats
-from engine.laws.terms import Const
-from engine.planning.quantity import measure
+from isoplan.engine.fitting import Fit, FitSpec, fit
+from isoplan.engine.fitting.solver import kernels
+from isoplan.engine.fitting.types.parameters import parameters
+from isoplan.engine.laws.law import Floats
+from isoplan.engine.laws.terms import Const
+from isoplan.engine.planning.answer.quantity import measure
 
 FOLDER = Path(__file__).parents[2] / "build" / "coverage"
 BLOCK = 100

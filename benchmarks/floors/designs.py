@@ -11,11 +11,11 @@ import numpy as np
 
 from benchmarks.coverage.designs import DESIGNS as COVERED
 from benchmarks.coverage.drawn import Surface, drawn, irregular
-from data.files import path
-from engine.fitting import FitSpec, fit
-from engine.laws.law import Floats
-from engine.schema import Roles, Runs
-from engine.store.files import read_runs
+from isoplan.data.files import path
+from isoplan.engine.fitting import FitSpec, fit
+from isoplan.engine.laws.law import Floats
+from isoplan.engine.schema import Roles, Runs
+from isoplan.engine.store.files.table_files import read_runs
 
 Kind = Literal["tuned", "untuned", "held out"]
 JETS_FLOORS = (0.0, 0.05, 0.15, 0.3, 0.5)

@@ -10,8 +10,8 @@ import numpy as np
 from benchmarks.floors.designs import DESIGNS, HELD_OUT_SEED, FloorDesign
 from benchmarks.floors.simulate import COLUMNS, FOLDER, LIMITS, PLACES, path
 from benchmarks.report import Report, table
-from engine.fitting.confidence import SURE
-from engine.laws.law import Floats
+from isoplan.engine.fitting.types.floor_confidence import SURE
+from isoplan.engine.laws.law import Floats
 
 NOMINAL = (0.05, 0.16, 0.32)
 WITHIN, WRONG, ENOUGH, ERRORS = 0.05, 0.07, 0.80, 4.0
@@ -19,7 +19,7 @@ HEAD = """# How right statements about a floor are
 
 Simulated tables of known surfaces E + A/N^alpha + B/D^beta with log-normal noise; written by
 `python -m benchmarks floors`. No two designs are pooled, and each has one true floor. Each table gives a confidence
-curve p(t): how sure the runs are that the floor lies below t (`engine/fitting/floor_profile.py`).
+curve p(t): how sure the runs are that the floor lies below t (`engine/fitting/resampling/floor_profile.py`).
 
 - **Confidence.** The share of tables in which p at the true floor is below 5, 16 and 32 %. Nominal is 5, 16 and 32 %,
   or less where the true floor is zero. Goal: within {within:g} points.

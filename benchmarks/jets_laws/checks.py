@@ -9,10 +9,10 @@ from functools import cache
 import numpy as np
 
 from benchmarks.jets_laws import laws
-from engine.fitting import FitSpec, fit
-from engine.planning.repeat import Factor, fit_factor
-from engine.schema import Floats, Runs
-from engine.store.files import read_curves
+from isoplan.engine.fitting import FitSpec, fit
+from isoplan.engine.planning.repeat import Factor, fit_factor
+from isoplan.engine.schema import Floats, Runs
+from isoplan.engine.store.files.table_files import read_curves
 
 WIDE = 16
 """The width from which on the size of a model hardly changes its loss in this grid."""

@@ -7,14 +7,14 @@ from dataclasses import replace
 import numpy as np
 import plotly.graph_objects as go
 
-from app.figures import overlay, surface
-from app.figures.along import Along, of_axis
-from app.figures.theme import LIGHT
 from benchmarks.jets_laws import laws
-from engine.fitting.result import Fit
-from engine.planning.drawing import curves
-from engine.schema import Runs
-from trainers.jets.features import CONFIGURATIONS
+from isoplan.app.figures.fits import overlay, surface
+from isoplan.app.figures.marks.along import Along, of_axis
+from isoplan.app.figures.style.theme import LIGHT
+from isoplan.engine.fitting.types.result import Fit
+from isoplan.engine.planning.drawing import curves
+from isoplan.engine.schema import Runs
+from isoplan.trainers.jets.features import CONFIGURATIONS
 
 PAGE = replace(LIGHT, width=680)
 REJECTIONS = (4, 4000)

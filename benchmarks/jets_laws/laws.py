@@ -12,17 +12,17 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from data.catalogue import records
-from engine.costs import ComputeRule
-from engine.costs.measured import MeasuredRule, fit_powers
-from engine.fitting import FitSpec, fit
-from engine.fitting.baselines import BASELINES, Points
-from engine.fitting.result import Fit, Interval
-from engine.planning import plan_budget
-from engine.planning.actual.outcome import Actual, Outcome, outcome
-from engine.schema import Runs
-from engine.store.files import read_runs
-from trainers.jets.classes import KINDS
+from isoplan.data.catalogue import records
+from isoplan.engine.costs import ComputeRule
+from isoplan.engine.costs.measured import MeasuredRule, fit_powers
+from isoplan.engine.fitting import FitSpec, fit
+from isoplan.engine.fitting.types.result import Fit, Interval
+from isoplan.engine.fitting.validation.baselines import BASELINES, Points
+from isoplan.engine.planning import plan_budget
+from isoplan.engine.planning.actual.outcome import Actual, Outcome, outcome
+from isoplan.engine.schema import Runs
+from isoplan.engine.store.files.table_files import read_runs
+from isoplan.trainers.jets.classes import KINDS
 
 GRIDS = Path(__file__).parents[2] / "data" / "grids"
 SIZES = {"N": "N", "D": "D", "C": "C", "loss": "loss", "run": "run"}

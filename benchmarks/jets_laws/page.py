@@ -11,11 +11,11 @@ from benchmarks.jets_laws import checks, laws
 from benchmarks.jets_laws.repeated import repetition
 from benchmarks.jets_laws.words import printed, span, still_open, symbol, wrapped
 from benchmarks.report import Report, pair, table
-from data.catalogue import records
-from engine.fitting.result import Fit
-from engine.planning.frontier import frontier
-from engine.quantities import count, power10
-from trainers.jets.rates import AT_ONE, learning_rate
+from isoplan.data.catalogue import records
+from isoplan.engine.fitting.types.result import Fit
+from isoplan.engine.planning.optimum.frontier import frontier
+from isoplan.engine.quantities import count, power10
+from isoplan.trainers.jets.rates import AT_ONE, learning_rate
 
 HEAD = """# The laws of our jets
 

@@ -10,12 +10,12 @@ import numpy as np
 from benchmarks.jets_laws import checks, laws
 from benchmarks.jets_laws.words import printed, still_open, symbol, wrapped
 from benchmarks.report import between, pair, table
-from data.catalogue import path, records
-from engine.fitting import read_fit
-from engine.fitting.result import Fit, Interval
-from engine.laws.repetition import amplification
-from engine.planning.repeat.floors import Laws, together
-from engine.quantities import count
+from isoplan.data.catalogue import path, records
+from isoplan.engine.fitting import read_fit
+from isoplan.engine.fitting.types.result import Fit, Interval
+from isoplan.engine.laws.catalogue.repetition import amplification
+from isoplan.engine.planning.repeat.floors import Laws, together
+from isoplan.engine.quantities import count
 
 PAPER_LAMBDA = 0.47
 JETS = (1e3, 1e4, 1e5, 1e6)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Sequence
 
-from engine.quantities import count
+from isoplan.engine.quantities import count
 
 
 def wrapped(text: str, indent: str = "") -> str:

@@ -16,15 +16,16 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from app.backups.restoring import restore
-from app.backups.writing import back_up, put_new
 from benchmarks.report import Report, ms, quantile
-from engine.store import cells, tables
-from engine.store.backup import contents_of, copy_open, differences
-from engine.store.database import FILE, Cursor, Database, open_workspace
-from trainers.backend.queue import Queue
-from trainers.backend.record import Record
-from trainers.families import find_family, read_cell
+from isoplan.app.backups.restoring import restore
+from isoplan.app.backups.writing import back_up, put_new
+from isoplan.engine.store.database import cell_index
+from isoplan.engine.store.database.backup import contents_of, copy_open, differences
+from isoplan.engine.store.database.database import FILE, Cursor, Database, open_workspace
+from isoplan.engine.store.tables import tables
+from isoplan.trainers.backend.queue.cells import Queue
+from isoplan.trainers.backend.store.record import Record
+from isoplan.trainers.families import find_family, read_cell
 
 SEED = 20_261_124
 ROWS, COPIES = 1_000_000, 10
@@ -163,7 +164,7 @@ def _trained(folder: Path) -> Trained:
         missing += len(set(names) - set(found))
         states += sum(record.state not in ("done", "queued") for record in found.values())
         doubled += _unlike(copy, found)
-    runner = [sys.executable, "-P", "-m", "trainers.backend.runner", "--idle", "1", "--workspace"]
+    runner = [sys.executable, "-P", "-m", "isoplan.trainers.backend.runner.loop", "--idle", "1", "--workspace"]
     subprocess.run([*runner, str(folder / "copy0")], check=True, stderr=subprocess.DEVNULL)
     return Trained(seconds, missing, doubled, states, Queue(root).scan(), Queue(folder / "copy0").scan())
 
@@ -179,7 +180,7 @@ def _app(root: Path) -> subprocess.Popen[bytes]:
 
 def _unlike(root: Path, found: dict[str, Record]) -> int:
     """Rows of a copy that are there twice, or whose cell has not finished."""
-    key = cells.table_of(FAMILY)
+    key = cell_index.table_of(FAMILY)
     with open_workspace(root) as db:
         if key not in {table.id for table in tables.all(db)}:
             return 0

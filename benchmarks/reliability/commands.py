@@ -14,11 +14,11 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.report import Report
-from engine.errors import PlannerError
-from trainers.backend.queue import Queue
-from trainers.backend.record import Record
-from trainers.backend.work import run_cell
-from trainers.families import find_family, read_cell
+from isoplan.engine.errors import PlannerError
+from isoplan.trainers.backend.queue.cells import Queue
+from isoplan.trainers.backend.store.record import Record
+from isoplan.trainers.backend.worker.attempt_process import run_cell
+from isoplan.trainers.families import find_family, read_cell
 
 MARK = "escaped"
 """The file that a value makes if anything of it is run."""

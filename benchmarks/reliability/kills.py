@@ -21,17 +21,18 @@ from typing import Any
 import numpy as np
 import psutil
 
-from app.cells import ingest_if_free
 from benchmarks.reliability.faults.cells import add, run_all, workspace
 from benchmarks.reliability.faults.checkpoints import AMPLITUDES
 from benchmarks.report import Report
-from engine.store import cells, tables
-from engine.store.database import open_workspace
+from isoplan.app.ingest import ingest_if_free
+from isoplan.engine.store.database import cell_index
+from isoplan.engine.store.database.database import open_workspace
+from isoplan.engine.store.tables import tables
+from isoplan.trainers.backend.queue.cells import Queue
+from isoplan.trainers.backend.store.attempt_curves import last
+from isoplan.trainers.backend.store.record import Record, beat_of
+from isoplan.trainers.command.process import MARK
 from tests import progress
-from trainers.backend.events import last
-from trainers.backend.queue import Queue
-from trainers.backend.record import Record, beat_of
-from trainers.command.process import MARK
 
 KILLS, SEED = 100, 20_261_124
 WHO = ("the app", "the runner", "a worker", "a training program")
@@ -204,7 +205,7 @@ def _is_runner(process: psutil.Process, root: Path) -> bool:
         command = process.cmdline()
     except psutil.Error:
         return False
-    return "trainers.backend.runner" in command and str(root) in command
+    return "isoplan.trainers.backend.runner.loop" in command and str(root) in command
 
 
 def _is_program(process: psutil.Process, root: Path) -> bool:
@@ -236,7 +237,7 @@ def _rows(root: Path) -> list[str]:
     """Return the cell of each row of the run tables, after a last ingest."""
     ingest_if_free(root)
     with open_workspace(root) as db:
-        return [str(name) for family in GRIDS for name in tables.frame(db, cells.table_of(family))["run"]]
+        return [str(name) for family in GRIDS for name in tables.frame(db, cell_index.table_of(family))["run"]]
 
 
 def _loss(record: Record) -> float:

@@ -1,4 +1,4 @@
-"""Write the law cards from the papers' tables: ``python -m data.cards.make``.
+"""Write the law cards from the papers' tables: ``python -m isoplan.data.cards.make``.
 
 A card has the JSON of ``isoplan fit --json``: central values and published intervals, no resamples.
 """
@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from data.demo.make import JETS, parameters
-from data.files import records
+from isoplan.data.demo.make import JETS, parameters
+from isoplan.data.files import records
 
 Floats = NDArray[np.float64]
 Json = dict[str, Any]

@@ -1,4 +1,4 @@
-"""Write the simulated demo tables: ``python -m data.demo.make``. The same seed gives the same bytes.
+"""Write the simulated demo tables: ``python -m isoplan.data.demo.make``. The same seed gives the same bytes.
 
 What is true of each table goes to ``truth.json``, so that a test can ask whether a fit finds it.
 """
@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from data.files import records
-from engine.costs import ComputeRule
+from isoplan.data.files import records
+from isoplan.engine.costs import ComputeRule
 
 Floats = NDArray[np.float64]
 Rows = Iterable[Sequence[object]]

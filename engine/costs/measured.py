@@ -12,9 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from engine.costs.forms import Floats
-from engine.costs.rule import ComputeRule, check_zeta
-from engine.errors import PlannerError
+from isoplan.engine.costs.forms import Floats
+from isoplan.engine.costs.rule import ComputeRule, check_zeta
+from isoplan.engine.errors import PlannerError
 
 LEAST = 1e-3
 """Per cent of scatter below which only rounding is left."""

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from engine.costs.forms import Floats
-from engine.errors import PlannerError
+from isoplan.engine.costs.forms import Floats
+from isoplan.engine.errors import PlannerError
 
 ADAM_BYTES = 16.0
 """Bytes a parameter under Adam in mixed precision: 2 + 2 for weights and gradients, 4 + 4 + 4 for master weights and

@@ -13,10 +13,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_serializer, model_validator
 
-from engine.costs.forms import Floats, Form, Powers, increasing_root
-from engine.costs.two_part import TwoPart
-from engine.errors import PlannerError
-from engine.formula import Formula, Ints, affine, parse_formula, short
+from isoplan.engine.costs.forms import Floats, Form, Powers, increasing_root
+from isoplan.engine.costs.two_part import TwoPart
+from isoplan.engine.errors import PlannerError
+from isoplan.engine.formula import Formula, Ints, affine, parse_formula, short
 
 RuleName = Literal["6ND", "6npND", "zetaND", "per-epoch", "powers", "step", "stage2", "formula"]
 READS: dict[str, tuple[str, ...]] = {
@@ -47,7 +47,7 @@ class ComputeRule(BaseModel):
     ``6npND``      C = 6 n_p N D, with D in samples of ``n_p`` tokens each (jets, eq. 2).
     ``zetaND``     C = zeta N D, zeta in FLOPs for one parameter and one sample (amplitudes, eq. 7).
     ``per-epoch``  C = zeta n_p N U times ``epochs``: D counts unique samples U, each seen ``epochs`` times.
-    ``powers``     C = zeta N^a D^b, as ``engine.costs.measured`` fits it to measured C.
+    ``powers``     C = zeta N^a D^b, as ``isoplan.engine.costs.measured`` fits it to measured C.
     ``step``       C = 6 D (t p_e + p + 3 B L h): the step formula of a two-part model ``parts`` (behavioural, eq. 1).
     ``stage2``     C = D (6 p + 4 (B L + K) h): a cached embedder and K extra negatives, as our own trainer computes it.
     ``formula``    C = ``formula``, of N, D, n_p and, for runs, any other column; it must grow with D.

@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from pydantic import BaseModel, ConfigDict, model_validator
 
-from engine.costs.forms import Floats, PerSample
-from engine.errors import PlannerError
+from isoplan.engine.costs.forms import Floats, PerSample
+from isoplan.engine.errors import PlannerError
 
 WHOLE = {
     "B": ("batch size", "whole number of sequences, as in 256"),

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 
 from numpy.typing import ArrayLike
 
-from engine.costs import ComputeRule, TwoPart
-from engine.costs.measured import MeasuredRule, fit_powers, fit_zeta
-from engine.errors import PlannerError
-from engine.quantities import parse_number, parse_share
+from isoplan.engine.costs import ComputeRule, TwoPart
+from isoplan.engine.costs.measured import MeasuredRule, fit_powers, fit_zeta
+from isoplan.engine.errors import PlannerError
+from isoplan.engine.quantities import parse_number, parse_share
 
 FIELDS: dict[str, tuple[str, ...]] = {
     "6npND": ("n_p",),

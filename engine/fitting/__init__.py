@@ -1,17 +1,17 @@
 """One solver for all laws: fits with intervals, diagnostics and warnings."""
 
-from engine.fitting.cards import groups_to_json, read_fit, to_json
-from engine.fitting.comparison import Comparison, compare
-from engine.fitting.groups import GroupedFit, fit_groups
-from engine.fitting.intervals import band, interval
-from engine.fitting.minima import minima
-from engine.fitting.parabola import Parabola, parabolas, power_through
-from engine.fitting.parabola_bias import ParabolaBias, parabola_bias
-from engine.fitting.residuals import Residuals, residuals
-from engine.fitting.result import Fit, FitData, FitWarning, Parameter
-from engine.fitting.run import fit
-from engine.fitting.spec import FitSpec
-from engine.fitting.validation import Validation, validate
+from isoplan.engine.fitting.cards import groups_to_json, read_fit, to_json
+from isoplan.engine.fitting.diagnostics.residuals import Residuals, residuals
+from isoplan.engine.fitting.estimators.isoflop import Parabola, parabolas, power_through
+from isoplan.engine.fitting.estimators.optima import minima
+from isoplan.engine.fitting.groups import GroupedFit, fit_groups
+from isoplan.engine.fitting.single import fit
+from isoplan.engine.fitting.types.intervals import band, interval
+from isoplan.engine.fitting.types.result import Fit, FitData, FitWarning, Parameter
+from isoplan.engine.fitting.types.spec import FitSpec
+from isoplan.engine.fitting.validation.comparison import Comparison, compare
+from isoplan.engine.fitting.validation.extrapolation import Validation, validate
+from isoplan.engine.fitting.validation.isoflop_bias import ParabolaBias, parabola_bias
 
 __all__ = [
     "Comparison",

@@ -11,18 +11,26 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from engine.costs import read_rule
-from engine.errors import PlannerError
-from engine.fitting.confidence import FloorConfidence
-from engine.fitting.covariance import Covariance, covariance_of, drawn
-from engine.fitting.resampling import Method, Resampling
-from engine.fitting.result import Fit, FitData, FittedRuns, FitWarning, Interval, Parameter, empty_resamples
-from engine.fitting.runtime import Runtime
-from engine.fitting.spec import FitSpec
-from engine.laws.law import Floats
+from isoplan.engine.costs import read_rule
+from isoplan.engine.errors import PlannerError
+from isoplan.engine.fitting.resampling.covariance import Covariance, covariance_of, drawn
+from isoplan.engine.fitting.types.floor_confidence import FloorConfidence
+from isoplan.engine.fitting.types.interval_methods import Method, Resampling
+from isoplan.engine.fitting.types.result import (
+    Fit,
+    FitData,
+    FittedRuns,
+    FitWarning,
+    Interval,
+    Parameter,
+    empty_resamples,
+)
+from isoplan.engine.fitting.types.runtime import Runtime
+from isoplan.engine.fitting.types.spec import FitSpec
+from isoplan.engine.laws.law import Floats
 
 if TYPE_CHECKING:
-    from engine.fitting.groups import GroupedFit
+    from isoplan.engine.fitting.groups import GroupedFit
 
 SCHEMA = 1
 Json = dict[str, Any]

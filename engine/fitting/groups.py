@@ -8,27 +8,27 @@ from functools import partial
 
 import numpy as np
 
-from engine.errors import PlannerError
-from engine.fitting import text
-from engine.fitting.bootstrap import counts
-from engine.fitting.checks import Sample, no_run, sample
-from engine.fitting.clusters import clusters
-from engine.fitting.draws import targets
-from engine.fitting.estimate import Estimate, Progress
-from engine.fitting.newton import local
-from engine.fitting.priors import noise, normals
-from engine.fitting.problem import Ints, Problem, problem
-from engine.fitting.resampling import Resampling, choose
-from engine.fitting.result import Fit, FitWarning, Parameter, chi2, empty_resamples
-from engine.fitting.run import finished, fit
-from engine.fitting.shared import Joint, best_joint_fit, joint, joint_refits
-from engine.fitting.solver import Optimum, predict
-from engine.fitting.spec import FitSpec
-from engine.fitting.uniqueness import margin, others
-from engine.fitting.warning import by_level
-from engine.laws import Law
-from engine.laws.law import Floats
-from engine.schema import Runs
+from isoplan.engine.errors import PlannerError
+from isoplan.engine.fitting.estimators.joint import Joint, best_joint_fit, joint, joint_refits
+from isoplan.engine.fitting.resampling.bootstrap import counts
+from isoplan.engine.fitting.resampling.law_draws import targets
+from isoplan.engine.fitting.resampling.priors import noise, normals
+from isoplan.engine.fitting.samples.clusters import clusters
+from isoplan.engine.fitting.samples.sample import Sample, no_run, sample
+from isoplan.engine.fitting.single import finished, fit
+from isoplan.engine.fitting.solver.identifiability import margin, others
+from isoplan.engine.fitting.solver.multistart import Optimum, predict
+from isoplan.engine.fitting.solver.newton import local
+from isoplan.engine.fitting.solver.problem import Ints, Problem, problem
+from isoplan.engine.fitting.types import text
+from isoplan.engine.fitting.types.estimate import Estimate, Progress
+from isoplan.engine.fitting.types.interval_methods import Resampling, choose
+from isoplan.engine.fitting.types.result import Fit, FitWarning, Parameter, chi2, empty_resamples
+from isoplan.engine.fitting.types.spec import FitSpec
+from isoplan.engine.fitting.types.warnings import by_level
+from isoplan.engine.laws import Law
+from isoplan.engine.laws.law import Floats
+from isoplan.engine.schema import Runs
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,9 +6,9 @@ from functools import lru_cache
 
 import numpy as np
 
-from engine.formula.jets import jet
-from engine.formula.tree import names, nodes
-from engine.formula.typed import Formula
+from isoplan.engine.formula.jets import jet
+from isoplan.engine.formula.tree import names, nodes
+from isoplan.engine.formula.typed import Formula
 
 
 @lru_cache(maxsize=256)

@@ -19,8 +19,8 @@ from typing import NoReturn
 
 import numpy as np
 
-from engine.errors import PlannerError
-from engine.formula.tree import FUNCTIONS, Node, names, value
+from isoplan.engine.errors import PlannerError
+from isoplan.engine.formula.tree import FUNCTIONS, Node, names, value
 
 DEEPEST = 30
 """Parentheses, signs and powers inside each other."""

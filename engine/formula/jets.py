@@ -15,7 +15,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from engine.formula.tree import OPERATORS, Floats, Node
+from isoplan.engine.formula.tree import OPERATORS, Floats, Node
 
 Pair = tuple[str, str]
 K = TypeVar("K")

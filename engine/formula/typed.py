@@ -9,9 +9,9 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from engine.errors import PlannerError
-from engine.formula.grammar import Parser, cut, short
-from engine.formula.tree import Floats, Node, names, value
+from isoplan.engine.errors import PlannerError
+from isoplan.engine.formula.grammar import Parser, cut, short
+from isoplan.engine.formula.tree import Floats, Node, names, value
 
 Ints = NDArray[np.int64]
 LONGEST = 2000

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from engine.errors import PlannerError
-from engine.hardware.catalogue import CHECKED, Device, Precision
+from isoplan.engine.errors import PlannerError
+from isoplan.engine.hardware.catalogue import CHECKED, Device, Precision
 
 Floats = NDArray[np.float64]
 UTILISATION = 0.40

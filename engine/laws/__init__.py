@@ -1,22 +1,22 @@
 """The law catalogue. A new law is a new description here; nothing else changes."""
 
-from engine.errors import PlannerError
-from engine.laws.broken import broken_power_law
-from engine.laws.chinchilla import CHINCHILLA
-from engine.laws.critical_batch import critical_batch
-from engine.laws.data_constrained import DATA_CONSTRAINED
-from engine.laws.dimension import dimension_bound
-from engine.laws.envelope import ENVELOPE
-from engine.laws.isoflop import ISOFLOP
-from engine.laws.kaplan import KAPLAN
-from engine.laws.law import Derived, Law, Param, Point
-from engine.laws.log_parabola import log_parabola
-from engine.laws.metric_map import metric_map
-from engine.laws.power import power_law
-from engine.laws.repetition import repetition
-from engine.laws.starvation import starvation
-from engine.laws.threshold import THRESHOLD
-from engine.laws.typed import EXAMPLE, typed_law
+from isoplan.engine.errors import PlannerError
+from isoplan.engine.laws.catalogue.broken import broken_power_law
+from isoplan.engine.laws.catalogue.chinchilla import CHINCHILLA
+from isoplan.engine.laws.catalogue.critical_batch import critical_batch
+from isoplan.engine.laws.catalogue.data_constrained import DATA_CONSTRAINED
+from isoplan.engine.laws.catalogue.dimension import dimension_bound
+from isoplan.engine.laws.catalogue.envelope import ENVELOPE
+from isoplan.engine.laws.catalogue.isoflop import ISOFLOP
+from isoplan.engine.laws.catalogue.kaplan import KAPLAN
+from isoplan.engine.laws.catalogue.log_parabola import log_parabola
+from isoplan.engine.laws.catalogue.metric_map import metric_map
+from isoplan.engine.laws.catalogue.power import power_law
+from isoplan.engine.laws.catalogue.repetition import repetition
+from isoplan.engine.laws.catalogue.starvation import starvation
+from isoplan.engine.laws.catalogue.threshold import THRESHOLD
+from isoplan.engine.laws.law import Derived, Law, Param, Point
+from isoplan.engine.laws.typed import EXAMPLE, typed_law
 
 LAWS: tuple[Law, ...] = (
     CHINCHILLA,

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from engine.formula import Formula, as_latex, jet, symbol, value
-from engine.laws.law import Law
-from engine.laws.terms import Floats, Values
+from isoplan.engine.formula import Formula, as_latex, jet, symbol, value
+from isoplan.engine.laws.law import Law
+from isoplan.engine.laws.terms import Floats, Values
 
 ENDLESS = 1e300
 """A very large number of which powers and ratios are still numbers."""

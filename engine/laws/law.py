@@ -13,10 +13,10 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from engine.costs import ComputeRule
-from engine.errors import PlannerError
-from engine.formula import symbol
-from engine.laws.terms import Floats, Term, Values
+from isoplan.engine.costs import ComputeRule
+from isoplan.engine.errors import PlannerError
+from isoplan.engine.formula import symbol
+from isoplan.engine.laws.terms import Floats, Term, Values
 
 __all__ = ["Derived", "Floats", "Law", "Param", "Point", "Values"]
 

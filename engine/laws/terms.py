@@ -13,7 +13,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from engine.formula import symbol
+from isoplan.engine.formula import symbol
 
 Floats = NDArray[np.float64]
 Values = Mapping[str, Floats]

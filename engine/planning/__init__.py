@@ -1,13 +1,13 @@
 """From a fit to a plan: what a budget buys, what a target costs."""
 
-from engine.planning.as_json import read_plan, to_json
-from engine.planning.budget import plan_budget
-from engine.planning.format import Row
-from engine.planning.plan import Flat, Plan, Question
-from engine.planning.quantity import Quantity, beyond
-from engine.planning.reach import floor_of
-from engine.planning.target import plan_target
-from engine.planning.text import as_text, flatness, rows
+from isoplan.engine.planning.answer.format import Row
+from isoplan.engine.planning.answer.quantity import Quantity, beyond
+from isoplan.engine.planning.plan.answer import Flat, Plan, Question
+from isoplan.engine.planning.plan.as_json import read_plan, to_json
+from isoplan.engine.planning.plan.budget import plan_budget
+from isoplan.engine.planning.plan.feasibility import floor_of
+from isoplan.engine.planning.plan.target import plan_target
+from isoplan.engine.planning.plan.text import as_text, flatness, rows
 
 __all__ = [
     "Flat",

@@ -13,26 +13,28 @@ from pathlib import Path
 
 import pytest
 
-from app.backups import requests
-from app.backups.requests import BEAT, FOLDER, answering, database_copy
-from engine.errors import PlannerError
-from engine.store import backup, cells, results, tables
-from engine.store.backup import contents_of, differences
-from engine.store.damage import FILE, last_backup
-from engine.store.database import Database, open_workspace
-from engine.store.owner import process_start, this_process
+from isoplan.app.backups import requests
+from isoplan.app.backups.requests import BEAT, FOLDER, answering, database_copy
+from isoplan.engine.errors import PlannerError
+from isoplan.engine.store.database import backup, cell_index
+from isoplan.engine.store.database.backup import contents_of, differences
+from isoplan.engine.store.database.damage import FILE, last_backup
+from isoplan.engine.store.database.database import Database, open_workspace
+from isoplan.engine.store.database.owner import process_start, this_process
+from isoplan.engine.store.saved import results
+from isoplan.engine.store.tables import tables
+from isoplan.trainers.backend.queue.cells import Queue
+from isoplan.trainers.backend.queue.sweep import launch, read_sweeps
+from isoplan.trainers.families import find_family
+from isoplan.trainers.grid import make_grid
 from tests import progress
 from tests.app.terminal.asking import ISOPLAN, object_in, process
 from tests.engine.store.test_results import fitted
 from tests.server import forked
 from tests.trainers.conftest import ROOT, run_all, wait_for, workspace
-from trainers.backend.queue import Queue
-from trainers.backend.sweep import launch, read_sweeps
-from trainers.families import find_family
-from trainers.grid import make_grid
 
 HERE = {"PYTHONPATH": str(ROOT)}
-KEY = cells.table_of("counter")
+KEY = cell_index.table_of("counter")
 
 
 @pytest.fixture

@@ -11,17 +11,18 @@ from typing import Any
 
 import pytest
 
-from app.cells import LEAST_DISK, as_row, delete, ingest, ingest_if_free
-from engine.errors import PlannerError
-from engine.store import cells, tables
-from engine.store.database import FILE, Database, open_workspace
+from isoplan.app.ingest import LEAST_DISK, as_row, delete, ingest, ingest_if_free
+from isoplan.engine.errors import PlannerError
+from isoplan.engine.store.database import cell_index
+from isoplan.engine.store.database.database import FILE, Database, open_workspace
+from isoplan.engine.store.tables import tables
+from isoplan.trainers.backend.queue import sweep
+from isoplan.trainers.backend.queue.cells import Queue
+from isoplan.trainers.families import find_family
+from isoplan.trainers.grid import make_grid
 from tests.trainers.conftest import ROOT, add, run_all, workspace
-from trainers.backend import sweep
-from trainers.backend.queue import Queue
-from trainers.families import find_family
-from trainers.grid import make_grid
 
-KEY = cells.table_of("counter")
+KEY = cell_index.table_of("counter")
 
 
 @pytest.fixture
@@ -72,7 +73,7 @@ def test_real_cells_become_rows_with_all_that_is_known_of_them(root: Path) -> No
         assert (row["device"], row["attempts"], row["family"]) == ("cpu", 1, "counter")
         assert row["version"] == found[names[1]].version != ""
         assert set(by_name) == {*names[:2]}
-        assert cells.counts(db, "counter") == {"done": 2, "failed": 2}
+        assert cell_index.counts(db, "counter") == {"done": 2, "failed": 2}
         assert tables.roles(db, KEY).hyper == ("size", "steps")
 
 
@@ -127,11 +128,11 @@ def test_a_database_that_was_lost_is_filled_again_from_the_folder(root: Path) ->
         finish(root, name)
     assert ingest_if_free(root) == 5
     with open_workspace(root) as db:
-        before = rows(db), cells.index(db)
+        before = rows(db), cell_index.index(db)
     (root / FILE).unlink()
     assert ingest_if_free(root) == 5
     with open_workspace(root) as db:
-        assert (rows(db), cells.index(db)) == before
+        assert (rows(db), cell_index.index(db)) == before
     assert ingest_if_free(root) == 0
 
 
@@ -139,7 +140,7 @@ def test_who_does_not_own_the_workspace_leaves_the_rows_to_the_owner(root: Path,
     (name,) = add(root, {"size": 1})
     finish(root, name)
     command = (
-        "import sys; from pathlib import Path; from app.cells import ingest_if_free as f; print(f(Path(sys.argv[1])))"
+        "import sys, pathlib; from isoplan.app.ingest import ingest_if_free as f; print(f(pathlib.Path(sys.argv[1])))"
     )
     other = [sys.executable, "-c", command, str(root)]
     done = subprocess.run(other, capture_output=True, text=True, check=True, cwd=ROOT)
@@ -159,7 +160,7 @@ def test_deleting_cells_frees_their_folders_and_withdraws_their_rows(root: Path,
     assert not (root / "cells" / done).exists()
     assert [row["withdrawn"] for row in rows(db)] == ["its cell was deleted"]
     assert delete(db, queue, [waits]) > 0
-    assert list(cells.index(db)) == [runs]
+    assert list(cell_index.index(db)) == [runs]
     assert ingest(db, queue)[1] == 0
 
 
@@ -171,14 +172,14 @@ def test_a_cell_that_vanished_from_the_folder_keeps_its_row(root: Path, db: Data
     queue.delete([name])
     assert ingest(db, queue, seen)[1] == 0
     assert [row["run"] for row in rows(db)] == [name]
-    assert cells.index(db) == {}
+    assert cell_index.index(db) == {}
 
 
 def test_on_a_full_disk_rows_wait(root: Path, db: Database, monkeypatch: pytest.MonkeyPatch) -> None:
     (name,) = add(root, {"size": 1})
     finish(root, name)
     queue, free = Queue(root), [LEAST_DISK - 1]
-    monkeypatch.setattr("app.cells.shutil.disk_usage", lambda _: type("Usage", (), {"free": free[0]}))
+    monkeypatch.setattr("isoplan.app.ingest.shutil.disk_usage", lambda _: type("Usage", (), {"free": free[0]}))
     with pytest.raises(PlannerError, match="is full: free some of it, and finished cells become rows"):
         ingest(db, queue)
     assert rows(db) == []
@@ -211,7 +212,7 @@ def test_rows_name_their_sweep_and_cells_wait_as_their_sweep_does(root: Path, db
     queue = Queue(root)
     seen, _ = ingest(db, queue)
     assert rows(db)[0]["sweep"] == "first try"
-    assert (cells.index(db)[second].state, cells.index(db)[second].sweep) == ("queued", "first try")
+    assert (cell_index.index(db)[second].state, cell_index.index(db)[second].sweep) == ("queued", "first try")
     sweep.hold(root, one.key)
     ingest(db, queue, seen)
-    assert cells.index(db)[second].state == "held"
+    assert cell_index.index(db)[second].state == "held"

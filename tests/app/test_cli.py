@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from app.cli import COMMANDS, main
+from isoplan.app.cli import COMMANDS, main
 
 
 def run(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> int:
@@ -53,7 +53,8 @@ def test_bad_input_is_one_sentence_and_code_2(
 
 
 def test_the_version_is_there_at_once() -> None:
-    code = "import sys; sys.argv = ['isoplan', '--version']\nfrom app.cli import main\ntry:\n    main()\nfinally:\n"
+    code = "import sys; sys.argv = ['isoplan', '--version']\n"
+    code += "from isoplan.app.cli import main\ntry:\n    main()\nfinally:\n"
     code += "    print(sorted({'numpy', 'pandas', 'streamlit'} & set(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=Path(__file__).parents[2])
     assert done.stdout.splitlines()[1] == "[]"

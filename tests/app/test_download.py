@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from app.components.download import WIDTHS, print_theme
-from engine.errors import PlannerError
+from isoplan.app.components.download import WIDTHS, print_theme
+from isoplan.engine.errors import PlannerError
 
 PIXELS_PER_MM = 96 / 25.4
 

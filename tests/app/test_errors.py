@@ -8,18 +8,18 @@ import re
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from app.errors import details
+from isoplan.app.errors import details
 
 
 def _planner() -> None:
-    from app.errors import show_error
-    from engine.errors import PlannerError
+    from isoplan.app.errors import show_error
+    from isoplan.engine.errors import PlannerError
 
     show_error(PlannerError("Column loss of runs.csv holds text in row 3: correct it."))
 
 
 def _unknown() -> None:
-    from app.errors import show_error
+    from isoplan.app.errors import show_error
 
     try:
         raise KeyError("/home/somebody/secret.csv")

@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 import streamlit as st
 
-from app.commands.own_sweeps import Asked, CurveOptions, fit_runs, fit_sweep
-from app.views import own_table
-from data import trained
-from engine.planning.recommender import Evidence
-from engine.planning.recommender.builder import REFITS
-from engine.planning.recommender.choice import Knob
-from engine.store import tables
-from engine.store.database import memory
+from isoplan.app.commands.shared.own_sweeps import Asked, CurveOptions, fit_runs, fit_sweep
+from isoplan.app.views.recommending import own_table
+from isoplan.data import trained
+from isoplan.engine.planning.recommender import Evidence
+from isoplan.engine.planning.recommender.builder import REFITS
+from isoplan.engine.planning.recommender.choice import Knob
+from isoplan.engine.store.database.database import memory
+from isoplan.engine.store.tables import tables
 
 METRICS = tuple(trained.COLUMNS)
 

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 from starlette.types import Message, Receive, Scope, Send
 
-from app import shell
-from app.guard import HEADERS, Guard
+from isoplan.app.serving import shell
+from isoplan.app.serving.guard import HEADERS, Guard
 
 TOKEN = "a-token-of-some-length"
 HOST = ("host", "localhost:8501")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from app.links import _faults
+from isoplan.app.links import _faults
 
 
 @pytest.mark.parametrize(
@@ -46,7 +46,7 @@ def test_names_that_no_widget_has_are_left_to_the_page() -> None:
 def _page() -> None:
     import streamlit as st
 
-    from app import links
+    from isoplan.app import links
 
     with links.named_faults():
         st.title("A page")
@@ -79,8 +79,8 @@ def test_good_values_and_a_stopped_page_are_quiet() -> None:
 
 
 def _view() -> None:
-    from app import links, workspace
-    from engine.store import database
+    from isoplan.app import links, workspace
+    from isoplan.engine.store.database import database
 
     with database.memory() as db, workspace.registered(db):
         links.follow_view()

@@ -12,10 +12,10 @@ import pytest
 from starlette.applications import Starlette
 from starlette.types import Message
 
-from app import pdf
-from app.pdf import MAX_SVG_BYTES, pdf_of
-from app.svg import DEEPEST, MOST_ELEMENTS
-from engine.errors import PlannerError
+from isoplan.app.serving import pdf
+from isoplan.app.serving.pdf import MAX_SVG_BYTES, pdf_of
+from isoplan.app.serving.svg import DEEPEST, MOST_ELEMENTS
+from isoplan.engine.errors import PlannerError
 
 PIXEL = base64.b64encode(
     base64.b64decode("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==")

@@ -17,10 +17,10 @@ from websockets.exceptions import InvalidStatus
 from websockets.sync.client import connect
 from websockets.typing import Origin, Subprotocol
 
-from app.commands.serve import own_token
-from app.server import OPTIONS, UPLOAD_MB, Start, listen
-from engine.errors import PlannerError
-from engine.store.uploads import MAX_UPLOAD_BYTES
+from isoplan.app.commands.serve import own_token
+from isoplan.app.serving.server import OPTIONS, UPLOAD_MB, Start, listen
+from isoplan.engine.errors import PlannerError
+from isoplan.engine.store.files.uploads import MAX_UPLOAD_BYTES
 from tests import progress
 from tests.server import Server, forked, free_port, running
 
@@ -108,8 +108,8 @@ def test_without_a_port_the_next_free_one_is_taken() -> None:
 
 def test_every_port_taken_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
-        monkeypatch.setattr("app.server.FIRST_PORT", taken.getsockname()[1])
-        monkeypatch.setattr("app.server.PORTS_TRIED", 1)
+        monkeypatch.setattr("isoplan.app.serving.server.FIRST_PORT", taken.getsockname()[1])
+        monkeypatch.setattr("isoplan.app.serving.server.PORTS_TRIED", 1)
         with pytest.raises(PlannerError, match="all taken: free one or name another with --port"):
             listen("localhost", None)
 

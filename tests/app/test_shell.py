@@ -11,7 +11,7 @@ from starlette.applications import Starlette
 from starlette.responses import PlainTextResponse
 from starlette.routing import Route
 
-from app import shell
+from isoplan.app.serving import shell
 
 HTML = "text/html,application/xhtml+xml,*/*;q=0.8"
 

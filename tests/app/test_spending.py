@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.spending import read_cap
-from engine.errors import PlannerError
-from trainers.backend.sweep import Cap
+from isoplan.app.caps import read_cap
+from isoplan.engine.errors import PlannerError
+from isoplan.trainers.backend.queue.sweep import Cap
 
 
 @pytest.mark.parametrize(

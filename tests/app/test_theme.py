@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from app.shell import STATIC, html
+from isoplan.app.serving.shell import STATIC, html
 
 CONFIG = tomllib.loads((STATIC.parent / ".streamlit" / "config.toml").read_text())["theme"]
 TEXT = ("text", "link", "codeText", "primary", "red", "orange", "green", "yellow", "blue", "violet", "gray")

@@ -6,20 +6,20 @@ from pathlib import Path
 
 import pytest
 
-from app import trained
-from app.cells import ingest
-from engine.planning.amplitude import anchors_of, most_anchors
-from engine.store import tables
-from engine.store.database import memory
+from isoplan.app import amplitude_cells
+from isoplan.app.ingest import ingest
+from isoplan.engine.planning.amplitude import anchors_of, most_anchors
+from isoplan.engine.store.database.database import memory
+from isoplan.engine.store.tables import tables
+from isoplan.trainers.amplitudes.cell import AmplitudeCell
+from isoplan.trainers.backend.queue.cells import Queue
+from isoplan.trainers.families import find_family
 from tests.app.test_cells import finish
 from tests.engine.planning.amplitude.trained import table
-from trainers.amplitudes.cell import AmplitudeCell
-from trainers.backend.queue import Queue
-from trainers.families import find_family
 
 
 def test_finished_cells_of_the_workspace_are_anchors(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(trained, "trained_cells", lambda: ())
+    monkeypatch.setattr(amplitude_cells, "trained_cells", lambda: ())
     family, queue = find_family("amplitudes", tmp_path), Queue(tmp_path)
     rows = [row for row in table(points=(1000, 3000)).to_dict("records") if row["seed"] == 0]
     for row in rows:
@@ -29,8 +29,8 @@ def test_finished_cells_of_the_workspace_are_anchors(tmp_path: Path, monkeypatch
         finish(tmp_path, name, metrics={key: float(row[key]) for key in said}, sizes={})
     with memory() as db:
         assert ingest(db, queue)[1] == len(rows) == 4
-        found = trained.of_workspace(db)
+        found = amplitude_cells.of_workspace(db)
         assert {a.x for a in anchors_of(most_anchors(found, "Zgg"))} == {1000, 3000}
         (there,) = tables.all(db)
         tables.withdraw(db, there.id, [int(i) for i in tables.frame(db, there.id)["row id"][:2]], "wrong")
-        assert len(trained.of_workspace(db)) == 2
+        assert len(amplitude_cells.of_workspace(db)) == 2

@@ -13,20 +13,21 @@ from pathlib import Path
 import psutil
 import pytest
 
-from app import training
-from app.cells import ingest
-from engine.errors import PlannerError
-from engine.store import cells, tables
-from engine.store.database import open_workspace
-from engine.store.owner import owner
+from isoplan.app import cell_service
+from isoplan.app.ingest import ingest
+from isoplan.engine.errors import PlannerError
+from isoplan.engine.store.database import cell_index
+from isoplan.engine.store.database.database import open_workspace
+from isoplan.engine.store.database.owner import owner
+from isoplan.engine.store.tables import tables
+from isoplan.trainers.backend.queue.cells import Queue
+from isoplan.trainers.backend.store.heartbeat import is_held
+from isoplan.trainers.backend.store.record import Record
 from tests import progress
 from tests.server import forked, stop
 from tests.trainers.conftest import ROOT, add, run_all, wait_for, workspace
-from trainers.backend.life import is_held
-from trainers.backend.queue import Queue
-from trainers.backend.record import Record
 
-KEY = cells.table_of("counter")
+KEY = cell_index.table_of("counter")
 HERE = {"PYTHONPATH": str(ROOT)}
 
 
@@ -112,7 +113,7 @@ def test_a_server_killed_around_the_commit_loses_no_row_and_doubles_none(root: P
     assert done.returncode == -signal.SIGKILL
     assert died.exists()
     with open_workspace(root) as db:
-        assert len(cells.index(db)) == kept
+        assert len(cell_index.index(db)) == kept
         assert [t.rows for t in tables.all(db) if t.id == KEY] == ([kept] if kept else [])
     with forked(root, env=HERE):
         progress.wait(lambda: "workspace" in log_of(root))
@@ -159,9 +160,9 @@ def test_what_goes_wrong_is_said_once_in_a_sentence_and_the_next_look_goes_on(
             raise OSError(5, "Input/output error")
         return ingest(*arguments)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(training, "LOOK", 0.02)
-    monkeypatch.setattr(training, "ingest", sometimes)
-    with open_workspace(root) as db, training.looking_after(db, root, runs_cells=False):
+    monkeypatch.setattr(cell_service, "LOOK", 0.02)
+    monkeypatch.setattr(cell_service, "ingest", sometimes)
+    with open_workspace(root) as db, cell_service.looking_after(db, root, runs_cells=False):
         progress.wait(lambda: bool(tables.all(db)))
         assert tables.all(db)[0].rows == 1
     said = [r.getMessage() for r in caplog.records if r.name == "isoplan.cells" and r.levelname == "ERROR"]
@@ -181,8 +182,8 @@ def test_a_runner_that_fails_is_started_again_after_a_while(
         raise PlannerError("The runner ended at once (no room): logs/runner.log says more.")
 
     for name, value in {"LOOK": 0.02, "SOON": 0.5, "ensure_runner": fails}.items():
-        monkeypatch.setattr(training, name, value)
-    with open_workspace(root) as db, training.looking_after(db, root, runs_cells=True):
+        monkeypatch.setattr(cell_service, name, value)
+    with open_workspace(root) as db, cell_service.looking_after(db, root, runs_cells=True):
         progress.wait(lambda: len(starts) == 3)
     assert starts[1] - starts[0] >= 0.5
     assert starts[2] - starts[1] >= 1.0

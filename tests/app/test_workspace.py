@@ -9,11 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from app import logs, workspace
-from app.bundled import load_bundled
-from data.catalogue import BUNDLED, DEMOS, path
-from engine.errors import PlannerError
-from engine.store import database, tables
+from isoplan.app import workspace
+from isoplan.app.bundled import load_bundled
+from isoplan.app.serving import logs
+from isoplan.data.catalogue import BUNDLED, DEMOS, path
+from isoplan.engine.errors import PlannerError
+from isoplan.engine.store.database import database
+from isoplan.engine.store.tables import tables
 
 
 @pytest.fixture
@@ -106,7 +108,7 @@ def test_bundled_tables_of_an_earlier_version_are_put_away(monkeypatch: pytest.M
     earlier.write_text("".join(lines[:-1]), encoding="utf-8")
     with database.memory() as db:
         with monkeypatch.context() as patch:
-            patch.setattr("app.bundled.path", lambda file: earlier if file == demo.file else path(file))
+            patch.setattr("isoplan.app.bundled.path", lambda file: earlier if file == demo.file else path(file))
             load_bundled(db)
         before = tables.by_name(db, demo.name)
         mine = tables.add(db, b"N,loss\n1,2\n", "mine.csv")
@@ -115,7 +117,7 @@ def test_bundled_tables_of_an_earlier_version_are_put_away(monkeypatch: pytest.M
         assert tables.get(db, before.id).deleted
         assert not tables.get(db, mine.id).deleted
         with monkeypatch.context() as patch:
-            patch.setattr("app.bundled.path", lambda file: earlier if file == demo.file else path(file))
+            patch.setattr("isoplan.app.bundled.path", lambda file: earlier if file == demo.file else path(file))
             load_bundled(db)
         assert [t.rows for t in tables.all(db) if t.name == demo.name] == [before.rows]
 

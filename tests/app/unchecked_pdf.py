@@ -1,11 +1,11 @@
-"""The converter's child without the checks of ``app.svg``."""
+"""The converter's child without the checks of ``isoplan.app.serving.svg``."""
 
 from __future__ import annotations
 
 import sys
 
-from app import pdfchild, svg
+from isoplan.app.serving import pdf_child, svg
 
 if __name__ == "__main__":
     svg.check = lambda svg: None
-    pdfchild.main(int(sys.argv[1]), int(sys.argv[2]))
+    pdf_child.main(int(sys.argv[1]), int(sys.argv[2]))

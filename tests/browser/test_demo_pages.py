@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import Page, expect
 
-from data.catalogue import CARDS, DEMOS
+from isoplan.data.catalogue import CARDS, DEMOS
 from tests.browser.conftest import visit
 from tests.browser.steps import (
     BUDGET,

@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 from playwright.sync_api import Page
 
-from data.catalogue import BUNDLED, records
+from isoplan.data.catalogue import BUNDLED, records
 from tests.browser.conftest import visit
 from tests.server import Server
 

@@ -9,14 +9,14 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from engine.store import cells
+from isoplan.engine.store.database import cell_index
 from tests.app.test_cells import finish
 from tests.browser.conftest import visit
 from tests.browser.steps import button, press, settle
 from tests.server import Server, forked
 from tests.trainers.conftest import add, workspace
 
-TABLE = cells.table_of("counter")
+TABLE = cell_index.table_of("counter")
 
 
 def train(root: Path, count: int, first: int = 0) -> None:

@@ -7,7 +7,7 @@ from urllib.parse import parse_qs, quote, urlsplit
 
 from playwright.sync_api import Page
 
-from data.catalogue import BUNDLED, records
+from isoplan.data.catalogue import BUNDLED, records
 from tests.browser.conftest import visit, wait_ready
 from tests.server import Server
 

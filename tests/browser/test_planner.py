@@ -12,21 +12,22 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from app.bundled import load_bundled
-from app.views.parts import powers
-from data.catalogue import CARDS, DEMOS, path
-from engine.fitting import FitSpec, fit
-from engine.fitting.cards import read_fit
-from engine.fitting.result import Fit
-from engine.hardware import Machine, find_device
-from engine.planning import Plan, plan_target
-from engine.planning.limits import Limits
-from engine.planning.metric import through
-from engine.planning.pricing.prices import Prices, Simulation
-from engine.planning.repeat import costs_of, sentence, simulate_or_repeat, stated
-from engine.planning.text import bill_rows, summary, worth_sentence
-from engine.store import results, snapshots, tables
-from engine.store.database import open_workspace
+from isoplan.app.bundled import load_bundled
+from isoplan.app.views.widgets.parts import powers
+from isoplan.data.catalogue import CARDS, DEMOS, path
+from isoplan.engine.fitting import FitSpec, fit
+from isoplan.engine.fitting.cards import read_fit
+from isoplan.engine.fitting.types.result import Fit
+from isoplan.engine.hardware import Machine, find_device
+from isoplan.engine.planning import Plan, plan_target
+from isoplan.engine.planning.plan.metric import through
+from isoplan.engine.planning.plan.text import bill_rows, summary, worth_sentence
+from isoplan.engine.planning.repeat import costs_of, sentence, simulate_or_repeat, stated
+from isoplan.engine.planning.scenario.limits import Limits
+from isoplan.engine.planning.scenario.prices import Prices, Simulation
+from isoplan.engine.store.database.database import open_workspace
+from isoplan.engine.store.saved import results
+from isoplan.engine.store.tables import snapshots, tables
 from tests.browser.conftest import visit
 from tests.browser.steps import assert_sound, enter, pick, press, select, settle
 from tests.server import Server, forked

@@ -7,16 +7,16 @@ from pathlib import Path
 
 from playwright.sync_api import Page, expect
 
-from app.views.parts import powers
-from data.files import path
-from engine.fitting import read_fit
-from engine.fitting.result import Fit
-from engine.hardware import Machine, find_device
-from engine.planning import plan_budget
-from engine.planning.pricing.prices import Prices, Simulation
-from engine.planning.repeat import costs_of, sentence, simulate_or_repeat, stated
-from engine.planning.side_by_side import Saved, scenario, side_by_side
-from engine.planning.side_by_side import sentence as cheapest
+from isoplan.app.views.widgets.parts import powers
+from isoplan.data.files import path
+from isoplan.engine.fitting import read_fit
+from isoplan.engine.fitting.types.result import Fit
+from isoplan.engine.hardware import Machine, find_device
+from isoplan.engine.planning import plan_budget
+from isoplan.engine.planning.compare.side_by_side import Saved, scenario, side_by_side
+from isoplan.engine.planning.compare.side_by_side import sentence as cheapest
+from isoplan.engine.planning.repeat import costs_of, sentence, simulate_or_repeat, stated
+from isoplan.engine.planning.scenario.prices import Prices, Simulation
 from tests.browser.conftest import visit
 from tests.browser.steps import assert_sound, button, enter, pick, settle
 from tests.server import Server

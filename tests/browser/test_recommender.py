@@ -7,16 +7,16 @@ from pathlib import Path
 
 from playwright.sync_api import Page, expect
 
-from data.files import path
-from data.recommender import published_evidence
-from engine.costs.measured import fit_powers
-from engine.fitting import FitSpec, fit
-from engine.hardware import find_device
-from engine.planning.format import number
-from engine.planning.recommender import Evidence, Recommendation, Settings, Stage2, recommend, with_fallback
-from engine.planning.recommender.choice import Knob
-from engine.planning.recommender.text import sentence
-from engine.store.files import read_runs
+from isoplan.data.files import path
+from isoplan.data.recommender import published_evidence
+from isoplan.engine.costs.measured import fit_powers
+from isoplan.engine.fitting import FitSpec, fit
+from isoplan.engine.hardware import find_device
+from isoplan.engine.planning.answer.format import number
+from isoplan.engine.planning.recommender import Evidence, Recommendation, Settings, Stage2, recommend, with_fallback
+from isoplan.engine.planning.recommender.choice import Knob
+from isoplan.engine.planning.recommender.text import sentence
+from isoplan.engine.store.files.table_files import read_runs
 from tests.browser.conftest import visit
 from tests.browser.steps import assert_sound, select, settle
 from tests.server import Server

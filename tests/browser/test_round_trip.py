@@ -8,7 +8,7 @@ from urllib.parse import parse_qsl, urlsplit
 import pytest
 from playwright.sync_api import Page, expect
 
-from data.catalogue import CARDS, DEMOS
+from isoplan.data.catalogue import CARDS, DEMOS
 from tests.browser.conftest import PAGES, visit
 from tests.browser.steps import BUDGET, button, enter, go, pick, press, select, settle, shown, tab
 from tests.browser.test_links import copied_link

@@ -7,8 +7,9 @@ from pathlib import Path
 
 from playwright.sync_api import FilePayload, Page, expect
 
-from engine.store import results, tables
-from engine.store.database import open_workspace
+from isoplan.engine.store.database.database import open_workspace
+from isoplan.engine.store.saved import results
+from isoplan.engine.store.tables import tables
 from tests.browser.conftest import visit
 from tests.browser.steps import ROLES, assert_sound, button, settle
 from tests.server import forked

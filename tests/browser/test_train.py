@@ -7,13 +7,13 @@ import signal
 
 from playwright.sync_api import Page, expect
 
-from engine.store.cells import table_of
+from isoplan.engine.store.database.cell_index import table_of
+from isoplan.trainers.backend.queue.cells import Queue
+from isoplan.trainers.backend.store.record import Record, beat_of
 from tests import progress
 from tests.browser.conftest import visit
 from tests.browser.steps import assert_sound, button, press, settle
 from tests.server import Server
-from trainers.backend.queue import Queue
-from trainers.backend.record import Record, beat_of
 
 FIELDS = {"Width": "8, 16, 32", "Samples": "8192, 32768, 131072"}
 

@@ -10,13 +10,13 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from app.training import LOOK
-from engine.store.cells import table_of
+from isoplan.app.cell_service import LOOK
+from isoplan.engine.store.database.cell_index import table_of
+from isoplan.trainers.backend.queue.cells import Queue
 from tests import progress
 from tests.browser.conftest import visit
 from tests.browser.steps import assert_sound, button, press, settle
 from tests.server import Server
-from trainers.backend.queue import Queue
 
 pytest.importorskip("pythia8mc")
 pytest.importorskip("torch")

@@ -6,15 +6,15 @@ import json
 from functools import lru_cache
 from pathlib import Path
 
-from data.catalogue import BUNDLED, CARDS, path
-from engine.errors import PlannerError
-from engine.fitting import fit
-from engine.fitting.cards import read_fit
-from engine.fitting.result import Fit
-from engine.schema import Runs
-from engine.store import snapshots, tables
-from engine.store.database import memory
-from engine.store.snapshots import Filter
+from isoplan.data.catalogue import BUNDLED, CARDS, path
+from isoplan.engine.errors import PlannerError
+from isoplan.engine.fitting import fit
+from isoplan.engine.fitting.cards import read_fit
+from isoplan.engine.fitting.types.result import Fit
+from isoplan.engine.schema import Runs
+from isoplan.engine.store.database.database import memory
+from isoplan.engine.store.tables import snapshots, tables
+from isoplan.engine.store.tables.snapshots import Filter
 
 REFITS = 40
 

@@ -1,4 +1,4 @@
-"""Tables of recommender cells as ``trainers.bundle`` writes them, drawn from laws of which everything is known."""
+"""Tables of recommender cells as ``isoplan.trainers.bundle`` writes them, drawn from laws with known parameters."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from data.trained import FOLDER
-from trainers.behavior.bundled import COLUMNS
-from trainers.behavior.metrics import directions
-from trainers.bundle import write
+from isoplan.data.trained import FOLDER
+from isoplan.trainers.behavior.bundled import COLUMNS
+from isoplan.trainers.behavior.scores.metrics import directions
+from isoplan.trainers.bundle import write
 
 BUDGETS = (1e11, 3e11, 1e12)
 SHARES = (0.018, 0.036, 0.09, 0.15, 0.3, 0.47)

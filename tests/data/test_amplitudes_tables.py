@@ -9,15 +9,15 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from data.catalogue import AMPLITUDES, Demo
-from data.files import records
-from engine.fitting.groups import fit_groups
-from engine.schema import Roles
-from engine.store import snapshots, tables
-from engine.store.database import memory
+from isoplan.data.catalogue import AMPLITUDES, Demo
+from isoplan.data.files import records
+from isoplan.engine.fitting.groups import fit_groups
+from isoplan.engine.schema import Roles
+from isoplan.engine.store.database.database import memory
+from isoplan.engine.store.tables import snapshots, tables
+from isoplan.trainers.amplitudes.bundled import COLUMNS
+from isoplan.trainers.bundle import table_of
 from tests.engine.planning.amplitude.trained import table, write
-from trainers.amplitudes.bundled import COLUMNS
-from trainers.bundle import table_of
 
 GRIDS = Path(__file__).parents[2] / "data" / "grids"
 

@@ -12,11 +12,11 @@ import pytest
 import benchmarks.behavior_laws as laws
 from benchmarks.behavior_laws.figures import figures
 from benchmarks.behavior_laws.page import report, write
-from data import ranked, trained
-from engine.agreement import across
-from engine.errors import PlannerError
+from isoplan.data import ranked, trained
+from isoplan.engine.agreement import across
+from isoplan.engine.errors import PlannerError
+from isoplan.trainers import bundle
 from tests.data.sweeps import BUDGETS, write_sweeps
-from trainers import bundle
 
 LOG, STEM = "a made-up log", "made_up"
 

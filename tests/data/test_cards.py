@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from data.cards import make
-from data.catalogue import CARDS, Card, path, records
-from engine.costs import ComputeRule
-from engine.fitting import read_fit, to_json
+from isoplan.data.cards import make
+from isoplan.data.catalogue import CARDS, Card, path, records
+from isoplan.engine.costs import ComputeRule
+from isoplan.engine.fitting import read_fit, to_json
 
 
 def body(file: str) -> dict[str, Any]:

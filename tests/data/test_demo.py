@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from data.catalogue import DEMOS, SIGNALS, path, records
-from data.demo import make
+from isoplan.data.catalogue import DEMOS, SIGNALS, path, records
+from isoplan.data.demo import make
 from tests.data.test_tables import Floats, column
 
 TRUTH: dict[str, Any] = json.loads(path("demo/truth.json").read_text(encoding="utf-8"))

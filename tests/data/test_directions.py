@@ -7,13 +7,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from app.commands.reading import read_map, read_metric, read_table
-from data.catalogue import BUNDLED, Demo
-from engine.costs import ComputeRule
-from engine.errors import PlannerError
-from engine.fitting import FitSpec, fit
-from engine.fitting.possible import possible
-from engine.schema import Runs
+from isoplan.app.commands.shared.reading import read_map, read_metric, read_table
+from isoplan.data.catalogue import BUNDLED, Demo
+from isoplan.engine.costs import ComputeRule
+from isoplan.engine.errors import PlannerError
+from isoplan.engine.fitting import FitSpec, fit
+from isoplan.engine.fitting.types.possible_values import possible
+from isoplan.engine.schema import Runs
 from tests.data.bundled import runs_of
 
 METRICS = [(demo, m.column, m.direction) for demo in BUNDLED for m in demo.roles.metrics]

@@ -9,19 +9,19 @@ import pytest
 from scipy.stats import norm
 
 from benchmarks.jets_laws.laws import hold_out
-from data.catalogue import path, records
-from engine.fitting import FitSpec, fit
+from isoplan.data.catalogue import path, records
+from isoplan.engine.fitting import FitSpec, fit
+from isoplan.trainers.backend.queue.cells import Queue
+from isoplan.trainers.backend.worker.attempt_process import run_cell
+from isoplan.trainers.behavior.cell import BehaviorCell
+from isoplan.trainers.bundle import table_of
+from isoplan.trainers.cell import Cell, cell_name
+from isoplan.trainers.families import find_family
+from isoplan.trainers.grid import cells, parse_grid, read_grid
+from isoplan.trainers.jets.cell import JetCell
+from isoplan.trainers.jets.rates import learning_rate
 from tests.engine.fitting.tables import make_runs
 from tests.trainers.conftest import workspace
-from trainers.backend.queue import Queue
-from trainers.backend.work import run_cell
-from trainers.behavior.cell import BehaviorCell
-from trainers.bundle import table_of
-from trainers.cell import Cell, cell_name
-from trainers.families import find_family
-from trainers.grid import cells, parse_grid, read_grid
-from trainers.jets.cell import JetCell
-from trainers.jets.rates import learning_rate
 
 ROWS = records("grids/teacher_student.csv")
 FLOOR = 0.01

@@ -9,7 +9,7 @@ import pytest
 from scipy.optimize import curve_fit
 
 from benchmarks.jets_laws import checks
-from data.catalogue import records
+from isoplan.data.catalogue import records
 
 TEXT = (Path(__file__).parents[2] / "docs" / "jets_laws.md").read_text("utf-8")
 PAGE = " ".join(TEXT.split())

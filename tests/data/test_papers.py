@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from data.files import records
+from isoplan.data.files import records
 from tests.data.paper_text import numbers, table_after, table_before
 
 Rows = list[list[Decimal]]

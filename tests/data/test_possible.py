@@ -11,17 +11,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine.errors import PlannerError
-from engine.fitting import to_json
-from engine.fitting.possible import possible
-from engine.fitting.result import Fit, Interval
-from engine.planning import Plan, as_text, plan_budget, plan_target
-from engine.planning import to_json as planned_json
-from engine.planning.export.document import to_csv, to_markdown
-from engine.planning.export.plan import document
-from engine.planning.plan import spans
-from engine.planning.quantity import Quantity, beyond
-from engine.planning.support import ANSWERED, MARKED
+from isoplan.engine.errors import PlannerError
+from isoplan.engine.fitting import to_json
+from isoplan.engine.fitting.types.possible_values import possible
+from isoplan.engine.fitting.types.result import Fit, Interval
+from isoplan.engine.planning import Plan, as_text, plan_budget, plan_target
+from isoplan.engine.planning import to_json as planned_json
+from isoplan.engine.planning.answer.document import to_csv, to_markdown
+from isoplan.engine.planning.answer.quantity import Quantity, beyond
+from isoplan.engine.planning.plan.answer import spans
+from isoplan.engine.planning.plan.document import document
+from isoplan.engine.planning.plan.support import ANSWERED, MARKED
 from tests.data import bundled
 
 BUDGETS = [10.0**k for k in range(0, 41, 4)]

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-import data
-from data.catalogue import DEMOS, PUBLISHED, SIGNALS, path, records
-from engine.errors import PlannerError
+from isoplan import data
+from isoplan.data.catalogue import DEMOS, PUBLISHED, SIGNALS, Demo, path, records
+from isoplan.engine.errors import PlannerError
 
 ROOT = Path(data.__file__).parent
 TABLES = sorted(ROOT.rglob("*.csv"))
@@ -101,7 +101,7 @@ def test_a_file_that_is_not_bundled_is_named(name: str) -> None:
 
 
 @pytest.mark.parametrize("demo", DEMOS + PUBLISHED, ids=lambda d: d.file)
-def test_roles_name_columns_that_exist(demo: data.catalogue.Demo) -> None:
+def test_roles_name_columns_that_exist(demo: Demo) -> None:
     columns = set(records(demo.file)[0])
     roles = demo.roles
     named = {v for k, v in roles.model_dump().items() if isinstance(v, str) and k != "repeats"}

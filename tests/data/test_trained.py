@@ -10,17 +10,17 @@ from typing import Any
 import numpy as np
 import pytest
 
-from app.commands.own_sweeps import Asked, CurveOptions, fit_runs
-from data import trained
-from data.catalogue import RECOMMENDER, Demo
-from data.recommender import batch_runs
-from engine.fitting import Fit, FitSpec, fit
-from engine.planning.recommender import recommend
-from engine.planning.recommender.choice import Knob
-from engine.planning.recommender.sweep import at_budget
+from isoplan.app.commands.shared.own_sweeps import Asked, CurveOptions, fit_runs
+from isoplan.data import trained
+from isoplan.data.catalogue import RECOMMENDER, Demo
+from isoplan.data.recommender import batch_runs
+from isoplan.engine.fitting import Fit, FitSpec, fit
+from isoplan.engine.planning.recommender import recommend
+from isoplan.engine.planning.recommender.choice import Knob
+from isoplan.engine.planning.recommender.sweep import at_budget
+from isoplan.trainers.behavior.scores.baselines import COLUMNS, Regime, untrained
+from isoplan.trainers.bundle import write
 from tests.data.sweeps import A_C, B_C, B_CRIT, BUDGETS, EXPONENT, K_STAR, N_AT, S_STAR, ZETA, write_sweeps
-from trainers.behavior.baselines import COLUMNS, Regime, untrained
-from trainers.bundle import write
 
 
 @pytest.fixture(scope="module")
@@ -231,7 +231,7 @@ def test_a_recipe_of_one_metric_fits_each_budget_once(monkeypatch: pytest.Monkey
         return fit(spec, *given, **named)
 
     for name in ("sweep", "builder"):  # the package has a function called sweep
-        monkeypatch.setattr(import_module(f"engine.planning.recommender.{name}"), "fit", counted)
+        monkeypatch.setattr(import_module(f"isoplan.engine.planning.recommender.{name}"), "fit", counted)
     table = trained.LOGS["a log of video games"] / "behavior_share.csv"
     fit_runs(table, (), CurveOptions(), Asked("recall@10", 20, 0), needed=True)
     assert fitted == ["recall@10"] * 3

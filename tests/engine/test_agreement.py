@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from numpy.typing import ArrayLike
 from scipy.stats import spearmanr
 
-from engine.agreement import agreement, flips
-from engine.errors import PlannerError
-from engine.schema import Floats, Metric, Roles, Runs
+from isoplan.engine.agreement import agreement, flips
+from isoplan.engine.errors import PlannerError
+from isoplan.engine.schema import Floats, Metric, Roles, Runs
 
 
 def table(

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine import amounts
-from engine.amounts import Unit, money, parse_amount
-from engine.errors import PlannerError
-from engine.quantities import SUFFIXES, as_typed, parse_number
+from isoplan.engine import amounts
+from isoplan.engine.amounts import Unit, money, parse_amount
+from isoplan.engine.errors import PlannerError
+from isoplan.engine.quantities import SUFFIXES, as_typed, parse_number
 
 EUR, USD = money("EUR", *amounts.AN_HOUR), money("USD", *amounts.A_SAMPLE)
 UNITS = (*amounts.KINDS, amounts.TOKENS, amounts.CPU_SECONDS, EUR, USD)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from engine.markdown import escape, table
+from isoplan.engine.markdown import escape, table
 
 
 @pytest.mark.parametrize(

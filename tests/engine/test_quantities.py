@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.errors import PlannerError
-from engine.quantities import (
+from isoplan.engine.errors import PlannerError
+from isoplan.engine.quantities import (
     as_typed,
     count,
     duration,

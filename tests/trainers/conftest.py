@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 
+from isoplan.trainers.backend.queue.cells import Queue
+from isoplan.trainers.backend.store.record import Record
+from isoplan.trainers.families import find_family, read_cell
 from tests import progress
-from trainers.backend.queue import Queue
-from trainers.backend.record import Record
-from trainers.families import find_family, read_cell
 
 ROOT = Path(__file__).parents[2]
 PROGRAMS = """
@@ -72,7 +72,7 @@ def start(
     Modules in the folders ``before`` are imported rather than others.
     """
     death = {"ISOPLAN_DIE_AT": f"{die_at}:{root / ('died-' + die_at)}"} if die_at else {}
-    command = [sys.executable, "-P", "-m", "trainers.backend.runner", "--workspace", str(root)]
+    command = [sys.executable, "-P", "-m", "isoplan.trainers.backend.runner.loop", "--workspace", str(root)]
     limit = ["--cores", str(cores)] if cores else []
     with (root / "runner.log").open("ab") as log:
         return subprocess.Popen(

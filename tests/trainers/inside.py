@@ -6,7 +6,7 @@ import json
 import time
 from pathlib import Path
 
-from trainers.cell import Cell, Family, Sizes, Stream
+from isoplan.trainers.cell import Cell, Family, Sizes, Stream
 
 
 class Sum(Cell):

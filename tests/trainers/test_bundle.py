@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
+from isoplan.trainers import bundle
+from isoplan.trainers.backend.queue.cells import Queue
+from isoplan.trainers.families import find_family, read_cell
+from isoplan.trainers.grid import cells, read_grid
 from tests.app.test_cells import finish
-from trainers import bundle
-from trainers.backend.queue import Queue
-from trainers.families import find_family, read_cell
-from trainers.grid import cells, read_grid
 
 GRIDS = Path(__file__).parents[2] / "data" / "grids"
 

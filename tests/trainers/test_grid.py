@@ -11,10 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.errors import PlannerError
-from tests.trainers.conftest import workspace
-from trainers.families import families, find_family
-from trainers.grid import (
+from isoplan.engine.errors import PlannerError
+from isoplan.trainers.families import families, find_family
+from isoplan.trainers.grid import (
     axes,
     cells,
     check_typed,
@@ -28,8 +27,9 @@ from trainers.grid import (
     with_typed,
     with_value,
 )
-from trainers.grid import write_grid as write
-from trainers.ranges import Range, expand, read_typed
+from isoplan.trainers.grid import write_grid as write
+from isoplan.trainers.ranges import Range, expand, read_typed
+from tests.trainers.conftest import workspace
 
 HEAD = 'family = "teacher-student"\n'
 EXAMPLE = find_family("teacher-student", Path())

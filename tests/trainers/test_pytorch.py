@@ -12,11 +12,11 @@ from typing import Any
 
 import pytest
 
+from isoplan.trainers import pytorch
+from isoplan.trainers.cell import CellError
+from isoplan.trainers.families import find_family, read_cell
 from tests.trainers.conftest import ROOT, add, run_all
 from tests.trainers.jets.stream import Silent
-from trainers import pytorch
-from trainers.cell import CellError
-from trainers.families import find_family, read_cell
 
 CAUSE = "libcudart.so.13: cannot open shared object file: No such file or directory"
 BROKEN = f"PyTorch is installed, but it cannot be imported ({CAUSE}). Install it again with its libraries: "
@@ -83,7 +83,7 @@ def test_a_cell_on_a_broken_torch_fails_with_the_cause(root: Path) -> None:
 
 def test_the_line_of_a_broken_torch_names_the_cause(tmp_path: Path) -> None:
     paths = os.pathsep.join([str(broken(tmp_path)), str(ROOT)])
-    command = [sys.executable, "-P", "-m", "trainers.pytorch"]
+    command = [sys.executable, "-P", "-m", "isoplan.trainers.pytorch"]
     done = subprocess.run(command, env={**os.environ, "PYTHONPATH": paths}, capture_output=True, text=True, check=True)
     assert done.stdout.startswith(f"Training: {BROKEN}{sys.executable} -m pip install --force-reinstall torch")
     assert len(done.stdout.splitlines()) == 1

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from trainers.amplitudes.family import families
+from isoplan.trainers.amplitudes.family import families
 
 __all__ = ["families"]

@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from engine.errors import PlannerError
-from trainers.amplitudes.cell import NAME
-from trainers.amplitudes.files import read_events
-from trainers.amplitudes.files.formats import FORMATS, format_of
-from trainers.amplitudes.source import FOLDER
-from trainers.backend.files import replace, sweep, writing
-from trainers.backend.life import hold_lock
+from isoplan.engine.errors import PlannerError
+from isoplan.trainers.amplitudes.cell import NAME
+from isoplan.trainers.amplitudes.files import read_events
+from isoplan.trainers.amplitudes.files.formats import FORMATS, format_of
+from isoplan.trainers.amplitudes.source import FOLDER
+from isoplan.trainers.backend.store.files import replace, sweep, writing
+from isoplan.trainers.backend.store.heartbeat import hold_lock
 
 MOST_BYTES = 200 * 1024**2
 """Of a file that comes in through a page; larger ones are copied into the folder."""

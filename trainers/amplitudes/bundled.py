@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from trainers.bundle import Columns
+from isoplan.trainers.bundle import Columns
 
 COLUMNS = Columns(
     fields=("process", "sqrt_s", "network", "parameters", "layers", "objective", "target", "parametrization", "seed"),

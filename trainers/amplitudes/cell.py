@@ -7,16 +7,16 @@ from typing import Annotated, Literal
 
 from pydantic import Field, ValidationInfo, field_validator
 
-from engine.errors import PlannerError
-from trainers.amplitudes.files.memory import COPIES, bytes_of
-from trainers.amplitudes.phase_space.sampler import need_vegas
-from trainers.amplitudes.simulate import Request
-from trainers.amplitudes.source import FOLDER, SIMULATED, TOY, Facts, Source, check_enough, facts_of
-from trainers.amplitudes.surrogate.dimension import check_points, need_skdim
-from trainers.amplitudes.surrogate.networks import NETWORKS, Activation, Architecture, Start
-from trainers.amplitudes.surrogate.protocols import Parametrization, Size
-from trainers.amplitudes.surrogate.rates import LLOCA_RATE, RATE
-from trainers.cell import Cell, Needs, Sizes
+from isoplan.engine.errors import PlannerError
+from isoplan.trainers.amplitudes.files.memory import COPIES, bytes_of
+from isoplan.trainers.amplitudes.phase_space.sampler import need_vegas
+from isoplan.trainers.amplitudes.simulate import Request
+from isoplan.trainers.amplitudes.source import FOLDER, SIMULATED, TOY, Facts, Source, check_enough, facts_of
+from isoplan.trainers.amplitudes.surrogate.dimension import check_points, need_skdim
+from isoplan.trainers.amplitudes.surrogate.networks import NETWORKS, Activation, Architecture, Start
+from isoplan.trainers.amplitudes.surrogate.protocols import Parametrization, Size
+from isoplan.trainers.amplitudes.surrogate.rates import LLOCA_RATE, RATE
+from isoplan.trainers.cell import Cell, Needs, Sizes
 
 OUTPUTS = {"mse": 1, "heteroscedastic": 2, "relative": 1}
 """What a surrogate says of a point: the target, with the heteroscedastic loss also log sigma (eq. 15)."""

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.errors import PlannerError
-from trainers.amplitudes.processes import PROCESSES
-from trainers.amplitudes.processes.check import check_momenta, check_own_momenta
-from trainers.amplitudes.rows import row_of
+from isoplan.engine.errors import PlannerError
+from isoplan.trainers.amplitudes.processes import PROCESSES
+from isoplan.trainers.amplitudes.processes.check import check_momenta, check_own_momenta
+from isoplan.trainers.amplitudes.rows import row_of
 
 Real = NDArray[np.float64]
 LEAST = 4

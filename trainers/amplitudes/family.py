@@ -7,12 +7,12 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from trainers.amplitudes.cell import AmplitudeCell, check, needs, short, sizes
-from trainers.amplitudes.presets import PRESETS
-from trainers.amplitudes.surrogate.evaluate import METRICS
-from trainers.amplitudes.surrogate.rates import VERSION
-from trainers.cell import Family, Stream
-from trainers.pytorch import check_torch
+from isoplan.trainers.amplitudes.cell import AmplitudeCell, check, needs, short, sizes
+from isoplan.trainers.amplitudes.presets import PRESETS
+from isoplan.trainers.amplitudes.surrogate.evaluate import METRICS
+from isoplan.trainers.amplitudes.surrogate.rates import VERSION
+from isoplan.trainers.cell import Family, Stream
+from isoplan.trainers.pytorch import check_torch
 
 
 def families(root: Path) -> tuple[Family[Any], ...]:
@@ -37,6 +37,6 @@ def families(root: Path) -> tuple[Family[Any], ...]:
 def train(root: Path, cell: AmplitudeCell, stream: Stream) -> Mapping[str, float]:
     """Train a cell. Raises CellError as ``check_torch`` and as the surrogate's ``training.train``."""
     check_torch("Amplitude surrogates", stream.device)
-    from trainers.amplitudes.surrogate import training
+    from isoplan.trainers.amplitudes.surrogate import training
 
     return training.train(root, cell, stream)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from trainers.cell import Preset
+from isoplan.trainers.cell import Preset
 
 PRESETS = {
     "example": Preset(

@@ -15,12 +15,12 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import count
 
-from engine.errors import PlannerError
-from trainers.amplitudes.files import need_memory
-from trainers.amplitudes.phase_space.mapping import Mapping
-from trainers.amplitudes.phase_space.sampler import Sampler, need_vegas
-from trainers.amplitudes.phase_space.unweight import Part, Ready, Sample, gather, make_part
-from trainers.amplitudes.processes import find_process
+from isoplan.engine.errors import PlannerError
+from isoplan.trainers.amplitudes.files import need_memory
+from isoplan.trainers.amplitudes.phase_space.mapping import Mapping
+from isoplan.trainers.amplitudes.phase_space.sampler import Sampler, need_vegas
+from isoplan.trainers.amplitudes.phase_space.unweight import Part, Ready, Sample, gather, make_part
+from isoplan.trainers.amplitudes.processes import find_process
 
 AHEAD = 2
 """Parts that each process is asked for before they are taken."""

@@ -15,13 +15,13 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from trainers.amplitudes.events import Events
-from trainers.amplitudes.phase_space.sampler import Sampler
-from trainers.amplitudes.phase_space.unweight import Ready
-from trainers.amplitudes.simulate import Request, adapt, simulate
-from trainers.backend.files import replace
-from trainers.backend.life import hold_lock
-from trainers.cell import Stopped, Stream
+from isoplan.trainers.amplitudes.events import Events
+from isoplan.trainers.amplitudes.phase_space.sampler import Sampler
+from isoplan.trainers.amplitudes.phase_space.unweight import Ready
+from isoplan.trainers.amplitudes.simulate import Request, adapt, simulate
+from isoplan.trainers.backend.store.files import replace
+from isoplan.trainers.backend.store.heartbeat import hold_lock
+from isoplan.trainers.cell import Stopped, Stream
 
 Columns = dict[str, NDArray[np.float64]]
 STREAMS = {"train": 20_260_101, "validation": 20_260_102, "test": 20_260_103}

@@ -9,16 +9,16 @@ from pathlib import Path
 
 import numpy as np
 
-from engine.errors import PlannerError
-from trainers.amplitudes.events import Events
-from trainers.amplitudes.files import read_events
-from trainers.amplitudes.phase_space.dimension import fixed_energy
-from trainers.amplitudes.processes.catalogue import find_process
-from trainers.amplitudes.simulated import STREAMS, simulated
-from trainers.amplitudes.surrogate.invariants import pairs, unfit_momenta
-from trainers.amplitudes.surrogate.standard import LOG, RAW, unfit
-from trainers.amplitudes.toy import toy
-from trainers.cell import Stream
+from isoplan.engine.errors import PlannerError
+from isoplan.trainers.amplitudes.events import Events
+from isoplan.trainers.amplitudes.files import read_events
+from isoplan.trainers.amplitudes.phase_space.dimension import fixed_energy
+from isoplan.trainers.amplitudes.processes.catalogue import find_process
+from isoplan.trainers.amplitudes.simulated import STREAMS, simulated
+from isoplan.trainers.amplitudes.surrogate.invariants import pairs, unfit_momenta
+from isoplan.trainers.amplitudes.surrogate.standard import LOG, RAW, unfit
+from isoplan.trainers.amplitudes.toy import toy
+from isoplan.trainers.cell import Stream
 
 FOLDER, SIMULATED, TOY = "amplitudes", "simulated", "toy"
 SHUFFLE = 20_260_104

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from trainers.amplitudes.events import Events
-from trainers.amplitudes.phase_space.rambo import rambo
-from trainers.amplitudes.processes.catalogue import find_process
+from isoplan.trainers.amplitudes.events import Events
+from isoplan.trainers.amplitudes.phase_space.rambo import rambo
+from isoplan.trainers.amplitudes.processes.catalogue import find_process
 
 LOWEST, HIGHEST = 1.5, 2000.0
 """sqrt(s), where it varies, from so many times the masses (300 GeV at least) to so many GeV, even in the logarithm."""

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from trainers.behavior.family import families
+from isoplan.trainers.behavior.family import families
 
 __all__ = ["families"]

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from trainers.behavior.baselines import COLUMNS as BASELINES
-from trainers.behavior.metrics import HISTORIES, directions
-from trainers.bundle import Columns
+from isoplan.trainers.behavior.scores.baselines import COLUMNS as BASELINES
+from isoplan.trainers.behavior.scores.metrics import HISTORIES, directions
+from isoplan.trainers.bundle import Columns
 
 KEPT = tuple(directions(histories=()))
 """Of the candidates that a stage is judged by."""

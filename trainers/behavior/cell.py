@@ -11,13 +11,13 @@ from typing import Annotated, Literal
 import numpy as np
 from pydantic import Field
 
-from engine.errors import PlannerError
-from trainers.behavior.facts import FOLDER, Cut, Facts, read_facts
-from trainers.behavior.flops import stage1_flops, stage2_flops
-from trainers.behavior.rates import VERSION, learning_rate
-from trainers.behavior.sizing import Asked, Sized, given, size, stage2_steps
-from trainers.behavior.synthetic import World
-from trainers.cell import Cell, Sizes
+from isoplan.engine.errors import PlannerError
+from isoplan.trainers.behavior.logs.log_stats import FOLDER, Cut, Facts, read_facts
+from isoplan.trainers.behavior.logs.synthetic import World
+from isoplan.trainers.behavior.model.flops import stage1_flops, stage2_flops
+from isoplan.trainers.behavior.rates import VERSION, learning_rate
+from isoplan.trainers.behavior.sizing import Asked, Sized, given, size, stage2_steps
+from isoplan.trainers.cell import Cell, Sizes
 
 SYNTHETIC = "synthetic"
 SHORT_USERS, SHORT_ITEMS, SHORT_STEPS = 200, 5_000, 20

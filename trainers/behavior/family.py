@@ -7,13 +7,13 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from trainers.behavior.cell import BehaviorCell, check, short, sizes
-from trainers.behavior.memory import needs
-from trainers.behavior.names import METRICS
-from trainers.behavior.presets import PRESETS
-from trainers.behavior.rates import VERSION
-from trainers.cell import Family, Stream
-from trainers.pytorch import check_torch
+from isoplan.trainers.behavior.cell import BehaviorCell, check, short, sizes
+from isoplan.trainers.behavior.memory import needs
+from isoplan.trainers.behavior.presets import PRESETS
+from isoplan.trainers.behavior.rates import VERSION
+from isoplan.trainers.behavior.scores.metric_names import METRICS
+from isoplan.trainers.cell import Family, Stream
+from isoplan.trainers.pytorch import check_torch
 
 
 def families(root: Path) -> tuple[Family[Any], ...]:
@@ -36,8 +36,8 @@ def families(root: Path) -> tuple[Family[Any], ...]:
 
 
 def train(root: Path, cell: BehaviorCell, stream: Stream) -> Mapping[str, float]:
-    """Train a cell. Raises CellError as ``check_torch`` and as ``trainers.behavior.training.train``."""
+    """Train a cell. Raises CellError as ``check_torch`` and as ``cell_training.train``."""
     check_torch("Recommender cells", stream.device)
-    from trainers.behavior import training
+    from isoplan.trainers.behavior.training import cell_training
 
-    return training.train(root, cell, stream)
+    return cell_training.train(root, cell, stream)

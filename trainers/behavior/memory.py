@@ -5,13 +5,13 @@ from __future__ import annotations
 from math import ceil
 from pathlib import Path
 
-from trainers.behavior.cell import UNREAD, BehaviorCell, facts_of
-from trainers.behavior.facts import Facts
-from trainers.behavior.flops import parameters, vocabulary_parameters
-from trainers.behavior.metrics import TOP
-from trainers.behavior.ranks import AT_ONCE, QUERIES, ranking_bytes
-from trainers.behavior.shape import TEXT
-from trainers.cell import CellError, Needs
+from isoplan.trainers.behavior.cell import UNREAD, BehaviorCell, facts_of
+from isoplan.trainers.behavior.logs.log_stats import Facts
+from isoplan.trainers.behavior.model.flops import parameters, vocabulary_parameters
+from isoplan.trainers.behavior.model.shape import TEXT
+from isoplan.trainers.behavior.scores.metrics import TOP
+from isoplan.trainers.behavior.scores.ranks import AT_ONCE, QUERIES, ranking_bytes
+from isoplan.trainers.cell import CellError, Needs
 
 PROCESS = 0.6e9
 """Bytes that a process takes with torch and nothing to train."""

@@ -6,7 +6,7 @@ own, are two fields.
 
 from __future__ import annotations
 
-from trainers.cell import Preset
+from isoplan.trainers.cell import Preset
 
 LOG = {"users": "50000", "items": "5000", "user_events": "20", "length": "32"}
 """A synthetic log on which small models do not see events twice."""

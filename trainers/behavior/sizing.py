@@ -13,10 +13,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.costs import TwoPart, increasing_root
-from engine.errors import PlannerError
-from trainers.behavior.flops import contextualiser_parameters, embedder_parameters, parameters, two_part
-from trainers.behavior.shape import Fields, Shape
+from isoplan.engine.costs import TwoPart, increasing_root
+from isoplan.engine.errors import PlannerError
+from isoplan.trainers.behavior.model.flops import contextualiser_parameters, embedder_parameters, parameters, two_part
+from isoplan.trainers.behavior.model.shape import Fields, Shape
 
 Floats = NDArray[np.float64]
 

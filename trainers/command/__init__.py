@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from trainers.command.programs import families
+from isoplan.trainers.command.programs import families
 
 __all__ = ["families"]

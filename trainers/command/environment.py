@@ -12,7 +12,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-import trainers
+import isoplan
 
 PASSED = frozenset(
     {
@@ -55,7 +55,7 @@ def _paths(command: Sequence[str], source: Mapping[str, str]) -> dict[str, str]:
 
     A program that Isoplan's own Python runs finds Isoplan's modules last.
     """
-    own = str(Path(trainers.__file__).parents[1])
+    own = str(Path(isoplan.__file__).parents[1])
     paths = [path for path in source.get(PATHS, "").split(os.pathsep) if path and path != own]
     if command[0] == sys.executable:
         paths.append(own)

@@ -17,9 +17,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from trainers.backend.files import LEAST_DISK, free
-from trainers.cell import Cell, CellError, Died, Stopped, Stream
-from trainers.command.environment import environment_of
+from isoplan.trainers.backend.store.files import LEAST_DISK, free
+from isoplan.trainers.cell import Cell, CellError, Died, Stopped, Stream
+from isoplan.trainers.command.environment import environment_of
 
 GRACE = 4.0
 """Seconds that a program has for a last checkpoint after SIGTERM."""

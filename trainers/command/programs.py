@@ -16,17 +16,19 @@ from typing import Annotated, Any, Literal
 from numpy.typing import ArrayLike
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model, field_validator
 
-from engine.costs import ComputeRule
-from engine.errors import PlannerError
-from trainers.cell import Cell, Family, Needs, Preset, Sizes, canonical
-from trainers.command.environment import NAME
-from trainers.command.process import train
+from isoplan.engine.costs import ComputeRule
+from isoplan.engine.errors import PlannerError
+from isoplan.trainers.cell import Cell, Family, Needs, Preset, Sizes, canonical
+from isoplan.trainers.command.environment import NAME
+from isoplan.trainers.command.process import train
 
 FILE = "programs.toml"
 EXAMPLE = Path(__file__).with_name(FILE)
 """What comes along: the example that the documentation walks through."""
 PYTHON = "{python}"
 """In a command: the Python that runs Isoplan."""
+EARLIER = {"isoplan.trainers.command.example": ".".join(("trainers", "command", "example"))}
+"""Name of the bundled program -> its name up to version 0.1, which programs.toml of older workspaces may contain."""
 Formula = Callable[[Mapping[str, ArrayLike]], Any]
 KINDS: dict[str, type] = {"integer": int, "number": float, "text": str, "choice": str, "boolean": bool}
 
@@ -66,6 +68,13 @@ class Program(BaseModel):
     short: dict[str, int | float | str | bool] = {}
     example: dict[str, str] = {}
     environment: tuple[str, ...] = ()
+
+    @field_validator("command")
+    @classmethod
+    def _renamed(cls, command: tuple[str, ...]) -> tuple[str, ...]:
+        """Replace the earlier name of the bundled program."""
+        names = {old: new for new, old in EARLIER.items()}
+        return tuple(names.get(part, part) for part in command)
 
     @field_validator("sizes")
     @classmethod
@@ -128,8 +137,13 @@ def _family(name: str, program: Program) -> Family[Any]:
         loss=program.loss,
         metrics=program.metrics,
         presets={"example": Preset(program.example, "Trains within a minute or two.")} if program.example else {},
-        version=hashlib.sha256(canonical(list(program.command))).hexdigest()[:12],
+        version=_version(program.command),
     )
+
+
+def _version(command: tuple[str, ...]) -> str:
+    """Return the version of a program: cells that an earlier name of the bundled one trained keep their names."""
+    return hashlib.sha256(canonical([EARLIER.get(part, part) for part in command])).hexdigest()[:12]
 
 
 def _formula(text: str) -> Formula:

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from trainers.jets.family import families
+from isoplan.trainers.jets.family import families
 
 __all__ = ["families"]

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from trainers.bundle import Columns
-from trainers.jets.classes import KINDS
+from isoplan.trainers.bundle import Columns
+from isoplan.trainers.jets.classes import KINDS
 
 COLUMNS = Columns(
     fields=("inputs", "width", "epochs", "schedule", "seed", "tests"),

@@ -7,13 +7,13 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from engine.errors import PlannerError
-from trainers.cell import Cell, Needs, Sizes
-from trainers.jets.classes import KINDS
-from trainers.jets.features import CONFIGURATIONS, Configuration
-from trainers.jets.flops import parameters, training_flops
-from trainers.jets.rates import learning_rate
-from trainers.jets.shape import Shape
+from isoplan.engine.errors import PlannerError
+from isoplan.trainers.cell import Cell, Needs, Sizes
+from isoplan.trainers.jets.classes import KINDS
+from isoplan.trainers.jets.features import CONFIGURATIONS, Configuration
+from isoplan.trainers.jets.flops import parameters, training_flops
+from isoplan.trainers.jets.rates import learning_rate
+from isoplan.trainers.jets.shape import Shape
 
 SIMULATED, TOY, FOLDER = "simulated", "toy", "jets"
 BATCH, LEAST_UPDATES = 128, 250

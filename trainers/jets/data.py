@@ -15,16 +15,16 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from trainers.backend.life import hold_lock
-from trainers.cell import CellError, Stopped, Stream
-from trainers.jets.cell import FOLDER, SIMULATED, TOY, JetCell
-from trainers.jets.classes import KINDS, NAMES
-from trainers.jets.features import ALL, CONFIGURATIONS, Configuration
-from trainers.jets.jetset import JetSet
-from trainers.jets.packing import gather
-from trainers.jets.read import find_files, prepare
-from trainers.jets.simulate import need_extra
-from trainers.jets.simulate.parts import CHUNK, Chunk, make_parts
+from isoplan.trainers.backend.store.heartbeat import hold_lock
+from isoplan.trainers.cell import CellError, Stopped, Stream
+from isoplan.trainers.jets.cell import FOLDER, SIMULATED, TOY, JetCell
+from isoplan.trainers.jets.classes import KINDS, NAMES
+from isoplan.trainers.jets.features import ALL, CONFIGURATIONS, Configuration
+from isoplan.trainers.jets.jetset import JetSet
+from isoplan.trainers.jets.packing import gather
+from isoplan.trainers.jets.read import find_files, prepare
+from isoplan.trainers.jets.simulate import need_extra
+from isoplan.trainers.jets.simulate.parts import CHUNK, Chunk, make_parts
 
 Floats = NDArray[np.float32]
 Ints = NDArray[np.int64]

@@ -16,9 +16,9 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.errors import PlannerError
-from trainers.backend.files import replace
-from trainers.jets.classes import KINDS
+from isoplan.engine.errors import PlannerError
+from isoplan.trainers.backend.store.files import replace
+from isoplan.trainers.jets.classes import KINDS
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

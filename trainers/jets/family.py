@@ -7,11 +7,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from trainers.cell import Family, Preset, Stream
-from trainers.jets.cell import JetCell, check, needs, short, sizes
-from trainers.jets.evaluate import METRICS
-from trainers.jets.rates import VERSION
-from trainers.pytorch import check_torch
+from isoplan.trainers.cell import Family, Preset, Stream
+from isoplan.trainers.jets.cell import JetCell, check, needs, short, sizes
+from isoplan.trainers.jets.evaluate import METRICS
+from isoplan.trainers.jets.rates import VERSION
+from isoplan.trainers.pytorch import check_torch
 
 PRESETS = {
     "example": Preset(
@@ -59,14 +59,14 @@ def families(root: Path) -> tuple[Family[Any], ...]:
 
 def simulation(root: Path, cells: Sequence[JetCell]) -> float:
     """Core seconds that the jets of ``cells`` take which are not simulated yet."""
-    from trainers.jets.data import missing
+    from isoplan.trainers.jets.data import missing
 
     return missing(root, cells) / JETS_A_SECOND
 
 
 def train(root: Path, cell: JetCell, stream: Stream) -> Mapping[str, float]:
-    """Train a cell. Raises CellError as ``check_torch`` and as ``trainers.jets.training.train``."""
+    """Train a cell. Raises CellError as ``check_torch`` and as ``isoplan.trainers.jets.training.train``."""
     check_torch("Jets", stream.device)
-    from trainers.jets import training
+    from isoplan.trainers.jets import training
 
     return training.train(root, cell, stream)

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from trainers.jets.classes import MOST_PARTICLES, PARTICLE_FLAGS
+from isoplan.trainers.jets.classes import MOST_PARTICLES, PARTICLE_FLAGS
 
 Floats = NDArray[np.float32]
 Ints = NDArray[np.int64]

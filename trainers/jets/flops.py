@@ -9,8 +9,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from trainers.jets.packing import lay_out
-from trainers.jets.shape import Shape
+from isoplan.trainers.jets.packing import lay_out
+from isoplan.trainers.jets.shape import Shape
 
 Floats = NDArray[np.float64]
 
@@ -42,7 +42,7 @@ def training_flops(shape: Shape, lengths: ArrayLike) -> Floats:
 
 
 def executed_flops(shape: Shape, lengths: ArrayLike) -> float:
-    """What ``trainers.jets.model`` computes in one step on a batch of ``lengths`` (B,), its little padding included.
+    """Return the FLOPs of one step of ``trainers/jets/model.py`` on a batch of ``lengths`` (B,), padding included.
 
     The last layer is for [CLS] alone: its query and its values are mapped for one token a jet. This over the time of a
     step is what the machine did; C over that time is what the model is worth.

@@ -19,8 +19,8 @@ import numpy as np
 from numpy.lib import format as npy
 from numpy.typing import NDArray
 
-from engine.errors import PlannerError
-from trainers.backend.files import TEMPORARY, room, sync_folder
+from isoplan.engine.errors import PlannerError
+from isoplan.trainers.backend.store.files import TEMPORARY, room, sync_folder
 
 Floats = NDArray[np.float32]
 Ints = NDArray[np.int64]
@@ -35,7 +35,7 @@ class JetSet:
 
     ``features`` (particles, F) holds the particles of the first jet by falling pT, then those of the second;
     ``starts`` (jets + 1,) says where each begins, from 0, and last the number of particles; ``labels`` (jets,) is the
-    place of the jet's class in ``trainers.jets.classes.KINDS``.
+    place of the jet's class in ``isoplan.trainers.jets.classes.KINDS``.
     """
 
     features: Floats

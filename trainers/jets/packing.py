@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from trainers.jets.classes import MOST_PARTICLES
-from trainers.jets.jetset import JetSet
-from trainers.packed import rectangles
-from trainers.packed.rectangles import CALLS, runs
+from isoplan.trainers.jets.classes import MOST_PARTICLES
+from isoplan.trainers.jets.jetset import JetSet
+from isoplan.trainers.packed import rectangles
+from isoplan.trainers.packed.rectangles import CALLS, runs
 
 Floats = NDArray[np.float32]
 Ints = NDArray[np.int64]

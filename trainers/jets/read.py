@@ -16,10 +16,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.errors import PlannerError
-from trainers.jets.classes import LABELS, TREE
-from trainers.jets.features import Configuration, Floats, Ints, hardest
-from trainers.jets.jetset import JetSet, write
+from isoplan.engine.errors import PlannerError
+from isoplan.trainers.jets.classes import LABELS, TREE
+from isoplan.trainers.jets.features import Configuration, Floats, Ints, hardest
+from isoplan.trainers.jets.jetset import JetSet, write
 
 STEP = 5_000
 """Jets read at a time."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from engine.errors import PlannerError
+from isoplan.engine.errors import PlannerError
 
 HEAD_WIDTH = 64
 

@@ -15,16 +15,16 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn import functional as F
 
-from trainers.cell import CellError, Stopped, Stream
-from trainers.jets.cell import JetCell, memory
-from trainers.jets.data import Jets, open_jets
-from trainers.jets.evaluate import evaluate, write_roc
-from trainers.jets.flops import parameters, training_flops
-from trainers.jets.model import SetTransformer, loss_of
-from trainers.loop import checkpoint
-from trainers.loop.digits import settle
-from trainers.loop.memory import check_memory
-from trainers.loop.schedule import warm_cosine
+from isoplan.trainers.cell import CellError, Stopped, Stream
+from isoplan.trainers.jets.cell import JetCell, memory
+from isoplan.trainers.jets.data import Jets, open_jets
+from isoplan.trainers.jets.evaluate import evaluate, write_roc
+from isoplan.trainers.jets.flops import parameters, training_flops
+from isoplan.trainers.jets.model import SetTransformer, loss_of
+from isoplan.trainers.loop import checkpoint
+from isoplan.trainers.loop.digits import settle
+from isoplan.trainers.loop.memory import check_memory
+from isoplan.trainers.loop.schedule import warm_cosine
 
 Ints = NDArray[np.int64]
 UNTRAINED = 0.1

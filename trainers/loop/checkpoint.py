@@ -10,7 +10,7 @@ from typing import Any, Protocol, TypeVar
 import torch
 from torch import Tensor
 
-from trainers.cell import CellError, Stream
+from isoplan.trainers.cell import CellError, Stream
 
 
 class Resumable(Protocol):

@@ -6,7 +6,7 @@ import os
 
 import torch
 
-from trainers.cell import Cell
+from isoplan.trainers.cell import Cell
 
 
 def settle(cell: Cell) -> None:

@@ -6,8 +6,8 @@ import math
 
 import torch
 
-from trainers.backend.machine import usable_memory
-from trainers.cell import CellError
+from isoplan.trainers.backend.cluster.machine import usable_memory
+from isoplan.trainers.cell import CellError
 
 
 def memory_of(device: str) -> float:

@@ -9,8 +9,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from trainers.packed.operations import Block, add_dropped, attend, gelu_dropped
-from trainers.packed.rectangles import Layout
+from isoplan.trainers.packed.operations import Block, add_dropped, attend, gelu_dropped
+from isoplan.trainers.packed.rectangles import Layout
 
 
 class Layer(nn.TransformerEncoderLayer):

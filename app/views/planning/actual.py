@@ -7,23 +7,24 @@ from datetime import date
 
 import streamlit as st
 
-from app.figures import outcomes
-from app.views.cached import runs_of, saved_fit
-from app.views.parts import distinct, draw, number, plain, sentences
-from app.views.planning.metrics import open_map
-from app.views.shelf import deleted
-from app.views.state import fit_of
-from engine.errors import PlannerError
-from engine.planning import Plan
-from engine.planning.actual.outcome import Actual, of_run, outcome
-from engine.planning.actual.results import HEAD, Result, table
-from engine.planning.actual.results import sentences as said
-from engine.planning.format import number as stated
-from engine.quantities import count, parse_flops, parse_number
-from engine.schema import Runs
-from engine.store import actuals, results, tables
-from engine.store.actuals import SavedActual
-from engine.store.database import Database
+from isoplan.app.figures.plans import outcomes
+from isoplan.app.views.planning.metrics import open_map
+from isoplan.app.views.widgets.cache import runs_of, saved_fit
+from isoplan.app.views.widgets.parts import distinct, draw, number, plain, sentences
+from isoplan.app.views.widgets.saved_items import deleted
+from isoplan.app.views.widgets.state import fit_of
+from isoplan.engine.errors import PlannerError
+from isoplan.engine.planning import Plan
+from isoplan.engine.planning.actual.outcome import Actual, of_run, outcome
+from isoplan.engine.planning.actual.results import HEAD, Result, table
+from isoplan.engine.planning.actual.results import sentences as said
+from isoplan.engine.planning.answer.format import number as stated
+from isoplan.engine.quantities import count, parse_flops, parse_number
+from isoplan.engine.schema import Runs
+from isoplan.engine.store.database.database import Database
+from isoplan.engine.store.saved import actuals, results
+from isoplan.engine.store.saved.actuals import SavedActual
+from isoplan.engine.store.tables import tables
 
 MOST_RUNS, MOST_RESULTS = 200, 40
 TYPED, ROW = "Type it", "Take a run of a table"

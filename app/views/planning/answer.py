@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import streamlit as st
 
-from app.figures import plan as plan_figure
-from app.views.cached import runs_behind
-from app.views.keeping import keep
-from app.views.parts import doubts, draw, plain
-from app.views.planning.tables import cells, readable, table
-from engine.fitting.result import Fit
-from engine.planning import Plan, flatness, floor_of
-from engine.planning.drawing.picture import plan_curve
-from engine.planning.export.document import Document
-from engine.planning.export.plan import document
-from engine.planning.format import number
-from engine.planning.plan import reach_text
-from engine.planning.text import bill_rows, rows, summary, worth_sentence
-from engine.store import results
-from engine.store.database import Database
+from isoplan.app.figures.plans import plan as plan_figure
+from isoplan.app.views.widgets.cache import runs_behind
+from isoplan.app.views.widgets.parts import doubts, draw, plain
+from isoplan.app.views.widgets.save_form import keep
+from isoplan.app.views.widgets.tables import cells, readable, table
+from isoplan.engine.fitting.types.result import Fit
+from isoplan.engine.planning import Plan, flatness, floor_of
+from isoplan.engine.planning.answer.document import Document
+from isoplan.engine.planning.answer.format import number
+from isoplan.engine.planning.drawing.picture import plan_curve
+from isoplan.engine.planning.plan.answer import reach_text
+from isoplan.engine.planning.plan.document import document
+from isoplan.engine.planning.plan.text import bill_rows, rows, summary, worth_sentence
+from isoplan.engine.store.database.database import Database
+from isoplan.engine.store.saved import results
 
 
 def show(db: Database, fit: Fit, plan: Plan) -> None:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import streamlit as st
 
-from app.views.blanks import blank
-from app.views.scopes import belong
-from app.views.state import owner_of_fit, remember_typed, typed
-from engine.fitting.result import Fit
-from engine.store.database import Database
+from isoplan.app.views.widgets.scopes import belong
+from isoplan.app.views.widgets.sentence_form import blank
+from isoplan.app.views.widgets.state import owner_of_fit, remember_typed, typed
+from isoplan.engine.fitting.types.result import Fit
+from isoplan.engine.store.database.database import Database
 
 WAYS = ("Budget", "Target")
 

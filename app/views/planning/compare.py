@@ -7,21 +7,21 @@ from typing import Any
 
 import streamlit as st
 
-from app.figures import compare as picture
-from app.views.exports import downloads, table_files
-from app.views.parts import distinct, draw, plain, powers, sentences
-from app.views.planning import pricing
-from app.views.planning.tables import readable, table
-from app.views.state import fit_of, keep_possible, recall, remember
-from engine.errors import PlannerError
-from engine.fitting.result import Fit
-from engine.planning.again import Answer, ask_again
-from engine.planning.plan import Plan
-from engine.planning.pricing.prices import Prices
-from engine.planning.side_by_side import Comparison, Saved, scenario, sentence, side_by_side, to_json
-from engine.planning.side_by_side import table as lines_of
-from engine.store import results
-from engine.store.database import Database
+from isoplan.app.figures.plans import compare as picture
+from isoplan.app.views.planning import pricing
+from isoplan.app.views.widgets.exports import downloads, table_files
+from isoplan.app.views.widgets.parts import distinct, draw, plain, powers, sentences
+from isoplan.app.views.widgets.state import fit_of, keep_possible, recall, remember
+from isoplan.app.views.widgets.tables import readable, table
+from isoplan.engine.errors import PlannerError
+from isoplan.engine.fitting.types.result import Fit
+from isoplan.engine.planning.compare.side_by_side import Comparison, Saved, scenario, sentence, side_by_side, to_json
+from isoplan.engine.planning.compare.side_by_side import table as lines_of
+from isoplan.engine.planning.plan.answer import Plan
+from isoplan.engine.planning.plan.reevaluate import Answer, ask_again
+from isoplan.engine.planning.scenario.prices import Prices
+from isoplan.engine.store.database.database import Database
+from isoplan.engine.store.saved import results
 
 MOST = 12
 """Plans that are compared where none are chosen."""

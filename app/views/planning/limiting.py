@@ -6,12 +6,12 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from app.views.blanks import blank, words
-from app.views.parts import plain
-from engine.planning.limits import LimitName, Limits
-from engine.planning.pricing.prices import GIGABYTE
-from engine.planning.pricing.typed import read_limits
-from engine.quantities import as_typed
+from isoplan.app.views.widgets.parts import plain
+from isoplan.app.views.widgets.sentence_form import blank, words
+from isoplan.engine.planning.scenario.limits import LimitName, Limits
+from isoplan.engine.planning.scenario.prices import GIGABYTE
+from isoplan.engine.planning.scenario.typed_prices import read_limits
+from isoplan.engine.quantities import as_typed
 
 OPTIONS: dict[str, LimitName] = {
     "unique samples": "unique",

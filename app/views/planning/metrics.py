@@ -7,18 +7,19 @@ from collections.abc import Iterable, Mapping
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from app.bundled import task_of
-from app.views.blanks import words
-from app.views.cached import saved_fit
-from app.views.parts import distinct, plain
-from app.views.planning.asked import own_target
-from app.views.scopes import belong
-from app.views.state import owner_of_fit, recall, remember, table_of_fit, task_of_fit
-from engine.fitting.result import Fit
-from engine.planning.metric import Through, through
-from engine.store import results, tables
-from engine.store.database import Database
-from engine.store.results import SavedFit
+from isoplan.app.bundled import task_of
+from isoplan.app.views.planning.asked import own_target
+from isoplan.app.views.widgets.cache import saved_fit
+from isoplan.app.views.widgets.parts import distinct, plain
+from isoplan.app.views.widgets.scopes import belong
+from isoplan.app.views.widgets.sentence_form import words
+from isoplan.app.views.widgets.state import owner_of_fit, recall, remember, table_of_fit, task_of_fit
+from isoplan.engine.fitting.types.result import Fit
+from isoplan.engine.planning.plan.metric import Through, through
+from isoplan.engine.store.database.database import Database
+from isoplan.engine.store.saved import results
+from isoplan.engine.store.saved.results import SavedFit
+from isoplan.engine.store.tables import tables
 
 SIZES = {"N", "D", "C", "U", "epochs", "budget", "step"}
 """Axes that have a cost."""

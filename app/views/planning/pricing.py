@@ -7,11 +7,11 @@ from typing import Any, get_args
 
 import streamlit as st
 
-from app.views.scopes import belong
-from engine.hardware import DEVICES, UTILISATION, Precision
-from engine.planning.pricing.prices import Currency, Prices
-from engine.planning.pricing.typed import read_prices
-from engine.quantities import as_typed
+from isoplan.app.views.widgets.scopes import belong
+from isoplan.engine.hardware import DEVICES, UTILISATION, Precision
+from isoplan.engine.planning.scenario.prices import Currency, Prices
+from isoplan.engine.planning.scenario.typed_prices import read_prices
+from isoplan.engine.quantities import as_typed
 
 LABELS = {
     "hour_price": "Price of a device hour",

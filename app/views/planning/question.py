@@ -8,22 +8,22 @@ from dataclasses import dataclass
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from app.views.blanks import blank, blanks, words
-from app.views.cached import runs_behind
-from app.views.parts import plain, sentences
-from app.views.planning import answer, limiting, metrics, pricing, rules, saved
-from app.views.planning.asked import choose_way, target_blank
-from app.views.planning.slide import slide
-from app.views.sliders import TARGETS, compute_steps, target_steps
-from app.views.state import choose_fit
-from engine.fitting.result import Fit
-from engine.planning import Plan, plan_budget, plan_target
-from engine.planning.limits import LimitName
-from engine.planning.metric import Through
-from engine.planning.plan import sample_unit
-from engine.planning.support import budgets
-from engine.quantities import parse_flops, parse_number, power10
-from engine.store.database import Database
+from isoplan.app.views.planning import answer, limiting, metrics, pricing, rules, saved
+from isoplan.app.views.planning.asked import choose_way, target_blank
+from isoplan.app.views.planning.slide import slide
+from isoplan.app.views.widgets.cache import runs_behind
+from isoplan.app.views.widgets.parts import plain, sentences
+from isoplan.app.views.widgets.sentence_form import blank, blanks, words
+from isoplan.app.views.widgets.sliders import TARGETS, compute_steps, target_steps
+from isoplan.app.views.widgets.state import choose_fit
+from isoplan.engine.fitting.types.result import Fit
+from isoplan.engine.planning import Plan, plan_budget, plan_target
+from isoplan.engine.planning.plan.answer import sample_unit
+from isoplan.engine.planning.plan.metric import Through
+from isoplan.engine.planning.plan.support import budgets
+from isoplan.engine.planning.scenario.limits import LimitName
+from isoplan.engine.quantities import parse_flops, parse_number, power10
+from isoplan.engine.store.database.database import Database
 
 
 @dataclass(frozen=True)

@@ -7,12 +7,12 @@ from typing import Any
 
 import streamlit as st
 
-from app.views.parts import plain
-from engine.costs import ComputeRule, compute_rule
-from engine.costs.typed import measured_rule, rule_of
-from engine.fitting.result import Fit
-from engine.quantities import as_typed, parse_number
-from engine.schema import Runs
+from isoplan.app.views.widgets.parts import plain
+from isoplan.engine.costs import ComputeRule, compute_rule
+from isoplan.engine.costs.typed import measured_rule, rule_of
+from isoplan.engine.fitting.types.result import Fit
+from isoplan.engine.quantities import as_typed, parse_number
+from isoplan.engine.schema import Runs
 
 OWN, AUTOMATIC, NONE = "of the fit", "the usual other one", "none"
 TYPED = {

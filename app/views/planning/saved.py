@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import streamlit as st
 
-from app.views import saved_answers
-from app.views.parts import plain
-from app.views.planning import actual, limiting, pricing, rules
-from app.views.shelf import deleted, manage, opener
-from app.views.state import fit_of
-from engine.errors import PlannerError
-from engine.planning import Plan
-from engine.quantities import as_typed
-from engine.store import results
-from engine.store.database import Database
+from isoplan.app.views.planning import actual, limiting, pricing, rules
+from isoplan.app.views.widgets import saved_answers
+from isoplan.app.views.widgets.parts import plain
+from isoplan.app.views.widgets.saved_items import deleted, manage, opener
+from isoplan.app.views.widgets.state import fit_of
+from isoplan.engine.errors import PlannerError
+from isoplan.engine.planning import Plan
+from isoplan.engine.quantities import as_typed
+from isoplan.engine.store.database.database import Database
+from isoplan.engine.store.saved import results
 
 MOST_PLANS = 20
 

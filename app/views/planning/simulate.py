@@ -9,24 +9,31 @@ from functools import partial
 
 import streamlit as st
 
-from app.figures import simulate as picture
-from app.views import saved_answers
-from app.views.blanks import blank, blanks, words
-from app.views.cached import curves_of, runs_of
-from app.views.keeping import keep_answer
-from app.views.parts import distinct, doubts, draw, number, plain, powers, sentences
-from app.views.planning import pricing
-from app.views.planning.tables import cells, readable, table
-from app.views.scopes import belong
-from app.views.state import choose_fit, fit_names, fit_of, keep_possible, owner_of_fit, recall, task_of_fit
-from engine.amounts import SAMPLES, parse_amount
-from engine.errors import PlannerError
-from engine.fitting.result import Fit
-from engine.planning import floor_of
-from engine.planning.metric import through
-from engine.planning.plan import sample_unit
-from engine.planning.pricing.prices import Prices
-from engine.planning.repeat import (
+from isoplan.app.figures.plans import simulate as picture
+from isoplan.app.views.planning import pricing
+from isoplan.app.views.widgets import saved_answers
+from isoplan.app.views.widgets.cache import curves_of, runs_of
+from isoplan.app.views.widgets.parts import distinct, doubts, draw, number, plain, powers, sentences
+from isoplan.app.views.widgets.save_form import keep_answer
+from isoplan.app.views.widgets.scopes import belong
+from isoplan.app.views.widgets.sentence_form import blank, blanks, words
+from isoplan.app.views.widgets.state import (
+    choose_fit,
+    fit_names,
+    fit_of,
+    keep_possible,
+    owner_of_fit,
+    recall,
+    task_of_fit,
+)
+from isoplan.app.views.widgets.tables import cells, readable, table
+from isoplan.engine.amounts import SAMPLES, parse_amount
+from isoplan.engine.errors import PlannerError
+from isoplan.engine.fitting.types.result import Fit
+from isoplan.engine.planning import floor_of
+from isoplan.engine.planning.plan.answer import sample_unit
+from isoplan.engine.planning.plan.metric import through
+from isoplan.engine.planning.repeat import (
     Factor,
     SampleCosts,
     SimulateOrRepeat,
@@ -43,11 +50,12 @@ from engine.planning.repeat import (
     worth_of,
     worth_text,
 )
-from engine.planning.repeat.document import Files, document
-from engine.quantities import parse_number
-from engine.store import tables
-from engine.store.database import Database
-from engine.store.tables import TableInfo
+from isoplan.engine.planning.repeat.document import Files, document
+from isoplan.engine.planning.scenario.prices import Prices
+from isoplan.engine.quantities import parse_number
+from isoplan.engine.store.database.database import Database
+from isoplan.engine.store.tables import tables
+from isoplan.engine.store.tables.tables import TableInfo
 
 ONE_PASS, REPEATED = ("chinchilla", "data-constrained"), ("repetition", "power")
 REPEATED_OVER = (("repetition", "D"), ("repetition", "U"), ("power", "D"), ("power", "U"))

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 import streamlit as st
 
-from app.views.state import remember
+from isoplan.app.views.widgets.state import remember
 
 Show = Callable[[float], str]
 

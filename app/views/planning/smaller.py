@@ -7,21 +7,22 @@ from functools import partial
 
 import streamlit as st
 
-from app.figures import smaller as picture
-from app.views import saved_answers
-from app.views.blanks import blank, blanks, words
-from app.views.keeping import keep_answer
-from app.views.parts import doubts, draw, plain, powers, sentences
-from app.views.planning import limiting, metrics, pricing
-from app.views.planning.asked import choose_way, target_blank
-from app.views.planning.tables import cells, readable, table
-from app.views.state import choose_fit
-from engine.fitting.result import Fit
-from engine.planning.plan import Question, sample_unit
-from engine.planning.pricing.prices import Prices
-from engine.planning.smaller.answer import Lifetime, SameLoss, lifetime, lifetime_curve, same_loss
-from engine.planning.smaller.document import document
-from engine.planning.smaller.text import (
+from isoplan.app.figures.plans import smaller as picture
+from isoplan.app.views.planning import limiting, metrics, pricing
+from isoplan.app.views.planning.asked import choose_way, target_blank
+from isoplan.app.views.widgets import saved_answers
+from isoplan.app.views.widgets.parts import doubts, draw, plain, powers, sentences
+from isoplan.app.views.widgets.save_form import keep_answer
+from isoplan.app.views.widgets.sentence_form import blank, blanks, words
+from isoplan.app.views.widgets.state import choose_fit
+from isoplan.app.views.widgets.tables import cells, readable, table
+from isoplan.engine.fitting.types.result import Fit
+from isoplan.engine.planning.plan.answer import Question, sample_unit
+from isoplan.engine.planning.plan.support import budgets
+from isoplan.engine.planning.scenario.prices import Prices
+from isoplan.engine.planning.smaller.answer import Lifetime, SameLoss, lifetime, lifetime_curve, same_loss
+from isoplan.engine.planning.smaller.document import document
+from isoplan.engine.planning.smaller.text import (
     half_sentence,
     lifetime_rows,
     lifetime_sentence,
@@ -29,9 +30,8 @@ from engine.planning.smaller.text import (
     smallest_sentence,
     warnings,
 )
-from engine.planning.support import budgets
-from engine.quantities import parse_flops, parse_number, power10
-from engine.store.database import Database
+from isoplan.engine.quantities import parse_flops, parse_number, power10
+from isoplan.engine.store.database.database import Database
 
 UNSERVED = (
     "Give the queries over its life under Machine and prices to see which size trains and answers them at least cost."

@@ -9,16 +9,16 @@ from typing import Literal
 
 import streamlit as st
 
-from app import cells, workspace
-from app.spending import read_cap
-from app.views.parts import plain, plural, sentences
-from app.views.training.costs import CALLED
-from app.views.training.standing import Group, Look, changed, names_in
-from engine.quantities import si
-from trainers.backend import sweep
-from trainers.backend.files import writing
-from trainers.backend.queue import Queue, size_of
-from trainers.backend.sweep import Sweep
+from isoplan.app import ingest, workspace
+from isoplan.app.caps import read_cap
+from isoplan.app.views.training.costs import CALLED
+from isoplan.app.views.training.standing import Group, Look, changed, names_in
+from isoplan.app.views.widgets.parts import plain, plural, sentences
+from isoplan.engine.quantities import si
+from isoplan.trainers.backend.queue import sweep
+from isoplan.trainers.backend.queue.cells import Queue, size_of
+from isoplan.trainers.backend.queue.sweep import Sweep
+from isoplan.trainers.backend.store.files import writing
 
 Type = Literal["secondary", "tertiary"]
 PRIORITY = 1000
@@ -151,7 +151,7 @@ def _delete(
         freed = sum(size_of(queue.folder(name)) for name in names)
         st.markdown(f"Deleting {plural(len(names), 'cell')} frees {si(freed)}B. What they learnt is gone.")
         if st.button("Delete", type="primary", key=f"sure_{key}"):
-            cells.delete(workspace.current(), queue, names)
+            ingest.delete(workspace.current(), queue, names)
             after()
             st.session_state["cells_gone"] = st.session_state.get("cells_gone", 0) + 1
             _again(f"Deleted {plural(len(names), 'cell')}.")

@@ -8,21 +8,21 @@ from typing import Any
 
 import streamlit as st
 
-from app.figures import intrinsic
-from app.figures import pulls as pulls_figure
-from app.figures.intrinsic import Measured
-from app.views.parts import draw, plain
-from app.views.spec_form import how
-from app.views.state import keep_possible
-from app.views.training.lines import label, varied
-from app.views.training.surrogates import calibration, calibration_text, dimensions, pulls, title, with_pulls
-from engine.planning.amplitude.cell_law import AS_PUBLISHED
-from trainers.amplitudes.cell import AmplitudeCell
-from trainers.amplitudes.source import facts_of
-from trainers.amplitudes.surrogate.invariants import freedoms
-from trainers.backend.queue import Queue
-from trainers.backend.record import Record
-from trainers.cell import Family
+from isoplan.app.figures.amplitudes import intrinsic
+from isoplan.app.figures.amplitudes import pulls as pulls_figure
+from isoplan.app.figures.amplitudes.intrinsic import Measured
+from isoplan.app.views.fits.spec_form import how
+from isoplan.app.views.training.lines import label, varied
+from isoplan.app.views.training.surrogates import calibration, calibration_text, dimensions, pulls, title, with_pulls
+from isoplan.app.views.widgets.parts import draw, plain
+from isoplan.app.views.widgets.state import keep_possible
+from isoplan.engine.planning.amplitude.cell_law import AS_PUBLISHED
+from isoplan.trainers.amplitudes.cell import AmplitudeCell
+from isoplan.trainers.amplitudes.source import facts_of
+from isoplan.trainers.amplitudes.surrogate.invariants import freedoms
+from isoplan.trainers.backend.queue.cells import Queue
+from isoplan.trainers.backend.store.record import Record
+from isoplan.trainers.cell import Family
 
 FIXED = {True: "√s varies", False: "√s is fixed"}
 """By whether it varies."""

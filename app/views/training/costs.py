@@ -6,16 +6,16 @@ from typing import Any
 
 import streamlit as st
 
-from app.earlier import bundled_cells
-from app.spending import read_cap
-from app.views.parts import plain
-from app.views.training.preview import Preview
-from engine.quantities import duration, si
-from trainers.backend import estimate
-from trainers.backend.estimate import Estimate
-from trainers.backend.queue import Queue
-from trainers.backend.sweep import Cap
-from trainers.cell import Family
+from isoplan.app.caps import read_cap
+from isoplan.app.earlier import bundled_cells
+from isoplan.app.views.training.preview import Preview
+from isoplan.app.views.widgets.parts import plain
+from isoplan.engine.quantities import duration, si
+from isoplan.trainers.backend.estimate import forecast
+from isoplan.trainers.backend.estimate.forecast import Estimate
+from isoplan.trainers.backend.queue.cells import Queue
+from isoplan.trainers.backend.queue.sweep import Cap
+from isoplan.trainers.cell import Family
 
 CALLED = ("cap of the sweep", "price of a device hour")
 """What the two fields are called within a sentence."""
@@ -53,7 +53,7 @@ def show(queue: Queue, family: Family[Any], found: Preview, key: str, cap: Cap) 
 
 @st.cache_resource(max_entries=64, show_spinner="Running short cells on this machine", ttl="1h")
 def _estimated(key: str, root: str, _queue: Queue, _family: Family[Any], _found: Preview) -> Estimate:
-    return estimate.estimate(_queue.root, _family, _found.cells, earlier=bundled_cells(_family.name))
+    return forecast.estimate(_queue.root, _family, _found.cells, earlier=bundled_cells(_family.name))
 
 
 def text(found: Estimate, cap: Cap) -> str:

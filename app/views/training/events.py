@@ -8,10 +8,10 @@ from typing import Any
 
 import streamlit as st
 
-from app.views.parts import plain
-from app.views.training import incoming
-from trainers.amplitudes.bring import MOST_BYTES, bring, files_of
-from trainers.amplitudes.source import FOLDER, SIMULATED
+from isoplan.app.views.training import incoming
+from isoplan.app.views.widgets.parts import plain
+from isoplan.trainers.amplitudes.bring import MOST_BYTES, bring, files_of
+from isoplan.trainers.amplitudes.source import FOLDER, SIMULATED
 
 FIELD = "cell_data"
 """The field of the form that names them."""

@@ -9,21 +9,21 @@ from typing import Any, Literal, get_args, get_origin
 import streamlit as st
 from pydantic.fields import FieldInfo
 
-from app.views.parts import plain, plural, sentences
-from app.views.scopes import belong
-from app.views.state import keep_possible, remember
-from app.views.training import costs, incoming, special, standing
-from app.views.training.lines import own_fields
-from app.views.training.preview import preview
-from app.views.training.preview import show as show_preview
-from engine.errors import PlannerError
-from engine.quantities import as_typed
-from trainers.backend.files import writing
-from trainers.backend.queue import Queue
-from trainers.backend.sweep import Cap, launch
-from trainers.cell import Cell, Family
-from trainers.families import families, find_family
-from trainers.grid import Grid, check_typed, parse_grid, title_of, type_field, typed_grid, write_grid
+from isoplan.app.views.training import costs, incoming, special, standing
+from isoplan.app.views.training.lines import own_fields
+from isoplan.app.views.training.preview import preview
+from isoplan.app.views.training.preview import show as show_preview
+from isoplan.app.views.widgets.parts import plain, plural, sentences
+from isoplan.app.views.widgets.scopes import belong
+from isoplan.app.views.widgets.state import keep_possible, remember
+from isoplan.engine.errors import PlannerError
+from isoplan.engine.quantities import as_typed
+from isoplan.trainers.backend.queue.cells import Queue
+from isoplan.trainers.backend.queue.sweep import Cap, launch
+from isoplan.trainers.backend.store.files import writing
+from isoplan.trainers.cell import Cell, Family
+from isoplan.trainers.families import families, find_family
+from isoplan.trainers.grid import Grid, check_typed, parse_grid, title_of, type_field, typed_grid, write_grid
 
 LONGEST = 2000
 """Characters that a field takes; whole lists of values are better kept in a file."""

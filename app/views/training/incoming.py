@@ -7,8 +7,8 @@ from typing import Any
 
 import streamlit as st
 
-from app.views.parts import plain
-from engine.errors import PlannerError
+from isoplan.app.views.widgets.parts import plain
+from isoplan.engine.errors import PlannerError
 
 Take = Callable[[Any], None]
 

@@ -8,13 +8,13 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from app.figures.live import MOST, Curve, Ends, joined
-from engine.errors import PlannerError
-from trainers.backend.events import Point, curve, last, of_one_rate
-from trainers.backend.queue import Queue
-from trainers.backend.record import ENDED, Record
-from trainers.cell import Cell, Family, Sizes
-from trainers.families import read_cell
+from isoplan.app.figures.training.live import MOST, Curve, Ends, joined
+from isoplan.engine.errors import PlannerError
+from isoplan.trainers.backend.queue.cells import Queue
+from isoplan.trainers.backend.store.attempt_curves import Point, curve, last, of_one_rate
+from isoplan.trainers.backend.store.record import ENDED, Record
+from isoplan.trainers.cell import Cell, Family, Sizes
+from isoplan.trainers.families import read_cell
 
 AXES = {"Samples": "D", "Compute": "C", "Updates": "step"}
 """What curves are drawn against, by its name on the page and in the link."""

@@ -7,18 +7,18 @@ from typing import Any
 
 import streamlit as st
 
-from app.commands.following import simulating
-from app.figures import live
-from app.figures.drawing import Drawing
-from app.figures.theme import WEB, Theme
-from app.views.parts import draw, plain, sentences
-from app.views.training import actions, standing
-from app.views.training.lines import AXES, curves, spans
-from app.views.training.standing import Group, Look
-from engine.quantities import count, duration
-from trainers.backend.progress import Progress
-from trainers.backend.queue import Queue
-from trainers.cell import Family
+from isoplan.app.commands.shared.following import simulating
+from isoplan.app.figures.style.drawing import Drawing
+from isoplan.app.figures.style.theme import WEB, Theme
+from isoplan.app.figures.training import live
+from isoplan.app.views.training import actions, standing
+from isoplan.app.views.training.lines import AXES, curves, spans
+from isoplan.app.views.training.standing import Group, Look
+from isoplan.app.views.widgets.parts import draw, plain, sentences
+from isoplan.engine.quantities import count, duration
+from isoplan.trainers.backend.queue.cells import Queue
+from isoplan.trainers.backend.queue.progress import Progress
+from isoplan.trainers.cell import Family
 
 MOST_BARS = 5
 """Sweeps that have a bar: those that work, and the newest of the others."""

@@ -10,10 +10,10 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from engine.quantities import power10
-from trainers.cell import Cell, Family, Sizes
-from trainers.grid import Grid, axes, cells
-from trainers.ranges import kind_of
+from isoplan.engine.quantities import power10
+from isoplan.trainers.cell import Cell, Family, Sizes
+from isoplan.trainers.grid import Grid, axes, cells
+from isoplan.trainers.ranges import kind_of
 
 SIZES = ("N", "D", "U", "C")
 

@@ -8,11 +8,11 @@ from typing import Any
 
 import streamlit as st
 
-from app.views.parts import plain
-from trainers.backend.queue import Queue
-from trainers.backend.record import Record
-from trainers.behavior.cell import BehaviorCell
-from trainers.cell import Family
+from isoplan.app.views.widgets.parts import plain
+from isoplan.trainers.backend.queue.cells import Queue
+from isoplan.trainers.backend.store.record import Record
+from isoplan.trainers.behavior.cell import BehaviorCell
+from isoplan.trainers.cell import Family
 
 FIT: Mapping[str, str] = {}
 METRIC = "recall@10"

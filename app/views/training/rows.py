@@ -8,13 +8,13 @@ from typing import Any
 
 import pandas as pd
 
-from app.commands.following import simulating
-from app.views.training.lines import last_said, varied
-from app.views.training.standing import STATES
-from trainers.backend.pace import simulation
-from trainers.backend.queue import Queue
-from trainers.backend.record import Record
-from trainers.cell import Family
+from isoplan.app.commands.shared.following import simulating
+from isoplan.app.views.training.lines import last_said, varied
+from isoplan.app.views.training.standing import STATES
+from isoplan.trainers.backend.queue.cells import Queue
+from isoplan.trainers.backend.queue.pace import simulation
+from isoplan.trainers.backend.store.record import Record
+from isoplan.trainers.cell import Family
 
 OURS = ("State", "Done", "Step", "Loss", "Seconds", "Attempts", "Cell", "Why")
 

@@ -9,12 +9,12 @@ from typing import Any
 
 import streamlit as st
 
-from app.views.parts import sentences
-from app.views.training import amplitudes, events, recommenders, standing
-from app.views.training.standing import Group
-from trainers.backend.queue import Queue
-from trainers.backend.record import Record
-from trainers.cell import Family
+from isoplan.app.views.training import amplitudes, events, recommenders, standing
+from isoplan.app.views.training.standing import Group
+from isoplan.app.views.widgets.parts import sentences
+from isoplan.trainers.backend.queue.cells import Queue
+from isoplan.trainers.backend.store.record import Record
+from isoplan.trainers.cell import Family
 
 OFTEN = "10s"
 """Between two looks at what has finished, while something runs."""

@@ -12,14 +12,14 @@ from typing import Any
 
 import streamlit as st
 
-from app.views.parts import plural
-from trainers.backend.files import read_json
-from trainers.backend.life import LOCK, STATUS, is_held
-from trainers.backend.machine import this_machine
-from trainers.backend.progress import Progress, progress
-from trainers.backend.queue import Queue
-from trainers.backend.record import CELLS, Record
-from trainers.backend.sweep import Standing, Sweep, read_sweeps, standings, state_of
+from isoplan.app.views.widgets.parts import plural
+from isoplan.trainers.backend.cluster.machine import this_machine
+from isoplan.trainers.backend.queue.cells import Queue
+from isoplan.trainers.backend.queue.progress import Progress, progress
+from isoplan.trainers.backend.queue.sweep import Standing, Sweep, read_sweeps, standings, state_of
+from isoplan.trainers.backend.store.files import read_json
+from isoplan.trainers.backend.store.heartbeat import LOCK, STATUS, is_held
+from isoplan.trainers.backend.store.record import CELLS, Record
 
 STATES = {
     "done": "done",

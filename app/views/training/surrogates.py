@@ -8,16 +8,16 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from app.figures.intrinsic import Estimate, Measured
-from app.figures.pulls import Pulls
-from app.views.parts import number
-from app.views.training.lines import label, varied
-from trainers.amplitudes.source import SIMULATED, Source
-from trainers.amplitudes.surrogate.pulls import FILE, read_pulls
-from trainers.amplitudes.surrogate.standard import LOG, RAW
-from trainers.backend.queue import Queue
-from trainers.backend.record import Record
-from trainers.cell import Family
+from isoplan.app.figures.amplitudes.intrinsic import Estimate, Measured
+from isoplan.app.figures.amplitudes.pulls import Pulls
+from isoplan.app.views.training.lines import label, varied
+from isoplan.app.views.widgets.parts import number
+from isoplan.trainers.amplitudes.source import SIMULATED, Source
+from isoplan.trainers.amplitudes.surrogate.pulls import FILE, read_pulls
+from isoplan.trainers.amplitudes.surrogate.standard import LOG, RAW
+from isoplan.trainers.backend.queue.cells import Queue
+from isoplan.trainers.backend.store.record import Record
+from isoplan.trainers.cell import Family
 
 CALIBRATION = ("pull_mean", "pull_width", "bulk_mean", "bulk_width", "within_1")
 WITHIN = 68.3

@@ -9,19 +9,19 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from app import workspace
-from app.cells import ingest
-from app.views.parts import plain, plural, sentences
-from app.views.training import actions, special, standing
-from app.views.training.preview import fields_config
-from app.views.training.rows import OURS, frame, why
-from app.views.training.standing import Group
-from engine.store import tables
-from engine.store.cells import table_of
-from trainers.backend.events import log_tail
-from trainers.backend.queue import Queue
-from trainers.backend.record import Record, log_of
-from trainers.cell import Family
+from isoplan.app import workspace
+from isoplan.app.ingest import ingest
+from isoplan.app.views.training import actions, special, standing
+from isoplan.app.views.training.preview import fields_config
+from isoplan.app.views.training.rows import OURS, frame, why
+from isoplan.app.views.training.standing import Group
+from isoplan.app.views.widgets.parts import plain, plural, sentences
+from isoplan.engine.store.database.cell_index import table_of
+from isoplan.engine.store.tables import tables
+from isoplan.trainers.backend.queue.cells import Queue
+from isoplan.trainers.backend.store.attempt_curves import log_tail
+from isoplan.trainers.backend.store.record import Record, log_of
+from isoplan.trainers.cell import Family
 
 MANY = 500
 """Rows above which the table is drawn anew less often."""

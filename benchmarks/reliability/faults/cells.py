@@ -10,11 +10,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from isoplan.trainers.backend.queue.cells import Queue
+from isoplan.trainers.backend.store.record import CHECKPOINT, Record
+from isoplan.trainers.backend.worker.attempt_process import run_cell
+from isoplan.trainers.families import find_family, read_cell
 from tests import progress
-from trainers.backend.queue import Queue
-from trainers.backend.record import CHECKPOINT, Record
-from trainers.backend.work import run_cell
-from trainers.families import find_family, read_cell
 
 FAMILY, STEPS = "sum", 12
 PAUSE = "program.py.pause"
@@ -113,7 +113,16 @@ def finish(root: Path, name: str) -> Record:
 
 def runner(root: Path, more: Mapping[str, str] | None = None, cores: int = 2) -> subprocess.Popen[bytes]:
     """A runner, with ``more`` variables of the environment, that ends a second after the last cell."""
-    command = [sys.executable, "-P", "-m", "trainers.backend.runner", "--workspace", str(root), "--cores", str(cores)]
+    command = [
+        sys.executable,
+        "-P",
+        "-m",
+        "isoplan.trainers.backend.runner.loop",
+        "--workspace",
+        str(root),
+        "--cores",
+        str(cores),
+    ]
     given = dict(more or {})
     given["PYTHONPATH"] = os.pathsep.join(filter(None, (given.get("PYTHONPATH"), str(ROOT))))
     with (root / "runner.log").open("ab") as log:

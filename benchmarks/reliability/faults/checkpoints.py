@@ -10,11 +10,11 @@ from typing import Any
 from benchmarks.reliability.faults.cells import add, finish, workspace
 from benchmarks.reliability.faults.damage import DAMAGES, MARK, Hostile
 from benchmarks.reliability.faults.trial import Trial
+from isoplan.trainers.backend.queue.cells import Queue
+from isoplan.trainers.backend.store.attempt_curves import recent
+from isoplan.trainers.backend.store.record import CHECKPOINT, Record, log_of
+from isoplan.trainers.backend.worker.attempt_process import run_cell
 from tests import progress
-from trainers.backend.events import recent
-from trainers.backend.queue import Queue
-from trainers.backend.record import CHECKPOINT, Record, log_of
-from trainers.backend.work import run_cell
 
 EXPECTED = "begins again, says so, loss as undisturbed"
 AMPLITUDES = {"points": 500, "iterations": 3000, "width": 16, "tests": 500, "dimension_points": 0}

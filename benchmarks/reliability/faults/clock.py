@@ -16,13 +16,13 @@ from pathlib import Path
 from benchmarks.reliability.faults.cells import PAUSE, ROOT, add, loss, runner, workspace
 from benchmarks.reliability.faults.damage import runs
 from benchmarks.reliability.faults.trial import Trial
+from isoplan.trainers.backend.queue.cells import Queue
+from isoplan.trainers.backend.queue.progress import used_hours
+from isoplan.trainers.backend.queue.sweep import Cap, launch, read_sweeps
+from isoplan.trainers.backend.store.record import Record
+from isoplan.trainers.families import find_family
+from isoplan.trainers.grid import make_grid
 from tests import progress, server
-from trainers.backend.progress import used_hours
-from trainers.backend.queue import Queue
-from trainers.backend.record import Record
-from trainers.backend.sweep import Cap, launch, read_sweeps
-from trainers.families import find_family
-from trainers.grid import make_grid
 
 DAY = 86_400
 VARIABLE = "ISOPLAN_TRIAL_CLOCK"

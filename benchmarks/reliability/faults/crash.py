@@ -19,15 +19,17 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
-from app.cells import delete, ingest_if_free
 from benchmarks.reliability.faults.cells import FAMILY, ROOT
-from engine import fitting
-from engine.store import answers, migration, results, tables
-from engine.store.database import Database, open_workspace
-from trainers.backend import sweep
-from trainers.backend.queue import Queue
-from trainers.families import find_family
-from trainers.grid import make_grid
+from isoplan.app.ingest import delete, ingest_if_free
+from isoplan.engine import fitting
+from isoplan.engine.store.database import migration
+from isoplan.engine.store.database.database import Database, open_workspace
+from isoplan.engine.store.saved import answers, results
+from isoplan.engine.store.tables import tables
+from isoplan.trainers.backend.queue import sweep
+from isoplan.trainers.backend.queue.cells import Queue
+from isoplan.trainers.families import find_family
+from isoplan.trainers.grid import make_grid
 
 WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 RUNS = b"N,D,loss\n" + b"".join(b"%d,%d,%.3f\n" % (10**k, 10 ** (k + 1), 4 - 0.3 * k) for k in range(3, 8))

@@ -13,13 +13,14 @@ from pathlib import Path
 
 import numpy as np
 
-from app.cells import ingest_if_free
 from benchmarks.reliability.faults.cells import FAMILY, add, finish, outcome, run_all, stop_early, workspace
 from benchmarks.reliability.faults.trial import Trial
-from engine.store import cells, tables
-from engine.store.database import open_workspace
-from trainers.backend.queue import Queue
-from trainers.backend.record import NO_ORDER, NO_SPEC, Record
+from isoplan.app.ingest import ingest_if_free
+from isoplan.engine.store.database import cell_index
+from isoplan.engine.store.database.database import open_workspace
+from isoplan.engine.store.tables import tables
+from isoplan.trainers.backend.queue.cells import Queue
+from isoplan.trainers.backend.store.record import NO_ORDER, NO_SPEC, Record
 
 SEED = 20_261_124
 MARK = "unpickled"
@@ -154,7 +155,7 @@ def end(root: Path, cases: list[Case]) -> list[str]:
 def runs(root: Path, family: str = FAMILY) -> list[str]:
     """The cells that have rows, once for each row."""
     with open_workspace(root) as db:
-        return [str(name) for name in tables.frame(db, cells.table_of(family))["run"]]
+        return [str(name) for name in tables.frame(db, cell_index.table_of(family))["run"]]
 
 
 def _attempts(record: Record) -> str:

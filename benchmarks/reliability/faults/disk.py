@@ -17,21 +17,22 @@ from pathlib import Path
 
 import psutil
 
-from app.cells import ingest
 from benchmarks.reliability.faults.cells import PAUSE, add, finish, loss, runner, workspace
 from benchmarks.reliability.faults.clock import became
 from benchmarks.reliability.faults.crash import RUNS, launch
 from benchmarks.reliability.faults.damage import runs
 from benchmarks.reliability.faults.moments import stored
 from benchmarks.reliability.faults.trial import Trial
-from data.files import path
-from engine.errors import PlannerError
-from engine.fitting import read_fit
-from engine.store import answers, results, tables
-from engine.store.database import Database, open_workspace
+from isoplan.app.ingest import ingest
+from isoplan.data.files import path
+from isoplan.engine.errors import PlannerError
+from isoplan.engine.fitting import read_fit
+from isoplan.engine.store.database.database import Database, open_workspace
+from isoplan.engine.store.saved import answers, results
+from isoplan.engine.store.tables import tables
+from isoplan.trainers.backend.queue.cells import Queue
+from isoplan.trainers.command.process import MARK
 from tests import progress, server
-from trainers.backend.queue import Queue
-from trainers.command.process import MARK
 
 SIZE = "96m"
 MANY = b"N,D,loss\n" + b"".join(b"%d,%d,%.6f\n" % (k, 3 * k, 4 - 1e-5 * k) for k in range(1, 25_000))
@@ -258,7 +259,7 @@ def _read_only(name: str) -> str:
 
 
 def _runner(root: Path) -> str:
-    command = [sys.executable, "-P", "-m", "trainers.backend.runner", "--workspace", str(root)]
+    command = [sys.executable, "-P", "-m", "isoplan.trainers.backend.runner.loop", "--workspace", str(root)]
     ended = progress.run(command)
     said = ended.stderr.strip().replace(str(root.resolve()), "WORKSPACE")
     return f"exit code {ended.returncode}: {said if len(said.splitlines()) == 1 else said[-600:]}"

@@ -14,15 +14,17 @@ from typing import Any
 
 import duckdb
 
-from app.cells import ingest_if_free
 from benchmarks.reliability.faults.cells import FAMILY, finish, workspace
 from benchmarks.reliability.faults.crash import OPERATIONS, RUNS, everywhere, launch
 from benchmarks.reliability.faults.trial import Trial
-from engine.fitting import FitSpec, fit, to_json
-from engine.store import answers, cells, results, snapshots, tables
-from engine.store.database import FILE, memory, open_workspace
-from trainers.backend.queue import Deleted, Queue
-from trainers.backend.sweep import read_sweeps
+from isoplan.app.ingest import ingest_if_free
+from isoplan.engine.fitting import FitSpec, fit, to_json
+from isoplan.engine.store.database import cell_index
+from isoplan.engine.store.database.database import FILE, memory, open_workspace
+from isoplan.engine.store.saved import answers, results
+from isoplan.engine.store.tables import snapshots, tables
+from isoplan.trainers.backend.queue.cells import Deleted, Queue
+from isoplan.trainers.backend.queue.sweep import read_sweeps
 
 State = Mapping[str, Any]
 
@@ -110,10 +112,10 @@ def store_state(root: Path) -> State:
 def both_states(root: Path) -> State:
     """The rows of cells, those withdrawn apart, and the cells."""
     with open_workspace(root) as db:
-        if not any(t.id == cells.table_of(FAMILY) for t in tables.all(db)):
+        if not any(t.id == cell_index.table_of(FAMILY) for t in tables.all(db)):
             return {"rows": 0, **queue_state(root)}
-        rows = tables.frame(db, cells.table_of(FAMILY))
-        withdrawn = len(tables.withdrawn(db, cells.table_of(FAMILY)))
+        rows = tables.frame(db, cell_index.table_of(FAMILY))
+        withdrawn = len(tables.withdrawn(db, cell_index.table_of(FAMILY)))
         return {"rows": sorted(rows["run"]), "withdrawn": withdrawn, **queue_state(root)}
 
 

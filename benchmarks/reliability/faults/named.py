@@ -11,15 +11,15 @@ from benchmarks.reliability.faults.cells import ROOT, add, finish, loss, run_all
 from benchmarks.reliability.faults.checkpoints import AMPLITUDES
 from benchmarks.reliability.faults.damage import runs
 from benchmarks.reliability.faults.trial import Trial
+from isoplan.trainers.backend.queue.cells import Queue
+from isoplan.trainers.backend.store.attempt_curves import recent
+from isoplan.trainers.backend.store.fault_injection import VARIABLE
 from tests import progress
-from trainers.backend.events import recent
-from trainers.backend.points import VARIABLE
-from trainers.backend.queue import Queue
 
 RUNNER = ("cluster-starts", "after-lease", "before-result", "after-result")
 CHECKPOINT = ("in-checkpoint", "after-checkpoint")
 INGEST = ("before-ingest-commit", "after-ingest-commit")
-CODE = "import sys; from pathlib import Path; from app.cells import ingest_if_free as f; print(f(Path(sys.argv[1])))"
+CODE = "import sys, pathlib; from isoplan.app.ingest import ingest_if_free as f; print(f(pathlib.Path(sys.argv[1])))"
 
 
 def trials(place: Path) -> list[Trial]:

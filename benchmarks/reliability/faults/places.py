@@ -16,10 +16,11 @@ from benchmarks.reliability.faults.damage import runs
 from benchmarks.reliability.faults.disk import sentence, terminal
 from benchmarks.reliability.faults.moments import OLDER, older, store_state, stored
 from benchmarks.reliability.faults.trial import Trial
-from engine.store import migration, tables
-from engine.store.database import FILE, open_workspace
+from isoplan.engine.store.database import migration
+from isoplan.engine.store.database.database import FILE, open_workspace
+from isoplan.engine.store.tables import tables
+from isoplan.trainers.backend.queue.cells import Queue
 from tests import progress, server
-from trainers.backend.queue import Queue
 
 NAMES = (
     'it\'s a "quoted"  name',

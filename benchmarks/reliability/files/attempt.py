@@ -19,14 +19,14 @@ import numpy as np
 from streamlit.components.v2 import manifest_scanner
 from streamlit.testing.v1 import AppTest
 
-import app
-from app import workspace
-from app.cli import main
 from benchmarks.reliability.files.case import Row, Rows
-from engine.errors import PlannerError
-from engine.schema import Role, Runs
-from engine.store import snapshots, tables
-from engine.store.database import Database, open_workspace
+from isoplan import app
+from isoplan.app import workspace
+from isoplan.app.cli import main
+from isoplan.engine.errors import PlannerError
+from isoplan.engine.schema import Role, Runs
+from isoplan.engine.store.database.database import Database, open_workspace
+from isoplan.engine.store.tables import snapshots, tables
 
 MAIN = Path(app.__file__).with_name("main.py")
 SECONDS = 600.0

@@ -8,7 +8,12 @@ from __future__ import annotations
 from importlib import import_module
 
 VIEWS = ("agreement", "curves", "filters", "growing", "mapping", "questions", "rows", "runs", "shelf", "upload")
-MODULES = ("app.commands.fit", "app.commands.options", "engine.fitting.suggestion", *(f"app.views.{v}" for v in VIEWS))
+MODULES = (
+    "isoplan.app.commands.fit",
+    "isoplan.app.commands.shared.options",
+    "isoplan.engine.fitting.types.suggestion",
+    *(f"isoplan.app.views.{v}" for v in VIEWS),
+)
 
 for module in (*MODULES, "benchmarks.reliability.files.attempt"):
     import_module(module)

@@ -14,7 +14,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
 
-from engine.errors import PlannerError
+from isoplan.engine.errors import PlannerError
 
 SECONDS, MEGABYTES = 30, 4096
 """Limits of the child: processor seconds, and megabytes above what its parent has."""

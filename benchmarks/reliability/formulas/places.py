@@ -10,18 +10,18 @@ from pathlib import Path
 
 import numpy as np
 
-from app.cli import main
-from app.views.filters import with_range
-from engine.amounts import GIGABYTES, HOURS, SAMPLES, money, parse_amount
-from engine.costs.rule import compute_rule
-from engine.fitting.spec import FitSpec
-from engine.laws.expression import FormulaLaw
-from engine.quantities import parse_flops, parse_number, parse_share
-from engine.schema import Floats, Roles, Runs
-from engine.store import derive
-from engine.store.columns import Column
-from engine.store.condition import check
-from trainers.ranges import expand, read_typed
+from isoplan.app.cli import main
+from isoplan.app.views.tables.filters import with_range
+from isoplan.engine.amounts import GIGABYTES, HOURS, SAMPLES, money, parse_amount
+from isoplan.engine.costs.rule import compute_rule
+from isoplan.engine.fitting.types.spec import FitSpec
+from isoplan.engine.laws.expression import FormulaLaw
+from isoplan.engine.quantities import parse_flops, parse_number, parse_share
+from isoplan.engine.schema import Floats, Roles, Runs
+from isoplan.engine.store.columns import derive
+from isoplan.engine.store.columns.column import Column
+from isoplan.engine.store.tables.condition import check
+from isoplan.trainers.ranges import expand, read_typed
 
 ROWS = 100_000
 """Rows of the table whose columns a formula reads."""

@@ -9,8 +9,9 @@ from pathlib import Path
 
 from playwright.sync_api import Browser, FilePayload, Page, Response, expect
 
-from engine.store import results, tables
-from engine.store.database import open_workspace
+from isoplan.engine.store.database.database import open_workspace
+from isoplan.engine.store.saved import results
+from isoplan.engine.store.tables import tables
 from tests.browser.steps import ROLES
 
 SESSIONS, REFITS = 50, 200

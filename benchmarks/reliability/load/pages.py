@@ -11,10 +11,11 @@ import psutil
 from playwright.sync_api import Browser
 
 from benchmarks.browser import ready
-from engine.fitting import FitSpec, fit
-from engine.planning import plan_budget
-from engine.store import results, snapshots, tables
-from engine.store.database import open_workspace
+from isoplan.engine.fitting import FitSpec, fit
+from isoplan.engine.planning import plan_budget
+from isoplan.engine.store.database.database import open_workspace
+from isoplan.engine.store.saved import results
+from isoplan.engine.store.tables import snapshots, tables
 
 LOADS, FIRST = 1000, 100
 """Number of page loads, and the load whose memory is the reference for the last load."""

@@ -15,13 +15,14 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.reliability.names.hostile import NAMES
-from engine.fitting import Fit, FitSpec, fit, fit_groups
-from engine.planning import plan_budget
-from engine.planning.actual.outcome import Actual
-from engine.schema import Metric, Roles, Runs
-from engine.store import actuals, answers, results, snapshots, tables
-from engine.store.database import Database, open_workspace
-from engine.store.snapshots import Snapshot
+from isoplan.engine.fitting import Fit, FitSpec, fit, fit_groups
+from isoplan.engine.planning import plan_budget
+from isoplan.engine.planning.actual.outcome import Actual
+from isoplan.engine.schema import Metric, Roles, Runs
+from isoplan.engine.store.database.database import Database, open_workspace
+from isoplan.engine.store.saved import actuals, answers, results
+from isoplan.engine.store.tables import snapshots, tables
+from isoplan.engine.store.tables.snapshots import Snapshot
 
 REFITS = 30
 COLUMNS = {

@@ -15,18 +15,18 @@ from typing import Any
 
 import numpy as np
 
-from engine.errors import PlannerError
-from engine.fitting.possible import possible
-from engine.fitting.result import Fit, Interval
-from engine.laws.law import Floats, Values
-from engine.planning import quantity
-from engine.planning.actual.scatter import scatter, times
-from engine.planning.level import evaluate
-from engine.planning.metric import Through
-from engine.planning.plan import Plan, spans
-from engine.planning.quantity import Quantity, measure
-from engine.quantities import count, power10
-from engine.schema import Runs
+from isoplan.engine.errors import PlannerError
+from isoplan.engine.fitting.types.possible_values import possible
+from isoplan.engine.fitting.types.result import Fit, Interval
+from isoplan.engine.laws.law import Floats, Values
+from isoplan.engine.planning.actual.scatter import scatter, times
+from isoplan.engine.planning.answer import quantity
+from isoplan.engine.planning.answer.quantity import Quantity, measure
+from isoplan.engine.planning.optimum.surface import evaluate
+from isoplan.engine.planning.plan.answer import Plan, spans
+from isoplan.engine.planning.plan.metric import Through
+from isoplan.engine.quantities import count, power10
+from isoplan.engine.schema import Runs
 
 LEVELS = (0.68, 0.95)
 SCATTER_UNKNOWN = "the law alone: how far single runs scatter is not known"

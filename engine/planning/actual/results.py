@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from engine.planning.actual.outcome import LEVELS, Outcome, differs
-from engine.planning.actual.tally import shared, tally
-from engine.planning.format import aligned, between, number
-from engine.planning.plan import Plan
+from isoplan.engine.planning.actual.outcome import LEVELS, Outcome, differs
+from isoplan.engine.planning.actual.tally import shared, tally
+from isoplan.engine.planning.answer.format import aligned, between, number
+from isoplan.engine.planning.plan.answer import Plan
 
 SCHEMA = 1
 HEAD = ("Plan", "Predicted", "68 %", "95 %", "Actual", "Result", "Note")

@@ -12,8 +12,8 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.special import ndtr, ndtri, stdtrit
 
-from engine.fitting.objectives import Loss, objective
-from engine.fitting.result import Fit
+from isoplan.engine.fitting.solver.objectives import Loss, objective
+from isoplan.engine.fitting.types.result import Fit
 
 ESTIMATORS = ("surface", "formula", "parabola")
 """How laws are fitted whose residuals are those of single runs (to the law, or to the parabola of their budget)."""

@@ -8,7 +8,7 @@ from typing import Any
 
 from scipy.stats import binom
 
-from engine.planning.actual.outcome import Outcome
+from isoplan.engine.planning.actual.outcome import Outcome
 
 RARE = 0.05
 """A count that chance gives less often than this is said to be more than chance."""

@@ -1,8 +1,8 @@
 """Amplitude precision before training: what a surrogate of n_f final-state particles needs, from one cheap anchor."""
 
-from engine.planning.amplitude.anchors import Anchor
-from engine.planning.amplitude.answer import plan_amplitude
-from engine.planning.amplitude.cells import (
+from isoplan.engine.planning.amplitude.anchors import Anchor
+from isoplan.engine.planning.amplitude.answer import plan_amplitude
+from isoplan.engine.planning.amplitude.cells import (
     Point,
     TrainedCell,
     anchors_of,
@@ -13,14 +13,14 @@ from engine.planning.amplitude.cells import (
     series,
     spread_of,
 )
-from engine.planning.amplitude.exponents import Exponent, conservative
-from engine.planning.amplitude.fitted import plan_fitted
-from engine.planning.amplitude.needs import Need
-from engine.planning.amplitude.plan import AmplitudePlan
-from engine.planning.amplitude.published import PublishedLaw
-from engine.planning.amplitude.target import Kind, Precision, check_kind, of_error, of_mse
-from engine.planning.amplitude.text import as_text, rows, to_json
-from engine.planning.amplitude.trained import plan_trained
+from isoplan.engine.planning.amplitude.exponents import Exponent, conservative
+from isoplan.engine.planning.amplitude.fitted import plan_fitted
+from isoplan.engine.planning.amplitude.needs import Need
+from isoplan.engine.planning.amplitude.plan import AmplitudePlan
+from isoplan.engine.planning.amplitude.published import PublishedLaw
+from isoplan.engine.planning.amplitude.target import Kind, Precision, check_kind, of_error, of_mse
+from isoplan.engine.planning.amplitude.text import as_text, rows, to_json
+from isoplan.engine.planning.amplitude.trained import plan_trained
 
 __all__ = [
     "AmplitudePlan",

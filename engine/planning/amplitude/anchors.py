@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from engine.errors import PlannerError
+from isoplan.engine.errors import PlannerError
 
 Axis = Literal["D", "N", "C"]
 ONSET = {"D": 1e3, "C": 1e12}

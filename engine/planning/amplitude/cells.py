@@ -8,8 +8,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from engine.errors import PlannerError
-from engine.planning.amplitude.anchors import LIMITED, ONSET, Anchor
+from isoplan.engine.errors import PlannerError
+from isoplan.engine.planning.amplitude.anchors import LIMITED, ONSET, Anchor
 
 NEEDED = ("N", "D", "C", "d", "loss", "seen")
 """Columns without which a table holds no cells of amplitudes."""

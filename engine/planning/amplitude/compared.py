@@ -7,10 +7,10 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from engine.planning.amplitude.anchors import Axis
-from engine.planning.amplitude.cell_law import CellLaw, data_laws, law_of
-from engine.planning.amplitude.cells import TrainedCell
-from engine.planning.amplitude.published import PublishedLaw
+from isoplan.engine.planning.amplitude.anchors import Axis
+from isoplan.engine.planning.amplitude.cell_law import CellLaw, data_laws, law_of
+from isoplan.engine.planning.amplitude.cells import TrainedCell
+from isoplan.engine.planning.amplitude.published import PublishedLaw
 
 PLAIN, LLOCA = "MLP-I, MSE", "LLoCa-Transformer, MSE"
 """The networks of the paper that our cells are; every process was trained with the first."""

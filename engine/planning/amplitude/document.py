@@ -5,20 +5,20 @@ from __future__ import annotations
 import math
 from dataclasses import fields
 
-from engine.planning.amplitude.anchors import Anchor
-from engine.planning.amplitude.exponents import Exponent
-from engine.planning.amplitude.needs import Need
-from engine.planning.amplitude.plan import AmplitudePlan
-from engine.planning.amplitude.sizes import Size
-from engine.planning.amplitude.target import Precision
-from engine.planning.amplitude.text import LABELS, phase_space, sentence, to_json
-from engine.planning.export.document import Document, Line, warned
-from engine.planning.export.script import call, script
-from engine.planning.quantity import OUT_OF_REACH, Quantity
+from isoplan.engine.planning.amplitude.anchors import Anchor
+from isoplan.engine.planning.amplitude.exponents import Exponent
+from isoplan.engine.planning.amplitude.needs import Need
+from isoplan.engine.planning.amplitude.plan import AmplitudePlan
+from isoplan.engine.planning.amplitude.sizes import Size
+from isoplan.engine.planning.amplitude.target import Precision
+from isoplan.engine.planning.amplitude.text import LABELS, phase_space, sentence, to_json
+from isoplan.engine.planning.answer.document import Document, Line, warned
+from isoplan.engine.planning.answer.quantity import OUT_OF_REACH, Quantity
+from isoplan.engine.planning.answer.script import call, script
 
-AMPLITUDE = "engine.planning.amplitude"
+AMPLITUDE = "isoplan.engine.planning.amplitude"
 HOMES = {name: AMPLITUDE for name in ("Anchor", "Precision", "as_text", "plan_amplitude", "plan_fitted")}
-HOMES |= {name: "data.amplitudes" for name in ("best_laws", "published_law")}
+HOMES |= {name: "isoplan.data.amplitudes" for name in ("best_laws", "published_law")}
 
 
 def document(plan: AmplitudePlan) -> Document:

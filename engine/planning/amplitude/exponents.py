@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from engine.laws.dimension import least_exponent, phase_space_dimension
+from isoplan.engine.laws.catalogue.dimension import least_exponent, phase_space_dimension
 
 TWO_PARTICLES = 1.5
 """For n_f = 2, where the bound fails: below every published exponent of WZ and Zg (1.565 is the least)."""

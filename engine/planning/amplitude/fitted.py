@@ -8,20 +8,20 @@ from dataclasses import replace
 
 import numpy as np
 
-from engine.fitting.result import FitWarning
-from engine.planning.amplitude.anchors import LOSS_ERROR, UNITS, Anchor, along
-from engine.planning.amplitude.answer import said_of, scaled, unchecked
-from engine.planning.amplitude.exponents import Exponent
-from engine.planning.amplitude.format import number
-from engine.planning.amplitude.line import Line, fit_line
-from engine.planning.amplitude.needs import POINTS, Need
-from engine.planning.amplitude.plan import AmplitudePlan
-from engine.planning.amplitude.published import PublishedLaw
-from engine.planning.amplitude.sizes import of_anchors
-from engine.planning.amplitude.support import supported
-from engine.planning.amplitude.target import Precision, only_rms
-from engine.planning.support import ANSWERED
-from engine.quantities import count
+from isoplan.engine.fitting.types.result import FitWarning
+from isoplan.engine.planning.amplitude.anchors import LOSS_ERROR, UNITS, Anchor, along
+from isoplan.engine.planning.amplitude.answer import said_of, scaled, unchecked
+from isoplan.engine.planning.amplitude.exponents import Exponent
+from isoplan.engine.planning.amplitude.format import number
+from isoplan.engine.planning.amplitude.line import Line, fit_line
+from isoplan.engine.planning.amplitude.needs import POINTS, Need
+from isoplan.engine.planning.amplitude.plan import AmplitudePlan
+from isoplan.engine.planning.amplitude.published import PublishedLaw
+from isoplan.engine.planning.amplitude.sizes import of_anchors
+from isoplan.engine.planning.amplitude.support import supported
+from isoplan.engine.planning.amplitude.target import Precision, only_rms
+from isoplan.engine.planning.plan.support import ANSWERED
+from isoplan.engine.quantities import count
 
 SCATTER = "scatter"
 

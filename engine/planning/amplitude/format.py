@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from engine.planning.amplitude.target import Precision
-from engine.quantities import count, power10
+from isoplan.engine.planning.amplitude.target import Precision
+from isoplan.engine.quantities import count, power10
 
 
 def number(x: float, unit: str) -> str:

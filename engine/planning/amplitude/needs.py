@@ -8,13 +8,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from engine.errors import PlannerError
-from engine.laws.law import Floats
-from engine.planning.amplitude.anchors import ONSET, UNITS, Anchor, Axis, along
-from engine.planning.amplitude.exponents import Exponent
-from engine.planning.amplitude.format import number
-from engine.planning.amplitude.line import fit_line
-from engine.planning.amplitude.published import PublishedLaw
+from isoplan.engine.errors import PlannerError
+from isoplan.engine.laws.law import Floats
+from isoplan.engine.planning.amplitude.anchors import ONSET, UNITS, Anchor, Axis, along
+from isoplan.engine.planning.amplitude.exponents import Exponent
+from isoplan.engine.planning.amplitude.format import number
+from isoplan.engine.planning.amplitude.line import fit_line
+from isoplan.engine.planning.amplitude.published import PublishedLaw
 
 POINTS = 41
 ROUNDING = 1e-9

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from engine.fitting.result import FitWarning
-from engine.planning.amplitude.anchors import Anchor
-from engine.planning.amplitude.exponents import Exponent
-from engine.planning.amplitude.needs import Need
-from engine.planning.amplitude.published import PublishedLaw
-from engine.planning.amplitude.sizes import Size
-from engine.planning.amplitude.target import Precision
+from isoplan.engine.fitting.types.result import FitWarning
+from isoplan.engine.planning.amplitude.anchors import Anchor
+from isoplan.engine.planning.amplitude.exponents import Exponent
+from isoplan.engine.planning.amplitude.needs import Need
+from isoplan.engine.planning.amplitude.published import PublishedLaw
+from isoplan.engine.planning.amplitude.sizes import Size
+from isoplan.engine.planning.amplitude.target import Precision
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from engine.fitting.result import Fit, Interval
-from engine.planning.amplitude.anchors import Axis
+from isoplan.engine.fitting.types.result import Fit, Interval
+from isoplan.engine.planning.amplitude.anchors import Axis
 
 RAW_TARGETS = (
     "This law was trained on raw amplitudes, not on standardised logs (amplitudes, Tables 2 to 4), so its MSE is no "

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from engine.planning.amplitude.anchors import UNITS, Anchor, Axis, along
-from engine.planning.amplitude.exponents import Exponent
-from engine.planning.amplitude.needs import Need, from_law
-from engine.planning.amplitude.published import PublishedLaw
+from isoplan.engine.planning.amplitude.anchors import UNITS, Anchor, Axis, along
+from isoplan.engine.planning.amplitude.exponents import Exponent
+from isoplan.engine.planning.amplitude.needs import Need, from_law
+from isoplan.engine.planning.amplitude.published import PublishedLaw
 
 AXES: tuple[Axis, ...] = ("D", "N", "C")
 SMALLEST_N = 1e4

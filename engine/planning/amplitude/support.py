@@ -7,15 +7,15 @@ from dataclasses import replace
 
 import numpy as np
 
-from engine.fitting.result import FitWarning
-from engine.planning.amplitude.anchors import UNITS
-from engine.planning.amplitude.format import asked, lower_first, number
-from engine.planning.amplitude.needs import Need
-from engine.planning.amplitude.plan import AmplitudePlan
-from engine.planning.amplitude.sizes import AXES, Size
-from engine.planning.format import decades
-from engine.planning.plan import EXTRAPOLATED, FAR, UNSUPPORTED
-from engine.planning.support import ANSWERED, MARKED
+from isoplan.engine.fitting.types.result import FitWarning
+from isoplan.engine.planning.amplitude.anchors import UNITS
+from isoplan.engine.planning.amplitude.format import asked, lower_first, number
+from isoplan.engine.planning.amplitude.needs import Need
+from isoplan.engine.planning.amplitude.plan import AmplitudePlan
+from isoplan.engine.planning.amplitude.sizes import AXES, Size
+from isoplan.engine.planning.answer.format import decades
+from isoplan.engine.planning.plan.answer import EXTRAPOLATED, FAR, UNSUPPORTED
+from isoplan.engine.planning.plan.support import ANSWERED, MARKED
 
 SECOND = 10.0
 """How far beyond the last run the next one is asked for."""

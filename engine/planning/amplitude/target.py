@@ -12,7 +12,7 @@ import math
 from dataclasses import dataclass
 from typing import Literal, cast, get_args
 
-from engine.errors import PlannerError
+from isoplan.engine.errors import PlannerError
 
 Kind = Literal["rms", "median", "99"]
 NAMES: dict[Kind, str] = {

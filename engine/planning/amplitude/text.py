@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from engine.fitting.warning import by_level
-from engine.planning.amplitude.format import asked, number, relative_error
-from engine.planning.amplitude.needs import Need
-from engine.planning.amplitude.plan import AmplitudePlan
-from engine.planning.amplitude.sizes import Size
-from engine.planning.amplitude.target import Precision
-from engine.planning.format import aligned, decades
-from engine.planning.support import MARKED
+from isoplan.engine.fitting.types.warnings import by_level
+from isoplan.engine.planning.amplitude.format import asked, number, relative_error
+from isoplan.engine.planning.amplitude.needs import Need
+from isoplan.engine.planning.amplitude.plan import AmplitudePlan
+from isoplan.engine.planning.amplitude.sizes import Size
+from isoplan.engine.planning.amplitude.target import Precision
+from isoplan.engine.planning.answer.format import aligned, decades
+from isoplan.engine.planning.plan.support import MARKED
 
 SCHEMA = 1
 UNBOUNDED = "unbounded"

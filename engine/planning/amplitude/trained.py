@@ -10,20 +10,20 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 
-from engine.errors import PlannerError
-from engine.fitting.result import FitWarning
-from engine.laws.dimension import phase_space_dimension
-from engine.planning.amplitude.anchors import LIMITED, ONSET, UNITS
-from engine.planning.amplitude.cell_law import data_law
-from engine.planning.amplitude.cells import Point, anchors_of, by_points, mean_loss
-from engine.planning.amplitude.exponents import conservative
-from engine.planning.amplitude.fitted import plan_fitted
-from engine.planning.amplitude.format import asked, lower_first, number, percent
-from engine.planning.amplitude.plan import AmplitudePlan
-from engine.planning.amplitude.published import PublishedLaw
-from engine.planning.amplitude.sizes import AXES, Size
-from engine.planning.amplitude.target import Precision, check_worth
-from engine.quantities import power10
+from isoplan.engine.errors import PlannerError
+from isoplan.engine.fitting.types.result import FitWarning
+from isoplan.engine.laws.catalogue.dimension import phase_space_dimension
+from isoplan.engine.planning.amplitude.anchors import LIMITED, ONSET, UNITS
+from isoplan.engine.planning.amplitude.cell_law import data_law
+from isoplan.engine.planning.amplitude.cells import Point, anchors_of, by_points, mean_loss
+from isoplan.engine.planning.amplitude.exponents import conservative
+from isoplan.engine.planning.amplitude.fitted import plan_fitted
+from isoplan.engine.planning.amplitude.format import asked, lower_first, number, percent
+from isoplan.engine.planning.amplitude.plan import AmplitudePlan
+from isoplan.engine.planning.amplitude.published import PublishedLaw
+from isoplan.engine.planning.amplitude.sizes import AXES, Size
+from isoplan.engine.planning.amplitude.target import Precision, check_worth
+from isoplan.engine.quantities import power10
 
 FALLING, LEVELS_OFF = "still-falling", "levels-off"
 

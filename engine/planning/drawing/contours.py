@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from engine.laws.law import Floats
-from engine.planning.drawing.curves import Surface
+from isoplan.engine.laws.law import Floats
+from isoplan.engine.planning.drawing.curves import Surface
 
 POINTS = 160
 """Vertices of a line: enough to break it closely around a label."""

@@ -14,21 +14,21 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.costs import ComputeRule
-from engine.errors import PlannerError
-from engine.fitting.envelope import Envelope
-from engine.fitting.optimum_location import OptimumLocation
-from engine.fitting.result import Fit, Interval
-from engine.laws import Point
-from engine.laws.law import Floats
-from engine.laws.terms import Const
-from engine.planning.convention import paid
-from engine.planning.drawing.ticks import contour_levels, nice_budgets
-from engine.planning.frontier import frontier
-from engine.planning.plan import spans
-from engine.planning.quantity import BAND_DRAWS, Quantity, measure, thin
-from engine.planning.reach import bound_symbol, floor_of
-from engine.planning.support import UNKNOWN_C
+from isoplan.engine.costs import ComputeRule
+from isoplan.engine.errors import PlannerError
+from isoplan.engine.fitting.estimators.envelope import Envelope
+from isoplan.engine.fitting.types.optimum_location import OptimumLocation
+from isoplan.engine.fitting.types.result import Fit, Interval
+from isoplan.engine.laws import Point
+from isoplan.engine.laws.law import Floats
+from isoplan.engine.laws.terms import Const
+from isoplan.engine.planning.answer.quantity import BAND_DRAWS, Quantity, measure, thin
+from isoplan.engine.planning.drawing.ticks import contour_levels, nice_budgets
+from isoplan.engine.planning.optimum.frontier import frontier
+from isoplan.engine.planning.plan.answer import spans
+from isoplan.engine.planning.plan.convention import paid
+from isoplan.engine.planning.plan.feasibility import bound_symbol, floor_of
+from isoplan.engine.planning.plan.support import UNKNOWN_C
 
 FORMULA_DRAWS = 100
 POINTS = 60

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from engine.fitting.result import Fit
-from engine.planning.drawing.curves import (
+from isoplan.engine.fitting.types.result import Fit
+from isoplan.engine.planning.drawing.curves import (
     POINTS,
     AxisCurve,
     Curve,
@@ -24,10 +24,10 @@ from engine.planning.drawing.curves import (
     with_points,
     within,
 )
-from engine.planning.level import is_surface, repeats
-from engine.planning.limits import LimitName, Room, room, with_unique
-from engine.planning.plan import Plan, spans
-from engine.planning.within import most_samples
+from isoplan.engine.planning.optimum.constrained import most_samples
+from isoplan.engine.planning.optimum.surface import is_surface, repeats
+from isoplan.engine.planning.plan.answer import Plan, spans
+from isoplan.engine.planning.scenario.limits import LimitName, Room, room, with_unique
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from engine.fitting.checks import placed
-from engine.fitting.result import Fit
-from engine.laws.law import Floats
-from engine.planning.drawing.curves import Band, Mask
-from engine.planning.quantity import thin
-from engine.schema import Runs
+from isoplan.engine.fitting.samples.sample import placed
+from isoplan.engine.fitting.types.result import Fit
+from isoplan.engine.laws.law import Floats
+from isoplan.engine.planning.answer.quantity import thin
+from isoplan.engine.planning.drawing.curves import Band, Mask
+from isoplan.engine.schema import Runs
 
 POINTS = 60
 UNKNOWN = (1e6, 1e12)

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from engine.fitting.result import Fit, Parameter
-from engine.laws.law import Floats
-from engine.planning.drawing.curves import AxisCurve, one_axis_curve
+from isoplan.engine.fitting.types.result import Fit, Parameter
+from isoplan.engine.laws.law import Floats
+from isoplan.engine.planning.drawing.curves import AxisCurve, one_axis_curve
 
 ROOM = 1.5
 """Batch sizes are drawn from this factor below the smallest to this factor above the largest."""

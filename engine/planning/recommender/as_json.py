@@ -6,14 +6,14 @@ import math
 from collections.abc import Mapping
 from typing import Any, get_args
 
-from engine.errors import PlannerError
-from engine.fitting.cards import read_fit
-from engine.fitting.cards import to_json as fit_json
-from engine.fitting.optimum_location import Place
-from engine.fitting.result import Fit
-from engine.planning import quantity
-from engine.planning.recommender.evidence import Evidence
-from engine.planning.recommender.sweep import Optimum
+from isoplan.engine.errors import PlannerError
+from isoplan.engine.fitting.cards import read_fit
+from isoplan.engine.fitting.cards import to_json as fit_json
+from isoplan.engine.fitting.types.optimum_location import Place
+from isoplan.engine.fitting.types.result import Fit
+from isoplan.engine.planning.answer import quantity
+from isoplan.engine.planning.recommender.evidence import Evidence
+from isoplan.engine.planning.recommender.sweep import Optimum
 
 
 def evidence_json(evidence: Evidence) -> dict[str, Any]:

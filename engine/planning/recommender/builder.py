@@ -7,25 +7,25 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from engine.costs.measured import fit_powers
-from engine.errors import PlannerError
-from engine.fitting import FitSpec, fit
-from engine.fitting.diagnostics import RISES
-from engine.fitting.result import Fit
-from engine.fitting.spec import ObjectiveName
-from engine.laws import get_law
-from engine.planning.recommender.choice import Knob
-from engine.planning.recommender.columns import Columns
-from engine.planning.recommender.counted import counting_of
-from engine.planning.recommender.evidence import Evidence
-from engine.planning.recommender.metric_names import LOSS, metric_name, printed_name
-from engine.planning.recommender.references import Rows, reference_rows
-from engine.planning.recommender.run_table import Table
-from engine.planning.recommender.sorting import Swept
-from engine.planning.recommender.sweep import Optimum, sweep
-from engine.planning.recommender.untrained import trained
-from engine.quantities import power10
-from engine.schema import Curves, Floats, Metric, Runs
+from isoplan.engine.costs.measured import fit_powers
+from isoplan.engine.errors import PlannerError
+from isoplan.engine.fitting import FitSpec, fit
+from isoplan.engine.fitting.diagnostics.checks import RISES
+from isoplan.engine.fitting.types.result import Fit
+from isoplan.engine.fitting.types.spec import ObjectiveName
+from isoplan.engine.laws import get_law
+from isoplan.engine.planning.recommender.choice import Knob
+from isoplan.engine.planning.recommender.columns import Columns
+from isoplan.engine.planning.recommender.counted import counting_of
+from isoplan.engine.planning.recommender.evidence import Evidence
+from isoplan.engine.planning.recommender.metric_names import LOSS, metric_name, printed_name
+from isoplan.engine.planning.recommender.references import Rows, reference_rows
+from isoplan.engine.planning.recommender.run_table import Table
+from isoplan.engine.planning.recommender.sorting import Swept
+from isoplan.engine.planning.recommender.sweep import Optimum, sweep
+from isoplan.engine.planning.recommender.untrained import trained
+from isoplan.engine.quantities import power10
+from isoplan.engine.schema import Curves, Floats, Metric, Runs
 
 Progress = Callable[[str, float], None]
 """Receives what is fitted and the finished part, between 0 and 1."""

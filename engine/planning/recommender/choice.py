@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from engine.fitting.optimum_location import Place
-from engine.planning.quantity import WITHHELD, Quantity
+from isoplan.engine.fitting.types.optimum_location import Place
+from isoplan.engine.planning.answer.quantity import WITHHELD, Quantity
 
 Knob = Literal["s", "B", "N", "D", "K", "lr"]
 KNOBS: tuple[Knob, ...] = ("s", "B", "N", "D", "K", "lr")

@@ -7,15 +7,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-from engine.errors import PlannerError
-from engine.planning.recommender.metric_names import (
+from isoplan.engine.errors import PlannerError
+from isoplan.engine.planning.recommender.metric_names import (
     LOSS,
     metric_direction,
     metric_name,
     plain_name,
     printed_name,
 )
-from engine.schema import Metric, Roles
+from isoplan.engine.schema import Metric, Roles
 
 Setting = Literal["N", "D", "C", "budget", "s", "B", "K", "lr", "depth", "updates", "stage", "untrained", "scored"]
 """What a recipe reads from a run table besides its metrics."""
@@ -46,7 +46,7 @@ COUNTED = {"loss": LOSS, "recall@10": "recall@10", "NDCG@10": "NDCG@10", "MRR@10
 """The metrics by what the name of such a column ends with."""
 PASSES = "passes"
 REFERENCES = (*(f"{start}_{metric}" for start in STARTS for metric in COUNTED), PASSES)
-"""Columns of recommender cells, as trainers/behavior/baselines.py names them: ``popularity_recall@10``."""
+"""Columns of recommender cells, as trainers/behavior/scores/baselines.py names them: ``popularity_recall@10``."""
 
 
 @dataclass(frozen=True)

@@ -11,11 +11,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from engine.fitting.parameters import parameters
-from engine.fitting.result import Fit
-from engine.laws.law import Floats
-from engine.planning.recommender.metric_names import mean_of_events
-from engine.schema import Runs
+from isoplan.engine.fitting.types.parameters import parameters
+from isoplan.engine.fitting.types.result import Fit
+from isoplan.engine.laws.law import Floats
+from isoplan.engine.planning.recommender.metric_names import mean_of_events
+from isoplan.engine.schema import Runs
 
 STEP = 1e-6
 """Relative step of the derivatives."""

@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.mixtures import Question, ask, questions
-from engine.planning.recommender.sorting import Bools, Sweep, Swept
-from engine.schema import Ints, Runs
+from isoplan.engine.mixtures import Question, ask, questions
+from isoplan.engine.planning.recommender.sorting import Bools, Sweep, Swept
+from isoplan.engine.schema import Ints, Runs
 
 Sort = Callable[[Ints], Mapping[Swept, Sweep]]
 """Finds the sweeps among the rows at some positions; masks are over these rows."""

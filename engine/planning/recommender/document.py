@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-from engine.planning.export.document import Document, Line
-from engine.planning.export.script import call, literal, script
-from engine.planning.quantity import Quantity
-from engine.planning.recommender.as_json import evidence_json
-from engine.planning.recommender.choice import KNOBS
-from engine.planning.recommender.evidence import Evidence
-from engine.planning.recommender.negatives import Stage2
-from engine.planning.recommender.recipe import Recommendation
-from engine.planning.recommender.text import LABELS, binding, lines, sentence, shown, to_json
+from isoplan.engine.planning.answer.document import Document, Line
+from isoplan.engine.planning.answer.quantity import Quantity
+from isoplan.engine.planning.answer.script import call, literal, script
+from isoplan.engine.planning.recommender.as_json import evidence_json
+from isoplan.engine.planning.recommender.choice import KNOBS
+from isoplan.engine.planning.recommender.evidence import Evidence
+from isoplan.engine.planning.recommender.negatives import Stage2
+from isoplan.engine.planning.recommender.recipe import Recommendation
+from isoplan.engine.planning.recommender.text import LABELS, binding, lines, sentence, shown, to_json
 
 HOMES = {
-    name: "engine.planning.recommender"
+    name: "isoplan.engine.planning.recommender"
     for name in ("LearningRate", "Settings", "Stage2", "as_text", "recommend", "with_fallback")
 } | {
-    "find_device": "engine.hardware",
-    "published_evidence": "data.recommender",
-    "read_evidence": "engine.planning.recommender.as_json",
+    "find_device": "isoplan.engine.hardware",
+    "published_evidence": "isoplan.data.recommender",
+    "read_evidence": "isoplan.engine.planning.recommender.as_json",
 }
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from engine.errors import PlannerError
-from engine.fitting.result import Fit
-from engine.planning.recommender.choice import Knob
-from engine.planning.recommender.metric_names import ENTROPY, metric_name
-from engine.planning.recommender.sweep import Optimum
+from isoplan.engine.errors import PlannerError
+from isoplan.engine.fitting.types.result import Fit
+from isoplan.engine.planning.recommender.choice import Knob
+from isoplan.engine.planning.recommender.metric_names import ENTROPY, metric_name
+from isoplan.engine.planning.recommender.sweep import Optimum
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,15 +10,15 @@ from typing import Any
 import numpy as np
 from scipy.special import stdtrit
 
-from engine.errors import PlannerError
-from engine.fitting.optimum_location import SAID, Place
-from engine.laws.critical_batch import critical
-from engine.laws.law import Floats, Values
-from engine.planning.format import decades
-from engine.planning.quantity import Quantity, measure
-from engine.planning.recommender.choice import Choice, Otherwise
-from engine.planning.recommender.evidence import Evidence
-from engine.planning.recommender.sweep import Optimum, at_budget, name_of, off_budgets
+from isoplan.engine.errors import PlannerError
+from isoplan.engine.fitting.types.optimum_location import SAID, Place
+from isoplan.engine.laws.catalogue.critical_batch import critical
+from isoplan.engine.laws.law import Floats, Values
+from isoplan.engine.planning.answer.format import decades
+from isoplan.engine.planning.answer.quantity import Quantity, measure
+from isoplan.engine.planning.recommender.choice import Choice, Otherwise
+from isoplan.engine.planning.recommender.evidence import Evidence
+from isoplan.engine.planning.recommender.sweep import Optimum, at_budget, name_of, off_budgets
 
 NO_PLATEAU = "no plateau: updates fall all the way through the swept batches, so no critical batch is located"
 

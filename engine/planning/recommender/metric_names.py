@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from engine.schema import Direction
+from isoplan.engine.schema import Direction
 
 LOSS, ENTROPY = "val_loss", "val_entropy"
 _HELD_OUT = r"(?:(?:val|valid|validation|eval|evaluation|dev|test)_)?"

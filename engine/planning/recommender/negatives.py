@@ -7,16 +7,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from engine.costs.memory import Candidates, training_memory
-from engine.errors import PlannerError
-from engine.fitting.optimum_location import Place
-from engine.hardware import Device
-from engine.planning.quantity import Quantity
-from engine.planning.recommender.choice import Choice
-from engine.planning.recommender.evidence import Evidence
-from engine.planning.recommender.knobs import cost_otherwise, missing, said_off
-from engine.planning.recommender.sweep import Optimum, at_budget, name_of, off_budgets
-from engine.quantities import count
+from isoplan.engine.costs.memory import Candidates, training_memory
+from isoplan.engine.errors import PlannerError
+from isoplan.engine.fitting.types.optimum_location import Place
+from isoplan.engine.hardware import Device
+from isoplan.engine.planning.answer.quantity import Quantity
+from isoplan.engine.planning.recommender.choice import Choice
+from isoplan.engine.planning.recommender.evidence import Evidence
+from isoplan.engine.planning.recommender.knobs import cost_otherwise, missing, said_off
+from isoplan.engine.planning.recommender.sweep import Optimum, at_budget, name_of, off_budgets
+from isoplan.engine.quantities import count
 
 Binds = Literal["FLOPs", "memory", "sweep", "unknown"]
 CHUNK = 4096

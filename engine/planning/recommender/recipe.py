@@ -12,21 +12,21 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from engine.costs import ComputeRule, TwoPart
-from engine.errors import PlannerError
-from engine.fitting.result import FitWarning
-from engine.planning.budget import plan_budget
-from engine.planning.convention import APART, IN_USE, Recost, recost, spend
-from engine.planning.format import decades
-from engine.planning.frontier import frontier
-from engine.planning.plan import UNSUPPORTED, Plan
-from engine.planning.quantity import WITHHELD, Quantity, measure, withheld
-from engine.planning.recommender.choice import KNOBS, Choice, Knob
-from engine.planning.recommender.evidence import Evidence
-from engine.planning.recommender.knobs import LearningRate, batch, missing, rate, share
-from engine.planning.recommender.metric_names import LOSS
-from engine.planning.recommender.negatives import CHUNK, Binds, Stage2, negatives
-from engine.planning.recommender.stated import advice, budgets_of, stated
+from isoplan.engine.costs import ComputeRule, TwoPart
+from isoplan.engine.errors import PlannerError
+from isoplan.engine.fitting.types.result import FitWarning
+from isoplan.engine.planning.answer.format import decades
+from isoplan.engine.planning.answer.quantity import WITHHELD, Quantity, measure, withheld
+from isoplan.engine.planning.optimum.frontier import frontier
+from isoplan.engine.planning.plan.answer import UNSUPPORTED, Plan
+from isoplan.engine.planning.plan.budget import plan_budget
+from isoplan.engine.planning.plan.convention import APART, IN_USE, Recost, recost, spend
+from isoplan.engine.planning.recommender.choice import KNOBS, Choice, Knob
+from isoplan.engine.planning.recommender.evidence import Evidence
+from isoplan.engine.planning.recommender.knobs import LearningRate, batch, missing, rate, share
+from isoplan.engine.planning.recommender.metric_names import LOSS
+from isoplan.engine.planning.recommender.negatives import CHUNK, Binds, Stage2, negatives
+from isoplan.engine.planning.recommender.stated import advice, budgets_of, stated
 
 OUTSIDE, NO_CURVE, NO_MEMORY, BORROWED = "outside-sweep", "no-curve", "memory-not-known", "borrowed"
 OTHERWISE: Mapping[Knob, tuple[float, ...]] = {"s": (0.06,), "B": (2048.0,), "K": ()}

@@ -1,6 +1,6 @@
 """What guessing and counting reach, and the cells of a sweep compared with it, as rows of a table.
 
-Tables of recommender cells hold it in the columns ``engine.planning.recommender.columns.REFERENCES``.
+Tables of recommender cells hold it in the columns ``isoplan.engine.planning.recommender.columns.REFERENCES``.
 """
 
 from __future__ import annotations
@@ -9,11 +9,11 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from engine.planning.recommender.columns import COUNTED, PASSES, STARTS, is_reference
-from engine.planning.recommender.run_table import Table
-from engine.planning.recommender.sorting import Bools, Swept
-from engine.quantities import count, power10
-from engine.schema import Floats, Runs
+from isoplan.engine.planning.recommender.columns import COUNTED, PASSES, STARTS, is_reference
+from isoplan.engine.planning.recommender.run_table import Table
+from isoplan.engine.planning.recommender.sorting import Bools, Swept
+from isoplan.engine.quantities import count, power10
+from isoplan.engine.schema import Floats, Runs
 
 Rows = tuple[tuple[str, ...], ...]
 HEAD = ("cells", "passes over the log", *COUNTED)

@@ -9,8 +9,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.quantities import power10
-from engine.schema import Floats, Ints
+from isoplan.engine.quantities import power10
+from isoplan.engine.schema import Floats, Ints
 
 Swept = Literal["N", "s", "K", "B", "lr", "depth"]
 Bools = NDArray[np.bool_]

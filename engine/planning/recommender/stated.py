@@ -8,14 +8,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from engine.fitting.result import Interval
-from engine.planning.format import decades
-from engine.planning.plan import Plan
-from engine.planning.quantity import WITHHELD, Quantity, withheld
-from engine.planning.recommender.choice import KNOBS, Choice, Knob
-from engine.planning.recommender.sweep import Optimum, off_budgets
-from engine.planning.support import ANSWERED, MARKED, extrapolation
-from engine.quantities import power10
+from isoplan.engine.fitting.types.result import Interval
+from isoplan.engine.planning.answer.format import decades
+from isoplan.engine.planning.answer.quantity import WITHHELD, Quantity, withheld
+from isoplan.engine.planning.plan.answer import Plan
+from isoplan.engine.planning.plan.support import ANSWERED, MARKED, extrapolation
+from isoplan.engine.planning.recommender.choice import KNOBS, Choice, Knob
+from isoplan.engine.planning.recommender.sweep import Optimum, off_budgets
+from isoplan.engine.quantities import power10
 
 
 def stated(choice: Choice, own: Sequence[Optimum], C: float) -> Choice:

@@ -7,14 +7,14 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from engine.errors import PlannerError
-from engine.fitting import FitSpec, fit
-from engine.fitting.optimum_location import FLAT, SAID, Place, monotone_edge
-from engine.fitting.result import Fit
-from engine.planning.quantity import Quantity, beyond, measure
-from engine.planning.recommender.counted import Counting, with_counting
-from engine.quantities import power10
-from engine.schema import Runs
+from isoplan.engine.errors import PlannerError
+from isoplan.engine.fitting import FitSpec, fit
+from isoplan.engine.fitting.types.optimum_location import FLAT, SAID, Place, monotone_edge
+from isoplan.engine.fitting.types.result import Fit
+from isoplan.engine.planning.answer.quantity import Quantity, beyond, measure
+from isoplan.engine.planning.recommender.counted import Counting, with_counting
+from isoplan.engine.quantities import power10
+from isoplan.engine.schema import Runs
 
 
 @dataclass(frozen=True, eq=False)

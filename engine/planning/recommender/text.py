@@ -6,17 +6,17 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from engine.fitting.warning import by_level
-from engine.planning import quantity
-from engine.planning.format import Row, aligned, as_row, number, table
-from engine.planning.quantity import Quantity
-from engine.planning.recommender.choice import KNOBS, Choice, Knob
-from engine.planning.recommender.negatives import CHUNK
-from engine.planning.recommender.stated import marked, marked_plan, unstated
-from engine.quantities import count, power10
+from isoplan.engine.fitting.types.warnings import by_level
+from isoplan.engine.planning.answer import quantity
+from isoplan.engine.planning.answer.format import Row, aligned, as_row, number, table
+from isoplan.engine.planning.answer.quantity import Quantity
+from isoplan.engine.planning.recommender.choice import KNOBS, Choice, Knob
+from isoplan.engine.planning.recommender.negatives import CHUNK
+from isoplan.engine.planning.recommender.stated import marked, marked_plan, unstated
+from isoplan.engine.quantities import count, power10
 
 if TYPE_CHECKING:
-    from engine.planning.recommender.recipe import Recipe, Recommendation
+    from isoplan.engine.planning.recommender.recipe import Recipe, Recommendation
 
 SCHEMA = 1
 LONGEST = 60

@@ -1,17 +1,17 @@
 """Cells that did not train, which enter no law: no better than counting how often items occur.
 
 A column ``untrained`` marks them; Isoplan's own cells measure it against the unigram cross-entropy of their log and
-the recall of its most popular items (trainers/behavior/baselines.py).
+the recall of its most popular items (trainers/behavior/scores/baselines.py).
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from engine.errors import PlannerError
-from engine.planning.recommender.columns import Columns
-from engine.quantities import power10
-from engine.schema import Runs
+from isoplan.engine.errors import PlannerError
+from isoplan.engine.planning.recommender.columns import Columns
+from isoplan.engine.quantities import power10
+from isoplan.engine.schema import Runs
 
 MOST = 0.5
 """The share of the runs of a budget that did not train from which on none of that budget is fitted: what is left of

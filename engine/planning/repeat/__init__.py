@@ -1,11 +1,11 @@
 """Simulate or repeat: the same loss by one pass over many samples, or by few samples repeated to the early stop."""
 
-from engine.planning.repeat.answer import Regime, SimulateOrRepeat, simulate_or_repeat
-from engine.planning.repeat.between import Between, between
-from engine.planning.repeat.costs import SampleCosts, costs_of
-from engine.planning.repeat.factor import Factor, fit_factor, stated
-from engine.planning.repeat.picture import Picture
-from engine.planning.repeat.text import (
+from isoplan.engine.planning.repeat.answer import Regime, SimulateOrRepeat, simulate_or_repeat
+from isoplan.engine.planning.repeat.between import Between, between
+from isoplan.engine.planning.repeat.costs import SampleCosts, costs_of
+from isoplan.engine.planning.repeat.factor import Factor, fit_factor, stated
+from isoplan.engine.planning.repeat.picture import Picture
+from isoplan.engine.planning.repeat.text import (
     as_text,
     between_json,
     between_text,
@@ -17,7 +17,7 @@ from engine.planning.repeat.text import (
     unpriced_text,
     worth_text,
 )
-from engine.planning.repeat.worth import Worth, worth_of
+from isoplan.engine.planning.repeat.worth import Worth, worth_of
 
 __all__ = [
     "Between",

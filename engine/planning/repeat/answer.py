@@ -20,29 +20,29 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from engine.costs import ComputeRule
-from engine.errors import PlannerError
-from engine.fitting.result import Fit, FitWarning, Parameter
-from engine.laws import Point
-from engine.laws.chinchilla import CHINCHILLA
-from engine.laws.law import Floats
-from engine.planning import plan as plans
-from engine.planning.budget import check_size, time_of
-from engine.planning.frontier import least_compute
-from engine.planning.plan import Question
-from engine.planning.pricing.small import unknown, why_unknown
-from engine.planning.quantity import NOT_ALWAYS_REACHED, Quantity, kept, measure, reach
-from engine.planning.reachability import Bools
-from engine.planning.repeat import picture
-from engine.planning.repeat.costs import SampleCosts
-from engine.planning.repeat.factor import Factor
-from engine.planning.repeat.floors import Laws, together
-from engine.planning.repeat.notes import notes, of_both
-from engine.planning.repeat.picture import Picture
-from engine.planning.solve import Task
-from engine.planning.support import Support, support
-from engine.planning.target import plan_target
-from engine.quantities import rounded
+from isoplan.engine.costs import ComputeRule
+from isoplan.engine.errors import PlannerError
+from isoplan.engine.fitting.types.result import Fit, FitWarning, Parameter
+from isoplan.engine.laws import Point
+from isoplan.engine.laws.catalogue.chinchilla import CHINCHILLA
+from isoplan.engine.laws.law import Floats
+from isoplan.engine.planning.answer.quantity import NOT_ALWAYS_REACHED, Quantity, kept, measure, reach
+from isoplan.engine.planning.optimum.frontier import least_compute
+from isoplan.engine.planning.plan import answer as plans
+from isoplan.engine.planning.plan.answer import Question
+from isoplan.engine.planning.plan.budget import check_size, time_of
+from isoplan.engine.planning.plan.small_models import unknown, why_unknown
+from isoplan.engine.planning.plan.solve import Task
+from isoplan.engine.planning.plan.support import Support, support
+from isoplan.engine.planning.plan.target import plan_target
+from isoplan.engine.planning.plan.target_probability import Bools
+from isoplan.engine.planning.repeat import picture
+from isoplan.engine.planning.repeat.costs import SampleCosts
+from isoplan.engine.planning.repeat.factor import Factor
+from isoplan.engine.planning.repeat.floors import Laws, together
+from isoplan.engine.planning.repeat.notes import notes, of_both
+from isoplan.engine.planning.repeat.picture import Picture
+from isoplan.engine.quantities import rounded
 
 ONE_PASS = ("N", "D", "C", "one_sim", "one_train", "one_total")
 """The numbers that follow from the one-pass law alone."""

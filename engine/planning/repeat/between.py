@@ -12,12 +12,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from engine.costs import ComputeRule
-from engine.errors import PlannerError
-from engine.fitting.result import Fit
-from engine.laws.law import Floats, Values
-from engine.planning.frontier import floor, least_compute
-from engine.planning.repeat.costs import SampleCosts
+from isoplan.engine.costs import ComputeRule
+from isoplan.engine.errors import PlannerError
+from isoplan.engine.fitting.types.result import Fit
+from isoplan.engine.laws.law import Floats, Values
+from isoplan.engine.planning.optimum.frontier import floor, least_compute
+from isoplan.engine.planning.repeat.costs import SampleCosts
 
 POINTS = 41
 FEWEST = 1e-3

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from engine.errors import PlannerError
-from engine.hardware.machine import Machine, positive
-from engine.laws.law import Floats
-from engine.planning.pricing.prices import Currency, Prices, check_currency
+from isoplan.engine.errors import PlannerError
+from isoplan.engine.hardware.machine import Machine, positive
+from isoplan.engine.laws.law import Floats
+from isoplan.engine.planning.scenario.prices import Currency, Prices, check_currency
 
 
 @dataclass(frozen=True)

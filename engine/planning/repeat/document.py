@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from engine.planning.export.document import Document, Line, warned
-from engine.planning.export.script import array, call, literal, reading, script
-from engine.planning.pricing.as_json import prices_json
-from engine.planning.pricing.prices import Prices, Simulation
-from engine.planning.quantity import Quantity
-from engine.planning.repeat.answer import SimulateOrRepeat
-from engine.planning.repeat.between import Between
-from engine.planning.repeat.costs import SampleCosts
-from engine.planning.repeat.factor import Factor
-from engine.planning.repeat.text import between_json, between_text, lines, sentence, to_json, worth_text
-from engine.planning.repeat.worth import Worth
+from isoplan.engine.planning.answer.document import Document, Line, warned
+from isoplan.engine.planning.answer.quantity import Quantity
+from isoplan.engine.planning.answer.script import array, call, literal, reading, script
+from isoplan.engine.planning.repeat.answer import SimulateOrRepeat
+from isoplan.engine.planning.repeat.between import Between
+from isoplan.engine.planning.repeat.costs import SampleCosts
+from isoplan.engine.planning.repeat.factor import Factor
+from isoplan.engine.planning.repeat.text import between_json, between_text, lines, sentence, to_json, worth_text
+from isoplan.engine.planning.repeat.worth import Worth
+from isoplan.engine.planning.scenario.prices import Prices, Simulation
+from isoplan.engine.planning.scenario.prices_json import prices_json
 
-REPEAT = "engine.planning.repeat"
+REPEAT = "isoplan.engine.planning.repeat"
 NAMES = (
     *("Factor", "SampleCosts", "as_text", "between", "between_text", "costs_of", "simulate_or_repeat", "stated"),
     "worth_of",

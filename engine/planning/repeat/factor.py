@@ -14,14 +14,14 @@ from itertools import pairwise
 
 import numpy as np
 
-from engine.costs import ComputeRule
-from engine.errors import PlannerError
-from engine.fitting.bootstrap import counts
-from engine.fitting.result import Fit
-from engine.fitting.training import down, end_of, measured, smoothed
-from engine.laws.law import Floats
-from engine.planning.frontier import least_compute
-from engine.schema import OVERFITS, Curves
+from isoplan.engine.costs import ComputeRule
+from isoplan.engine.errors import PlannerError
+from isoplan.engine.fitting.resampling.bootstrap import counts
+from isoplan.engine.fitting.samples.curve_smoothing import down, end_of, measured, smoothed
+from isoplan.engine.fitting.types.result import Fit
+from isoplan.engine.laws.law import Floats
+from isoplan.engine.planning.optimum.frontier import least_compute
+from isoplan.engine.schema import OVERFITS, Curves
 
 FEWEST_SETS = 2
 SMOOTHING = 0.6

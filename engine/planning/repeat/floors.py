@@ -1,8 +1,8 @@
 """Two laws of one task share their floor: the one-pass law and the law of repeated samples (jets, Sec. 3.1).
 
-Where both fits contain their runs, both tables are fitted together with one floor (``engine.fitting.one_floor``) and
-every number of an answer comes from that fit. Where they do not, or where the runs reject one floor, each law keeps its
-own floor and the answer says so.
+Where both fits contain their runs, both tables are fitted together with one floor
+(``isoplan.engine.fitting.common_floor``) and every number of an answer comes from that fit. Where they do not, or where
+the runs reject one floor, each law keeps its own floor and the answer says so.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from functools import lru_cache
 
 import numpy as np
 
-from engine.errors import PlannerError
-from engine.fitting.confidence import EXCLUDED
-from engine.fitting.one_floor import fit_one_floor, why_apart
-from engine.fitting.resampling import Resampling
-from engine.fitting.result import Fit, FitWarning, Parameter
-from engine.laws.law import Floats
-from engine.planning.metric import same_runs
-from engine.planning.quantity import Ints, kept
+from isoplan.engine.errors import PlannerError
+from isoplan.engine.fitting.common_floor import fit_one_floor, why_apart
+from isoplan.engine.fitting.types.floor_confidence import EXCLUDED
+from isoplan.engine.fitting.types.interval_methods import Resampling
+from isoplan.engine.fitting.types.result import Fit, FitWarning, Parameter
+from isoplan.engine.laws.law import Floats
+from isoplan.engine.planning.answer.quantity import Ints, kept
+from isoplan.engine.planning.plan.metric import same_runs
 
 ONE_PASS = ("E", "A", "B", "alpha", "beta")
 REPEATED = ("L_inf", "B_rep", "beta_rep")

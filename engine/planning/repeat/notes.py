@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 
-from engine.fitting.result import Fit, FitWarning, Parameter
-from engine.fitting.text import ends_in_words
-from engine.laws.law import Floats
-from engine.planning.format import number
-from engine.planning.plan import UNCERTAIN_FLOOR
-from engine.planning.quantity import WITHHELD, Quantity
-from engine.planning.repeat.floors import REJECTED, Laws
-from engine.quantities import rounded
+from isoplan.engine.fitting.types.result import Fit, FitWarning, Parameter
+from isoplan.engine.fitting.types.text import ends_in_words
+from isoplan.engine.laws.law import Floats
+from isoplan.engine.planning.answer.format import number
+from isoplan.engine.planning.answer.quantity import WITHHELD, Quantity
+from isoplan.engine.planning.plan.answer import UNCERTAIN_FLOOR
+from isoplan.engine.planning.repeat.floors import REJECTED, Laws
+from isoplan.engine.quantities import rounded
 
 ONE_FLOOR, FLOORS_APART, NO_THRESHOLD, NO_SAVING = "one-floor", "floors-apart", "no-threshold", "no-saving"
 

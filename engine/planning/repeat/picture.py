@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from engine.fitting.resampling import Resampling
-from engine.laws.law import Floats
-from engine.planning.repeat.costs import SampleCosts
+from isoplan.engine.fitting.types.interval_methods import Resampling
+from isoplan.engine.laws.law import Floats
+from isoplan.engine.planning.repeat.costs import SampleCosts
 
 POINTS = 61
 DECADES = 2.5

@@ -5,21 +5,21 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from engine.fitting.cards import ends
-from engine.fitting.result import Parameter
-from engine.fitting.warning import by_level
-from engine.laws.law import Floats
-from engine.planning import quantity
-from engine.planning.format import Row, as_row, between, decades, number, table, with_interval
-from engine.planning.quantity import Quantity
-from engine.planning.support import ANSWERED, extrapolation, farthest, in_place
-from engine.quantities import count, rounded
+from isoplan.engine.fitting.cards import ends
+from isoplan.engine.fitting.types.result import Parameter
+from isoplan.engine.fitting.types.warnings import by_level
+from isoplan.engine.laws.law import Floats
+from isoplan.engine.planning.answer import quantity
+from isoplan.engine.planning.answer.format import Row, as_row, between, decades, number, table, with_interval
+from isoplan.engine.planning.answer.quantity import Quantity
+from isoplan.engine.planning.plan.support import ANSWERED, extrapolation, farthest, in_place
+from isoplan.engine.quantities import count, rounded
 
 if TYPE_CHECKING:
-    from engine.planning.repeat.answer import Regime, SimulateOrRepeat
-    from engine.planning.repeat.between import Between
-    from engine.planning.repeat.picture import Picture
-    from engine.planning.repeat.worth import Worth
+    from isoplan.engine.planning.repeat.answer import Regime, SimulateOrRepeat
+    from isoplan.engine.planning.repeat.between import Between
+    from isoplan.engine.planning.repeat.picture import Picture
+    from isoplan.engine.planning.repeat.worth import Worth
 
 LABELS = {
     "N": "Model size N",

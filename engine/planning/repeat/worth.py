@@ -7,13 +7,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from engine.errors import PlannerError
-from engine.fitting.possible import possible
-from engine.fitting.result import Fit
-from engine.planning import plan as plans
-from engine.planning.quantity import Quantity, beyond, measure
-from engine.planning.repeat.floors import together
-from engine.planning.support import ANSWERED
+from isoplan.engine.errors import PlannerError
+from isoplan.engine.fitting.types.possible_values import possible
+from isoplan.engine.fitting.types.result import Fit
+from isoplan.engine.planning.answer.quantity import Quantity, beyond, measure
+from isoplan.engine.planning.plan import answer as plans
+from isoplan.engine.planning.plan.support import ANSWERED
+from isoplan.engine.planning.repeat.floors import together
 
 
 @dataclass(frozen=True)

@@ -14,20 +14,20 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from engine.costs import ComputeRule
-from engine.fitting.result import Fit, FitWarning
-from engine.laws import Point
-from engine.laws.law import Floats
-from engine.planning import plan as plans
-from engine.planning.budget import plan_budget
-from engine.planning.plan import Plan, Question
-from engine.planning.pricing.prices import COMPUTE, Inference, Prices
-from engine.planning.pricing.small import PRICE, machines, small_model, unknown, why_unknown
-from engine.planning.quantity import Quantity, beyond, measure, thin
-from engine.planning.search import Mask
-from engine.planning.smaller.iso_loss import iso_loss
-from engine.planning.support import ANSWERED, Support, support
-from engine.planning.target import plan_target
+from isoplan.engine.costs import ComputeRule
+from isoplan.engine.fitting.types.result import Fit, FitWarning
+from isoplan.engine.laws import Point
+from isoplan.engine.laws.law import Floats
+from isoplan.engine.planning.answer.quantity import Quantity, beyond, measure, thin
+from isoplan.engine.planning.optimum.search import Mask
+from isoplan.engine.planning.plan import answer as plans
+from isoplan.engine.planning.plan.answer import Plan, Question
+from isoplan.engine.planning.plan.budget import plan_budget
+from isoplan.engine.planning.plan.small_models import PRICE, machines, small_model, unknown, why_unknown
+from isoplan.engine.planning.plan.support import ANSWERED, Support, support
+from isoplan.engine.planning.plan.target import plan_target
+from isoplan.engine.planning.scenario.prices import COMPUTE, Inference, Prices
+from isoplan.engine.planning.smaller.iso_loss import iso_loss
 
 POINTS = 80
 LARGEST = 3.0

@@ -4,25 +4,32 @@ from __future__ import annotations
 
 import math
 
-from engine.fitting.result import Interval
-from engine.planning.export.document import Document, Line, warned
-from engine.planning.export.plan import limits_literal
-from engine.planning.export.script import call, literal, reading, script
-from engine.planning.pricing.as_json import inference_json, prices_json
-from engine.planning.pricing.prices import Inference
-from engine.planning.quantity import Quantity
-from engine.planning.smaller.answer import SHOWN, Lifetime, SameLoss
-from engine.planning.smaller.text import LINES, half_sentence, lifetime_sentence, smallest_sentence, to_json, warnings
+from isoplan.engine.fitting.types.result import Interval
+from isoplan.engine.planning.answer.document import Document, Line, warned
+from isoplan.engine.planning.answer.quantity import Quantity
+from isoplan.engine.planning.answer.script import call, literal, reading, script
+from isoplan.engine.planning.plan.document import limits_literal
+from isoplan.engine.planning.scenario.prices import Inference
+from isoplan.engine.planning.scenario.prices_json import inference_json, prices_json
+from isoplan.engine.planning.smaller.answer import SHOWN, Lifetime, SameLoss
+from isoplan.engine.planning.smaller.text import (
+    LINES,
+    half_sentence,
+    lifetime_sentence,
+    smallest_sentence,
+    to_json,
+    warnings,
+)
 
 NOISE = 1e-6
 """Compute that differs by a smaller share is the same."""
 HOMES = {
-    "Question": "engine.planning",
-    "lifetime": "engine.planning.smaller.answer",
-    "lifetime_text": "engine.planning.smaller.text",
-    "read_inference": "engine.planning.pricing.as_json",
-    "same_loss": "engine.planning.smaller.answer",
-    "same_loss_text": "engine.planning.smaller.text",
+    "Question": "isoplan.engine.planning",
+    "lifetime": "isoplan.engine.planning.smaller.answer",
+    "lifetime_text": "isoplan.engine.planning.smaller.text",
+    "read_inference": "isoplan.engine.planning.scenario.prices_json",
+    "same_loss": "isoplan.engine.planning.smaller.answer",
+    "same_loss_text": "isoplan.engine.planning.smaller.text",
 }
 
 

@@ -10,21 +10,21 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from engine.costs import ComputeRule
-from engine.errors import PlannerError
-from engine.fitting.result import Fit
-from engine.laws import Point
-from engine.laws.law import Floats, Values
-from engine.laws.numeric import least
-from engine.planning.budget import check_size, nothing
-from engine.planning.level import is_surface, repeats, samples_for, size_for
-from engine.planning.limits import Room, room
-from engine.planning.plan import Question
-from engine.planning.pricing.prices import COMPUTE, Inference, Prices, Rates
-from engine.planning.reach import bound, floor_of, unreachable
-from engine.planning.search import FAR, ROUNDING, SECTIONS, WIDTH, Mask, money
-from engine.planning.solve import Task, solve, task_of
-from engine.quantities import rounded
+from isoplan.engine.costs import ComputeRule
+from isoplan.engine.errors import PlannerError
+from isoplan.engine.fitting.types.result import Fit
+from isoplan.engine.laws import Point
+from isoplan.engine.laws.law import Floats, Values
+from isoplan.engine.laws.numeric import least
+from isoplan.engine.planning.optimum.search import FAR, ROUNDING, SECTIONS, WIDTH, Mask, money
+from isoplan.engine.planning.optimum.surface import is_surface, repeats, samples_for, size_for
+from isoplan.engine.planning.plan.answer import Question
+from isoplan.engine.planning.plan.budget import check_size, nothing
+from isoplan.engine.planning.plan.feasibility import bound, floor_of, unreachable
+from isoplan.engine.planning.plan.solve import Task, solve, task_of
+from isoplan.engine.planning.scenario.limits import Room, room
+from isoplan.engine.planning.scenario.prices import COMPUTE, Inference, Prices, Rates
+from isoplan.engine.quantities import rounded
 
 
 @dataclass(frozen=True, eq=False)

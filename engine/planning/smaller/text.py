@@ -7,15 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from engine.fitting.result import FitWarning
-from engine.fitting.warning import by_level
-from engine.planning import quantity
-from engine.planning.as_json import to_json as planned
-from engine.planning.format import Row, aligned, as_row, between, decades, number, table, with_interval
-from engine.planning.quantity import Quantity
-from engine.planning.smaller.answer import SHOWN, Lifetime, SameLoss
-from engine.planning.support import extrapolation, farthest, in_place
-from engine.quantities import count
+from isoplan.engine.fitting.types.result import FitWarning
+from isoplan.engine.fitting.types.warnings import by_level
+from isoplan.engine.planning.answer import quantity
+from isoplan.engine.planning.answer.format import Row, aligned, as_row, between, decades, number, table, with_interval
+from isoplan.engine.planning.answer.quantity import Quantity
+from isoplan.engine.planning.plan.as_json import to_json as planned
+from isoplan.engine.planning.plan.support import extrapolation, farthest, in_place
+from isoplan.engine.planning.smaller.answer import SHOWN, Lifetime, SameLoss
+from isoplan.engine.quantities import count
 
 HALF = 0.5
 LINES = {

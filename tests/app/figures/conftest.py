@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from app.figures.drawing import Drawing
-from engine.costs import ComputeRule
-from engine.fitting import Fit, FitData, FitSpec, Parameter
-from engine.schema import Metric, Roles, Runs
+from isoplan.app.figures.style.drawing import Drawing
+from isoplan.engine.costs import ComputeRule
+from isoplan.engine.fitting import Fit, FitData, FitSpec, Parameter
+from isoplan.engine.schema import Metric, Roles, Runs
 
 TRUTH = {"E": 1.8172, "A": 477.83, "B": 2143.4, "alpha": 0.34731, "beta": 0.36717}
 MakeFit = Callable[..., Fit]

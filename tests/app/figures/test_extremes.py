@@ -7,10 +7,10 @@ import warnings
 import numpy as np
 import pytest
 
-from app.figures import runs as overview
-from app.figures.axes import padded
-from engine.costs import ComputeRule
-from engine.schema import Roles, Runs
+from isoplan.app.figures.fits import runs as overview
+from isoplan.app.figures.style.axes import padded
+from isoplan.engine.costs import ComputeRule
+from isoplan.engine.schema import Roles, Runs
 
 
 @pytest.mark.parametrize("value", [5e-324, 1e-300, 1.2e29, 1e300])

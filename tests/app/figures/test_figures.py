@@ -11,43 +11,39 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from app.figures import (
+from isoplan.app.figures.fits import (  # fmt: skip
     correlations,
-    dots,
     frontier,
     isoflop,
     one_axis,
     overlay,
-    plan,
     resamples,
     residuals,
     slices,
     surface,
     validation,
-    words,
-)  # fmt: skip
-from app.figures import runs as overview
-from app.figures.along import of_frontier
-from app.figures.drawing import Drawing
-from app.figures.palette import COMPUTE, GREY, PLAN
-from app.figures.theme import DARK, INK, LIGHT, STYLE, WEB, Theme, paper
-from engine.fitting import Fit, FitSpec, validate
-from engine.fitting.residuals import compare
-from engine.fitting.residuals import residuals as residuals_of
-from engine.hardware import Machine, find_device
-from engine.planning import plan_budget, plan_target
-from engine.planning.drawing.curves import (
-    frontier_curve,
-    isoflop_curves,
-    one_axis_curve,
 )
-from engine.planning.drawing.curves import surface as surface_of
-from engine.planning.drawing.picture import Picture, plan_curve
-from engine.planning.drawing.slices import slices as slices_of
-from engine.planning.limits import Limits
-from engine.planning.pricing.prices import Prices
-from engine.planning.reach import floor_of
-from engine.schema import Roles, Runs
+from isoplan.app.figures.fits import runs as overview
+from isoplan.app.figures.marks import dots  # fmt: skip
+from isoplan.app.figures.marks.along import of_frontier
+from isoplan.app.figures.plans import plan  # fmt: skip
+from isoplan.app.figures.style import words  # fmt: skip
+from isoplan.app.figures.style.drawing import Drawing
+from isoplan.app.figures.style.palette import COMPUTE, GREY, PLAN
+from isoplan.app.figures.style.theme import DARK, INK, LIGHT, STYLE, WEB, Theme, paper
+from isoplan.engine.fitting import Fit, FitSpec, validate
+from isoplan.engine.fitting.diagnostics.residuals import compare
+from isoplan.engine.fitting.diagnostics.residuals import residuals as residuals_of
+from isoplan.engine.hardware import Machine, find_device
+from isoplan.engine.planning import plan_budget, plan_target
+from isoplan.engine.planning.drawing.curves import frontier_curve, isoflop_curves, one_axis_curve
+from isoplan.engine.planning.drawing.curves import surface as surface_of
+from isoplan.engine.planning.drawing.picture import Picture, plan_curve
+from isoplan.engine.planning.drawing.slices import slices as slices_of
+from isoplan.engine.planning.plan.feasibility import floor_of
+from isoplan.engine.planning.scenario.limits import Limits
+from isoplan.engine.planning.scenario.prices import Prices
+from isoplan.engine.schema import Roles, Runs
 from tests.app.figures.conftest import POWER, MakeFit, texts, traces
 
 

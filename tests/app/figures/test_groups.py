@@ -12,42 +12,31 @@ from typing import Any
 import numpy as np
 import pytest
 
-from app.figures import (
-    along,
-    batches,
-    cells,
-    envelope,
-    frontier,
-    isoflop,
-    one_axis,
-    overlay,
-    plan,
-    residuals,
-    slices,
-    sweep,
-    training,
-    validation,
-)
-from app.figures import runs as overview
-from app.figures import surface as surface_figure
-from app.figures.drawing import Drawing
-from app.figures.palette import CATEGORIES
-from app.figures.theme import DARK, LIGHT, WEB, Theme, paper
-from engine.fitting import Fit, FitSpec, fit
-from engine.fitting.envelope import lower_envelope
-from engine.fitting.residuals import residuals as residuals_of
-from engine.fitting.shapes import shaped
-from engine.fitting.validation import validate
-from engine.planning import plan_target
-from engine.planning.drawing.curves import frontier_curve, isoflop_curves, one_axis_curve
-from engine.planning.drawing.curves import surface as surface_of
-from engine.planning.drawing.picture import plan_curve
-from engine.planning.drawing.slices import slices as slices_of
-from engine.planning.drawing.updates import updates
-from engine.planning.recommender import Evidence, Optimum, recommend
-from engine.planning.recommender import sweep as read_sweep
-from engine.schema import Category, Curves, Roles, Runs
-from engine.store.files import read_runs
+from isoplan.app.figures.fits import frontier, isoflop, one_axis, overlay, residuals, slices, validation
+from isoplan.app.figures.fits import runs as overview
+from isoplan.app.figures.fits import surface as surface_figure
+from isoplan.app.figures.marks import along
+from isoplan.app.figures.plans import plan, sweep
+from isoplan.app.figures.style.drawing import Drawing
+from isoplan.app.figures.style.palette import CATEGORIES
+from isoplan.app.figures.style.theme import DARK, LIGHT, WEB, Theme, paper
+from isoplan.app.figures.training import batches, cells, envelope
+from isoplan.app.figures.training import curves as training
+from isoplan.engine.fitting import Fit, FitSpec, fit
+from isoplan.engine.fitting.diagnostics.residuals import residuals as residuals_of
+from isoplan.engine.fitting.estimators.envelope import lower_envelope
+from isoplan.engine.fitting.samples.curve_tables import shaped
+from isoplan.engine.fitting.validation.extrapolation import validate
+from isoplan.engine.planning import plan_target
+from isoplan.engine.planning.drawing.curves import frontier_curve, isoflop_curves, one_axis_curve
+from isoplan.engine.planning.drawing.curves import surface as surface_of
+from isoplan.engine.planning.drawing.picture import plan_curve
+from isoplan.engine.planning.drawing.slices import slices as slices_of
+from isoplan.engine.planning.drawing.updates import updates
+from isoplan.engine.planning.recommender import Evidence, Optimum, recommend
+from isoplan.engine.planning.recommender import sweep as read_sweep
+from isoplan.engine.schema import Category, Curves, Roles, Runs
+from isoplan.engine.store.files.table_files import read_runs
 from tests.engine.fitting.mixtures import DATASETS, three_datasets
 from tests.engine.fitting.tables import make_runs, surface
 from tests.engine.fitting.test_threshold import cells as grid_cells

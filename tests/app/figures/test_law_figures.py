@@ -5,21 +5,18 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from app.figures import frontier, isoflop, marks, one_axis, surface
-from app.figures.palette import ACCENT, COMPUTE, LOSS, PLAN
-from app.figures.theme import WEB
-from engine.fitting import Fit, FitSpec
-from engine.planning import plan_budget
-from engine.planning.drawing.contours import contours_of
-from engine.planning.drawing.curves import (
-    frontier_curve,
-    isoflop_curves,
-    one_axis_curve,
-)
-from engine.planning.drawing.curves import surface as surface_of
-from engine.planning.quantity import Quantity
-from engine.planning.reach import floor_of
-from engine.schema import Runs
+from isoplan.app.figures.fits import frontier, isoflop, one_axis, surface
+from isoplan.app.figures.marks import lines as marks
+from isoplan.app.figures.style.palette import ACCENT, COMPUTE, LOSS, PLAN
+from isoplan.app.figures.style.theme import WEB
+from isoplan.engine.fitting import Fit, FitSpec
+from isoplan.engine.planning import plan_budget
+from isoplan.engine.planning.answer.quantity import Quantity
+from isoplan.engine.planning.drawing.contours import contours_of
+from isoplan.engine.planning.drawing.curves import frontier_curve, isoflop_curves, one_axis_curve
+from isoplan.engine.planning.drawing.curves import surface as surface_of
+from isoplan.engine.planning.plan.feasibility import floor_of
+from isoplan.engine.schema import Runs
 from tests.app.figures.conftest import POWER, MakeFit, texts, traces
 
 
@@ -150,7 +147,7 @@ class TestIsoFlop:
         np.testing.assert_allclose(shown.marker.color, np.log10(budget_runs["C"]), rtol=1e-6)
 
     def test_parabolas_alone(self, budget_runs: Runs) -> None:
-        from engine.fitting.parabola import parabolas
+        from isoplan.engine.fitting.estimators.isoflop import parabolas
 
         found = parabolas(budget_runs, FitSpec(law="isoflop", objective="ols", bootstrap=0))
         drawing = isoflop.draw((), budget_runs, parabolas=found)

@@ -7,9 +7,9 @@ import math
 import numpy as np
 import pytest
 
-from app.figures.live import MOST, Curve, Ends, draw
-from app.figures.palette import COMPUTE, PLAN
-from app.figures.theme import DARK, WEB, Theme
+from isoplan.app.figures.style.palette import COMPUTE, PLAN
+from isoplan.app.figures.style.theme import DARK, WEB, Theme
+from isoplan.app.figures.training.live import MOST, Curve, Ends, draw
 from tests.app.figures.conftest import texts, traces
 
 

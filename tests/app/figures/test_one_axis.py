@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from app.figures import one_axis
-from app.figures.drawing import Drawing
-from engine.fitting import FitSpec, fit
-from engine.planning.drawing.curves import AxisCurve, one_axis_curve
-from engine.schema import Metric, Runs
+from isoplan.app.figures.fits import one_axis
+from isoplan.app.figures.style.drawing import Drawing
+from isoplan.engine.fitting import FitSpec, fit
+from isoplan.engine.planning.drawing.curves import AxisCurve, one_axis_curve
+from isoplan.engine.schema import Metric, Runs
 from tests.engine.fitting.tables import make_runs
 
 SHARE = np.geomspace(0.005, 0.5, 12)

@@ -6,12 +6,12 @@ from dataclasses import replace
 
 import pytest
 
-from app.figures import outcomes
-from app.figures.theme import PAPER, WEB, Theme
-from engine.fitting.result import Interval
-from engine.planning import Quantity, plan_budget
-from engine.planning.actual.outcome import Actual, Outcome
-from engine.planning.actual.results import HEAD, Result
+from isoplan.app.figures.plans import outcomes
+from isoplan.app.figures.style.theme import PAPER, WEB, Theme
+from isoplan.engine.fitting.types.result import Interval
+from isoplan.engine.planning import Quantity, plan_budget
+from isoplan.engine.planning.actual.outcome import Actual, Outcome
+from isoplan.engine.planning.actual.results import HEAD, Result
 from tests.app.figures.conftest import texts, traces
 from tests.engine.planning.conftest import EPOCH, make_fit, scattered
 

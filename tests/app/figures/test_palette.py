@@ -5,10 +5,20 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from app.figures import palette
-from app.figures.palette import CATEGORIES, COMPUTE, DARK_PAGE, FLOOR, GREY, LIGHT_PAGE, LOSS, PLAN, compute_colour
-from app.figures.theme import DARK, LIGHT, PAPER, Theme
-from engine.schema import Floats
+from isoplan.app.figures.style import palette
+from isoplan.app.figures.style.palette import (
+    CATEGORIES,
+    COMPUTE,
+    DARK_PAGE,
+    FLOOR,
+    GREY,
+    LIGHT_PAGE,
+    LOSS,
+    PLAN,
+    compute_colour,
+)
+from isoplan.app.figures.style.theme import DARK, LIGHT, PAPER, Theme
+from isoplan.engine.schema import Floats
 
 
 def linear(colour: str) -> Floats:

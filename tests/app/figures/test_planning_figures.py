@@ -9,20 +9,20 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from app.figures import compare, simulate, smaller
-from app.figures.drawing import Drawing
-from app.figures.palette import PARTS
-from app.figures.theme import DARK, LIGHT, WEB, Theme, paper
-from engine.fitting.result import Fit
-from engine.hardware import Machine, find_device
-from engine.planning import plan_budget, plan_target
-from engine.planning.again import ask_again
-from engine.planning.limits import Limits
-from engine.planning.plan import Question
-from engine.planning.pricing.prices import Inference, Prices, Simulation
-from engine.planning.repeat import SampleCosts, simulate_or_repeat
-from engine.planning.side_by_side import Comparison, Saved, side_by_side
-from engine.planning.smaller.answer import Lifetime, LifetimeCurve, lifetime, lifetime_curve, same_loss
+from isoplan.app.figures.plans import compare, simulate, smaller
+from isoplan.app.figures.style.drawing import Drawing
+from isoplan.app.figures.style.palette import PARTS
+from isoplan.app.figures.style.theme import DARK, LIGHT, WEB, Theme, paper
+from isoplan.engine.fitting.types.result import Fit
+from isoplan.engine.hardware import Machine, find_device
+from isoplan.engine.planning import plan_budget, plan_target
+from isoplan.engine.planning.compare.side_by_side import Comparison, Saved, side_by_side
+from isoplan.engine.planning.plan.answer import Question
+from isoplan.engine.planning.plan.reevaluate import ask_again
+from isoplan.engine.planning.repeat import SampleCosts, simulate_or_repeat
+from isoplan.engine.planning.scenario.limits import Limits
+from isoplan.engine.planning.scenario.prices import Inference, Prices, Simulation
+from isoplan.engine.planning.smaller.answer import Lifetime, LifetimeCurve, lifetime, lifetime_curve, same_loss
 from tests.app.figures.conftest import texts, traces
 from tests.engine.planning.conftest import EPOCH, RANGES, make_fit, scattered
 from tests.engine.planning.repeat.test_repeat import TABLE_1, TABLE_2, TEN, fits

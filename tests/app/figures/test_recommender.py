@@ -5,15 +5,16 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from app.figures import allocation, regimes, sweep
-from app.figures.theme import PAPER, WEB, Theme
-from data.recommender import minima, published_agreement, published_evidence
-from engine.agreement import Across
-from engine.fitting import FitSpec
-from engine.planning.drawing.curves import frontier_curve
-from engine.planning.recommender import Evidence, recommend
-from engine.planning.recommender import sweep as read_sweep
-from engine.schema import Roles, Runs
+from isoplan.app.figures.metrics import regimes
+from isoplan.app.figures.plans import allocation, sweep
+from isoplan.app.figures.style.theme import PAPER, WEB, Theme
+from isoplan.data.recommender import minima, published_agreement, published_evidence
+from isoplan.engine.agreement import Across
+from isoplan.engine.fitting import FitSpec
+from isoplan.engine.planning.drawing.curves import frontier_curve
+from isoplan.engine.planning.recommender import Evidence, recommend
+from isoplan.engine.planning.recommender import sweep as read_sweep
+from isoplan.engine.schema import Roles, Runs
 from tests.app.figures.conftest import texts, traces
 
 

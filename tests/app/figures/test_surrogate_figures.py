@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from scipy.special import ndtr
 
-from app.figures import intrinsic, pulls
-from app.figures.intrinsic import Estimate, Measured
-from app.figures.palette import GREY
-from app.figures.pulls import Pulls
-from app.figures.theme import DARK, PAPER, WEB, Theme
+from isoplan.app.figures.amplitudes import intrinsic, pulls
+from isoplan.app.figures.amplitudes.intrinsic import Estimate, Measured
+from isoplan.app.figures.amplitudes.pulls import Pulls
+from isoplan.app.figures.style.palette import GREY
+from isoplan.app.figures.style.theme import DARK, PAPER, WEB, Theme
 from tests.app.figures.conftest import texts, traces
 
 THEMES = [WEB, DARK, PAPER]

@@ -5,17 +5,18 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from app.figures import agreement as agreement_picture
-from app.figures import batches, cells, training
-from app.figures import envelope as envelope_picture
-from app.figures.theme import DARK, PAPER, WEB, Theme
-from engine.agreement import agreement
-from engine.fitting import FitSpec, fit
-from engine.fitting.envelope import lower_envelope
-from engine.fitting.shapes import shaped
-from engine.planning.drawing.curves import frontier_curve
-from engine.planning.drawing.updates import updates
-from engine.schema import Metric, Roles, Runs
+from isoplan.app.figures.metrics import agreement as agreement_picture
+from isoplan.app.figures.style.theme import DARK, PAPER, WEB, Theme
+from isoplan.app.figures.training import batches, cells
+from isoplan.app.figures.training import curves as training
+from isoplan.app.figures.training import envelope as envelope_picture
+from isoplan.engine.agreement import agreement
+from isoplan.engine.fitting import FitSpec, fit
+from isoplan.engine.fitting.estimators.envelope import lower_envelope
+from isoplan.engine.fitting.samples.curve_tables import shaped
+from isoplan.engine.planning.drawing.curves import frontier_curve
+from isoplan.engine.planning.drawing.updates import updates
+from isoplan.engine.schema import Metric, Roles, Runs
 from tests.app.figures.conftest import texts, traces
 from tests.engine.fitting.test_threshold import cells as grid_cells
 from tests.engine.fitting.test_updates import SPEC as BATCHES

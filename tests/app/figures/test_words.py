@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from app.figures.axes import title
-from app.figures.words import literal
+from isoplan.app.figures.style.axes import title
+from isoplan.app.figures.style.words import literal
 
 
 @pytest.mark.parametrize(

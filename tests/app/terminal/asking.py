@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 LAW = ("--law", "chinchilla")
 MAP = ("--map", "N=size,D=seen,loss=quality")
-ISOPLAN = (sys.executable, "-c", "from app.cli import main; main()")
+ISOPLAN = (sys.executable, "-c", "from isoplan.app.cli import main; main()")
 
 
 class Answer(NamedTuple):

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from app import cli
+from isoplan.app import cli
 from tests.app.terminal.asking import LAW, MAP, Answer, Run, process
 from tests.engine.planning.conftest import EPOCH
 

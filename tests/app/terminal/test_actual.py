@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from engine.fitting import read_fit
-from engine.fitting import to_json as fit_to_json
+from isoplan.engine.fitting import read_fit
+from isoplan.engine.fitting import to_json as fit_to_json
 from tests.app.terminal.asking import Run, object_in, one_sentence
 from tests.engine.planning.test_metric import rejection
 

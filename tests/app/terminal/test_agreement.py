@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from scipy.stats import spearmanr
 
-from app.commands.agreement import WIDTH
+from isoplan.app.commands.agreement import WIDTH
 from tests.app.terminal.asking import Run, object_in, one_sentence
 
 DEMO = Path(__file__).parents[3] / "data" / "demo"

@@ -14,22 +14,24 @@ from pathlib import Path
 
 import pytest
 
-from app.backups import requests, writing
-from app.backups.files import SECRET
-from engine.store import migration, results, tables
-from engine.store.archive import MANIFEST
-from engine.store.damage import BACKUP_FILE, FILE, last_backup
-from engine.store.database import open_workspace
+from isoplan.app.backups import requests, writing
+from isoplan.app.backups.files import SECRET
+from isoplan.engine.store.database import migration
+from isoplan.engine.store.database.archive import MANIFEST
+from isoplan.engine.store.database.damage import BACKUP_FILE, FILE, last_backup
+from isoplan.engine.store.database.database import open_workspace
+from isoplan.engine.store.saved import results
+from isoplan.engine.store.tables import tables
+from isoplan.trainers.backend.queue.cells import Queue
+from isoplan.trainers.backend.queue.sweep import launch, read_sweeps
+from isoplan.trainers.families import find_family
+from isoplan.trainers.grid import make_grid
 from tests import progress
 from tests.app.terminal.asking import ISOPLAN, Answer, Run, object_in, one_sentence, process
 from tests.conftest import skip_or_fail
 from tests.engine.store.test_database import HOLD_FILE, other_process
 from tests.engine.store.test_results import fitted
 from tests.trainers.conftest import add, workspace
-from trainers.backend.queue import Queue
-from trainers.backend.sweep import launch, read_sweeps
-from trainers.families import find_family
-from trainers.grid import make_grid
 
 
 @pytest.fixture

@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from app.commands.reading import read_bounds
-from engine.errors import PlannerError
-from engine.fitting import read_fit
+from isoplan.app.commands.shared.reading import read_bounds
+from isoplan.engine.errors import PlannerError
+from isoplan.engine.fitting import read_fit
 from tests.app.terminal.asking import MAP, Run, object_in
 from tests.engine.planning.conftest import EPOCH
 

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from engine.costs import ComputeRule, TwoPart
-from engine.planning import read_plan, to_json
+from isoplan.engine.costs import ComputeRule, TwoPart
+from isoplan.engine.planning import read_plan, to_json
 from tests.app.terminal.asking import Run, object_in, one_sentence
 from tests.engine.planning.test_metric import rejection
 
@@ -20,7 +20,7 @@ MACHINE = ("--device", "H200", "--devices", 8, "--hour-price", 3)
 
 @pytest.fixture
 def mapped(tmp_path: Path) -> Path:
-    from engine.fitting import to_json as fit_to_json
+    from isoplan.engine.fitting import to_json as fit_to_json
 
     path = tmp_path / "map.json"
     path.write_text(json.dumps(fit_to_json(rejection(r=200))))

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from app.commands import own_sweeps
-from data import trained
+from isoplan.app.commands.shared import own_sweeps
+from isoplan.data import trained
 from tests.app.terminal.asking import Run, object_in, one_sentence
 from tests.engine.planning.recommender.own_runs import K_STAR, N_STAR, data_sets_csv, mixed_csv, units_csv
 

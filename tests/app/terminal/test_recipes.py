@@ -11,16 +11,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from data.amplitudes import published_laws
-from data.files import path
-from data.recommender import critical_batch
-from engine.costs import ComputeRule
-from engine.fitting import read_fit, to_json
-from engine.hardware import Machine, find_device
-from engine.planning import plan_budget
-from engine.planning.amplitude.compared import PLAIN
-from engine.planning.pricing.prices import Prices, Simulation
-from engine.planning.repeat import SampleCosts, simulate_or_repeat, stated
+from isoplan.data.amplitudes import published_laws
+from isoplan.data.files import path
+from isoplan.data.recommender import critical_batch
+from isoplan.engine.costs import ComputeRule
+from isoplan.engine.fitting import read_fit, to_json
+from isoplan.engine.hardware import Machine, find_device
+from isoplan.engine.planning import plan_budget
+from isoplan.engine.planning.amplitude.compared import PLAIN
+from isoplan.engine.planning.repeat import SampleCosts, simulate_or_repeat, stated
+from isoplan.engine.planning.scenario.prices import Prices, Simulation
 from tests.app.terminal.asking import Run, object_in, one_sentence
 from tests.engine.planning.conftest import make_fit
 from tests.engine.planning.export.tex import table

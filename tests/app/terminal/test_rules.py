@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from engine.costs.measured import fit_powers, fit_zeta
+from isoplan.engine.costs.measured import fit_powers, fit_zeta
 from tests.app.terminal.asking import LAW, MAP, Run, object_in, one_sentence
 
 

@@ -13,14 +13,14 @@ import numpy as np
 import pytest
 import uproot
 
+from isoplan.trainers.amplitudes.phase_space import sampler, unweight
+from isoplan.trainers.jets import simulate
+from isoplan.trainers.jets.classes import TREE
+from isoplan.trainers.jets.simulate import run as running
+from isoplan.trainers.jets.simulate.parts import Request
+from isoplan.trainers.jets.simulate.run import finished, parts_of
 from tests import progress
 from tests.app.terminal.asking import ISOPLAN, Run, one_sentence, process
-from trainers.amplitudes.phase_space import sampler, unweight
-from trainers.jets import simulate
-from trainers.jets.classes import TREE
-from trainers.jets.simulate import run as running
-from trainers.jets.simulate.parts import Request
-from trainers.jets.simulate.run import finished, parts_of
 
 
 def test_stopped_by_ctrl_c_it_goes_on_from_its_parts(tmp_path: Path) -> None:

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from engine.store.archive import MANIFEST
-from engine.store.damage import FILE, last_backup
-from engine.store.database import open_workspace
+from isoplan.engine.store.database.archive import MANIFEST
+from isoplan.engine.store.database.damage import FILE, last_backup
+from isoplan.engine.store.database.database import open_workspace
 from tests.app.terminal.asking import ISOPLAN, Run, object_in, one_sentence, process
 
 DEMO = Path(__file__).parents[3] / "data" / "demo"

@@ -11,10 +11,18 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from app.commands import output
-from app.commands.reading import read_error, read_fixed, read_map, read_metric, read_names, read_priors, read_rule
-from engine.errors import PlannerError
-from engine.planning import read_plan
+from isoplan.app.commands.shared import output
+from isoplan.app.commands.shared.reading import (
+    read_error,
+    read_fixed,
+    read_map,
+    read_metric,
+    read_names,
+    read_priors,
+    read_rule,
+)
+from isoplan.engine.errors import PlannerError
+from isoplan.engine.planning import read_plan
 from tests.app.terminal.asking import ISOPLAN, LAW, MAP, Run, object_in, process
 from tests.engine.planning.conftest import EPOCH
 
@@ -205,7 +213,7 @@ def test_nothing_heavy_is_loaded(command: str, table: Path, fitted: Path) -> Non
     heavy = (*HEAVY, "duckdb", "pandas", "scipy") if command == "laws" else HEAVY
     code = (
         f"import sys; sys.argv = {['isoplan', *arguments]!r}\n"
-        "from app.cli import main\n"
+        "from isoplan.app.cli import main\n"
         "try:\n    main()\nexcept SystemExit as stop:\n    assert not stop.code, stop.code\n"
         f"loaded = [name for name in {heavy!r} if name in sys.modules]\n"
         "assert not loaded, loaded\n"
@@ -332,7 +340,7 @@ def test_a_metric_map_weighs_each_run_by_its_own_error(run: Run, tmp_path: Path)
 def test_a_long_fit_tells_its_progress_on_standard_error(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("app.commands.output.BETWEEN", 0.0)
+    monkeypatch.setattr("isoplan.app.commands.shared.output.BETWEEN", 0.0)
     with output.progress("Fitting 5,000 runs", output.MANY) as tell:
         tell(0.25)
     assert capsys.readouterr().err == "isoplan: Fitting 5,000 runs: 25 %.\n"

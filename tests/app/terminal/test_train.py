@@ -15,23 +15,23 @@ from pathlib import Path
 import psutil
 import pytest
 
-from app.commands import following
-from app.commands.following import as_line
-from engine.errors import PlannerError
-from engine.store import tables
-from engine.store.cells import table_of
-from engine.store.database import open_workspace
+from isoplan.app.commands.shared import following
+from isoplan.app.commands.shared.following import as_line
+from isoplan.engine.errors import PlannerError
+from isoplan.engine.store.database.cell_index import table_of
+from isoplan.engine.store.database.database import open_workspace
+from isoplan.engine.store.tables import tables
+from isoplan.trainers.backend.queue.cells import Queue
+from isoplan.trainers.backend.queue.progress import Progress
+from isoplan.trainers.backend.queue.sweep import Cap, find_sweep, launch, read_sweeps
+from isoplan.trainers.backend.runner import runner_process as starting
+from isoplan.trainers.backend.runner.runner_process import runner_status
+from isoplan.trainers.backend.store.record import beat_of, events_of
+from isoplan.trainers.families import find_family
+from isoplan.trainers.grid import make_grid
 from tests import progress, server
 from tests.app.terminal.asking import ISOPLAN, Run, object_in, one_sentence, process
 from tests.trainers.conftest import ROOT, add, start, wait_for, workspace
-from trainers.backend import start as starting
-from trainers.backend.progress import Progress
-from trainers.backend.queue import Queue
-from trainers.backend.record import beat_of, events_of
-from trainers.backend.start import runner_status
-from trainers.backend.sweep import Cap, find_sweep, launch, read_sweeps
-from trainers.families import find_family
-from trainers.grid import make_grid
 
 
 @pytest.fixture

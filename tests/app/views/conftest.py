@@ -11,13 +11,14 @@ import streamlit as st
 from streamlit.components.v2 import manifest_scanner
 from streamlit.testing.v1 import AppTest
 
-import app
-from app import workspace
-from app.bundled import load_bundled
-from data.catalogue import DEMOS
-from engine.fitting import FitSpec, fit
-from engine.store import results, snapshots, tables
-from engine.store.database import FILE, Cursor, Database, memory, open_workspace
+from isoplan import app
+from isoplan.app import workspace
+from isoplan.app.bundled import load_bundled
+from isoplan.data.catalogue import DEMOS
+from isoplan.engine.fitting import FitSpec, fit
+from isoplan.engine.store.database.database import FILE, Cursor, Database, memory, open_workspace
+from isoplan.engine.store.saved import results
+from isoplan.engine.store.tables import snapshots, tables
 from tests.compiled import compiled_kernels
 from tests.progress import LAST
 

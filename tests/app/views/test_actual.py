@@ -7,14 +7,15 @@ from dataclasses import replace
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from data.catalogue import DEMOS
-from engine.fitting import FitSpec, fit
-from engine.planning import plan_budget
-from engine.planning.actual.outcome import Actual, outcome
-from engine.planning.actual.results import Result, table
-from engine.planning.metric import through
-from engine.store import actuals, results, snapshots, tables
-from engine.store.database import Database
+from isoplan.data.catalogue import DEMOS
+from isoplan.engine.fitting import FitSpec, fit
+from isoplan.engine.planning import plan_budget
+from isoplan.engine.planning.actual.outcome import Actual, outcome
+from isoplan.engine.planning.actual.results import Result, table
+from isoplan.engine.planning.plan.metric import through
+from isoplan.engine.store.database.database import Database
+from isoplan.engine.store.saved import actuals, results
+from isoplan.engine.store.tables import snapshots, tables
 from tests.app.views.conftest import Open, told
 
 

@@ -7,13 +7,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from app import trained
-from app.figures import exponents as exponents_figure
-from app.figures import need as need_figure
-from app.figures.theme import PAPER, WEB
-from app.views.parts import plain, powers, whole
-from data.amplitudes import best_laws, published_exponents, published_law
-from engine.planning.amplitude import (
+from isoplan.app import amplitude_cells
+from isoplan.app.figures.amplitudes import exponents as exponents_figure
+from isoplan.app.figures.amplitudes import need as need_figure
+from isoplan.app.figures.style.theme import PAPER, WEB
+from isoplan.app.views.widgets.parts import plain, powers, whole
+from isoplan.data.amplitudes import best_laws, published_exponents, published_law
+from isoplan.engine.planning.amplitude import (
     Anchor,
     most_anchors,
     of_error,
@@ -23,11 +23,11 @@ from engine.planning.amplitude import (
     plan_trained,
     read_cells,
 )
-from engine.planning.amplitude.cell_law import data_law, exponents
-from engine.planning.amplitude.text import sentence, span
-from engine.quantities import count
-from engine.store import tables
-from engine.store.database import Database
+from isoplan.engine.planning.amplitude.cell_law import data_law, exponents
+from isoplan.engine.planning.amplitude.text import sentence, span
+from isoplan.engine.quantities import count
+from isoplan.engine.store.database.database import Database
+from isoplan.engine.store.tables import tables
 from tests.app.figures.conftest import texts, traces
 from tests.app.views.conftest import Open, said, told
 from tests.app.views.test_recommender import answer, lines
@@ -137,7 +137,7 @@ def test_the_picture_of_a_raw_law_names_the_raw_amplitude() -> None:
 def test_the_law_of_trained_cells_replaces_the_bound(
     db: Database, open_page: Open, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(trained, "trained_cells", lambda: ())
+    monkeypatch.setattr(amplitude_cells, "trained_cells", lambda: ())
     assert "trained cells" not in open_page("amplitude", n_f="3").selectbox("scale_choice").options
     table = tables.add(db, write(tmp_path / "mine.csv", cells_of(noise=0.05), cells_of("WWZ", alpha=1.2)), "mine.csv")
     at = open_page("amplitude", n_f="3", scale="trained cells", cells="Zgg")
@@ -158,16 +158,16 @@ def test_the_law_of_trained_cells_replaces_the_bound(
 def test_bundled_scans_of_other_axes_are_no_cells_of_the_law_of_points(
     db: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(trained, "trained_cells", lambda: ())
+    monkeypatch.setattr(amplitude_cells, "trained_cells", lambda: ())
     tables.add(db, write(tmp_path / "compute.csv", cells_of("Zg", 2, 2.0)), "compute", read_only=True)
     tables.add(db, write(tmp_path / "mine.csv", cells_of()), "mine")
-    assert {cell.process for cell in trained.of_workspace(db)} == {"Zgg"}
+    assert {cell.process for cell in amplitude_cells.of_workspace(db)} == {"Zgg"}
 
 
 def test_our_laws_stand_first_in_the_table_beside_those_of_the_paper(
     db: Database, open_page: Open, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(trained, "trained_cells", lambda: ())
+    monkeypatch.setattr(amplitude_cells, "trained_cells", lambda: ())
     (bare,) = (one.value for one in open_page("amplitude").dataframe)
     tables.add(db, write(tmp_path / "mine.csv", cells_of(noise=0.05), cells_of("ttH", alpha=1.7)), "mine.csv")
     at = open_page("amplitude")

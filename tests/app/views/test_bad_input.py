@@ -7,8 +7,10 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from engine.store import results, tables, uploads
-from engine.store.database import Database
+from isoplan.engine.store.database.database import Database
+from isoplan.engine.store.files import uploads
+from isoplan.engine.store.saved import results
+from isoplan.engine.store.tables import tables
 from tests.app.views.conftest import Open, grid, said, told
 from tests.app.views.test_pages import upload
 

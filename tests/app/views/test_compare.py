@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from engine.hardware import Machine, find_device
-from engine.planning import plan_budget, plan_target
-from engine.planning.again import ask_again
-from engine.planning.pricing.prices import Inference, Prices, Simulation
-from engine.planning.side_by_side import Comparison, Saved, scenario, sentence, side_by_side
-from engine.planning.side_by_side import table as lines_of
-from engine.store import results
-from engine.store.database import Database
+from isoplan.engine.hardware import Machine, find_device
+from isoplan.engine.planning import plan_budget, plan_target
+from isoplan.engine.planning.compare.side_by_side import Comparison, Saved, scenario, sentence, side_by_side
+from isoplan.engine.planning.compare.side_by_side import table as lines_of
+from isoplan.engine.planning.plan.reevaluate import ask_again
+from isoplan.engine.planning.scenario.prices import Inference, Prices, Simulation
+from isoplan.engine.store.database.database import Database
+from isoplan.engine.store.saved import results
 from tests.app.views.conftest import Open, said, told
 from tests.app.views.test_recommender import lines, shown
 from tests.engine.planning.conftest import make_fit

@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from engine.store import results, tables
-from engine.store.database import Database
-from engine.store.tables import TableInfo
+from isoplan.engine.store.database.database import Database
+from isoplan.engine.store.saved import results
+from isoplan.engine.store.tables import tables
+from isoplan.engine.store.tables.tables import TableInfo
 from tests.app.views.conftest import Open, said, told
 
 SIZES = np.geomspace(1e6, 1e9, 8)

@@ -7,12 +7,12 @@ import io
 import pandas as pd
 import pytest
 
-from app.views.filters import with_range
-from data.catalogue import DEMOS
-from engine.costs import ComputeRule, TwoPart
-from engine.schema import Metric
-from engine.store import snapshots, tables
-from engine.store.database import Database
+from isoplan.app.views.tables.filters import with_range
+from isoplan.data.catalogue import DEMOS
+from isoplan.engine.costs import ComputeRule, TwoPart
+from isoplan.engine.schema import Metric
+from isoplan.engine.store.database.database import Database
+from isoplan.engine.store.tables import snapshots, tables
 from tests.app.views.conftest import Open, grid, said, told
 from tests.app.views.test_pages import upload
 

@@ -7,10 +7,11 @@ import json
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from data.catalogue import DEMOS
-from engine.fitting import FitSpec, fit, read_fit, to_json
-from engine.store import results, snapshots, tables
-from engine.store.database import Database
+from isoplan.data.catalogue import DEMOS
+from isoplan.engine.fitting import FitSpec, fit, read_fit, to_json
+from isoplan.engine.store.database.database import Database
+from isoplan.engine.store.saved import results
+from isoplan.engine.store.tables import snapshots, tables
 from tests.app.views.conftest import Open, said, told
 
 

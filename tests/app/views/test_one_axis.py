@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from engine.schema import Metric, Roles
-from engine.store import results, tables
-from engine.store.database import Database
-from engine.store.tables import TableInfo
+from isoplan.engine.schema import Metric, Roles
+from isoplan.engine.store.database.database import Database
+from isoplan.engine.store.saved import results
+from isoplan.engine.store.tables import tables
+from isoplan.engine.store.tables.tables import TableInfo
 from tests.app.views.conftest import Open, said, told
 
 ROLES = Roles(

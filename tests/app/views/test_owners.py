@@ -7,11 +7,12 @@ import io
 
 from streamlit.testing.v1 import AppTest
 
-from app.views.cached import published
-from data.catalogue import DEMOS, path
-from engine.fitting import FitSpec, fit
-from engine.store import results, snapshots, tables
-from engine.store.database import Database
+from isoplan.app.views.widgets.cache import published
+from isoplan.data.catalogue import DEMOS, path
+from isoplan.engine.fitting import FitSpec, fit
+from isoplan.engine.store.database.database import Database
+from isoplan.engine.store.saved import results
+from isoplan.engine.store.tables import snapshots, tables
 from tests.app.views.conftest import Open, grid, said, told
 from tests.app.views.test_scopes import OTHER, fitted, go, links
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from app.views.parts import chosen_rows, number, plain, plural, powers
+from isoplan.app.views.widgets.parts import chosen_rows, number, plain, plural, powers
 
 
 @pytest.mark.parametrize(

@@ -10,21 +10,21 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from app.views.exports import files
-from app.views.parts import plain
-from app.views.planning import answer, rules
-from app.views.planning.saved import link
-from app.views.planning.tables import readable
-from engine.costs import ComputeRule, TwoPart, compute_rule
-from engine.hardware import Machine, find_device
-from engine.planning import Plan, plan_budget, plan_target, to_json
-from engine.planning.limits import Limits
-from engine.planning.metric import through
-from engine.planning.pricing.prices import Inference, Prices, Simulation
-from engine.planning.text import worth_sentence
-from engine.schema import Roles, Runs
-from engine.store import results
-from engine.store.database import Database
+from isoplan.app.views.planning import answer, rules
+from isoplan.app.views.planning.saved import link
+from isoplan.app.views.widgets.exports import files
+from isoplan.app.views.widgets.parts import plain
+from isoplan.app.views.widgets.tables import readable
+from isoplan.engine.costs import ComputeRule, TwoPart, compute_rule
+from isoplan.engine.hardware import Machine, find_device
+from isoplan.engine.planning import Plan, plan_budget, plan_target, to_json
+from isoplan.engine.planning.plan.metric import through
+from isoplan.engine.planning.plan.text import worth_sentence
+from isoplan.engine.planning.scenario.limits import Limits
+from isoplan.engine.planning.scenario.prices import Inference, Prices, Simulation
+from isoplan.engine.schema import Roles, Runs
+from isoplan.engine.store.database.database import Database
+from isoplan.engine.store.saved import results
 from tests.app.views.conftest import Open, said, told
 from tests.progress import LAST
 
@@ -56,7 +56,7 @@ def shown(at: AppTest) -> Plan:
 
 
 def _database() -> Database:
-    from app import workspace
+    from isoplan.app import workspace
 
     return workspace.current()
 
@@ -291,7 +291,7 @@ def sections() -> None:
     """Two questions of the page that share one scenario of prices."""
     import streamlit as st
 
-    from app.views.planning import pricing
+    from isoplan.app.views.planning import pricing
 
     asked = st.segmented_control("Question", ["One", "Other"], default="One", required=True, key="question")
     with st.container() if asked == "One" else st.expander("Another place"):

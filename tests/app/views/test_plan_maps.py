@@ -6,10 +6,11 @@ import csv
 from dataclasses import replace
 from typing import Any, cast
 
-from data.catalogue import DEMOS, path
-from engine.fitting import FitSpec, fit
-from engine.store import results, snapshots, tables
-from engine.store.database import Database
+from isoplan.data.catalogue import DEMOS, path
+from isoplan.engine.fitting import FitSpec, fit
+from isoplan.engine.store.database.database import Database
+from isoplan.engine.store.saved import results
+from isoplan.engine.store.tables import snapshots, tables
 from tests.app.views.conftest import Open, grid, said, told
 
 

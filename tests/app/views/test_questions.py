@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from engine.store import results, tables
-from engine.store.database import Database
+from isoplan.engine.store.database.database import Database
+from isoplan.engine.store.saved import results
+from isoplan.engine.store.tables import tables
 from tests.app.views.conftest import Open, grid, said, told
 from tests.app.views.test_pages import upload
 from tests.engine.fitting.mixtures import DATASETS, three_datasets

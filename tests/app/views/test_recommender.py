@@ -9,20 +9,21 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from app.views.exports import as_csv, as_markdown
-from data import trained
-from data.files import path
-from data.recommender import published_evidence
-from engine.costs.measured import fit_powers
-from engine.fitting import FitSpec, fit
-from engine.hardware import find_device
-from engine.planning.format import number
-from engine.planning.recommender import Evidence, Settings, Stage2, recommend, sweep, with_fallback
-from engine.planning.recommender.text import sentence
-from engine.schema import Roles
-from engine.store import results, snapshots, tables
-from engine.store.database import Database
-from engine.store.tables import TableInfo
+from isoplan.app.views.widgets.exports import as_csv, as_markdown
+from isoplan.data import trained
+from isoplan.data.files import path
+from isoplan.data.recommender import published_evidence
+from isoplan.engine.costs.measured import fit_powers
+from isoplan.engine.fitting import FitSpec, fit
+from isoplan.engine.hardware import find_device
+from isoplan.engine.planning.answer.format import number
+from isoplan.engine.planning.recommender import Evidence, Settings, Stage2, recommend, sweep, with_fallback
+from isoplan.engine.planning.recommender.text import sentence
+from isoplan.engine.schema import Roles
+from isoplan.engine.store.database.database import Database
+from isoplan.engine.store.saved import results
+from isoplan.engine.store.tables import snapshots, tables
+from isoplan.engine.store.tables.tables import TableInfo
 from tests.app.views.conftest import Open, said, told
 from tests.data.sweeps import B_CRIT, EXPONENT, K_STAR, N_AT, S_STAR, write_sweeps
 from tests.engine.planning.recommender import own_runs

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from engine.fitting import FitSpec, fit
-from engine.store import results, snapshots, tables
-from engine.store.database import Database
-from engine.store.tables import TableInfo
+from isoplan.engine.fitting import FitSpec, fit
+from isoplan.engine.store.database.database import Database
+from isoplan.engine.store.saved import results
+from isoplan.engine.store.tables import snapshots, tables
+from isoplan.engine.store.tables.tables import TableInfo
 from tests.app.views.conftest import Open, grid, told
 from tests.app.views.test_curves import tied
 from tests.app.views.test_one_axis import sweep

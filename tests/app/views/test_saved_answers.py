@@ -7,14 +7,14 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from app.views.exports import files
-from app.views.parts import plain, powers
-from app.views.saved_answers import PLACES
-from engine.planning.export.document import Document
-from engine.planning.quantity import Quantity
-from engine.store import answers
-from engine.store.answers import KINDS, Kind
-from engine.store.database import Database
+from isoplan.app.views.widgets.exports import files
+from isoplan.app.views.widgets.parts import plain, powers
+from isoplan.app.views.widgets.saved_answers import PLACES
+from isoplan.engine.planning.answer.document import Document
+from isoplan.engine.planning.answer.quantity import Quantity
+from isoplan.engine.store.database.database import Database
+from isoplan.engine.store.saved import answers
+from isoplan.engine.store.saved.answers import KINDS, Kind
 from tests.app.views.conftest import Open, told
 from tests.app.views.test_recommender import lines, shown
 from tests.app.views.test_simulate import LAWS, PRICES

@@ -6,10 +6,11 @@ from typing import Any, cast
 
 from streamlit.testing.v1 import AppTest
 
-from data.catalogue import DEMOS
-from engine.fitting import FitSpec, fit
-from engine.store import results, snapshots, tables
-from engine.store.database import Database
+from isoplan.data.catalogue import DEMOS
+from isoplan.engine.fitting import FitSpec, fit
+from isoplan.engine.store.database.database import Database
+from isoplan.engine.store.saved import results
+from isoplan.engine.store.tables import snapshots, tables
 from tests.app.views.conftest import Open, grid, said, told
 
 OTHER = "Recommender, iso-FLOP sweep (simulated)"

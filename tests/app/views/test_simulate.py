@@ -8,15 +8,14 @@ from dataclasses import replace
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from app.views.cached import published
-from data.files import path
-from engine.fitting import FitSpec, fit, read_fit
-from engine.fitting.result import Fit
-from engine.hardware import Machine, find_device
-from engine.planning import floor_of
-from engine.planning.format import number
-from engine.planning.pricing.prices import Prices, Simulation
-from engine.planning.repeat import (
+from isoplan.app.views.widgets.cache import published
+from isoplan.data.files import path
+from isoplan.engine.fitting import FitSpec, fit, read_fit
+from isoplan.engine.fitting.types.result import Fit
+from isoplan.engine.hardware import Machine, find_device
+from isoplan.engine.planning import floor_of
+from isoplan.engine.planning.answer.format import number
+from isoplan.engine.planning.repeat import (
     SampleCosts,
     costs_of,
     sentence,
@@ -26,8 +25,10 @@ from engine.planning.repeat import (
     worth_of,
     worth_text,
 )
-from engine.store import results, snapshots, tables
-from engine.store.database import Database
+from isoplan.engine.planning.scenario.prices import Prices, Simulation
+from isoplan.engine.store.database.database import Database
+from isoplan.engine.store.saved import results
+from isoplan.engine.store.tables import snapshots, tables
 from tests.app.views.conftest import Open, said, told
 from tests.app.views.test_recommender import lines, shown
 from tests.engine.planning.conftest import make_fit

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from engine.hardware import Machine, find_device
-from engine.planning.format import number
-from engine.planning.limits import Limits
-from engine.planning.plan import Question
-from engine.planning.pricing.prices import Inference, Prices
-from engine.planning.smaller.answer import lifetime, same_loss
-from engine.planning.smaller.text import half_sentence, lifetime_sentence, size_rows, smallest_sentence
-from engine.store import results
-from engine.store.database import Database
+from isoplan.engine.hardware import Machine, find_device
+from isoplan.engine.planning.answer.format import number
+from isoplan.engine.planning.plan.answer import Question
+from isoplan.engine.planning.scenario.limits import Limits
+from isoplan.engine.planning.scenario.prices import Inference, Prices
+from isoplan.engine.planning.smaller.answer import lifetime, same_loss
+from isoplan.engine.planning.smaller.text import half_sentence, lifetime_sentence, size_rows, smallest_sentence
+from isoplan.engine.store.database.database import Database
+from isoplan.engine.store.saved import results
 from tests.app.views.conftest import Open, said, told
 from tests.app.views.test_recommender import lines, shown
 from tests.engine.planning.conftest import make_fit

@@ -8,14 +8,15 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from app import bundled
-from app.views.parameters import read_known
-from data.catalogue import AMPLITUDES, BUNDLED, DEMOS, Demo
-from engine.errors import PlannerError
-from engine.fitting import Fit
-from engine.schema import Roles
-from engine.store import results, tables
-from engine.store.database import Database
+from isoplan.app import bundled
+from isoplan.app.views.fits.parameters import read_known
+from isoplan.data.catalogue import AMPLITUDES, BUNDLED, DEMOS, Demo
+from isoplan.engine.errors import PlannerError
+from isoplan.engine.fitting import Fit
+from isoplan.engine.schema import Roles
+from isoplan.engine.store.database.database import Database
+from isoplan.engine.store.saved import results
+from isoplan.engine.store.tables import tables
 from tests.app.views.conftest import Open, grid, told
 from tests.engine.planning.amplitude.trained import table as cells_of
 from tests.engine.planning.amplitude.trained import write

@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from engine.costs import ComputeRule
-from engine.costs.measured import fit_powers, fit_zeta
-from engine.errors import PlannerError
+from isoplan.engine.costs import ComputeRule
+from isoplan.engine.costs.measured import fit_powers, fit_zeta
+from isoplan.engine.errors import PlannerError
 
 Floats = NDArray[np.float64]
 

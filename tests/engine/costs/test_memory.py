@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.costs.memory import BYTES, Candidates, largest_model, training_memory
-from engine.errors import PlannerError
-from engine.hardware import find_device
+from isoplan.engine.costs.memory import BYTES, Candidates, largest_model, training_memory
+from isoplan.engine.errors import PlannerError
+from isoplan.engine.hardware import find_device
 
 PAPER = Candidates(batch=64, length=256, width=188)
 """64 sequences of 256 events: the 16,384 in-batch candidates of behavioural Sec. 6."""

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.costs import ComputeRule, TwoPart, compute_rule, increasing_root, read_rule
-from engine.errors import PlannerError
+from isoplan.engine.costs import ComputeRule, TwoPart, compute_rule, increasing_root, read_rule
+from isoplan.engine.errors import PlannerError
 
 PARTS = TwoPart(s=0.02, h=100, B=256)
 CLOSED = [

@@ -7,10 +7,10 @@ import math
 import numpy as np
 import pytest
 
-from data import files
-from engine.costs import ComputeRule, TwoPart
-from engine.costs.two_part import joint_width
-from engine.errors import PlannerError
+from isoplan.data import files
+from isoplan.engine.costs import ComputeRule, TwoPart
+from isoplan.engine.costs.two_part import joint_width
+from isoplan.engine.errors import PlannerError
 
 TABLE8 = [
     {name: float(x) for name, x in row.items()}

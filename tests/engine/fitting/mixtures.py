@@ -7,9 +7,9 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.fitting import FitSpec, fit
-from engine.fitting.offsets import offsets
-from engine.schema import Category
+from isoplan.engine.fitting import FitSpec, fit
+from isoplan.engine.fitting.diagnostics.offsets import offsets
+from isoplan.engine.schema import Category
 from tests.engine.fitting.tables import TRUTH, Floats, make_runs
 
 NOISE = 0.005

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from engine.errors import PlannerError
-from engine.fitting import FitSpec, fit
-from engine.schema import LeftOut, Metric
+from isoplan.engine.errors import PlannerError
+from isoplan.engine.fitting import FitSpec, fit
+from isoplan.engine.schema import LeftOut, Metric
 from tests.engine.fitting.tables import make_runs, surface
 
 Floats = NDArray[np.float64]

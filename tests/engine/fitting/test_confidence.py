@@ -11,15 +11,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from engine.errors import PlannerError
-from engine.fitting import Fit, FitSpec, fit, read_fit, to_json
-from engine.fitting.checks import sample
-from engine.fitting.confidence import FloorConfidence
-from engine.fitting.floor_profile import floor_confidence, signed_scores
-from engine.laws.law import Floats
-from engine.planning import plan_target, read_plan
-from engine.planning.as_json import to_json as plan_json
-from engine.schema import Roles, Runs
+from isoplan.engine.errors import PlannerError
+from isoplan.engine.fitting import Fit, FitSpec, fit, read_fit, to_json
+from isoplan.engine.fitting.resampling.floor_profile import floor_confidence, signed_scores
+from isoplan.engine.fitting.samples.sample import sample
+from isoplan.engine.fitting.types.floor_confidence import FloorConfidence
+from isoplan.engine.laws.law import Floats
+from isoplan.engine.planning import plan_target, read_plan
+from isoplan.engine.planning.plan.as_json import to_json as plan_json
+from isoplan.engine.schema import Roles, Runs
 from tests.engine.fitting.tables import make_runs, surface
 
 

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from engine.errors import PlannerError
-from engine.fitting import Fit, FitSpec, fit, read_fit, to_json
-from engine.fitting.covariance import covariance_of
-from engine.planning import plan_budget
+from isoplan.engine.errors import PlannerError
+from isoplan.engine.fitting import Fit, FitSpec, fit, read_fit, to_json
+from isoplan.engine.fitting.resampling.covariance import covariance_of
+from isoplan.engine.planning import plan_budget
 from tests.engine.fitting.tables import make_runs, surface
 
 

@@ -8,9 +8,9 @@ from collections import defaultdict
 import numpy as np
 import pytest
 
-from data.files import path, records
-from engine.fitting import FitSpec, fit
-from engine.fitting.result import Fit
+from isoplan.data.files import path, records
+from isoplan.engine.fitting import FitSpec, fit
+from isoplan.engine.fitting.types.result import Fit
 from tests.engine.fitting.tables import make_runs
 
 TRUTH = json.loads(path("demo/truth.json").read_text(encoding="utf-8"))

@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine.errors import PlannerError
-from engine.fitting import FitSpec, fit
-from engine.fitting.records import on_envelope
-from engine.schema import Curves, Roles, Runs
-from engine.store.files import read_runs
+from isoplan.engine.errors import PlannerError
+from isoplan.engine.fitting import FitSpec, fit
+from isoplan.engine.fitting.samples.curve_records import on_envelope
+from isoplan.engine.schema import Curves, Roles, Runs
+from isoplan.engine.store.files.table_files import read_runs
 from tests.engine.fitting.training import NOBODY, SURFACE, named, surface_curves
 
 SPEC = FitSpec(law="envelope", bootstrap=0, smoothing=0)

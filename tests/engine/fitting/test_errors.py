@@ -9,9 +9,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from engine.fitting import FitSpec, fit, read_fit, to_json
-from engine.fitting.result import Parameter
-from engine.schema import Metric
+from isoplan.engine.fitting import FitSpec, fit, read_fit, to_json
+from isoplan.engine.fitting.types.result import Parameter
+from isoplan.engine.schema import Metric
 from tests.engine.fitting.tables import make_runs
 from tests.engine.planning.conftest import EPOCH, make_fit, scattered
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from engine.fitting.folds import folds
-from engine.laws import get_law
+from isoplan.engine.fitting.diagnostics.non_monotone import folds
+from isoplan.engine.laws import get_law
 
 LAW = get_law("isoflop")
 

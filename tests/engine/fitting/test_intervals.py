@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from benchmarks.report import pair
-from engine.fitting.intervals import band, interval
-from engine.fitting.parameters import parameter
-from engine.fitting.text import plus_minus
+from isoplan.engine.fitting.types.intervals import band, interval
+from isoplan.engine.fitting.types.parameters import parameter
+from isoplan.engine.fitting.types.text import plus_minus
 
 RNG = np.random.default_rng(1)
 NORMAL = RNG.normal(3.0, 2.0, 200_000)

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from scipy import optimize, special, stats
 
-from engine.errors import PlannerError
-from engine.fitting import FitSpec, fit
-from engine.fitting.likelihood import criteria, most_likely
-from engine.fitting.objectives import SQUARE, Loss
-from engine.store.files import read_runs
+from isoplan.engine.errors import PlannerError
+from isoplan.engine.fitting import FitSpec, fit
+from isoplan.engine.fitting.diagnostics.information_criteria import criteria, most_likely
+from isoplan.engine.fitting.solver.objectives import SQUARE, Loss
+from isoplan.engine.store.files.table_files import read_runs
 from tests.engine.fitting.tables import make_runs, surface, sweep
 
 R = np.random.default_rng(0).standard_t(3, 200) * 0.01

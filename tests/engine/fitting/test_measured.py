@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from engine.errors import PlannerError
-from engine.fitting import Fit, FitSpec, fit, residuals, validate
-from engine.schema import Metric, Runs
+from isoplan.engine.errors import PlannerError
+from isoplan.engine.fitting import Fit, FitSpec, fit, residuals, validate
+from isoplan.engine.schema import Metric, Runs
 from tests.engine.fitting.tables import Floats, make_runs, surface
 
 MAP = FitSpec(law="metric-map", axis="loss", y="R", objective="ols-log", relative_error="err", bootstrap=0)

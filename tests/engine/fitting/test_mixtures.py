@@ -10,13 +10,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from engine.errors import PlannerError
-from engine.fitting import FitSpec, fit, fit_groups, groups_to_json, read_fit
-from engine.fitting.offsets import offsets, strata
-from engine.mixtures import condition, option, pooled, questions, ways
-from engine.schema import Runs
-from engine.store.categories import category_kind
-from engine.store.files import read_runs
+from isoplan.engine.errors import PlannerError
+from isoplan.engine.fitting import FitSpec, fit, fit_groups, groups_to_json, read_fit
+from isoplan.engine.fitting.diagnostics.offsets import offsets, strata
+from isoplan.engine.mixtures import condition, option, pooled, questions, ways
+from isoplan.engine.schema import Runs
+from isoplan.engine.store.columns.categories import category_kind
+from isoplan.engine.store.files.table_files import read_runs
 from tests.engine.fitting.mixtures import DATASETS, category, law, places, shifted, three_datasets, unshifted
 
 QUICK = FitSpec(bootstrap=0)

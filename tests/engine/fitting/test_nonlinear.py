@@ -15,13 +15,15 @@ from hypothesis import strategies as st
 from scipy.optimize import least_squares
 from scipy.special import huber
 
-from engine.errors import PlannerError
-from engine.fitting import fit, nonlinear, threads
-from engine.fitting.cards import read_fit, to_json
-from engine.fitting.residuals import residuals
-from engine.fitting.spec import FitSpec
-from engine.laws import typed_law
-from engine.schema import Metric
+from isoplan.engine.errors import PlannerError
+from isoplan.engine.fitting import fit
+from isoplan.engine.fitting.cards import read_fit, to_json
+from isoplan.engine.fitting.diagnostics.residuals import residuals
+from isoplan.engine.fitting.estimators import formula
+from isoplan.engine.fitting.solver import threads
+from isoplan.engine.fitting.types.spec import FitSpec
+from isoplan.engine.laws import typed_law
+from isoplan.engine.schema import Metric
 from tests.engine.fitting.tables import TRUTH, Floats, make_runs, surface
 
 SURFACE = "E + A/N^alpha + B/D^beta"
@@ -106,7 +108,7 @@ def test_the_spread_of_optima_is_said() -> None:
 
 
 def test_the_number_of_threads_changes_no_digit(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(nonlinear, "AT_ONCE", 8)
+    monkeypatch.setattr(formula, "AT_ONCE", 8)
     runs, found = make_runs(surface(40, 0.02)), []
     for workers in (1, 2, 16):
         with ThreadPoolExecutor(workers) as pool:

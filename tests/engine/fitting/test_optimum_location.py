@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from benchmarks.verdicts import CASES, said, simulated
-from engine.fitting import FitSpec, fit, minima, parabolas
-from engine.fitting.cards import read_fit, to_json
-from engine.fitting.optimum_location import differs, locate_optimum, monotone_edge
-from engine.schema import Metric
+from isoplan.engine.fitting import FitSpec, fit, minima, parabolas
+from isoplan.engine.fitting.cards import read_fit, to_json
+from isoplan.engine.fitting.types.optimum_location import differs, locate_optimum, monotone_edge
+from isoplan.engine.schema import Metric
 from tests.engine.fitting.tables import make_runs, sweep
 
 

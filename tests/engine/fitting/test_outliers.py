@@ -7,13 +7,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from engine.fitting import FitSpec, fit, residuals
-from engine.fitting.residuals import outlier_limit
-from engine.fitting.result import Fit
-from engine.fitting.warning import Level
-from engine.planning import plan_budget
-from engine.schema import Roles, Runs
-from engine.store.files import read_runs
+from isoplan.engine.fitting import FitSpec, fit, residuals
+from isoplan.engine.fitting.diagnostics.residuals import outlier_limit
+from isoplan.engine.fitting.types.result import Fit
+from isoplan.engine.fitting.types.warnings import Level
+from isoplan.engine.planning import plan_budget
+from isoplan.engine.schema import Roles, Runs
+from isoplan.engine.store.files.table_files import read_runs
 
 LINE = FitSpec(law="power", axis="D", bootstrap=0)
 

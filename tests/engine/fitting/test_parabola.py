@@ -11,10 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 
-from engine.costs import ComputeRule, TwoPart
-from engine.errors import PlannerError
-from engine.fitting import FitSpec, fit, parabolas, power_through, residuals
-from engine.schema import Metric
+from isoplan.engine.costs import ComputeRule, TwoPart
+from isoplan.engine.errors import PlannerError
+from isoplan.engine.fitting import FitSpec, fit, parabolas, power_through, residuals
+from isoplan.engine.schema import Metric
 from tests.engine.fitting.tables import make_runs, sweep
 
 BUDGETS = np.geomspace(1e17, 1e21, 5)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from engine.errors import PlannerError
-from engine.fitting import FitSpec, fit
-from engine.fitting.parabola_bias import ParabolaBias, parabola_bias
-from engine.schema import Runs
+from isoplan.engine.errors import PlannerError
+from isoplan.engine.fitting import FitSpec, fit
+from isoplan.engine.fitting.validation.isoflop_bias import ParabolaBias, parabola_bias
+from isoplan.engine.schema import Runs
 from tests.engine.fitting.tables import make_runs
 
 SURFACES = {

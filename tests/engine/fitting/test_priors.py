@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from engine.fitting import FitSpec, fit
-from engine.fitting.checks import sample
-from engine.fitting.noise import scale
-from engine.fitting.objectives import SQUARE, Loss
-from engine.fitting.objectives import objective as bent
-from engine.fitting.priors import normals
-from engine.fitting.problem import problem
+from isoplan.engine.fitting import FitSpec, fit
+from isoplan.engine.fitting.resampling.priors import normals
+from isoplan.engine.fitting.samples.sample import sample
+from isoplan.engine.fitting.solver.noise import scale
+from isoplan.engine.fitting.solver.objectives import SQUARE, Loss
+from isoplan.engine.fitting.solver.objectives import objective as bent
+from isoplan.engine.fitting.solver.problem import problem
 from tests.engine.fitting.tables import TRUTH, make_runs, surface
 
 EXPONENTS = {"alpha": 0.35, "beta": 0.37}

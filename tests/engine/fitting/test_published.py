@@ -10,9 +10,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from engine.fitting import FitSpec, fit
-from engine.fitting.result import Fit
-from engine.fitting.spec import ObjectiveName
+from isoplan.engine.fitting import FitSpec, fit
+from isoplan.engine.fitting.types.result import Fit
+from isoplan.engine.fitting.types.spec import ObjectiveName
 from tests.engine.fitting.tables import make_runs
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from engine.errors import PlannerError
-from engine.fitting import FitSpec
-from engine.fitting.envelope import lower_envelope
-from engine.fitting.reach import validate_read_off
-from engine.fitting.shapes import shaped
+from isoplan.engine.errors import PlannerError
+from isoplan.engine.fitting import FitSpec
+from isoplan.engine.fitting.estimators.envelope import lower_envelope
+from isoplan.engine.fitting.samples.curve_tables import shaped
+from isoplan.engine.fitting.validation.curve_validation import validate_read_off
 from tests.engine.fitting.test_threshold import SPEC as CELLS
 from tests.engine.fitting.test_threshold import cells
 from tests.engine.fitting.test_updates import SPEC as BATCHES

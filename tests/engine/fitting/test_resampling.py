@@ -8,15 +8,15 @@ import numpy as np
 import pytest
 from scipy import optimize, stats
 
-from engine.errors import PlannerError
-from engine.fitting import FitSpec, fit, read_fit, to_json
-from engine.fitting.bootstrap import noise
-from engine.fitting.clusters import clusters
-from engine.fitting.objectives import Loss
-from engine.fitting.profile import deviance_scale
-from engine.fitting.resampling import Resampling, choose
-from engine.planning import plan_target
-from engine.planning.quantity import thin
+from isoplan.engine.errors import PlannerError
+from isoplan.engine.fitting import FitSpec, fit, read_fit, to_json
+from isoplan.engine.fitting.resampling.bootstrap import noise
+from isoplan.engine.fitting.resampling.likelihood_draws import deviance_scale
+from isoplan.engine.fitting.samples.clusters import clusters
+from isoplan.engine.fitting.solver.objectives import Loss
+from isoplan.engine.fitting.types.interval_methods import Resampling, choose
+from isoplan.engine.planning import plan_target
+from isoplan.engine.planning.answer.quantity import thin
 from tests.engine.fitting.tables import Floats, make_runs, surface, sweep
 
 D = 10 ** np.arange(3, 6.01, 0.5)

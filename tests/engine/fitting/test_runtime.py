@@ -10,13 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.fitting import FitSpec, fit
-from engine.fitting.cards import read_fit, to_json
-from engine.fitting.runtime import FEWEST, Runtime, fit_runtime
-from engine.schema import Roles, Runs
-from engine.store import snapshots, tables
-from engine.store.database import memory
-from engine.store.names import seconds_column
+from isoplan.engine.fitting import FitSpec, fit
+from isoplan.engine.fitting.cards import read_fit, to_json
+from isoplan.engine.fitting.types.runtime import FEWEST, Runtime, fit_runtime
+from isoplan.engine.schema import Roles, Runs
+from isoplan.engine.store.columns.names import seconds_column
+from isoplan.engine.store.database.database import memory
+from isoplan.engine.store.tables import snapshots, tables
 
 JETS = Path(__file__).parents[3] / "data" / "grids" / "jets_one_pass.csv"
 POSITIVE = st.floats(1e-9, 1e-3)

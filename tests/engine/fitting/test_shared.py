@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from scipy.optimize import least_squares
 from scipy.special import stdtrit
 
-from engine.errors import PlannerError
-from engine.fitting import FitSpec, fit, fit_groups, groups_to_json, read_fit
-from engine.planning import plan_target
-from engine.schema import Runs
+from isoplan.engine.errors import PlannerError
+from isoplan.engine.fitting import FitSpec, fit, fit_groups, groups_to_json, read_fit
+from isoplan.engine.planning import plan_target
+from isoplan.engine.schema import Runs
 from tests.engine.fitting.tables import TRUTH, make_runs, surface
 
 FLOORS = {"3 features": 0.60, "21 features": 0.52, "40 particles": 0.45, "128 particles": 0.30}

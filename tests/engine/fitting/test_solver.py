@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 
-from engine.fitting import FitSpec, fit
-from engine.fitting.bootstrap import counts
-from engine.fitting.linear import nonnegative_least_squares, solve_definite
-from engine.fitting.objectives import SQUARE, Loss
-from engine.laws.chinchilla import CHINCHILLA
-from engine.schema import Metric
+from isoplan.engine.fitting import FitSpec, fit
+from isoplan.engine.fitting.resampling.bootstrap import counts
+from isoplan.engine.fitting.solver.linear import nonnegative_least_squares, solve_definite
+from isoplan.engine.fitting.solver.objectives import SQUARE, Loss
+from isoplan.engine.laws.catalogue.chinchilla import CHINCHILLA
+from isoplan.engine.schema import Metric
 from tests.engine.fitting.tables import TRUTH, make_runs, surface
 
 # N, D, loss of 24 runs on a 6 x 4 grid, typed in: E 1.8, A 480, B 2100, alpha 0.35, beta 0.37 and 1 % noise, rounded.

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from engine.fitting import FitSpec
-from engine.fitting.suggestion import suggest
-from engine.fitting.warning import Level
-from engine.schema import Metric, Roles, Runs
+from isoplan.engine.fitting import FitSpec
+from isoplan.engine.fitting.types.suggestion import suggest
+from isoplan.engine.fitting.types.warnings import Level
+from isoplan.engine.schema import Metric, Roles, Runs
 
 
 def table(n: int, direction: str = "min") -> Runs:

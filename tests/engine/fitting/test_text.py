@@ -9,11 +9,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from data.files import path
-from engine.errors import PlannerError
-from engine.fitting import FitSpec, fit, read_fit, residuals, to_json
-from engine.fitting.text import plus_minus, span
-from engine.schema import Metric
+from isoplan.data.files import path
+from isoplan.engine.errors import PlannerError
+from isoplan.engine.fitting import FitSpec, fit, read_fit, residuals, to_json
+from isoplan.engine.fitting.types.text import plus_minus, span
+from isoplan.engine.schema import Metric
 from tests.engine.fitting.tables import TRUTH, make_runs, surface
 
 RUNS = make_runs(surface(80, noise=0.01))

@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine.errors import PlannerError
-from engine.fitting import FitSpec, fit
-from engine.fitting.threshold import logistic
-from engine.fitting.training import end_of
-from engine.schema import Metric, Roles, Runs
-from engine.store.files import read_curves
+from isoplan.engine.errors import PlannerError
+from isoplan.engine.fitting import FitSpec, fit
+from isoplan.engine.fitting.estimators.threshold import logistic
+from isoplan.engine.fitting.samples.curve_smoothing import end_of
+from isoplan.engine.schema import Metric, Roles, Runs
+from isoplan.engine.store.files.table_files import read_curves
 from tests.engine.fitting.training import NOBODY, named
 
 SPEC = FitSpec(law="threshold", y="over", bootstrap=0)

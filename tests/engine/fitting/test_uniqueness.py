@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from engine.fitting import FitSpec, fit, fit_groups
-from engine.fitting.checks import sample
-from engine.fitting.noise import scale
-from engine.fitting.objectives import SQUARE
-from engine.fitting.problem import problem
-from engine.fitting.solver import best_fit
-from engine.fitting.uniqueness import margin, others
+from isoplan.engine.fitting import FitSpec, fit, fit_groups
+from isoplan.engine.fitting.samples.sample import sample
+from isoplan.engine.fitting.solver.identifiability import margin, others
+from isoplan.engine.fitting.solver.multistart import best_fit
+from isoplan.engine.fitting.solver.noise import scale
+from isoplan.engine.fitting.solver.objectives import SQUARE
+from isoplan.engine.fitting.solver.problem import problem
 from tests.engine.fitting.tables import TRUTH, make_runs, surface
 
 GOOD = surface(30, noise=0.01)

@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine.errors import PlannerError
-from engine.fitting import FitSpec, fit
-from engine.fitting.shapes import shaped
-from engine.fitting.training import measured, smoothed, smoothed_by_updates, steady
-from engine.schema import Curves
+from isoplan.engine.errors import PlannerError
+from isoplan.engine.fitting import FitSpec, fit
+from isoplan.engine.fitting.samples.curve_smoothing import measured, smoothed, smoothed_by_updates, steady
+from isoplan.engine.fitting.samples.curve_tables import shaped
+from isoplan.engine.schema import Curves
 from tests.engine.fitting.training import NOBODY, named
 
 S_MIN, B_CRIT = 1200.0, 550.0

@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine.errors import PlannerError
-from engine.fitting import FitSpec, fit
-from engine.fitting.baselines import Points, last_point, log_linear, nearest_cell
-from engine.fitting.comparison import compare, rows
-from engine.fitting.validation import leave_out, validate
-from engine.schema import Metric, Runs
-from engine.store.files import read_runs
+from isoplan.engine.errors import PlannerError
+from isoplan.engine.fitting import FitSpec, fit
+from isoplan.engine.fitting.validation.baselines import Points, last_point, log_linear, nearest_cell
+from isoplan.engine.fitting.validation.comparison import compare, rows
+from isoplan.engine.fitting.validation.extrapolation import leave_out, validate
+from isoplan.engine.schema import Metric, Runs
+from isoplan.engine.store.files.table_files import read_runs
 from tests.engine.fitting.tables import TRUTH, make_runs, surface
 
 OLS = FitSpec(objective="ols-log", bootstrap=0)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from engine.costs import compute_rule
-from engine.formula import affine, parse_formula
+from isoplan.engine.costs import compute_rule
+from isoplan.engine.formula import affine, parse_formula
 
 SAMPLES = frozenset({"D", "U"})
 

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.errors import PlannerError
-from engine.formula import parse_formula
+from isoplan.engine.errors import PlannerError
+from isoplan.engine.formula import parse_formula
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy.optimize import rosen_der, rosen_hess
 
-from engine.formula import Jet, jet, parse_formula
+from isoplan.engine.formula import Jet, jet, parse_formula
 
 COLUMNS = {"N": np.array([1.5, 40.0, 3e3]), "D": np.array([7.0, 0.3, 90.0])}
 

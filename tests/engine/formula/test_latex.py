@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from engine.formula import as_latex, parse_formula, symbol
+from isoplan.engine.formula import as_latex, parse_formula, symbol
 
 
 @pytest.mark.parametrize(

@@ -9,11 +9,11 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from engine.errors import PlannerError
-from engine.formula import jet, parse_formula, tree
-from engine.laws import typed_law
-from engine.schema import Floats
-from engine.store import derive
+from isoplan.engine.errors import PlannerError
+from isoplan.engine.formula import jet, parse_formula, tree
+from isoplan.engine.laws import typed_law
+from isoplan.engine.schema import Floats
+from isoplan.engine.store.columns import derive
 
 ROWS = 10_000
 COLUMN = 8 * ROWS

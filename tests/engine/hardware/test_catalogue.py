@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from engine.errors import PlannerError
-from engine.hardware import DEVICES, Device, device, find_device
+from isoplan.engine.errors import PlannerError
+from isoplan.engine.hardware import DEVICES, Device, device, find_device
 
 SPARSE: dict[str, dict[str, float]] = {
     "B200": {"tf32": 2250, "bf16": 4500, "fp8": 9000},

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.errors import PlannerError
-from engine.hardware import DEVICES, Machine, find_device
-from engine.hardware.machine import co2
-from engine.quantities import parse_flops
+from isoplan.engine.errors import PlannerError
+from isoplan.engine.hardware import DEVICES, Machine, find_device
+from isoplan.engine.hardware.machine import co2
+from isoplan.engine.quantities import parse_flops
 
 H200 = find_device("H200")
 EIGHT = Machine(H200, 8, price=3.0)

@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import minimize_scalar
 
-from engine.costs import ComputeRule
-from engine.laws import Law, get_law, typed_law
-from engine.laws.chinchilla import CHINCHILLA
-from engine.laws.terms import Values
+from isoplan.engine.costs import ComputeRule
+from isoplan.engine.laws import Law, get_law, typed_law
+from isoplan.engine.laws.catalogue.chinchilla import CHINCHILLA
+from isoplan.engine.laws.terms import Values
 
 RULE = ComputeRule()
 KAPLAN, CONSTRAINED = get_law("kaplan"), get_law("data-constrained")

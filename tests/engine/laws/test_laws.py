@@ -8,10 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize_scalar
 
-from engine.costs import ComputeRule
-from engine.errors import PlannerError
-from engine.laws import LAWS, OF_CELLS, Law, get_law
-from engine.laws.chinchilla import CHINCHILLA
+from isoplan.engine.costs import ComputeRule
+from isoplan.engine.errors import PlannerError
+from isoplan.engine.laws import LAWS, OF_CELLS, Law, get_law
+from isoplan.engine.laws.catalogue.chinchilla import CHINCHILLA
 
 RULE = ComputeRule(rule="6npND", n_p=40)
 PARAMS = st.tuples(st.floats(0, 3), st.floats(0.5, 1e4), st.floats(0.5, 1e5), st.floats(0.1, 1.2), st.floats(0.1, 1.2))

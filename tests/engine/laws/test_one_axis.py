@@ -11,17 +11,17 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy.optimize import brentq, curve_fit, minimize_scalar
 
-from data.files import records
-from engine.costs import ComputeRule
-from engine.errors import PlannerError
-from engine.fitting import FitSpec, fit, residuals
-from engine.fitting.checks import sample
-from engine.fitting.result import Fit
-from engine.laws import ONE_AXIS, get_law
-from engine.laws.chinchilla import CHINCHILLA
-from engine.laws.dimension import least_exponent, phase_space_dimension, through_anchor
-from engine.laws.repetition import amplification
-from engine.schema import Metric
+from isoplan.data.files import records
+from isoplan.engine.costs import ComputeRule
+from isoplan.engine.errors import PlannerError
+from isoplan.engine.fitting import FitSpec, fit, residuals
+from isoplan.engine.fitting.samples.sample import sample
+from isoplan.engine.fitting.types.result import Fit
+from isoplan.engine.laws import ONE_AXIS, get_law
+from isoplan.engine.laws.catalogue.chinchilla import CHINCHILLA
+from isoplan.engine.laws.catalogue.dimension import least_exponent, phase_space_dimension, through_anchor
+from isoplan.engine.laws.catalogue.repetition import amplification
+from isoplan.engine.schema import Metric
 from tests.engine.fitting.tables import make_runs
 
 Floats = NDArray[np.float64]

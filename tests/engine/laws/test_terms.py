@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from engine.fitting.problem import problem
-from engine.fitting.solver import best_fit, predict
-from engine.fitting.spec import FitSpec
-from engine.laws.law import Law, Param
-from engine.laws.terms import (
+from isoplan.engine.fitting.solver.multistart import best_fit, predict
+from isoplan.engine.fitting.solver.problem import problem
+from isoplan.engine.fitting.types.spec import FitSpec
+from isoplan.engine.laws.law import Law, Param
+from isoplan.engine.laws.terms import (
     Const,
     Exponential,
     Log,

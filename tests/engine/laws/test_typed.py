@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.errors import PlannerError
-from engine.laws import typed_law
-from engine.laws.chinchilla import CHINCHILLA
+from isoplan.engine.errors import PlannerError
+from isoplan.engine.laws import typed_law
+from isoplan.engine.laws.catalogue.chinchilla import CHINCHILLA
 
 SURFACE = "E + A/N^alpha + B/D^beta"
 COLUMNS = {"N": np.array([1e6, 1e8, 1e9]), "D": np.array([1e9, 1e8, 1e10])}

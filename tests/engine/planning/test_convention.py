@@ -7,17 +7,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from data import files
-from engine.costs import ComputeRule, TwoPart, compute_rule
-from engine.costs.two_part import joint_width
-from engine.errors import PlannerError
-from engine.laws import get_law
-from engine.planning import plan_budget, plan_target
-from engine.planning.convention import recost, spend
-from engine.planning.drawing.curves import frontier_curve
-from engine.planning.drawing.picture import plan_curve
-from engine.planning.frontier import frontier
-from engine.planning.plan import Plan
+from isoplan.data import files
+from isoplan.engine.costs import ComputeRule, TwoPart, compute_rule
+from isoplan.engine.costs.two_part import joint_width
+from isoplan.engine.errors import PlannerError
+from isoplan.engine.laws import get_law
+from isoplan.engine.planning import plan_budget, plan_target
+from isoplan.engine.planning.drawing.curves import frontier_curve
+from isoplan.engine.planning.drawing.picture import plan_curve
+from isoplan.engine.planning.optimum.frontier import frontier
+from isoplan.engine.planning.plan.answer import Plan
+from isoplan.engine.planning.plan.convention import recost, spend
 from tests.engine.planning.conftest import make_fit, scattered
 
 SIX = ComputeRule()

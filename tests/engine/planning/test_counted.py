@@ -6,15 +6,15 @@ import math
 
 import pytest
 
-from engine.errors import PlannerError
-from engine.fitting.result import Fit, Interval
-from engine.hardware import Machine, find_device
-from engine.planning import plan_budget, plan_target
-from engine.planning.limits import Limits
-from engine.planning.plan import Plan, Question
-from engine.planning.pricing.prices import Inference, Prices, Simulation
-from engine.planning.side_by_side import Saved, side_by_side
-from engine.planning.smaller.answer import lifetime
+from isoplan.engine.errors import PlannerError
+from isoplan.engine.fitting.types.result import Fit, Interval
+from isoplan.engine.hardware import Machine, find_device
+from isoplan.engine.planning import plan_budget, plan_target
+from isoplan.engine.planning.compare.side_by_side import Saved, side_by_side
+from isoplan.engine.planning.plan.answer import Plan, Question
+from isoplan.engine.planning.scenario.limits import Limits
+from isoplan.engine.planning.scenario.prices import Inference, Prices, Simulation
+from isoplan.engine.planning.smaller.answer import lifetime
 from tests.engine.planning.conftest import EPOCH, RANGES, make_fit, scattered
 
 SIMULATED = Prices(Machine(find_device("H200"), 8, price=3.0), Simulation(price=1e-3))

@@ -8,11 +8,11 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize_scalar
 
-from engine.costs import ComputeRule, TwoPart, compute_rule
-from engine.errors import PlannerError
-from engine.laws import get_law, typed_law
-from engine.laws.law import Values
-from engine.planning.frontier import floor, frontier, least_compute
+from isoplan.engine.costs import ComputeRule, TwoPart, compute_rule
+from isoplan.engine.errors import PlannerError
+from isoplan.engine.laws import get_law, typed_law
+from isoplan.engine.laws.law import Values
+from isoplan.engine.planning.optimum.frontier import floor, frontier, least_compute
 from tests.engine.planning.conftest import EPOCH, JETS
 
 CHINCHILLA = get_law("chinchilla")

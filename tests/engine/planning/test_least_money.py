@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine.costs import ComputeRule
-from engine.errors import PlannerError
-from engine.fitting.result import Fit
-from engine.hardware import Machine, find_device
-from engine.planning import Plan, plan_target
-from engine.planning.limits import Limits
-from engine.planning.pricing.prices import COMPUTE, Inference, Prices, Simulation
+from isoplan.engine.costs import ComputeRule
+from isoplan.engine.errors import PlannerError
+from isoplan.engine.fitting.types.result import Fit
+from isoplan.engine.hardware import Machine, find_device
+from isoplan.engine.planning import Plan, plan_target
+from isoplan.engine.planning.scenario.limits import Limits
+from isoplan.engine.planning.scenario.prices import COMPUTE, Inference, Prices, Simulation
 from tests.engine.planning.conftest import EPOCH, RANGES, curved, make_fit, scattered
 
 H100 = Machine(find_device("H100"), 1, price=2.0)
@@ -161,7 +161,7 @@ def test_the_worth_of_a_limit_is_of_all_money(limits: Limits) -> None:
 
 
 def _beside(plan: Plan) -> list[str]:
-    from engine.planning.text import beside
+    from isoplan.engine.planning.plan.text import beside
 
     return beside(plan)
 

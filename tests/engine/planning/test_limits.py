@@ -11,20 +11,20 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from engine.costs import compute_rule
-from engine.errors import PlannerError
-from engine.fitting.result import Fit
-from engine.hardware import Machine, find_device
-from engine.laws import get_law
-from engine.planning import plan_budget, plan_target, read_plan, to_json
-from engine.planning.drawing.picture import plan_curve
-from engine.planning.frontier import frontier, least_compute
-from engine.planning.limits import Limits, room
-from engine.planning.parts import Worth
-from engine.planning.plan import Plan
-from engine.planning.pricing.prices import Inference, Prices, Simulation
-from engine.planning.search import money
-from engine.planning.within import best_loss, least_cost_within
+from isoplan.engine.costs import compute_rule
+from isoplan.engine.errors import PlannerError
+from isoplan.engine.fitting.types.result import Fit
+from isoplan.engine.hardware import Machine, find_device
+from isoplan.engine.laws import get_law
+from isoplan.engine.planning import plan_budget, plan_target, read_plan, to_json
+from isoplan.engine.planning.drawing.picture import plan_curve
+from isoplan.engine.planning.optimum.constrained import best_loss, least_cost_within
+from isoplan.engine.planning.optimum.frontier import frontier, least_compute
+from isoplan.engine.planning.optimum.search import money
+from isoplan.engine.planning.plan.answer import Plan
+from isoplan.engine.planning.plan.parts import Worth
+from isoplan.engine.planning.scenario.limits import Limits, room
+from isoplan.engine.planning.scenario.prices import Inference, Prices, Simulation
 from tests.engine.planning.conftest import EPOCH, RANGES, curved, make_fit, scattered
 
 H200 = Machine(find_device("H200"), 8, price=3.0)
@@ -325,7 +325,7 @@ def test_laws_of_the_frontier_alone_keep_limits_on_compute() -> None:
 
 
 def test_limited_plans_survive_json_and_speak(epoch: Fit) -> None:
-    from engine.planning import as_text
+    from isoplan.engine.planning import as_text
 
     limits = Limits(unique=6e9, hours=1e5, memory=800e9)
     other = compute_rule("6npND", 2)

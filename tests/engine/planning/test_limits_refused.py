@@ -7,14 +7,14 @@ from dataclasses import replace
 
 import pytest
 
-from engine.errors import PlannerError
-from engine.fitting.result import Fit
-from engine.hardware import Machine, find_device
-from engine.planning import plan_budget, plan_target
-from engine.planning.limits import Limits, read_limits
-from engine.planning.metric import through
-from engine.planning.plan import Plan
-from engine.planning.pricing.prices import Inference, Prices, Simulation
+from isoplan.engine.errors import PlannerError
+from isoplan.engine.fitting.types.result import Fit
+from isoplan.engine.hardware import Machine, find_device
+from isoplan.engine.planning import plan_budget, plan_target
+from isoplan.engine.planning.plan.answer import Plan
+from isoplan.engine.planning.plan.metric import through
+from isoplan.engine.planning.scenario.limits import Limits, read_limits
+from isoplan.engine.planning.scenario.prices import Inference, Prices, Simulation
 from tests.engine.planning.conftest import EPOCH, make_fit
 from tests.engine.planning.test_metric import rejection
 

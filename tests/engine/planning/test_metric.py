@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from engine.errors import PlannerError
-from engine.fitting import FitSpec, fit
-from engine.fitting.result import Fit, FitData
-from engine.planning import plan_budget, plan_target
-from engine.planning.as_json import read_plan, to_json
-from engine.planning.metric import through
-from engine.schema import Metric
+from isoplan.engine.errors import PlannerError
+from isoplan.engine.fitting import FitSpec, fit
+from isoplan.engine.fitting.types.result import Fit, FitData
+from isoplan.engine.planning import plan_budget, plan_target
+from isoplan.engine.planning.plan.as_json import read_plan, to_json
+from isoplan.engine.planning.plan.metric import through
+from isoplan.engine.schema import Metric
 from tests.engine.fitting.tables import make_runs, surface
 from tests.engine.planning.conftest import EPOCH, RANGES, make_fit, scattered
 

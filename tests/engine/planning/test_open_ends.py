@@ -7,15 +7,15 @@ import math
 import numpy as np
 import pytest
 
-from engine.hardware import Machine, find_device
-from engine.laws import Point
-from engine.planning import as_text, plan_target, read_plan, to_json
-from engine.planning.export.document import to_csv, to_markdown
-from engine.planning.export.latex import to_latex
-from engine.planning.export.plan import document
-from engine.planning.pricing.prices import Prices, Simulation
-from engine.planning.quantity import measure, reach
-from engine.planning.support import within_reach
+from isoplan.engine.hardware import Machine, find_device
+from isoplan.engine.laws import Point
+from isoplan.engine.planning import as_text, plan_target, read_plan, to_json
+from isoplan.engine.planning.answer.document import to_csv, to_markdown
+from isoplan.engine.planning.answer.latex import to_latex
+from isoplan.engine.planning.answer.quantity import measure, reach
+from isoplan.engine.planning.plan.document import document
+from isoplan.engine.planning.plan.support import within_reach
+from isoplan.engine.planning.scenario.prices import Prices, Simulation
 from tests.engine.planning.conftest import EPOCH, make_fit, scattered
 
 SPANS = {"N": (1e7, 1e10), "D": (1e8, 1e12), "C": (6e15, 6e22), "loss": (2.0, 4.0)}

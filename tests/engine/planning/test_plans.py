@@ -13,16 +13,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine.costs import compute_rule
-from engine.errors import PlannerError
-from engine.fitting import FitSpec, fit
-from engine.fitting.result import Fit, FitWarning
-from engine.planning import as_text, beyond, floor_of, plan_budget, plan_target, read_plan, rows, to_json
-from engine.planning.drawing.picture import plan_curve
-from engine.planning.format import decades as decades_text
-from engine.planning.plan import Plan
-from engine.planning.quantity import NOT_RESAMPLED, UNPUBLISHED, Quantity
-from engine.store.files import read_runs
+from isoplan.engine.costs import compute_rule
+from isoplan.engine.errors import PlannerError
+from isoplan.engine.fitting import FitSpec, fit
+from isoplan.engine.fitting.types.result import Fit, FitWarning
+from isoplan.engine.planning import as_text, beyond, floor_of, plan_budget, plan_target, read_plan, rows, to_json
+from isoplan.engine.planning.answer.format import decades as decades_text
+from isoplan.engine.planning.answer.quantity import NOT_RESAMPLED, UNPUBLISHED, Quantity
+from isoplan.engine.planning.drawing.picture import plan_curve
+from isoplan.engine.planning.plan.answer import Plan
+from isoplan.engine.store.files.table_files import read_runs
 from tests.engine.planning.conftest import EPOCH, JETS, RANGES, make_fit, scattered, with_floors
 
 POWER = (0.1, 1e6, 0.4)

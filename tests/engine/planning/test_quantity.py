@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.errors import PlannerError
-from engine.fitting.result import Interval
-from engine.planning.quantity import Quantity, from_json, to_json
+from isoplan.engine.errors import PlannerError
+from isoplan.engine.fitting.types.result import Interval
+from isoplan.engine.planning.answer.quantity import Quantity, from_json, to_json
 
 INF = math.inf
 finite = st.floats(allow_nan=False, allow_infinity=False)

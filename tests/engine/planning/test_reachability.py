@@ -7,10 +7,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from engine.planning import as_text, plan_target, read_plan, to_json
-from engine.planning.format import probability
-from engine.planning.limits import Limits
-from engine.planning.plan import Plan
+from isoplan.engine.planning import as_text, plan_target, read_plan, to_json
+from isoplan.engine.planning.answer.format import probability
+from isoplan.engine.planning.plan.answer import Plan
+from isoplan.engine.planning.scenario.limits import Limits
 from tests.engine.planning.conftest import EPOCH, RANGES, make_fit, scattered, with_floors
 
 

@@ -9,12 +9,12 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from engine.fitting.result import Fit
-from engine.planning.export.document import Document, to_markdown
-from engine.planning.export.latex import to_latex
-from engine.planning.format import as_row, between, number
-from engine.planning.quantity import Quantity, measure
-from engine.planning.side_by_side import _cell
+from isoplan.engine.fitting.types.result import Fit
+from isoplan.engine.planning.answer.document import Document, to_markdown
+from isoplan.engine.planning.answer.format import as_row, between, number
+from isoplan.engine.planning.answer.latex import to_latex
+from isoplan.engine.planning.answer.quantity import Quantity, measure
+from isoplan.engine.planning.compare.side_by_side import _cell
 from tests.engine.planning.conftest import EPOCH, make_fit, scattered
 
 PREFIX = {"": 1.0, "k": 1e3, "M": 1e6, "B": 1e9, "T": 1e12}

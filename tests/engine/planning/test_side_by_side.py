@@ -11,19 +11,28 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.figures.compare import _said as figure_said
-from engine.errors import PlannerError
-from engine.fitting.result import Fit
-from engine.hardware import Machine, find_device
-from engine.laws import Point
-from engine.planning import Plan, Quantity, plan_budget, plan_target, read_plan
-from engine.planning import to_json as plan_json
-from engine.planning.again import ask_again
-from engine.planning.limits import Limits
-from engine.planning.metric import through
-from engine.planning.pricing.as_json import read_prices
-from engine.planning.pricing.prices import Inference, Prices, Simulation
-from engine.planning.side_by_side import NO_TOTAL, Saved, as_text, scenario, sentence, side_by_side, table, to_json
+from isoplan.app.figures.plans.compare import _said as figure_said
+from isoplan.engine.errors import PlannerError
+from isoplan.engine.fitting.types.result import Fit
+from isoplan.engine.hardware import Machine, find_device
+from isoplan.engine.laws import Point
+from isoplan.engine.planning import Plan, Quantity, plan_budget, plan_target, read_plan
+from isoplan.engine.planning import to_json as plan_json
+from isoplan.engine.planning.compare.side_by_side import (
+    NO_TOTAL,
+    Saved,
+    as_text,
+    scenario,
+    sentence,
+    side_by_side,
+    table,
+    to_json,
+)
+from isoplan.engine.planning.plan.metric import through
+from isoplan.engine.planning.plan.reevaluate import ask_again
+from isoplan.engine.planning.scenario.limits import Limits
+from isoplan.engine.planning.scenario.prices import Inference, Prices, Simulation
+from isoplan.engine.planning.scenario.prices_json import read_prices
 from tests.app.terminal.asking import object_in
 from tests.engine.planning.conftest import EPOCH, RANGES, curved, make_fit, scattered
 

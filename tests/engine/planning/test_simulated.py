@@ -7,19 +7,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine.costs import ComputeRule
-from engine.errors import PlannerError
-from engine.hardware import Machine, find_device
-from engine.planning import Plan, plan_budget, plan_target, read_plan, to_json
-from engine.planning.actual.outcome import Actual, outcome
-from engine.planning.drawing.picture import plan_curve
-from engine.planning.limits import Limits
-from engine.planning.plan import Question
-from engine.planning.pricing.prices import Inference, Prices, Simulation
-from engine.planning.repeat.between import between
-from engine.planning.repeat.costs import SampleCosts
-from engine.planning.side_by_side import Saved, side_by_side
-from engine.planning.smaller.answer import lifetime_curve, same_loss
+from isoplan.engine.costs import ComputeRule
+from isoplan.engine.errors import PlannerError
+from isoplan.engine.hardware import Machine, find_device
+from isoplan.engine.planning import Plan, plan_budget, plan_target, read_plan, to_json
+from isoplan.engine.planning.actual.outcome import Actual, outcome
+from isoplan.engine.planning.compare.side_by_side import Saved, side_by_side
+from isoplan.engine.planning.drawing.picture import plan_curve
+from isoplan.engine.planning.plan.answer import Question
+from isoplan.engine.planning.repeat.between import between
+from isoplan.engine.planning.repeat.costs import SampleCosts
+from isoplan.engine.planning.scenario.limits import Limits
+from isoplan.engine.planning.scenario.prices import Inference, Prices, Simulation
+from isoplan.engine.planning.smaller.answer import lifetime_curve, same_loss
 from tests.engine.planning.conftest import EPOCH, RANGES, make_fit, scattered
 
 H100 = Machine(find_device("H100"), 1, price=2.0)

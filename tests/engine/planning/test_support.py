@@ -9,21 +9,21 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from engine.costs import compute_rule
-from engine.errors import PlannerError
-from engine.fitting.result import FitWarning
-from engine.fitting.warning import Level
-from engine.hardware import Machine, find_device
-from engine.planning import as_text, plan_budget, plan_target, read_plan, to_json
-from engine.planning.export.document import to_csv, to_markdown
-from engine.planning.export.latex import to_latex
-from engine.planning.export.plan import document
-from engine.planning.metric import through
-from engine.planning.plan import Plan
-from engine.planning.pricing.prices import Prices, Simulation
-from engine.planning.side_by_side import Saved, side_by_side
-from engine.planning.smaller.answer import same_loss
-from engine.planning.smaller.text import half_sentence
+from isoplan.engine.costs import compute_rule
+from isoplan.engine.errors import PlannerError
+from isoplan.engine.fitting.types.result import FitWarning
+from isoplan.engine.fitting.types.warnings import Level
+from isoplan.engine.hardware import Machine, find_device
+from isoplan.engine.planning import as_text, plan_budget, plan_target, read_plan, to_json
+from isoplan.engine.planning.answer.document import to_csv, to_markdown
+from isoplan.engine.planning.answer.latex import to_latex
+from isoplan.engine.planning.compare.side_by_side import Saved, side_by_side
+from isoplan.engine.planning.plan.answer import Plan
+from isoplan.engine.planning.plan.document import document
+from isoplan.engine.planning.plan.metric import through
+from isoplan.engine.planning.scenario.prices import Prices, Simulation
+from isoplan.engine.planning.smaller.answer import same_loss
+from isoplan.engine.planning.smaller.text import half_sentence
 from tests.engine.planning.conftest import EPOCH, make_fit, scattered
 
 SPANS = {"N": (1e7, 1e10), "D": (1e8, 1e12), "C": (6e15, 6e22), "loss": (2.0, 4.0)}

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from engine.store import tables
-from engine.store.database import Database, memory, open_workspace
+from isoplan.engine.store.database.database import Database, memory, open_workspace
+from isoplan.engine.store.tables import tables
 
 GRID = "run,N,D,loss\n" + "".join(
     f"r{i}{j},{N},{D},{1.7 + 400 / N**0.34 + 2000 / D**0.37:.6f}\n"

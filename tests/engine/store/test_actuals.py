@@ -6,11 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from engine.errors import PlannerError
-from engine.planning import plan_budget
-from engine.planning.actual.outcome import Actual
-from engine.store import actuals, migration, results
-from engine.store.database import Database, open_workspace
+from isoplan.engine.errors import PlannerError
+from isoplan.engine.planning import plan_budget
+from isoplan.engine.planning.actual.outcome import Actual
+from isoplan.engine.store.database import migration
+from isoplan.engine.store.database.database import Database, open_workspace
+from isoplan.engine.store.saved import actuals, results
 from tests.engine.planning.conftest import EPOCH, RANGES, make_fit, scattered
 
 

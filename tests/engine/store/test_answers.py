@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from engine.errors import PlannerError
-from engine.store import answers, migration
-from engine.store.database import Database, open_workspace
+from isoplan.engine.errors import PlannerError
+from isoplan.engine.store.database import migration
+from isoplan.engine.store.database.database import Database, open_workspace
+from isoplan.engine.store.saved import answers
 
 BODY = {"schema": 1, "sentence": "Repeat.", "numbers": [1, 2.5, None]}
 LINK = {"question": ["Simulate or repeat"], "limits": ["hours", "money"]}

@@ -14,11 +14,11 @@ from pathlib import Path
 
 import pytest
 
-from engine.errors import PlannerError
-from engine.store import archive, migration
-from engine.store.archive import FORMAT, MANIFEST, MARK, MIMETYPE, Entry, FileSum, Manifest
-from engine.store.backup import Contents
-from engine.store.damage import FILE
+from isoplan.engine.errors import PlannerError
+from isoplan.engine.store.database import archive, migration
+from isoplan.engine.store.database.archive import FORMAT, MANIFEST, MARK, MIMETYPE, Entry, FileSum, Manifest
+from isoplan.engine.store.database.backup import Contents
+from isoplan.engine.store.database.damage import FILE
 
 FILES = {FILE: b"database", "uploads/ab": b"\0" * 3_000_000, "cells/c/spec.json": b"{}", "ñ 日本 \\'\".txt": b""}
 NOTHING = Contents(layout=migration.SCHEMA, duckdb="2", tables={}, run_tables=0, rows=0, fits=0)

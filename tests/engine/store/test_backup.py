@@ -14,19 +14,21 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from engine.errors import PlannerError
-from engine.store import backup, migration, results, tables
-from engine.store.backup import contents_of, copy_closed, copy_open, differences
-from engine.store.damage import BACKUP_FILE, LastBackup, explain, last_backup, note_backup
-from engine.store.database import FILE, Database, WorkspaceInUse, open_workspace
+from isoplan.engine.errors import PlannerError
+from isoplan.engine.store.database import backup, migration
+from isoplan.engine.store.database.backup import contents_of, copy_closed, copy_open, differences
+from isoplan.engine.store.database.damage import BACKUP_FILE, LastBackup, explain, last_backup, note_backup
+from isoplan.engine.store.database.database import FILE, Database, WorkspaceInUse, open_workspace
+from isoplan.engine.store.saved import results
+from isoplan.engine.store.tables import tables
 from tests.engine.store.conftest import GRID
 from tests.engine.store.test_results import fitted
 
 KILLED = """
 import os, sys
 from pathlib import Path
-from engine.store.database import open_workspace
-from engine.store import tables
+from isoplan.engine.store.database.database import open_workspace
+from isoplan.engine.store import tables
 db = open_workspace(Path(sys.argv[1]))
 db.write(lambda cursor: cursor.execute("SET GLOBAL checkpoint_threshold = '1GB'"))
 tables.add(db, b"N,loss\\n1,2\\n3,4\\n", "late.csv")

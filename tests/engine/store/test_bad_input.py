@@ -10,11 +10,12 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from engine.errors import PlannerError
-from engine.schema import Metric, Roles
-from engine.store import snapshots, sources, tables, uploads
-from engine.store.database import Database
-from engine.store.snapshots import Filter
+from isoplan.engine.errors import PlannerError
+from isoplan.engine.schema import Metric, Roles
+from isoplan.engine.store.database.database import Database
+from isoplan.engine.store.files import sources, uploads
+from isoplan.engine.store.tables import snapshots, tables
+from isoplan.engine.store.tables.snapshots import Filter
 from tests.engine.store.conftest import GRID
 from tests.engine.store.test_import import duck, excel, parquet
 
@@ -108,7 +109,7 @@ def test_the_child_that_opens_a_sent_database_imports_nothing_from_the_working_f
     db: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     file = duck(tmp_path, "CREATE TABLE runs AS SELECT 1 AS N")
-    for decoy in ("duckdb", "json", "engine"):
+    for decoy in ("duckdb", "json", "isoplan", "engine"):
         (tmp_path / f"{decoy}.py").write_text("raise SystemExit('decoy')")
     monkeypatch.chdir(tmp_path)
     assert tables.add(db, file, "runs.duckdb").rows == 1

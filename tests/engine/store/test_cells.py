@@ -12,14 +12,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine.fitting import FitSpec, fit
-from engine.schema import Metric, Roles
-from engine.store import cells, growth, results, snapshots, tables
-from engine.store.cells import CellRow, Indexed
-from engine.store.database import Database, memory, open_workspace
+from isoplan.engine.fitting import FitSpec, fit
+from isoplan.engine.schema import Metric, Roles
+from isoplan.engine.store.database import cell_index
+from isoplan.engine.store.database.cell_index import CellRow, Indexed
+from isoplan.engine.store.database.database import Database, memory, open_workspace
+from isoplan.engine.store.saved import results
+from isoplan.engine.store.tables import cell_tables, snapshots, tables
 
 FAMILY = "teacher"
-KEY = cells.table_of(FAMILY)
+KEY = cell_index.table_of(FAMILY)
 E, A, B, ALPHA, BETA = 0.5, 30.0, 60.0, 0.4, 0.3
 
 
@@ -47,15 +49,15 @@ def cell(i: int, **changes: Any) -> CellRow:
 
 def grow(db: Database, *rows: CellRow) -> int:
     """Add rows to the cells that the index has."""
-    there = {**cells.index(db), **{row.name: Indexed(row.name, row.family, "done", 1) for row in rows}}
-    return cells.grow(db, list(there.values()), rows)
+    there = {**cell_index.index(db), **{row.name: Indexed(row.name, row.family, "done", 1) for row in rows}}
+    return cell_index.grow(db, list(there.values()), rows)
 
 
 def test_a_row_holds_everything_and_can_be_fitted_at_once(db: Database) -> None:
     assert grow(db, *(cell(i) for i in range(16))) == 16
     (table,) = tables.all(db)
     assert (table.id, table.name, table.rows, table.kind) == (KEY, "teacher cells", 16, "runs")
-    assert cells.family_of(table) == FAMILY
+    assert cell_index.family_of(table) == FAMILY
     frame = tables.frame(db, KEY)
     first = cell(5)
     assert frame.iloc[5].to_dict() == {
@@ -79,15 +81,15 @@ def test_rows_that_are_there_stay_as_they_are(db: Database) -> None:
     assert grow(db, cell(0), cell(1), cell(2)) == 0
     assert tables.frame(db, KEY)["run"].tolist() == [cell(i).name for i in range(3)]
     assert tables.frame(db, KEY)["loss"].tolist() == [cell(i).metrics["loss"] for i in range(3)]
-    assert {c.name: c.row for c in cells.index(db).values()} == {cell(i).name: i for i in range(3)}
+    assert {c.name: c.row for c in cell_index.index(db).values()} == {cell(i).name: i for i in range(3)}
 
 
 @pytest.mark.parametrize("metrics", [{"loss": np.nan}, {"loss": np.inf}, {"clean": 1.0}, {}])
 def test_a_cell_without_a_finite_loss_is_no_row(db: Database, metrics: dict[str, float]) -> None:
     assert grow(db, cell(0, metrics=metrics)) == 0
     assert tables.all(db) == []
-    assert cells.counts(db, FAMILY) == {"done": 1}
-    assert cells.index(db)[cell(0).name].row is None
+    assert cell_index.counts(db, FAMILY) == {"done": 1}
+    assert cell_index.index(db)[cell(0).name].row is None
 
 
 def test_a_saved_fit_is_reproducible_while_its_table_grows(db: Database) -> None:
@@ -152,14 +154,14 @@ def test_a_text_that_varies_is_the_group(db: Database) -> None:
 def test_a_deleted_cell_loses_its_row_and_may_come_again(db: Database) -> None:
     grow(db, *(cell(i) for i in range(3)))
     whole = snapshots.take(db, KEY)
-    cells.delete(db, [cell(1).name, "unknown"])
-    assert list(cells.index(db)) == [cell(0).name, cell(2).name]
+    cell_index.delete(db, [cell(1).name, "unknown"])
+    assert list(cell_index.index(db)) == [cell(0).name, cell(2).name]
     assert [(row, why) for row, why, _ in tables.withdrawn(db, KEY)] == [(1, "its cell was deleted")]
     assert snapshots.take(db, KEY).ids.tolist() == [0, 2]
     assert len(snapshots.runs(db, whole)) == 3
     assert grow(db, cell(1, metrics={"loss": 4.0})) == 1
     assert snapshots.runs(db, snapshots.take(db, KEY))["loss"].tolist()[-1] == 4.0
-    assert cells.index(db)[cell(1).name].row == 3
+    assert cell_index.index(db)[cell(1).name].row == 3
 
 
 def test_a_row_that_somebody_withdrew_does_not_come_back(db: Database) -> None:
@@ -182,14 +184,14 @@ def test_the_index_is_made_again_from_the_folder(db: Database) -> None:
     rows = [cell(i) for i in range(4)]
     states = [Indexed(row.name, FAMILY, "done", 1, "2026", "sweep") for row in rows]
     states += [Indexed("f" * 20, FAMILY, "failed", 3), Indexed("e" * 20, "other", "queued")]
-    assert cells.grow(db, states, rows) == 4
-    before = cells.index(db)
+    assert cell_index.grow(db, states, rows) == 4
+    before = cell_index.index(db)
     db.write(lambda cursor: cursor.execute("DELETE FROM cells").fetchall())
-    assert cells.grow(db, states, rows) == 0
-    assert cells.index(db) == before
-    assert cells.counts(db, FAMILY) == {"done": 4, "failed": 1}
-    assert cells.grow(db, states[:2], []) == 0
-    assert sorted(cells.index(db)) == [row.name for row in rows[:2]]
+    assert cell_index.grow(db, states, rows) == 0
+    assert cell_index.index(db) == before
+    assert cell_index.counts(db, FAMILY) == {"done": 4, "failed": 1}
+    assert cell_index.grow(db, states[:2], []) == 0
+    assert sorted(cell_index.index(db)) == [row.name for row in rows[:2]]
     assert tables.get(db, KEY).rows == 4
 
 
@@ -198,8 +200,8 @@ def test_all_or_nothing(db: Database) -> None:
         raise OSError(28, "No space left on device")
 
     with pytest.raises(OSError, match="No space left"):
-        cells.grow(db, [Indexed(cell(0).name, FAMILY, "done")], [cell(0)], full)
-    assert cells.index(db) == {}
+        cell_index.grow(db, [Indexed(cell(0).name, FAMILY, "done")], [cell(0)], full)
+    assert cell_index.index(db) == {}
     assert tables.all(db) == []
     assert grow(db, cell(0)) == 1
 
@@ -220,7 +222,7 @@ def test_the_cells_of_a_workspace_of_the_layout_before_are_indexed(tmp_path: Pat
         assert grow(db, cell(0)) == 1
     with open_workspace(tmp_path) as db:
         assert grow(db, cell(0), cell(1)) == 1
-        assert len(cells.index(db)) == 2
+        assert len(cell_index.index(db)) == 2
 
 
 @settings(max_examples=15)
@@ -234,4 +236,4 @@ def test_in_whatever_parts_cells_come_each_is_one_row(parts: list[list[int]]) ->
             frame = tables.frame(db, KEY)
             assert dict(zip(frame["run"], frame["loss"], strict=True)) == wanted
             assert frame["row id"].tolist() == list(range(len(wanted)))
-            assert growth.HOW_IT_RAN[0] == tables.roles(db, KEY).seed
+            assert cell_tables.HOW_IT_RAN[0] == tables.roles(db, KEY).seed

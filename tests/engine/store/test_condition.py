@@ -9,11 +9,11 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from engine.errors import PlannerError
-from engine.store import condition, snapshots, tables
-from engine.store.condition import check, matching_rows
-from engine.store.database import Database, memory
-from engine.store.snapshots import Filter
+from isoplan.engine.errors import PlannerError
+from isoplan.engine.store.database.database import Database, memory
+from isoplan.engine.store.tables import condition, snapshots, tables
+from isoplan.engine.store.tables.condition import check, matching_rows
+from isoplan.engine.store.tables.snapshots import Filter
 
 Add = Callable[..., tables.TableInfo]
 TABLE = 'N,n,Model Size,model,loss,select\n1,10,5,a,3.5,x\n2,20,6,b,3.0,y\n3,30,7,"it\'s",,x\n'

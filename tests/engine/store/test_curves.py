@@ -7,11 +7,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from engine.errors import PlannerError
-from engine.schema import Curves, Metric, Roles, Runs
-from engine.store import snapshots, tables
-from engine.store.database import Database, memory, open_workspace
-from engine.store.files import read_curves, read_runs
+from isoplan.engine.errors import PlannerError
+from isoplan.engine.schema import Curves, Metric, Roles, Runs
+from isoplan.engine.store.database.database import Database, memory, open_workspace
+from isoplan.engine.store.files.table_files import read_curves, read_runs
+from isoplan.engine.store.tables import snapshots, tables
 
 RUNS = "run,N,D,loss,weight,status\na,1e6,1e8,3,1,finished\nb,4e6,2e8,2.5,1,finished\nc,4e6,2e8,2.6,0,finished\n"
 RUNS += "d,4e6,1e8,9,1,diverged\ne,1e6,1e8,3,1,crashed\n"

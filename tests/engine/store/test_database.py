@@ -16,16 +16,18 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from engine.errors import PlannerError
-from engine.store import migration, results, snapshots, tables
-from engine.store.database import FILE, Database, memory, open_workspace
-from engine.store.owner import OWNER_FILE, Owner, owner, process_start, this_process
+from isoplan.engine.errors import PlannerError
+from isoplan.engine.store.database import migration
+from isoplan.engine.store.database.database import FILE, Database, memory, open_workspace
+from isoplan.engine.store.database.owner import OWNER_FILE, Owner, owner, process_start, this_process
+from isoplan.engine.store.saved import results
+from isoplan.engine.store.tables import snapshots, tables
 from tests.engine.store.conftest import GRID
 
 HOLD = """
 import sys
 from pathlib import Path
-from engine.store.database import open_workspace
+from isoplan.engine.store.database.database import open_workspace
 db = open_workspace(Path(sys.argv[1]), url="http://localhost:8777")
 print("open", flush=True)
 sys.stdin.read()
@@ -121,7 +123,8 @@ def test_what_cannot_be_opened_is_said(tmp_path: Path) -> None:
 
 def test_what_is_written_is_there_after_the_process_was_killed(tmp_path: Path) -> None:
     code = HOLD.replace(
-        'print("open"', 'from engine.store import tables\ntables.add(db, b"N,loss\\n1,2\\n", "a.csv")\nprint("open"'
+        'print("open"',
+        'from isoplan.engine.store.tables import tables\ntables.add(db, b"N,loss\\n1,2\\n", "a.csv")\nprint("open"',
     )
     with other_process(code, tmp_path) as process:
         process.kill()

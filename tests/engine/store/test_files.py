@@ -10,12 +10,13 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from engine.costs import ComputeRule
-from engine.errors import PlannerError
-from engine.schema import Metric
-from engine.store import export, snapshots, tables
-from engine.store.database import Database, open_workspace
-from engine.store.files import read_runs
+from isoplan.engine.costs import ComputeRule
+from isoplan.engine.errors import PlannerError
+from isoplan.engine.schema import Metric
+from isoplan.engine.store.database.database import Database, open_workspace
+from isoplan.engine.store.files import export
+from isoplan.engine.store.files.table_files import read_runs
+from isoplan.engine.store.tables import snapshots, tables
 from tests.engine.store.conftest import GRID
 
 TABLE = "size,tokens,val_loss,acc,ppl,text\n70M,1e8,3.5,0.5,33,a\n1B,1e9,3.0,0.6,20,b\n2B,1e9,,0.7,18,c\n"

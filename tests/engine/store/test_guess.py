@@ -8,13 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.schema import NUMERIC_ROLES, SINGLE_ROLES, Metric, Role, Roles
-from engine.store import tables
-from engine.store.columns import Column, Conversion, Kind
-from engine.store.database import memory
-from engine.store.guess import better, guess_roles, with_guesses
-from engine.store.mapping import check_roles, uses
-from engine.store.names import plain
+from isoplan.engine.schema import NUMERIC_ROLES, SINGLE_ROLES, Metric, Role, Roles
+from isoplan.engine.store.columns.column import Column, Conversion, Kind
+from isoplan.engine.store.columns.guess import better, guess_roles, with_guesses
+from isoplan.engine.store.columns.mapping import check_roles, uses
+from isoplan.engine.store.columns.names import plain
+from isoplan.engine.store.database.database import memory
+from isoplan.engine.store.tables import tables
 
 
 def numbers(*names: str, top: float = 1e9, whole: bool = True) -> list[Column]:

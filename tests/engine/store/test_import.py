@@ -13,10 +13,10 @@ import openpyxl  # type: ignore[import-untyped]
 import pandas as pd
 import pytest
 
-from engine.errors import PlannerError
-from engine.schema import Roles
-from engine.store import snapshots, tables
-from engine.store.database import Database
+from isoplan.engine.errors import PlannerError
+from isoplan.engine.schema import Roles
+from isoplan.engine.store.database.database import Database
+from isoplan.engine.store.tables import snapshots, tables
 from tests.engine.store.conftest import GRID
 
 Add = Callable[..., tables.TableInfo]

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from engine.errors import PlannerError
-from engine.store import tables
-from engine.store.database import Database
-from engine.store.files import read_runs
+from isoplan.engine.errors import PlannerError
+from isoplan.engine.store.database.database import Database
+from isoplan.engine.store.files.table_files import read_runs
+from isoplan.engine.store.tables import tables
 from tests.engine.store.test_import import excel
 
 LOSSES = ("6,9405", "5,1207", "4,8011", "4,2113")

@@ -14,12 +14,12 @@ import openpyxl  # type: ignore[import-untyped]
 import pandas as pd
 import pytest
 
-from engine.errors import PlannerError
-from engine.schema import Roles
-from engine.store import loading, snapshots, tables
-from engine.store.catalog import TableInfo
-from engine.store.database import Database
-from engine.store.text import MAX_CELLS, MAX_ROWS, most_rows
+from isoplan.engine.errors import PlannerError
+from isoplan.engine.schema import Roles
+from isoplan.engine.store.database.database import Database
+from isoplan.engine.store.files.text import MAX_CELLS, MAX_ROWS, most_rows
+from isoplan.engine.store.tables import loading, snapshots, tables
+from isoplan.engine.store.tables.catalog import TableInfo
 
 Add = Callable[..., TableInfo]
 FRAME = pd.DataFrame({"N": np.geomspace(1e6, 1e8, 40), "D": np.geomspace(1e8, 1e9, 40), "loss": np.linspace(4, 2, 40)})

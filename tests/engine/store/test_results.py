@@ -10,12 +10,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from engine.errors import PlannerError
-from engine.fitting import Fit, FitSpec, fit
-from engine.planning import plan_budget
-from engine.store import results, snapshots, tables
-from engine.store.database import Database, open_workspace
-from engine.store.tables import TableInfo
+from isoplan.engine.errors import PlannerError
+from isoplan.engine.fitting import Fit, FitSpec, fit
+from isoplan.engine.planning import plan_budget
+from isoplan.engine.store.database.database import Database, open_workspace
+from isoplan.engine.store.saved import results
+from isoplan.engine.store.tables import snapshots, tables
+from isoplan.engine.store.tables.tables import TableInfo
 from tests.engine.store.conftest import GRID
 
 

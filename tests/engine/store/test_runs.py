@@ -10,15 +10,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.costs import ComputeRule
-from engine.errors import PlannerError
-from engine.schema import Metric, Roles, Runs
-from engine.store import snapshots, tables
-from engine.store.budgets import find_budgets
-from engine.store.database import Database, memory
-from engine.store.runs import build, repeat_spread, with_target
-from engine.store.snapshots import Filter, compress, expand
-from engine.store.units import unit_notes
+from isoplan.engine.costs import ComputeRule
+from isoplan.engine.errors import PlannerError
+from isoplan.engine.schema import Metric, Roles, Runs
+from isoplan.engine.store.columns.budgets import find_budgets
+from isoplan.engine.store.columns.units import unit_notes
+from isoplan.engine.store.database.database import Database, memory
+from isoplan.engine.store.tables import snapshots, tables
+from isoplan.engine.store.tables.runs import build, repeat_spread, with_target
+from isoplan.engine.store.tables.snapshots import Filter, compress, expand
 
 
 def runs_of(text: str, roles: Roles | None = None) -> Runs:

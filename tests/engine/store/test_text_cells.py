@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from engine.costs import ComputeRule
-from engine.errors import PlannerError
-from engine.fitting import FitSpec, fit
-from engine.store import snapshots, tables
-from engine.store.database import Database
-from engine.store.files import read_runs
+from isoplan.engine.costs import ComputeRule
+from isoplan.engine.errors import PlannerError
+from isoplan.engine.fitting import FitSpec, fit
+from isoplan.engine.store.database.database import Database
+from isoplan.engine.store.files.table_files import read_runs
+from isoplan.engine.store.tables import snapshots, tables
 from tests.engine.store.conftest import GRID
 
 ROWS = GRID.splitlines()

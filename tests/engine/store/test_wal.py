@@ -13,18 +13,18 @@ import duckdb
 import numpy as np
 import pytest
 
-from engine.errors import PlannerError
-from engine.store import tables
-from engine.store.backup import copy_closed
-from engine.store.damage import refuse_damaged_wal
-from engine.store.database import FILE, open_workspace
+from isoplan.engine.errors import PlannerError
+from isoplan.engine.store.database.backup import copy_closed
+from isoplan.engine.store.database.damage import refuse_damaged_wal
+from isoplan.engine.store.database.database import FILE, open_workspace
+from isoplan.engine.store.tables import tables
 
 WAL = f"{FILE}.wal"
 KILLED = """
 import os, sys
 from pathlib import Path
-from engine.store import tables
-from engine.store.database import open_workspace
+from isoplan.engine.store.tables import tables
+from isoplan.engine.store.database.database import open_workspace
 db = open_workspace(Path(sys.argv[1]))
 db.write(lambda cursor: cursor.execute("SET GLOBAL checkpoint_threshold = '1GB'"))
 for i in range(3):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from trainers.amplitudes.processes import constants as c
+from isoplan.trainers.amplitudes.processes import constants as c
 
 Matrix = NDArray[np.complex128]
 METRIC = np.diag([1.0, -1.0, -1.0, -1.0])

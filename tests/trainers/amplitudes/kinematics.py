@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from trainers.amplitudes.phase_space.rambo import rambo
-from trainers.amplitudes.processes import Process
+from isoplan.trainers.amplitudes.phase_space.rambo import rambo
+from isoplan.trainers.amplitudes.processes import Process
 
 Real = NDArray[np.float64]
 

@@ -9,13 +9,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from engine.errors import PlannerError
-from trainers.amplitudes import bring as bringing
-from trainers.amplitudes.bring import LOCK, bring, files_of
-from trainers.amplitudes.files import read_events, write_events
-from trainers.amplitudes.source import FOLDER
-from trainers.amplitudes.toy import toy
-from trainers.backend.life import hold_lock
+from isoplan.engine.errors import PlannerError
+from isoplan.trainers.amplitudes import bring as bringing
+from isoplan.trainers.amplitudes.bring import LOCK, bring, files_of
+from isoplan.trainers.amplitudes.files import read_events, write_events
+from isoplan.trainers.amplitudes.source import FOLDER
+from isoplan.trainers.amplitudes.toy import toy
+from isoplan.trainers.backend.store.heartbeat import hold_lock
 
 
 def sent(folder: Path, name: str) -> bytes:

@@ -9,10 +9,10 @@ import pytest
 pytest.importorskip("torch")
 pytest.importorskip("skdim")
 
+from isoplan.trainers.amplitudes.bundled import COLUMNS
+from isoplan.trainers.amplitudes.cell import AmplitudeCell
+from isoplan.trainers.amplitudes.surrogate import training
 from tests.trainers.jets.stream import Silent
-from trainers.amplitudes.bundled import COLUMNS
-from trainers.amplitudes.cell import AmplitudeCell
-from trainers.amplitudes.surrogate import training
 
 
 def test_a_cell_fills_every_column(tmp_path: Path) -> None:

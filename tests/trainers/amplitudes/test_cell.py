@@ -7,11 +7,11 @@ from typing import get_args
 
 import pytest
 
-from engine.errors import PlannerError
-from trainers.amplitudes import cell as of_cell
-from trainers.amplitudes.cell import AmplitudeCell, memory, needs, short, sizes
-from trainers.amplitudes.processes import PROCESSES
-from trainers.families import find_family, read_cell
+from isoplan.engine.errors import PlannerError
+from isoplan.trainers.amplitudes import cell as of_cell
+from isoplan.trainers.amplitudes.cell import AmplitudeCell, memory, needs, short, sizes
+from isoplan.trainers.amplitudes.processes import PROCESSES
+from isoplan.trainers.families import find_family, read_cell
 
 ROOT = Path("nowhere")
 
@@ -106,7 +106,7 @@ def test_half_of_the_test_points_are_enough_for_the_dimension(tmp_path: Path) ->
 
 
 def test_the_dimension_needs_its_library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("trainers.amplitudes.surrogate.dimension.find_spec", lambda name: None)
+    monkeypatch.setattr("isoplan.trainers.amplitudes.surrogate.dimension.find_spec", lambda name: None)
     family = find_family("amplitudes", tmp_path)
     with pytest.raises(PlannerError, match="needs scikit-dimension"):
         read_cell(family, {})

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from engine.errors import PlannerError
+from isoplan.engine.errors import PlannerError
+from isoplan.trainers.amplitudes.phase_space.rambo import rambo
+from isoplan.trainers.amplitudes.processes import PROCESSES, check_momenta, find_process, squared_amplitude
+from isoplan.trainers.amplitudes.processes.check import check_own_momenta
 from tests.trainers.amplitudes.kinematics import boost_matrix, events
-from trainers.amplitudes.phase_space.rambo import rambo
-from trainers.amplitudes.processes import PROCESSES, check_momenta, find_process, squared_amplitude
-from trainers.amplitudes.processes.check import check_own_momenta
 
 ZGG = PROCESSES["Zgg"]
 

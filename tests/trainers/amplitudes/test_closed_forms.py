@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from isoplan.trainers.amplitudes.processes import PROCESSES, squared_amplitude
+from isoplan.trainers.amplitudes.processes import constants as c
+from isoplan.trainers.amplitudes.processes.model import z_couplings
 from tests.trainers.amplitudes import dirac
 from tests.trainers.amplitudes.kinematics import events, square
-from trainers.amplitudes.processes import PROCESSES, squared_amplitude
-from trainers.amplitudes.processes import constants as c
-from trainers.amplitudes.processes.model import z_couplings
 
 
 def test_z_and_a_gluon() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from trainers.amplitudes.processes.colour import generators, matrix, orders
+from isoplan.trainers.amplitudes.processes.colour import generators, matrix, orders
 
 C_F = 4 / 3
 

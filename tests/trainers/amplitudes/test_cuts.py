@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from trainers.amplitudes.phase_space.cuts import passes
-from trainers.amplitudes.processes import PROCESSES
+from isoplan.trainers.amplitudes.phase_space.cuts import passes
+from isoplan.trainers.amplitudes.processes import PROCESSES
 
 
 def gluon(pt: float, y: float, phi: float) -> list[float]:

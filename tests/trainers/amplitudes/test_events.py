@@ -7,11 +7,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from engine.errors import PlannerError
+from isoplan.engine.errors import PlannerError
+from isoplan.trainers.amplitudes.events import Events, check_events
+from isoplan.trainers.amplitudes.phase_space.dimension import fixed_energy
+from isoplan.trainers.amplitudes.processes import PROCESSES, squared_amplitude
 from tests.trainers.amplitudes.kinematics import boost_matrix, events, to_frame
-from trainers.amplitudes.events import Events, check_events
-from trainers.amplitudes.phase_space.dimension import fixed_energy
-from trainers.amplitudes.processes import PROCESSES, squared_amplitude
 
 ZGG = PROCESSES["Zgg"]
 

@@ -14,11 +14,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from engine.errors import PlannerError
+from isoplan.engine.errors import PlannerError
+from isoplan.trainers.amplitudes.events import Events
+from isoplan.trainers.amplitudes.files import formats, memory, read_events, write_events
+from isoplan.trainers.amplitudes.processes import PROCESSES, squared_amplitude
 from tests.trainers.amplitudes.kinematics import events as flat
-from trainers.amplitudes.events import Events
-from trainers.amplitudes.files import formats, memory, read_events, write_events
-from trainers.amplitudes.processes import PROCESSES, squared_amplitude
 
 ENDS = (".npz", ".h5", ".hdf5", ".parquet")
 ZGG = PROCESSES["Zgg"]

@@ -9,10 +9,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from isoplan.trainers.amplitudes.phase_space.rambo import rambo
+from isoplan.trainers.amplitudes.processes import PROCESSES, Process
+from isoplan.trainers.amplitudes.processes.evaluate import CHIRALITIES, amplitudes, waves
 from tests.trainers.amplitudes.kinematics import Real, beams
-from trainers.amplitudes.phase_space.rambo import rambo
-from trainers.amplitudes.processes import PROCESSES, Process
-from trainers.amplitudes.processes.evaluate import CHIRALITIES, amplitudes, waves
 
 LOW, HIGH = 2000.0, 10000.0
 POINTS = 5

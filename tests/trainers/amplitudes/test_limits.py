@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from isoplan.trainers.amplitudes.phase_space.rambo import rambo
+from isoplan.trainers.amplitudes.processes import PROCESSES, Process, squared_amplitude
+from isoplan.trainers.amplitudes.processes.constants import COLOURS, G_STRONG
 from tests.trainers.amplitudes.kinematics import Real, beams, product, square, to_frame
-from trainers.amplitudes.phase_space.rambo import rambo
-from trainers.amplitudes.processes import PROCESSES, Process, squared_amplitude
-from trainers.amplitudes.processes.constants import COLOURS, G_STRONG
 
 C_A = COLOURS
 C_F = (COLOURS**2 - 1) / (2 * COLOURS)

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 from scipy.integrate import quad
 
-from engine.errors import PlannerError
+from isoplan.engine.errors import PlannerError
+from isoplan.trainers.amplitudes.phase_space.cuts import PT, least_energy, passes
+from isoplan.trainers.amplitudes.phase_space.luminosity import COLLIDER, luminosity
+from isoplan.trainers.amplitudes.phase_space.mapping import Mapping
+from isoplan.trainers.amplitudes.processes import PROCESSES
 from tests.trainers.amplitudes.kinematics import square
-from trainers.amplitudes.phase_space.cuts import PT, least_energy, passes
-from trainers.amplitudes.phase_space.luminosity import COLLIDER, luminosity
-from trainers.amplitudes.phase_space.mapping import Mapping
-from trainers.amplitudes.processes import PROCESSES
 
 
 def two_body(energy: float, a: float, b: float, pt: float = 0.0) -> float:

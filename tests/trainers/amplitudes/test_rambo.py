@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.integrate import quad
 
-from engine.errors import PlannerError
+from isoplan.engine.errors import PlannerError
+from isoplan.trainers.amplitudes.phase_space.rambo import massless_volume, rambo
 from tests.trainers.amplitudes.kinematics import square
-from trainers.amplitudes.phase_space.rambo import massless_volume, rambo
 
 
 def two_body(energy: float, a: float, b: float) -> float:

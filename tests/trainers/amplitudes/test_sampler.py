@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from engine.errors import PlannerError
-from trainers.amplitudes.phase_space import sampler as sampling
-from trainers.amplitudes.phase_space.cuts import passes
-from trainers.amplitudes.phase_space.flat import flat_points
-from trainers.amplitudes.phase_space.mapping import Mapping
-from trainers.amplitudes.phase_space.sampler import Points, Sampler
-from trainers.amplitudes.processes import PROCESSES, check_momenta, squared_amplitude
+from isoplan.engine.errors import PlannerError
+from isoplan.trainers.amplitudes.phase_space import sampler as sampling
+from isoplan.trainers.amplitudes.phase_space.cuts import passes
+from isoplan.trainers.amplitudes.phase_space.flat import flat_points
+from isoplan.trainers.amplitudes.phase_space.mapping import Mapping
+from isoplan.trainers.amplitudes.phase_space.sampler import Points, Sampler
+from isoplan.trainers.amplitudes.processes import PROCESSES, check_momenta, squared_amplitude
 
 COUNTS = {"Zggg": 2000, "Zgggg": 500}
 """Points of the processes that take long; 5000 of the others."""

@@ -7,14 +7,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from isoplan.trainers.amplitudes import simulated as module
+from isoplan.trainers.amplitudes.events import check_events
+from isoplan.trainers.amplitudes.phase_space import sampler as adapting
+from isoplan.trainers.amplitudes.phase_space.dimension import fixed_energy
+from isoplan.trainers.amplitudes.processes import find_process, squared_amplitude
+from isoplan.trainers.amplitudes.simulated import STREAMS, simulated
+from isoplan.trainers.cell import Stopped
 from tests.trainers.jets.stream import Silent
-from trainers.amplitudes import simulated as module
-from trainers.amplitudes.events import check_events
-from trainers.amplitudes.phase_space import sampler as adapting
-from trainers.amplitudes.phase_space.dimension import fixed_energy
-from trainers.amplitudes.processes import find_process, squared_amplitude
-from trainers.amplitudes.simulated import STREAMS, simulated
-from trainers.cell import Stopped
 
 
 @pytest.fixture(autouse=True)

@@ -8,15 +8,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from engine.errors import PlannerError
+from isoplan.engine.errors import PlannerError
+from isoplan.trainers.amplitudes.cell import AmplitudeCell, check, memory, short, sizes
+from isoplan.trainers.amplitudes.events import Events
+from isoplan.trainers.amplitudes.files import write_events
+from isoplan.trainers.amplitudes.source import SHUFFLE, Facts, Source, facts_of, open_events
+from isoplan.trainers.amplitudes.surrogate import training
+from isoplan.trainers.amplitudes.toy import toy
+from isoplan.trainers.families import find_family, read_cell
 from tests.trainers.jets.stream import Silent
-from trainers.amplitudes.cell import AmplitudeCell, check, memory, short, sizes
-from trainers.amplitudes.events import Events
-from trainers.amplitudes.files import write_events
-from trainers.amplitudes.source import SHUFFLE, Facts, Source, facts_of, open_events
-from trainers.amplitudes.surrogate import training
-from trainers.amplitudes.toy import toy
-from trainers.families import find_family, read_cell
 
 MINE = Source("mine.npz", "Zg", 0)
 
@@ -114,7 +114,7 @@ def test_collinear_particles_are_refused_with_the_row_of_the_file_where_logarith
         "amplitudes/mine.npz: Row 7 (counted from 0): p_i . p_j of particles 0 and 2 is 0 GeV^2 and has no logarithm: "
         "leave out events with collinear or soft particles."
     )
-    monkeypatch.setattr("trainers.amplitudes.surrogate.networks.find_spec", lambda name: name)
+    monkeypatch.setattr("isoplan.trainers.amplitudes.surrogate.networks.find_spec", lambda name: name)
     check(tmp_path, cell.model_copy(update={"network": "lloca", "parametrization": "standard"}))
     write_events(path, Events(momenta[8:], np.arange(1.0, 993), np.ones(992)))
     check(tmp_path, cell)

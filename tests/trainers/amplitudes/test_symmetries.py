@@ -8,10 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
+from isoplan.trainers.amplitudes.processes import PROCESSES, squared_amplitude
+from isoplan.trainers.amplitudes.processes.algebra import light_cone
+from isoplan.trainers.amplitudes.processes.evaluate import CHIRALITIES, amplitudes, waves
 from tests.trainers.amplitudes.kinematics import apart, boost_matrix, events
-from trainers.amplitudes.processes import PROCESSES, squared_amplitude
-from trainers.amplitudes.processes.algebra import light_cone
-from trainers.amplitudes.processes.evaluate import CHIRALITIES, amplitudes, waves
 
 WITH_GLUONS = [name for name in PROCESSES if "g" in name]
 

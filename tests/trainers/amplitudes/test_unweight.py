@@ -10,19 +10,19 @@ from types import ModuleType
 import numpy as np
 import pytest
 
-from engine.errors import PlannerError
+from isoplan.engine.errors import PlannerError
+from isoplan.trainers.amplitudes import simulate as simulating
+from isoplan.trainers.amplitudes.events import check_events
+from isoplan.trainers.amplitudes.files import memory
+from isoplan.trainers.amplitudes.phase_space import sampler as sampling
+from isoplan.trainers.amplitudes.phase_space.cuts import passes
+from isoplan.trainers.amplitudes.phase_space.dimension import fixed_energy
+from isoplan.trainers.amplitudes.phase_space.flat import flat_points
+from isoplan.trainers.amplitudes.phase_space.unweight import ABOVE, Part, Ready, Sample, cap_of
+from isoplan.trainers.amplitudes.processes import PROCESSES
+from isoplan.trainers.amplitudes.simulate import Request, adapt, simulate
+from isoplan.trainers.cell import Stopped
 from tests.trainers.amplitudes.kinematics import square
-from trainers.amplitudes import simulate as simulating
-from trainers.amplitudes.events import check_events
-from trainers.amplitudes.files import memory
-from trainers.amplitudes.phase_space import sampler as sampling
-from trainers.amplitudes.phase_space.cuts import passes
-from trainers.amplitudes.phase_space.dimension import fixed_energy
-from trainers.amplitudes.phase_space.flat import flat_points
-from trainers.amplitudes.phase_space.unweight import ABOVE, Part, Ready, Sample, cap_of
-from trainers.amplitudes.processes import PROCESSES
-from trainers.amplitudes.simulate import Request, adapt, simulate
-from trainers.cell import Stopped
 
 ENERGY = 500.0
 

@@ -14,15 +14,15 @@ from pathlib import Path
 import psutil
 import pytest
 
+from isoplan.trainers.backend.cluster import clusters
+from isoplan.trainers.backend.cluster.clusters import connected, open_pool, security_of
+from isoplan.trainers.backend.cluster.pool import ClusterError
+from isoplan.trainers.backend.cluster.settings import Address
+from isoplan.trainers.backend.queue.cells import Queue
+from isoplan.trainers.backend.store.record import Record
 from tests import progress
 from tests.trainers.backend.clusters import certificates, free_port, scheduler, workers
 from tests.trainers.conftest import ROOT, add, running, start, wait_for
-from trainers.backend import cluster
-from trainers.backend.cluster import connected, open_pool, security_of
-from trainers.backend.pool import ClusterError
-from trainers.backend.queue import Queue
-from trainers.backend.record import Record
-from trainers.backend.settings import Address
 
 GRID = [{"size": n, "steps": s} for n in (1, 2, 3) for s in (3, 4, 5)]
 ISOLATED = ["unshare", "--mount", "--propagation", "private", "sh", "-c"]
@@ -90,7 +90,7 @@ def test_a_scheduler_that_goes_away_costs_no_cell(root: Path, tmp_path: Path) ->
 
 
 def test_a_scheduler_that_does_not_answer_is_named(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cluster, "WAIT", 1.0)
+    monkeypatch.setattr(clusters, "WAIT", 1.0)
     address = f"tcp://127.0.0.1:{free_port()}"
     said = f"The scheduler {address} does not answer: check that it runs, its address, and its certificates."
     with pytest.raises(ClusterError, match=re.escape(said)), open_pool(Address(scheduler=address), root):
@@ -98,7 +98,7 @@ def test_a_scheduler_that_does_not_answer_is_named(root: Path, monkeypatch: pyte
 
 
 def test_a_scheduler_that_hangs_is_given_up(root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("trainers.backend.pool.ANSWER", 1.0)
+    monkeypatch.setattr("isoplan.trainers.backend.cluster.pool.ANSWER", 1.0)
     with scheduler(tmp_path / "dask", port := free_port()) as address:
         (hanging,) = [p for p in psutil.process_iter(["cmdline"]) if str(port) in (p.info["cmdline"] or [])]
         with open_pool(Address(scheduler=address), root) as pool:

@@ -9,15 +9,15 @@ from typing import IO
 
 import pytest
 
-from engine.errors import PlannerError
+from isoplan.engine.errors import PlannerError
+from isoplan.trainers.backend.queue.cells import Queue
+from isoplan.trainers.backend.queue.sweep import launch, read_sweeps
+from isoplan.trainers.backend.store import copies, files
+from isoplan.trainers.backend.store.copies import WHY, cell_names, frozen, sweep_files
+from isoplan.trainers.backend.store.record import Record, beat_of, events_of, log_of
+from isoplan.trainers.families import find_family
+from isoplan.trainers.grid import make_grid
 from tests.trainers.conftest import add, run_all, running, wait_for, workspace
-from trainers.backend import copies, files
-from trainers.backend.copies import WHY, cell_names, frozen, sweep_files
-from trainers.backend.queue import Queue
-from trainers.backend.record import Record, beat_of, events_of, log_of
-from trainers.backend.sweep import launch, read_sweeps
-from trainers.families import find_family
-from trainers.grid import make_grid
 
 
 def copied(root: Path, target: Path) -> dict[str, Record]:

@@ -9,11 +9,11 @@ import pytest
 from benchmarks.reliability.faults import checkpoints, damage
 from benchmarks.reliability.faults.cells import PAUSE, add, loss, run_all, runner, workspace
 from benchmarks.reliability.faults.damage import DAMAGES, Case
+from isoplan.trainers.backend.queue.cells import Queue
+from isoplan.trainers.backend.queue.sweep import standings, state_of
+from isoplan.trainers.backend.store.heartbeat import Beats, lived
+from isoplan.trainers.backend.store.record import NEWER, NO_SPEC, read_record
 from tests import progress
-from trainers.backend.life import Beats, lived
-from trainers.backend.queue import Queue
-from trainers.backend.record import NEWER, NO_SPEC, read_record
-from trainers.backend.sweep import standings, state_of
 
 
 def named(case: Case) -> str:

@@ -10,22 +10,22 @@ from typing import Any
 
 import pytest
 
-from app.earlier import bundled_cells
-from data.files import path, records
+from isoplan.app.earlier import bundled_cells
+from isoplan.data.files import path, records
+from isoplan.trainers.backend.cluster.machine import Machine, devices
+from isoplan.trainers.backend.estimate.calibration import Measured
+from isoplan.trainers.backend.estimate.earlier_cells import Earlier, seconds_of
+from isoplan.trainers.backend.estimate.forecast import estimate, typical
+from isoplan.trainers.backend.queue.cells import Queue
+from isoplan.trainers.backend.store import files
+from isoplan.trainers.backend.store.record import result_of
+from isoplan.trainers.cell import Cell, Family
+from isoplan.trainers.families import find_family, read_cell
+from isoplan.trainers.grid import cells as grid_cells
+from isoplan.trainers.grid import parse_grid
+from isoplan.trainers.jets.classes import NAMES
+from isoplan.trainers.jets.data import STREAMS, chunks
 from tests.trainers.conftest import workspace
-from trainers.backend import files
-from trainers.backend.calibration import Measured
-from trainers.backend.earlier import Earlier, seconds_of
-from trainers.backend.estimate import estimate, typical
-from trainers.backend.machine import Machine, devices
-from trainers.backend.queue import Queue
-from trainers.backend.record import result_of
-from trainers.cell import Cell, Family
-from trainers.families import find_family, read_cell
-from trainers.grid import cells as grid_cells
-from trainers.grid import parse_grid
-from trainers.jets.classes import NAMES
-from trainers.jets.data import STREAMS, chunks
 
 ONE = Machine(1, 8e9)
 

@@ -12,16 +12,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.errors import PlannerError
+from isoplan.engine.errors import PlannerError
+from isoplan.trainers.backend.cluster.machine import Machine, at_once, devices
+from isoplan.trainers.backend.estimate.calibration import Measured, calibrate
+from isoplan.trainers.backend.estimate.forecast import between, estimate, typical
+from isoplan.trainers.backend.queue.cells import Queue
+from isoplan.trainers.backend.store import files
+from isoplan.trainers.backend.store.record import result_of
+from isoplan.trainers.cell import Cell, Family, Needs
+from isoplan.trainers.families import find_family, read_cell
 from tests.trainers.conftest import COUNTER, PROGRAMS
-from trainers.backend import files
-from trainers.backend.calibration import Measured, calibrate
-from trainers.backend.estimate import between, estimate, typical
-from trainers.backend.machine import Machine, at_once, devices
-from trainers.backend.queue import Queue
-from trainers.backend.record import result_of
-from trainers.cell import Cell, Family, Needs
-from trainers.families import find_family, read_cell
 
 TWO = Machine(2, 8e9)
 

@@ -6,8 +6,8 @@ import json
 import math
 from pathlib import Path
 
-from trainers.backend.events import curve, last, log_tail
-from trainers.backend.record import events_of, log_of
+from isoplan.trainers.backend.store.attempt_curves import curve, last, log_tail
+from isoplan.trainers.backend.store.record import events_of, log_of
 
 
 def say(folder: Path, number: int, *points: tuple[int, float | str]) -> None:

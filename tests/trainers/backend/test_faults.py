@@ -10,17 +10,17 @@ from pathlib import Path
 
 import pytest
 
+from isoplan.trainers.backend.cluster.machine import Machine
+from isoplan.trainers.backend.cluster.pool import Pool
+from isoplan.trainers.backend.queue.cells import Queue
+from isoplan.trainers.backend.store import files
+from isoplan.trainers.backend.store.record import Record, read_record, result_of
+from isoplan.trainers.backend.worker.attempt import Attempt
+from isoplan.trainers.backend.worker.attempt_process import run_cell
+from isoplan.trainers.cell import Stopped
 from tests import progress
 from tests.trainers import inside
 from tests.trainers.conftest import ROOT, add, running, start, wait_for
-from trainers.backend import files
-from trainers.backend.attempt import Attempt
-from trainers.backend.machine import Machine
-from trainers.backend.pool import Pool
-from trainers.backend.queue import Queue
-from trainers.backend.record import Record, read_record, result_of
-from trainers.backend.work import run_cell
-from trainers.cell import Stopped
 
 SUM = sum(1 / k**2 for k in range(1, 7))
 
@@ -59,10 +59,10 @@ def alone(root: Path, cell: inside.Sum, point: str = "") -> Record:
     (name,) = Queue(root).add(family, [cell])
     number = Queue(root).lease(name, "test")
     code = (
-        "import sys, trainers.families as f\n"
+        "import sys, isoplan.trainers.families as f\n"
         "from tests.trainers import inside\n"
         "f._folders = lambda: (inside,)\n"
-        "from trainers.backend.work import run_cell\n"
+        "from isoplan.trainers.backend.worker.attempt_process import run_cell\n"
         "run_cell(sys.argv[1], int(sys.argv[2]))\n"
     )
     more = {"ISOPLAN_DIE_AT": f"{point}:{root / f'died-{point}-{number}'}"} if point else {}
@@ -125,10 +125,10 @@ def test_a_cell_that_never_looks_is_ended_with_its_process(root: Path) -> None:
     queue._change(name)
     folder = root / "cells" / name
     code = (
-        "import sys, trainers.families as f\n"
+        "import sys, isoplan.trainers.families as f\n"
         "from tests.trainers import inside\n"
         "f._folders = lambda: (inside,)\n"
-        "from trainers.backend.work import run_cell\n"
+        "from isoplan.trainers.backend.worker.attempt_process import run_cell\n"
         "run_cell(sys.argv[1], 1)\n"
     )
     ended = progress.run([sys.executable, "-c", code, str(folder)], cwd=ROOT)
@@ -137,7 +137,7 @@ def test_a_cell_that_never_looks_is_ended_with_its_process(root: Path) -> None:
 
 
 def test_a_disk_without_room_starts_no_cell_and_the_runner_says_so(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from trainers.backend import runner
+    from isoplan.trainers.backend.runner import loop as runner
 
     (name,) = add(root, {"steps": 2})
     monkeypatch.setattr(files, "free", lambda root: 1e6)

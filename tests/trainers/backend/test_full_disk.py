@@ -9,15 +9,15 @@ from pathlib import Path
 
 import pytest
 
+from isoplan.trainers.backend.queue.cells import Queue
+from isoplan.trainers.backend.queue.sweep import launch, read_sweeps
+from isoplan.trainers.backend.runner.runner_process import runner_status
+from isoplan.trainers.backend.store.files import DiskFull
+from isoplan.trainers.backend.worker.attempt_process import run_cell
+from isoplan.trainers.families import find_family
+from isoplan.trainers.grid import make_grid
 from tests.conftest import skip_or_fail
 from tests.trainers.conftest import add, running, wait_for, workspace
-from trainers.backend.files import DiskFull
-from trainers.backend.queue import Queue
-from trainers.backend.start import runner_status
-from trainers.backend.sweep import launch, read_sweeps
-from trainers.backend.work import run_cell
-from trainers.families import find_family
-from trainers.grid import make_grid
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ ROOT = Path(__file__).parents[3]
 FAULTS = """
 import contextlib, resource, sys
 import numpy as np
-from trainers.backend.heap import kept_heap
+from isoplan.trainers.backend.worker.malloc import kept_heap
 
 def faults():
     return resource.getrusage(resource.RUSAGE_SELF).ru_minflt

@@ -12,14 +12,14 @@ from typing import Any
 
 import pytest
 
+from isoplan.trainers.backend.cluster.batch_jobs import FOLDER, make_cluster
+from isoplan.trainers.backend.cluster.clusters import open_pool
+from isoplan.trainers.backend.cluster.pool import ClusterError, Pool
+from isoplan.trainers.backend.cluster.settings import HTCondor, Slurm
+from isoplan.trainers.backend.store.record import Record
 from tests import progress
 from tests.trainers.backend.slurm import slurm
 from tests.trainers.conftest import add, running, wait_for
-from trainers.backend.cluster import open_pool
-from trainers.backend.jobs import FOLDER, make_cluster
-from trainers.backend.pool import ClusterError, Pool
-from trainers.backend.record import Record
-from trainers.backend.settings import HTCondor, Slurm
 
 GOLDEN = Path(__file__).with_name("htcondor.golden")
 GRID = [{"size": n, "steps": s} for n in (1, 2, 3) for s in (3, 4, 5)]

@@ -15,12 +15,12 @@ from cryptography import x509
 from distributed import Client
 from distributed.security import Security
 
+from isoplan.trainers.backend.cluster.clusters import open_pool
+from isoplan.trainers.backend.cluster.keys import temporary_security
+from isoplan.trainers.backend.cluster.pool import Pool
+from isoplan.trainers.backend.cluster.settings import Local
 from tests import progress
 from tests.conftest import skip_or_fail
-from trainers.backend.cluster import open_pool
-from trainers.backend.keys import temporary_security
-from trainers.backend.pool import Pool
-from trainers.backend.settings import Local
 
 NOBODY = 65_534
 KNOCK = """

@@ -10,9 +10,9 @@ from pathlib import Path
 import psutil
 import pytest
 
+from isoplan.trainers.backend.queue.cells import Queue
 from tests import progress
 from tests.trainers.conftest import add, run_all, running, wait_for
-from trainers.backend.queue import Queue
 
 
 def all_done(cells: dict) -> bool:  # type: ignore[type-arg]

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from engine.errors import PlannerError
-from trainers.backend.settings import Address, HTCondor, Local, Slurm, at_address, read_settings
+from isoplan.engine.errors import PlannerError
+from isoplan.trainers.backend.cluster.settings import Address, HTCondor, Local, Slurm, at_address, read_settings
 
 SLURM = 'kind = "slurm"\ncores = 2\nmemory = "4 GB"\n'
 

@@ -15,18 +15,18 @@ from pathlib import Path
 import psutil
 import pytest
 
-from engine.errors import PlannerError
+from isoplan.engine.errors import PlannerError
+from isoplan.trainers.backend.queue import sweep as sweeps
+from isoplan.trainers.backend.queue.cells import Queue
+from isoplan.trainers.backend.queue.sweep import launch
+from isoplan.trainers.backend.runner import runner_process as starting
+from isoplan.trainers.backend.runner.runner_process import LOG, RunnerStatus, ensure_runner, last_words, runner_status
+from isoplan.trainers.backend.store.heartbeat import LOCK, hold_lock, is_held
+from isoplan.trainers.backend.store.record import CELLS
+from isoplan.trainers.families import find_family
+from isoplan.trainers.grid import make_grid
 from tests import progress
 from tests.trainers.conftest import ROOT, add, start, wait_for
-from trainers.backend import start as starting
-from trainers.backend import sweep as sweeps
-from trainers.backend.life import LOCK, hold_lock, is_held
-from trainers.backend.queue import Queue
-from trainers.backend.record import CELLS
-from trainers.backend.start import LOG, RunnerStatus, ensure_runner, last_words, runner_status
-from trainers.backend.sweep import launch
-from trainers.families import find_family
-from trainers.grid import make_grid
 
 
 @pytest.fixture(autouse=True)
@@ -57,7 +57,8 @@ def test_a_runner_is_started_where_cells_wait_and_only_once(root: Path) -> None:
 
 def test_it_outlives_the_process_that_started_it(root: Path) -> None:
     (name,) = add(root, {"steps": 40, "wait": 0.05})
-    code = f"import pathlib, trainers.backend.start as s; s.ensure_runner(pathlib.Path({str(root)!r}))"
+    code = f"import pathlib; root = pathlib.Path({str(root)!r}); "
+    code += "from isoplan.trainers.backend.runner import runner_process; runner_process.ensure_runner(root)"
     subprocess.run([sys.executable, "-c", code], check=True, cwd=ROOT, start_new_session=True)
     wait_for(lambda cells: cells[name].state == "done", root)
 
@@ -73,8 +74,9 @@ def test_no_runner_is_started_for_cells_that_wait_for_people(root: Path) -> None
 
 def test_a_module_of_the_users_shadows_nothing(root: Path) -> None:
     (root / "dask.py").write_text("raise SystemExit('shadowed')")
-    (root / "trainers").mkdir()
-    (root / "trainers" / "__init__.py").write_text("raise SystemExit('shadowed')")
+    for name in ("isoplan", "trainers"):
+        (root / name).mkdir()
+        (root / name / "__init__.py").write_text("raise SystemExit('shadowed')")
     (name,) = add(root, {"steps": 2})
     assert ensure_runner(root)
     wait_for(lambda cells: cells[name].state == "done", root)

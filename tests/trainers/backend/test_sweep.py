@@ -10,14 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.errors import PlannerError
-from tests.trainers.conftest import run_all, running, wait_for
-from trainers.backend import sweep as sweeps
-from trainers.backend.pace import Pace, pace
-from trainers.backend.progress import device_seconds, over_cap, progress, used_hours
-from trainers.backend.queue import Queue
-from trainers.backend.record import CELLS, Order, Record
-from trainers.backend.sweep import (
+from isoplan.engine.errors import PlannerError
+from isoplan.trainers.backend.queue import sweep as sweeps
+from isoplan.trainers.backend.queue.cells import Queue
+from isoplan.trainers.backend.queue.pace import Pace, pace
+from isoplan.trainers.backend.queue.progress import device_seconds, over_cap, progress, used_hours
+from isoplan.trainers.backend.queue.sweep import (
     NO_ORDER,
     Cap,
     Standing,
@@ -31,8 +29,10 @@ from trainers.backend.sweep import (
     standings,
     state_of,
 )
-from trainers.families import find_family
-from trainers.grid import make_grid, parse_grid
+from isoplan.trainers.backend.store.record import CELLS, Order, Record
+from isoplan.trainers.families import find_family
+from isoplan.trainers.grid import make_grid, parse_grid
+from tests.trainers.conftest import run_all, running, wait_for
 
 
 def launched(root: Path, entries: dict[str, Any], name: str = "", cap: Cap | None = None) -> Sweep:
@@ -93,7 +93,7 @@ def test_a_cancelled_cell_is_queued_again_when_its_grid_is_launched_again(root: 
 
 
 def test_a_sweep_whose_cells_do_not_fit_leaves_nothing(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("trainers.backend.queue.MOST_CELLS", 3)
+    monkeypatch.setattr("isoplan.trainers.backend.queue.cells.MOST_CELLS", 3)
     with pytest.raises(PlannerError, match="too many for one workspace"):
         launched(root, {"size": [1, 2, 3, 4]})
     assert read_sweeps(root) == ()

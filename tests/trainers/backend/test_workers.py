@@ -13,17 +13,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from isoplan.trainers.backend.cluster import machine as machines
+from isoplan.trainers.backend.cluster import worker_handshake as greetings
+from isoplan.trainers.backend.cluster.clusters import share_of
+from isoplan.trainers.backend.cluster.machine import Machine, Place, fits, seen, usable_memory
+from isoplan.trainers.backend.cluster.pool import Gpu, _gpus, _measure
+from isoplan.trainers.backend.cluster.worker_handshake import PACKAGES, Greeting, differing, greet
+from isoplan.trainers.backend.queue.cells import Queue
+from isoplan.trainers.backend.worker.remote_cells import News, is_same, pack, take_in, want
+from isoplan.trainers.cell import Needs
+from isoplan.trainers.command.process import _gpu
 from tests.trainers.conftest import add, running, wait_for
-from trainers.backend import greet as greetings
-from trainers.backend import machine as machines
-from trainers.backend.away import News, is_same, pack, take_in, want
-from trainers.backend.cluster import share_of
-from trainers.backend.greet import PACKAGES, Greeting, differing, greet
-from trainers.backend.machine import Machine, Place, fits, seen, usable_memory
-from trainers.backend.pool import Gpu, _gpus, _measure
-from trainers.backend.queue import Queue
-from trainers.cell import Needs
-from trainers.command.process import _gpu
 
 GB = 1e9
 

@@ -8,9 +8,9 @@ import pytest
 
 pytest.importorskip("torch")
 
+from isoplan.trainers.behavior.cell import BehaviorCell
+from isoplan.trainers.behavior.training import cell_training
 from tests.trainers.jets.stream import Silent
-from trainers.behavior import training
-from trainers.behavior.cell import BehaviorCell
 
 ONE = BehaviorCell(
     users=80, items=60, user_events=8, steps=12, batch=16, h=8, width=16, layers=1, length=12, pool=32, rate=0.01,
@@ -22,4 +22,4 @@ TWO = ONE.model_copy(update={"stage": 2, "negatives": 20})
 def run(cell: BehaviorCell, folder: Path, **stream: object) -> tuple[dict[str, float], Silent]:
     folder.mkdir(exist_ok=True)
     watched = Silent(folder, **stream)  # type: ignore[arg-type]
-    return dict(training.train(folder, cell, watched)), watched
+    return dict(cell_training.train(folder, cell, watched)), watched

@@ -7,9 +7,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from trainers.behavior.known import Known
-from trainers.behavior.model import TwoPartModel
-from trainers.behavior.shape import Shape
+from isoplan.trainers.behavior.model.item_features import Known
+from isoplan.trainers.behavior.model.shape import Shape
+from isoplan.trainers.behavior.model.two_part import TwoPartModel
 
 
 def encoder(width: int, heads: int, layers: int) -> nn.TransformerEncoder:

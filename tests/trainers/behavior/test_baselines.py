@@ -8,10 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from trainers.behavior import baselines as module
-from trainers.behavior.baselines import COLUMNS, MASS, baselines, kept_baselines, untrained
-from trainers.behavior.cell import BehaviorCell
-from trainers.behavior.data import Data, open_data
+from isoplan.trainers.behavior.cell import BehaviorCell
+from isoplan.trainers.behavior.scores import baselines as module
+from isoplan.trainers.behavior.scores.baselines import COLUMNS, MASS, baselines, kept_baselines, untrained
+from isoplan.trainers.behavior.training.cell_data import Data, open_data
 
 CELL = BehaviorCell(data="shop", length=10, batch=8)
 

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from engine.errors import PlannerError
-from trainers.behavior.cell import UNREAD, BehaviorCell, check, facts_of, name_of, short, sizes
-from trainers.behavior.facts import Facts, keep_facts, read_facts
-from trainers.behavior.flops import parameters
-from trainers.behavior.memory import catalogue_bytes, check_catalogue, memory, needs
-from trainers.cell import CellError
+from isoplan.engine.errors import PlannerError
+from isoplan.trainers.behavior.cell import UNREAD, BehaviorCell, check, facts_of, name_of, short, sizes
+from isoplan.trainers.behavior.logs.log_stats import Facts, keep_facts, read_facts
+from isoplan.trainers.behavior.memory import catalogue_bytes, check_catalogue, memory, needs
+from isoplan.trainers.behavior.model.flops import parameters
+from isoplan.trainers.cell import CellError
 
 HERE = Path()
 

@@ -14,9 +14,8 @@ from torch.nn import functional as F  # noqa: E402
 from torch.nn.attention import SDPBackend, sdpa_kernel  # noqa: E402
 from torch.utils.flop_counter import FlopCounterMode  # noqa: E402
 
-from tests.trainers.behavior.plain import Plain, random_known  # noqa: E402
-from trainers.behavior.batch import batch_of  # noqa: E402
-from trainers.behavior.flops import (  # noqa: E402
+from isoplan.trainers.behavior.model.batch import batch_of  # noqa: E402
+from isoplan.trainers.behavior.model.flops import (  # noqa: E402
     context_flops,
     embedding_flops,
     parameters,
@@ -25,10 +24,11 @@ from trainers.behavior.flops import (  # noqa: E402
     stage2_flops,
     two_part,
 )
-from trainers.behavior.losses import draw, in_batch, sampled  # noqa: E402
-from trainers.behavior.model import TwoPartModel  # noqa: E402
-from trainers.behavior.shape import Fields, Shape  # noqa: E402
-from trainers.packed.rectangles import lay_out  # noqa: E402
+from isoplan.trainers.behavior.model.losses import draw, in_batch, sampled  # noqa: E402
+from isoplan.trainers.behavior.model.shape import Fields, Shape  # noqa: E402
+from isoplan.trainers.behavior.model.two_part import TwoPartModel  # noqa: E402
+from isoplan.trainers.packed.rectangles import lay_out  # noqa: E402
+from tests.trainers.behavior.plain import Plain, random_known  # noqa: E402
 
 SHAPES = (
     Shape(Fields(30, (4, 7), 3), h=16, width=32, layers=2, text_layers=2, length=16),
@@ -153,5 +153,6 @@ def test_the_planner_s_stage_2_is_what_a_large_cell_costs(K: int) -> None:
 
 
 def test_counting_and_sizing_need_no_torch() -> None:
-    code = "import sys, trainers.behavior.sizing, trainers.behavior.known; sys.exit('torch' in sys.modules)"
+    code = "import sys, isoplan.trainers.behavior.sizing, isoplan.trainers.behavior.model.item_features; "
+    code += "sys.exit('torch' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

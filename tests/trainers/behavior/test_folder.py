@@ -7,13 +7,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from engine.errors import PlannerError
-from trainers.behavior import folder as module
-from trainers.behavior import kept
-from trainers.behavior.folder import open_log
-from trainers.behavior.kept import load, save
-from trainers.behavior.log import Features, Log
-from trainers.behavior.synthetic import World, make
+from isoplan.engine.errors import PlannerError
+from isoplan.trainers.behavior.logs import folder as module
+from isoplan.trainers.behavior.logs import log_cache
+from isoplan.trainers.behavior.logs.folder import open_log
+from isoplan.trainers.behavior.logs.log import Features, Log
+from isoplan.trainers.behavior.logs.log_cache import load, save
+from isoplan.trainers.behavior.logs.synthetic import World, make
 
 EVENTS = "who,what,at,device,amount\n1,ä,5,web,2\n1,b b,4,phone,3\n2,b b,1,,4\n"
 ITEMS = "what,name,price\nä,Red shoe,1.5\nb b,Blue shoe,2\nc,,3\n"
@@ -71,7 +71,7 @@ def test_a_folder_is_read_once_until_a_file_changes(folder: Path, monkeypatch: p
     assert len(list((folder / "prepared").iterdir())) == 1
 
 
-@pytest.mark.parametrize("name", [*kept.TYPES, "log"])
+@pytest.mark.parametrize("name", [*log_cache.TYPES, "log"])
 def test_damage_is_one_sentence(name: str, folder: Path) -> None:
     save(open_log(folder), folder / "log")
     path = next((folder / "log").glob(f"{name}.*"))

@@ -9,15 +9,15 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
+from isoplan.trainers.behavior.cell import BehaviorCell  # noqa: E402
+from isoplan.trainers.behavior.logs.split import pack  # noqa: E402
+from isoplan.trainers.behavior.model.embedder import AT_ONCE  # noqa: E402
+from isoplan.trainers.behavior.scores import evaluation as judging  # noqa: E402
+from isoplan.trainers.behavior.scores.evaluation import beside_rivals, judge  # noqa: E402
+from isoplan.trainers.behavior.training.cell_data import open_data  # noqa: E402
+from isoplan.trainers.behavior.training.trainer import Trainer  # noqa: E402
 from tests.trainers.behavior.cells import TWO  # noqa: E402
 from tests.trainers.jets.stream import Silent  # noqa: E402
-from trainers.behavior import judge as judging  # noqa: E402
-from trainers.behavior.cell import BehaviorCell  # noqa: E402
-from trainers.behavior.data import open_data  # noqa: E402
-from trainers.behavior.embedder import AT_ONCE  # noqa: E402
-from trainers.behavior.judge import beside_rivals, judge  # noqa: E402
-from trainers.behavior.split import pack  # noqa: E402
-from trainers.behavior.trainer import Trainer  # noqa: E402
 
 
 def test_full_metrics_are_those_of_all_scores_at_once(tmp_path: Path) -> None:

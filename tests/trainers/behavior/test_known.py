@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from trainers.behavior.known import HASHES, circumstances, fields_of, known_of
-from trainers.behavior.log import Features, Items, texts
-from trainers.behavior.shape import Fields
+from isoplan.trainers.behavior.logs.log import Features, Items, texts
+from isoplan.trainers.behavior.model.item_features import HASHES, circumstances, fields_of, known_of
+from isoplan.trainers.behavior.model.shape import Fields
 
 NONE = np.zeros(0, np.int32)
 

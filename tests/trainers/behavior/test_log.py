@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from trainers.behavior.log import PADDING, UNKNOWN, Features, Items, Log, texts
+from isoplan.trainers.behavior.logs.log import PADDING, UNKNOWN, Features, Items, Log, texts
 
 
 def catalogue() -> Items:

@@ -15,7 +15,15 @@ torch = pytest.importorskip("torch")
 from torch import Tensor  # noqa: E402
 from torch.nn import functional as F  # noqa: E402
 
-from trainers.behavior.losses import Candidates, Drawn, cross_entropy, draw, in_batch, log_chances, sampled  # noqa: E402
+from isoplan.trainers.behavior.model.losses import (  # noqa: E402
+    Candidates,
+    Drawn,
+    cross_entropy,
+    draw,
+    in_batch,
+    log_chances,
+    sampled,
+)
 
 H, ITEMS = 5, 30
 

@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 from scipy.special import log_softmax
 from sklearn.metrics import ndcg_score, top_k_accuracy_score
 
-from engine.errors import PlannerError
+from isoplan.engine.errors import PlannerError
+from isoplan.trainers.behavior.model.equal_items import Groups, group_keys, group_vectors
+from isoplan.trainers.behavior.scores import ranks
+from isoplan.trainers.behavior.scores.metrics import HISTORIES, at_cutoff, directions, evaluate
+from isoplan.trainers.behavior.scores.ranks import Ranked, level, rank_batch, rank_catalogue, ranking_bytes
 from tests.trainers.behavior import brute
-from trainers.behavior import ranks
-from trainers.behavior.groups import Groups, group_keys, group_vectors
-from trainers.behavior.metrics import HISTORIES, at_cutoff, directions, evaluate
-from trainers.behavior.ranks import Ranked, level, rank_batch, rank_catalogue, ranking_bytes
 
 Batch = tuple[np.ndarray, np.ndarray, np.ndarray]
 

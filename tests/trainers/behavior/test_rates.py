@@ -10,11 +10,11 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
+from isoplan.trainers.behavior.cell import BehaviorCell  # noqa: E402
+from isoplan.trainers.behavior.training import cell_training  # noqa: E402
+from isoplan.trainers.behavior.training.trainer import Trainer  # noqa: E402
+from isoplan.trainers.cell import CellError, Stopped  # noqa: E402
 from tests.trainers.behavior.cells import ONE, TWO, run  # noqa: E402
-from trainers.behavior import training  # noqa: E402
-from trainers.behavior.cell import BehaviorCell  # noqa: E402
-from trainers.behavior.trainer import Trainer  # noqa: E402
-from trainers.cell import CellError, Stopped  # noqa: E402
 
 TRIED = {"rate": 0.01, "rates": 3}
 
@@ -62,14 +62,14 @@ def test_each_stage_tries_rates_from_where_it_begins(tmp_path: Path) -> None:
 def test_rates_that_diverge_are_left_out_and_all_of_them_end_the_cell(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    said, worst = training._said, 0.005
+    said, worst = cell_training._said, 0.005
 
     def diverges(trainer: Trainer, recent: dict[str, list[Any]]) -> dict[str, float]:
         if trainer.optimiser.param_groups[0]["lr"] > worst:
-            raise training.Diverged("The training diverged.")
+            raise cell_training.Diverged("The training diverged.")
         return said(trainer, recent)
 
-    monkeypatch.setattr(training, "_said", diverges)
+    monkeypatch.setattr(cell_training, "_said", diverges)
     cell = ONE.model_copy(update={**TRIED, "schedule": "constant"})
     found, _ = run(cell, tmp_path / "some")
     assert found["rate_used"] == 0.005

@@ -16,11 +16,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine.errors import PlannerError
-from trainers.behavior import tables
-from trainers.behavior.columns import Columns
-from trainers.behavior.log import UNKNOWN, Items, Log
-from trainers.behavior.read import read_items, read_log
+from isoplan.engine.errors import PlannerError
+from isoplan.trainers.behavior.logs import table_files
+from isoplan.trainers.behavior.logs.columns import Columns
+from isoplan.trainers.behavior.logs.log import UNKNOWN, Items, Log
+from isoplan.trainers.behavior.logs.read import read_items, read_log
 
 ITEMS = "item,title,brand,price\na,Red shoe,acme,9.5\nb,Blue shoe,,3\nc,,bolt,1e2\n"
 
@@ -56,8 +56,8 @@ def test_a_log_is_what_pandas_reads_and_sorts(suffix: str, tmp_path: Path, monke
         frame.to_parquet(path, row_group_size=70)
     else:
         frame.to_csv(path, index=False, sep="\t" if suffix == "tsv" else ",")
-    monkeypatch.setattr(tables, "BLOCK_BYTES", 1000)
-    monkeypatch.setattr(tables, "BLOCK_ROWS", 60)
+    monkeypatch.setattr(table_files, "BLOCK_BYTES", 1000)
+    monkeypatch.setattr(table_files, "BLOCK_ROWS", 60)
     log = read_log(path)
     truth = frame.sort_values("timestamp", kind="stable")
     truth["user_id"] = pd.Categorical(truth["user_id"], frame["user_id"].unique())
@@ -266,7 +266,7 @@ def test_bad_input_is_one_sentence(text: str, said: str, tmp_path: Path) -> None
 
 
 def test_rows_are_counted_through_blocks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tables, "BLOCK_BYTES", 100)
+    monkeypatch.setattr(table_files, "BLOCK_BYTES", 100)
     lines = [f"{i % 7},{i},{i}" for i in range(1, 501)]
     lines[399] = "3,400,soon"
     assert "has 'soon' in row 400 where" in fault(tmp_path, "user,item,price\n" + "\n".join(lines))
@@ -330,7 +330,7 @@ def test_files_that_are_none(tmp_path: Path) -> None:
 
 
 def test_too_many_categories(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("trainers.behavior.gather.MOST_CATEGORIES", 2)
+    monkeypatch.setattr("isoplan.trainers.behavior.logs.gather.MOST_CATEGORIES", 2)
     text = "user,item,url\n1,2,x\n1,2,y\n1,2,z\n"
     assert fault(tmp_path, text) == (
         "Column url of events.csv has more than 2 different texts: name it as text, or leave it out."
@@ -338,14 +338,14 @@ def test_too_many_categories(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_rare_words_share_a_number(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("trainers.behavior.gather.VOCABULARY", 4)
+    monkeypatch.setattr("isoplan.trainers.behavior.logs.gather.VOCABULARY", 4)
     items = read_items(write(tmp_path, "item,text\na,x y x\nb,z x y w\n", "items.csv"))
     assert items.text(4).tolist() == [[2, 3, 2, 0], [1, 2, 3, 1]]
     assert items.vocabulary == 4
 
 
 def test_memory_follows_the_arrays_and_not_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tables, "BLOCK_BYTES", 2**16)
+    monkeypatch.setattr(table_files, "BLOCK_BYTES", 2**16)
     rows, filler = 40_000, "text that nobody reads, " * 12
     rng = np.random.default_rng(0)
     users, items = rng.integers(0, 500, rows), rng.integers(0, 300, rows)

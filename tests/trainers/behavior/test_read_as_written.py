@@ -11,10 +11,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from isoplan.trainers.behavior.logs import table_files
+from isoplan.trainers.behavior.logs.popularity import Popularity
+from isoplan.trainers.behavior.logs.read import read_items, read_log
 from tests.trainers.behavior.test_read import events, fault, write
-from trainers.behavior import tables
-from trainers.behavior.popularity import Popularity
-from trainers.behavior.read import read_items, read_log
 
 
 def test_lines_that_begin_with_the_names_of_their_columns(tmp_path: Path) -> None:
@@ -41,7 +41,7 @@ def test_lines_that_begin_with_the_names_of_their_columns(tmp_path: Path) -> Non
 def test_spaces_around_and_between_cells_do_not_count(
     block: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(tables, "BLOCK_BYTES", block)
+    monkeypatch.setattr(table_files, "BLOCK_BYTES", block)
     wide = " 2  7 \n1\t 7\r\n\n2 9\t\r\n   \n2   7 \t\n1 9  "
     truth = [("2", "7"), ("2", "9"), ("2", "7"), ("1", "7"), ("1", "9")]
     assert events(read_log(write(tmp_path, wide, "events.txt"))) == truth
@@ -62,7 +62,7 @@ def test_a_column_of_numbers_that_begins_with_none(
     first: str, said: str, rows: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Whether the first number stands in the same block or in a later one."""
-    monkeypatch.setattr(tables, "BLOCK_BYTES", 100)
+    monkeypatch.setattr(table_files, "BLOCK_BYTES", 100)
     text = "user,item,price\n" + f"1,2,{first}\n" * rows + "1,3,3\n1,3,4\n"
     assert fault(tmp_path, text) == (
         f"Column price of events.csv has {said} in row 1, which is no finite number: correct the row, or leave the "

@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from data import files
-from engine.errors import PlannerError
-from trainers.behavior.flops import parameters
-from trainers.behavior.shape import Fields, Shape, heads_of
-from trainers.behavior.sizing import Asked, Sized, size, stage2_steps
+from isoplan.data import files
+from isoplan.engine.errors import PlannerError
+from isoplan.trainers.behavior.model.flops import parameters
+from isoplan.trainers.behavior.model.shape import Fields, Shape, heads_of
+from isoplan.trainers.behavior.sizing import Asked, Sized, size, stage2_steps
 
 TABLE8 = [
     {name: float(x) for name, x in row.items()}

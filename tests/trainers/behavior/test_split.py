@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine.errors import PlannerError
-from trainers.behavior.log import Features, Items, Log, texts
-from trainers.behavior.popularity import Popularity, draw_unseen, popularity
-from trainers.behavior.read import read_log
-from trainers.behavior.split import (
+from isoplan.engine.errors import PlannerError
+from isoplan.trainers.behavior.logs.log import Features, Items, Log, texts
+from isoplan.trainers.behavior.logs.popularity import Popularity, draw_unseen, popularity
+from isoplan.trainers.behavior.logs.read import read_log
+from isoplan.trainers.behavior.logs.split import (
     Part,
     Split,
     Windows,

@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 from scipy.stats import kstest, spearmanr
 
-from engine.errors import PlannerError
-from trainers.behavior.groups import Groups
-from trainers.behavior.metrics import evaluate
-from trainers.behavior.popularity import popularity
-from trainers.behavior.ranks import rank_catalogue
-from trainers.behavior.split import by_share, leave_last_out
-from trainers.behavior.synthetic import SHORTEST, Made, World, beliefs, chances, floor, make
+from isoplan.engine.errors import PlannerError
+from isoplan.trainers.behavior.logs.popularity import popularity
+from isoplan.trainers.behavior.logs.split import by_share, leave_last_out
+from isoplan.trainers.behavior.logs.synthetic import SHORTEST, Made, World, beliefs, chances, floor, make
+from isoplan.trainers.behavior.model.equal_items import Groups
+from isoplan.trainers.behavior.scores.metrics import evaluate
+from isoplan.trainers.behavior.scores.ranks import rank_catalogue
 
 SMALL = World(users=3000, items=400, topics=20, interests=6, drift=0.1, taste=4.0, seed=3)
 

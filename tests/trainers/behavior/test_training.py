@@ -12,20 +12,20 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from engine.errors import PlannerError  # noqa: E402
+from isoplan.engine.errors import PlannerError  # noqa: E402
+from isoplan.trainers.behavior.bundled import COLUMNS  # noqa: E402
+from isoplan.trainers.behavior.cell import BehaviorCell, facts_of  # noqa: E402
+from isoplan.trainers.behavior.logs.split import pack  # noqa: E402
+from isoplan.trainers.behavior.logs.synthetic import beliefs, floor, make  # noqa: E402
+from isoplan.trainers.behavior.model.batch import batch_of  # noqa: E402
+from isoplan.trainers.behavior.model.flops import parameters, stage1_flops, stage2_flops, two_part  # noqa: E402
+from isoplan.trainers.behavior.scores.metric_names import METRICS  # noqa: E402
+from isoplan.trainers.behavior.training import cell_training  # noqa: E402
+from isoplan.trainers.behavior.training.cell_data import open_data  # noqa: E402
+from isoplan.trainers.behavior.training.trainer import Trainer  # noqa: E402
+from isoplan.trainers.cell import CellError, Stopped  # noqa: E402
 from tests.trainers.behavior.cells import ONE, TWO, run  # noqa: E402
 from tests.trainers.behavior.plain import Plain  # noqa: E402
-from trainers.behavior import training  # noqa: E402
-from trainers.behavior.batch import batch_of  # noqa: E402
-from trainers.behavior.bundled import COLUMNS  # noqa: E402
-from trainers.behavior.cell import BehaviorCell, facts_of  # noqa: E402
-from trainers.behavior.data import open_data  # noqa: E402
-from trainers.behavior.flops import parameters, stage1_flops, stage2_flops, two_part  # noqa: E402
-from trainers.behavior.names import METRICS  # noqa: E402
-from trainers.behavior.split import pack  # noqa: E402
-from trainers.behavior.synthetic import beliefs, floor, make  # noqa: E402
-from trainers.behavior.trainer import Trainer  # noqa: E402
-from trainers.cell import CellError, Stopped  # noqa: E402
 
 
 def batches(cell: BehaviorCell, folder: Path, stage: int) -> list[np.ndarray]:
@@ -52,12 +52,12 @@ def test_every_batch_is_whole_and_a_pass_holds_every_window_once(tmp_path: Path)
     cell = ONE.model_copy(update={"batch": 30})
     data = open_data(tmp_path, cell)
     trainer = Trainer(cell, cell.sized(data.facts).shape, data, "cpu")
-    found = list(training._batches(trainer, 0, 8))
+    found = list(cell_training._batches(trainer, 0, 8))
     assert [len(chosen) for chosen in found] == [30] * 8
     drawn, windows = np.concatenate(found), len(data.train)
     for first in range(0, 240 - windows, windows):
         assert sorted(drawn[first : first + windows]) == list(range(windows))
-    rest = list(training._batches(trainer, 5, 8))
+    rest = list(cell_training._batches(trainer, 5, 8))
     assert all(np.array_equal(a, b) for a, b in zip(rest, found[5:], strict=True))
 
 
@@ -299,8 +299,10 @@ def test_what_cannot_be_trained_is_one_sentence(
     fields: dict[str, object], error: type[Exception], sentence: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if fields.get("items"):
-        monkeypatch.setattr(training, "open_data", lambda *_: pytest.fail("the log is made before it is known to fit"))
-        monkeypatch.setattr(training, "memory_of", lambda _: 64e9)
+        monkeypatch.setattr(
+            cell_training, "open_data", lambda *_: pytest.fail("the log is made before it is known to fit")
+        )
+        monkeypatch.setattr(cell_training, "memory_of", lambda _: 64e9)
     with pytest.raises(error, match=sentence):
         run(ONE.model_copy(update=fields), tmp_path)
 
@@ -309,7 +311,7 @@ def test_divergence_is_one_sentence(tmp_path: Path) -> None:
     data = open_data(tmp_path, ONE)
     trainer = Trainer(ONE, ONE.sized(data.facts).shape, data, "cpu")
     with pytest.raises(CellError, match=r"diverged after .* updates: use a smaller learning rate"):
-        training._said(trainer, {"train": [torch.tensor(math.nan)]})
+        cell_training._said(trainer, {"train": [torch.tensor(math.nan)]})
 
 
 def test_a_damaged_checkpoint_or_backbone_is_passed_over(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from benchmarks.reliability.commands import REFUSED, SECRETS, VALUES, as_argument, as_field, once, variables, workspace
-from engine.errors import PlannerError
-from trainers.command.environment import environment_of
-from trainers.families import families
+from isoplan.engine.errors import PlannerError
+from isoplan.trainers.command.environment import environment_of
+from isoplan.trainers.families import families
 
 OWN = str(Path(__file__).parents[3])
 THREADS = {f"{name}_NUM_THREADS": "3" for name in ("OMP", "MKL", "OPENBLAS", "NUMEXPR")}

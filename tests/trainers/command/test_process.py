@@ -8,15 +8,15 @@ from typing import Any
 import psutil
 import pytest
 
-from engine.errors import PlannerError
+from isoplan.engine.errors import PlannerError
+from isoplan.trainers.backend.queue.cells import Queue
+from isoplan.trainers.backend.store.files import FULL, LEAST_DISK
+from isoplan.trainers.backend.store.record import DEATHS, Record
+from isoplan.trainers.backend.worker.attempt_process import run_cell
+from isoplan.trainers.command import process
+from isoplan.trainers.families import families, find_family, read_cell
 from tests import progress
 from tests.trainers.conftest import COUNTER, PROGRAMS, add
-from trainers.backend.files import FULL, LEAST_DISK
-from trainers.backend.queue import Queue
-from trainers.backend.record import DEATHS, Record
-from trainers.backend.work import run_cell
-from trainers.command import process
-from trainers.families import families, find_family, read_cell
 
 
 def once(root: Path, cell: dict[str, Any], family: str = "counter") -> Record:

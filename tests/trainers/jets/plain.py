@@ -6,11 +6,11 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from trainers.jets.shape import Shape
+from isoplan.trainers.jets.shape import Shape
 
 
 class Plain(nn.TransformerEncoder):
-    """The same weights under the same names as ``trainers.jets.model.SetTransformer``."""
+    """The same weights under the same names as ``isoplan.trainers.jets.model.SetTransformer``."""
 
     def __init__(self, shape: Shape) -> None:
         d = shape.width

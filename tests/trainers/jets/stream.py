@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from trainers.cell import Stopped
+from isoplan.trainers.cell import Stopped
 
 
 @dataclass

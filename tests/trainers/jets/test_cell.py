@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from engine.errors import PlannerError
-from trainers.cell import cell_name
-from trainers.families import find_family, read_cell
-from trainers.jets.cell import JetCell, memory, needs, short, sizes
+from isoplan.engine.errors import PlannerError
+from isoplan.trainers.cell import cell_name
+from isoplan.trainers.families import find_family, read_cell
+from isoplan.trainers.jets.cell import JetCell, memory, needs, short, sizes
 
 
 def cell(**fields: object) -> JetCell:

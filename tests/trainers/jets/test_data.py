@@ -10,15 +10,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.errors import PlannerError
+from isoplan.engine.errors import PlannerError
+from isoplan.trainers.backend.store.heartbeat import hold_lock
+from isoplan.trainers.cell import Stopped
+from isoplan.trainers.jets.cell import JetCell
+from isoplan.trainers.jets.classes import NAMES
+from isoplan.trainers.jets.data import STREAMS, Jets, chunks, in_turn, open_jets, ranks, toy
+from isoplan.trainers.jets.features import ALL, CONFIGURATIONS
+from isoplan.trainers.jets.jetset import write
 from tests.trainers.jets.stream import Silent
-from trainers.backend.life import hold_lock
-from trainers.cell import Stopped
-from trainers.jets.cell import JetCell
-from trainers.jets.classes import NAMES
-from trainers.jets.data import STREAMS, Jets, chunks, in_turn, open_jets, ranks, toy
-from trainers.jets.features import ALL, CONFIGURATIONS
-from trainers.jets.jetset import write
 
 LABELS = st.lists(st.integers(0, 9), min_size=1, max_size=60).map(lambda found: np.array(found, np.int64))
 

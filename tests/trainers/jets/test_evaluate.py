@@ -13,9 +13,9 @@ from scipy.special import softmax
 from scipy.stats import poisson
 from sklearn.metrics import accuracy_score, log_loss, roc_curve
 
-from engine.errors import PlannerError
-from trainers.jets.classes import KINDS
-from trainers.jets.evaluate import EFFICIENCIES, METRICS, cut_error, evaluate, rejection, survivors, write_roc
+from isoplan.engine.errors import PlannerError
+from isoplan.trainers.jets.classes import KINDS
+from isoplan.trainers.jets.evaluate import EFFICIENCIES, METRICS, cut_error, evaluate, rejection, survivors, write_roc
 
 
 def tagger(jets: int, seed: int = 0, step: float = 2.0**-30) -> tuple[np.ndarray, np.ndarray]:
@@ -113,7 +113,7 @@ def test_classes_without_jets_are_left_out() -> None:
 def test_large_logits_and_blocks_do_no_harm(monkeypatch: pytest.MonkeyPatch) -> None:
     logits, labels = tagger(3_000)
     plain = evaluate(logits.astype(np.float32), labels).metrics
-    monkeypatch.setattr("trainers.jets.evaluate.BLOCK", 700)
+    monkeypatch.setattr("isoplan.trainers.jets.evaluate.BLOCK", 700)
     shifted = evaluate(logits.astype(np.float32) + np.float32(1024), labels).metrics
     assert shifted == pytest.approx(plain, rel=1e-3)
     assert all(np.isfinite(value) for value in evaluate(logits * 1e6, labels).metrics.values())

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trainers.jets.features import CONFIGURATIONS, hardest
+from isoplan.trainers.jets.features import CONFIGURATIONS, hardest
 
 BY_HAND = {"part_px": 3.0, "part_py": 4.0, "part_pz": 12.0, "part_energy": 13.0, "part_deta": 0.3, "part_dphi": -0.4,
            "part_d0val": 0.5, "part_d0err": 0.2, "part_dzval": -7.0, "part_dzerr": 3.0, "part_charge": -1.0,

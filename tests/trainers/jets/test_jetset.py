@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.errors import PlannerError
-from trainers.jets import jetset
-from trainers.jets.jetset import JetSet, write
+from isoplan.engine.errors import PlannerError
+from isoplan.trainers.jets import jetset
+from isoplan.trainers.jets.jetset import JetSet, write
 
 
 def jets(lengths: list[int], width: int = 2) -> JetSet:

@@ -15,13 +15,13 @@ import uproot
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.errors import PlannerError
+from isoplan.engine.errors import PlannerError
+from isoplan.trainers.jets import read
+from isoplan.trainers.jets.classes import LABELS
+from isoplan.trainers.jets.features import CONFIGURATIONS
+from isoplan.trainers.jets.jetset import JetSet
+from isoplan.trainers.jets.read import find_files, prepare, read_jets, shares
 from tests.trainers.jets.files import columns, write_root
-from trainers.jets import read
-from trainers.jets.classes import LABELS
-from trainers.jets.features import CONFIGURATIONS
-from trainers.jets.jetset import JetSet
-from trainers.jets.read import find_files, prepare, read_jets, shares
 
 ALL = CONFIGURATIONS["21x128"]
 KINEMATIC = CONFIGURATIONS["3x40"]

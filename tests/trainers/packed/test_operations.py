@@ -11,10 +11,10 @@ from scipy import stats
 from torch import Tensor
 from torch.nn import functional as F
 
-from trainers.jets.packing import lay_out
-from trainers.packed import operations
-from trainers.packed.layer import blocks_of
-from trainers.packed.operations import add_dropped, attend, drop, gelu_dropped, zeros
+from isoplan.trainers.jets.packing import lay_out
+from isoplan.trainers.packed import operations
+from isoplan.trainers.packed.layer import blocks_of
+from isoplan.trainers.packed.operations import add_dropped, attend, drop, gelu_dropped, zeros
 
 LENGTHS = torch.tensor([3, 0, 7, 12, 5, 5, 1])
 LAYOUT = lay_out(LENGTHS.numpy(), 6.0)

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 
-from engine.errors import PlannerError
+from isoplan.engine.errors import PlannerError
 
 MOMENTA, AMPLITUDE, WEIGHT, PROCESS = "momenta", "amplitude", "weight", "process"
 COMPONENTS = ("E", "px", "py", "pz")

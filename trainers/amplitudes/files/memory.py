@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from engine.errors import PlannerError
-from trainers.backend.machine import usable_memory
+from isoplan.engine.errors import PlannerError
+from isoplan.trainers.backend.cluster.machine import usable_memory
 
 COPIES = 3
 """Of all numbers that reading, checking and making events hold at once, counted generously."""

@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.errors import PlannerError
-from trainers.amplitudes.events import Events, check_events, check_shapes
-from trainers.amplitudes.files.formats import (
+from isoplan.engine.errors import PlannerError
+from isoplan.trainers.amplitudes.events import Events, check_events, check_shapes
+from isoplan.trainers.amplitudes.files.formats import (
     AMPLITUDE,
     COMPONENTS,
     MOMENTA,
@@ -25,7 +25,7 @@ from trainers.amplitudes.files.formats import (
     damaged,
     format_of,
 )
-from trainers.amplitudes.files.memory import need_memory, no_memory
+from isoplan.trainers.amplitudes.files.memory import need_memory, no_memory
 
 Header = tuple[tuple[int, ...], np.dtype[Any]]
 """Shape and kind of an array, which are known before it is loaded."""

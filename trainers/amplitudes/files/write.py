@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from engine.errors import PlannerError
-from trainers.amplitudes.events import Events
-from trainers.amplitudes.files.formats import AMPLITUDE, MOMENTA, PROCESS, WEIGHT, columns_of, format_of
-from trainers.backend.files import replace, writing
+from isoplan.engine.errors import PlannerError
+from isoplan.trainers.amplitudes.events import Events
+from isoplan.trainers.amplitudes.files.formats import AMPLITUDE, MOMENTA, PROCESS, WEIGHT, columns_of, format_of
+from isoplan.trainers.backend.store.files import replace, writing
 
 
 def write_events(path: Path, events: Events) -> None:

@@ -7,8 +7,8 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from trainers.amplitudes.processes import Process
-from trainers.amplitudes.processes.model import INCOMING
+from isoplan.trainers.amplitudes.processes import Process
+from isoplan.trainers.amplitudes.processes.model import INCOMING
 
 Real = NDArray[np.float64]
 PT = 20.0

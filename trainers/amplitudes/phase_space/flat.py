@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from trainers.amplitudes.phase_space.cuts import least_energy, passes
-from trainers.amplitudes.phase_space.luminosity import COLLIDER, luminosity
-from trainers.amplitudes.phase_space.mapping import Mapping
-from trainers.amplitudes.phase_space.rambo import rambo
-from trainers.amplitudes.phase_space.sampler import PICOBARN, Points, with_beams
-from trainers.amplitudes.processes import squared_amplitude
-from trainers.amplitudes.processes.model import INCOMING
+from isoplan.trainers.amplitudes.phase_space.cuts import least_energy, passes
+from isoplan.trainers.amplitudes.phase_space.luminosity import COLLIDER, luminosity
+from isoplan.trainers.amplitudes.phase_space.mapping import Mapping
+from isoplan.trainers.amplitudes.phase_space.rambo import rambo
+from isoplan.trainers.amplitudes.phase_space.sampler import PICOBARN, Points, with_beams
+from isoplan.trainers.amplitudes.processes import squared_amplitude
+from isoplan.trainers.amplitudes.processes.model import INCOMING
 
 Real = NDArray[np.float64]
 

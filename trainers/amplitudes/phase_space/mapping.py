@@ -21,11 +21,11 @@ from math import pi
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.errors import PlannerError
-from trainers.amplitudes.phase_space.cuts import PT, least_energy
-from trainers.amplitudes.phase_space.luminosity import COLLIDER, luminosity
-from trainers.amplitudes.processes import Process
-from trainers.amplitudes.processes.model import INCOMING
+from isoplan.engine.errors import PlannerError
+from isoplan.trainers.amplitudes.phase_space.cuts import PT, least_energy
+from isoplan.trainers.amplitudes.phase_space.luminosity import COLLIDER, luminosity
+from isoplan.trainers.amplitudes.processes import Process
+from isoplan.trainers.amplitudes.processes.model import INCOMING
 
 Real = NDArray[np.float64]
 STEPS = 100

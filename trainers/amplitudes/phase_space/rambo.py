@@ -10,7 +10,7 @@ from math import factorial, pi
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.errors import PlannerError
+from isoplan.engine.errors import PlannerError
 
 Real = NDArray[np.float64]
 STEPS = 60

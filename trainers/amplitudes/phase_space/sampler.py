@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.errors import PlannerError
-from trainers.amplitudes.phase_space.cuts import passes
-from trainers.amplitudes.phase_space.mapping import Mapping
-from trainers.amplitudes.processes import Process, squared_amplitude
-from trainers.amplitudes.processes.model import INCOMING
+from isoplan.engine.errors import PlannerError
+from isoplan.trainers.amplitudes.phase_space.cuts import passes
+from isoplan.trainers.amplitudes.phase_space.mapping import Mapping
+from isoplan.trainers.amplitudes.processes import Process, squared_amplitude
+from isoplan.trainers.amplitudes.processes.model import INCOMING
 
 Real = NDArray[np.float64]
 ROUNDS, BINS, PACE = 8, 50, 0.5

@@ -13,9 +13,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from trainers.amplitudes.events import Events
-from trainers.amplitudes.phase_space.sampler import Points, Sampler
-from trainers.cell import Stopped
+from isoplan.trainers.amplitudes.events import Events
+from isoplan.trainers.amplitudes.phase_space.sampler import Points, Sampler
+from isoplan.trainers.cell import Stopped
 
 Real = NDArray[np.float64]
 ABOVE = 1e-3

@@ -7,10 +7,19 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from math import factorial, prod
 
-from engine.errors import PlannerError
-from trainers.amplitudes.processes import colour
-from trainers.amplitudes.processes.model import CHARGED, ELECTROWEAK, FIELDS, NEUTRAL, QCD, TRIPLE, YUKAWA, Vertex
-from trainers.amplitudes.processes.plan import Plan, plan
+from isoplan.engine.errors import PlannerError
+from isoplan.trainers.amplitudes.processes import colour
+from isoplan.trainers.amplitudes.processes.model import (
+    CHARGED,
+    ELECTROWEAK,
+    FIELDS,
+    NEUTRAL,
+    QCD,
+    TRIPLE,
+    YUKAWA,
+    Vertex,
+)
+from isoplan.trainers.amplitudes.processes.plan import Plan, plan
 
 
 @dataclass(frozen=True)

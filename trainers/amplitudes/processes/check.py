@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.errors import PlannerError
-from trainers.amplitudes.processes.model import FIELDS, INCOMING
-from trainers.amplitudes.rows import row_of
+from isoplan.engine.errors import PlannerError
+from isoplan.trainers.amplitudes.processes.model import FIELDS, INCOMING
+from isoplan.trainers.amplitudes.rows import row_of
 
 TOLERANCE = 1e-6
 """Of sqrt(s) for what momenta fail to add up to, of E^2 for p^2 - m^2: more than rounding to seven digits leaves."""

@@ -7,8 +7,8 @@ from typing import cast
 
 import numpy as np
 
-from trainers.amplitudes.processes import colour
-from trainers.amplitudes.processes.algebra import (
+from isoplan.trainers.amplitudes.processes import colour
+from isoplan.trainers.amplitudes.processes.algebra import (
     Array,
     Current,
     Slots,
@@ -20,12 +20,12 @@ from trainers.amplitudes.processes.algebra import (
     propagate_vector,
     total,
 )
-from trainers.amplitudes.processes.catalogue import Process
-from trainers.amplitudes.processes.check import check_momenta
-from trainers.amplitudes.processes.constants import COLOURS
-from trainers.amplitudes.processes.model import FIELDS, INCOMING, Field
-from trainers.amplitudes.processes.plan import Node
-from trainers.amplitudes.processes.waves import Chirality, Real, wave
+from isoplan.trainers.amplitudes.processes.catalogue import Process
+from isoplan.trainers.amplitudes.processes.check import check_momenta
+from isoplan.trainers.amplitudes.processes.constants import COLOURS
+from isoplan.trainers.amplitudes.processes.model import FIELDS, INCOMING, Field
+from isoplan.trainers.amplitudes.processes.plan import Node
+from isoplan.trainers.amplitudes.processes.waves import Chirality, Real, wave
 
 BLOCK = 1024
 """Points at a time: enough that numpy's own overhead is small, few enough that memory is."""

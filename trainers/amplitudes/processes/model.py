@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from trainers.amplitudes.processes import constants as c
+from isoplan.trainers.amplitudes.processes import constants as c
 
 INCOMING = 2
 """Incoming particles, which come first."""

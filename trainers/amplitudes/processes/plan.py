@@ -13,8 +13,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import combinations_with_replacement, product
 
-from trainers.amplitudes.processes.model import FIELDS, Field, Vertex
-from trainers.amplitudes.processes.rules import Rule, rules
+from isoplan.trainers.amplitudes.processes.model import FIELDS, Field, Vertex
+from isoplan.trainers.amplitudes.processes.rules import Rule, rules
 
 Legs = tuple[int, ...]
 Part = tuple[Legs, Legs]

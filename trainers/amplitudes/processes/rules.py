@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import cast
 
-from trainers.amplitudes.processes.algebra import (
+from isoplan.trainers.amplitudes.processes.algebra import (
     Array,
     Current,
     Slots,
@@ -20,7 +20,7 @@ from trainers.amplitudes.processes.algebra import (
     triple,
     vector_bilinear,
 )
-from trainers.amplitudes.processes.model import FIELDS, Vertex
+from isoplan.trainers.amplitudes.processes.model import FIELDS, Vertex
 
 Combine = Callable[[Sequence[Current], Sequence[Array], tuple[float, ...]], Current | None]
 """(currents, their momenta, couplings) -> the current that leaves the vertex, before its propagator."""

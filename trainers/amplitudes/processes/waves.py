@@ -11,8 +11,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from trainers.amplitudes.processes.algebra import Array, Current, Slots, light_cone
-from trainers.amplitudes.processes.model import Field
+from isoplan.trainers.amplitudes.processes.algebra import Array, Current, Slots, light_cone
+from isoplan.trainers.amplitudes.processes.model import Field
 
 Real = NDArray[np.float64]
 Chirality = Literal["left", "right"]

@@ -7,7 +7,7 @@ from importlib.util import find_spec
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.errors import PlannerError
+from isoplan.engine.errors import PlannerError
 
 Real = NDArray[np.float64]
 SUBSETS = 5

@@ -7,8 +7,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from trainers.amplitudes.surrogate.standard import LOG
-from trainers.amplitudes.surrogate.weights import Weight, deviation, mean, quantiles, unit, variance
+from isoplan.trainers.amplitudes.surrogate.standard import LOG
+from isoplan.trainers.amplitudes.surrogate.weights import Weight, deviation, mean, quantiles, unit, variance
 
 Real = NDArray[np.float64]
 METRICS: dict[str, Literal["min", "max"]] = dict.fromkeys(

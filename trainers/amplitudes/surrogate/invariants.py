@@ -7,8 +7,8 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.errors import PlannerError
-from trainers.amplitudes.rows import row_of
+from isoplan.engine.errors import PlannerError
+from isoplan.trainers.amplitudes.rows import row_of
 
 Real = NDArray[np.float64]
 AT_ONCE = 1_000_000

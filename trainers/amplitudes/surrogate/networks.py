@@ -10,19 +10,19 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.errors import PlannerError
-from trainers.amplitudes.surrogate import shape as mlp
-from trainers.amplitudes.surrogate.invariants import inputs, log_invariants, pairs
-from trainers.amplitudes.surrogate.lloca import shape as lloca
-from trainers.amplitudes.surrogate.protocols import Model, Parametrization, Size
-from trainers.amplitudes.surrogate.rates import LLOCA_RATE, RATE
-from trainers.amplitudes.surrogate.standard import Standard
-from trainers.amplitudes.surrogate.weights import Weight, mean
+from isoplan.engine.errors import PlannerError
+from isoplan.trainers.amplitudes.surrogate import shape as mlp
+from isoplan.trainers.amplitudes.surrogate.invariants import inputs, log_invariants, pairs
+from isoplan.trainers.amplitudes.surrogate.lloca import shape as lloca
+from isoplan.trainers.amplitudes.surrogate.protocols import Model, Parametrization, Size
+from isoplan.trainers.amplitudes.surrogate.rates import LLOCA_RATE, RATE
+from isoplan.trainers.amplitudes.surrogate.standard import Standard
+from isoplan.trainers.amplitudes.surrogate.weights import Weight, mean
 
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from trainers.amplitudes.source import Facts
+    from isoplan.trainers.amplitudes.source import Facts
 
 Real = NDArray[np.float64]
 
@@ -86,7 +86,7 @@ def _mlp_inputs(momenta: Real, facts: Facts) -> Real:
 
 
 def _mlp_model(shape: mlp.Shape, start: Start, x: Tensor) -> Model:
-    from trainers.amplitudes.surrogate.model import Mlp
+    from isoplan.trainers.amplitudes.surrogate.model import Mlp
 
     model = Mlp(shape, start.activation, str(x.device))
     model.initialise(start.parametrization, start.seed)
@@ -123,7 +123,7 @@ def beam_units(x: Real, weight: Weight = None) -> Standard:
 
 
 def _lloca_model(shape: lloca.LlocaShape, start: Start, x: Tensor) -> Model:
-    from trainers.amplitudes.surrogate.lloca.model import Lloca
+    from isoplan.trainers.amplitudes.surrogate.lloca.model import Lloca
 
     return Lloca(shape, x, start.seed)
 

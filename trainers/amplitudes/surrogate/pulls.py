@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr
 
-from trainers.amplitudes.surrogate.weights import Weight, mean, quantiles, unit, variance
-from trainers.backend.files import replace
+from isoplan.trainers.amplitudes.surrogate.weights import Weight, mean, quantiles, unit, variance
+from isoplan.trainers.backend.store.files import replace
 
 Real = NDArray[np.float64]
 FILE = "pulls.csv"

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 
-from engine.errors import PlannerError
+from isoplan.engine.errors import PlannerError
 
 FORWARD_AND_BACKWARD, ON_DATA = 2 * 3, 2 * 2
 MOST_LAYERS = 64

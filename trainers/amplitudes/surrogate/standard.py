@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.errors import PlannerError
-from trainers.amplitudes.rows import row_of
-from trainers.amplitudes.surrogate.weights import Weight, deviation, mean, unit
+from isoplan.engine.errors import PlannerError
+from isoplan.trainers.amplitudes.rows import row_of
+from isoplan.trainers.amplitudes.surrogate.weights import Weight, deviation, mean, unit
 
 Real = NDArray[np.float64]
 LOG, RAW = "log", "raw"

@@ -12,15 +12,15 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from trainers.amplitudes.cell import AmplitudeCell
-from trainers.amplitudes.surrogate import losses
-from trainers.amplitudes.surrogate.model import Adam
-from trainers.amplitudes.surrogate.networks import NETWORKS
-from trainers.amplitudes.surrogate.protocols import Size
-from trainers.amplitudes.surrogate.standard import LOG, Standard
-from trainers.amplitudes.surrogate.weights import Weight, unit
-from trainers.cell import CellError
-from trainers.loop import checkpoint
+from isoplan.trainers.amplitudes.cell import AmplitudeCell
+from isoplan.trainers.amplitudes.surrogate import losses
+from isoplan.trainers.amplitudes.surrogate.model import Adam
+from isoplan.trainers.amplitudes.surrogate.networks import NETWORKS
+from isoplan.trainers.amplitudes.surrogate.protocols import Size
+from isoplan.trainers.amplitudes.surrogate.standard import LOG, Standard
+from isoplan.trainers.amplitudes.surrogate.weights import Weight, unit
+from isoplan.trainers.cell import CellError
+from isoplan.trainers.loop import checkpoint
 
 Real = NDArray[np.float64]
 

@@ -12,25 +12,25 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from engine.errors import PlannerError
-from trainers.amplitudes.cell import AmplitudeCell, check, memory
-from trainers.amplitudes.events import Events
-from trainers.amplitudes.source import Data, Facts, facts_of, open_events
-from trainers.amplitudes.surrogate import evaluate, pulls
-from trainers.amplitudes.surrogate.dimension import two_nn
-from trainers.amplitudes.surrogate.invariants import freedoms
-from trainers.amplitudes.surrogate.losses import LOWEST, averaged, mse
-from trainers.amplitudes.surrogate.networks import NETWORKS
-from trainers.amplitudes.surrogate.protocols import Size
-from trainers.amplitudes.surrogate.standard import check_varies, target
-from trainers.amplitudes.surrogate.trainer import Points, Trainer
-from trainers.amplitudes.surrogate.weights import effective, relative, unit, variance
-from trainers.cell import CellError, Stream
-from trainers.loop import checkpoint
-from trainers.loop.batches import whole_batches
-from trainers.loop.digits import settle
-from trainers.loop.memory import check_memory
-from trainers.loop.schedule import cosine
+from isoplan.engine.errors import PlannerError
+from isoplan.trainers.amplitudes.cell import AmplitudeCell, check, memory
+from isoplan.trainers.amplitudes.events import Events
+from isoplan.trainers.amplitudes.source import Data, Facts, facts_of, open_events
+from isoplan.trainers.amplitudes.surrogate import evaluate, pulls
+from isoplan.trainers.amplitudes.surrogate.dimension import two_nn
+from isoplan.trainers.amplitudes.surrogate.invariants import freedoms
+from isoplan.trainers.amplitudes.surrogate.losses import LOWEST, averaged, mse
+from isoplan.trainers.amplitudes.surrogate.networks import NETWORKS
+from isoplan.trainers.amplitudes.surrogate.protocols import Size
+from isoplan.trainers.amplitudes.surrogate.standard import check_varies, target
+from isoplan.trainers.amplitudes.surrogate.trainer import Points, Trainer
+from isoplan.trainers.amplitudes.surrogate.weights import effective, relative, unit, variance
+from isoplan.trainers.cell import CellError, Stream
+from isoplan.trainers.loop import checkpoint
+from isoplan.trainers.loop.batches import whole_batches
+from isoplan.trainers.loop.digits import settle
+from isoplan.trainers.loop.memory import check_memory
+from isoplan.trainers.loop.schedule import cosine
 
 EVERY, LOOKS = 1_000, 20
 """Iterations between two looks at the validation points (amplitudes, Sec. 3.2); short cells look so many times."""

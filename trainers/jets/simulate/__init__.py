@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from importlib.util import find_spec
 
-from engine.errors import PlannerError
+from isoplan.engine.errors import PlannerError
 
 PACKAGES = ("pythia8mc", "fastjet", "awkward", "vector", "uproot")
 

@@ -7,13 +7,13 @@ from collections.abc import Callable
 import awkward as ak
 import numpy as np
 
-from engine.errors import PlannerError
-from trainers.cell import Stopped
-from trainers.jets.classes import KINDS, MOST_PARTICLES, NAMES
-from trainers.jets.simulate import cluster, detector
-from trainers.jets.simulate.generate import SEEDS, Columns, Floats, Generator, Ints, particles, partons
-from trainers.jets.simulate.match import match, turn
-from trainers.jets.simulate.processes import PROCESSES, Process
+from isoplan.engine.errors import PlannerError
+from isoplan.trainers.cell import Stopped
+from isoplan.trainers.jets.classes import KINDS, MOST_PARTICLES, NAMES
+from isoplan.trainers.jets.simulate import cluster, detector
+from isoplan.trainers.jets.simulate.generate import SEEDS, Columns, Floats, Generator, Ints, particles, partons
+from isoplan.trainers.jets.simulate.match import match, turn
+from isoplan.trainers.jets.simulate.processes import PROCESSES, Process
 
 LEAST_BATCH, BATCH = 16, 128
 """Events that Pythia makes at once; more of them take memory and no less time."""

@@ -9,9 +9,9 @@ import fastjet
 import numpy as np
 from numpy.typing import NDArray
 
-from trainers.jets.simulate.detector import Seen
-from trainers.jets.simulate.generate import Floats, Ints
-from trainers.jets.simulate.processes import ETA, PT, RADIUS
+from isoplan.trainers.jets.simulate.detector import Seen
+from isoplan.trainers.jets.simulate.generate import Floats, Ints
+from isoplan.trainers.jets.simulate.processes import ETA, PT, RADIUS
 
 fastjet._swig.ClusterSequence.set_fastjet_banner_stream(None)  # it would go to standard output
 ANTI_KT = fastjet.JetDefinition(fastjet.antikt_algorithm, RADIUS)

@@ -21,7 +21,7 @@ from numpy.random import Generator as Rng
 from numpy.random import SeedSequence, default_rng
 from numpy.typing import NDArray
 
-from trainers.jets.simulate.generate import Floats, Ints, Particles
+from isoplan.trainers.jets.simulate.generate import Floats, Ints, Particles
 
 FIELD = 3.8
 """Tesla."""

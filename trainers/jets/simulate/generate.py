@@ -12,8 +12,8 @@ import numpy as np
 import pythia8mc
 from numpy.typing import NDArray
 
-from engine.errors import PlannerError
-from trainers.jets.simulate.processes import NEUTRINOS, RADIUS, SCALE, Bounds, Hope, Process
+from isoplan.engine.errors import PlannerError
+from isoplan.trainers.jets.simulate.processes import NEUTRINOS, RADIUS, SCALE, Bounds, Hope, Process
 
 SEEDS = 900_000_000
 """Pythia's seeds run from 1 to this number; each gives a sequence of its own."""

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from trainers.jets.simulate.cluster import Jets
-from trainers.jets.simulate.generate import Floats, Ints, Partons
-from trainers.jets.simulate.processes import RADIUS
+from isoplan.trainers.jets.simulate.cluster import Jets
+from isoplan.trainers.jets.simulate.generate import Floats, Ints, Partons
+from isoplan.trainers.jets.simulate.processes import RADIUS
 
 
 def turn(phi: Floats) -> Floats:

@@ -7,11 +7,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from engine.errors import PlannerError
-from trainers.backend.files import sweep
-from trainers.backend.life import hold_lock
-from trainers.cell import Stopped
-from trainers.jets.classes import NAMES
+from isoplan.engine.errors import PlannerError
+from isoplan.trainers.backend.store.files import sweep
+from isoplan.trainers.backend.store.heartbeat import hold_lock
+from isoplan.trainers.cell import Stopped
+from isoplan.trainers.jets.classes import NAMES
 
 CHUNK = 1000
 """Jets of a part: about a minute of one core, so that little is lost where a run is stopped."""
@@ -75,8 +75,8 @@ class Request:
 
 def make_part(folder: Path, chunk: Chunk, stop: Callable[[], bool], said: Callable[[int], None]) -> None:
     """Simulate one part into ``folder``. Raises Stopped, DiskFull, and PlannerError for a class without jets."""
-    from trainers.jets.simulate.chain import make_jets
-    from trainers.jets.simulate.write import write_jets
+    from isoplan.trainers.jets.simulate.chain import make_jets
+    from isoplan.trainers.jets.simulate.write import write_jets
 
     jets = make_jets(chunk.kind, chunk.jets, chunk.seed, chunk.index, stop, said)
     write_jets(folder / chunk.name, [jets])

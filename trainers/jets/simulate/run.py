@@ -13,12 +13,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from engine.errors import PlannerError
-from trainers.backend.files import writing
-from trainers.backend.life import hold_lock
-from trainers.cell import Stopped
-from trainers.jets.simulate import need_extra
-from trainers.jets.simulate.parts import Chunk, Request, make_parts
+from isoplan.engine.errors import PlannerError
+from isoplan.trainers.backend.store.files import writing
+from isoplan.trainers.backend.store.heartbeat import hold_lock
+from isoplan.trainers.cell import Stopped
+from isoplan.trainers.jets.simulate import need_extra
+from isoplan.trainers.jets.simulate.parts import Chunk, Request, make_parts
 
 LOOK = 0.2
 """Seconds between two looks at how far the processes are."""
@@ -47,7 +47,7 @@ def simulate(request: Request, out: Path, cores: int, said: Callable[[int], None
     with writing(out.parent):
         folder.mkdir(exist_ok=True)
         _make(folder, chunks, min(cores, len(chunks)), said)
-        from trainers.jets.simulate.write import shuffled, write_jets
+        from isoplan.trainers.jets.simulate.write import shuffled, write_jets
 
         with hold_lock(out.with_name(f".{out.name}.lock"), patience=math.inf):
             if not out.exists():  # else whoever shared the work has put it together

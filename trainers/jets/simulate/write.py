@@ -9,8 +9,8 @@ import awkward as ak
 import numpy as np
 import uproot
 
-from trainers.backend.files import replace
-from trainers.jets.classes import TREE
+from isoplan.trainers.backend.store.files import replace
+from isoplan.trainers.jets.classes import TREE
 
 COUNTER = "npart"
 """The branch with the number of particles that ROOT wants beside lists; JetClass, in vectors, has none."""

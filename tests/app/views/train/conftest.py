@@ -9,10 +9,10 @@ import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
 
-from app import workspace
-from engine.store.database import Database, open_workspace
-from trainers.backend.record import events_of
-from trainers.families import find_family
+from isoplan.app import workspace
+from isoplan.engine.store.database.database import Database, open_workspace
+from isoplan.trainers.backend.store.record import events_of
+from isoplan.trainers.families import find_family
 
 EXAMPLE = find_family("teacher-student", Path())
 NINE = {"cell_width": "8, 16, 32", "cell_samples": "16384, 65536, 262144"}

@@ -13,19 +13,21 @@ import pytest
 from scipy.special import ndtr
 from streamlit.testing.v1 import AppTest
 
-from app.views.training import special, surrogates
-from engine.store import results, tables
-from engine.store.database import Database
+from isoplan.app.views.training import special, surrogates
+from isoplan.engine.store.database.database import Database
+from isoplan.engine.store.saved import results
+from isoplan.engine.store.tables import tables
+from isoplan.trainers.amplitudes.files import write_events
+from isoplan.trainers.amplitudes.source import FOLDER, Source
+from isoplan.trainers.amplitudes.surrogate.pulls import FILE, write_pulls
+from isoplan.trainers.amplitudes.toy import toy
+from isoplan.trainers.backend.queue import sweep
+from isoplan.trainers.backend.queue.cells import Queue
+from isoplan.trainers.backend.store import files
+from isoplan.trainers.backend.store.record import result_of
+from isoplan.trainers.families import find_family
+from isoplan.trainers.grid import typed_grid
 from tests.app.views.conftest import Open, grid, told
-from trainers.amplitudes.files import write_events
-from trainers.amplitudes.source import FOLDER, Source
-from trainers.amplitudes.surrogate.pulls import FILE, write_pulls
-from trainers.amplitudes.toy import toy
-from trainers.backend import files, sweep
-from trainers.backend.queue import Queue
-from trainers.backend.record import result_of
-from trainers.families import find_family
-from trainers.grid import typed_grid
 
 PULLS = {"pull_mean": 0.04, "pull_width": 1.31, "bulk_mean": -0.05, "bulk_width": 0.98, "within_1": 0.671}
 
@@ -202,6 +204,8 @@ def test_cells_are_fitted_with_losses_known_to_ten_per_cent(open_page: Open, roo
 
 
 def test_nothing_that_trains_is_imported() -> None:
-    code = "import sys, app.views.training.special; print(sorted({'torch', 'skdim', 'vegas'} & set(sys.modules)))"
+    code = (
+        "import sys, isoplan.app.views.training.special; print(sorted({'torch', 'skdim', 'vegas'} & set(sys.modules)))"
+    )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"

@@ -7,20 +7,21 @@ from pathlib import Path
 
 import pytest
 
-from app.cells import ingest, queue_of
-from app.views.training import rows, standing
-from app.views.training.lines import curves, spans
-from app.views.training.table import whole_log
-from engine.store import tables
-from engine.store.cells import table_of
-from engine.store.database import Database
+from isoplan.app.ingest import ingest, queue_of
+from isoplan.app.views.training import rows, standing
+from isoplan.app.views.training.lines import curves, spans
+from isoplan.app.views.training.table import whole_log
+from isoplan.engine.store.database.cell_index import table_of
+from isoplan.engine.store.database.database import Database
+from isoplan.engine.store.tables import tables
+from isoplan.trainers.backend.queue import sweep
+from isoplan.trainers.backend.queue.cells import Queue
+from isoplan.trainers.backend.store import files
+from isoplan.trainers.backend.store.record import CELLS, beat_of, events_of, log_of, result_of
+from isoplan.trainers.families import find_family
+from isoplan.trainers.grid import typed_grid
 from tests.app.views.conftest import Open, told
 from tests.app.views.train.conftest import EXAMPLE, bars, flops, press, say
-from trainers.backend import files, sweep
-from trainers.backend.queue import Queue
-from trainers.backend.record import CELLS, beat_of, events_of, log_of, result_of
-from trainers.families import find_family
-from trainers.grid import typed_grid
 
 
 @pytest.mark.parametrize(

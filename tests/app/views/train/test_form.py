@@ -7,20 +7,20 @@ from pathlib import Path
 
 import pytest
 
-from app import workspace
-from app.earlier import bundled_cells
-from app.views.training import costs
-from app.workspace import Settings
-from engine.store.database import Database
+from isoplan.app import workspace
+from isoplan.app.earlier import bundled_cells
+from isoplan.app.views.training import costs
+from isoplan.app.workspace import Settings
+from isoplan.engine.store.database.database import Database
+from isoplan.trainers.backend.estimate.forecast import Estimate, estimate
+from isoplan.trainers.backend.queue import sweep
+from isoplan.trainers.backend.queue.cells import Queue
+from isoplan.trainers.backend.queue.sweep import Cap
+from isoplan.trainers.families import find_family
+from isoplan.trainers.grid import cells as grid_cells
+from isoplan.trainers.grid import typed_grid, write_grid
 from tests.app.views.conftest import Open, said, told
 from tests.app.views.train.conftest import EXAMPLE, NINE, bars, flops, press, words
-from trainers.backend import sweep
-from trainers.backend.estimate import Estimate, estimate
-from trainers.backend.queue import Queue
-from trainers.backend.sweep import Cap
-from trainers.families import find_family
-from trainers.grid import cells as grid_cells
-from trainers.grid import typed_grid, write_grid
 
 
 def test_an_empty_page_says_what_to_do_and_the_example_fills_the_form(open_page: Open) -> None:
@@ -132,7 +132,9 @@ def test_where_nothing_may_be_trained_one_sentence_says_why(
 def test_without_the_packages_of_the_cluster_one_sentence_says_how_to_get_them(
     open_page: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("trainers.backend.start.NEEDED", ("distributed", "a_package_that_there_is_not"))
+    monkeypatch.setattr(
+        "isoplan.trainers.backend.runner.runner_process.NEEDED", ("distributed", "a_package_that_there_is_not")
+    )
     at = open_page("train")
     assert "pip install 'isoplan[cluster]'" in said(at)
     assert not at.text_input
@@ -232,7 +234,7 @@ def test_a_full_disk_is_one_sentence_and_leaves_no_cell(
 
     at = open_page("train", **NINE)
     with monkeypatch.context() as patched:
-        patched.setattr("trainers.backend.files.write_json", full)
+        patched.setattr("isoplan.trainers.backend.store.files.write_json", full)
         press(at, "Launch 9 cells")
     assert f"The disk of {root} is full: free some of it and try again." in told(at)
     assert not Queue(root).scan()

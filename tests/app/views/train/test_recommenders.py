@@ -7,12 +7,13 @@ from pathlib import Path
 
 import pytest
 
+from isoplan.trainers.backend.queue import sweep
+from isoplan.trainers.backend.queue.cells import Queue
+from isoplan.trainers.backend.store import files
+from isoplan.trainers.backend.store.record import result_of
+from isoplan.trainers.families import find_family
+from isoplan.trainers.grid import typed_grid
 from tests.app.views.conftest import Open, told
-from trainers.backend import files, sweep
-from trainers.backend.queue import Queue
-from trainers.backend.record import result_of
-from trainers.families import find_family
-from trainers.grid import typed_grid
 
 COUNTED = {"popularity_recall@10": 0.05754, "last_items_recall@10": 0.23779}
 

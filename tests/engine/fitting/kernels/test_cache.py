@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from engine.fitting.kernels import storage
+from isoplan.engine.fitting.solver.kernels import storage
 from tests import progress
 
 ROOT = Path(__file__).parents[4]
@@ -18,8 +18,9 @@ import os, signal, subprocess, sys, time
 from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 sys.path.insert(0, sys.argv[1])
-from engine.fitting import FitSpec, fit, kernels
-from engine.fitting.kernels import storage
+from isoplan.engine.fitting import FitSpec, fit
+from isoplan.engine.fitting.solver import kernels
+from isoplan.engine.fitting.solver.kernels import storage
 sys.path.append(sys.argv[2])
 from tests.engine.fitting.tables import make_runs, surface
 popen, compilers = subprocess.Popen, []
@@ -86,7 +87,8 @@ def test_where_nothing_can_be_written_there_is_no_folder(bare: Path, monkeypatch
 
 def test_eight_threads_fit_at_once_on_a_cold_cache_without_home_and_with_a_readonly_package(tmp_path: Path) -> None:
     package = tmp_path / "package"
-    shutil.copytree(ROOT / "engine", package / "engine", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(ROOT / "isoplan", package / "isoplan", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(ROOT / "engine", package / "isoplan" / "engine", ignore=shutil.ignore_patterns("__pycache__"))
     for path in (package, *package.rglob("*")):
         path.chmod(0o555 if path.is_dir() else 0o444)
     before = sorted(package.rglob("*"))

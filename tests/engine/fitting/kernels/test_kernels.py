@@ -12,16 +12,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine.fitting import FitSpec, fit, kernels, philox, solver, threads
-from engine.fitting.bootstrap import counts
-from engine.fitting.checks import sample
-from engine.fitting.cold import grid
-from engine.fitting.descent import Known
-from engine.fitting.engine import NUMPY, Engine
-from engine.fitting.newton import local
-from engine.fitting.priors import informed
-from engine.fitting.problem import Problem, problem
-from engine.schema import Runs
+from isoplan.engine.fitting import FitSpec, fit
+from isoplan.engine.fitting.resampling.bootstrap import counts
+from isoplan.engine.fitting.resampling.priors import informed
+from isoplan.engine.fitting.samples.sample import sample
+from isoplan.engine.fitting.solver import kernels, multistart, philox, threads
+from isoplan.engine.fitting.solver.backend import NUMPY, Engine
+from isoplan.engine.fitting.solver.descent import Known
+from isoplan.engine.fitting.solver.exponent_grid import grid
+from isoplan.engine.fitting.solver.newton import local
+from isoplan.engine.fitting.solver.problem import Problem, problem
+from isoplan.engine.schema import Runs
 from tests.engine.fitting.tables import make_runs, surface
 
 
@@ -91,7 +92,7 @@ def test_numpy_and_the_kernel_draw_the_same_runs(seed: int, start: int, n: int, 
 
 
 def test_exp_and_log_are_exact_to_rounding(compiled: Engine) -> None:
-    from engine.fitting.kernels.elementary import exp, log
+    from isoplan.engine.fitting.solver.kernels.elementary import exp, log
 
     x = np.r_[np.linspace(-700, 700, 1001), np.linspace(-1e-3, 1e-3, 101), 0.0]
     assert np.array([exp(v) for v in x]) == pytest.approx(np.exp(x), rel=4e-16)
@@ -148,7 +149,7 @@ def test_a_start_ends_at_a_known_optimum_that_it_comes_close_to(warm: bool, comp
     p = problem_of(*CASES["huber-log"])
     refine = (compiled if warm else NUMPY).refine
     weight, own = p.weight * counts(p.n, 3, 0, 5), np.arange(5)
-    optimum = refine(p, np.tile(solver.best_fit(p).theta, (5, 1)), weight, own, p.objective.loss)
+    optimum = refine(p, np.tile(multistart.best_fit(p).theta, (5, 1)), weight, own, p.objective.loss)
     known = Known(optimum[0] * (1 + 1e-9), optimum[1] * (1 - 1e-9))  # told apart from the optimum by its digits
     theta, value = refine(p, optimum[0] * 1.01, weight, own, p.objective.loss, known)
     assert np.array_equal(theta, known.theta)
@@ -170,7 +171,7 @@ def test_every_refit_reaches_the_objective_that_numpy_reaches(
     found = []
     for engine in (None, compiled):
         monkeypatch.setattr(kernels, "compiled", lambda work, engine=engine: engine)
-        theta = solver.refits(p, solver.best_fit(p), lambda i, j: drawn[i:j], 40)
+        theta = multistart.refits(p, multistart.best_fit(p), lambda i, j: drawn[i:j], 40)
         found.append(local(p, theta, p.weight * drawn, np.arange(40), p.objective.loss).value)
     assert found[1] == pytest.approx(found[0], rel=1e-9)
 
@@ -183,9 +184,9 @@ def test_targets_of_their_own(compiled: Engine, monkeypatch: pytest.MonkeyPatch)
     )
     tables = problem(p.law, FitSpec(), {k: v for k, v in surface(40).items() if k != "loss"}, many, np.ones(40))
     once: Any = lambda i, j: np.ones((j - i, 40))  # noqa: E731
-    theta = solver.refits(tables, solver.best_fit(p), once, 9)
+    theta = multistart.refits(tables, multistart.best_fit(p), once, 9)
     monkeypatch.setattr(kernels, "compiled", lambda work: None)
-    assert theta == pytest.approx(solver.refits(tables, solver.best_fit(p), once, 9), rel=1e-5)
+    assert theta == pytest.approx(multistart.refits(tables, multistart.best_fit(p), once, 9), rel=1e-5)
     for i in range(9):
         alone = fit(FitSpec(bootstrap=0), make_runs({**surface(40), "loss": many[i]}))
         assert tables.external(theta[i]) == pytest.approx(alone.theta, rel=1e-5)

@@ -10,13 +10,14 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from engine.fitting import FitSpec, kernels
-from engine.fitting.bootstrap import counts
-from engine.fitting.checks import sample
-from engine.fitting.cold import grid
-from engine.fitting.problem import problem
-from engine.fitting.solver import best_fit, predict, refits
-from engine.laws.law import Floats
+from isoplan.engine.fitting import FitSpec
+from isoplan.engine.fitting.resampling.bootstrap import counts
+from isoplan.engine.fitting.samples.sample import sample
+from isoplan.engine.fitting.solver import kernels
+from isoplan.engine.fitting.solver.exponent_grid import grid
+from isoplan.engine.fitting.solver.multistart import best_fit, predict, refits
+from isoplan.engine.fitting.solver.problem import problem
+from isoplan.engine.laws.law import Floats
 from tests.engine.fitting.tables import make_runs, surface
 from tests.engine.fitting.test_published import table
 

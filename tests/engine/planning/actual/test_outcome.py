@@ -11,18 +11,26 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binom
 
-from engine.costs import ComputeRule
-from engine.errors import PlannerError
-from engine.fitting import FitSpec, fit
-from engine.fitting.result import Fit
-from engine.planning import plan_budget, plan_target
-from engine.planning.actual.outcome import SCATTER_UNKNOWN, Actual, Outcome, differs, of_run, outcome, read_actual
-from engine.planning.actual.scatter import freedom, scatter
-from engine.planning.actual.tally import shared, tally
-from engine.planning.limits import Limits
-from engine.planning.metric import through
-from engine.planning.quantity import Quantity
-from engine.schema import Metric
+from isoplan.engine.costs import ComputeRule
+from isoplan.engine.errors import PlannerError
+from isoplan.engine.fitting import FitSpec, fit
+from isoplan.engine.fitting.types.result import Fit
+from isoplan.engine.planning import plan_budget, plan_target
+from isoplan.engine.planning.actual.outcome import (
+    SCATTER_UNKNOWN,
+    Actual,
+    Outcome,
+    differs,
+    of_run,
+    outcome,
+    read_actual,
+)
+from isoplan.engine.planning.actual.scatter import freedom, scatter
+from isoplan.engine.planning.actual.tally import shared, tally
+from isoplan.engine.planning.answer.quantity import Quantity
+from isoplan.engine.planning.plan.metric import through
+from isoplan.engine.planning.scenario.limits import Limits
+from isoplan.engine.schema import Metric
 from tests.engine.fitting.tables import make_runs, surface
 from tests.engine.planning.conftest import EPOCH, RANGES, make_fit, scattered
 

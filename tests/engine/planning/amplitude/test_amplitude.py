@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from data.amplitudes import best_laws, published_law, published_laws
-from engine.errors import PlannerError
-from engine.fitting.warning import Level
-from engine.planning.amplitude import (
+from isoplan.data.amplitudes import best_laws, published_law, published_laws
+from isoplan.engine.errors import PlannerError
+from isoplan.engine.fitting.types.warnings import Level
+from isoplan.engine.planning.amplitude import (
     AmplitudePlan,
     Anchor,
     PublishedLaw,
@@ -26,11 +26,11 @@ from engine.planning.amplitude import (
     rows,
     to_json,
 )
-from engine.planning.amplitude.answer import scaled
-from engine.planning.amplitude.document import document
-from engine.planning.amplitude.format import percent
-from engine.planning.amplitude.text import sentence
-from engine.planning.export.document import to_csv, to_markdown
+from isoplan.engine.planning.amplitude.answer import scaled
+from isoplan.engine.planning.amplitude.document import document
+from isoplan.engine.planning.amplitude.format import percent
+from isoplan.engine.planning.amplitude.text import sentence
+from isoplan.engine.planning.answer.document import to_csv, to_markdown
 from tests.app.terminal.asking import object_in
 
 CHEAP = Anchor("D", 1e4, 1e-3, N=1e5, epochs=1e3, doubled=0.03)

@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import curve_fit
 
-from data.amplitudes import published_exponents
-from engine.errors import PlannerError
-from engine.planning.amplitude.cell_law import exponents, fit_cells
+from isoplan.data.amplitudes import published_exponents
+from isoplan.engine.errors import PlannerError
+from isoplan.engine.planning.amplitude.cell_law import exponents, fit_cells
 from tests.engine.planning.amplitude.trained import POINTS, cells, table
 
 

@@ -6,9 +6,9 @@ import math
 
 import pytest
 
-from data.amplitudes import trained_cells
-from engine.errors import PlannerError
-from engine.planning.amplitude import (
+from isoplan.data.amplitudes import trained_cells
+from isoplan.engine.errors import PlannerError
+from isoplan.engine.planning.amplitude import (
     Anchor,
     anchors_of,
     most_anchors,
@@ -19,7 +19,7 @@ from engine.planning.amplitude import (
     read_cells,
     series,
 )
-from engine.planning.amplitude.cell_law import data_law
+from isoplan.engine.planning.amplitude.cell_law import data_law
 from tests.engine.planning.amplitude.trained import POINTS, cells, of, table
 
 

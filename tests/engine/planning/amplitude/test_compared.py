@@ -6,9 +6,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from data.amplitudes import published_laws
-from engine.planning.amplitude import read_cells
-from engine.planning.amplitude.compared import PLAIN, along, side_by_side, trained_laws
+from isoplan.data.amplitudes import published_laws
+from isoplan.engine.planning.amplitude import read_cells
+from isoplan.engine.planning.amplitude.compared import PLAIN, along, side_by_side, trained_laws
 from tests.engine.planning.amplitude.trained import table
 
 CELLS = read_cells(

@@ -8,9 +8,9 @@ import re
 import numpy as np
 import pytest
 
-from data.amplitudes import best_laws
-from engine.errors import PlannerError
-from engine.planning.amplitude import (
+from isoplan.data.amplitudes import best_laws
+from isoplan.engine.errors import PlannerError
+from isoplan.engine.planning.amplitude import (
     Anchor,
     anchors_of,
     as_text,
@@ -24,10 +24,10 @@ from engine.planning.amplitude import (
     spread_of,
     to_json,
 )
-from engine.planning.amplitude.document import document
-from engine.planning.amplitude.line import fit_line
-from engine.planning.amplitude.text import sentence
-from engine.quantities import count
+from isoplan.engine.planning.amplitude.document import document
+from isoplan.engine.planning.amplitude.line import fit_line
+from isoplan.engine.planning.amplitude.text import sentence
+from isoplan.engine.quantities import count
 from tests.engine.planning.amplitude.trained import cells, of, table
 
 

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine.errors import PlannerError
-from engine.planning.amplitude import Anchor, anchors_of
-from engine.planning.amplitude.line import Line, fit_line
+from isoplan.engine.errors import PlannerError
+from isoplan.engine.planning.amplitude import Anchor, anchors_of
+from isoplan.engine.planning.amplitude.line import Line, fit_line
 from tests.engine.planning.amplitude.trained import of
 
 

@@ -9,10 +9,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from data.amplitudes import published_law, trained_cells
-from data.files import path
-from engine.errors import PlannerError
-from engine.planning.amplitude import (
+from isoplan.data.amplitudes import published_law, trained_cells
+from isoplan.data.files import path
+from isoplan.engine.errors import PlannerError
+from isoplan.engine.planning.amplitude import (
     AmplitudePlan,
     Anchor,
     Point,
@@ -30,9 +30,9 @@ from engine.planning.amplitude import (
     spread_of,
     to_json,
 )
-from engine.planning.amplitude.cell_law import data_law, local_slopes
-from engine.planning.amplitude.document import document
-from engine.planning.amplitude.text import sentence
+from isoplan.engine.planning.amplitude.cell_law import data_law, local_slopes
+from isoplan.engine.planning.amplitude.document import document
+from isoplan.engine.planning.amplitude.text import sentence
 from tests.engine.planning.amplitude.trained import cells, table
 
 

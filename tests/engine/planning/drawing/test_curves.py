@@ -9,15 +9,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.costs import compute_rule
-from engine.errors import PlannerError
-from engine.fitting.result import Fit
-from engine.planning import plan_budget, plan_target
-from engine.planning.drawing.contours import contours_of
-from engine.planning.drawing.curves import frontier_curve, isoflop_curves, one_axis_curve, surface
-from engine.planning.drawing.picture import plan_curve
-from engine.planning.drawing.ticks import contour_levels, nice_budgets
-from engine.planning.quantity import thin
+from isoplan.engine.costs import compute_rule
+from isoplan.engine.errors import PlannerError
+from isoplan.engine.fitting.types.result import Fit
+from isoplan.engine.planning import plan_budget, plan_target
+from isoplan.engine.planning.answer.quantity import thin
+from isoplan.engine.planning.drawing.contours import contours_of
+from isoplan.engine.planning.drawing.curves import frontier_curve, isoflop_curves, one_axis_curve, surface
+from isoplan.engine.planning.drawing.picture import plan_curve
+from isoplan.engine.planning.drawing.ticks import contour_levels, nice_budgets
 from tests.engine.planning.conftest import EPOCH, JETS, RANGES, make_fit, scattered
 
 POWER = (0.1, 1e6, 0.4)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from engine.fitting import FitSpec, fit
-from engine.planning.drawing.slices import slices
+from isoplan.engine.fitting import FitSpec, fit
+from isoplan.engine.planning.drawing.slices import slices
 from tests.engine.fitting.tables import make_runs, surface
 
 

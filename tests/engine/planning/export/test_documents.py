@@ -16,33 +16,33 @@ from typing import Any
 
 import pytest
 
-from data.amplitudes import best_laws, published_law
-from data.recommender import critical_batch, published_evidence
-from engine.costs import compute_rule
-from engine.fitting import kernels
-from engine.fitting import to_json as fit_to_json
-from engine.fitting.cards import read_fit
-from engine.fitting.result import Fit
-from engine.hardware import Machine, find_device
-from engine.planning import amplitude, plan_budget, recommender, repeat
-from engine.planning.amplitude import document as of_amplitude
-from engine.planning.amplitude.document import document as amplitude_document
-from engine.planning.export import plan as of_plan
-from engine.planning.export.document import Document, to_csv, to_markdown
-from engine.planning.export.latex import to_latex
-from engine.planning.export.script import HOMES
-from engine.planning.limits import Limits
-from engine.planning.plan import Question
-from engine.planning.pricing.prices import Inference, Prices, Simulation
-from engine.planning.quantity import Quantity
-from engine.planning.recommender import document as of_recipe
-from engine.planning.recommender.document import document as recipe_document
-from engine.planning.repeat import document as of_repeat
-from engine.planning.repeat.document import Files
-from engine.planning.repeat.document import document as repeat_document
-from engine.planning.smaller import document as of_smaller
-from engine.planning.smaller.answer import lifetime, same_loss
-from engine.planning.smaller.document import document as smaller_document
+from isoplan.data.amplitudes import best_laws, published_law
+from isoplan.data.recommender import critical_batch, published_evidence
+from isoplan.engine.costs import compute_rule
+from isoplan.engine.fitting import to_json as fit_to_json
+from isoplan.engine.fitting.cards import read_fit
+from isoplan.engine.fitting.solver import kernels
+from isoplan.engine.fitting.types.result import Fit
+from isoplan.engine.hardware import Machine, find_device
+from isoplan.engine.planning import amplitude, plan_budget, recommender, repeat
+from isoplan.engine.planning.amplitude import document as of_amplitude
+from isoplan.engine.planning.amplitude.document import document as amplitude_document
+from isoplan.engine.planning.answer.document import Document, to_csv, to_markdown
+from isoplan.engine.planning.answer.latex import to_latex
+from isoplan.engine.planning.answer.quantity import Quantity
+from isoplan.engine.planning.answer.script import HOMES
+from isoplan.engine.planning.plan import document as of_plan
+from isoplan.engine.planning.plan.answer import Question
+from isoplan.engine.planning.recommender import document as of_recipe
+from isoplan.engine.planning.recommender.document import document as recipe_document
+from isoplan.engine.planning.repeat import document as of_repeat
+from isoplan.engine.planning.repeat.document import Files
+from isoplan.engine.planning.repeat.document import document as repeat_document
+from isoplan.engine.planning.scenario.limits import Limits
+from isoplan.engine.planning.scenario.prices import Inference, Prices, Simulation
+from isoplan.engine.planning.smaller import document as of_smaller
+from isoplan.engine.planning.smaller.answer import lifetime, same_loss
+from isoplan.engine.planning.smaller.document import document as smaller_document
 from tests.engine.planning.conftest import EPOCH, JETS, RANGES, make_fit, scattered
 from tests.engine.planning.export.tex import table
 from tests.engine.planning.recommender.test_recipe import SPEC, allocation, swept
@@ -74,7 +74,7 @@ def plan(folder: Path) -> Case:
     fit = kept(folder, "fit.json", make_fit(EPOCH, scattered(EPOCH), ranges=RANGES))
     found = plan_budget(fit, 1e22, limits=Limits(unique=6e9), prices=PRICES, other=compute_rule("6npND", 2))
     made = of_plan.document(found)
-    return Case(made, "from engine.planning import to_json\nshown = to_json(plan)", dict(made.body))
+    return Case(made, "from isoplan.engine.planning import to_json\nshown = to_json(plan)", dict(made.body))
 
 
 def weigh(folder: Path, *, everything: bool) -> Case:
@@ -85,7 +85,9 @@ def weigh(folder: Path, *, everything: bool) -> Case:
     if not everything:
         found = repeat.simulate_or_repeat(one, again, 0.5, costs, repeat.stated(10))
         made = repeat_document(found, repeat.stated(10), Files("one.json", "again.json"))
-        return Case(made, "from engine.planning.repeat import to_json\nshown = to_json(answer)", dict(made.body))
+        return Case(
+            made, "from isoplan.engine.planning.repeat import to_json\nshown = to_json(answer)", dict(made.body)
+        )
     line = kept(folder, "line.json", make_fit((40.0, 0.47), law="threshold"))
     few = kept(folder, "few.json", make_fit((*JETS, 15.0, 5.0), law="data-constrained"))
     kappa = repeat.fit_factor(one, curves())
@@ -93,7 +95,7 @@ def weigh(folder: Path, *, everything: bool) -> Case:
     ways, worth = repeat.between(few, 0.5, costs), repeat.worth_of(one, again, 2e6)
     made = repeat_document(found, kappa, Files("one.json", "again.json", "", "line.json", "few.json"), ways, worth)
     shown = (
-        "from engine.planning.repeat import between_json, to_json\n"
+        "from isoplan.engine.planning.repeat import between_json, to_json\n"
         "shown = to_json(answer) | {'between': between_json(few)}\n"
         f"assert worth.equivalent.value == {worth.equivalent.value!r}"
     )
@@ -108,7 +110,7 @@ def smaller(folder: Path, *, served: bool) -> Case:
         made = smaller_document(curve, life, SERVED)
     else:
         made = smaller_document(same_loss(fit, Question("budget", 1e21)), None, None)
-    shown = "from engine.planning.smaller.text import to_json\nshown = to_json(curve, life)"
+    shown = "from isoplan.engine.planning.smaller.text import to_json\nshown = to_json(curve, life)"
     return Case(made, shown if served else shown.replace("life", "None"), dict(made.body))
 
 
@@ -124,7 +126,7 @@ def recipe(folder: Path, *, own: bool) -> Case:
         found = recommender.recommend(published_evidence(), 1e18, "recall@10", settings)
         made = recipe_document(found, recommender.Evidence(), published=True)
     body = {name: part for name, part in made.body.items() if name != "evidence"}
-    return Case(made, "from engine.planning.recommender import to_json\nshown = to_json(answer)", body)
+    return Case(made, "from isoplan.engine.planning.recommender import to_json\nshown = to_json(answer)", body)
 
 
 def precise(folder: Path, *, own: bool) -> Case:
@@ -134,7 +136,7 @@ def precise(folder: Path, *, own: bool) -> Case:
     else:
         found = amplitude.plan_amplitude(4, amplitude.of_mse(1e-6), (), published_law("Zggg"), best_laws())
     made = amplitude_document(found)
-    return Case(made, "from engine.planning.amplitude import to_json\nshown = to_json(plan)", dict(made.body))
+    return Case(made, "from isoplan.engine.planning.amplitude import to_json\nshown = to_json(plan)", dict(made.body))
 
 
 CASES: dict[str, Callable[[Path], Case]] = {

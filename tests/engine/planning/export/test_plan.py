@@ -12,20 +12,20 @@ from pathlib import Path
 
 import pytest
 
-from engine.costs import compute_rule
-from engine.fitting import to_json as fit_to_json
-from engine.fitting.cards import read_fit
-from engine.fitting.result import Fit
-from engine.hardware import Machine, find_device
-from engine.planning import plan_budget, plan_target, to_json
-from engine.planning.export.document import to_csv, to_markdown
-from engine.planning.export.latex import _text, latex, to_latex
-from engine.planning.export.plan import document
-from engine.planning.limits import Limits
-from engine.planning.metric import through
-from engine.planning.plan import Plan
-from engine.planning.pricing.prices import Inference, Prices, Simulation
-from engine.planning.quantity import Quantity
+from isoplan.engine.costs import compute_rule
+from isoplan.engine.fitting import to_json as fit_to_json
+from isoplan.engine.fitting.cards import read_fit
+from isoplan.engine.fitting.types.result import Fit
+from isoplan.engine.hardware import Machine, find_device
+from isoplan.engine.planning import plan_budget, plan_target, to_json
+from isoplan.engine.planning.answer.document import to_csv, to_markdown
+from isoplan.engine.planning.answer.latex import _text, latex, to_latex
+from isoplan.engine.planning.answer.quantity import Quantity
+from isoplan.engine.planning.plan.answer import Plan
+from isoplan.engine.planning.plan.document import document
+from isoplan.engine.planning.plan.metric import through
+from isoplan.engine.planning.scenario.limits import Limits
+from isoplan.engine.planning.scenario.prices import Inference, Prices, Simulation
 from tests.engine.planning.conftest import EPOCH, RANGES, make_fit, scattered
 from tests.engine.planning.test_metric import rejection
 
@@ -140,7 +140,7 @@ def test_the_python_of_a_plan_makes_the_same_numbers(name: str, epoch: Fit, tmp_
     script = tmp_path / "plan.py"
     script.write_text(
         f"import sys; sys.path.insert(0, {str(ROOT)!r})\n{code}\n"
-        "from engine.planning import to_json\nprint('JSON', json.dumps(to_json(plan)))\n"
+        "from isoplan.engine.planning import to_json\nprint('JSON', json.dumps(to_json(plan)))\n"
     )
     made = subprocess.run([sys.executable, script], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert made.returncode == 0, made.stderr

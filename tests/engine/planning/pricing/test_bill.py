@@ -10,13 +10,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine.costs import compute_rule
-from engine.fitting.result import Fit
-from engine.hardware import Machine, find_device
-from engine.planning import Quantity, plan_budget, plan_target
-from engine.planning.limits import Limits
-from engine.planning.parts import CostLine
-from engine.planning.pricing.prices import Inference, Prices, Simulation
+from isoplan.engine.costs import compute_rule
+from isoplan.engine.fitting.types.result import Fit
+from isoplan.engine.hardware import Machine, find_device
+from isoplan.engine.planning import Quantity, plan_budget, plan_target
+from isoplan.engine.planning.plan.parts import CostLine
+from isoplan.engine.planning.scenario.limits import Limits
+from isoplan.engine.planning.scenario.prices import Inference, Prices, Simulation
 from tests.engine.planning.conftest import EPOCH, JETS, RANGES, make_fit, scattered
 
 H200 = Machine(find_device("H200"), 64, price=3.0)

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.errors import PlannerError
-from engine.hardware import Machine, find_device
-from engine.planning.pricing.prices import Inference, Line, Prices, Simulation, by_cpu_time
+from isoplan.engine.errors import PlannerError
+from isoplan.engine.hardware import Machine, find_device
+from isoplan.engine.planning.scenario.prices import Inference, Line, Prices, Simulation, by_cpu_time
 
 H100 = Machine(find_device("H100"), 8, price=2.5)
 PRICES = Prices(

@@ -6,16 +6,16 @@ from dataclasses import replace
 
 import pytest
 
-from engine.fitting.result import Fit
-from engine.fitting.runtime import Runtime
-from engine.hardware import Machine, find_device
-from engine.planning import Plan, plan_budget, plan_target
-from engine.planning.limits import Limits
-from engine.planning.pricing.prices import Inference, Prices, Simulation
-from engine.planning.pricing.small import SMALL_MODEL
-from engine.planning.quantity import Quantity
-from engine.planning.side_by_side import Saved, sentence, side_by_side
-from engine.planning.text import bill_rows, rows, summary
+from isoplan.engine.fitting.types.result import Fit
+from isoplan.engine.fitting.types.runtime import Runtime
+from isoplan.engine.hardware import Machine, find_device
+from isoplan.engine.planning import Plan, plan_budget, plan_target
+from isoplan.engine.planning.answer.quantity import Quantity
+from isoplan.engine.planning.compare.side_by_side import Saved, sentence, side_by_side
+from isoplan.engine.planning.plan.small_models import SMALL_MODEL
+from isoplan.engine.planning.plan.text import bill_rows, rows, summary
+from isoplan.engine.planning.scenario.limits import Limits
+from isoplan.engine.planning.scenario.prices import Inference, Prices, Simulation
 from tests.engine.planning.conftest import EPOCH, JETS, RANGES, make_fit, scattered
 
 H100 = Machine(find_device("H100"), price=2.0)

@@ -7,17 +7,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from data.recommender import published_evidence
-from engine.errors import PlannerError
-from engine.planning.recommender import recommend, with_fallback
-from engine.planning.recommender.as_json import evidence_json, read_evidence
-from engine.planning.recommender.builder import Built, build_evidence
-from engine.planning.recommender.columns import Columns, find_columns
-from engine.planning.recommender.metric_names import metric_name
-from engine.planning.recommender.run_table import Table, read_sweeps
-from engine.planning.recommender.sorting import describe, sort_runs
-from engine.schema import Roles
-from engine.store.files import open_table
+from isoplan.data.recommender import published_evidence
+from isoplan.engine.errors import PlannerError
+from isoplan.engine.planning.recommender import recommend, with_fallback
+from isoplan.engine.planning.recommender.as_json import evidence_json, read_evidence
+from isoplan.engine.planning.recommender.builder import Built, build_evidence
+from isoplan.engine.planning.recommender.columns import Columns, find_columns
+from isoplan.engine.planning.recommender.metric_names import metric_name
+from isoplan.engine.planning.recommender.run_table import Table, read_sweeps
+from isoplan.engine.planning.recommender.sorting import describe, sort_runs
+from isoplan.engine.schema import Roles
+from isoplan.engine.store.files.table_files import open_table
 from tests.engine.planning.recommender.own_runs import K_STAR, N_STAR, mixed_csv
 
 

@@ -7,13 +7,13 @@ from dataclasses import replace
 
 import pytest
 
-from data.recommender import critical_batch, published_agreement, published_evidence
-from engine.agreement import across, flips
-from engine.errors import PlannerError
-from engine.hardware import find_device
-from engine.planning.recommender import LearningRate, Settings, Stage2, as_text, recommend, to_json
-from engine.planning.recommender.text import binding, sentence, source
-from engine.quantities import count
+from isoplan.data.recommender import critical_batch, published_agreement, published_evidence
+from isoplan.engine.agreement import across, flips
+from isoplan.engine.errors import PlannerError
+from isoplan.engine.hardware import find_device
+from isoplan.engine.planning.recommender import LearningRate, Settings, Stage2, as_text, recommend, to_json
+from isoplan.engine.planning.recommender.text import binding, sentence, source
+from isoplan.engine.quantities import count
 
 EVIDENCE = published_evidence()
 

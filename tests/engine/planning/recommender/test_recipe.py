@@ -9,15 +9,15 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from data.files import records
-from data.recommender import published_evidence
-from engine.costs import ComputeRule
-from engine.errors import PlannerError
-from engine.fitting import FitSpec, fit
-from engine.fitting.result import Fit
-from engine.hardware import Device, find_device
-from engine.planning import plan_budget
-from engine.planning.recommender import (
+from isoplan.data.files import records
+from isoplan.data.recommender import published_evidence
+from isoplan.engine.costs import ComputeRule
+from isoplan.engine.errors import PlannerError
+from isoplan.engine.fitting import FitSpec, fit
+from isoplan.engine.fitting.types.result import Fit
+from isoplan.engine.hardware import Device, find_device
+from isoplan.engine.planning import plan_budget
+from isoplan.engine.planning.recommender import (
     Evidence,
     LearningRate,
     Recommendation,
@@ -33,7 +33,7 @@ from engine.planning.recommender import (
     to_json,
     with_fallback,
 )
-from engine.schema import Metric, Roles, Runs
+from isoplan.engine.schema import Metric, Roles, Runs
 from tests.app.terminal.asking import object_in
 from tests.engine.planning.conftest import make_fit, scattered
 

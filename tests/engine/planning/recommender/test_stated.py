@@ -6,13 +6,13 @@ import math
 
 import pytest
 
-from data.recommender import published_evidence
-from engine.planning.export.document import to_csv, to_markdown
-from engine.planning.export.latex import to_latex
-from engine.planning.recommender import as_text, recommend, to_json
-from engine.planning.recommender.document import document
-from engine.planning.recommender.text import sentence
-from engine.quantities import power10
+from isoplan.data.recommender import published_evidence
+from isoplan.engine.planning.answer.document import to_csv, to_markdown
+from isoplan.engine.planning.answer.latex import to_latex
+from isoplan.engine.planning.recommender import as_text, recommend, to_json
+from isoplan.engine.planning.recommender.document import document
+from isoplan.engine.planning.recommender.text import sentence
+from isoplan.engine.quantities import power10
 
 EVIDENCE = published_evidence()
 

@@ -10,15 +10,15 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from engine.errors import PlannerError
-from engine.fitting import FitSpec, fit
-from engine.planning.recommender import recommend
-from engine.planning.recommender.as_json import evidence_json, read_evidence
-from engine.planning.recommender.columns import Columns
-from engine.planning.recommender.counted import NOT_COUNTED, Counting, counting_of, with_counting
-from engine.planning.recommender.sweep import sweep
-from engine.planning.recommender.untrained import trained
-from engine.schema import Floats, Metric, Roles, Runs
+from isoplan.engine.errors import PlannerError
+from isoplan.engine.fitting import FitSpec, fit
+from isoplan.engine.planning.recommender import recommend
+from isoplan.engine.planning.recommender.as_json import evidence_json, read_evidence
+from isoplan.engine.planning.recommender.columns import Columns
+from isoplan.engine.planning.recommender.counted import NOT_COUNTED, Counting, counting_of, with_counting
+from isoplan.engine.planning.recommender.sweep import sweep
+from isoplan.engine.planning.recommender.untrained import trained
+from isoplan.engine.schema import Floats, Metric, Roles, Runs
 from tests.engine.planning.recommender.own_runs import mixed_csv
 from tests.engine.planning.recommender.test_own_runs import built
 

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine.errors import PlannerError
-from engine.laws.chinchilla import CHINCHILLA
-from engine.planning.frontier import least_compute
-from engine.planning.repeat import SampleCosts, between
+from isoplan.engine.errors import PlannerError
+from isoplan.engine.laws.catalogue.chinchilla import CHINCHILLA
+from isoplan.engine.planning.optimum.frontier import least_compute
+from isoplan.engine.planning.repeat import SampleCosts, between
 from tests.engine.planning.conftest import EPOCH, JETS, make_fit
 
 SURFACE = make_fit((*EPOCH, 15.0, 5.0), law="data-constrained")

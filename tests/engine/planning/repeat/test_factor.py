@@ -9,15 +9,15 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from data.files import records
-from engine.costs import compute_rule
-from engine.errors import PlannerError
-from engine.fitting import FitSpec, fit
-from engine.laws.chinchilla import CHINCHILLA
-from engine.planning.frontier import least_compute
-from engine.planning.repeat import SampleCosts, fit_factor, simulate_or_repeat, stated
-from engine.schema import OVERFITS, Curves
-from engine.store.files import read_curves, read_runs
+from isoplan.data.files import records
+from isoplan.engine.costs import compute_rule
+from isoplan.engine.errors import PlannerError
+from isoplan.engine.fitting import FitSpec, fit
+from isoplan.engine.laws.catalogue.chinchilla import CHINCHILLA
+from isoplan.engine.planning.optimum.frontier import least_compute
+from isoplan.engine.planning.repeat import SampleCosts, fit_factor, simulate_or_repeat, stated
+from isoplan.engine.schema import OVERFITS, Curves
+from isoplan.engine.store.files.table_files import read_curves, read_runs
 from tests.engine.fitting.tables import make_runs
 from tests.engine.fitting.training import named
 from tests.engine.planning.conftest import JETS, make_fit, scattered

@@ -17,25 +17,25 @@ import pytest
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 
-from data.catalogue import records
-from data.files import path
-from engine.costs import compute_rule
-from engine.errors import PlannerError
-from engine.fitting import FitSpec, fit, fit_groups, read_fit, to_json
-from engine.fitting.bootstrap import counts
-from engine.fitting.one_floor import fit_one_floor
-from engine.fitting.result import Fit
-from engine.laws.repetition import amplification
-from engine.planning import plan_target
-from engine.planning.export.document import to_csv
-from engine.planning.format import number
-from engine.planning.repeat import SampleCosts, SimulateOrRepeat, as_text, simulate_or_repeat, stated
-from engine.planning.repeat import to_json as answer_json
-from engine.planning.repeat.document import Files, document
-from engine.planning.repeat.factor import Factor
-from engine.planning.repeat.floors import together
-from engine.planning.repeat.notes import FLOORS_APART, ONE_FLOOR
-from engine.store.files import read_runs
+from isoplan.data.catalogue import records
+from isoplan.data.files import path
+from isoplan.engine.costs import compute_rule
+from isoplan.engine.errors import PlannerError
+from isoplan.engine.fitting import FitSpec, fit, fit_groups, read_fit, to_json
+from isoplan.engine.fitting.common_floor import fit_one_floor
+from isoplan.engine.fitting.resampling.bootstrap import counts
+from isoplan.engine.fitting.types.result import Fit
+from isoplan.engine.laws.catalogue.repetition import amplification
+from isoplan.engine.planning import plan_target
+from isoplan.engine.planning.answer.document import to_csv
+from isoplan.engine.planning.answer.format import number
+from isoplan.engine.planning.repeat import SampleCosts, SimulateOrRepeat, as_text, simulate_or_repeat, stated
+from isoplan.engine.planning.repeat import to_json as answer_json
+from isoplan.engine.planning.repeat.document import Files, document
+from isoplan.engine.planning.repeat.factor import Factor
+from isoplan.engine.planning.repeat.floors import together
+from isoplan.engine.planning.repeat.notes import FLOORS_APART, ONE_FLOOR
+from isoplan.engine.store.files.table_files import read_runs
 from tests.engine.fitting.tables import make_runs
 
 Floats = NDArray[np.float64]

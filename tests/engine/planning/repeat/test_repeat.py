@@ -11,18 +11,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from data.files import path
-from engine.costs import compute_rule
-from engine.errors import PlannerError
-from engine.fitting import read_fit
-from engine.fitting.result import Fit
-from engine.fitting.runtime import Runtime
-from engine.fitting.warning import Level
-from engine.hardware import Machine, find_device
-from engine.planning import Quantity
-from engine.planning.export.document import to_csv
-from engine.planning.pricing.prices import Prices, Simulation
-from engine.planning.repeat import (
+from isoplan.data.files import path
+from isoplan.engine.costs import compute_rule
+from isoplan.engine.errors import PlannerError
+from isoplan.engine.fitting import read_fit
+from isoplan.engine.fitting.types.result import Fit
+from isoplan.engine.fitting.types.runtime import Runtime
+from isoplan.engine.fitting.types.warnings import Level
+from isoplan.engine.hardware import Machine, find_device
+from isoplan.engine.planning import Quantity
+from isoplan.engine.planning.answer.document import to_csv
+from isoplan.engine.planning.repeat import (
     SampleCosts,
     as_text,
     costs_of,
@@ -36,10 +35,11 @@ from engine.planning.repeat import (
     worth_of,
     worth_text,
 )
-from engine.planning.repeat.answer import Regime
-from engine.planning.repeat.document import Files, document
-from engine.planning.repeat.floors import together
-from engine.planning.repeat.notes import FLOORS_APART, NO_SAVING, NO_THRESHOLD
+from isoplan.engine.planning.repeat.answer import Regime
+from isoplan.engine.planning.repeat.document import Files, document
+from isoplan.engine.planning.repeat.floors import together
+from isoplan.engine.planning.repeat.notes import FLOORS_APART, NO_SAVING, NO_THRESHOLD
+from isoplan.engine.planning.scenario.prices import Prices, Simulation
 from tests.app.terminal.asking import object_in
 from tests.engine.planning.conftest import JETS, make_fit, scattered
 

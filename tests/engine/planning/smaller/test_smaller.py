@@ -9,20 +9,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine.costs import compute_rule
-from engine.costs.memory import training_memory
-from engine.errors import PlannerError
-from engine.fitting.result import Fit
-from engine.hardware import Machine, find_device
-from engine.planning import plan_budget, plan_target
-from engine.planning import to_json as plan_json
-from engine.planning.limits import Limits
-from engine.planning.plan import Question
-from engine.planning.pricing.prices import COMPUTE, Inference, Prices, Simulation
-from engine.planning.pricing.small import SMALL_MODEL
-from engine.planning.smaller.answer import lifetime, lifetime_curve, same_loss
-from engine.planning.smaller.document import document
-from engine.planning.smaller.text import (
+from isoplan.engine.costs import compute_rule
+from isoplan.engine.costs.memory import training_memory
+from isoplan.engine.errors import PlannerError
+from isoplan.engine.fitting.types.result import Fit
+from isoplan.engine.hardware import Machine, find_device
+from isoplan.engine.planning import plan_budget, plan_target
+from isoplan.engine.planning import to_json as plan_json
+from isoplan.engine.planning.plan.answer import Question
+from isoplan.engine.planning.plan.small_models import SMALL_MODEL
+from isoplan.engine.planning.scenario.limits import Limits
+from isoplan.engine.planning.scenario.prices import COMPUTE, Inference, Prices, Simulation
+from isoplan.engine.planning.smaller.answer import lifetime, lifetime_curve, same_loss
+from isoplan.engine.planning.smaller.document import document
+from isoplan.engine.planning.smaller.text import (
     half_sentence,
     lifetime_text,
     same_loss_text,

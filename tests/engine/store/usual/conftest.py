@@ -10,11 +10,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from engine.errors import PlannerError
-from engine.fitting import FitSpec, fit
-from engine.fitting.result import Fit
-from engine.schema import Runs
-from engine.store.files import read_runs
+from isoplan.engine.errors import PlannerError
+from isoplan.engine.fitting import FitSpec, fit
+from isoplan.engine.fitting.types.result import Fit
+from isoplan.engine.schema import Runs
+from isoplan.engine.store.files.table_files import read_runs
 
 ALPHA, BETA, E = 0.34, 0.28, 1.69
 SPEC = FitSpec(bootstrap=0)

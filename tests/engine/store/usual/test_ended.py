@@ -7,10 +7,10 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from engine.errors import PlannerError
-from engine.fitting import FitSpec, fit
-from engine.mixtures import questions
-from engine.store.files import read_runs
+from isoplan.engine.errors import PlannerError
+from isoplan.engine.fitting import FitSpec, fit
+from isoplan.engine.mixtures import questions
+from isoplan.engine.store.files.table_files import read_runs
 from tests.engine.store.usual.conftest import RUNS, SPEC, Write, check
 
 GRIDS = Path(__file__).parents[4] / "data" / "grids" / "games"

@@ -8,9 +8,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from engine.store import snapshots, tables
-from engine.store.database import Database
-from engine.store.files import read_curves, read_runs
+from isoplan.engine.store.database.database import Database
+from isoplan.engine.store.files.table_files import read_curves, read_runs
+from isoplan.engine.store.tables import snapshots, tables
 from tests.engine.store.usual.conftest import RUNS, Write, check, history
 
 

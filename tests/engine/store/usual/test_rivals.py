@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from engine.store.files import read_runs
+from isoplan.engine.store.files.table_files import read_runs
 from tests.engine.store.usual.conftest import RUNS, Write, check, refused
 
 SIZES = {"params": RUNS.N, "tokens": RUNS.D}

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from engine.schema import Role
-from engine.store.files import read_runs
+from isoplan.engine.schema import Role
+from isoplan.engine.store.files.table_files import read_runs
 from tests.engine.store.usual.conftest import RUNS, Write, check, history, refused
 
 EPOCHS = np.tile([1, 2, 4, 8, 16, 32], 6)

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from engine.store.files import read_runs
+from isoplan.engine.store.files.table_files import read_runs
 from tests.engine.store.usual.conftest import RUNS, Write, check, refused
 
 

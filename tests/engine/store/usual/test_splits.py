@@ -6,9 +6,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from engine.fitting import fit
-from engine.mixtures import questions
-from engine.store.files import read_runs
+from isoplan.engine.fitting import fit
+from isoplan.engine.mixtures import questions
+from isoplan.engine.store.files.table_files import read_runs
 from tests.engine.store.usual.conftest import RUNS, SPEC, Write, check
 
 TRAINED = RUNS.loss * 0.9

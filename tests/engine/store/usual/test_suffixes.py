@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from engine.store.files import read_runs
+from isoplan.engine.store.files.table_files import read_runs
 from tests.engine.store.usual.conftest import RUNS, Write, refused
 
 

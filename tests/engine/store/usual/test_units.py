@@ -8,11 +8,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from engine.errors import PlannerError
-from engine.fitting import fit
-from engine.schema import Roles
-from engine.store.columns import COLUMNS
-from engine.store.files import read_runs
+from isoplan.engine.errors import PlannerError
+from isoplan.engine.fitting import fit
+from isoplan.engine.schema import Roles
+from isoplan.engine.store.columns.column import COLUMNS
+from isoplan.engine.store.files.table_files import read_runs
 from tests.engine.store.usual.conftest import ALPHA, BETA, RUNS, SPEC, E, Write, check, refused, values
 
 UNITS = {
@@ -244,7 +244,7 @@ FORMULAS = {
 
 @pytest.mark.parametrize("option", FORMULAS)
 def test_a_bad_formula_is_one_sentence(option: str, write: Write) -> None:
-    from engine.store.derive import read_derived
+    from isoplan.engine.store.columns.derive import read_derived
 
     path = write(N=[1e6, 2e6], steps=[5, 6], zero=[0, 1], note=["a", "b"], loss=[3, 2])
     with pytest.raises(PlannerError) as error:

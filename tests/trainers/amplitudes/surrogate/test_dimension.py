@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from scipy.spatial.distance import cdist
 
-from engine.errors import PlannerError
-from trainers.amplitudes.surrogate import dimension
-from trainers.amplitudes.surrogate.dimension import two_nn
+from isoplan.engine.errors import PlannerError
+from isoplan.trainers.amplitudes.surrogate import dimension
+from isoplan.trainers.amplitudes.surrogate.dimension import two_nn
 
 RNG = np.random.default_rng(5)
 

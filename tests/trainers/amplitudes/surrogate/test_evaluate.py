@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from trainers.amplitudes.surrogate.evaluate import errors
-from trainers.amplitudes.surrogate.standard import Standard
+from isoplan.trainers.amplitudes.surrogate.evaluate import errors
+from isoplan.trainers.amplitudes.surrogate.standard import Standard
 
 RNG = np.random.default_rng(0)
 TRUTH = RNG.normal(-3, 2, 20_000)

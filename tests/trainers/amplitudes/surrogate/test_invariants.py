@@ -7,13 +7,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine.errors import PlannerError
+from isoplan.engine.errors import PlannerError
+from isoplan.trainers.amplitudes.phase_space.dimension import fixed_energy
+from isoplan.trainers.amplitudes.processes import PROCESSES
+from isoplan.trainers.amplitudes.surrogate import invariants
+from isoplan.trainers.amplitudes.surrogate.invariants import freedoms, inputs, log_invariants, pairs, unfit_momenta
+from isoplan.trainers.amplitudes.toy import toy
 from tests.trainers.amplitudes.kinematics import boost_matrix, product
-from trainers.amplitudes.phase_space.dimension import fixed_energy
-from trainers.amplitudes.processes import PROCESSES
-from trainers.amplitudes.surrogate import invariants
-from trainers.amplitudes.surrogate.invariants import freedoms, inputs, log_invariants, pairs, unfit_momenta
-from trainers.amplitudes.toy import toy
 
 MOMENTA = toy("ttH", 50, 1).momenta
 

@@ -14,16 +14,16 @@ import torch
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils.flop_counter import FlopCounterMode
 
+from isoplan.trainers.amplitudes.cell import AmplitudeCell, sizes
+from isoplan.trainers.amplitudes.surrogate import losses, training
+from isoplan.trainers.amplitudes.surrogate.lloca.model import Lloca
+from isoplan.trainers.amplitudes.surrogate.lloca.shape import LlocaShape
+from isoplan.trainers.amplitudes.surrogate.model import Adam
+from isoplan.trainers.amplitudes.surrogate.networks import beam_units
+from isoplan.trainers.amplitudes.toy import toy
+from isoplan.trainers.cell import Stopped
 from tests.trainers.amplitudes.kinematics import boost_matrix
 from tests.trainers.jets.stream import Silent
-from trainers.amplitudes.cell import AmplitudeCell, sizes
-from trainers.amplitudes.surrogate import losses, training
-from trainers.amplitudes.surrogate.lloca.model import Lloca
-from trainers.amplitudes.surrogate.lloca.shape import LlocaShape
-from trainers.amplitudes.surrogate.model import Adam
-from trainers.amplitudes.surrogate.networks import beam_units
-from trainers.amplitudes.toy import toy
-from trainers.cell import Stopped
 
 ZGG = (0, 1, 2, 3, 3)
 SMALL = AmplitudeCell(

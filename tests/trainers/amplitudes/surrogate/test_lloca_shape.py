@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.errors import PlannerError
-from trainers.amplitudes.cell import AmplitudeCell, check, memory, short, sizes
-from trainers.amplitudes.source import facts_of, kinds_of
-from trainers.amplitudes.surrogate import networks
-from trainers.amplitudes.surrogate.lloca.shape import LlocaShape, of_parameters
+from isoplan.engine.errors import PlannerError
+from isoplan.trainers.amplitudes.cell import AmplitudeCell, check, memory, short, sizes
+from isoplan.trainers.amplitudes.source import facts_of, kinds_of
+from isoplan.trainers.amplitudes.surrogate import networks
+from isoplan.trainers.amplitudes.surrogate.lloca.shape import LlocaShape, of_parameters
 
 ROOT = Path("nowhere")
 ZGG = (0, 1, 2, 3, 3)

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from trainers.amplitudes.surrogate import losses
+from isoplan.trainers.amplitudes.surrogate import losses
 
 torch.manual_seed(3)
 Y, ONE, TWO = torch.randn(50, 1), torch.randn(50, 1), torch.randn(50, 2)

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 import torch
 
-from trainers.amplitudes.surrogate import losses
-from trainers.amplitudes.surrogate.model import ACTIVATIONS, Adam, Mlp
-from trainers.amplitudes.surrogate.protocols import Parametrization
-from trainers.amplitudes.surrogate.rates import BASE_WIDTH
-from trainers.amplitudes.surrogate.shape import Shape
+from isoplan.trainers.amplitudes.surrogate import losses
+from isoplan.trainers.amplitudes.surrogate.model import ACTIVATIONS, Adam, Mlp
+from isoplan.trainers.amplitudes.surrogate.protocols import Parametrization
+from isoplan.trainers.amplitudes.surrogate.rates import BASE_WIDTH
+from isoplan.trainers.amplitudes.surrogate.shape import Shape
 
 WIDTHS = (16, 32, 64, 128, 256)
 

@@ -12,10 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch.utils.flop_counter import FlopCounterMode
 
-from engine.errors import PlannerError
-from trainers.amplitudes.surrogate import losses
-from trainers.amplitudes.surrogate.model import Mlp
-from trainers.amplitudes.surrogate.shape import Shape, of_parameters
+from isoplan.engine.errors import PlannerError
+from isoplan.trainers.amplitudes.surrogate import losses
+from isoplan.trainers.amplitudes.surrogate.model import Mlp
+from isoplan.trainers.amplitudes.surrogate.shape import Shape, of_parameters
 
 SHAPES = (Shape(8, 1, 1), Shape(10, 64, 3), Shape(15, 20, 1), Shape(21, 33, 6, 2), Shape(1, 7, 2))
 
@@ -84,5 +84,6 @@ def test_too_few_parameters_are_one_sentence() -> None:
 
 
 def test_counting_needs_no_torch() -> None:
-    code = "import sys, trainers.amplitudes.family; sys.exit(bool({'torch', 'skdim', 'sklearn'} & set(sys.modules)))"
+    code = "import sys, isoplan.trainers.amplitudes.family; "
+    code += "sys.exit(bool({'torch', 'skdim', 'sklearn'} & set(sys.modules)))"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -10,14 +10,14 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
+from isoplan.trainers.amplitudes.cell import AmplitudeCell  # noqa: E402
+from isoplan.trainers.amplitudes.phase_space import sampler as adapting  # noqa: E402
+from isoplan.trainers.amplitudes.surrogate import training  # noqa: E402
+from isoplan.trainers.amplitudes.surrogate.shape import Shape  # noqa: E402
+from isoplan.trainers.amplitudes.surrogate.trainer import Points, Trainer  # noqa: E402
+from isoplan.trainers.amplitudes.surrogate.training import Sets, fit, looked_every  # noqa: E402
+from isoplan.trainers.cell import CellError, Stopped  # noqa: E402
 from tests.trainers.jets.stream import Silent  # noqa: E402
-from trainers.amplitudes.cell import AmplitudeCell  # noqa: E402
-from trainers.amplitudes.phase_space import sampler as adapting  # noqa: E402
-from trainers.amplitudes.surrogate import training  # noqa: E402
-from trainers.amplitudes.surrogate.shape import Shape  # noqa: E402
-from trainers.amplitudes.surrogate.trainer import Points, Trainer  # noqa: E402
-from trainers.amplitudes.surrogate.training import Sets, fit, looked_every  # noqa: E402
-from trainers.cell import CellError, Stopped  # noqa: E402
 
 SMALL = AmplitudeCell(data="toy", points=400, width=16, layers=2, iterations=300, tests=400, dimension_points=0)
 

@@ -9,17 +9,17 @@ import pytest
 
 pytest.importorskip("torch")
 
+from isoplan.trainers.amplitudes.cell import AmplitudeCell
+from isoplan.trainers.amplitudes.events import Events
+from isoplan.trainers.amplitudes.files import write_events
+from isoplan.trainers.amplitudes.surrogate import training
+from isoplan.trainers.amplitudes.surrogate.evaluate import errors
+from isoplan.trainers.amplitudes.surrogate.pulls import calibration, write_pulls
+from isoplan.trainers.amplitudes.surrogate.standard import Standard
+from isoplan.trainers.amplitudes.surrogate.weights import effective, quantiles, relative
+from isoplan.trainers.amplitudes.toy import toy
+from isoplan.trainers.cell import Stopped
 from tests.trainers.jets.stream import Silent
-from trainers.amplitudes.cell import AmplitudeCell
-from trainers.amplitudes.events import Events
-from trainers.amplitudes.files import write_events
-from trainers.amplitudes.surrogate import training
-from trainers.amplitudes.surrogate.evaluate import errors
-from trainers.amplitudes.surrogate.pulls import calibration, write_pulls
-from trainers.amplitudes.surrogate.standard import Standard
-from trainers.amplitudes.surrogate.weights import effective, quantiles, relative
-from trainers.amplitudes.toy import toy
-from trainers.cell import Stopped
 
 RNG = np.random.default_rng(4)
 TIMES = RNG.integers(1, 5, 3_000)

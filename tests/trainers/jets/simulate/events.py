@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from trainers.jets.simulate.detector import Noise, Seen
-from trainers.jets.simulate.generate import Particles
+from isoplan.trainers.jets.simulate.detector import Noise, Seen
+from isoplan.trainers.jets.simulate.generate import Particles
 
 
 def made(

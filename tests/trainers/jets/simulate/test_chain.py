@@ -10,17 +10,17 @@ import numpy as np
 import pytest
 import uproot
 
-from engine.errors import PlannerError
-from trainers.cell import Stopped
-from trainers.jets.classes import JET_FLOATS, LABELS, NAMES, PARTICLE_FLAGS, PARTICLE_FLOATS, TREE
-from trainers.jets.features import CONFIGURATIONS
-from trainers.jets.read import read_jets
-from trainers.jets.simulate import chain, processes
-from trainers.jets.simulate.chain import empty, make_jets
-from trainers.jets.simulate.generate import Columns, Generator, particles, partons
-from trainers.jets.simulate.match import turn
-from trainers.jets.simulate.processes import PROCESSES
-from trainers.jets.simulate.write import write_jets
+from isoplan.engine.errors import PlannerError
+from isoplan.trainers.cell import Stopped
+from isoplan.trainers.jets.classes import JET_FLOATS, LABELS, NAMES, PARTICLE_FLAGS, PARTICLE_FLOATS, TREE
+from isoplan.trainers.jets.features import CONFIGURATIONS
+from isoplan.trainers.jets.read import read_jets
+from isoplan.trainers.jets.simulate import chain, processes
+from isoplan.trainers.jets.simulate.chain import empty, make_jets
+from isoplan.trainers.jets.simulate.generate import Columns, Generator, particles, partons
+from isoplan.trainers.jets.simulate.match import turn
+from isoplan.trainers.jets.simulate.processes import PROCESSES
+from isoplan.trainers.jets.simulate.write import write_jets
 
 QUARKS, LEPTONS = {1, 2, 3, 4, 5}, {11, 13}
 

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from isoplan.trainers.jets.simulate.cluster import find_jets, substructure
+from isoplan.trainers.jets.simulate.match import turn
 from tests.trainers.jets.simulate.events import seen
-from trainers.jets.simulate.cluster import find_jets, substructure
-from trainers.jets.simulate.match import turn
 
 Floats = NDArray[np.float64]
 

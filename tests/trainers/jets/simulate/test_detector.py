@@ -5,10 +5,19 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from isoplan.trainers.jets.simulate import detector
+from isoplan.trainers.jets.simulate.detector import (
+    BEND,
+    CHARGED,
+    ELECTROMAGNETIC,
+    HADRONIC,
+    MUON,
+    NEUTRAL,
+    PHOTON,
+    detect,
+)
+from isoplan.trainers.jets.simulate.generate import Particles
 from tests.trainers.jets.simulate.events import made, noise
-from trainers.jets.simulate import detector
-from trainers.jets.simulate.detector import BEND, CHARGED, ELECTROMAGNETIC, HADRONIC, MUON, NEUTRAL, PHOTON, detect
-from trainers.jets.simulate.generate import Particles
 
 MANY = 4000
 

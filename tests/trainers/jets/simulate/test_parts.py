@@ -18,16 +18,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from uproot.writing.writable import WritableTree
 
-from engine.errors import PlannerError
+from isoplan.engine.errors import PlannerError
+from isoplan.trainers.backend.store.files import DiskFull
+from isoplan.trainers.backend.store.heartbeat import hold_lock
+from isoplan.trainers.cell import Stopped
+from isoplan.trainers.jets.classes import NAMES
+from isoplan.trainers.jets.simulate import parts, run
+from isoplan.trainers.jets.simulate.parts import CHUNK, Chunk, Request, make_part, make_parts
+from isoplan.trainers.jets.simulate.run import Shared, _work, simulate
+from isoplan.trainers.jets.simulate.write import shuffled, write_jets
 from tests import progress
-from trainers.backend.files import DiskFull
-from trainers.backend.life import hold_lock
-from trainers.cell import Stopped
-from trainers.jets.classes import NAMES
-from trainers.jets.simulate import parts, run
-from trainers.jets.simulate.parts import CHUNK, Chunk, Request, make_part, make_parts
-from trainers.jets.simulate.run import Shared, _work, simulate
-from trainers.jets.simulate.write import shuffled, write_jets
 
 CHUNKS = [Chunk(kind, 1, i, 10) for i in range(3) for kind in ("QCD", "Hbb")]
 

@@ -11,7 +11,7 @@ from lloca.framesnet import LearnedPDFrames
 from lloca.reps import TensorReps, TensorRepsTransform
 from torch import Tensor, nn
 
-from trainers.amplitudes.surrogate.lloca.shape import FRAMES_LAYERS, LlocaShape
+from isoplan.trainers.amplitudes.surrogate.lloca.shape import FRAMES_LAYERS, LlocaShape
 
 HEAD = "8x0n+2x1n"
 """What a head holds: scalars and four-vectors."""

@@ -8,8 +8,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 
-from engine.errors import PlannerError
-from trainers.amplitudes.surrogate.shape import FORWARD_AND_BACKWARD, MOST_LAYERS, ON_DATA
+from isoplan.engine.errors import PlannerError
+from isoplan.trainers.amplitudes.surrogate.shape import FORWARD_AND_BACKWARD, MOST_LAYERS, ON_DATA
 
 HEAD = 16
 """Channels of an attention head, 8 scalars and 2 four-vectors as in the amplitudes of the authors of LLoCa."""

@@ -1,0 +1,57 @@
+"""What a sweep may use, as people type it: 50 EUR at 2 EUR an hour, or 20 h."""
+
+from __future__ import annotations
+
+from isoplan.engine.amounts import AN_HOUR, HOURS, MONEY, money, parse_amount
+from isoplan.engine.errors import PlannerError
+from isoplan.engine.quantities import parse_number
+from isoplan.trainers.backend.queue.sweep import Cap
+
+DEVICE_HOURS = ("device hour", "device h", "gpu hour", "gpu h", "core hour", "core h", "cpu hour", "cpu h")
+
+
+def read_cap(cap: str, hour_price: str, called: tuple[str, str] = ("option --cap", "option --hour-price")) -> Cap:
+    """The cap in device hours from what is typed for it and for the price of such an hour; either may be empty.
+
+    ``called`` is what the two fields are called in the sentence of the PlannerError for what cannot be read.
+    """
+    currency = _currency(cap) or _currency(hour_price) or "EUR"
+    price = _positive(parse_amount(hour_price, called[1], money(currency, *AN_HOUR)), called[1]) if hour_price else None
+    if not cap.strip():
+        return Cap(None, price, currency if price else "")
+    if _currency(cap):
+        amount = _positive(parse_amount(cap, called[0], money(currency)), called[0])
+        if price is None:
+            raise PlannerError(
+                f"The {called[0]} is in {currency}: give the {called[1]} too, or write hours, as in 20 h."
+            )
+        return Cap(amount / price, price, currency)
+    if _bare(cap):
+        raise PlannerError(f"The {called[0]} {cap.strip()!r} has no unit: write it like 50 EUR or 20 h.")
+    return Cap(_positive(parse_amount(_hours(cap), called[0], HOURS), called[0]), price, currency if price else "")
+
+
+def _currency(text: str) -> str:
+    """The currency that is named in ``text``; empty where none is."""
+    return next((currency for currency, words in MONEY.items() if any(word in text.lower() for word in words)), "")
+
+
+def _bare(text: str) -> bool:
+    """Whether ``text`` is a number alone."""
+    try:
+        parse_number(text)
+    except PlannerError:
+        return False
+    return True
+
+
+def _hours(text: str) -> str:
+    """Device hours as hours."""
+    bare = text.strip().lower().removesuffix("s")
+    return next((f"{bare.removesuffix(word)} h" for word in DEVICE_HOURS if bare.endswith(word)), text)
+
+
+def _positive(value: float, what: str) -> float:
+    if value <= 0:
+        raise PlannerError(f"The {what} must be above 0.")
+    return value

@@ -1,0 +1,49 @@
+"""What commands read back: the JSON that other commands printed."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from isoplan.engine.errors import PlannerError
+from isoplan.engine.fitting.cards import read_fit
+from isoplan.engine.fitting.types.result import Fit
+
+
+def read_fit_file(name: str, group: str = "") -> Fit:
+    """The fit in the file ``name``, or on standard input for ``-``; of one ``group`` where it holds several.
+
+    Raises PlannerError where there is none.
+    """
+    return read_fit(read_object(name, "isoplan fit --json"), group)
+
+
+def read_fits_file(name: str) -> list[Fit]:
+    """The fit in the file ``name``, or all of its groups where it holds several; raises PlannerError without any."""
+    raw = read_object(name, "isoplan fit --json")
+    groups = raw.get("groups")
+    return [read_fit(raw, group) for group in groups] if isinstance(groups, dict) and groups else [read_fit(raw)]
+
+
+def read_object(name: str, command: str) -> dict[str, Any]:
+    """The JSON object that ``command`` printed into the file ``name``, or on standard input for ``-``.
+
+    Raises PlannerError where there is none.
+    """
+    shown = "Standard input" if name == "-" else name
+    try:
+        text = sys.stdin.read() if name == "-" else Path(name).read_text("utf-8")
+        raw = json.loads(text)
+    except FileNotFoundError:
+        raise PlannerError(f"There is no file {name}: check the path.") from None
+    except IsADirectoryError:
+        raise PlannerError(f"{name} is a folder: name the file that `{command}` wrote.") from None
+    except OSError as error:
+        raise PlannerError(f"{name} cannot be read: {error.strerror or error}.") from None
+    except (ValueError, RecursionError):
+        raise PlannerError(f"{shown} is not JSON: give what `{command}` printed.") from None
+    if not isinstance(raw, dict):
+        raise PlannerError(f"{shown} holds no JSON object: give what `{command}` printed.")
+    return raw

@@ -1,0 +1,156 @@
+"""How a terminal follows a sweep: a line of progress until its end, and then what came of it."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from isoplan.app.commands.shared.output import note
+from isoplan.engine.errors import PlannerError
+from isoplan.engine.quantities import count, duration
+from isoplan.trainers.backend.cluster.machine import this_machine
+from isoplan.trainers.backend.queue.cells import Queue
+from isoplan.trainers.backend.queue.progress import Progress, progress
+from isoplan.trainers.backend.queue.sweep import Cap, Sweep, find_sweep, read_sweeps, standings
+from isoplan.trainers.backend.runner.runner_process import LOG, ensure_runner, last_words, runner_status
+from isoplan.trainers.backend.store.record import Record
+
+LOOK = 0.25
+"""Seconds between two looks at the cells."""
+EVERY_TTY, EVERY = 1.0, 10.0
+"""Seconds between two lines, where somebody sees them appear and where they go to a file."""
+STARTS = 3
+"""Runners that may end without a cell having ended before one gives up."""
+WORDS = {
+    **{state: state for state in ("done", "failed", "cancelled", "held", "stopping", "running")},
+    "waiting": "waiting for a worker",
+    "queued": "queued",
+}
+"""States in the order in which they are named, and what each is called."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came of a sweep: for people, for scripts, and whether all of its cells are done."""
+
+    text: str
+    document: dict[str, Any]
+    all_done: bool
+
+
+def follow(root: Path, sweep: Sweep, options: Sequence[str] = ()) -> None:
+    """Print how ``sweep`` goes on standard error until nothing of it will run any more, with a runner at work.
+
+    ``options`` are those of a runner that has to be started.
+
+    Raises PlannerError where runners end again and again, KeyboardInterrupt after Ctrl+C.
+    """
+    queue, cores, tty = Queue(root), this_machine().cores, sys.stderr.isatty()
+    printed, starts, ended = 0.0, 0, -1
+    while True:
+        records = queue.scan()
+        now = progress(find_sweep(root, sweep.key), records, standings(read_sweeps(root)), root, cores)
+        ended_now = sum(now.states.get(state, 0) for state in ("done", "failed", "cancelled"))
+        starts, ended = (starts if ended_now == ended else 0), ended_now
+        if now.over or time.monotonic() - printed >= (EVERY_TTY if tty else EVERY):
+            printed = time.monotonic()
+            _line(as_line(now, sweep.order.cap, runner_status(root).message, sweep.family), tty, now.over)
+        if now.over:
+            return
+        if ensure_runner(root, queue, options):
+            starts += 1
+            if starts > STARTS:
+                raise PlannerError(f"The runner ended {STARTS} times ({last_words(root)}): {root / LOG} says more.")
+        time.sleep(LOOK)
+
+
+def _line(text: str, tty: bool, last: bool) -> None:
+    """One line: on a terminal in place of the one before it."""
+    if tty:
+        print(f"\r\033[K{text}", end="\n" if last else "", file=sys.stderr, flush=True)
+    else:
+        print(text, file=sys.stderr, flush=True)
+
+
+def as_line(now: Progress, cap: Cap, message: str = "", family: str = "") -> str:
+    """A sweep of a ``family`` as it stands, in one line; ``message`` is the runner's, unless it is at work."""
+    parts = [
+        ", ".join(f"{now.states[state]:,} {word}" for state, word in WORDS.items() if now.states.get(state))
+        or "no cells"
+    ]
+    parts.append(f"{100 * now.share:.0f} %")
+    if now.hours:
+        money = f", {now.money:.3g} {cap.currency}" if now.money is not None else ""
+        parts.append(f"{duration(3600 * now.hours)} of device time{money}")
+    if now.simulated:
+        parts.append(simulating(*now.simulated, family))
+    if now.samples:
+        parts.append(f"{count(now.samples)} samples/s")
+    if now.left and not now.over:
+        parts.append(f"{duration(now.left)} left")
+    if message not in ("", "at work") and not now.over:
+        parts.append(message)
+    return " · ".join(parts)
+
+
+def simulating(made: float, whole: float | None, family: str) -> str:
+    """``simulating jets: 2,300 of 25,000``, for cells of a family."""
+    what = {"jets": "jets", "amplitudes": "events"}.get(family, "samples")
+    return f"simulating {what}: {made:,.0f}" + (f" of {whole:,.0f}" if whole else "")
+
+
+def outcome(root: Path, sweep: Sweep) -> Outcome:
+    """What came of ``sweep``, with a line for each failed cell."""
+    sweep, records = find_sweep(root, sweep.key), Queue(root).scan()
+    now = progress(sweep, records, standings(read_sweeps(root)), root, this_machine().cores)
+    failed = [record for name in sweep.cells if (record := records.get(name)) and record.state == "failed"]
+    names = telling(records[name] for name in sweep.cells if name in records)
+    lines = [f"{record.name[:8]} ({fields_of(record, names)}): {why(record)}" for record in failed]
+    done = now.states.get("done", 0)
+    head = f"{done:,} of {now.total:,} cells are done."
+    if sweep.waits:
+        head += f" {sweep.order.why or f'The sweep is {sweep.waits}.'} `isoplan cells resume {sweep.key[:8]}` goes on."
+    elif failed:
+        head += f" `isoplan cells retry {sweep.key[:8]}` tries those that failed again."
+    document = {
+        "sweep": sweep.key,
+        "name": sweep.name,
+        "family": sweep.family,
+        "waits": sweep.waits,
+        "why": sweep.order.why,
+        "progress": asdict(now),
+        "failed": [{"cell": record.name, "fields": record.cell, "why": why(record)} for record in failed],
+    }
+    return Outcome("\n".join([*lines, head]), document, done == now.total)
+
+
+def why(record: Record) -> str:
+    """Why a cell ended as it did; empty where nothing was said."""
+    return str((record.result or {}).get("why", ""))
+
+
+def telling(records: Iterable[Record]) -> tuple[str, ...]:
+    """The fields that tell cells from one another; all of them where none does."""
+    found = list(records)
+    fields = dict.fromkeys(name for record in found for name in record.cell)
+    differ = [name for name in fields if len({record.cell.get(name) for record in found}) > 1]
+    return tuple(differ or fields)
+
+
+def fields_of(record: Record, names: Iterable[str]) -> str:
+    """Fields of a cell and their values."""
+    return ", ".join(f"{name} {record.cell[name]}" for name in names if name in record.cell)
+
+
+def as_rows(root: Path) -> None:
+    """Make rows of the finished cells, unless an app has the workspace open and does so itself."""
+    from isoplan.app.ingest import ingest_if_free
+
+    try:
+        ingest_if_free(root)
+    except PlannerError as error:
+        note([f"The cells are done, and wait to become rows: {error}"])

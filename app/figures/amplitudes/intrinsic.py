@@ -1,0 +1,130 @@
+"""Intrinsic dimensions of the last hidden layer and of the inputs against D or N, with lines at the phase space's."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import pandas as pd
+
+from isoplan.app.figures.marks import lines as marks
+from isoplan.app.figures.style.axes import axis, extent, log_axis, title
+from isoplan.app.figures.style.drawing import Drawing
+from isoplan.app.figures.style.palette import GREY, category
+from isoplan.app.figures.style.theme import WEB, Part, Theme, compose, legend
+from isoplan.app.figures.style.words import literal
+
+HEIGHT = 380
+TITLES = {"D": "Training points <i>D</i>"}
+"""Axes that are called otherwise than of other cells: here D counts points, not samples seen."""
+ASIDE = 0.015
+"""The share of the axis by which points of the inputs stand to the right of those of the layer."""
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """An intrinsic dimension and its spread over subsets of the points."""
+
+    value: float
+    spread: float = 0.0
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What a cell measured: ``events`` are what it was trained on and ``d`` the dimension of their phase space, if that
+    is known; ``inputs`` is None where only the ``layer`` is known.
+    """
+
+    events: str
+    label: str
+    N: float
+    D: float
+    layer: Estimate
+    inputs: Estimate | None = None
+    d: float | None = None
+
+
+def draw(found: Sequence[Measured], x: str = "D", theme: Theme = WEB) -> Drawing:
+    """``found`` over ``x``, N or D: the last hidden layer as dots, the inputs as open ones, each process a colour."""
+    events = list(dict.fromkeys(one.events for one in found))
+    low, high = extent(pd.Series([getattr(one, x) for one in found]).to_numpy(float), positive=True)
+    aside = (high / low) ** ASIDE
+    kinds = [[one for one in found if one.events == name] for name in events]
+    traces = [part for i, kind in enumerate(kinds) for part in _dots(theme, kind, x, aside, category(i))]
+    lines = _dimensions(found)
+    top = 1.12 * max(
+        *(one.layer.value + one.layer.spread for one in found),
+        *(one.inputs.value + one.inputs.spread for one in found if one.inputs),
+        *lines, 1.0,
+    )  # fmt: skip
+    figure = compose(
+        theme, HEIGHT, f"intrinsic-dimension-{x}", traces,
+        [marks.level(theme, d, category(events.index(of[0])) if len(of) == 1 else GREY, "dash")
+         for d, of in lines.items()],
+        [_named(theme, d) for d in lines],
+        xaxis=log_axis(theme, TITLES.get(x, title(x)), low, high),
+        yaxis=axis(theme, "Intrinsic dimension", range=[0, top]),
+        **_room(theme),
+    )  # fmt: skip
+    return Drawing(figure, _alt(found, x), "intrinsic-dimension", lambda: _table(found))
+
+
+def _dots(theme: Theme, found: Sequence[Measured], x: str, aside: float, colour: str) -> list[Part]:
+    """Those of one kind of events: of the layer, and open ones of the inputs."""
+    name = literal(found[0].events)
+    known = [(one, one.inputs) for one in found if one.inputs is not None]
+    layer = [(one, one.layer) for one in found]
+    hollow = {"color": colour, "symbol": "circle-open", "line": {"width": theme.line(1.6)}}
+    parts = [_points(theme, layer, x, 1.0, name, {"color": colour})]
+    return [*parts, _points(theme, known, x, aside, f"{name}, inputs", hollow)] if known else parts
+
+
+def _points(
+    theme: Theme, found: Sequence[tuple[Measured, Estimate]], x: str, aside: float, name: str, marker: Part
+) -> Part:
+    bar = {"type": "data", "array": [said.spread for _, said in found], "color": marker["color"],
+           "thickness": theme.line(1.4), "width": theme.line(4)}  # fmt: skip
+    return {
+        "type": "scatter", "mode": "markers", "name": name, "x": [aside * getattr(one, x) for one, _ in found],
+        "y": [said.value for _, said in found], "error_y": bar, "marker": {"size": theme.marker(9), **marker},
+        "text": [f"{literal(one.label)}<br>{said.value:.3g} ± {said.spread:.2g}" for one, said in found],
+        "hovertemplate": f"{name}<br>%{{text}}<extra></extra>",
+    }  # fmt: skip
+
+
+def _dimensions(found: Sequence[Measured]) -> dict[float, list[str]]:
+    """The dimensions of phase spaces, and which events have each."""
+    lines: dict[float, list[str]] = {}
+    for one in found:
+        if one.d is not None and one.events not in lines.setdefault(one.d, []):
+            lines[one.d].append(one.events)
+    return lines
+
+
+def _named(theme: Theme, d: float) -> Part:
+    """What the line at ``d`` is, right of the plot."""
+    text = f"<i>d</i> = {d:g}"
+    return marks.note(theme, text, x=1, y=d, yref="y", xanchor="left", yanchor="middle", xshift=4, yshift=0)
+
+
+def _room(theme: Theme) -> Part:
+    """A legend, and room for the names of lines."""
+    layout = legend(theme)
+    return layout | {"margin": layout["margin"] | {"r": 52 if theme.width is None else 40}}
+
+
+def _table(found: Sequence[Measured]) -> pd.DataFrame:
+    return pd.DataFrame(
+        [{"events": one.events, "cell": one.label, "N": one.N, "D": one.D, "dimension": one.layer.value,
+          "spread": one.layer.spread, "inputs": one.inputs.value if one.inputs else None,
+          "inputs_spread": one.inputs.spread if one.inputs else None, "d": one.d} for one in found]
+    )  # fmt: skip
+
+
+def _alt(found: Sequence[Measured], x: str) -> str:
+    said = []
+    for name in dict.fromkeys(one.events for one in found):
+        last = max((one for one in found if one.events == name), key=lambda one: float(getattr(one, x)))
+        beside = "" if last.d is None else f" beside d = {last.d:g}"
+        said.append(f"{name} {last.layer.value:.2g}{beside}")
+    return f"Intrinsic dimension of the last hidden layer against {x}, at the largest: {'; '.join(said)}."

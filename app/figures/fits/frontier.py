@@ -1,0 +1,32 @@
+"""What compute buys: the least loss at each budget, with its bands, the runs behind it and the floor."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from isoplan.app.figures.marks import along, dots
+from isoplan.app.figures.style.drawing import Drawing
+from isoplan.app.figures.style.theme import WEB, Theme, compose
+from isoplan.engine.planning.answer.quantity import Quantity
+from isoplan.engine.planning.drawing.curves import Frontier
+from isoplan.engine.schema import Runs
+
+
+def draw(
+    path: Frontier, runs: Runs | None = None, y: str = "loss", floor: Quantity | None = None, theme: Theme = WEB
+) -> Drawing:
+    """The frontier of a law over compute."""
+    law = along.of_frontier(path, runs, y, floor)
+    p = along.parts(theme, law, theme.text, dots.faint(theme))
+    figure = compose(theme, along.HEIGHT, "frontier", p.traces, p.shapes, p.notes, clickmode="event+select", **p.axes)
+    return Drawing(figure, f"Compute-optimal {along.alt(law)}", "frontier", lambda: table(path))
+
+
+def table(path: Frontier) -> pd.DataFrame:
+    """One row a budget: C, N*, D*, the law's value and the ends of their bands."""
+    bands = {
+        f"{name}_{end}": getattr(band, end)
+        for name, band in (("N", path.N_band), ("D", path.D_band), ("value", path.loss_band))
+        for end in ("low68", "high68", "low95", "high95")
+    }
+    return pd.DataFrame({"C": path.C, "N": path.N, "D": path.D, "value": path.loss, "inside": path.inside, **bands})

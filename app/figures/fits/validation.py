@@ -1,0 +1,154 @@
+"""What was left out and predicted: predicted against observed, and how errors grow with the distance from the data."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from isoplan.app.figures.marks import dots
+from isoplan.app.figures.marks import lines as marks
+from isoplan.app.figures.style.axes import axis, extent, log_axis, title, value_axis
+from isoplan.app.figures.style.drawing import Drawing
+from isoplan.app.figures.style.palette import GREY, category
+from isoplan.app.figures.style.theme import WEB, Part, Theme, compose, legend
+from isoplan.app.figures.style.words import literal
+from isoplan.engine.fitting.validation.baselines import BASELINES
+from isoplan.engine.fitting.validation.extrapolation import Cut, Targets, Validation
+from isoplan.engine.mixtures import colouring
+from isoplan.engine.schema import Floats
+
+HEIGHT = 420
+MOST_DOTS = 300
+"""Predictions drawn for each method."""
+PANELS = ((0.0, 0.44), (0.58, 1.0))
+DASHES = ("solid", "dot", "dash", "dashdot", "longdash", "longdashdot")
+
+
+def draw(found: Validation, targets: Targets = "runs", theme: Theme = WEB, called: str = "") -> Drawing:
+    """Left the laws' predictions of every run that was left out; right the mean error of each method on each cut.
+
+    What is predicted may be ``called`` by another name than its column: updates are counted under that of a loss.
+    A law is a colour, a baseline grey with a dash of its own; the mean error is drawn at the largest distance of a cut.
+    """
+    laws = [m for m in found.laws if not np.isnan(found.cut_error(found.cuts[0], m, targets))]
+    traces = [part for i, law in enumerate(laws) for part in _dots(theme, found, law, i, targets)]
+    seen = extent(*(trace[side] for trace in traces for side in ("x", "y"))) if traces else (1.0, 10.0)
+    traces.append(_identity(theme, seen))
+    lines = [_line(theme, found, m, _look(laws, m), targets) for m in (*laws, *BASELINES)]
+    errors = extent(*(line["y"] for line in lines), positive=True, room=0.12)
+    far = found.furthest
+    place: dict[str, Any] = {"domain": PANELS[0], "anchor": "y"}
+    layout: dict[str, Any] = {
+        "xaxis": value_axis(theme, found.y, *seen, **place)
+        | {"title": _words(theme, f"Observed {called or _name(found.y)}")},
+        "yaxis": value_axis(theme, found.y, *seen, anchor="x")
+        | {"title": _words(theme, f"Predicted {called or _name(found.y)}")},
+        "xaxis2": axis(theme, "Decades beyond the fitted runs", range=[0, 1.06 * far], domain=PANELS[1], anchor="y2"),
+        "yaxis2": log_axis(theme, "Mean relative error", *errors, anchor="x2", tickformat=".2~%"),
+        **legend(theme),
+    }
+    figure = compose(theme, HEIGHT, "validation", [*traces, *lines], **layout)
+    return Drawing(figure, _alt(found, laws, targets), "validation", lambda: table(found))
+
+
+def _name(y: str) -> str:
+    return title(y).replace("Loss", "loss")
+
+
+def _words(theme: Theme, text: str) -> Part:
+    return {"text": text, "standoff": 10, "font": {"size": theme.size}}
+
+
+def _look(laws: list[str], method: str) -> tuple[str, str]:
+    """Colour and dash of a method."""
+    if method in laws:
+        return category(laws.index(method)), "solid"
+    return GREY, DASHES[1 + list(BASELINES).index(method)]
+
+
+def _wanted(cut: Cut, targets: Targets) -> Any:
+    return cut.best if targets == "best" else np.ones(len(cut.held), bool)
+
+
+def _dots(theme: Theme, found: Validation, law: str, i: int, targets: Targets) -> list[Part]:
+    """Every prediction of a law, of all cuts, at most ``MOST_DOTS`` of them and always the same.
+
+    Of several data sets the filling is that of the set, and the outline that of the law.
+    """
+    rows = _predictions(found, law, targets)
+    if len(rows) > MOST_DOTS:
+        rows = rows[np.sort(np.random.default_rng(0).choice(len(rows), MOST_DOTS, replace=False))]
+    observed, predicted, beyond, error, held = rows.T
+    runs, name = found.runs.take(held.astype(np.int64)), literal(law)
+    line = {"width": 0} if colouring(found.runs) is None else {"width": theme.line(1.4), "color": category(i)}
+    trace: Part = {
+        "type": "scatter",
+        "mode": "markers",
+        "name": name,
+        "legendgroup": name,
+        "showlegend": False,
+        "x": marks.pack(observed),
+        "y": marks.pack(predicted),
+        "customdata": np.stack([runs.ids.astype(float), beyond, error], axis=1),
+        "marker": {"size": theme.marker(7), "color": category(i), "opacity": 0.75, "line": line},
+        "hovertemplate": f"<b>{name}</b> · row %{{customdata[0]:.0f}}<br>observed  %{{x:.4~g}}"
+        "<br>predicted  %{y:.4~g}<br>off by  %{customdata[2]:.2%}"
+        "<br>%{customdata[1]:.1f} decades beyond<extra></extra>",
+    }
+    return dots.by_group(runs, trace, found.runs)
+
+
+def _predictions(found: Validation, method: str, targets: Targets) -> Floats:
+    """Observed, predicted, decades beyond, error and position among the runs (m, 5) of a method over all cuts."""
+    parts = []
+    for cut in found.cuts:
+        keep = _wanted(cut, targets) & np.isfinite(cut.predicted.get(method, np.full(len(cut.held), np.nan)))
+        if np.any(keep):
+            held = cut.held[keep]
+            numbers = (found.runs[found.y][held], cut.predicted[method][keep], cut.beyond[keep])
+            parts.append(np.stack([*numbers, found.errors(cut, method)[keep], held], axis=1))
+    return np.concatenate(parts) if parts else np.empty((0, 5))
+
+
+def _identity(theme: Theme, seen: tuple[float, float]) -> Part:
+    ends = np.array(seen)
+    return marks.line(theme, ends, ends, GREY, 1.2, "dash", name="exact", showlegend=False)
+
+
+def _line(theme: Theme, found: Validation, method: str, look: tuple[str, str], targets: Targets) -> Part:
+    """The mean error of a method on each cut, at the cut's largest distance."""
+    x = np.array([float(np.max(cut.beyond)) for cut in found.cuts])
+    y = np.array([found.cut_error(cut, method, targets) for cut in found.cuts])
+    name = literal(method)
+    hover = f"<b>{name}</b><br>off by  %{{y:.2%}}<br>up to %{{x:.1f}} decades beyond<extra></extra>"
+    drawn = marks.line(theme, x, np.where(np.isfinite(y), y, np.nan), look[0], 2, look[1], hovertemplate=hover)
+    marker = {"size": theme.marker(8), "color": look[0]}
+    return drawn | {
+        "mode": "lines+markers", "marker": marker, "name": name, "legendgroup": name, "xaxis": "x2", "yaxis": "y2",
+    }  # fmt: skip
+
+
+def table(found: Validation) -> pd.DataFrame:
+    """One row a prediction: what was fitted, the run, how far beyond it lies, and what the method said of it."""
+    parts = [
+        pd.DataFrame(
+            {
+                "fitted up to": cut.limit, "row": found.runs.ids[cut.held], "decades beyond": cut.beyond,
+                "best of its budget": cut.best, "method": method, "observed": found.runs[found.y][cut.held],
+                "predicted": values, "relative error": found.errors(cut, method),
+            }
+        )
+        for cut in found.cuts
+        for method, values in cut.predicted.items()
+    ]  # fmt: skip
+    return pd.concat(parts, ignore_index=True).dropna(subset=["predicted"])
+
+
+def _alt(found: Validation, laws: list[str], targets: Targets) -> str:
+    errors = ", ".join(f"{m} {found.error(m, targets):.2%}" for m in (*laws[:4], *BASELINES))
+    return (
+        f"Predicted against observed {found.y} of runs that were left out, up to {found.furthest:.1f} decades beyond "
+        f"what was fitted; mean relative errors: {errors}."
+    )

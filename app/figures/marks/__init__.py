@@ -1,0 +1,1 @@
+"""Marks that several figures share: lines, bands, dots, densities."""

@@ -1,0 +1,164 @@
+"""A law along one axis: what the frontier, a one-axis law and the picture of a plan have in common."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from isoplan.app.figures.marks import dots, lines
+from isoplan.app.figures.style.axes import axis, extent, log_axis, title, value_axis
+from isoplan.app.figures.style.palette import PLAN
+from isoplan.app.figures.style.theme import Part, Theme
+from isoplan.app.figures.style.words import hover_format, literal, span_text, symbol, tick_text
+from isoplan.engine.planning.answer.quantity import Quantity
+from isoplan.engine.planning.drawing.curves import AxisCurve, Band, Best, Frontier, Mask
+from isoplan.engine.quantities import power10
+from isoplan.engine.schema import Floats, Runs
+
+HEIGHT = 460
+NEAR = 30
+"""A floor that lies further below the law than this factor is not shown: it would squeeze everything else."""
+
+
+@dataclass(frozen=True, eq=False)
+class Along:
+    """A law's values ``loss`` of ``y`` at ``x`` of the role ``axis``, with what is known about them."""
+
+    axis: str
+    y: str
+    x: Floats
+    loss: Floats
+    band: Band
+    inside: Mask
+    floor: Quantity | None
+    runs: Runs | None
+    best: Best | None = None
+    log: bool = True
+    realised: float | None = None
+    limit: str = ""
+
+    @property
+    def falls(self) -> bool:
+        """Whether the upper right of the plot is free for remarks (else the lower right is)."""
+        return bool(self.loss[-1] <= self.loss[0])
+
+
+@dataclass(frozen=True)
+class Parts:
+    """What a figure is composed of; ``values`` is what its y axis shows."""
+
+    traces: list[Part]
+    shapes: list[Part]
+    notes: list[Part]
+    axes: dict[str, Any]
+    values: tuple[float, float]
+
+
+def of_frontier(path: Frontier, runs: Runs | None, y: str, floor: Quantity | None) -> Along:
+    """The frontier as a law along C."""
+    return Along("C", y, path.C, path.loss, path.loss_band, path.inside, floor, runs, limit=path.limit)
+
+
+def of_axis(curve: AxisCurve, runs: Runs | None, y: str) -> Along:
+    """A one-axis law along its axis."""
+    seen = (curve.x, curve.loss, curve.band, curve.inside, curve.floor)
+    return Along(curve.axis, y, *seen, runs, curve.best, curve.log, curve.realised, curve.limit)
+
+
+def parts(theme: Theme, law: Along, colour: str, marker: Part, *heights: float) -> Parts:
+    """Line, bands, runs, floor and the shade beyond the runs; the y axis also holds ``heights``."""
+    runs = None if law.runs is None else dots.drawn(law.runs, dots.MOST_DOTS)
+    shown = _runs(theme, law, runs, marker)
+    values = extent(law.loss, *(trace["y"] for trace in shown), np.array(heights))
+    if law.floor is not None and law.floor.value is not None and law.floor.value > values[0] / NEAR > 0:
+        crowded = lines.crowded(theme, law.floor.value, heights, values)
+        values = extent(np.array(values), np.array([law.floor.value]), room=0.09 * theme.crowding if crowded else 0.05)
+    hover = f"{literal(law.axis)}  %{{x:{hover_format(law.axis)}}}<br>{literal(law.y)}  %{{y:.4~g}}<extra>law</extra>"
+    shades, remarks = lines.beyond(theme, law.x, law.inside, law.falls)
+    called = f"{'floor' if law.falls else 'ceiling'} {symbol(law.limit) if law.limit else ''}".rstrip()
+    bounds, bound_notes = lines.limit(theme, law.floor, values, called, heights)
+    line = lines.law(theme, law.x, law.loss, law.inside, colour, 2.4, hovertemplate=hover)
+    bands = lines.bands(law.x, law.band, colour, values)
+    ends = float(law.x[0]), float(law.x[-1])
+    across = log_axis(theme, title(law.axis), *ends) if law.log else axis(theme, title(law.axis)) | {"range": [*ends]}
+    axes = {"xaxis": across, "yaxis": value_axis(theme, law.y, *values)}
+    star, tints, said = _best(theme, law)
+    return Parts(
+        [*bands, *line, *shown, *star], [*tints, *shades, *bounds], [*remarks, *bound_notes, *said], axes, values
+    )
+
+
+def _runs(theme: Theme, law: Along, runs: Runs | None, marker: Part) -> list[Part]:
+    """The runs; those at zero on a logarithmic axis where they are fitted, or at its left margin with a label."""
+    if runs is None or law.axis not in runs or law.y not in runs:
+        return []
+    x, y = runs[law.axis], runs[law.y]
+    zero = (x == 0) & law.log
+    if not zero.any():
+        return dots.by_group(runs, dots.dots(runs, x, y, marker=marker))
+    margin = float(law.x[0] * (law.x[-1] / law.x[0]) ** 0.015)
+    at = margin if law.realised is None else law.realised
+    parts = dots.by_group(runs, dots.dots(runs, np.where(zero, at, x), y, marker=marker))
+    if law.realised is None:
+        word = f"\u2002{literal(law.axis)} = 0, not fitted"
+        parts.append(lines.labels(theme, [(margin, float(v), word) for v in y[zero][:3]], "middle right"))
+    return parts
+
+
+def _best(theme: Theme, law: Along) -> tuple[list[Part], list[Part], list[Part]]:
+    """The optimum as a star with its intervals as tints, and where it lies: traces, shapes and notes."""
+    best = law.best
+    if best is None:
+        return [], [], []
+    ends = float(law.x[0]), float(law.x[-1])
+    if best.x.value is None or not ends[0] <= best.x.value <= ends[1]:
+        left = best.verdict.place != "outside left"
+        side: Part = {} if left else {"x": 1, "xanchor": "right", "xshift": -6, "align": "right"}
+        away = lines.note(theme, f"best {literal(law.axis)}: {best.verdict.short}", yshift=8, **side)
+        return [], [], [away]
+    notes = [_where(theme, law, best)]
+    pairs = ((best.x.ci95, lines.TINT95), (best.x.ci68, lines.TINT68))
+    tints = [lines.upright(*lines.cut(span, *ends), PLAN, tint) for span, tint in pairs if span is not None]
+    hover = f"<b>Best {literal(law.axis)}</b>  {tick_text(best.x.value)}<br>{literal(law.y)}  {best.loss:.4g}"
+    return [lines.star(theme, best.x.value, best.loss, hover, name="optimum")], tints, notes
+
+
+def _where(theme: Theme, law: Along, best: Best) -> Part:
+    """The best place in words: value, interval and verdict, on the side of the star that the curve leaves free."""
+    value = best.x.value or 0.0
+    sure = f" (68 %: {span_text(best.x.ci68)})" if best.x.ci68 is not None else ""
+    words = f"best {literal(law.axis)} {tick_text(value, 2)}{sure}<br>{best.verdict.short}"
+    share = lines.position(value, (float(law.x[0]), float(law.x[-1])))
+    anchor = "left" if share < 0.2 else "right" if share > 0.8 else "center"
+    above = best.loss < np.nanmax(law.loss[[0, -1]])
+    place: Part = {"xanchor": anchor, "align": anchor, "xshift": 0}
+    place |= {"y": 1, "yanchor": "top", "yshift": -3} if above else {}
+    return lines.note(theme, words, xref="x", x=math.log10(value) if law.log else value, **place)
+
+
+def table(law: Along) -> pd.DataFrame:
+    """One row a vertex of the line: the axis, the law's value, whether it lies within the runs, and the bands."""
+    ends = {name: getattr(law.band, name) for name in ("low68", "high68", "low95", "high95")}
+    return pd.DataFrame({law.axis: law.x, "value": law.loss, "inside": law.inside, **ends})
+
+
+def alt(law: Along) -> str:
+    """What the line shows, in words."""
+    floor = law.floor.value if law.floor is not None else None
+    bound = "" if floor is None else f" Its {'floor' if law.falls else 'ceiling'} is {floor:.3g}."
+    if law.best is not None:
+        bound += f" The best {law.axis} is {law.best.verdict.text}."
+    seen = "" if law.runs is None else f", with {len(law.runs):,} runs"
+    return (
+        f"{law.y} against {law.axis}{seen}: the law goes from {law.loss[0]:.3g} at {_place(law, 0)} to "
+        f"{law.loss[-1]:.3g} at {_place(law, -1)}.{bound}"
+    )
+
+
+def _place(law: Along, i: int) -> str:
+    at = float(law.x[i])
+    return power10(at, 2) if law.log else f"{at:.3g}"

@@ -1,0 +1,188 @@
+"""Runs as dots: which of them are drawn, what hovering one says, how the loss colours them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from isoplan.app.figures.marks.lines import pack
+from isoplan.app.figures.style.palette import ACCENT, GREY, LIGHT_PAGE, LOSS, scale
+from isoplan.app.figures.style.palette import category as palette_colour
+from isoplan.app.figures.style.theme import GROUP, Part, Theme
+from isoplan.app.figures.style.words import hover_format, literal, nice_ticks, tick_text
+from isoplan.engine.mixtures import colouring
+from isoplan.engine.schema import Category, Direction, Floats, Ints, Runs
+
+MOST_DOTS = 300
+"""Runs drawn behind a law: more of them take longer to draw than a slider may wait."""
+WEBGL_ABOVE = 3_000
+"""Dots above which WebGL draws faster than one element a dot."""
+MOST_FIELDS = 12
+"""Columns that a hovered run shows."""
+_SCALED = {"color", "cmin", "cmax", "colorscale", "colorbar", "showscale"}
+"""What colours dots by a number."""
+FIRST = ("N", "D", "U", "C", "epochs", "budget", "loss")
+
+
+def drawn(runs: Runs, most: int) -> Runs:
+    """At most ``most`` of the runs, always the same ones, in their order."""
+    return runs if len(runs) <= most else runs.take(chosen(len(runs), most))
+
+
+def chosen(n: int, most: int) -> Ints:
+    """At most ``most`` of the positions 0 to n - 1, always the same ones, ascending."""
+    if n <= most:
+        return np.arange(n)
+    return np.sort(np.random.default_rng(0).choice(n, most, replace=False))
+
+
+def dots(runs: Runs, x: Floats, y: Floats, extra: Mapping[str, Floats] | None = None, **trace: Any) -> Part:
+    """The runs as dots at ``x`` and ``y``; hovering one shows its identity, all its roles and ``extra`` columns.
+
+    The first column of ``customdata`` is the row id, by which a page finds what was clicked.
+    """
+    fields = _fields(runs, extra or {})
+    names = runs.labels.get("run")
+    ids = runs.ids.astype(float)
+    shown = np.stack([ids, *fields.values()], axis=1)
+    beyond = bool(np.any(np.abs(shown) > np.finfo(np.float32).max))
+    return {
+        "type": "scattergl" if len(runs) > WEBGL_ABOVE else "scatter",
+        "name": "runs",
+        "x": pack(x),
+        "y": pack(y),
+        "mode": "markers",
+        "customdata": shown if beyond else shown.astype(pack(ids).dtype),
+        "text": None if names is None else [literal(str(n)) for n in names],
+        "hovertemplate": _template(fields, names is not None),
+        **trace,
+    }
+
+
+def runs_over(runs: Runs | None, x: str, y: str, marker: Part, among: Runs | None = None) -> list[Part]:
+    """The runs as dots over the roles ``x`` and ``y``, by data set; nothing where there are none or they lack one.
+
+    ``among`` are all runs of the figure, where ``runs`` are some of them.
+    """
+    if runs is None or x not in runs or y not in runs:
+        return []
+    return by_group(runs, dots(runs, runs[x], runs[y], marker=marker), among)
+
+
+def by_group(runs: Runs, trace: Part, among: Runs | None = None) -> list[Part]:
+    """The dots of ``runs`` in a trace for each data set, coloured by it; one trace where the runs are of one.
+
+    Whether there are several is read off ``among``, all runs of the figure. A value keeps its colour in every figure of
+    a table. ``compose`` draws the legend of these traces, each data set once.
+    """
+    found = colouring(runs if among is None else among)
+    if found is None:
+        return [trace]
+    name, category = found[0], runs.categories[found[0]]
+    fill = {key: value for key, value in trace["marker"].items() if key not in _SCALED}
+    parts = []
+    for code, value in [*enumerate(category.values), (-1, "empty")]:
+        rows = np.flatnonzero(category.codes == code)
+        if rows.size:
+            own = {
+                key: _some(trace[key], rows) for key in ("x", "y", "customdata", "text") if trace.get(key) is not None
+            }
+            named = {"name": literal(value), "legendgroup": f"{GROUP}{value}", "showlegend": True}
+            if "hovertemplate" in trace:
+                said = f"<br>{literal(name)}  {literal(value)}<extra>"
+                named["hovertemplate"] = trace["hovertemplate"].replace("<extra>", said)
+            colour = group_colour(category, code)
+            parts.append({**trace, **own, **named, "marker": {**fill, "color": colour}})
+    return parts
+
+
+def group_colour(category: Category, code: int) -> str:
+    """The colour of one value of a column; empty cells are grey."""
+    return palette_colour(code) if code >= 0 else GREY
+
+
+def _some(values: Any, rows: Ints) -> Any:
+    return [values[i] for i in rows] if isinstance(values, list) else values[rows]
+
+
+def _fields(runs: Runs, extra: Mapping[str, Floats]) -> dict[str, Floats]:
+    """What a hovered run shows, the roles of the laws first."""
+    known = [f for f in FIRST if f in runs]
+    known += [f for f in runs.values if f not in FIRST and f != "weight"]
+    return {**{f: runs[f] for f in known[:MOST_FIELDS]}, **extra}
+
+
+def _template(fields: Iterable[str], named: bool) -> str:
+    """Identity first, then one role a line."""
+    lines = ["<b>%{text}</b> · row %{customdata[0]}" if named else "<b>Row %{customdata[0]}</b>"]
+    for i, field in enumerate(fields, start=1):
+        lines.append(f"{literal(field)}  %{{customdata[{i}]:{hover_format(field)}}}")
+    return "<br>".join(lines) + "<extra></extra>"
+
+
+def outline(theme: Theme, size: float = 7, **marker: Any) -> Part:
+    """A dot with a grey outline, seen on either background whatever its fill."""
+    return {"size": theme.marker(size), "line": {"color": GREY, "width": theme.line(0.8)}, **marker}
+
+
+def loss_colours(values: Floats, theme: Theme, name: str, better: Direction = "min") -> Part:
+    """Marker properties that colour dots by ``values`` on the loss scale, the ``better`` the darker, with a bar.
+
+    The scale is logarithmic where all values are positive.
+    """
+    known = values[np.isfinite(values)]
+    low, high = (float(np.min(known)), float(np.max(known))) if known.size else (0.0, 1.0)
+    bar, ends = colour_bar(theme, name), (low, high)
+    if low > 0:
+        ticks = nice_ticks(low, high)
+        bar |= {"tickvals": [math.log10(t) for t in ticks], "ticktext": [tick_text(t) for t in ticks]}
+        ends = (math.log10(low), math.log10(high))
+    scaled = {
+        "cmin": ends[0],
+        "cmax": ends[1] if ends[1] > ends[0] else ends[0] + 1,
+        "colorscale": scale(LOSS if better == "min" else LOSS[::-1]),
+    }
+    colours = {**scaled, "colorbar": bar, "showscale": True}
+    return colours | {"color": on_scale(values, colours)}
+
+
+def is_log(colours: Part) -> bool:
+    """Whether the scale of ``loss_colours`` is logarithmic."""
+    return "tickvals" in colours["colorbar"]
+
+
+def on_scale(values: Floats, colours: Part) -> NDArray[np.float32]:
+    """``values`` as places on the scale of ``loss_colours``."""
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.asarray(np.log10(values) if is_log(colours) else values, np.float32)
+
+
+def colour_bar(theme: Theme, name: str, **extra: Any) -> Part:
+    """A slim bar right of the plot."""
+    return {
+        "title": {"text": name, "side": "right", "font": {"size": theme.small}},
+        "thickness": 9,
+        "len": 0.62,
+        "y": 1.0,
+        "yanchor": "top",
+        "x": 1.02,
+        "outlinewidth": 0,
+        "ticks": "outside",
+        "ticklen": 3,
+        "tickfont": {"size": theme.small},
+        **extra,
+    }
+
+
+def faint(theme: Theme) -> Part:
+    """Runs in the background."""
+    return {"size": theme.marker(6), "color": GREY, "opacity": 0.65, "line": {"width": 0}}
+
+
+def filled(theme: Theme) -> Part:
+    """Runs in front, where their colour means nothing."""
+    return {"size": theme.marker(8), "color": ACCENT, "line": {"color": LIGHT_PAGE, "width": theme.line(1)}}

@@ -1,0 +1,262 @@
+"""Laws as lines, intervals as tints, labels at the ends of lines, notes and shades."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from isoplan.app.figures.style.palette import FLOOR, GREY, LIGHT_PAGE, PLAN
+from isoplan.app.figures.style.theme import Part, Theme
+from isoplan.app.figures.style.words import tick_text
+from isoplan.engine.planning.answer.quantity import Quantity
+from isoplan.engine.planning.drawing.curves import Band, Mask
+from isoplan.engine.quantities import digits
+from isoplan.engine.schema import Floats
+
+Span = tuple[float, float]
+Word = tuple[float, float, str]
+"""A text with the point that it stands at."""
+
+TINT68, TINT95 = 0.24, 0.12
+"""Opacities of the intervals; 68 % lies on 95 %."""
+ONE_LINE = 0.07
+"""The share of an axis that a line of words takes on a page."""
+BEYOND = 0.13
+"""Opacity of the grey over what lies beyond the runs."""
+
+
+def pack(values: Floats) -> NDArray[np.float32] | Floats:
+    """``values`` as float32, which halves what is sent; as they are where that would change an integer or overflow."""
+    known = values[np.isfinite(values) & (values != 0)]
+    if not known.size:
+        return values.astype(np.float32)
+    large, small = np.max(np.abs(known)), np.min(np.abs(known))
+    whole = large >= 2**24 and np.all(known == np.rint(known))
+    return values if whole or large > 1e37 or small < 1e-37 else values.astype(np.float32)
+
+
+def line(theme: Theme, x: Floats, y: Floats, colour: str, width: float, dash: str = "solid", **trace: Any) -> Part:
+    """A line; without hover unless ``trace`` brings a template."""
+    return {
+        "type": "scatter",
+        "mode": "lines",
+        "x": pack(x),
+        "y": pack(y),
+        "line": {"color": colour, "width": theme.line(width), "dash": dash},
+        **({} if "hovertemplate" in trace else {"hoverinfo": "skip"}),
+        **trace,
+    }
+
+
+def law(theme: Theme, x: Floats, y: Floats, inside: Mask, colour: str, width: float, **trace: Any) -> list[Part]:
+    """A law's line: dashed all along, and solid over that where ``inside`` the data."""
+    dash = f"{theme.line(5):g}px,{theme.line(4):g}px"
+    dashed = line(theme, x, y, colour, width * 0.85, dash, **trace)
+    return [dashed, line(theme, x, np.where(inside, y, np.nan), colour, width)] if np.any(inside) else [dashed]
+
+
+def band(x: Floats, low: Floats, high: Floats, colour: str) -> list[Part]:
+    """The 68 % interval along a line where it is known; nothing without resamples."""
+    known = ~np.isnan(low) & ~np.isnan(high)
+    if not known.any():
+        return []
+    return [area(np.r_[x[known], x[known][::-1]], np.r_[low[known], high[known][::-1]], colour, TINT68)]
+
+
+def area(x: Floats, y: Floats, colour: str, opacity: float) -> Part:
+    """What a closed line encloses, without an outline and without hover."""
+    return {
+        "type": "scatter",
+        "mode": "lines",
+        "x": pack(x),
+        "y": pack(y),
+        "fill": "toself",
+        "fillcolor": colour,
+        "opacity": opacity,
+        "line": {"width": 0},
+        "hoverinfo": "skip",
+    }
+
+
+def bands(x: Floats, ends: Band, colour: str, values: Span) -> list[Part]:
+    """95 % as a light tint and 68 % as a stronger one, unbounded ends cut far outside ``values`` of the y axis.
+
+    Nothing where the law has no intervals.
+    """
+    limits = (values[0] / 100, values[1] * 100) if values[0] > 0 else _around(values)
+    parts = []
+    for low, high, tint in ((ends.low95, ends.high95, TINT95), (ends.low68, ends.high68, TINT68)):
+        known = ~np.isnan(low + high) | (np.isinf(low) & np.isinf(high))
+        if np.any(known):
+            at, low, high = x[known], np.clip(low[known], *limits), np.clip(high[known], *limits)
+            parts.append(area(np.append(at, at[::-1]), np.append(low, high[::-1]), colour, tint))
+    return parts
+
+
+def _around(values: Span) -> Span:
+    width = values[1] - values[0]
+    return values[0] - 3 * width, values[1] + 3 * width
+
+
+def labels(theme: Theme, words: Sequence[Word], place: str, **trace: Any) -> Part:
+    """Words in the colour of the page's text; they may stand outside the plot area, but their points must lie in it."""
+    x, y, text = zip(*words, strict=True) if words else ((), (), ())
+    return {
+        "type": "scatter",
+        "mode": "text",
+        "x": x,
+        "y": y,
+        "text": text,
+        "textposition": place,
+        "textfont": {"size": theme.small},
+        "cliponaxis": False,
+        "hoverinfo": "skip",
+        **trace,
+    }
+
+
+def unobstructed(
+    theme: Theme, words: Iterable[Word], window: Span, values: Span, room: Span = (0.13, 0.045)
+) -> list[Word]:
+    """The words that keep ``room`` (shares of the two axes on a page) from those before them."""
+    room = room[0] * theme.crowding, room[1] * theme.crowding
+    kept: list[Word] = []
+    for word in words:
+        at = position(word[0], window), position(word[1], values)
+        others = ((position(x, window), position(y, values)) for x, y, _ in kept)
+        if all(abs(at[0] - x) > room[0] or abs(at[1] - y) > room[1] for x, y in others):
+            kept.append(word)
+    return kept
+
+
+def position(value: float, ends: Span) -> float:
+    """Where ``value`` stands along an axis: 0 at its lower end, 1 at its upper; log where the axis is positive."""
+    low, high = ends
+    if low > 0 and value > 0:
+        return math.log(value / low) / math.log(high / low)
+    return (value - low) / (high - low)
+
+
+def star(theme: Theme, x: float, y: float, hover: str, **trace: Any) -> Part:
+    """The answer of a plan."""
+    line = {"color": LIGHT_PAGE, "width": theme.line(1.2)}
+    return {
+        "type": "scatter",
+        "mode": "markers",
+        "name": "plan",
+        "x": [x],
+        "y": [y],
+        "marker": {"symbol": "star", "size": theme.marker(16), "color": PLAN, "line": line},
+        "hovertemplate": hover + "<extra></extra>",
+        **trace,
+    }
+
+
+def note(theme: Theme, text: str, **place: Any) -> Part:
+    """A small remark inside the plot area, by default in its lower left corner."""
+    return {
+        "text": text,
+        "xref": "x domain",
+        "yref": "y domain",
+        "x": 0,
+        "y": 0,
+        "xanchor": "left",
+        "yanchor": "bottom",
+        "xshift": 6,
+        "yshift": 3,
+        "showarrow": False,
+        "align": "left",
+        "font": {"size": theme.small},
+        **place,
+    }
+
+
+def keyed(*pairs: tuple[str, str], between: str = "   ") -> str:
+    """Names with their colours, as the text of a remark: what a legend says, where one would take too much room."""
+    return between.join(f'<span style="color:{colour}">■</span> {name}' for name, colour in pairs)
+
+
+def corner(theme: Theme, text: str, line: int = 0, top: bool = True, **place: Any) -> Part:
+    """A remark at the right of the plot area, ``line`` lines from its top (or bottom)."""
+    shift = 3 + line * 1.6 * theme.small
+    right = {"x": 1, "xanchor": "right", "xshift": -6, "align": "right"}
+    high = {"y": 1, "yanchor": "top", "yshift": -shift} if top else {"y": 0, "yanchor": "bottom", "yshift": shift}
+    return note(theme, text, **right | high | place)
+
+
+def upright(low: float, high: float, colour: str, opacity: float) -> Part:
+    """A tint between two x values, as high as the plot."""
+    ends = {"x0": low, "x1": high, "y0": 0, "y1": 1, "yref": "y domain"}
+    return {"type": "rect", "fillcolor": colour, "opacity": opacity, "line": {"width": 0}, "layer": "below", **ends}
+
+
+def across(low: float, high: float, colour: str, opacity: float) -> Part:
+    """A tint between two y values, as wide as the plot."""
+    ends = {"x0": 0, "x1": 1, "xref": "x domain", "y0": low, "y1": high}
+    return {"type": "rect", "fillcolor": colour, "opacity": opacity, "line": {"width": 0}, "layer": "below", **ends}
+
+
+def level(theme: Theme, y: float, colour: str, dash: str = "solid") -> Part:
+    """A horizontal line, as wide as the plot."""
+    line = {"color": colour, "width": theme.line(1.5), "dash": dash}
+    return {"type": "line", "x0": 0, "x1": 1, "xref": "x domain", "y0": y, "y1": y, "line": line, "layer": "below"}
+
+
+def upright_line(theme: Theme, x: float, colour: str, dash: str = "solid") -> Part:
+    """A vertical line, as high as the plot."""
+    line = {"color": colour, "width": theme.line(1.5), "dash": dash}
+    return {"type": "line", "x0": x, "x1": x, "y0": 0, "y1": 1, "yref": "y domain", "line": line, "layer": "below"}
+
+
+def level_note(theme: Theme, text: str, y: float, values: Span) -> Part:
+    """A remark above a horizontal line, at the left."""
+    return note(theme, text, yref="y", y=math.log10(y) if values[0] > 0 else y, yshift=1)
+
+
+def beyond(theme: Theme, x: Floats, inside: Mask, top: bool = True) -> tuple[list[Part], list[Part]]:
+    """Grey over the parts of the x axis that lie beyond the runs, and a remark that says so: shapes and notes."""
+    within = x[inside]
+    parts = [(x[0], within[0]), (within[-1], x[-1])] if within.size else [(x[0], x[-1])]
+    parts = [(float(low), float(high)) for low, high in parts if high > low]
+    if not parts:
+        return [], []
+    side: Part = {} if parts[-1][1] == x[-1] else {"x": 0, "xanchor": "left", "xshift": 6, "align": "left"}
+    return [upright(*part, GREY, BEYOND) for part in parts], [corner(theme, "beyond the runs", top=top, **side)]
+
+
+def limit(
+    theme: Theme, floor: Quantity | None, values: Span, called: str = "floor", taken: Sequence[float] = ()
+) -> tuple[list[Part], list[Part]]:
+    """The floor as a dotted line with its intervals as tints, its name and value: shapes and notes.
+
+    The name stands above the line, or below it where another line has one at ``taken`` right above.
+    """
+    if floor is None or floor.value is None or not values[0] <= floor.value <= values[1]:
+        return [], []
+    pairs = ((floor.ci95, TINT95), (floor.ci68, TINT68))
+    tints = [across(*cut(ends, *values), FLOOR, tint) for ends, tint in pairs if ends is not None]
+    shown = level_note(theme, f"{called} {precise(floor)}", floor.value, values)
+    shown |= {"yanchor": "top", "yshift": -1} if crowded(theme, floor.value, taken, values) else {}
+    return [*tints, level(theme, floor.value, FLOOR, "dot")], [shown]
+
+
+def crowded(theme: Theme, y: float, taken: Iterable[float], values: Span) -> bool:
+    """Whether a level at ``taken`` lies so little above ``y`` that no words stand between them."""
+    gaps = (position(other, values) - position(y, values) for other in taken)
+    return any(0 <= gap < ONE_LINE * theme.crowding for gap in gaps)
+
+
+def cut(ends: Span, low: float, high: float) -> Span:
+    """The part of an interval that an axis from ``low`` to ``high`` shows."""
+    return min(max(ends[0], low), high), min(max(ends[1], low), high)
+
+
+def precise(q: Quantity) -> str:
+    """The value of ``q`` with the digits that its 68 % interval deserves, as HTML."""
+    value = q.value or 0.0
+    places = digits(value, q.ci68)
+    return tick_text(value, max(2, min(places + 1 + math.floor(math.log10(abs(value) or 1.0)), 5)))

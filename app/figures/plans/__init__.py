@@ -1,0 +1,1 @@
+"""Figures of plans and their comparison."""

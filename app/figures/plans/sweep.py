@@ -1,0 +1,220 @@
+"""The sweep of one knob of a recommender: its curves where they are known, else its optima, a line a budget.
+
+The band is where the optimum lies over all budgets; for negatives a line says how many the memory holds.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from isoplan.app.figures.marks import dots, lines
+from isoplan.app.figures.marks.lines import Span
+from isoplan.app.figures.style.axes import extent, log_axis, padded, value_axis
+from isoplan.app.figures.style.drawing import Drawing
+from isoplan.app.figures.style.palette import ACCENT, FLOOR, GREY, LIGHT_PAGE, PLAN, compute_colour
+from isoplan.app.figures.style.theme import WEB, Part, Theme, compose
+from isoplan.app.figures.style.words import literal, tick_text
+from isoplan.engine.mixtures import colouring
+from isoplan.engine.planning.drawing.curves import AxisCurve, one_axis_curve
+from isoplan.engine.planning.recommender import Choice, Optimum
+from isoplan.engine.quantities import count, power10
+from isoplan.engine.schema import Runs
+
+HEIGHT = 420
+TITLES = {"s": "Embedder share <i>s</i>", "K": "Extra negatives <i>K</i>"}
+SHARES = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
+AWAY = {"outside left": "triangle-left", "outside right": "triangle-right"}
+
+
+def draw(
+    found: Sequence[Optimum], choice: Choice, C: float, cap: float | None = None, runs: Runs | None = None,
+    theme: Theme = WEB,
+) -> Drawing:  # fmt: skip
+    """The optima ``found`` of one metric with the ``choice`` of a recipe at ``C`` FLOPs and the memory's cap."""
+    curves = [(one, one_axis_curve(one.fit)) for one in found if one.fit is not None]
+    if curves:
+        return _curves(theme, curves, choice, C, cap, runs)
+    return _optima(theme, found, choice, cap)
+
+
+def _optima(theme: Theme, found: Sequence[Optimum], choice: Choice, cap: float | None) -> Drawing:
+    """A line a budget as long as its sweep, with the optimum on it or a triangle at the end that it lies beyond."""
+    budgets = [one.budget for one in found]
+    known = [v for one in found for v in (one.x.value, one.low, one.high) if v] + [v for v in (cap,) if v]
+    window = padded(min(known), max(known), 0.05)
+    values = padded(min(budgets), max(budgets), 0.14)
+    values = values[0], values[1] * (values[1] / values[0]) ** 0.12  # room for the words above the last sweep
+    traces = [
+        *(lines.line(theme, np.array([o.low, o.high]), np.array([o.budget] * 2), GREY, 1.4) for o in found),
+        *(_optimum(theme, one) for one in found),
+        lines.labels(theme, [(math.sqrt(o.low * o.high), o.budget, "not located") for o in found
+                             if o.place == "not located"], "top center"),
+    ]  # fmt: skip
+    shapes, notes = _band(theme, choice, window)
+    caps, cap_notes = _cap(theme, cap, window)
+    figure = compose(
+        theme, HEIGHT, f"sweep-{choice.knob}", traces, [*shapes, *caps], [*notes, *cap_notes],
+        xaxis=_axis(theme, choice, window), yaxis=log_axis(theme, "Budget [FLOPs]", *values),
+    )  # fmt: skip
+    return Drawing(figure, _alt(found, choice, cap), f"sweep-{choice.knob}", lambda: _table(found))
+
+
+def _optimum(theme: Theme, one: Optimum) -> Part:
+    """The dot of one budget; open triangles lie outside the sweep, and what is not located has none."""
+    inside = one.inside and one.x.value is not None
+    at = one.x.value if inside else one.high if one.place == "outside right" else one.low
+    symbol = "circle" if inside else AWAY.get(one.place, "circle-open")
+    where = tick_text(at or 0.0) if inside else f"{one.place.removeprefix('outside ')} of the sweep"
+    return {
+        "type": "scatter", "mode": "markers", "name": "optimum", "x": [at], "y": [one.budget],
+        "opacity": 0.0 if one.place == "not located" else 1.0,
+        "marker": {"symbol": symbol, "size": theme.marker(11 if inside else 12), "color": ACCENT if inside else GREY,
+                   "line": {"color": LIGHT_PAGE, "width": theme.line(1)}},
+        "hovertemplate": f"{power10(one.budget)} FLOPs<br>{where}<extra></extra>",
+    }  # fmt: skip
+
+
+def _curves(
+    theme: Theme, found: Sequence[tuple[Optimum, AxisCurve]], choice: Choice, C: float, cap: float | None,
+    runs: Runs | None,
+) -> Drawing:  # fmt: skip
+    """The metric along the knob: a curve a budget with its runs, the budget nearest to ``C`` in front with bands."""
+    budgets = [one.budget for one, _ in found if math.isfinite(one.budget)]
+    span = (min(budgets), max(budgets)) if budgets else (1.0, 10.0)
+    nearest = min(found, key=lambda pair: abs(math.log(pair[0].budget / C)) if budgets else 0.0)
+    shown = [_dots(theme, one, runs, span) for one, _ in found]
+    dotted = [trace["y"] for parts in shown for trace in parts]
+    heights = extent(*(c.loss[c.inside] for _, c in found), *dotted, room=0.2)
+    window = min(float(c.x[0]) for _, c in found), max(float(c.x[-1]) for _, c in found)
+    y = found[0][0].metric
+    traces: list[Part] = [*lines.bands(nearest[1].x, nearest[1].band, _colour(nearest[0], span), heights)]
+    for (one, curve), parts in zip(found, shown, strict=True):
+        hover = f"{choice.knob}  %{{x:.3~g}}<br>{literal(y)}  %{{y:.4~g}}<extra>{_name(one)}</extra>"
+        width = 2.4 if curve is nearest[1] else 1.6
+        traces += lines.law(theme, curve.x, curve.loss, curve.inside, _colour(one, span), width, hovertemplate=hover)
+        traces += parts
+        traces += _star(one, curve, theme)
+    words = [_end(one, curve, heights) for one, curve in found if budgets]
+    traces.append(lines.labels(theme, lines.unobstructed(theme, words, window, heights), "middle right"))
+    best = nearest[1].best
+    free = best is None or lines.position(best.loss, heights) < 0.5
+    shapes, notes = _band(theme, choice, window, free)
+    caps, cap_notes = _cap(theme, cap, window, free)
+    figure = compose(
+        theme, HEIGHT, f"sweep-{choice.knob}", traces, [*shapes, *caps], [*notes, *cap_notes],
+        xaxis=_axis(theme, choice, window), yaxis=value_axis(theme, y, *heights), margin={"r": 58 if budgets else 24},
+    )  # fmt: skip
+    optima = [one for one, _ in found]
+    return Drawing(figure, _alt(optima, choice, cap), f"sweep-{choice.knob}", lambda: _points(found))
+
+
+def _dots(theme: Theme, one: Optimum, runs: Runs | None, span: Span) -> list[Part]:
+    """The runs of one budget."""
+    if runs is None or one.fit is None:
+        return []
+    part = runs if math.isnan(one.budget) else runs.take(runs["budget"] == one.budget)
+    colour = _colour(one, span)
+    marker = dots.outline(theme, 7, color=colour)
+    if colouring(runs) is not None:  # the outline says the budget, the filling the data set
+        marker["line"] = {"color": colour, "width": theme.line(1.6)}
+    shown = dots.drawn(part, dots.MOST_DOTS)
+    return dots.runs_over(shown, str(one.fit.law.axis), one.fit.spec.y, marker, runs)
+
+
+def _end(one: Optimum, curve: AxisCurve, heights: Span) -> lines.Word:
+    """The budget of a curve at the last point of it that is seen."""
+    last = int(np.flatnonzero((curve.loss > heights[0]) & (curve.loss < heights[1]))[-1])
+    return float(curve.x[last]), float(curve.loss[last]), f"{tick_text(one.budget)}"
+
+
+def _star(one: Optimum, curve: AxisCurve, theme: Theme) -> list[Part]:
+    if not one.inside or one.x.value is None or curve.best is None:
+        return []
+    hover = f"<b>Optimum</b>  {tick_text(one.x.value)}<br>{_name(one)}"
+    return [lines.star(theme, one.x.value, curve.best.loss, hover, name="optimum")]
+
+
+def _band(theme: Theme, choice: Choice, window: Span, top: bool = True) -> tuple[list[Part], list[Part]]:
+    """Where the optimum lies: over all budgets a light tint, its interval a stronger one, the choice a line."""
+    q = choice.value
+    shapes = [] if choice.band is None else [lines.upright(*lines.cut(choice.band, *window), PLAN, lines.TINT95)]
+    if q.ci68 is not None:
+        shapes.append(lines.upright(*lines.cut(q.ci68, *window), PLAN, lines.TINT68))
+    if q.value is None or not window[0] <= q.value <= window[1]:
+        return shapes, []
+    line = {"color": PLAN, "width": theme.line(1.6)}
+    shapes.append({"type": "line", "x0": q.value, "x1": q.value, "y0": 0, "y1": 1, "yref": "y domain", "line": line,
+                   "layer": "below"})  # fmt: skip
+    right = lines.position(q.value, window) > 0.6
+    side: Part = {"xanchor": "right", "align": "right", "xshift": -6} if right else {"xanchor": "left", "xshift": 6}
+    sure = "" if q.ci68 is None else f"<br>68 %: {_text(choice.knob, q.ci68[0])} to {_text(choice.knob, q.ci68[1])}"
+    words = f"<i>{choice.knob}</i> of the recipe {_text(choice.knob, q.value)}{sure}"
+    place: Part = {"y": 1, "yanchor": "top", "yshift": -4} if top else {}
+    return shapes, [lines.note(theme, words, xref="x", x=math.log10(q.value), **place, **side)]
+
+
+def _cap(theme: Theme, cap: float | None, window: Span, top: bool = True) -> tuple[list[Part], list[Part]]:
+    """The most that the memory holds, and grey over what it does not."""
+    if not cap:
+        return [], []
+    words = f"memory holds {count(cap, 3)}"
+    if not window[0] <= cap <= window[1]:
+        return [], [lines.corner(theme, f"{words}, beyond this picture", top=not top)]
+    line = {"color": FLOOR, "width": theme.line(1.8), "dash": "dash"}
+    at = {"x0": cap, "x1": cap, "y0": 0, "y1": 1, "yref": "y domain"}
+    right = lines.position(cap, window) > 0.8
+    side: Part = {"xanchor": "right", "align": "right", "xshift": -6} if right else {"xanchor": "left", "xshift": 6}
+    place: Part = {} if top else {"y": 1, "yanchor": "top", "yshift": -4}
+    shade = lines.upright(cap, window[1], GREY, lines.BEYOND)
+    return [shade, {"type": "line", "line": line, "layer": "below", **at}], [
+        lines.note(theme, words, xref="x", x=math.log10(cap), **place, **side)
+    ]
+
+
+def _axis(theme: Theme, choice: Choice, window: Span) -> Part:
+    if choice.knob != "s":
+        return log_axis(theme, TITLES.get(choice.knob, choice.knob), *window)
+    ticks = [s for s in SHARES if window[0] <= s <= window[1]]
+    shown = {"tickmode": "array", "tickvals": ticks, "ticktext": [_text("s", s) for s in ticks], "minor": {"ticks": ""}}
+    return log_axis(theme, TITLES["s"], *window) | shown
+
+
+def _text(knob: str, x: float) -> str:
+    return f"{float(f'{100 * x:.2g}'):g} %" if knob == "s" else count(x, 3)
+
+
+def _colour(one: Optimum, span: Span) -> str:
+    return ACCENT if math.isnan(one.budget) or span[0] == span[1] else compute_colour(one.budget, span)
+
+
+def _name(one: Optimum) -> str:
+    return "all budgets" if math.isnan(one.budget) else f"{power10(one.budget)} FLOPs"
+
+
+def _alt(found: Sequence[Optimum], choice: Choice, cap: float | None) -> str:
+    said = "; ".join(
+        f"{_name(o)}: {_text(choice.knob, o.x.value) if o.inside and o.x.value else o.place}" for o in found
+    )
+    most = f" The memory holds {count(cap, 3)}." if cap else ""
+    return f"The best {choice.knob} for {literal(found[0].metric)}. {said}.{most}"
+
+
+def _table(found: Sequence[Optimum]) -> pd.DataFrame:
+    rows: list[dict[str, Any]] = [
+        {"budget": o.budget, "metric": o.metric, "optimum": o.x.value, "place": o.place, "low": o.low, "high": o.high}
+        for o in found
+    ]
+    return pd.DataFrame(rows)
+
+
+def _points(found: Sequence[tuple[Optimum, AxisCurve]]) -> pd.DataFrame:
+    parts = [
+        pd.DataFrame({"budget": one.budget, curve.axis: curve.x, "value": curve.loss, "inside": curve.inside})
+        for one, curve in found
+    ]
+    return pd.concat(parts, ignore_index=True)

@@ -1,0 +1,1 @@
+"""The look of every figure: theme, colours, axes, words."""

@@ -1,0 +1,133 @@
+"""From the folder of cells to the run tables of the workspace: whoever has the database open does it."""
+
+from __future__ import annotations
+
+import shutil
+import threading
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from isoplan.engine.errors import PlannerError
+from isoplan.engine.store.database import cell_index as cells
+from isoplan.engine.store.database.cell_index import CellRow, Indexed
+from isoplan.engine.store.database.database import Database, WorkspaceInUse, open_workspace
+from isoplan.trainers.backend.queue.cells import Queue
+from isoplan.trainers.backend.queue.sweep import Sweep, read_sweeps, standings, state_of
+from isoplan.trainers.backend.store.fault_injection import reached
+from isoplan.trainers.backend.store.record import Record
+
+LEAST_DISK = 20e6
+"""Bytes that must be free before rows are written: a database whose disk fills up must be opened anew."""
+_folder_and_table = threading.Lock()
+"""Held by whoever reads the folder to write the table, or deletes from both."""
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What a look at the folder found: the cells by name, and the sweeps that they belong to."""
+
+    cells: Mapping[str, Record]
+    sweeps: tuple[Sweep, ...]
+
+
+@lru_cache(maxsize=8)
+def queue_of(folder: Path) -> Queue:
+    """The queue of the workspace ``folder``, one for the server and its pages: it remembers what it read."""
+    return Queue(folder)
+
+
+def ingest(db: Database, queue: Queue, before: Seen | None = None) -> tuple[Seen, int]:
+    """Bring index and run tables in step with the folder: what it holds now, and how many rows are new.
+
+    Nothing is looked at further where that is what was there ``before``. Raises PlannerError on a full disk.
+    """
+    with _folder_and_table:
+        seen = Seen(queue.scan(), read_sweeps(queue.root))
+        if seen == before:
+            return seen, 0
+        told = standings(seen.sweeps)
+        sweep = {name: one.name or one.key for one in reversed(seen.sweeps) for name in one.cells}
+        states = [
+            Indexed(r.name, r.family, state_of(r, told), r.number, r.created, sweep.get(r.name, ""))
+            for r in seen.cells.values()
+        ]
+        there = {name for name, cell in cells.index(db).items() if cell.row is not None}
+        done = [r for r in seen.cells.values() if r.state == "done" and r.name not in there]
+        rows = [row for r in done if (row := as_row(r, sweep.get(r.name, ""))) is not None and row.usable]
+        if shutil.disk_usage(queue.root).free < LEAST_DISK:
+            raise PlannerError(f"The disk of {queue.root} is full: free some of it, and finished cells become rows.")
+        new = cells.grow(db, states, rows, lambda: reached("before-ingest-commit"))
+        reached("after-ingest-commit")
+        return seen, new
+
+
+def ingest_if_free(root: Path) -> int:
+    """Make rows of the finished cells of the workspace ``root`` where no app has it open, and say how many are new.
+
+    An app that has it open does so itself, within a second. Raises PlannerError where the workspace cannot be read.
+    """
+    try:
+        with open_workspace(root) as db:
+            return ingest(db, Queue(root))[1]
+    except WorkspaceInUse:
+        return 0
+
+
+def delete(db: Database, queue: Queue, names: Iterable[str]) -> int:
+    """Delete cells and give the bytes that this frees; their rows are withdrawn, and fits made of them keep them.
+
+    Rows first: a cell that is left over where this ends early has its row again at the next look. Raises PlannerError
+    for a cell that runs; those before it are deleted.
+    """
+    with _folder_and_table:
+        wanted = list(names)
+        running = (i for i, name in enumerate(wanted) if queue.find(name).state in ("running", "stopping"))
+        ready = wanted[: next(running, len(wanted))]
+        cells.delete(db, ready)
+        return queue.delete(ready) + queue.delete(wanted[len(ready) :])
+
+
+def as_row(record: Record, sweep: str = "") -> CellRow | None:
+    """The row of a finished cell; None for one whose result does not say what it measured."""
+    result = record.result or {}
+    metrics = result.get("metrics")
+    if not isinstance(metrics, dict):
+        return None
+    before = [one for number, one in record.results.items() if number <= record.number]
+    begun = [moment for one in before if (moment := _moment(one.get("begun"))) is not None]
+    return CellRow(
+        record.name,
+        record.family,
+        record.cell,
+        _numbers(metrics),
+        _numbers(result.get("sizes")),
+        str(result.get("loss", "loss")),
+        {name: way for name, way in dict(result.get("directions") or {}).items() if way in ("min", "max")},
+        str(result.get("version") or record.version),
+        sweep,
+        sum(_numbers(one).get("seconds", 0.0) for one in before),
+        min(begun, default=None),
+        str(result.get("host", "")),
+        str(result.get("device", "")),
+        record.number,
+    )
+
+
+def _numbers(raw: Any) -> dict[str, float]:
+    """What is a number in a JSON object that somebody else may have written."""
+    if not isinstance(raw, dict):
+        return {}
+    return {str(k): float(x) for k, x in raw.items() if isinstance(x, int | float) and not isinstance(x, bool)}
+
+
+def _moment(raw: Any) -> datetime | None:
+    """A moment as the store keeps it, in UTC and without a zone."""
+    try:
+        found = datetime.fromisoformat(str(raw))
+    except ValueError:
+        return None
+    return found.astimezone(UTC).replace(tzinfo=None) if found.tzinfo else found

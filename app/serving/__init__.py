@@ -1,0 +1,1 @@
+"""The server: routes, access, logs, the HTML around the pages, SVG to PDF. No page lives here."""

@@ -1,0 +1,137 @@
+"""Who may talk to the server: an ASGI middleware in front of every route, WebSocket and upload included."""
+
+from __future__ import annotations
+
+import hmac
+import re
+from dataclasses import dataclass
+from http.cookies import CookieError, SimpleCookie
+from urllib.parse import parse_qsl, urlencode
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.responses import PlainTextResponse, RedirectResponse, Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from isoplan.app.serving.shell import inline_scripts
+
+LOCAL_HOSTS = frozenset({"localhost", "127.0.0.1", "::1"})
+OPEN_PATHS = frozenset({"/healthz", "/_stcore/health"})
+HOST = re.compile(r"(?:\[([0-9A-Fa-f:.]+)\]|([^\s\[\]@#?/\\:]+))(?::\d+)?")
+SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
+# Scripts: the files of this server, the few that stand in its own HTML (by their hashes), and blob: for the parts of
+# pages with code of their own, which Streamlit loads as blobs. Styles stay 'unsafe-inline' because Streamlit's emotion
+# and plotly.js write style elements and attributes while they draw; no script runs from a style.
+CONTENT_POLICY = (
+    f"default-src 'self'; script-src 'self' {' '.join(inline_scripts())} blob:; style-src 'self' 'unsafe-inline'; "
+    "img-src 'self' data: blob:; font-src 'self' data:; connect-src 'self'; "
+    "worker-src 'self' blob:; frame-ancestors 'self'; object-src 'none'; base-uri 'self'; form-action 'self'"
+)
+HEADERS = {
+    "Content-Security-Policy": CONTENT_POLICY,
+    "Referrer-Policy": "same-origin",
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "SAMEORIGIN",
+}
+
+
+@dataclass(frozen=True)
+class Guard:
+    """Lets a request through when its host, origin and token are right.
+
+    ``token`` empty: only names of this machine are served, which stops a foreign page that points its own name at
+    127.0.0.1. ``token`` set: any name, but a request needs the cookie that the first visit with ``?token=`` sets.
+    Either way a request that changes something, and a WebSocket, must come from a page of this server.
+    """
+
+    app: ASGIApp
+    token: str = ""
+    cookie: str = "isoplan"
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] not in {"http", "websocket"}:
+            await self.app(scope, receive, send)
+            return
+        refusal = self._refusal(scope)
+        if refusal is None:
+            await self.app(scope, receive, _with_headers(send))
+        elif scope["type"] == "websocket":
+            await receive()
+            await send({"type": "websocket.close", "code": 1008})
+        else:
+            await refusal(scope, receive, _with_headers(send))
+
+    def _refusal(self, scope: Scope) -> Response | None:
+        """The answer to a request that may not pass, or None."""
+        headers = Headers(scope=scope)
+        host = headers.get("host", "")
+        if scope["path"] in OPEN_PATHS:
+            return None
+        if not self.token and _name(host) not in LOCAL_HOSTS:
+            return PlainTextResponse("This Isoplan server answers to localhost only.", 403)
+        if not _same_origin(scope, headers, host, bool(self.token)):
+            return PlainTextResponse("This request comes from a page of another site.", 403)
+        return self._token_refusal(scope, headers) if self.token else None
+
+    def _token_refusal(self, scope: Scope, headers: Headers) -> Response | None:
+        if _equal(_cookies(headers).get(self.cookie, ""), self.token):
+            return None if scope["type"] == "websocket" else self._without_token(scope)
+        query = dict(parse_qsl(scope.get("query_string", b"").decode("latin-1")))
+        if scope["type"] == "http" and scope["method"] == "GET" and _equal(query.get("token", ""), self.token):
+            return self._without_token(scope)
+        return PlainTextResponse(
+            "This Isoplan server is shared by a link: open it with the link that holds its token.", 401
+        )
+
+    def _without_token(self, scope: Scope) -> Response | None:
+        """The way on to the same page with the token in a cookie instead of the address; None if no token is there."""
+        query = parse_qsl(scope.get("query_string", b"").decode("latin-1"), keep_blank_values=True)
+        rest = [(key, value) for key, value in query if key != "token"]
+        if len(rest) == len(query) or scope["method"] != "GET":
+            return None
+        path = "/" + scope["path"].lstrip("/\\")
+        response = RedirectResponse(path + (f"?{urlencode(rest)}" if rest else ""), 303)
+        secure = scope["scheme"] == "https"
+        response.set_cookie(self.cookie, self.token, httponly=True, samesite="lax", secure=secure)
+        return response
+
+
+def _equal(given: str, expected: str) -> bool:
+    return hmac.compare_digest(given.encode(), expected.encode())
+
+
+def _name(host: str) -> str:
+    """The name in a Host header, without its port; empty where it is more than a name and a port."""
+    found = HOST.fullmatch(host)
+    return (found[1] or found[2]).lower().rstrip(".") if found else ""
+
+
+def _same_origin(scope: Scope, headers: Headers, host: str, shared: bool) -> bool:
+    """Whether a request that could change something names this server, or nothing, as the page it came from.
+
+    A shared server may stand behind a proxy that adds TLS, so its pages may be https where the request is http.
+    """
+    if scope["type"] == "http" and scope["method"] in SAFE_METHODS:
+        return True
+    origin = headers.get("origin")
+    if origin is None:
+        return True
+    scheme = {"ws": "http", "wss": "https"}.get(scope["scheme"], scope["scheme"])
+    return origin in {f"{scheme}://{host}", *([f"https://{host}"] if shared else [])}
+
+
+def _cookies(headers: Headers) -> dict[str, str]:
+    try:
+        return {key: morsel.value for key, morsel in SimpleCookie(headers.get("cookie", "")).items()}
+    except CookieError:
+        return {}
+
+
+def _with_headers(send: Send) -> Send:
+    async def send_with_headers(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            headers = MutableHeaders(scope=message)
+            for name, value in HEADERS.items():
+                headers.setdefault(name, value)
+        await send(message)
+
+    return send_with_headers

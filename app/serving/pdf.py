@@ -1,0 +1,65 @@
+"""SVG to PDF for the figures' downloads, and plotly.js for drawing them: two routes of the server."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import plotly
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import FileResponse, PlainTextResponse, Response
+from starlette.routing import Route
+
+from isoplan.engine import limited
+from isoplan.engine.errors import PlannerError
+
+MAX_SVG_BYTES = 20_000_000
+SECONDS, MEGABYTES = 10, 512
+"""What a conversion may take."""
+CHILD = Path(__file__).with_name("pdf_child.py")
+PLOTLY_JS = Path(plotly.__file__).parent / "package_data" / "plotly.min.js"
+
+_conversions = asyncio.Semaphore(2)
+
+
+def pdf_of(svg: bytes) -> bytes:
+    """The drawing as a PDF page of its size, one pixel a point.
+
+    Raises PlannerError for what ``isoplan.app.serving.svg`` refuses, and for a drawing whose check and conversion take
+    more than ``SECONDS`` or ``MEGABYTES``.
+    """
+    if len(svg) > MAX_SVG_BYTES:
+        raise PlannerError(f"The drawing has more than {MAX_SVG_BYTES // 10**6} MB: download it as SVG instead.")
+    try:
+        return limited.run(CHILD, given=svg, seconds=SECONDS, megabytes=MEGABYTES)
+    except limited.Exceeded:
+        raise PlannerError(
+            f"The drawing takes longer than {SECONDS} s to turn into a PDF: download it as SVG instead."
+        ) from None
+    except limited.Failed as error:
+        memory = f"The drawing could not be turned into a PDF in {MEGABYTES} MB of memory: download it as SVG instead."
+        raise PlannerError(str(error) or memory) from None
+
+
+async def _pdf(request: Request) -> Response:
+    body = bytearray()
+    async for chunk in request.stream():
+        body += chunk
+        if len(body) > MAX_SVG_BYTES:
+            break
+    try:
+        async with _conversions:
+            made = await run_in_threadpool(pdf_of, bytes(body))
+    except PlannerError as error:
+        return PlainTextResponse(str(error), 400)
+    return Response(made, media_type="application/pdf")
+
+
+async def _plotly(_request: Request) -> Response:
+    return FileResponse(PLOTLY_JS, media_type="text/javascript", headers={"Cache-Control": "max-age=86400"})
+
+
+def routes() -> list[Route]:
+    """The conversion and the library that the download menu calls."""
+    return [Route("/api/pdf", _pdf, methods=["POST"]), Route("/vendor/plotly.min.js", _plotly)]

@@ -1,0 +1,213 @@
+"""The server: Streamlit's ASGI app, and what lives as long as it does."""
+
+from __future__ import annotations
+
+import errno
+import gc
+import logging
+import secrets
+import socket
+import sys
+import threading
+import webbrowser
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, ExitStack, asynccontextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import streamlit
+import uvicorn
+from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response
+from starlette.routing import Route
+from streamlit import config
+from streamlit.web import bootstrap
+
+from isoplan.app import cell_service, workspace
+from isoplan.app.backups.requests import answering
+from isoplan.app.bundled import load_bundled
+from isoplan.app.errors import show_error
+from isoplan.app.serving import logs, pdf, shell
+from isoplan.app.serving.guard import LOCAL_HOSTS, Guard
+from isoplan.engine.errors import PlannerError
+from isoplan.engine.fitting.solver import kernels
+from isoplan.engine.store.database.database import open_workspace
+from isoplan.engine.store.files.uploads import MAX_UPLOAD_BYTES
+
+MAIN = Path(__file__).parents[1] / "main.py"
+FIRST_PORT, PORTS_TRIED = 8501, 50
+WILDCARDS = frozenset({"0.0.0.0", "::"})
+UPLOAD_MB = MAX_UPLOAD_BYTES // 2**20
+OPTIONS = {
+    "browser.gatherUsageStats": False,
+    "global.disableWidgetStateDuplicationWarning": True,
+    "client.showErrorDetails": "none",
+    "logger.enableRich": False,
+    "client.toolbarMode": "viewer",
+    "runner.magicEnabled": False,
+    "runner.postScriptGC": False,  # a full collection after every answer holds it back by a fifth of a second
+    "server.baseUrlPath": "",
+    "server.enableCORS": True,
+    "server.enableXsrfProtection": True,
+    "server.fileWatcherType": "none",
+    "server.headless": True,
+    "server.maxUploadSize": UPLOAD_MB,
+    "server.runOnSave": False,
+}
+
+log = logging.getLogger("isoplan.server")
+
+
+@dataclass(frozen=True)
+class Start:
+    """How to start: what the options of ``isoplan app`` say. ``port`` None means 8501 or the next free one."""
+
+    host: str = "localhost"
+    port: int | None = None
+    folder: Path | None = None
+    shared: bool = False
+    browser: bool = True
+    token: str = field(default_factory=lambda: secrets.token_urlsafe(24), repr=False)
+
+    def __post_init__(self) -> None:
+        if not self.shared and self.host not in LOCAL_HOSTS:
+            raise PlannerError(
+                f"--host {self.host} would let other machines in: add --shared, which asks visitors for a token "
+                "and switches training off."
+            )
+
+
+def serve(start: Start) -> None:
+    """Serve the pages until a signal ends it.
+
+    Raises PlannerError when the port or the workspace is taken, or the workspace cannot be read.
+    """
+    listener = listen(start.host, start.port)
+    settings = workspace.Settings(url=_url(start.host, listener.getsockname()[1]), shared=start.shared)
+    failure: list[Exception] = []
+    server = uvicorn.Server(
+        uvicorn.Config(
+            build(start, settings, failure),
+            log_config=None,
+            access_log=False,
+            ws="websockets-sansio",
+            ws_max_size=(UPLOAD_MB + 1) * 2**20,
+            timeout_graceful_shutdown=3,
+        )
+    )
+    logs.to_console()
+    try:
+        with listener, suppress(KeyboardInterrupt):
+            server.run(sockets=[listener])
+    except SystemExit:  # how uvicorn ends when the start failed
+        raise failure[0] if failure else PlannerError("The server did not start.") from None
+
+
+def build(start: Start, settings: workspace.Settings, failure: list[Exception]) -> streamlit.App:
+    """The ASGI app; what keeps its workspace from opening is put into ``failure`` and ends the start."""
+    port = settings.url.rsplit(":", 1)[1]
+    config.get_config_files = _our_files
+    bootstrap.load_config_options({**OPTIONS, "server.port": int(port)})
+    return streamlit.App(
+        MAIN,
+        lifespan=_lifespan(start, settings, failure),
+        routes=[Route("/healthz", _health), *shell.routes(), *pdf.routes()],
+        middleware=[Middleware(Guard, token=start.token if start.shared else "", cookie=f"isoplan-{port}")],
+        on_script_error=show_error,
+    )
+
+
+def _our_files(file_name: str) -> list[str]:
+    """Streamlit's files beside our pages; those of the user and of the working directory belong to other apps."""
+    return [str(MAIN.parent / ".streamlit" / file_name)]
+
+
+def _lifespan(
+    start: Start, settings: workspace.Settings, failure: list[Exception]
+) -> Callable[[streamlit.App], AbstractAsyncContextManager[None]]:
+    @asynccontextmanager
+    async def lifespan(_app: streamlit.App) -> AsyncIterator[None]:
+        with ExitStack() as stack:
+            try:
+                folder = start.folder or workspace.default_folder()
+                database = stack.enter_context(open_workspace(folder, url=settings.url))
+                logs.to_file(folder)
+                load_bundled(database)
+                stack.enter_context(workspace.registered(database, settings))
+                stack.enter_context(answering(database, database.folder or folder))
+                stack.enter_context(cell_service.looking_after(database, database.folder or folder, settings.training))
+            except Exception as error:
+                failure.append(error)
+                raise
+            log.info("workspace %s opened at %s", folder, settings.url)
+            kernels.warm_up()
+            gc.freeze()  # what the start made stays: collections look only at what came after it
+            stack.callback(gc.unfreeze)
+            _announce(start, settings.url, folder)
+            yield
+        log.info("workspace %s closed", folder)
+
+    return lifespan
+
+
+def _announce(start: Start, url: str, folder: Path) -> None:
+    """Say where the pages are and open them. The socket listens already, so a browser that is quick only waits."""
+    address = f"{url}/?token={start.token}" if start.shared else url
+    lines = [f"Isoplan is at {address}", f"Workspace: {folder}", "Press Ctrl+C to stop."]
+    if start.host in WILDCARDS:  # the name of a container means nothing outside it
+        lines.insert(1, f"and on this machine at {address.replace(url, _url('localhost', int(url.rsplit(':', 1)[1])))}")
+    print("\n".join(lines), flush=True)
+    if start.browser:
+        threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
+
+
+async def _health(_request: Request) -> Response:
+    return PlainTextResponse("ok") if workspace.is_open() else PlainTextResponse("no workspace is open", 503)
+
+
+def listen(host: str, port: int | None) -> socket.socket:
+    """A listening socket on ``port``, or where that is None on the first free one from 8501 on.
+
+    Raises PlannerError when the port is taken or not allowed, or the host is not an address of this machine.
+    """
+    for candidate in range(FIRST_PORT, FIRST_PORT + PORTS_TRIED) if port is None else [port]:
+        try:
+            return _bind(host, candidate)
+        except OSError as error:
+            if port is None and error.errno == errno.EADDRINUSE:
+                continue
+            raise PlannerError(_why(error, host, candidate)) from error
+    raise PlannerError(
+        f"Ports {FIRST_PORT} to {FIRST_PORT + PORTS_TRIED - 1} are all taken: free one or name another with --port."
+    )
+
+
+def _bind(host: str, port: int) -> socket.socket:
+    # "localhost" may resolve to ::1 first where nothing routes it; 127.0.0.1 always works and browsers try both.
+    name = "127.0.0.1" if host == "localhost" else host
+    family, _, _, _, address = socket.getaddrinfo(name, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
+    listener = socket.socket(family)
+    try:
+        if sys.platform != "win32":
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind(address)
+        listener.listen(2048)
+        listener.setblocking(False)
+    except BaseException:
+        listener.close()
+        raise
+    return listener
+
+
+def _why(error: OSError, host: str, port: int) -> str:
+    if error.errno == errno.EADDRINUSE:
+        return f"Port {port} is taken by another program: name a free one with --port, or leave --port out."
+    if error.errno == errno.EACCES:
+        return f"Port {port} is reserved for the system: name one above 1023 with --port."
+    return f"--host {host} is not an address of this machine ({error.strerror or error})."
+
+
+def _url(host: str, port: int) -> str:
+    name = socket.gethostname() if host in WILDCARDS else host
+    return f"http://[{name}]:{port}" if ":" in name else f"http://{name}:{port}"

@@ -1,0 +1,87 @@
+"""Checks of an SVG drawing before its conversion to PDF: size, elements, and addresses outside the drawing."""
+
+from __future__ import annotations
+
+import io
+import re
+import xml.etree.ElementTree as ElementTree
+
+from isoplan.engine.errors import PlannerError
+
+DEEPEST = 200  # figures nest about ten deep; the converter crashes after some thousands
+MOST_ELEMENTS = 100_000
+LARGEST = 20_000.0
+"""Width and height of a drawing, in pixels."""
+REFUSED_TAGS = frozenset(
+    {"script", "foreignobject", "use", "iframe", "audio", "video", "style", "link", "filter", "mask", "pattern"}
+)
+# A drawing may refer to its own elements and contain pixel images. Other addresses are refused: nothing is fetched.
+INSIDE = re.compile(r"#|data:image/(png|jpeg);base64,[A-Za-z0-9+/=\s]*\Z")
+ADDRESS = re.compile(r"""(?:url|src)\(\s*["']?\s*([^)"']*)""", re.IGNORECASE)
+INSTRUCTION = re.compile(rb"<\?(?!xml[\s?])")
+"""A processing instruction other than the XML declaration, for example of a stylesheet."""
+TEXT = ("data-", "aria-")
+"""Prefixes of attributes that the converter ignores."""
+HIDDEN = re.compile(r"\\|/\*|@import|filter\s*:", re.IGNORECASE)
+"""CSS escapes and comments, which can hide an address, imports of style sheets, and filters."""
+
+
+def check(svg: bytes) -> None:
+    """Raise PlannerError for a file that is not SVG, is too large or too deep, or refers to an outside address."""
+    if b"<!DOCTYPE" in svg or b"<!ENTITY" in svg:
+        raise PlannerError("The drawing declares a document type: figures have none.")
+    if INSTRUCTION.search(svg):
+        raise PlannerError("The drawing has a processing instruction: figures have none.")
+    try:
+        svg.decode()
+        root = _tree(svg)
+    except (ElementTree.ParseError, ValueError):
+        raise PlannerError("The drawing is not readable as SVG.") from None
+    if _local(root.tag) != "svg":
+        raise PlannerError("The drawing is not readable as SVG.")
+    for side in ("width", "height"):
+        _check_side(side, root.get(side, ""))
+    for element in root.iter():
+        tag = _local(element.tag)
+        if tag in REFUSED_TAGS or tag.startswith("fe"):
+            raise PlannerError(f"The drawing has an element <{tag}>: figures have none.")
+        for name, value in element.attrib.items():
+            _check_attribute(_local(name), value)
+
+
+def _check_side(side: str, said: str) -> None:
+    found = re.fullmatch(r"\s*(\d+\.?\d*|\.\d+)(?:px|pt)?\s*", said, re.ASCII)
+    if said and not (found and float(found[1]) <= LARGEST):
+        raise PlannerError(f"The {side} of the drawing is {said[:20]!r}: give at most {LARGEST:,.0f} pixels.")
+
+
+def _check_attribute(name: str, value: str) -> None:
+    _check_addresses([value] if name in {"href", "src"} else ADDRESS.findall(value))
+    if name == "filter" or (not name.startswith(TEXT) and HIDDEN.search(value)):
+        raise PlannerError(f"The drawing has {name}={value[:40]!r}: figures have no such attribute.")
+
+
+def _tree(svg: bytes) -> ElementTree.Element:
+    """Parse the drawing step by step and stop at the limits of depth and size, before the whole tree is built."""
+    depth, count, root = 0, 0, None
+    for event, element in ElementTree.iterparse(io.BytesIO(svg), events=("start", "end")):
+        root = element if root is None else root
+        depth += 1 if event == "start" else -1
+        count += event == "start"
+        if count > MOST_ELEMENTS:
+            raise PlannerError(f"The drawing has more than {MOST_ELEMENTS:,} elements: download it as SVG instead.")
+        if depth > DEEPEST:
+            raise PlannerError(f"The drawing nests elements more than {DEEPEST} deep: figures need far fewer levels.")
+    if root is None:
+        raise ValueError("no element")
+    return root
+
+
+def _check_addresses(addresses: list[str]) -> None:
+    outside = next((a for a in addresses if not INSIDE.match(a.strip())), None)
+    if outside is not None:
+        raise PlannerError(f"The drawing refers to {outside[:60]!r}: only addresses inside the drawing are allowed.")
+
+
+def _local(name: str) -> str:
+    return str(name).rpartition("}")[2].lower()

@@ -1,0 +1,95 @@
+"""The laws of amplitude surrogates, published and trained: exponents beside the bound, and all of them as a table."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+
+import pandas as pd
+import streamlit as st
+
+from isoplan.app.amplitude_cells import of_workspace
+from isoplan.app.figures.amplitudes import exponents as exponents_figure
+from isoplan.app.views.widgets.parts import draw
+from isoplan.data.amplitudes import published_exponents, published_laws, trained_along
+from isoplan.engine.planning.amplitude import PublishedLaw, TrainedCell
+from isoplan.engine.planning.amplitude.cell_law import DataExponent, Name, exponents
+from isoplan.engine.planning.amplitude.compared import TrainedLaw, side_by_side, trained_laws
+from isoplan.engine.quantities import count
+from isoplan.engine.store.database.database import Database
+
+Row = dict[str, str | float | None]
+FITTED: dict[str, Name] = {"α": "alpha", "X_c": "X_c", "K": "K"}
+SHOWN = (
+    *("Process", "X", "Held", "α, paper", "α, ours", "α, ours from", "α, ours to"),
+    *("X_c, paper", "X_c, ours", "X_c, ours from", "X_c, ours to"),
+    *("K, paper", "K, ours", "K, ours from", "K, ours to", "Target", "Network", "Table"),
+)
+"""Columns in their order: exponents first, since the table is wider than small screens."""
+
+
+@st.cache_resource(max_entries=8, show_spinner="Fitting the laws of trained cells")
+def _exponents(cells: tuple[TrainedCell, ...]) -> tuple[DataExponent, ...]:
+    return exponents(cells)
+
+
+@st.cache_resource(max_entries=8, show_spinner="Fitting the laws of trained cells")
+def _laws(cells: tuple[TrainedCell, ...]) -> pd.DataFrame:
+    return laws_table(trained_laws(cells, trained_along("N"), trained_along("C")))
+
+
+def show(db: Database) -> None:
+    """The exponents of all processes beside the bound that a plan from one anchor counts on, and all laws."""
+    cells = of_workspace(db)
+    with st.expander("Exponents of all processes", icon=":material/scatter_plot:"):
+        draw(partial(exponents_figure.draw, published_exponents(), _exponents(cells)), key="exponents")
+        st.caption(
+            "The exponent of D by K + (X_c / D)^α for a network of 10⁵ parameters (amplitudes, Fig. 10), and of the "
+            "trained cells that D limits, with losses known to 10 %, or as well as they scatter around the law. Above "
+            "the line the bound 4/d is on the safe side."
+        )
+    with st.expander("Laws of all processes", icon=":material/table:"):
+        found = _laws(cells)
+        numbers = {name: st.column_config.NumberColumn(format="%.3f" if name.startswith("α") else "%.2e")
+                   for name in map(str, found) if "," in name}  # fmt: skip
+        st.dataframe(found, hide_index=True, column_config=numbers, height=420, placeholder="",
+                     alt="Published laws and those of trained cells.")  # fmt: skip
+        st.caption(
+            "K + (X_c / X)^α against X with the other axis held (amplitudes, Tables 2 to 15), and of trained cells "
+            "where there are some, with 68 % intervals for losses known to 10 %, or as well as they scatter around "
+            "the law. The paper seems to count one FLOP for a parameter and a point where we count six, so X_c in C "
+            "differs by about that factor."
+        )
+
+
+def laws_table(ours: Sequence[TrainedLaw]) -> pd.DataFrame:
+    """A row for each law, ours beside the published one; without ours only what is published."""
+    found = pd.DataFrame([_named(p, o) | _printed(p) | _fitted(o) for p, o in side_by_side(published_laws(), ours)])
+    return found[list(SHOWN)] if ours else found[[name for name in SHOWN if name not in _fitted(None)]]
+
+
+def _named(published: PublishedLaw | None, ours: TrainedLaw | None) -> Row:
+    if published is not None:
+        target = "raw" if published.raw else "log"
+        return {"Process": published.process, "X": published.axis, "Held": published.held, "Target": target,
+                "Network": published.network, "Table": published.table}  # fmt: skip
+    assert ours is not None
+    held = f"{'N' if ours.axis == 'D' else 'D'} = {count(ours.held)}"
+    return {"Process": ours.process, "X": ours.axis, "Held": held, "Target": "raw" if ours.raw else "log",
+            "Network": ours.network, "Table": ""}  # fmt: skip
+
+
+def _printed(law: PublishedLaw | None) -> Row:
+    return {f"{shown}, paper": None if law is None else float(law.fit.values[name]) for shown, name in FITTED.items()}
+
+
+def _fitted(ours: TrainedLaw | None) -> Row:
+    found: Row = {}
+    for shown, name in FITTED.items():
+        low, high = (None, None) if ours is None else ours.law.interval(name)
+        found |= {
+            f"{shown}, ours": None if ours is None else ours.law.value(name),
+            f"{shown}, ours from": low,
+            f"{shown}, ours to": high,
+        }
+    return found

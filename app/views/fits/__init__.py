@@ -1,0 +1,1 @@
+"""Sections of the pages Fit and Explore."""

@@ -1,0 +1,103 @@
+"""Fitting on a page: which laws a table allows, and a fit that is saved under the hash of its specification."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from isoplan.app.views.widgets.cache import runs_of
+from isoplan.engine.fitting import fit, fit_groups
+from isoplan.engine.fitting.estimators.threshold import is_label
+from isoplan.engine.fitting.types.result import Fit, data_key
+from isoplan.engine.fitting.types.spec import FitSpec
+from isoplan.engine.laws import LAWS, OF_CELLS, ONE_AXIS, Law
+from isoplan.engine.schema import Curves, Runs
+from isoplan.engine.store.database.database import Database
+from isoplan.engine.store.saved import results
+from isoplan.engine.store.tables import snapshots, tables
+from isoplan.engine.store.tables.snapshots import Snapshot
+from isoplan.engine.store.tables.tables import TableInfo
+
+
+def make_fit(
+    db: Database,
+    table: TableInfo,
+    where: str,
+    spec: FitSpec,
+    progress: Callable[[float], None] | None = None,
+    curves: Curves | None = None,
+) -> str:
+    """Fit ``spec`` to the runs of ``table``, or to their training curves, and return the hash of the saved fit.
+
+    One that is saved already is kept. Where groups share parameters, or get one law each, each has a fit of its own;
+    the first is returned.
+    """
+    snapshot, runs = runs_of(db, table, where)
+    return next(iter(_saved(db, table, where, spec, (snapshot, runs), progress, curves).values()))
+
+
+def refit(db: Database, old: Fit, progress: Callable[[float], None] | None = None) -> str:
+    """Fit again as ``old`` was, under the same mapping and filter, to the rows that its tables have now.
+
+    Returns the hash of the saved fit, of the same group where groups share parameters.
+    """
+    snapshot = _taken_again(db, old.data.snapshot)
+    runs = snapshots.runs(db, snapshot)
+    curves = snapshots.curves(db, _taken_again(db, old.data.curves), runs) if old.data.curves else None
+    table = tables.get(db, snapshot.table_id)
+    saved = _saved(db, table, old.data.where, old.spec, (snapshot.hash, runs), progress, curves)
+    return saved.get(old.data.group, next(iter(saved.values())))
+
+
+def _taken_again(db: Database, snapshot: str) -> Snapshot:
+    before = snapshots.get(db, snapshot)
+    return snapshots.take(db, before.table_id, before.roles, before.filter)
+
+
+def _saved(
+    db: Database,
+    table: TableInfo,
+    where: str,
+    spec: FitSpec,
+    made_from: tuple[str, Runs],
+    progress: Callable[[float], None] | None,
+    curves: Curves | None,
+) -> dict[str, str]:
+    """The hashes of the saved fits by group; without groups there is one, under an empty name."""
+    snapshot, runs = made_from
+    key = spec.hash(data_key(snapshot, curves.snapshot if curves is not None else ""))
+    if key in {saved.hash for saved in results.fits(db)}:
+        return {"": key}
+    name = f"{spec.find_law().title}, {table.name}" + ("" if spec.y == "loss" else f", {spec.y}")
+    if curves is not None or not (spec.share or runs.roles.each):
+        made = fit(spec, runs, curves=curves, snapshot=snapshot, where=where, progress=progress)
+        return {"": results.save_fit(db, made, name=name, table_id=table.id)}
+    groups = fit_groups(spec, runs, snapshot=snapshot, where=where, progress=progress).fits
+    return {g: results.save_fit(db, one, name=f"{name}, {g}", table_id=table.id) for g, one in groups.items()}
+
+
+def offered(runs: Runs, y: str) -> tuple[list[Law], list[tuple[Law, str]]]:
+    """The laws of N, D, C and the budget that the columns of ``runs`` allow, and all others with what they lack."""
+    laws: list[Law] = []
+    others: list[tuple[Law, str]] = []
+    for law in (*LAWS, *(OF_CELLS if is_label(runs, y) else ())):
+        needed = (*law.axes, *law.reads, y)
+        missing = [name for name in dict.fromkeys(needed) if runs.lacks(name)]
+        if missing:
+            why = [runs.withheld[name].rstrip(".") for name in missing if name in runs.withheld]
+            lack = f"{' and '.join(missing)} {'is' if len(missing) == 1 else 'are'} not mapped"
+            others.append((law, "; ".join([lack, *why])))
+        else:
+            laws.append(law)
+    for law in ONE_AXIS:
+        if not columns_for(law, runs, y):
+            others.append((law, f"no column of the role {' or '.join(law.over)} is mapped"))
+    return laws, others
+
+
+def columns_for(law: Law, runs: Runs, y: str) -> list[str]:
+    """The columns of ``runs`` that a law over one column may be over, those of the likeliest role first."""
+    roles = runs.roles
+    by_role = {"hyperparameter": list(roles.hyper), "metric": [m.column for m in roles.metrics]}
+    found = [name for role in law.over for name in by_role.get(role, [role])]
+    own = {other.axis for other in LAWS if other.name == law.name}  # power-N, power-D, power-C stand in the list
+    return [name for name in dict.fromkeys(found) if name in runs and name != y and name not in own]

@@ -1,0 +1,129 @@
+"""Saved fits: open one, rename or delete it, check that it can be rebuilt, or load one from a file."""
+
+from __future__ import annotations
+
+import json
+
+import streamlit as st
+
+from isoplan.app.views.fits.refill import OPENED
+from isoplan.app.views.widgets.parts import distinct, plain, sentences
+from isoplan.app.views.widgets.saved_items import deleted, manage
+from isoplan.app.views.widgets.state import recall, remember
+from isoplan.engine.errors import PlannerError
+from isoplan.engine.fitting import read_fit
+from isoplan.engine.store.database.database import Database
+from isoplan.engine.store.saved import results
+from isoplan.engine.store.tables.tables import TableInfo
+
+MOST_SHOWN = 200
+MAX_CARD_MB = 20
+MOST_NOTES = 10_000
+
+
+def show(db: Database, table: TableInfo | None) -> None:
+    """The saved fits, newest first, and the box that loads a fit or a published law."""
+    fits = {f.hash: f for f in results.fits(db)}
+    st.header("Saved fits", anchor=False)
+    if fits:
+        only = table is not None and st.toggle("Only of this table", key="only_this", bind="query-params")
+        shown = [h for h, f in fits.items() if not only or (table and f.table_id == table.id)][:MOST_SHOWN]
+        opened = _choose(fits, shown)
+        if opened:
+            _chosen(db, fits[opened])
+        _list(fits, shown)
+    else:
+        st.caption("Every fit is saved here under the hash of its specification and its runs.")
+    deleted("fits", {f.hash: f.name for f in results.fits(db, deleted=True)}, lambda key: results.restore_fit(db, key))
+    with st.expander("Load a fit or a published law (JSON)", icon=":material/upload_file:"):
+        _load(db)
+
+
+def _choose(fits: dict[str, results.SavedFit], shown: list[str]) -> str:
+    """A select over the saved fits that opens what is chosen; the hash of the one that is open, empty for none."""
+    opened = recall("fit") if recall("fit") in shown else None
+    st.session_state["history"] = opened
+    names = distinct({h: f"{fits[h].name}, {fits[h].created:%d %b %Y %H:%M}" for h in shown})
+    st.selectbox(
+        "Open a saved fit",
+        shown,
+        index=None,
+        format_func=names.__getitem__,
+        key="history",
+        placeholder=f"{len(shown)} to choose from" if shown else "None of this table",
+        help="Opens its table too, and fills the form above with how it was made.",
+        on_change=_open,
+    )
+    return opened or ""
+
+
+def _open() -> None:
+    """The page follows in its own run, before it draws the form."""
+    chosen = st.session_state["history"] or ""
+    if chosen:
+        st.session_state[OPENED] = chosen
+    else:
+        remember("fit", "")
+
+
+def _list(fits: dict[str, results.SavedFit], shown: list[str]) -> None:
+    """The fits in a table, newest first, each with its notes."""
+    with st.expander(f"All of them ({len(shown)})", icon=":material/history:"):
+        st.dataframe(
+            {
+                "Name": [fits[h].name for h in shown],
+                "Law": [fits[h].law for h in shown],
+                "Made": [fits[h].created for h in shown],
+                "Notes": [fits[h].note for h in shown],
+                "Fit": [h for h in shown],
+            },
+            hide_index=True,
+            column_config={"Made": st.column_config.DatetimeColumn(format="D MMM YYYY, HH:mm")},
+        )
+
+
+def _chosen(db: Database, one: results.SavedFit) -> None:
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        rebuild = st.button("Rebuild and compare", key=f"rebuild_{one.hash}", icon=":material/verified:")
+        manage(one.hash, one.name, lambda name: results.rename_fit(db, one.hash, name), lambda: _delete(db, one.hash))
+    _note(db, one)
+    if rebuild:
+        with sentences(), st.spinner("Fitting again from the specification"):
+            st.success(results.rebuild(db, one.hash), icon=":material/verified:")
+
+
+def _note(db: Database, one: results.SavedFit) -> None:
+    """What is to be remembered of a fit; it is saved when the box is left."""
+    key = f"note_{one.hash}"
+
+    def keep() -> None:
+        results.note_fit(db, one.hash, st.session_state[key] or "")
+
+    st.text_area(
+        "Notes", one.note, key=key, max_chars=MOST_NOTES, height=80, on_change=keep,
+        placeholder="Why this fit was made, what was left out, who looked at it",
+    )  # fmt: skip
+
+
+def _delete(db: Database, fit_hash: str) -> None:
+    results.delete_fit(db, fit_hash)
+    if recall("fit") == fit_hash:
+        remember("fit", "")
+
+
+def _load(db: Database) -> None:
+    sent = st.file_uploader(f"What `isoplan fit --json` printed, at most {MAX_CARD_MB} MB", type=["json"],
+                            max_upload_size=MAX_CARD_MB, key="card")  # fmt: skip
+    if sent is None:
+        return
+    with sentences():
+        try:
+            raw = json.loads(sent.getvalue())
+        except ValueError as error:
+            raise PlannerError(f"{sent.name} is not JSON ({error}): choose what isoplan fit --json wrote.") from None
+        if not isinstance(raw, dict):
+            raise PlannerError(f"{sent.name} holds no JSON object: choose what isoplan fit --json wrote.")
+        saved = results.save_fit(db, read_fit(raw), name=sent.name.removesuffix(".json"))
+        if st.button(f"Open {plain(sent.name)}", type="primary"):
+            remember("fit", saved)
+            st.rerun()

@@ -1,0 +1,94 @@
+"""Which law to fit: those that the table allows, over which column, or one that is typed."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from isoplan.app.views.fits.fitting import columns_for, offered
+from isoplan.app.views.widgets.parts import plain
+from isoplan.app.views.widgets.state import keep_possible
+from isoplan.data.catalogue import Demo
+from isoplan.engine.errors import PlannerError
+from isoplan.engine.fitting.types.spec import FitSpec
+from isoplan.engine.laws import ONE_AXIS, Law
+from isoplan.engine.laws.typed import EXAMPLE
+from isoplan.engine.schema import Runs
+
+TYPED = "formula"
+
+
+def choose_law(runs: Runs, y: str, opening: Demo | None = None) -> Law | None:
+    """The law to fit to ``y``; None with a sentence where the table allows none.
+
+    The form starts with the law of ``opening``, and its column, where no link names one, and at another table.
+    """
+    laws, others = offered(runs, y)
+    over = {law.name: law for law in ONE_AXIS if columns_for(law, runs, y)}
+    if not laws and not over:
+        st.info(
+            f"No law can read this table yet: {plain(others[0][1])}. Map it on the Data page.", icon=":material/info:"
+        )
+        return None
+    by_key = {law.key: law for law in laws}
+    _say_why(others)
+    keys = [*by_key, *over, TYPED]
+    name, axis = (opening.spec.law, opening.spec.axis) if opening else ("", None)
+    first = next((keys.index(key) for key in (f"{name}-{axis}", name) if key in keys), 0)
+    keep_possible("law", keys, keys[first])
+    key = st.selectbox(
+        "Law", keys, first, key="law", bind="query-params", help=_help([*laws, *over.values()], others)
+    )  # fmt: skip
+    law = _typed(runs, y) if key == TYPED else _along(over[key], runs, y, axis) if key in over else by_key[key]
+    st.caption(f"{plain(_names(law) if key == TYPED else law.summary)}  \n${law.latex}$")
+    return law
+
+
+def _along(law: Law, runs: Runs, y: str, start: str | None) -> Law:
+    """A law over one column, over the column that is chosen; the form starts with ``start`` where it is one."""
+    columns = columns_for(law, runs, y)
+    first = columns.index(start) if start in columns else 0
+    keep_possible("axis", columns, columns[first])
+    axis = st.selectbox("Over", columns, first, key="axis", bind="query-params", help=plain(law.needs))
+    if law.along is None:
+        raise PlannerError(f"Law {law.name} is over {law.axis} alone.")
+    return law.along(axis)
+
+
+def _typed(runs: Runs, y: str) -> Law:
+    """A law that is typed; raises PlannerError where it cannot be read."""
+    text = st.text_input(
+        "Formula", EXAMPLE, key="formula", bind="query-params", max_chars=2000,
+        help="Columns are N, D, C, U, epochs, metrics and hyperparameters by name; every other name is a parameter.",
+    )  # fmt: skip
+    return FitSpec(law=TYPED, formula=text or "", y=y).read_from(runs).find_law()
+
+
+def _names(law: Law) -> str:
+    """What the names of a typed law were taken for."""
+    return (
+        "; ".join(
+            f"{kind}{'s' if len(names) > 1 else ''} {', '.join(names)}"
+            for kind, names in (("Column", law.axes), ("parameter", law.names))
+        )
+        + "."
+    )
+
+
+def _say_why(others: list[tuple[Law, str]]) -> None:
+    """Why the law of the link is not the one that is chosen."""
+    asked = st.session_state.get("law") or st.query_params.get("law")
+    for law, why in others:
+        if asked == _name(law):
+            st.info(f"{asked} cannot read this table: {plain(why)}.", icon=":material/info:")
+
+
+def _help(laws: list[Law], others: list[tuple[Law, str]]) -> str:
+    """What each law needs, and why the others are not offered."""
+    lines = [f"- **{_name(law)}**: {plain(law.needs)}" for law in laws]
+    lines.append(f"- **{TYPED}**: a law of your own, such as `{EXAMPLE}`.")
+    return "\n".join([*lines, *(f"- {_name(law)} is not offered: {plain(why)}." for law, why in others)])
+
+
+def _name(law: Law) -> str:
+    """What the law is called in the select."""
+    return law.name if law in ONE_AXIS else law.key

@@ -1,0 +1,156 @@
+"""The figures of Explore, one at a time, redrawn by their sliders without running the rest of the page."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+from isoplan.app.figures.fits import frontier, isoflop, one_axis, surface
+from isoplan.app.figures.plans import plan as plan_figure
+from isoplan.app.figures.style.drawing import Drawing
+from isoplan.app.figures.style.theme import Theme
+from isoplan.app.figures.training import batches
+from isoplan.app.views.planning import metrics
+from isoplan.app.views.widgets.cache import curves, envelope_of, parabolas_of, runs_behind
+from isoplan.app.views.widgets.parts import draw, plain, sentences
+from isoplan.app.views.widgets.readouts import readouts
+from isoplan.app.views.widgets.sliders import compute_steps, slide, target_steps
+from isoplan.app.views.widgets.state import choose_fit, keep_possible, newest_fit, recall
+from isoplan.engine.fitting.types.result import Fit
+from isoplan.engine.planning import Plan, floor_of, plan_budget, plan_target
+from isoplan.engine.planning.drawing.curves import isoflop_curves
+from isoplan.engine.planning.drawing.picture import Picture
+from isoplan.engine.planning.drawing.updates import updates
+from isoplan.engine.quantities import power10
+from isoplan.engine.schema import Runs
+from isoplan.engine.store.database.database import Database
+
+# Options are what the link holds, so they are words that people can read there.
+
+
+@st.fragment
+def pictures(db: Database) -> None:
+    """The fit that is chosen, the views that its law allows, and the sliders that move through them."""
+    bar = st.container(horizontal=True, vertical_alignment="bottom", key="explore_bar")
+    fit = None
+    with bar, sentences():
+        fit = choose_fit(db, start=_usual(db))
+    if fit is not None:
+        _show(db, fit, bar)
+    else:
+        metrics.offer_fit(db)
+
+
+def _usual(db: Database) -> str | None:
+    """The fit that Explore opens with: the one of Plan, else the newest of the open table, which may be a map."""
+    found = metrics.usual(db)
+    return newest_fit(db, recall("table")) or None if found is None else found
+
+
+def _show(db: Database, fit: Fit, bar: DeltaGenerator) -> None:
+    views = available(fit)
+    if not views:
+        st.info(
+            f"This law reads {plain(' and '.join(fit.law.axes))}: Explore draws laws over N and D, or over one column. "
+            "The Fit page draws it along each of its columns, under Law.",
+            icon=":material/info:",
+        )
+        return
+    keep_possible("figure", views)
+    view = bar.segmented_control(
+        "View",
+        views,
+        default=views[0],
+        required=True,
+        key="figure",
+        bind="query-params",
+    )
+    plan = None
+    with sentences():
+        plan = _highlight(fit, bar)
+    if plan is not None:
+        readouts(plan)
+    with sentences():
+        runs = runs_behind(db, fit)
+        redraw = DRAWN[str(view)](fit, runs, plan, str(db.folder))
+        draw(redraw, key=f"picture_{view}")
+
+
+def available(fit: Fit) -> list[str]:
+    """The views that the law allows."""
+    if fit.law.axis:
+        return ["Axis"]
+    if set(fit.law.axes) == {"N", "D"}:
+        return ["Surface", "Iso-FLOP", "Frontier"]
+    isoflop = ["Iso-FLOP"] if fit.law.estimator == "parabola" else []
+    return [*isoflop, *(["Frontier"] if fit.law.frontier is not None else [])]
+
+
+def _highlight(fit: Fit, bar: DeltaGenerator) -> Plan | None:
+    """What the sliders point at: the best use of a budget, or the least compute for a target."""
+    if fit.law.least_compute is None:
+        return None
+    ways = ["Budget", "Target"] if fit.law.frontier is not None else ["Target"]
+    along = ways[0]
+    if len(ways) > 1:
+        along = bar.segmented_control(
+            "Point at",
+            ways,
+            default=along,
+            required=True,
+            key="at",
+            bind="query-params",
+        )
+    if along == "Budget":
+        budgets, start = compute_steps(fit)
+        return plan_budget(fit, slide("Compute budget C [FLOPs]", budgets, start, "C", lambda C: power10(C, 2))).shown
+    targets = target_steps(fit)
+    target = slide(f"Target {plain(fit.spec.y)}", targets, targets[len(targets) // 4], "target", _text)
+    return plan_target(fit, target).shown
+
+
+def _text(value: float) -> str:
+    return f"{value:g}"
+
+
+Redraw = Callable[[Theme], Drawing]
+
+
+def _surface(fit: Fit, runs: Runs | None, plan: Plan | None, folder: str) -> Redraw:
+    arrays = curves("surface", fit.hash, folder, fit)
+    return lambda theme: surface.draw(arrays, runs, fit.spec.y, plan, theme)
+
+
+def _isoflop(fit: Fit, runs: Runs | None, plan: Plan | None, folder: str) -> Redraw:
+    path = curves("frontier", fit.hash, folder, fit)
+    if fit.law.estimator == "parabola":
+        found = parabolas_of(fit, runs) if runs is not None else ()
+        return lambda theme: isoflop.draw((), runs, fit.spec.y, path, found, theme)
+    arrays = curves("isoflop", fit.hash, folder, fit)
+    if plan is not None and plan.allocation["C"].value is not None:
+        arrays = (*arrays, *isoflop_curves(fit, (plan.allocation["C"].value,)))
+    return lambda theme: isoflop.draw(arrays, runs, fit.spec.y, path, theme=theme)
+
+
+def _frontier(fit: Fit, runs: Runs | None, plan: Plan | None, folder: str) -> Redraw:
+    path = curves("frontier", fit.hash, folder, fit)
+    if fit.law.estimator == "envelope" and runs is not None:
+        runs = envelope_of(fit, runs).runs(fit.spec.y)
+    if plan is None:
+        return lambda theme: frontier.draw(path, runs, fit.spec.y, floor_of(fit), theme)
+    return lambda theme: plan_figure.draw(plan, Picture(path, None, None), runs, floor_of(fit), theme)
+
+
+def _axis(fit: Fit, runs: Runs | None, plan: Plan | None, folder: str) -> Redraw:
+    if fit.law.name == "critical-batch" and fit.law.axis in fit.data.ranges:
+        counted = updates(fit)
+        return lambda theme: batches.draw(counted, runs, fit.spec.y, theme)
+    curve = curves("axis", fit.hash, folder, fit)
+    if plan is None:
+        return lambda theme: one_axis.draw(curve, runs, fit.spec.y, theme)
+    return lambda theme: plan_figure.draw(plan, Picture(None, None, curve), runs, None, theme)
+
+
+DRAWN = {"Surface": _surface, "Iso-FLOP": _isoflop, "Frontier": _frontier, "Axis": _axis}

@@ -1,0 +1,135 @@
+"""How well laws predict what was left out: one law against baselines, and all laws against each other."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import streamlit as st
+
+from isoplan.app.figures.fits import validation as picture
+from isoplan.app.views.widgets.on_demand import asked
+from isoplan.app.views.widgets.parts import draw, plain
+from isoplan.engine.fitting.types.result import Fit
+from isoplan.engine.fitting.validation.baselines import BASELINES
+from isoplan.engine.fitting.validation.comparison import Comparison, compare
+from isoplan.engine.fitting.validation.curve_validation import validate_read_off
+from isoplan.engine.fitting.validation.extrapolation import Targets, Validation
+from isoplan.engine.schema import Runs
+from isoplan.engine.store.database.database import Database
+
+MOST_DRAWN = 5
+"""Laws in the figure of a comparison: more cannot be told apart."""
+
+LEFT_OUT = {
+    "": "The largest budgets are left out in turn, the law is fitted to the rest and predicts them.",
+    "envelope": "The part of every curve with the largest compute is left out in turn, the envelope of the rest "
+    "predicts the least loss there. The surface law is asked the same.",
+    "critical-batch": "The runs with the largest batches are left out in turn, the law is fitted to the rest and "
+    "predicts their updates. It says nothing of other targets, so none is left out.",
+}
+"""What is left out and predicted, by law."""
+
+
+def validation(db: Database, fit: Fit, runs: Runs) -> None:
+    """Leave out the largest budgets and predict them by the law of ``fit``."""
+    st.caption(
+        f"{LEFT_OUT.get(fit.law.name, LEFT_OUT[''])} "
+        "A law that does no better than its baselines has learned nothing that carries beyond the data."
+    )
+    found = asked(
+        ("validation", fit.hash, str(db.folder)),
+        "Validate",
+        "Leaving out the largest runs",
+        lambda progress: validate_read_off(fit.spec, runs, progress),
+        Validation,
+    )
+    if found is not None:
+        st.markdown(plain(found.sentence))
+        _errors(found)
+        targets = found.targets(found.laws[:1])
+        called = "updates to the target" if fit.law.name == "critical-batch" else ""
+        draw(lambda theme: picture.draw(found, targets, theme, called), key="validation")
+
+
+def comparison(db: Database, fit: Fit, runs: Runs) -> None:
+    """Rank every law that the runs of ``fit`` allow."""
+    st.caption(
+        "Every law that these runs allow, under the options of this fit, ranked by its error on the largest runs and "
+        "then by AIC."
+    )
+    found = asked(
+        ("comparison", fit.hash, str(db.folder)),
+        "Compare laws",
+        "Fitting every law",
+        lambda progress: compare(fit.spec, runs, progress=progress),
+        Comparison,
+    )
+    if found is None:
+        return
+    st.table(_ranking(found), border="horizontal", hide_index=True)
+    st.caption(
+        f"{plain(found.sentence)} AIC and BIC: smaller is better; the likelihood is that of the noise for which the "
+        "objective is the best one (Gaussian for least squares, exponential tails beyond δ for Huber)."
+    )
+    notes = [f"- {one.key}: {plain(one.note)}" for one in found.ranked if one.note]
+    notes += [f"- {law}: {plain(why)}" for law, why in found.refused]
+    if notes:
+        with st.expander(f"Laws that could not be fitted or ranked ({len(notes)})"):
+            st.markdown("\n".join(notes))
+    if found.validation is not None:
+        best = tuple(one.key for one in found.ranked[:MOST_DRAWN])
+        v, targets = replace(found.validation, laws=best), found.targets
+        draw(lambda theme: picture.draw(v, targets, theme), key="comparison")
+
+
+def _errors(found: Validation) -> None:
+    """The error of every method on each cut."""
+    rows = []
+    for method in found.methods:
+        for targets in _described(found, method):
+            row = {"Method": method, "On": "every run" if targets == "runs" else "best of each budget"}
+            for cut in found.cuts:
+                header = f"{len(cut.held)} runs, {float(cut.beyond.max()):.1f} decades beyond"
+                row[header] = _percent(found.cut_error(cut, method, targets))
+            rows.append(row | {"Mean": _percent(found.error(method, targets))})
+    st.table(rows, border="horizontal", hide_index=True)
+    why = [f"{method}: {plain(reason)}" for method, reason in found.missing.items()]
+    if why:
+        st.caption("  \n".join(why))
+
+
+def _described(found: Validation, method: str) -> list[Targets]:
+    """The targets on which a method has an error on any cut."""
+    both: tuple[Targets, ...] = ("runs", "best")
+    return [t for t in both if any(abs(found.cut_error(c, method, t)) < float("inf") for c in found.cuts)]
+
+
+def _ranking(found: Comparison) -> list[dict[str, str]]:
+    least = min((one.aic for one in found.ranked if abs(one.aic) < float("inf")), default=0.0)
+    rows = [
+        {
+            "Rank": str(rank),
+            "Law": f"{one.key}: {plain(one.fit.law.title)}",
+            "Error": _percent(one.error),
+            "AIC": _criterion(one.aic),
+            "AIC above best": _criterion(one.aic - least),
+            "BIC": _criterion(one.bic),
+            "Parameters": str(one.parameters),
+        }
+        for rank, one in enumerate(found.ranked, 1)
+    ]
+    if found.validation is not None:
+        blank = {"AIC": "", "AIC above best": "", "BIC": "", "Parameters": "0"}
+        for name in BASELINES:
+            rows.append(
+                {"Rank": "", "Law": name, "Error": _percent(found.validation.error(name, found.targets))} | blank
+            )
+    return rows
+
+
+def _percent(error: float) -> str:
+    return f"{error:.2%}" if abs(error) < float("inf") else "none"
+
+
+def _criterion(value: float) -> str:
+    return f"{value:,.1f}" if abs(value) < float("inf") else "none"

@@ -1,0 +1,91 @@
+"""Cells of our own beside a recipe: what the tables that come along say of each knob, at their own scale."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import streamlit as st
+
+from isoplan.app.views.recommending import recipe
+from isoplan.app.views.recommending.evidence_form import Own
+from isoplan.app.views.widgets.parts import plain, whole
+from isoplan.data import trained
+from isoplan.engine.planning.recommender import Recommendation, recommend
+from isoplan.engine.planning.recommender.choice import Choice, Knob
+from isoplan.engine.planning.recommender.text import LABELS, short
+from isoplan.engine.quantities import power10
+
+SHOWN: tuple[Knob, ...] = ("s", "B", "N", "D", "K")
+
+
+@dataclass(frozen=True, eq=False)
+class Ours:
+    """The evidence of our own cells on one log for one metric, the runs behind it, the recipe at their largest budget.
+
+    ``log`` says in words what they were trained on.
+    """
+
+    log: str
+    own: Own
+    answer: Recommendation
+
+
+def read(metric: str) -> tuple[Ours, ...]:
+    """What our cells say for ``metric``, by log; those that come without tables, or do not measure it, are left out."""
+    found = (_read(log, str(folder), metric) for log, folder in trained.LOGS.items())
+    return tuple(one for one in found if one is not None)
+
+
+@st.cache_resource(max_entries=16, show_spinner="Fitting our own cells")
+def _read(log: str, folder: str, metric: str) -> Ours | None:
+    place = Path(folder)
+    found, budget = trained.evidence(place, metric), trained.budget(place)
+    if budget is None or metric not in found.metrics:
+        return None
+    runs = {knob: trained.behind(place, knob, metric) for knob in trained.SWEEPS if knob not in found.missing}
+    references = {knob: trained.counted(place, knob) for knob in trained.SWEEPS}
+    return Ours(log, Own(found, runs, references=references), recommend(found, budget, metric))
+
+
+def show(answer: Recommendation, ours: Sequence[Ours]) -> None:
+    """A table a log with a line a knob: the ``answer`` of the page, and what our own cells say at their scale."""
+    if not ours:
+        return
+    st.header("Beside cells of our own", anchor=False)
+    page = f"This recipe, {power10(answer.budget)} FLOPs"
+    for one in ours:
+        mine = f"Our cells, {power10(one.answer.budget)} FLOPs"
+        lines = [
+            _line(page, mine, answer.recipe.choices[knob], one.answer.recipe.choices[knob], _missing(one, knob))
+            for knob in SHOWN
+        ]
+        st.markdown(f"On {one.log}:")
+        st.table(lines, border="horizontal", hide_index=True, alt=f"The recipe beside our cells on {one.log}.")
+        _reasons(one)
+    st.caption(
+        "Small cells that Isoplan trained, at other budgets and with other catalogues than the paper's: what all say "
+        "alike is likely to hold for yours, what they do not depends on log and scale."
+    )
+
+
+def _reasons(one: Ours) -> None:
+    """The whole of what the last column cuts short."""
+    with st.expander("What each knob is read from", icon=":material/info:"):
+        for knob in SHOWN:
+            choice = one.answer.recipe.choices[knob]
+            said = _missing(one, knob) or recipe.row(choice)["From"]
+            st.markdown(f"- **{plain(LABELS[knob])}**: {plain(whole(said))}")
+
+
+def _line(page: str, mine: str, theirs: Choice, own: Choice, missing: str) -> dict[str, str]:
+    there, here = recipe.row(theirs), recipe.row(own)
+    line = {"Knob": here["Knob"], page: there["Value"], mine: here["Value"] if not missing else "not known"}
+    line |= {name: here[name] for name in ("68 %", "95 %", "Sweep")} | {"From": short(missing or here["From"])}
+    return {plain(key): plain(whole(cell)) for key, cell in line.items()}
+
+
+def _missing(ours: Ours, knob: Knob) -> str:
+    """Why our cells do not say ``knob``; empty where they do."""
+    return ours.own.evidence.missing.get("N" if knob == "D" else knob, "")

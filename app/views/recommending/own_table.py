@@ -1,0 +1,236 @@
+"""The run table of a user at the top of the Recommender page: one upload, sorted into sweeps by what varies in it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import parse_qsl, urlencode
+
+import streamlit as st
+
+from isoplan.app.views.tables.upload import file_box
+from isoplan.app.views.widgets.parts import distinct, plain, plural
+from isoplan.app.views.widgets.state import recall, remember
+from isoplan.engine.errors import PlannerError
+from isoplan.engine.planning.recommender.builder import Built, build_evidence
+from isoplan.engine.planning.recommender.choice import Knob
+from isoplan.engine.planning.recommender.columns import SIZES, Columns, Setting, find_columns
+from isoplan.engine.planning.recommender.data_sets import Rivals
+from isoplan.engine.planning.recommender.metric_names import metric_name
+from isoplan.engine.planning.recommender.run_table import Table, read_sweeps
+from isoplan.engine.schema import Curves, Roles, Runs
+from isoplan.engine.store.columns.guess import why_not, with_guesses, withheld
+from isoplan.engine.store.database.database import Database
+from isoplan.engine.store.tables import snapshots, tables
+
+REFITS = 200
+Chosen = tuple[tuple[str, str], ...]
+"""The columns that the user named, by setting or metric."""
+NONE = "None"
+ASKED: Mapping[Setting, str] = {
+    "N": "Model size N", "D": "Training events D", "C": "Compute C", "budget": "Budget", "s": "Embedder share s",
+    "B": "Batch size B", "K": "Extra negatives K", "updates": "Updates to the target",
+}  # fmt: skip
+
+
+def choose(db: Database) -> None:
+    """The select over tables, the upload, and what the chosen table contains."""
+    with st.container(border=True, key="own_table"):
+        left, right = st.columns(2, vertical_alignment="top")
+        names = {"": "None (use the papers)"} | distinct({t.id: t.name for t in tables.all(db)})
+        chosen = recall("runs")
+        st.session_state["runs_choice"] = chosen if chosen in names else ""
+        left.selectbox(
+            "Your runs", list(names), format_func=names.__getitem__, key="runs_choice", on_change=_changed,
+            help="One table with any sweeps: N and D at fixed budgets, embedder share, batch size, extra negatives.",
+        )  # fmt: skip
+        with right:
+            _upload(db)
+        if chosen in names:
+            remember("runs", chosen)
+        elif chosen:
+            st.error("Your runs: the table of this link is not in this workspace. Upload its file.")
+        if chosen and chosen in names:
+            try:
+                _describe(sweeps_of(db, chosen, chosen_columns(), data_set=chosen_data_set()), chosen, db)
+            except PlannerError as error:
+                st.warning(plain(str(error)), icon=":material/table:")
+                query = {"table": chosen}
+                st.page_link(
+                    "views/data.py", label="Open on the Data page", query_params=query, icon=":material/table:"
+                )
+                _change(db, chosen, Columns({}, {}, tables.roles(db, chosen)), opened=True)
+
+
+def chosen_columns() -> dict[str, str]:
+    """The columns that the user named in place of those that were recognised, by setting or metric."""
+    return dict(parse_qsl(recall("columns"), keep_blank_values=True))
+
+
+def chosen_data_set() -> str:
+    """The data set that the user chose where the table has several; empty for the largest."""
+    return recall("data_set")
+
+
+def sweeps_of(
+    db: Database, table: str, chosen: Mapping[str, str], only: Knob | None = None, data_set: str = ""
+) -> Table:
+    """The sweeps of a table of the workspace. Raises PlannerError as ``read_sweeps`` does."""
+    return _sweeps(_version(db, table), tuple(sorted(chosen.items())), only, data_set, db)
+
+
+def built_of(
+    db: Database,
+    table: str,
+    chosen: Mapping[str, str],
+    metrics: tuple[str, ...],
+    only: Knob | None = None,
+    data_set: str = "",
+) -> Built:
+    """The evidence of a table of the workspace for ``metrics``, the served one first."""
+    return _built(_version(db, table), tuple(sorted(chosen.items())), metrics, only, data_set, db)
+
+
+def columns_of(db: Database, table: str, chosen: Mapping[str, str]) -> Columns:
+    """The columns of a table that hold settings and metrics."""
+    every, roles = tables.columns(db, table), tables.roles(db, table)
+    text = [c.name for c in every if c.kind == "text"]
+    return find_columns(numeric(db, table), roles, chosen, text)
+
+
+def waiting_of(db: Database, table: str, chosen: Mapping[str, str]) -> dict[str, str]:
+    """Role -> why a column that is named or reads like it is not read: a conversion that nobody agreed to."""
+    every, roles = tables.columns(db, table), tables.roles(db, table)
+    named: dict[str, str] = {name: chosen[name] for name in SIZES if name in chosen}
+    found = withheld(every, roles.model_copy(update={name: column or None for name, column in named.items()}))
+    found = {role: why for role, why in found.items() if named.get(role) != ""}
+    by_name = {c.name: c for c in with_guesses(every) if c.name not in roles.conversions}
+    picked = {name: by_name[column] for name, column in named.items() if column in by_name}
+    return found | {name: why_not(c) for name, c in picked.items() if c.conversion is not None and c.conversion.needed}
+
+
+def numeric(db: Database, table: str) -> list[str]:
+    """The columns of numbers, and those of text that the user agreed to read as numbers."""
+    agreed = tables.roles(db, table).conversions
+    return [c.name for c in tables.columns(db, table) if c.kind == "number" or c.name in agreed]
+
+
+def _version(db: Database, table: str) -> tuple[object, ...]:
+    gone = tuple(row for row, _, _ in tables.withdrawn(db, table))
+    return str(db.folder), table, tables.get(db, table).rows, gone, tables.roles(db, table).model_dump_json()
+
+
+@st.cache_resource(max_entries=32, show_spinner="Reading the runs")
+def _sweeps(version: tuple[object, ...], chosen: Chosen, only: Knob | None, data_set: str, _db: Database) -> Table:
+    table = str(version[1])
+
+    def read(roles: Roles) -> Runs:
+        return snapshots.runs(_db, snapshots.take(_db, table, roles))
+
+    found, waiting = columns_of(_db, table, dict(chosen)), waiting_of(_db, table, dict(chosen))
+    return read_sweeps(read, found, only, waiting=waiting, data_set=data_set or None)
+
+
+@st.cache_resource(max_entries=32, show_spinner="Fitting your runs")
+def _built(
+    version: tuple[object, ...],
+    chosen: Chosen,
+    metrics: tuple[str, ...],
+    only: Knob | None,
+    data_set: str,
+    _db: Database,
+) -> Built:
+    table = str(version[1])
+    curves = next(iter(tables.curves_of(_db, table)), None)
+
+    def read(runs: Runs) -> Curves:
+        assert curves is not None
+        return snapshots.curves(_db, snapshots.take(_db, curves.id), runs)
+
+    return build_evidence(
+        _sweeps(version, chosen, only, data_set, _db), metrics, curves=read if curves else None, refits=REFITS
+    )  # fmt: skip
+
+
+def _changed() -> None:
+    _open(st.session_state["runs_choice"])
+
+
+def _open(table: str) -> None:
+    """Read another table, with the columns and the data set that are found in it."""
+    remember("runs", table)
+    remember("columns", "")
+    remember("data_set", "")
+
+
+def _upload(db: Database) -> None:
+    st.session_state.setdefault("uploads", 0)
+
+    def take(sent: bytes, name: str, part: str | None = None) -> None:
+        table = tables.add(db, sent, name, sheet=part, inner=part)
+        st.session_state["uploads"] += 1
+        _open(table.id)
+        st.rerun()
+
+    file_box(f"runs_{st.session_state['uploads']}", "Upload your runs, one row per training run", take)
+
+
+def _describe(found: Table, table: str, db: Database) -> None:
+    """What the table contains, in a sentence; and the columns that are read under another name."""
+    if found.rows:
+        st.markdown(plain(found.sentence))
+    else:
+        st.warning(
+            "No runs of this table vary N, the share, the batch or K while the rest is equal. Choose its columns.",
+            icon=":material/table:",
+        )
+    if found.rivals is not None:
+        _choose_data_set(found.rivals)
+    said = [f"{role} is not read: {why}" for role, why in found.waiting.items() if role in SIZES]
+    said += [f"{question.text} All runs are used" for question in found.questions]
+    if said:
+        st.warning(plain(". ".join(text.rstrip(".") for text in said) + "."), icon=":material/table:")
+    for text in found.runs.notes:
+        st.caption(plain(text))
+    known = {name: column for name, column in found.columns.renamed.items() if metric_name(column) == name}
+    if known:
+        st.caption(plain("; ".join(f"{column} read as {name}" for name, column in known.items()) + "."))
+    _change(db, table, found.columns, opened=not found.rows)
+
+
+def _choose_data_set(rivals: Rivals) -> None:
+    """The question which of several data sets is read; the largest is, until one is chosen."""
+    st.session_state["data_set_choice"] = rivals.used
+    st.selectbox(
+        f"Data set (column {plain(rivals.question.column)})",
+        list(rivals.question.counts),
+        format_func=lambda value: f"{value or 'empty'} ({plural(rivals.question.counts[value], 'run')})",
+        key="data_set_choice",
+        on_change=lambda: remember("data_set", st.session_state["data_set_choice"]),
+        help=f"{plain(rivals.question.text)} A recipe reads one of them. To read all as one, answer on the Data page.",
+    )
+
+
+def _change(db: Database, table: str, columns: Columns, opened: bool) -> None:
+    """Selects of the columns of settings and metrics; nothing is chosen where no name fits."""
+    options = numeric(db, table)
+    metrics = [name for name in columns.metrics if metric_name(name) == name]
+    current = {label: columns.settings.get(name) for name, label in ASKED.items()}
+    with st.expander("Change columns", expanded=opened, icon=":material/edit:"):
+        grid = st.grid(4, min_column_width=180)
+        for name, label in ASKED.items():
+            _select(grid, label, str(name), options, current[label])
+        for shown in dict.fromkeys((*metrics, recall("metric") or "recall@10")):
+            metric = columns.metrics.get(shown)
+            _select(grid, f"Column of {shown}", shown, options, metric.column if metric else None)
+
+
+def _select(grid: Any, label: str, name: str, options: list[str], now: str | None) -> None:
+    key = f"column_{name}"
+    st.session_state[key] = now if now in options else NONE
+
+    def changed() -> None:
+        value = st.session_state[key]
+        remember("columns", urlencode(chosen_columns() | {name: "" if value == NONE else value}))
+
+    grid.selectbox(plain(label), [NONE, *options], key=key, on_change=changed)

@@ -1,0 +1,122 @@
+"""A recipe on the page: the sentence, the table, what changes under the other metrics, and the files."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from isoplan.app.views.widgets.parts import doubts, number, plain, whole
+from isoplan.app.views.widgets.save_form import keep_answer
+from isoplan.engine.planning.answer.format import between, decades
+from isoplan.engine.planning.answer.format import number as of
+from isoplan.engine.planning.recommender import Evidence, Recommendation, side_by_side
+from isoplan.engine.planning.recommender.choice import KNOBS, Choice, Knob, Otherwise
+from isoplan.engine.planning.recommender.document import document
+from isoplan.engine.planning.recommender.text import LABELS, binding, sentence, shown, source
+from isoplan.engine.quantities import power10
+from isoplan.engine.store.database.database import Database
+
+MISSING = "not known, see below"
+
+
+def show(db: Database, answer: Recommendation, own: Evidence) -> None:
+    """The answer, most important first; ``own`` is the evidence of the user's runs."""
+    with st.container(border=True):
+        st.header(plain(whole(sentence(answer))), anchor=False)
+    recipe = answer.recipe
+    rows = [row(recipe.choices[knob], _owner(own, knob, answer.served)) for knob in KNOBS]
+    with st.container(key="recipe_table"):
+        st.table(_plain(rows), border="horizontal", hide_index=True, alt="The recipe in numbers.")
+    said = [binding(recipe), recipe.step.sentence if recipe.step else ""]
+    if any(said):
+        st.caption(plain(" ".join(text for text in said if text)))
+    doubts(recipe.warnings)
+    name = f"{answer.served} at {power10(answer.budget)} FLOPs"
+    keep_answer(db, "recipe", name, document(answer, own, published=True))
+    _others(answer)
+
+
+def row(choice: Choice, owner: str = "") -> dict[str, str]:
+    """A knob as a line: value, intervals, where it lies against its sweep, what other values cost, where it is from.
+
+    ``owner`` says whose runs determine it.
+    """
+    q = shown(choice)
+    known = q.value is not None
+    return {
+        "Knob": LABELS[choice.knob],
+        "Value": whole(f"{of(q)} {q.unit}".strip()) if known else _no_value(choice),
+        "68 %": whole(between(q, q.ci68)),
+        "95 %": whole(between(q, q.ci95)),
+        "Sweep": _place(choice),
+        "Otherwise": "; ".join(_cost(choice, other) for other in choice.otherwise),
+        "From": _from(choice, owner) if known or choice.place is not None else _missing(choice),
+    }
+
+
+def _owner(own: Evidence, knob: Knob, metric: str) -> str:
+    """Whose runs determine a knob for ``metric``."""
+    optima = {"s": own.share, "K": own.negatives}.get(knob, ())
+    laws = own.batch if knob == "B" else own.allocation if knob in ("N", "D") else {}
+    mine = metric in laws or any(one.metric == metric for one in optima)
+    return "" if knob == "lr" else "Your runs" if mine else "Paper"
+
+
+def _from(choice: Choice, owner: str) -> str:
+    return f"{owner}: {source(choice)}" if owner and not choice.borrowed else source(choice)
+
+
+def _no_value(choice: Choice) -> str:
+    if choice.withheld:
+        return "not stated"
+    return MISSING if choice.place is None else "none"
+
+
+def _missing(choice: Choice) -> str:
+    """Why a value is missing, where the reason is short: what the papers lack stands below the table."""
+    withheld = [choice.note] if choice.withheld else []
+    return "; ".join([*withheld, *choice.remarks])
+
+
+def _place(choice: Choice) -> str:
+    if choice.place is None:
+        return ""
+    if choice.place == "inside" and choice.value.beyond > 0.005:
+        return f"the budget is {decades(choice.value.beyond)} beyond"
+    return f"outside, {choice.place.split()[1]}" if choice.place.startswith("outside") else choice.place
+
+
+def _cost(choice: Choice, other: Otherwise) -> str:
+    at = f"{100 * other.x:g} %" if choice.knob == "s" else number(other.x)
+    amount = other.amount
+    sure = f" ({between(amount, amount.ci68)})" if amount.ci68 else ""
+    if amount.unit.startswith("times"):
+        return whole(f"{at}: {of(amount)}{sure} {amount.unit}")
+    return whole(f"{at}: {amount.unit} worse by {of(amount)}{sure}")
+
+
+def _others(answer: Recommendation) -> None:
+    """What the other metrics ask for, side by side, with how far each is from the served one."""
+    head, *lines = side_by_side(answer)
+    st.header("Under the other metrics", anchor=False)
+    table = [dict(zip(("Knob", *head[1:]), map(whole, line), strict=True)) for line in lines]
+    st.table(_plain(table), border="horizontal", hide_index=True, alt="The recipe of every metric, side by side.")
+    st.caption(_changes(answer))
+
+
+def _changes(answer: Recommendation) -> str:
+    """The knob that moves most under another metric, in words."""
+    found = [
+        (max(x, 1 / x), x, knob, metric)
+        for knob, others in answer.changes.items()
+        for metric, x in others.items()
+        if x > 0 and knob != "lr"
+    ]
+    if not found:
+        return "No other metric says the same knobs."
+    _, x, knob, metric = max(found)
+    times = f"{number(x, 2)} times" if x >= 1 else f"{x:.2g} of"
+    return plain(f"Most changes in {knob}: {metric} asks for {times} what {answer.served} does.")
+
+
+def _plain(rows: list[dict[str, str]]) -> list[dict[str, str]]:
+    return [{plain(key): plain(cell) for key, cell in line.items()} for line in rows]

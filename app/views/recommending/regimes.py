@@ -1,0 +1,83 @@
+"""Do the metrics agree: rank correlations per budget, and batch-local against full catalogue, sign flips flagged."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from isoplan.app.figures.metrics import agreement as matrices
+from isoplan.app.figures.metrics import regimes as picture
+from isoplan.app.views.recommending.evidence_form import PRINTED
+from isoplan.app.views.widgets.cache import runs_of
+from isoplan.app.views.widgets.parts import distinct, draw, plain, sentences
+from isoplan.app.views.widgets.state import recall, remember
+from isoplan.data.recommender import published_agreement
+from isoplan.engine.agreement import Flip, across, agreement, flips, usual
+from isoplan.engine.store.database.database import Database
+from isoplan.engine.store.tables import tables
+from isoplan.engine.store.tables.tables import TableInfo
+
+REGIMES = ("batch-local", "full catalogue")
+MOST = 8
+"""Sign flips that are told in words."""
+
+
+def show(db: Database) -> None:
+    """The section: which runs, their matrices, and what flips."""
+    st.header("Do the metrics agree?", anchor=False)
+    known = {t.id: t for t in tables.all(db)}
+    chosen = recall("agree_runs")
+    names = {"": PRINTED} | distinct({i: t.name for i, t in known.items()})
+    st.session_state["agree_choice"] = chosen if chosen in names else ""
+    st.selectbox(
+        "Runs that measure several metrics", list(names), format_func=names.__getitem__, key="agree_choice",
+        on_change=lambda: remember("agree_runs", st.session_state["agree_choice"]),
+    )  # fmt: skip
+    remember("agree_runs", chosen if chosen in names else "")
+    with sentences():
+        if chosen in known:
+            _own(db, known[chosen])
+        else:
+            _printed()
+
+
+def _printed() -> None:
+    found = published_agreement()
+    parts = [(regime, [a for a in found if a.name.startswith(regime)]) for regime in REGIMES]
+    panels = picture.of_regimes(parts, "loss")
+    st.caption(
+        "Spearman's rank correlation of each metric with the loss within a budget, turned so that 1 means that both "
+        "prefer the same runs (behavioural, Tables 16, 17; 85 to 99 runs a budget batch-local, 8 or 9 full "
+        "catalogue). A frame marks metrics whose sign changes. Pairs without the loss are not printed: choose runs of "
+        "yours to see them."
+    )
+    draw(lambda theme: picture.draw(panels, theme), key="regimes")
+    _say(flips(found))
+
+
+def _own(db: Database, table: TableInfo) -> None:
+    _, runs = runs_of(db, table, "")
+    found = agreement(runs, usual(runs))
+    st.caption("Spearman's rank correlation of each pair, turned so that 1 means that both prefer the same runs.")
+    draw(lambda theme: matrices.draw(found, theme), key="agreement_own")
+    metrics = list(found[0].metrics)
+    left, right = st.columns(2)
+    local = left.selectbox(
+        "Batch-local metric", metrics, index=None, key="local", bind="query-params", placeholder="Choose a metric"
+    )
+    full = right.selectbox(
+        "The same, full catalogue", metrics, index=None, key="full", bind="query-params", placeholder="Choose a metric"
+    )
+    if local and full:
+        pair = across(found, [(local, full)])
+        draw(lambda theme: picture.draw(picture.of_across(pair), theme), key="across")
+    _say(flips(found))
+    for note in [f"{a.name}: {note}" for a in found for note in a.notes][:MOST]:
+        st.info(plain(note), icon=":material/info:")
+
+
+def _say(found: tuple[Flip, ...]) -> None:
+    """The flips in one box, the clear ones first."""
+    if found:
+        lines = [f"- {plain(flip.sentence)}" for flip in found[:MOST]]
+        more = f"\n- and {len(found) - MOST} more" if len(found) > MOST else ""
+        st.warning("\n".join(lines) + more, icon=":material/swap_vert:")

@@ -1,0 +1,132 @@
+"""The sweeps behind a recipe, a tab a knob: the picture, what the paper says, our own cells, the user's own runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+
+import streamlit as st
+
+from isoplan.app.figures.plans import allocation
+from isoplan.app.figures.plans import sweep as sweep_figure
+from isoplan.app.figures.training import batches
+from isoplan.app.views.recommending import evidence_form
+from isoplan.app.views.recommending.evidence_form import Own
+from isoplan.app.views.recommending.our_cells import Ours
+from isoplan.app.views.widgets.parts import draw, plain, sentences, whole
+from isoplan.data.recommender import batch_runs, minima
+from isoplan.engine.fitting.estimators.isoflop import parabolas
+from isoplan.engine.fitting.types.result import Fit
+from isoplan.engine.planning.drawing.curves import frontier_curve
+from isoplan.engine.planning.drawing.updates import updates
+from isoplan.engine.planning.recommender import Evidence, Recommendation
+from isoplan.engine.planning.recommender.builder import of_metric
+from isoplan.engine.planning.recommender.choice import Knob
+from isoplan.engine.planning.recommender.recipe import lender
+from isoplan.engine.planning.recommender.references import HEAD
+from isoplan.engine.schema import Runs
+from isoplan.engine.store.database.database import Database
+from isoplan.engine.store.tables.runs import with_target
+
+TABS: dict[Knob, str] = {"s": "Share", "B": "Batch", "N": "Model and events", "K": "Negatives"}
+Part = Callable[[Evidence, Own, Recommendation, str], None]
+"""Draws a knob; the last argument tells its figure from that of other runs."""
+
+
+def show(db: Database, evidence: Evidence, own: Own, answer: Recommendation | None, ours: Sequence[Ours]) -> None:
+    """The tabs, with what ``ours`` says beside; only the open one is drawn."""
+    st.header("What it is read from", anchor=False)
+    for tab, knob in zip(st.tabs(list(TABS.values()), key="sweep", bind="query-params"), TABS, strict=True):
+        if tab.open:
+            with tab:
+                if answer is not None:
+                    with sentences():
+                        _picture(knob, evidence, own, answer)
+                        _counted(own, knob, "your runs")
+                        for one in ours:
+                            if knob in one.own.runs or one.own.references.get(knob):
+                                _beside(knob, one)
+                evidence_form.choose(db, knob)
+
+
+def _picture(knob: Knob, evidence: Evidence, own: Own, answer: Recommendation) -> None:
+    choice = answer.recipe.choices[knob]
+    if choice.value.value is None and choice.place is None:
+        st.info(plain(choice.note), icon=":material/search:")
+    DRAWN[knob](evidence, own, answer, "")
+    if choice.quoted and knob not in own.runs:
+        st.caption(plain(f"The paper: {choice.quoted}"))
+
+
+def _beside(knob: Knob, ours: Ours) -> None:
+    """The same picture of our own cells."""
+    st.subheader(f"Cells of our own on {ours.log}", anchor=False)
+    DRAWN[knob](ours.own.evidence, ours.own, ours.answer, f"{ours.log} ")
+    _counted(ours.own, knob, ours.log)
+
+
+def _counted(own: Own, knob: Knob, name: str) -> None:
+    """What guessing and counting reach, and the cells of the sweep compared with it."""
+    if lines := own.references.get(knob):
+        names = ("Cells", "Passes over the log", *HEAD[2:])
+        shown = [{name: plain(whole(cell)) for name, cell in zip(names, line, strict=True)} for line in lines]
+        st.table(shown, border="horizontal", hide_index=True, alt=f"Cells and what counting reaches, {name}.")
+        st.caption("Cells that are no better than counts enter no law (docs/behavior_laws.md).")
+
+
+def _swept(evidence: Evidence, own: Own, answer: Recommendation, of: str, knob: Knob) -> None:
+    optima = evidence.share if knob == "s" else evidence.negatives
+    found = tuple(one for one in optima if one.metric == answer.served)
+    if not found:
+        return
+    choice, cap = answer.recipe.choices[knob], answer.recipe.cap if knob == "K" else None
+    mine = any(one.metric == answer.served for one in (own.evidence.share if knob == "s" else own.evidence.negatives))
+    runs = own.runs.get(knob) if mine else None
+    draw(lambda theme: sweep_figure.draw(found, choice, answer.budget, cap, runs, theme), key=f"{of}sweep_{knob}")
+
+
+def _batch(evidence: Evidence, own: Own, answer: Recommendation, of: str) -> None:
+    found = evidence.batch.get(answer.served)
+    if found is None:
+        return
+    counted, runs, y = updates(found), _behind(own, "B", found, answer.served), found.spec.y
+    draw(lambda theme: batches.draw(counted, runs, y, theme), key=f"{of}batch_law")
+
+
+def _behind(own: Own, knob: Knob, fitted: Fit, metric: str) -> Runs | None:
+    """The runs of a batch law: the user's where they are its own, else those that the paper prints."""
+    if metric not in own.evidence.batch:
+        return batch_runs(metric)
+    runs = own.runs.get(knob)
+    if runs is None or fitted.spec.y not in runs or fitted.data.curves:
+        return None
+    return of_metric(runs, metric)
+
+
+def _frontier(evidence: Evidence, own: Own, answer: Recommendation, of: str) -> None:
+    served = lender(evidence, answer.served)
+    if not served or served not in answer.recipes:
+        return
+    if served != answer.served:
+        st.caption(plain(f"The frontier of {served}, which may ask for another model than {answer.served} does."))
+    fitted = evidence.allocation[served]
+    path, choices = frontier_curve(fitted), answer.recipes[served].choices
+    N, D = choices["N"].value.value, choices["D"].value.value
+    chosen = None if N is None or D is None else (answer.budget, N, D)
+    runs = own.runs.get("N")
+    if runs is not None and fitted.spec.y in runs:
+        runs = with_target(runs, fitted.spec.y)
+    if served not in own.evidence.allocation:
+        found = minima()
+    else:
+        made = parabolas(runs, fitted.spec) if runs is not None and fitted.law.estimator == "parabola" else ()
+        found = tuple((p.C, p.N_star, p.D_star) for p in made if p.located)
+    draw(lambda theme: allocation.draw(path, chosen, served, found, theme), key=f"{of}allocation")
+
+
+DRAWN: dict[Knob, Part] = {
+    "s": partial(_swept, knob="s"),
+    "B": _batch,
+    "N": _frontier,
+    "K": partial(_swept, knob="K"),
+}

@@ -1,0 +1,1 @@
+"""Sections of the page Data: upload, mapping, questions, rows."""

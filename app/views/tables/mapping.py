@@ -1,0 +1,232 @@
+"""The mapping editor: a select per role with help, the conversions to agree to, metrics, compute rule, repeats.
+
+Every change is saved as it is made. Widgets show what the store holds; a change that the store refuses is said in a
+sentence and the widget goes back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+from isoplan.app.views.tables import readings
+from isoplan.app.views.tables.role_swap import LABELS, with_swaps
+from isoplan.app.views.widgets.parts import number, plain, plural, refuse
+from isoplan.engine.errors import PlannerError
+from isoplan.engine.quantities import count
+from isoplan.engine.schema import NUMERIC_ROLES, ROLE_HELP, Metric, Role, Roles
+from isoplan.engine.store.columns.choices import choice_notes
+from isoplan.engine.store.columns.column import Column
+from isoplan.engine.store.database.database import Database
+from isoplan.engine.store.tables import tables
+from isoplan.engine.store.tables.tables import TableInfo
+
+AXES = (Role.N, Role.D, Role.C, Role.LOSS)
+MORE = (Role.U, Role.EPOCHS, Role.STEP, Role.BUDGET, Role.GROUP, Role.SEED, Role.RUN, Role.STATUS, Role.WEIGHT)
+COUNTS = (Role.N, Role.D, Role.U)
+MOST_OPTIONS = 500
+RULES = {"6ND": "6 N D", "6npND": "6 nₚ N D", "formula": "Formula"}
+
+
+def edit_mapping(db: Database, table: TableInfo, columns: Sequence[Column]) -> None:
+    """Widgets that edit the mapping of ``table``; disabled for a table that comes with Isoplan."""
+    roles = tables.roles(db, table.id)
+    if error := st.session_state.pop(f"mapping_error_{table.id}", None):
+        refuse(error)
+    for line in st.session_state.pop(f"mapping_moves_{table.id}", ()):
+        st.info(plain(line), icon=":material/swap_horiz:")
+    readings.ask(db, table, roles, columns, lambda **changes: _save(db, table, **changes))
+    grid = st.grid(4, min_column_width=200)
+    for role in AXES:
+        with grid.cell():
+            _role(db, table, roles, columns, role)
+    for note in choice_notes(columns, roles):
+        st.caption(plain(note))
+    _metrics(db, table, roles, columns)
+    _compute(db, table, roles)
+    more = st.expander(
+        "More roles: unique samples, epochs, updates, budget, group, seed, name, status, weight, hyperparameters",
+        key=f"more_{table.id}",
+        on_change="rerun",
+    )
+    if more.open:
+        with more:
+            _more(db, table, roles, columns)
+
+
+def _more(db: Database, table: TableInfo, roles: Roles, columns: Sequence[Column]) -> None:
+    grid = st.grid(4, min_column_width=200)
+    for role in MORE:
+        with grid.cell():
+            _role(db, table, roles, columns, role)
+    _names(db, table, "hyper", "Hyperparameters", ROLE_HELP[Role.HYPER], roles.hyper, _numeric(columns, roles))
+
+
+def _save(db: Database, table: TableInfo, **changes: object) -> None:
+    """Store the mapping with ``changes``; the next run shows why it was refused, or which columns moved."""
+    try:
+        roles = tables.roles(db, table.id)
+        changes, moves = with_swaps(roles, changes)
+        if "group" in changes and changes["group"] is None:
+            changes["each"] = False
+        tables.set_roles(db, table.id, Roles.model_validate({**roles.model_dump(), **changes}))
+        st.session_state[f"mapping_moves_{table.id}"] = moves
+    except PlannerError as error:
+        st.session_state[f"mapping_error_{table.id}"] = str(error)
+
+
+def _role(db: Database, table: TableInfo, roles: Roles, columns: Sequence[Column], role: Role) -> None:
+    key, stored = f"role_{table.id}_{role}", roles.column(role)
+    names = _numeric(columns, roles) if role in NUMERIC_ROLES else [c.name for c in columns]
+    options = list(dict.fromkeys([*([stored] if stored else []), *names[:MOST_OPTIONS]]))
+    st.session_state[key] = stored
+    st.selectbox(
+        LABELS[role],
+        options,
+        index=None,
+        key=key,
+        help=ROLE_HELP[role],
+        placeholder="No column",
+        accept_new_options=len(names) > MOST_OPTIONS,
+        disabled=table.read_only,
+        on_change=lambda: _save(db, table, **_with_column(roles, role, st.session_state[key] or None)),
+    )
+    st.caption(_about(role, stored, columns, roles, table.read_only))
+
+
+def _with_column(roles: Roles, role: Role, name: str | None) -> dict[str, object]:
+    """The changes that give a role a column, which takes the place of a formula."""
+    left = {k: v for k, v in roles.derived.items() if k != role.value or name is None}
+    return {role.value: name, "derived": left}
+
+
+def _about(role: Role, name: str | None, columns: Sequence[Column], roles: Roles, fixed: bool) -> str:
+    """What stands below a select: the range of the chosen column and why it was guessed, or what the role lacks."""
+    if role.value in roles.derived:
+        return f"Computed as {plain(roles.derived[role.value])}."
+    if name is None:
+        sizes = all(roles.column(size) or size.value in roles.derived for size in (Role.N, Role.D))
+        return "From N and D by the rule below." if role is Role.C and sizes else "Not mapped."
+    column = next((c for c in columns if c.name == name), None)
+    if column is None:
+        return "This column is not in the table."
+    guessed = "" if column.guess is not role or fixed else " Guessed from its name."
+    missing = f" {plural(column.missing, 'cell')} missing." if column.missing else ""
+    if column.minimum is None or column.maximum is None:
+        return f"For example {', '.join(column.examples[:2])}.{missing}{guessed}"
+    show = count if role in COUNTS else number
+    low, high = (readings.converted(roles, column, x) for x in (column.minimum, column.maximum))
+    unit = " Converted." if column.name in roles.conversions and column.kind == "number" else ""
+    return f"{show(low)} to {show(high)}.{unit}{missing}{guessed}"
+
+
+def _numeric(columns: Sequence[Column], roles: Roles) -> list[str]:
+    return [c.name for c in columns if c.kind in ("number", "bool") or c.name in roles.conversions]
+
+
+def _metrics(db: Database, table: TableInfo, roles: Roles, columns: Sequence[Column]) -> None:
+    names = _numeric(columns, roles)
+    for side, (direction, label) in zip(
+        st.columns(2), {"max": "Metrics, larger is better", "min": "Metrics, smaller is better"}.items(), strict=True
+    ):
+        stored = [m.column for m in roles.metrics if m.direction == direction]
+        other = [m for m in roles.metrics if m.direction != direction]
+        key = f"metrics_{direction}_{table.id}"
+        st.session_state[key] = stored
+
+        def save(key: str = key, direction: str = direction, other: list[Metric] = other) -> None:
+            chosen = [Metric.model_validate({"column": c, "direction": direction}) for c in st.session_state[key]]
+            _save(db, table, metrics=[*(m for m in other if m.column not in st.session_state[key]), *chosen])
+
+        side.multiselect(
+            label,
+            list(dict.fromkeys([*stored, *names[:MOST_OPTIONS]])),
+            key=key,
+            help=ROLE_HELP[Role.METRIC],
+            placeholder="None",
+            disabled=table.read_only,
+            on_change=save,
+        )
+
+
+def _names(
+    db: Database, table: TableInfo, field: str, label: str, text: str, stored: Iterable[str], names: list[str]
+) -> None:
+    key = f"{field}_{table.id}"
+    st.session_state[key] = list(stored)
+    st.multiselect(
+        label,
+        list(dict.fromkeys([*stored, *names[:MOST_OPTIONS]])),
+        key=key,
+        help=text,
+        placeholder="None",
+        disabled=table.read_only,
+        on_change=lambda: _save(db, table, **{field: st.session_state[key]}),
+    )
+
+
+def _compute(db: Database, table: TableInfo, roles: Roles) -> None:
+    place = st.container(horizontal=True, gap="large")
+    rule_key, n_p_key, formula_key = (f"{k}_{table.id}" for k in ("rule", "n_p", "formula"))
+    chosen = st.session_state.get(rule_key, roles.compute.rule)
+    names = RULES if roles.compute.rule in RULES else {**RULES, roles.compute.rule: plain(roles.compute.text)}
+    st.session_state[n_p_key] = float(roles.compute.n_p)
+
+    def save() -> None:
+        rule, formula = st.session_state[rule_key], st.session_state.get(formula_key, "")
+        if rule not in RULES or (rule == "formula" and not formula.strip()):
+            return
+        n_p = st.session_state.get(n_p_key) or 1.0
+        _save(db, table, compute={"rule": rule, "n_p": n_p, "formula": formula if rule == "formula" else ""})
+
+    place.segmented_control(
+        "Compute rule",
+        list(names),
+        default=roles.compute.rule,
+        format_func=names.__getitem__,
+        key=rule_key,
+        required=True,
+        help="How C follows from N and D where no column holds it, and how a plan splits a budget. "
+        "6 N D counts forward and backward passes of a dense model; nₚ is the number of tokens in one sample.",
+        disabled=table.read_only,
+        on_change=save,
+    )
+    if chosen == "formula":
+        place.text_input(
+            "C [FLOPs] =",
+            roles.compute.formula,
+            key=formula_key,
+            placeholder="6*N*D + 2*N*U",
+            width=260,
+            help="Of N, D, n_p and any other column; it must grow with D.",
+            disabled=table.read_only,
+            on_change=save,
+        )
+    elif chosen == "6npND":
+        place.number_input(
+            "nₚ [tokens per sample]",
+            min_value=1e-6,
+            key=n_p_key,
+            format="%g",
+            width=200,
+            disabled=table.read_only,
+            on_change=save,
+        )
+    _repeats(db, table, roles, place)
+
+
+def _repeats(db: Database, table: TableInfo, roles: Roles, place: DeltaGenerator) -> None:
+    key = f"repeats_{table.id}"
+    st.session_state[key] = roles.repeats
+    place.segmented_control(
+        "Repeats of a run",
+        ["all", "mean", "once"],
+        format_func={"all": "Every row counts", "mean": "Mean of repeats", "once": "Copies once"}.__getitem__,
+        key=key,
+        required=True,
+        help="Rows that differ in nothing but their seed are repeats; rows that differ in nothing are copies.",
+        disabled=table.read_only,
+        on_change=lambda: _save(db, table, repeats=st.session_state[key]),
+    )

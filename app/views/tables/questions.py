@@ -1,0 +1,129 @@
+"""What a table mixes, as questions with a button for each answer; an answer goes into the mapping or the filter."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from isoplan.app.views.widgets.cache import runs_behind
+from isoplan.app.views.widgets.parts import plain, plural, sentences
+from isoplan.app.views.widgets.state import recall, remember
+from isoplan.engine.fitting.diagnostics.pooling import OFFSETS, differing
+from isoplan.engine.fitting.types.result import Fit
+from isoplan.engine.mixtures import Question, questions, rows_to_leave_out
+from isoplan.engine.schema import SINGLE_ROLES, Roles, Runs
+from isoplan.engine.store.database.database import Database
+from isoplan.engine.store.tables import tables
+from isoplan.engine.store.tables.runs import copies
+from isoplan.engine.store.tables.tables import TableInfo
+
+COPY = "copy of another run"
+ASK = "Fit one law to each, a law to one of them, or one law to all?"
+
+
+def ask(db: Database, table: TableInfo, runs: Runs) -> None:
+    """The questions about ``runs`` that have no answer yet, and the answers that can be taken back."""
+    for question in questions(runs):
+        _box(db, table, runs, question)
+    _copies(db, table, runs)
+    _answered(db, table, runs.roles)
+
+
+def ask_about(db: Database, fit: Fit) -> None:
+    """A box for each other column by which the residuals of ``fit`` differ."""
+    if not any(w.code == OFFSETS for w in fit.warnings) or not fit.data.snapshot:
+        return
+    runs = runs_behind(db, fit)
+    table = next((t for t in tables.all(db) if t.id == recall("table")), None)
+    if runs is None or table is None:
+        return
+    roles = tables.roles(db, table.id)
+    for question in differing(fit, runs):
+        if question.column not in roles.pooled and not (roles.each and roles.group == question.column):
+            _box(db, table, runs, question)
+
+
+def _box(db: Database, table: TableInfo, runs: Runs, question: Question) -> None:
+    key = f"{table.id}_{question.column}"
+    with st.container(border=True, key=f"question_{key}"), sentences():
+        why = ASK if question.kind == "dataset" else "A fit uses all of them."
+        st.markdown(f"**{plain(question.text)}** {why}")
+        with st.container(horizontal=True):
+            if question.kind == "dataset":
+                _datasets(db, table, question, key)
+            else:
+                _leave_out(db, table, runs, question, key)
+            label = "All as one" if question.kind == "dataset" else "Keep all"
+            if st.button(label, key=f"pool_{key}"):
+                _answer(db, table, pooled=(*tables.roles(db, table.id).pooled, question.column))
+
+
+def _datasets(db: Database, table: TableInfo, question: Question, key: str) -> None:
+    """The buttons for one law each and for each value alone."""
+    if st.button("One law each", type="primary", key=f"each_{key}"):
+        _answer(db, table, **_grouped(tables.roles(db, table.id), question.column))
+    for value in question.counts:
+        if st.button(f"Only {plain(value) or 'empty'}", key=f"only_{key}_{value}"):
+            _filter(question.only(value))
+
+
+def _leave_out(db: Database, table: TableInfo, runs: Runs, question: Question, key: str) -> None:
+    """The button that leaves out what a split or a flag names; a bundled table gets a filter instead."""
+    gone = plural(question.left_out, "run")
+    if question.kind == "split":
+        if st.button(f"Fit on {plain(question.column)} = {plain(question.keep[0])}", type="primary", key=f"keep_{key}"):
+            _filter(question.only())
+    elif st.button(f"Leave out {gone}", type="primary", key=f"out_{key}"):
+        if table.read_only:
+            _filter(question.only())
+        reason = f"flagged {question.column} = {question.gone[0] or 'empty'}"
+        _withdraw(db, table, rows_to_leave_out(question, runs), reason)
+
+
+def _copies(db: Database, table: TableInfo, runs: Runs) -> None:
+    repeated = copies(runs)
+    if not repeated.any() or runs.roles.repeats != "all" or table.read_only:
+        return
+    with st.container(border=True, horizontal=True, vertical_alignment="center", key=f"copies_{table.id}"):
+        n = int(repeated.sum())
+        verb = "repeats another run" if n == 1 else "repeat another run"
+        st.markdown(f"**{plural(n, 'run')}** of {len(runs):,} {verb} in every mapped number.", width="content")
+        label = f"Leave out {n:,} {'copy' if n == 1 else 'copies'}"
+        if st.button(label, key=f"drop_copies_{table.id}"):
+            _withdraw(db, table, runs.ids[repeated].tolist(), COPY)
+
+
+def _answered(db: Database, table: TableInfo, roles: Roles) -> None:
+    """The answers in the mapping, each with the button that asks again."""
+    each = [roles.group] if roles.each and roles.group else []
+    for name in (*each, *roles.pooled):
+        text = f"One law for each value of {name!r}." if name in each else f"All values of {name!r} are fitted as one."
+        with st.container(horizontal=True, vertical_alignment="center"):
+            st.caption(plain(text), width="content")
+            if st.button("Ask again", key=f"again_{table.id}_{name}", type="tertiary"):
+                left = tuple(other for other in roles.pooled if other != name)
+                _answer(db, table, **({"each": False} if name in each else {"pooled": left}))
+
+
+def _grouped(roles: Roles, column: str) -> dict[str, object]:
+    """The changes of a mapping that give each value of ``column`` a law of its own; another role loses the column."""
+    free: dict[str, object] = {role.value: None for role in SINGLE_ROLES if roles.column(role) == column}
+    free["hyper"] = tuple(name for name in roles.hyper if name != column)
+    return free | {"group": column, "each": True, "pooled": tuple(n for n in roles.pooled if n != column)}
+
+
+def _answer(db: Database, table: TableInfo, **changes: object) -> None:
+    roles = tables.roles(db, table.id)
+    tables.set_roles(db, table.id, Roles.model_validate({**roles.model_dump(), **changes}))
+    st.rerun()
+
+
+def _filter(condition: str) -> None:
+    where = recall("where")
+    remember("where", f"({where}) AND ({condition})" if where else condition)
+    st.rerun()
+
+
+def _withdraw(db: Database, table: TableInfo, rows: list[int], reason: str) -> None:
+    tables.withdraw(db, table.id, rows, reason)
+    st.toast(f"Left out {plural(len(rows), 'run')}: bring them back on the Data page, under Runs.")
+    st.rerun()

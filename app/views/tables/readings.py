@@ -1,0 +1,271 @@
+"""How the columns of a table are read: text and units to agree to, rows of one run, roles by a formula."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import streamlit as st
+
+from isoplan.app.views.widgets.parts import number, plain
+from isoplan.engine.errors import PlannerError
+from isoplan.engine.hardware.catalogue import DEVICES
+from isoplan.engine.quantities import count
+from isoplan.engine.schema import NUMERIC_ROLES, Role, Roles
+from isoplan.engine.store.columns import derive
+from isoplan.engine.store.columns.column import Column
+from isoplan.engine.store.columns.conversions import (
+    AS_IS,
+    FACTORS,
+    FUNCTIONS,
+    GPU_HOURS,
+    LOGARITHM,
+    OPEN,
+    read_conversion,
+)
+from isoplan.engine.store.columns.guess import with_guesses
+from isoplan.engine.store.columns.unit_names import COMPUTE, COUNTS
+from isoplan.engine.store.database.database import Database
+from isoplan.engine.store.tables import tables
+from isoplan.engine.store.tables.tables import TableInfo
+
+Save = Callable[..., None]
+COMMAS = {"comma": "Decimal comma", "thousands": "Thousands separator"}
+POINTS = {"comma": "Thousands separator", "point": "Decimal point"}
+MOST = 20
+"""Proposals that are shown at once."""
+ROWS = {"all": "Every row counts", "last": "Last row of each run", "best": "Best row of each run"}
+_SIZES = ("millions", "billions", "trillions", "log10", "ln")
+_FLOPS = ("pf-days", "petaflop", "exaflop", "zettaflop", "log10")
+_LOSSES = ("perplexity", "bits")
+
+
+def ask(db: Database, table: TableInfo, roles: Roles, columns: Sequence[Column], save: Save) -> None:
+    """The questions about how columns are read, each with what is proposed; ``save`` stores changes of the mapping."""
+    columns = with_guesses(columns)
+    _conversions(table, roles, columns, save)
+    if table.kind == "runs":
+        _rows(db, table, roles, columns, save)
+    _formulas(table, roles, columns, save)
+    if not table.read_only:
+        with st.popover("Convert or compute a column", icon=":material/calculate:"):
+            _convert_another(table, roles, columns, save)
+            _compute_role(table, roles, save)
+
+
+def converted(roles: Roles, column: Column, value: float) -> float:
+    """A number of ``column`` as its role reads it."""
+    how = roles.conversions.get(column.name)
+    return read_conversion(how, column.name).one(value) if how else value
+
+
+def _conversions(table: TableInfo, roles: Roles, columns: Sequence[Column], save: Save) -> None:
+    agreed = [c for c in columns if c.name in roles.conversions and c.kind == "number"]
+    proposed = list(dict.fromkeys([*(c for c in columns if c.conversion is not None), *agreed]))
+    if not proposed:
+        return
+    with st.container(border=True):
+        st.markdown("**Text and units.** Nothing is converted until you agree.")
+        _all_as_proposed(table, roles, proposed, save)
+        for column in proposed[:MOST]:
+            (_text if column.kind == "text" else _unit)(table, roles, column, save)
+        if len(proposed) > MOST:
+            st.caption(f"{len(proposed) - MOST} more columns have a proposal. The first {MOST} are shown.")
+
+
+def _all_as_proposed(table: TableInfo, roles: Roles, proposed: Sequence[Column], save: Save) -> None:
+    """One button that agrees to every unit without which a column has no role."""
+    waiting = {c: c.conversion.kind for c in proposed if c.kind == "number" and c.conversion and c.conversion.needed}
+    waiting = {c: how for c, how in waiting.items() if how not in OPEN and c.name not in roles.conversions}
+    if len(waiting) < 2 or table.read_only:
+        return
+    if st.button(f"Convert {len(waiting)} columns as proposed", type="primary", key=f"convert_all_{table.id}"):
+        for column, how in waiting.items():
+            roles = Roles.model_validate({**roles.model_dump(), **_agreed(roles, column, how)})
+        save(**roles.model_dump())
+        st.rerun()
+
+
+def _text(table: TableInfo, roles: Roles, column: Column, save: Save) -> None:
+    """The tick by which text is read as numbers, or the choice between two readings."""
+    key = f"convert_{table.id}_{column.name}"
+    assert column.conversion is not None
+    if column.conversion.ambiguous:
+        _either(table, roles, column, save, key)
+        return
+    st.session_state[key] = column.name in roles.conversions
+    kind = column.conversion.kind
+    st.checkbox(
+        f"**{plain(column.name)}**: {column.conversion.text}",
+        key=key,
+        disabled=table.read_only,
+        on_change=lambda: save(**_agreed(roles, column, kind if st.session_state[key] else None)),
+    )
+
+
+def _either(table: TableInfo, roles: Roles, column: Column, save: Save, key: str) -> None:
+    """Show the choice between a decimal mark and a thousands separator, without a default."""
+    points = column.conversion is not None and "point" in column.conversion.either
+    names = POINTS if points else COMMAS
+    st.session_state[key] = (roles.conversions.get(column.name) or "").partition("+")[0] or None
+    unit = column.conversion.kind.partition("+")[2] if column.conversion else ""
+
+    def change() -> None:
+        chosen = st.session_state[key]
+        save(**_agreed(roles, column, f"{chosen}+{unit}" if chosen and unit else chosen))
+
+    left, right = st.columns([2, 3], vertical_alignment="center")
+    left.markdown(f"**{plain(column.name)}**: {plain(column.two_readings)}")
+    right.segmented_control(
+        f"{'Point' if points else 'Comma'} of {plain(column.name)}",
+        list(names),
+        key=key,
+        format_func=names.__getitem__,
+        label_visibility="collapsed",
+        disabled=table.read_only,
+        on_change=change,
+    )
+
+
+def _unit(table: TableInfo, roles: Roles, column: Column, save: Save) -> None:
+    """The choice of a unit for a column of numbers, the proposed one first."""
+    key = f"unit_{table.id}_{column.name}"
+    proposal = column.conversion.kind if column.conversion else ""
+    st.session_state[key] = roles.conversions.get(column.name)
+    options = list(dict.fromkeys([*_first(proposal), *_units(column, proposal), AS_IS]))
+    stored = st.session_state[key]
+    left, right = st.columns([2, 3], vertical_alignment="center")
+    left.markdown(f"**{plain(column.name)}**: {_example(column, stored or '')}")
+    right.selectbox(
+        f"Unit of {plain(column.name)}",
+        list(dict.fromkeys([*([stored] if stored else []), *options])),
+        index=None,
+        key=key,
+        format_func=lambda how: _named(column, how, proposal),
+        placeholder=_placeholder(column, proposal),
+        label_visibility="collapsed",
+        disabled=table.read_only,
+        on_change=lambda: save(**_agreed(roles, column, st.session_state[key])),
+    )
+
+
+def _placeholder(column: Column, proposal: str) -> str:
+    if proposal == GPU_HOURS:
+        return "Proposed: GPU-hours. Choose the device"
+    if proposal == LOGARITHM:
+        return "Proposed: a logarithm. Choose the base"
+    span = _example(column, proposal).partition(" becomes ")[2]
+    return f"Proposed: {read_conversion(proposal, '').about}, {span}" if proposal else "As it stands"
+
+
+def _first(proposal: str) -> list[str]:
+    if proposal in OPEN:
+        return [d.name for d in DEVICES] if proposal == GPU_HOURS else ["log10", "ln", "log2"]
+    return [proposal] if proposal else []
+
+
+def _units(column: Column, proposal: str) -> Sequence[str]:
+    if proposal in (GPU_HOURS, *(d.name for d in DEVICES)):
+        return [d.name for d in DEVICES]
+    if column.guess in COUNTS:
+        return _SIZES
+    return _FLOPS if column.guess in COMPUTE else _LOSSES if column.guess is Role.LOSS else ("percent",)
+
+
+def _named(column: Column, how: str, proposal: str) -> str:
+    """An option as the page names it: ``In millions (proposed)``."""
+    about = read_conversion(how, column.name).about
+    return about[:1].upper() + about[1:] + (" (proposed)" if how == proposal else "")
+
+
+def _example(column: Column, how: str) -> str:
+    """The range of a column, and what it becomes."""
+    if column.minimum is None or column.maximum is None:
+        return "no numbers"
+    span = f"{number(column.minimum)} to {number(column.maximum)}"
+    if not how or how == AS_IS:
+        return span
+    reading, show = read_conversion(how, column.name), count if column.guess in COUNTS else number
+    return f"{span} becomes {show(reading.one(column.minimum))} to {show(reading.one(column.maximum))}"
+
+
+def _agreed(roles: Roles, column: Column, how: str | None) -> dict[str, object]:
+    """The changes that convert a column and give it the role that its name suggests where it is free; or undo both."""
+    kinds = {k: v for k, v in roles.conversions.items() if k != column.name}
+    if how is not None:
+        changes: dict[str, object] = {"conversions": kinds | {column.name: how}}
+        guess, used = column.guess, {roles.column(role) for role in NUMERIC_ROLES}
+        if guess in NUMERIC_ROLES and roles.column(guess) is None and column.name not in used:
+            changes |= {guess.value: column.name, "metrics": [m for m in roles.metrics if m.column != column.name]}
+            changes["derived"] = {k: v for k, v in roles.derived.items() if k != guess.value}
+        return changes
+    return {
+        "conversions": kinds,
+        **{r.value: None for r in NUMERIC_ROLES if roles.column(r) == column.name},
+        "metrics": [m for m in roles.metrics if m.column != column.name],
+        "hyper": [h for h in roles.hyper if h != column.name],
+    }
+
+
+def _rows(db: Database, table: TableInfo, roles: Roles, columns: Sequence[Column], save: Save) -> None:
+    """Which row of each run counts, where rows are points of training curves."""
+    run = next((c for c in columns if c.name == roles.run), None)
+    several = run is not None and run.distinct * 1.5 <= table.rows
+    if run is None or (roles.rows == "all" and not (several and tables.history(db, table.id, roles).rows != "all")):
+        return
+    key = f"rows_{table.id}"
+    st.session_state[key] = roles.rows
+    with st.container(border=True):
+        st.markdown(
+            f"**{table.rows:,} rows, about {run.distinct:,} runs.** Column {plain(run.name)} repeats: "
+            "rows are points of training curves."
+        )
+        st.segmented_control(
+            "Which row is the run", list(ROWS), format_func=ROWS.__getitem__, key=key, required=True,
+            disabled=table.read_only, on_change=lambda: save(rows=st.session_state[key]),
+            help="The last row has the largest step, epoch, D or C; the best row has the smallest loss.",
+        )  # fmt: skip
+
+
+def _formulas(table: TableInfo, roles: Roles, columns: Sequence[Column], save: Save) -> None:
+    """The formulas of the mapping, each with a button that removes it, and those that are proposed."""
+    for role, formula in roles.derived.items():
+        with st.container(horizontal=True, vertical_alignment="center"):
+            st.markdown(f"**{role}** = {plain(formula)}", width="content")
+            left = {k: v for k, v in roles.derived.items() if k != role}
+            if st.button("Remove formula", key=f"underive_{table.id}_{role}", disabled=table.read_only):
+                save(derived=left)
+                st.rerun()
+    for role, formula in ({} if table.read_only else derive.proposals(columns, roles)).items():
+        with st.container(border=True, horizontal=True, vertical_alignment="center"):
+            st.markdown(f"**No column has {role}.** {role} = {plain(formula)} (proposed)", width="content")
+            if st.button("Use this formula", key=f"derive_{table.id}_{role}", type="primary"):
+                save(derived={**roles.derived, role: formula})
+                st.rerun()
+
+
+def _convert_another(table: TableInfo, roles: Roles, columns: Sequence[Column], save: Save) -> None:
+    by_name = {c.name: c for c in columns if c.kind == "number"}
+    hows = [*FACTORS, *FUNCTIONS, "bits", *(d.name for d in DEVICES)]
+    with st.form(f"convert_form_{table.id}", border=False):
+        name = st.selectbox("Column", list(by_name)[:500], key=f"convert_column_{table.id}")
+        how = st.selectbox("Unit", hows, format_func=lambda h: read_conversion(h, "").about, key=f"how_{table.id}")
+        if st.form_submit_button("Convert column") and name and how:
+            save(**_agreed(roles, by_name[name], how))
+            st.rerun()
+
+
+def _compute_role(table: TableInfo, roles: Roles, save: Save) -> None:
+    with st.form(f"derive_form_{table.id}", border=False):
+        role = st.selectbox("Role", [r.value for r in NUMERIC_ROLES], index=1, key=f"derive_role_{table.id}")
+        formula = st.text_input(
+            "Formula", key=f"derive_formula_{table.id}", max_chars=500,
+            help='Columns, numbers, + - * / ^, log, exp, sqrt: steps * "Batch Size" * seq_len.',
+        )  # fmt: skip
+        if st.form_submit_button("Compute role") and role:
+            try:
+                derived = {**roles.derived, **derive.read_derived([f"{role} = {formula}"])}
+            except PlannerError:
+                st.error("Formula: it is empty. Enter columns joined by + - * / ^.")
+                return
+            save(derived=derived, **{role: None})
+            st.rerun()

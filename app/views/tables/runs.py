@@ -1,0 +1,69 @@
+"""The runs as points: choose some by a click or a box, leave them out with a reason, bring them back."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from isoplan.app.figures.fits import runs as picture
+from isoplan.app.views.tables.growing import choosing
+from isoplan.app.views.widgets.cache import drawn_runs, runs_of
+from isoplan.app.views.widgets.parts import chosen_rows, draw_selectable, plain, plural, sentences
+from isoplan.engine.store.database.database import Database
+from isoplan.engine.store.tables import tables
+from isoplan.engine.store.tables.tables import TableInfo
+
+MOST_SHOWN = 200
+
+
+def show(db: Database, table: TableInfo, where: str) -> None:
+    """The overview figure of the runs that the mapping and the filter leave, notes on them, and the withdrawn ones."""
+    snapshot, found = runs_of(db, table, where)
+    st.caption(f"{plural(len(found), 'run')} of {plural(table.rows, 'row')} as the mapping and the filter leave them.")
+    for note in found.notes:
+        st.info(plain(note), icon=":material/info:")
+    event = draw_selectable(
+        lambda theme: picture.draw(found, theme=theme),
+        key=f"overview_{table.id}_{snapshot}",
+        drawing=drawn_runs(snapshot, str(db.folder), found),
+    )
+    rows = chosen_rows(event)
+    choosing(table.id, rows)
+    if not table.read_only:
+        _withdraw(db, table, rows)
+    _withdrawn(db, table)
+
+
+def _withdraw(db: Database, table: TableInfo, rows: list[int]) -> None:
+    if not rows:
+        st.caption("Click a run, or draw a box around several, to leave them out of every new fit.")
+        return
+    with st.form(f"withdraw_{table.id}"):
+        left, right = st.columns([4, 1], vertical_alignment="bottom")
+        reason = left.text_input(
+            f"Why leave out {plural(len(rows), 'run')}?", placeholder="diverged, stopped early, wrong tokenizer"
+        )
+        if right.form_submit_button(f"Withdraw {plural(len(rows), 'run')}", type="primary"):
+            with sentences():
+                tables.withdraw(db, table.id, rows, reason or "")
+                st.rerun()
+
+
+def _withdrawn(db: Database, table: TableInfo) -> None:
+    gone = tables.withdrawn(db, table.id)
+    if not gone:
+        return
+    st.header(f"Left out: {plural(len(gone), 'run')}", anchor=False)
+    choice = st.dataframe(
+        [{"Row": r, "Reason": why, "When": f"{when:%d %b %Y %H:%M}"} for r, why, when in gone[:MOST_SHOWN]],
+        hide_index=True,
+        on_select="rerun",
+        selection_mode="multi-row",
+        key=f"withdrawn_{table.id}_{len(gone)}",
+        alt="Withdrawn rows with the reason and the time.",
+    )
+    picked = [gone[i][0] for i in choice["selection"]["rows"]]
+    label = f"Bring back {plural(len(picked), 'run')}" if picked else "Bring all back"
+    if not table.read_only and st.button(label, icon=":material/undo:"):
+        with sentences():
+            tables.bring_back(db, table.id, picked or [row for row, _, _ in gone])
+            st.rerun()

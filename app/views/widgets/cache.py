@@ -1,0 +1,193 @@
+"""What pages read again and again, kept by the hash of what it is made from. Nothing here is ever changed in place."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import streamlit as st
+
+from isoplan.app.figures.fits import residuals as residual_picture
+from isoplan.app.figures.fits import runs as overview
+from isoplan.app.figures.style.drawing import Drawing
+from isoplan.data.catalogue import CARDS, path
+from isoplan.engine.errors import PlannerError
+from isoplan.engine.fitting.cards import read_fit
+from isoplan.engine.fitting.diagnostics.residuals import Residuals, residuals
+from isoplan.engine.fitting.estimators.envelope import Envelope, lower_envelope
+from isoplan.engine.fitting.estimators.isoflop import Parabola, parabolas
+from isoplan.engine.fitting.estimators.optima import minima
+from isoplan.engine.fitting.samples.curve_tables import shaped
+from isoplan.engine.fitting.types.optimum_location import OptimumLocation
+from isoplan.engine.fitting.types.result import Fit
+from isoplan.engine.fitting.validation.isoflop_bias import ParabolaBias, parabola_bias
+from isoplan.engine.planning.drawing import curves as arrays
+from isoplan.engine.planning.drawing.slices import Slice, slices
+from isoplan.engine.schema import Curves, Runs
+from isoplan.engine.store.database.database import Database
+from isoplan.engine.store.saved import results
+from isoplan.engine.store.tables import snapshots, tables
+from isoplan.engine.store.tables.tables import TableInfo
+
+CURVES: dict[str, Callable[[Fit], Any]] = {
+    "surface": arrays.surface,
+    "isoflop": arrays.isoflop_curves,
+    "frontier": arrays.frontier_curve,
+    "axis": arrays.one_axis_curve,
+}
+
+
+def runs_of(db: Database, table: TableInfo, where: str) -> tuple[str, Runs]:
+    """The hash of the snapshot and the runs that mapping, filter and withdrawn rows leave now."""
+    version = (str(db.folder), table.id, table.rows, where, tables.roles(db, table.id).model_dump_json())
+    gone = hash(tuple(row for row, _, _ in tables.withdrawn(db, table.id)))
+    return _runs_of(version, gone, db)
+
+
+@st.cache_resource(max_entries=32, show_spinner="Reading the runs")
+def _runs_of(version: tuple[object, ...], gone: int, _db: Database) -> tuple[str, Runs]:
+    snapshot = snapshots.take(_db, str(version[1]), filter=snapshots.Filter(where=str(version[3])))
+    return snapshot.hash, snapshots.runs(_db, snapshot)
+
+
+def newer_rows(db: Database, snapshot: str) -> int:
+    """How many rows the table of a snapshot has now that would be in it, were it taken again."""
+    table = tables.get(db, snapshots.get(db, snapshot).table_id)
+    gone = hash(tuple(row for row, _, _ in tables.withdrawn(db, table.id)))
+    return _newer_rows(snapshot, table.rows, gone, str(db.folder), db)
+
+
+@st.cache_resource(max_entries=64, show_spinner=False)
+def _newer_rows(snapshot: str, rows: int, gone: int, folder: str, _db: Database) -> int:
+    return snapshots.newer(_db, snapshots.get(_db, snapshot))
+
+
+def curves_of(db: Database, table: TableInfo, snapshot: str, runs: Runs) -> Curves:
+    """The training curves of the curve table ``table``, tied to the ``runs`` of a snapshot."""
+    version = (str(db.folder), table.id, table.rows, tables.roles(db, table.id).model_dump_json(), snapshot)
+    return _curves_of(version, runs, db)
+
+
+@st.cache_resource(max_entries=8, show_spinner="Reading the curves")
+def _curves_of(version: tuple[object, ...], _runs: Runs, _db: Database) -> Curves:
+    return snapshots.curves(_db, snapshots.take(_db, str(version[1])), _runs)
+
+
+def curves_behind(db: Database, fit: Fit) -> Curves | None:
+    """The training curves that ``fit`` read; None where it read none or this workspace has them not."""
+    if not fit.data.curves:
+        return None
+    try:
+        return _curves_behind(fit.data.curves, fit.data.snapshot, str(db.folder), db)
+    except PlannerError:
+        return None
+
+
+@st.cache_resource(max_entries=8, show_spinner="Reading the curves")
+def _curves_behind(curves: str, snapshot: str, folder: str, _db: Database) -> Curves:
+    return snapshots.curves(_db, snapshots.get(_db, curves), _snapshot_runs(snapshot, folder, _db))
+
+
+@st.cache_resource(max_entries=16, show_spinner="Reading the curves")
+def _read_off(fit_hash: str, folder: str, _fit: Fit, _runs: Runs, _curves: Curves | None) -> Runs:
+    return shaped(_fit.spec, _runs, _curves)
+
+
+@st.cache_resource(max_entries=16, show_spinner=False)
+def _envelope_of(fit_hash: str, _fit: Fit, _runs: Runs) -> Envelope:
+    return lower_envelope(_fit.spec, _runs)
+
+
+def envelope_of(fit: Fit, runs: Runs) -> Envelope:
+    """The lower envelope of the points that ``fit`` was made from."""
+    return _envelope_of(fit.hash, fit, runs)
+
+
+def snapshot_runs(db: Database, snapshot: str) -> Runs:
+    """The runs of a snapshot that was taken before."""
+    return _snapshot_runs(snapshot, str(db.folder), db)
+
+
+@st.cache_resource(max_entries=32, show_spinner="Reading the runs")
+def _snapshot_runs(snapshot: str, folder: str, _db: Database) -> Runs:
+    return snapshots.runs(_db, snapshots.get(_db, snapshot))
+
+
+def saved_fit(db: Database, fit_hash: str) -> Fit:
+    """The saved fit with that hash."""
+    return _saved_fit(fit_hash, str(db.folder), db)
+
+
+@st.cache_resource(max_entries=64, show_spinner=False)
+def _saved_fit(fit_hash: str, folder: str, _db: Database) -> Fit:
+    return results.fit(_db, fit_hash)
+
+
+@st.cache_resource(show_spinner=False)
+def published() -> dict[str, tuple[str, Fit]]:
+    """The laws that come with Isoplan by the hash of each: its name, and the law as its paper printed it."""
+    laws = [(card.name, read_fit(json.loads(path(card.file).read_text(encoding="utf-8")))) for card in CARDS]
+    return {law.hash: (name, law) for name, law in laws}
+
+
+def runs_behind(db: Database, fit: Fit) -> Runs | None:
+    """The runs that ``fit`` was made from, where this workspace has them; what it read off training curves as runs."""
+    if not fit.data.snapshot:
+        return None
+    try:
+        runs = snapshot_runs(db, fit.data.snapshot)
+    except PlannerError:
+        return None
+    if fit.data.curves or fit.law.estimator == "threshold":
+        curves = curves_behind(db, fit)
+        missing = bool(fit.data.curves) and curves is None
+        return None if missing else _read_off(fit.hash, str(db.folder), fit, runs, curves)
+    return runs.take(runs.labels["group"] == fit.data.group) if fit.data.group else runs
+
+
+@st.cache_resource(max_entries=64, show_spinner="Drawing")
+def curves(view: str, fit_name: str, folder: str, _fit: Fit) -> Any:
+    """The arrays behind a view of Explore."""
+    return CURVES[view](_fit)
+
+
+def parabolas_of(fit: Fit, runs: Runs) -> tuple[Parabola, ...]:
+    """The parabola of each budget behind a fit of iso-FLOP minima."""
+    return _parabolas_of(fit.hash, fit, runs)
+
+
+@st.cache_resource(max_entries=32, show_spinner=False)
+def _parabolas_of(fit_hash: str, _fit: Fit, _runs: Runs) -> tuple[Parabola, ...]:
+    return parabolas(_runs, _fit.spec)
+
+
+@st.cache_resource(max_entries=32, show_spinner=False)
+def minima_of(fit_hash: str, folder: str, _fit: Fit, _runs: Runs) -> tuple[OptimumLocation, ...]:
+    """Where the minimum of each budget lies against its sweep."""
+    return minima(_runs, _fit.spec)
+
+
+@st.cache_resource(max_entries=32, show_spinner=False)
+def bias_of(fit_hash: str, folder: str, _fit: Fit, _runs: Runs) -> ParabolaBias:
+    """How far the parabolas behind a fit of iso-FLOP minima are off on a known surface."""
+    return parabola_bias(_fit, _runs)
+
+
+@st.cache_resource(max_entries=32, show_spinner="Drawing")
+def slices_of(fit_hash: str, folder: str, _fit: Fit, _runs: Runs | None) -> tuple[Slice, ...]:
+    """A law along each of its axes, with the runs behind it."""
+    return slices(_fit, _runs)
+
+
+@st.cache_resource(max_entries=16, show_spinner="Drawing")
+def drawn_runs(snapshot: str, folder: str, _runs: Runs) -> Drawing:
+    """The overview of the runs of a snapshot."""
+    return overview.draw(_runs)
+
+
+@st.cache_resource(max_entries=16, show_spinner="Drawing")
+def drawn_residuals(fit_hash: str, folder: str, _fit: Fit, _runs: Runs) -> tuple[Residuals, Drawing]:
+    """The residuals of the runs behind a fit, and their picture."""
+    found = residuals(_fit, _runs)
+    return found, residual_picture.draw(found, _runs, _fit.spec.y, axes=_fit.law.axes)

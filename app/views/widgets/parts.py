@@ -1,0 +1,178 @@
+"""Pieces that every page is made of: heading, sentences for errors, numbers, figures."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import streamlit as st
+
+from isoplan.app.components.chart import moving_chart
+from isoplan.app.components.download import figure_downloads
+from isoplan.app.figures.style.drawing import Drawing
+from isoplan.app.figures.style.theme import WEB, Theme
+from isoplan.app.views.widgets.copy_link import copy_link
+from isoplan.app.views.widgets.markdown import plain as plain
+from isoplan.app.views.widgets.markdown import refuse as refuse
+from isoplan.engine.errors import PlannerError
+from isoplan.engine.fitting.types.warnings import FitWarning, Level
+from isoplan.engine.quantities import power10
+
+_UNIT = re.compile(r"(?<=\d) (?=%|×|FLOPs\b|[kMBT]\b)|(?<=×) ")
+"""The space between a number and its unit, where no line may break."""
+_EXPONENT = re.compile(r"(?<=[\d.)])e([+-]\d+)")
+_RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+
+
+@contextmanager
+def sentences() -> Iterator[None]:
+    """Show what a user can put right as a sentence where it happened, and let the rest of the page go on."""
+    try:
+        yield
+    except PlannerError as error:
+        refuse(str(error))
+
+
+def number(value: float, significant: int = 3) -> str:
+    """A number for people: plain between 0.001 and 10,000, else a power of ten."""
+    if value == 0 or not math.isfinite(value):
+        return "0" if value == 0 else power10(value)
+    if 1e-3 <= abs(value) < 1e4:
+        return f"{value:.{significant}g}" if abs(value) < 1000 else f"{value:,.0f}"
+    return power10(value, significant)
+
+
+def whole(text: str) -> str:
+    """Text whose numbers keep their units in the same line."""
+    return _UNIT.sub("\u00a0", text)
+
+
+def powers(text: str) -> str:
+    """Text whose numbers with an exponent (1.3e+04) are written as powers of ten (1.3 × 10⁴)."""
+    return _EXPONENT.sub(lambda m: f" × 10{str(int(m[1])).translate(_RAISED)}", text)
+
+
+def plural(count: int, noun: str) -> str:
+    """``1 run``, ``245 runs``."""
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
+
+
+def distinct(names: Mapping[str, str]) -> dict[str, str]:
+    """The names by key, those that are not unique with the first signs of their key: a select knows options by name."""
+    seen = Counter(names.values())
+    return {key: name if seen[name] == 1 else f"{name} ({key[:6]})" for key, name in names.items()}
+
+
+CSS = """<style>
+[data-testid="stMainBlockContainer"] { max-width: 1280px; padding-top: 4.5rem; }
+@media (max-width: 1200px) {
+  [data-testid="stMainBlockContainer"] { padding-left: 2rem; padding-right: 2rem; }
+}
+[data-testid="stHeading"] h2 { font-size: 1.2rem; }
+@media (min-width: 1201px) {
+  [data-testid="stTable"] td:not(:first-child):not(:last-child) * { white-space: nowrap; }
+}
+[data-testid="stBaseButton-primary"], [data-testid="stBaseButton-primary"] * {
+  color: light-dark(#ffffff, #0f171c) !important;
+}
+@media (min-width: 1201px) {
+  .st-key-recipe_table td:first-child * { white-space: nowrap; }
+  .st-key-recipe_table [data-testid="stTable"] td:nth-child(6) * { white-space: normal; }
+  .st-key-recipe_table td:last-child { min-width: 9rem; }
+}
+.st-key-explore_bar > :first-child { min-width: 14rem; }
+.isoplan-open { color: inherit !important; text-decoration: none !important; display: flex; gap: 0.5rem;
+  align-items: center; padding: 0.1rem 0.5rem; border-radius: 0.375rem; font-size: 0.875rem; }
+.isoplan-open:hover { background: color-mix(in srgb, currentColor 8%, transparent); }
+.isoplan-symbol { font-family: "Material Symbols Rounded"; font-size: 1rem; line-height: 1.6; }
+.katex-display { padding-top: 0.4em; }
+[data-testid="stTable"] td { font-variant-numeric: tabular-nums; }
+</style>"""
+
+
+def heading(title: str, text: str = "", link: bool = True) -> None:
+    """The page's one heading of the first level, what the page is for, and the way to copy its link."""
+    st.html(CSS)
+    with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
+        st.title(title, anchor=False, width="content")
+        if link:
+            with st.container(width=140, horizontal_alignment="right"):
+                copy_link()
+    if text:
+        st.caption(text)
+
+
+def doubts(warnings: Sequence[FitWarning]) -> None:
+    """The warnings of a fit or an answer, a box for each level: stop in red, caution in yellow, notes folded."""
+    by_level = {level: [plain(w.text) for w in warnings if w.level is level] for level in Level}
+    for level, show, icon in ((Level.STOP, st.error, "block"), (Level.CAUTION, st.warning, "warning")):
+        if by_level[level]:
+            show(_list(by_level[level]), icon=f":material/{icon}:")
+    if notes := by_level[Level.NOTE]:
+        with st.expander(plural(len(notes), "note"), icon=":material/info:"):
+            st.markdown(_list(notes))
+
+
+def _list(texts: Sequence[str]) -> str:
+    """One sentence as it is, several as a list."""
+    return texts[0] if len(texts) == 1 else "\n".join(f"- {text}" for text in texts)
+
+
+@contextmanager
+def progress_bar(text: str) -> Iterator[Callable[[float], None]]:
+    """A bar that follows the share that is done, and goes when all is."""
+    bar = st.progress(0.0, text)
+
+    def follow(share: float) -> None:
+        bar.progress(min(max(share, 0.0), 1.0), f"{text}: {share:.0%}")
+
+    try:
+        yield follow
+    finally:
+        bar.empty()
+
+
+CONFIG = {"displaylogo": False, "modeBarButtonsToRemove": ["autoScale2d"], "scrollZoom": False}
+
+
+def draw(redraw: Callable[[Theme], Drawing], key: str, drawing: Drawing | None = None) -> None:
+    """A figure with its alternative text and its downloads.
+
+    ``drawing`` is what ``redraw`` gives for the page, where that is kept already.
+    """
+    drawing = drawing or redraw(WEB)
+    moving_chart(drawing, key)
+    figure_downloads(drawing, redraw, key)
+
+
+def draw_selectable(redraw: Callable[[Theme], Drawing], key: str, drawing: Drawing | None = None) -> Any:
+    """The same of a figure in which runs can be clicked or boxed; returns what was selected."""
+    drawing = drawing or redraw(WEB)
+    event = st.plotly_chart(
+        drawing.figure,
+        key=key,
+        alt=drawing.alt,
+        on_select="rerun",
+        selection_mode=("points", "box"),
+        config=CONFIG,
+    )
+    figure_downloads(drawing, redraw, key)
+    return event
+
+
+def chosen_rows(event: Any) -> list[int]:
+    """Row ids of the runs that were clicked or boxed in a figure whose points carry them as custom data."""
+    points = event["selection"]["points"] if event else []
+    return sorted({row for p in points if (row := _row(p.get("customdata"))) is not None})
+
+
+def _row(custom: Any) -> int | None:
+    """The row id in a point's custom data, which comes back as a list or as an object with "0", "1", ..."""
+    first = (
+        custom.get("0") if isinstance(custom, Mapping) else custom[0] if isinstance(custom, list) and custom else custom
+    )
+    return int(first) if isinstance(first, int | float) else None

@@ -1,0 +1,52 @@
+"""Rename, delete, restore: the same for tables, fits and plans."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from html import escape
+from urllib.parse import urlencode
+
+import streamlit as st
+
+from isoplan.app.views.widgets.parts import plain, sentences
+
+
+def opener(page: str, name: str, query: Mapping[str, str | Sequence[str]], icon: str) -> None:
+    """A link that opens what was saved under ``name``, with the Material symbol ``icon`` before it.
+
+    The browser loads the page anew: within a session an input that the link leaves out, because it holds what the page
+    opens with, would keep what was typed there since.
+    """
+    address = escape(f"{page}?{urlencode(query, doseq=True)}")
+    symbol = f'<span class="isoplan-symbol" aria-hidden="true">{escape(icon)}</span>'
+    st.html(f'<a class="isoplan-open" href="{address}">{symbol}{escape(name)}</a>', width="content")
+
+
+def manage(key: str, name: str, rename: Callable[[str], object], delete: Callable[[], object]) -> None:
+    """A small menu to rename what is called ``name`` or to delete it."""
+    with st.popover("Manage", icon=":material/more_horiz:", key=f"manage_{key}"):
+        with st.form(f"rename_{key}", border=False):
+            fresh = st.text_input("Name", name, max_chars=120)
+            if st.form_submit_button("Rename"):
+                with sentences():
+                    rename(fresh or "")
+                    st.rerun()
+        if st.button("Delete", icon=":material/delete:", key=f"delete_{key}"):
+            with sentences():
+                delete()
+                st.toast(f"Deleted {plain(name)}; it can be restored under Deleted, further down.")
+                st.rerun()
+        st.caption("It can be restored under Deleted, further down.")
+
+
+def deleted(what: str, gone: Mapping[str, str], restore: Callable[[str], object]) -> None:
+    """What was deleted, by key and name, each with the button that restores it; nothing where nothing was."""
+    if not gone:
+        return
+    with st.expander(f"Deleted {what} ({len(gone)})", icon=":material/delete:"):
+        for key, name in list(gone.items())[:50]:
+            with st.container(horizontal=True, vertical_alignment="center"):
+                st.markdown(plain(name), width="content")
+                if st.button("Restore", key=f"restore_{key}"):
+                    restore(key)
+                    st.rerun()

@@ -1,0 +1,53 @@
+"""Sliders over compute and over targets: where they start and end, and their positions."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+
+import streamlit as st
+
+from isoplan.app.views.widgets.state import keep_possible
+from isoplan.engine.fitting.types.result import Fit
+from isoplan.engine.planning import floor_of, plan_budget
+from isoplan.engine.planning.drawing.curves import one_axis_curve
+from isoplan.engine.planning.plan.support import budgets
+
+BEYOND = 3
+"""Decades beyond the runs that the compute slider reaches."""
+A_DECADE = 20
+"""Positions of the compute slider in a decade."""
+TARGETS = 100
+
+
+def compute_steps(fit: Fit) -> tuple[list[float], float]:
+    """Budgets in FLOPs from the least of the runs to some decades beyond the largest, evenly spaced in log C.
+
+    The second is where to start: in the middle of the runs.
+    """
+    low, high = budgets(fit)
+    first, last = (round(A_DECADE * math.log10(C)) for C in (low, high))
+    steps = [10 ** (k / A_DECADE) for k in range(first, last + BEYOND * A_DECADE + 1)]
+    return steps, steps[(last - first) // 2]
+
+
+def target_steps(fit: Fit) -> list[float]:
+    """Targets from just short of the floor to the worst of the runs, four digits each, hardest first."""
+    floor, worst = floor_of(fit).value or 0.0, _worst(fit)
+    return list(dict.fromkeys(float(f"{floor + (worst - floor) * k / TARGETS:.4g}") for k in range(1, TARGETS + 1)))
+
+
+def _worst(fit: Fit) -> float:
+    """The worst value of the runs; for a law whose runs are not known, what its smallest scale that is drawn gives."""
+    if fit.worst_run is not None:
+        return fit.worst_run
+    if fit.law.axis:
+        return float(one_axis_curve(fit).loss[0])
+    return plan_budget(fit, budgets(fit)[0]).allocation["loss"].value or 1.0
+
+
+def slide(label: str, steps: Sequence[float], start: float, key: str, show: Callable[[float], str]) -> float:
+    """A slider over ``steps`` that keeps its value in the link as it is shown; begins at ``start``."""
+    shown = {show(x): x for x in steps}
+    keep_possible(key, shown, show(start))
+    return shown[str(st.select_slider(label, list(shown), value=show(start), key=key, bind="query-params"))]

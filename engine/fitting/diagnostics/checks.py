@@ -1,0 +1,353 @@
+"""Soft problems: each travels with the fit as a sentence that says what it means and what to do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from scipy.special import stdtrit
+
+from isoplan.engine.fitting.diagnostics.non_monotone import folds
+from isoplan.engine.fitting.diagnostics.pooling import mixed
+from isoplan.engine.fitting.diagnostics.residuals import compare
+from isoplan.engine.fitting.samples.sample import Sample, column, direction, row, stated_error
+from isoplan.engine.fitting.solver.identifiability import directions
+from isoplan.engine.fitting.solver.problem import LOG_LIMIT, rate_limit
+from isoplan.engine.fitting.types.estimate import Estimate
+from isoplan.engine.fitting.types.floor_confidence import EXCLUDED, SURE, FloorConfidence, leading_axis
+from isoplan.engine.fitting.types.intervals import FEWEST
+from isoplan.engine.fitting.types.optimum_location import EDGE, FLAT, LEVEL, differs, locate_optimum, monotone_edge
+from isoplan.engine.fitting.types.result import FitWarning
+from isoplan.engine.laws.law import Floats, Param, Values
+from isoplan.engine.laws.terms import Const
+from isoplan.engine.mixtures import COPIED
+
+COLLINEAR = 0.99
+BELOW = 3.0
+"""Least robust standard deviations below the law beyond which a run under the floor is no longer noise around it."""
+FALSE_ALARMS = 0.005
+"""Level of each test of whether runs lie below the floor."""
+FIRST = 5
+"""Runs closest to the floor that are tested together at least."""
+REPEATS = "repeats"
+RISES, HIGH = "rises", 1.5
+"""How far runs at the largest place may lie above the least of a law that falls, as a ratio; noise is less."""
+SHOWN = 5
+"""Rows that a sentence names before it says how many more there are."""
+PULL = {
+    "huber-log": "Outliers hardly change a Huber fit",
+    "lad": "Outliers hardly change a fit of absolute deviations",
+    "ols": "Outliers change a least-squares fit",
+    "ols-log": "Outliers change a least-squares fit",
+    "asymmetric": "Outliers above the law hardly change the fit, outliers below it do",
+}
+"""What outliers do to a fit, by objective."""
+
+
+def diagnose(s: Sample, found: Estimate) -> tuple[FitWarning, ...]:
+    """Every soft problem of a fit, the estimator's own first."""
+    values = s.law.values(found.theta)
+    out = [*found.warnings, *_left_out(s), *_unplaced(s), *_unmeasured(s), *_few(s), *_repeats(s), *_failed(found)]
+    out += [*_few_refits(found), *_floor(s, found), *folds(s.law, found.resamples), *mixed(s, found.theta)]
+    if s.law.every_run:
+        out += [*_collinear(s), *_terms(s, values), *_rows(s, found.theta)]
+        out += [*_optimum(s, found), *_rises(s, found), *_absent(s, values), *_rounded(s)]
+    if s.law.estimator == "surface":
+        out += directions(s, found.theta)
+    return tuple(out)
+
+
+def _left_out(s: Sample) -> Iterator[FitWarning]:
+    if s.left_out:
+        total, verbs = s.left_out + len(s), ("has", "is") if s.left_out == 1 else ("have", "are")
+        yield FitWarning("left-out", f"{s.left_out} of {total} runs {verbs[0]} weight zero and {verbs[1]} left out.")
+
+
+def _few(s: Sample) -> Iterator[FitWarning]:
+    n, p = len(s), len(s.free)
+    if s.law.every_run and n < 3 * p:
+        yield FitWarning(
+            "few-runs",
+            f"{n} runs for {p} free parameters: intervals are wide, and right only if all runs scatter alike around "
+            f"the law. {3 * p} runs or more show whether they do.",
+        )
+
+
+def _repeats(s: Sample) -> Iterator[FitWarning]:
+    table = np.column_stack([*s.columns.values(), s.y])
+    repeated = _extra(table)
+    if repeated and any(COPIED in note for note in s.runs.notes):
+        repeated -= _extra(np.nan_to_num(np.column_stack(list(s.runs.values.values())), nan=-1.0))
+    if repeated > 0:
+        yield FitWarning(
+            REPEATS,
+            f"{repeated} of {len(s)} runs {'repeats' if repeated == 1 else 'repeat'} another run exactly, in "
+            f"{', '.join(s.columns)} and "
+            f"{column(s.runs, s.spec.y)}: if they are copies and not repeats, leave them out on the Data page "
+            "(--repeats once in the terminal), or the intervals are too narrow.",
+        )
+
+
+def _extra(table: Floats) -> int:
+    """Rows (n, k) that repeat an earlier one, of those without NaN."""
+    whole = table[~np.isnan(table).any(axis=1)]
+    return len(whole) - len(np.unique(whole, axis=0))
+
+
+def _failed(found: Estimate) -> Iterator[FitWarning]:
+    total = len(found.resamples)
+    failed = int(np.isnan(found.resamples).any(axis=1).sum())
+    if failed:
+        yield FitWarning(
+            "resamples-failed",
+            f"{failed} of {total} resamples gave no fit and are left out: "
+            f"the intervals use the other {total - failed}.",
+        )
+
+
+def _few_refits(found: Estimate) -> Iterator[FitWarning]:
+    made = int((~np.isnan(found.resamples).any(axis=1)).sum())
+    if len(found.resamples) and made < FEWEST:
+        refits = f"{made} refit{' is' if made == 1 else 's are'}"
+        yield FitWarning("few-refits", f"{refits} too few for intervals: use {FEWEST} or more, better 1000.")
+
+
+def _collinear(s: Sample) -> Iterator[FitWarning]:
+    axes = [axis for axis in s.law.axes if np.all(s.columns[axis] > 0)]
+    for i, one in enumerate(axes):
+        for other in axes[i + 1 :]:
+            slope, correlation = direction(s.columns[one], s.columns[other])
+            if abs(correlation) > COLLINEAR:
+                yield FitWarning(
+                    "collinear",
+                    f"{one} and {other} move together (log correlation {correlation:.4f}, {other} roughly "
+                    f"proportional to {one}^{slope:.2f}): the runs do not separate their effects. "
+                    f"Add runs where {one} changes at the same {other}.",
+                )
+
+
+def _floor(s: Sample, found: Estimate) -> Iterator[FitWarning]:
+    """A floor at zero or not resolved: an upper limit, and the loss beyond the runs with it and without."""
+    floors = {t.amplitude for t in s.law.terms if isinstance(t, Const)} - set(found.held)
+    for i, name in enumerate(s.law.names):
+        if name not in floors or name not in s.free:
+            continue
+        zero = bool(found.theta[i] == s.law.param(name).low)
+        if found.floorless is None:
+            if zero:
+                yield FitWarning(
+                    "floor-zero",
+                    f"The data do not require a floor: the best fit has {name} = {found.theta[i]:g}. "
+                    f"Read {name} as an upper limit and do not trust losses far beyond the data.",
+                )
+            yield from _disputed(s, found, float(found.theta[i]))
+            continue
+        beyond = {axis: np.array(10 * float(np.max(s.columns[axis]))) for axis in s.law.axes}
+        made = found.resamples[: len(found.resamples) - found.resampling.floorless]
+        limit = limit_of(found.confidence, made[:, i])
+        most = np.nanquantile(s.law.predict(made, beyond), SURE)
+        without, best = (float(s.law.predict(theta, beyond)) for theta in (found.floorless, found.theta))
+        say = "The data do not require a floor:" if zero else f"The floor {name} is not resolved:"
+        with_one = f"at most {most:.3g}" if zero else f"{best:.3g} (at most {most:.3g})"
+        ends = {axis: float(np.max(s.columns[axis])) for axis in s.law.axes}
+        axis = leading_axis(s.law, s.law.values(found.theta), ends)
+        yield FitWarning(
+            "floor-zero" if zero else "floor-weak",
+            f"{say} {name} is below {limit:.3g} (95 %); zero is not excluded. Ten times beyond the runs in "
+            f"{' and '.join(s.law.axes)} the {s.spec.y} is {without:.3g} without a floor and {with_one} with one. "
+            f"Half of the resamples have no floor, and intervals span both. Add runs with larger {axis}.",
+        )
+
+
+def _disputed(s: Sample, found: Estimate, floor: float) -> Iterator[FitWarning]:
+    """A resolved floor about which the objective of the fit and least squares differ."""
+    curve = found.confidence
+    if curve is None or not curve.resolved or curve.agrees(floor):
+        return
+    yield FitWarning(
+        "floor-objectives",
+        f"The objective {s.spec.objective} gives {curve.name} = {floor:.4g}, least squares {curve.upper(0.5):.4g} "
+        f"(95 %: {curve.upper(EXCLUDED):.4g} to {curve.upper(1 - EXCLUDED):.4g}). They weigh runs far from the "
+        "law differently. No probability of reaching a target is stated. Check the runs with the largest residuals.",
+    )
+
+
+def limit_of(confidence: FloorConfidence | None, drawn: Floats) -> float:
+    """The 95 % upper limit of a floor that is not resolved, from its curve, else from its values ``drawn`` (r,)."""
+    return confidence.upper(SURE) if confidence else float(np.nanquantile(drawn, SURE))
+
+
+def _terms(s: Sample, values: Values) -> Iterator[FitWarning]:
+    for term in s.law.terms:
+        if term.exponent is None:
+            continue
+        amplitude, exponent = term.params()
+        p, x = s.law.param(exponent), s.columns[term.axis]
+        if values[amplitude] == 0 and amplitude not in s.spec.fixed:
+            todo = "fit without it" if s.law.optimum else f"add runs with smaller {term.axis} or fit without it"
+            yield FitWarning(
+                "collapsed",
+                f"The term {term.text()} vanished ({amplitude} = 0): these runs show no such effect of {term.axis}, "
+                f"and {exponent} means nothing; {todo}.",
+            )
+        elif exponent not in s.spec.fixed and not _resolved(values[exponent], p, term.spread(x), term.coordinate(x)):
+            yield FitWarning(
+                "at-bound",
+                f"{exponent} ended at {values[exponent]:.3g}, the edge of what is allowed: "
+                f"the runs do not show how {s.spec.y} bends with {term.axis}; "
+                f"add runs over a wider range of {term.axis} or fix {exponent}.",
+            )
+
+
+def _resolved(value: Floats, p: Param, spread: float, along: Floats) -> bool:
+    """Whether an exponent lies off its bounds; a rate of either sign must differ from a straight line as well."""
+    if p.low < 0:
+        return bool(LOG_LIMIT < abs(value) * spread < rate_limit(spread, float(np.mean(along))) * (1 - 1e-9))
+    return bool(max(p.low, LOG_LIMIT) < value < p.high)
+
+
+def _unplaced(s: Sample) -> Iterator[FitWarning]:
+    if s.unplaced:
+        runs = "run has" if s.unplaced == 1 else "runs have"
+        yield FitWarning(
+            "at-zero",
+            f"{s.unplaced} {runs} {s.law.axis} = 0, which has no place in this law: drawn and not fitted; "
+            f"state the {s.law.axis} that such a run realises to fit it there.",
+        )
+
+
+def _unmeasured(s: Sample) -> Iterator[FitWarning]:
+    if s.unmeasured:
+        runs = "run has" if s.unmeasured == 1 else "runs have"
+        yield FitWarning("unmeasured", f"{s.unmeasured} {runs} no {s.spec.y} and cannot be fitted.")
+
+
+def _optimum(s: Sample, found: Estimate) -> Iterator[FitWarning]:
+    """An optimum outside the sweep, or one that its runs do not determine."""
+    law = s.law
+    if law.optimum is None or law.axis is None:
+        return
+    predicted = law.predict(found.theta, s.columns)
+    y, residual = (np.log(s.y), np.log(predicted / s.y)) if s.spec.logs else (s.y, predicted - s.y)
+    chance = differs(y, residual, s.weight, len(s.free))
+    if chance > LEVEL:
+        yield FitWarning(
+            FLAT,
+            f"The runs do not differ from a constant by more than their scatter (F test, p = {chance:.2g}): the best "
+            f"{law.axis} is not determined. Repeat runs with other seeds, or widen the sweep.",
+        )
+        return
+    at, x = law.optimum(law.values(found.resamples)), s.columns[law.axis]
+    best = float(law.optimum(law.values(found.theta)))
+    end = monotone_edge(x, s.y)
+    said = locate_optimum(best, at[~np.isnan(found.resamples).any(axis=1)], float(x.min()), float(x.max()))
+    if said.place == "inside" and end is not None:
+        side = "larger" if end == x.max() else "smaller"
+        yield FitWarning(
+            EDGE,
+            f"The runs get better up to {law.axis} = {end:.4g}, an end of the sweep: the optimum at {best:.4g} is "
+            f"extrapolated. Add runs at {side} {law.axis}, or fit a law that falls throughout, such as power.",
+        )
+    elif said.place != "inside":
+        todo = {
+            "outside left": f"lies to the left of the sweep: add runs at smaller {law.axis}",
+            "outside right": f"lies to the right of the sweep: add runs at larger {law.axis}",
+        }.get(said.place, "is not located by these runs: add some on both sides and repeat some with other seeds")
+        yield FitWarning("optimum", f"The best {law.axis} {todo}.")
+
+
+def _rises(s: Sample, found: Estimate) -> Iterator[FitWarning]:
+    """Runs that rise to the largest place of an axis along which the law falls."""
+    law = s.law
+    if law.axis is None or law.optimum is not None or s.y.min() <= 0:
+        return
+    x = s.columns[law.axis]
+    places = np.unique(x)
+    middles = np.array([np.median(s.y[x == place]) for place in places])
+    least, last, predicted = middles.argmin(), len(places) - 1, law.predict(found.theta, s.columns)
+    falls = predicted[x == places[last]][0] <= predicted[x == places[least]][0]
+    if falls and middles[last] > HIGH * middles[least]:
+        yield FitWarning(
+            RISES,
+            f"The fitted values rise with {law.axis}, from {middles[least]:.4g} at {places[least]:.4g} to "
+            f"{middles[last]:.4g} at the largest, where the law falls: read no plateau off it, and look at the runs "
+            f"beyond {places[least]:.4g}.",
+        )
+
+
+def _absent(s: Sample, values: Values) -> Iterator[FitWarning]:
+    """Derived numbers that these runs do not have; an optimum has sentences of its own."""
+    if s.law.optimum is not None:
+        return
+    with np.errstate(all="ignore"):
+        for d in s.law.derived:
+            if not np.isfinite(d.value(values)):
+                yield FitWarning(
+                    "not-defined", f"{d.name} is no number here: {d.absent} within these runs ({d.meaning})."
+                )
+
+
+def _rows(s: Sample, theta: Floats) -> Iterator[FitWarning]:
+    predicted = s.law.predict(theta, s.columns)
+    r = compare(predicted, s.y, s.spec.logs, stated_error(s.spec, s.runs), len(s.free))
+    far = np.flatnonzero(r.outlier)
+    if far.size:
+        largest = far[np.argsort(-np.abs(r.z[far]), kind="stable")]
+        yield FitWarning(
+            "outliers",
+            f"{far.size} of {len(s)} runs {'lies' if far.size == 1 else 'lie'} more than {r.limit:.2g} robust standard "
+            f"deviations from the law "
+            f"({_named(s, largest)}). {PULL[s.spec.objective]}. Leave out runs that are wrong.",
+        )
+    floors = [float(s.law.values(theta)[t.amplitude]) for t in s.law.terms if isinstance(t, Const)]
+    floor = sum(floors) if floors else -np.inf
+    below = np.flatnonzero(s.y < floor)
+    if below.size and (np.any(r.z[below] < -floor_limit(len(s), len(s.free))) or below_floor(s, predicted, floor)):
+        lowest = below[np.argsort(s.y[below], kind="stable")]
+        verb, whose, these = ("is", "its", "this run") if below.size == 1 else ("are", "their", "these runs")
+        yield FitWarning(
+            "below-floor",
+            f"{below.size} of {len(s)} runs {verb} better than the fitted floor {s.sign * floor:.4g} by more than "
+            f"{whose} scatter ({_named(s, lowest)}; best {s.sign * s.y[lowest[0]]:.4g}): the floor is wrong. Fit "
+            f"without {these} if values are of another kind, else fit another law.",
+        )
+
+
+def floor_limit(n: int, parameters: int) -> float:
+    """Robust standard deviations below the law from which on one of ``n`` runs rejects a floor above it."""
+    freedom = n - parameters
+    return max(BELOW, float(-stdtrit(freedom, FALSE_ALARMS / n))) if freedom > 0 else float("inf")
+
+
+def below_floor(s: Sample, predicted: Floats, floor: float) -> bool:
+    """Whether the runs that should lie closest to the floor lie below it on average, by a one-sided t test.
+
+    A law with the right floor puts no run's mean below it. The runs are taken by their ``predicted`` (n,) values and
+    not by their own, so that noise selects none: the first 5, 10, 20, ... up to half, each at its share of the level.
+    """
+    nearest = np.argsort(predicted, kind="stable")
+    excess = (np.log(s.y / floor) if s.spec.logs and floor > 0 else s.y - floor)[nearest]
+    sizes = [FIRST * 2**k for k in range(20) if FIRST * 2**k <= len(s) / 2]
+    for k in sizes:
+        error = float(np.std(excess[:k], ddof=1)) / np.sqrt(k)
+        if np.mean(excess[:k]) < error * stdtrit(k - 1, FALSE_ALARMS / len(sizes)):
+            return True
+    return False
+
+
+def _rounded(s: Sample) -> Iterator[FitWarning]:
+    levels, runs = np.unique(s.y), np.unique(np.column_stack([*s.columns.values(), s.y]), axis=0)
+    if len(s) < 20 or len(levels) > 0.6 * len(runs) or s.spec.objective != "huber-log":
+        return
+    step = float(np.median(np.diff(np.log(levels))))
+    if step > s.spec.delta:
+        yield FitWarning(
+            "rounded",
+            f"The {len(s)} losses take only {len(levels)} values, about {step:.1%} apart, more than delta = "
+            f"{s.spec.delta:g}: they look rounded; use unrounded losses, or a larger delta.",
+        )
+
+
+def _named(s: Sample, index: np.ndarray[tuple[int], np.dtype[np.int64]]) -> str:
+    names = ", ".join(row(s.runs, int(i)) for i in index[:SHOWN])
+    return names + (f" and {index.size - SHOWN} more" if index.size > SHOWN else "")

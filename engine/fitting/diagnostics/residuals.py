@@ -1,0 +1,100 @@
+"""Residuals of a fit and how well it describes its runs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import stdtrit
+
+from isoplan.engine.errors import PlannerError
+from isoplan.engine.fitting.samples.sample import placed, stated_error
+from isoplan.engine.fitting.types.result import Fit
+from isoplan.engine.laws.law import Floats
+from isoplan.engine.schema import Runs
+
+FAR = 5.0
+"""Robust standard deviations beyond which a run is shown as an outlier (it is never dropped)."""
+CHANCE = 0.01
+"""Largest probability that a clean table has an outlier, if its noise is normal."""
+
+
+@dataclass(frozen=True, eq=False)
+class Residuals:
+    """Arrays of length n in the order of the runs.
+
+    ``residual`` is log(y / predicted) for objectives of logs (``log``), else y - predicted in the unit of y; a positive
+    one lies above the law. ``z`` is the residual over 1.4826 times the median absolute one, both in units of the error
+    that is stated for each run, where errors are. The p smallest are left out of the median, because a robust fit of p
+    parameters passes through about p runs. Beyond ``limit`` a run is an outlier. ``rms`` has the unit of ``residual``;
+    ``r2`` is the share of the variance of y (of log y) that the law explains.
+    """
+
+    predicted: Floats
+    residual: Floats
+    z: Floats
+    outlier: NDArray[np.bool_]
+    limit: float
+    log: bool
+    rms: float
+    r2: float
+
+
+def residuals(fit: Fit, runs: Runs) -> Residuals:
+    """Residuals of ``runs`` under ``fit``; raises PlannerError where the runs lack a column that the law reads.
+
+    A law of iso-FLOP minima says nothing of single runs: its residuals are those at the fitted minima and stand in
+    ``parabolas``.
+    """
+    if not fit.law.every_run:
+        raise PlannerError(f"Law {fit.law.name} describes minima, not single runs: look at its parabolas.")
+    error = fit.spec.relative_error
+    needed = (*fit.law.axes, fit.spec.y, *([error] if isinstance(error, str) else []))
+    missing = [name for name in needed if name not in runs]
+    if missing:
+        raise PlannerError(f"These runs have no {' and '.join(missing)}: map the columns that the fit used.")
+    predicted = fit.predict(placed(fit.spec, runs))
+    free = sum(not p.fixed for p in fit.parameters)
+    return compare(predicted, runs[fit.spec.y], fit.spec.logs, stated_error(fit.spec, runs), free)
+
+
+def outlier_limit(n: int, parameters: int) -> float:
+    """Robust standard deviations beyond which one of ``n`` runs is an outlier of a law with so many ``parameters``.
+
+    Few degrees of freedom n - p leave the scatter uncertain, so the limit is that of Student's t for one false alarm in
+    ``CHANCE`` of all clean tables: 5 for many runs, 8 for four degrees of freedom, 380 for one, infinite for none.
+    """
+    freedom = n - parameters
+    return max(FAR, float(-stdtrit(freedom, CHANCE / 2 / n))) if freedom > 0 else float("inf")
+
+
+def compare(predicted: Floats, y: Floats, log: bool, error: Floats | float = 1.0, parameters: int = 0) -> Residuals:
+    """Residuals of ``y`` (n,) against ``predicted`` (n,), NaN for runs that have no place on the law's axis or no y.
+
+    ``error`` (n,) is that of each run where errors are stated, in any one unit; ``parameters`` were fitted.
+    """
+    there = ~np.isnan(predicted) & ~np.isnan(y)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        residual = np.log(y / predicted) if log else y - predicted
+        target = np.log(y) if log else y
+    left, seen = residual[there], target[there]
+    noise = 1e-12 * float(np.max(np.abs(seen), initial=0.0))
+    typical = float(np.median(np.abs(left))) if left.size else 0.0
+    with np.errstate(divide="ignore", invalid="ignore"):
+        pull = residual / error
+    upper = np.sort(np.abs(pull[there]))[min(parameters, max(left.size - 1, 0)) :]
+    z = pull / (1.4826 * np.median(upper)) if 1.4826 * typical > noise else np.zeros_like(residual)
+    limit = outlier_limit(left.size, parameters)
+    spread = float(np.sum((seen - np.mean(seen)) ** 2)) if seen.size else 0.0
+    squares = float(np.sum(left**2))
+    return Residuals(
+        predicted,
+        residual,
+        z,
+        np.abs(z) > limit,
+        limit,
+        log,
+        rms=float(np.sqrt(squares / left.size)) if left.size else float("nan"),
+        r2=1 - squares / spread if spread > 0 else float("nan"),
+    )

@@ -1,0 +1,1 @@
+"""Estimators: one module for each way from a sample to parameters with resamples."""

@@ -1,0 +1,212 @@
+"""The lower envelope of training curves (approach 1) and the power laws through it.
+
+A point is on the envelope where no point of less or equal compute has a smaller or equal loss. Hoffmann et al. 2022,
+arXiv:2203.15556, sec. 3.1. Where the runs have whole curves, the stretches along which the first or the last model size
+of the envelope is best say where the sweep ends and not what is optimal (they would pull the exponent of N* down by a
+tenth), so the power laws leave them out. Where whole curves lie on a smooth surface, the laws and their intervals are
+corrected for selection bias (``envelope_bias``). Elsewhere resamples draw whole curves, which repeats the bias; a
+warning says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from isoplan.engine.errors import PlannerError
+from isoplan.engine.fitting.estimators.envelope_bias import Luck, luck
+from isoplan.engine.fitting.estimators.isoflop import FREE_FLOOR, MEMORY, power_through
+from isoplan.engine.fitting.resampling.bootstrap import counts
+from isoplan.engine.fitting.samples.curve_records import Bools, Points, Records, fit_for_laws, stacked
+from isoplan.engine.fitting.samples.curve_tables import shaped
+from isoplan.engine.fitting.samples.sample import Sample, sample
+from isoplan.engine.fitting.solver.multistart import best_fit, refits
+from isoplan.engine.fitting.solver.problem import blocks, problem
+from isoplan.engine.fitting.types.estimate import Estimate, Progress
+from isoplan.engine.fitting.types.interval_methods import Method, Resampling, pairs_only
+from isoplan.engine.fitting.types.result import FitWarning
+from isoplan.engine.fitting.types.spec import FitSpec
+from isoplan.engine.laws.law import Floats
+from isoplan.engine.quantities import power10
+from isoplan.engine.schema import Curves, Roles, Runs
+
+FEWEST = 3
+"""Points of the envelope below which no power law goes through it."""
+CHANCES = 200
+"""Envelopes drawn to find the mean of luck, always the same ones, whatever the number of refits."""
+NARROW = (
+    "At each compute the luckiest run wins, so that N* is likely to grow faster than it says here, and resampled runs "
+    "repeat that luck: these intervals are too narrow. Compare the law chinchilla, or repeat the best runs."
+)
+
+
+def envelope(s: Sample, progress: Progress | None = None) -> Estimate:
+    """Parameters of the power laws through the envelope, and one refit a resample."""
+    e = Points.of(s)
+    first = e.records(e.y[None])
+    _enough(e, first)
+    floor = "E" in s.spec.fixed or int(first.on.sum()) >= FREE_FLOOR
+    spec = s.spec if floor else s.spec.model_copy(update={"fixed": {**s.spec.fixed, "E": 0.0}})
+    ask = s.spec.interval
+    chance = luck(e) if ask in ("auto", "residual") else None
+    late = progress and (lambda share: progress(0.3 + 0.7 * share))
+    notes = list(_notes(first, floor))
+    if chance is None:
+        # The best curves are missing from most resamples, so that the best fit lies at their edge: a correction for
+        # bias would take all of that for bias.
+        method: Method = "percentile" if ask == "auto" else pairs_only(ask, "Law envelope")
+        every = stacked([first, *_resampled(s, e, progress)])
+        theta, objective = _laws(s, spec, every, _powers(spec, every), late)
+        notes.append(FitWarning("envelope-narrow", NARROW))
+    else:
+        method = "residual"
+        theta, objective = _corrected(s, spec, e, chance, first, late)
+        notes.append(_about(chance, float(theta[0, 1]), float(_powers(spec, first)[0, 1])))
+    held = () if floor else ("E",)
+    return Estimate(theta[0], objective, theta[1:], tuple(notes), held=held, resampling=Resampling(method))
+
+
+@dataclass(frozen=True, eq=False)
+class Envelope:
+    """The points on a lower envelope, (p,) each, in the order of compute; the power laws read those that are ``used``.
+
+    C in FLOPs, N in parameters, D in samples, y in its own unit and direction.
+    """
+
+    C: Floats
+    N: Floats
+    D: Floats
+    y: Floats
+    used: Bools
+
+    def runs(self, y: str, most: int = 60) -> Runs:
+        """The points, at most about ``most`` of them, as runs with their loss under the name ``y``."""
+        values = {"N": self.N, "D": self.D, "C": self.C, y: self.y}
+        some = slice(None, None, -(-len(self.C) // most))
+        return Runs(np.arange(len(self.C[some])), {name: x[some] for name, x in values.items()}, Roles(), {})
+
+
+def lower_envelope(spec: FitSpec, runs: Runs, curves: Curves | None = None) -> Envelope:
+    """The envelope that the law of ``spec`` goes through; raises PlannerError as ``fit`` does."""
+    s = sample(spec, shaped(spec, runs, curves))
+    e = Points.of(s)
+    found = e.records(e.y[None])
+    at = found.at[0][found.all[0]]
+    return Envelope(e.C[at], e.N[at], e.D[at], s.sign * e.y[at], found.on[0][found.all[0]])
+
+
+def _resampled(s: Sample, e: Points, progress: Progress | None) -> Iterator[Records]:
+    """The envelopes of resampled curves: the points of a curve stay together."""
+    for at in blocks(s.spec.bootstrap, MEMORY // len(e.y)):
+        drawn = counts(int(e.curve.max()) + 1, s.spec.seed, at.start, at.stop)
+        yield e.records(e.y[None], drawn[:, e.curve] > 0)
+        if progress:
+            progress(0.3 * at.stop / s.spec.bootstrap)
+
+
+def _lucky(e: Points, chance: Luck, seed: int, count: int) -> Records:
+    """The envelopes of ``count`` draws of curves with luck of their own."""
+    parts = [e.records(chance.draw(seed, at.start, at.stop)) for at in blocks(count, MEMORY // len(e.y))]
+    return stacked(parts or [e.records(chance.smooth[None]).take(slice(0, 0))])
+
+
+def _corrected(
+    s: Sample, spec: FitSpec, e: Points, chance: Luck, first: Records, progress: Progress | None
+) -> tuple[Floats, float]:
+    """The laws (1 + r, p) less what luck did to them, on average and in each of r draws; and the objective.
+
+    k, k_D and the loss are corrected by factors where the luck is one, a and b by differences. The loss is corrected
+    point by point, so that the law through it stays one of the family.
+    """
+    still, mean = chance.without(e, first), _lucky(e, chance, 0, CHANCES)
+    drawn = _lucky(e, chance, s.spec.seed, spec.bootstrap)
+    straight = [_straight(_powers(spec, one)) for one in (first, still, mean, drawn)]
+    base = straight[0] + straight[1]
+    powers = np.concatenate([base - np.nanmean(straight[2], axis=0), base - straight[3]])
+    powers[:, [0, 2]] = np.exp(powers[:, [0, 2]])
+    seen = [np.where(one.on, np.log(one.y) if chance.log else one.y, np.nan) for one in (first, still, mean, drawn)]
+    level = seen[0] + seen[1]
+    often = mean.on.sum(axis=0) > CHANCES / 2
+    usual = np.where(often, np.nansum(seen[2], axis=0) / np.maximum(mean.on.sum(axis=0), 1), np.nan)
+    moved = np.concatenate([level - usual, level - seen[3]])
+    y = np.exp(moved) if chance.log else moved
+    on = np.isfinite(y)
+    filled = np.where(on, y, first.y)
+    return _laws(s, spec, replace(stacked([first, drawn]), y=filled, on=on), powers, progress)
+
+
+def _straight(powers: Floats) -> Floats:
+    """ln k, a, ln k_D, b (r, 4): what least squares of logs are linear in."""
+    return np.stack([np.log(powers[:, 0]), powers[:, 1], np.log(powers[:, 2]), powers[:, 3]], axis=1)
+
+
+def _powers(spec: FitSpec, rows: Records) -> Floats:
+    """k, a, k_D, b (r, 4) of the power laws through each envelope; NaN where it has too few points or one size."""
+    N, D = (np.where(rows.on, x, np.nan) for x in (rows.N, rows.D))
+    size = power_through(rows.C, N, scale=spec.fixed.get("k"), exponent=spec.fixed.get("a"))
+    data = power_through(rows.C, D, scale=spec.fixed.get("k_D"), exponent=spec.fixed.get("b"))
+    sound = fit_for_laws(rows.N, rows.on, FEWEST)
+    return np.where(sound[:, None], np.concatenate([size, data], axis=1), np.nan)
+
+
+def _laws(s: Sample, spec: FitSpec, rows: Records, powers: Floats, progress: Progress | None) -> tuple[Floats, float]:
+    """All parameters (r, p), those of the loss from the points of each envelope, and the objective of the first."""
+    kept = np.asarray(rows.on.any(axis=0))
+    rows, few = rows.at_compute(kept), rows.on.sum(axis=1) < FEWEST
+    loss, objective = _along(s, spec, rows, progress)
+    loss = np.where((few | np.isnan(powers).any(axis=1))[:, None], np.nan, loss)
+    return np.concatenate([powers, loss], axis=1), objective
+
+
+def _along(s: Sample, spec: FitSpec, rows: Records, progress: Progress | None) -> tuple[Floats, float]:
+    """E, C_L and gamma (r, 3) of the loss along each envelope, and the objective of the first."""
+    y = np.where(rows.on, rows.y, np.nanmax(np.where(rows.on, rows.y, np.nan), axis=0))
+    p = problem(s.law, spec, {"C": rows.C}, y, np.ones(len(rows.C)))
+    if (p.low == p.high).all():
+        held = [spec.fixed[name] for name in ("E", "C_L", "gamma")]
+        return np.repeat([held], len(y), axis=0), 0.0
+    weight = rows.on.astype(float)
+    best = best_fit(replace(p, y=y[:1], weight=weight[0]))
+    theta = best.theta[None]
+    if len(y) > 1:
+        others = replace(p, y=y[1:])
+        found = refits(others, best, lambda i, j: weight[i + 1 : j + 1], len(y) - 1, progress)
+        theta = np.concatenate([theta, found])
+    return p.external(theta), best.value
+
+
+def _enough(e: Points, found: Records) -> None:
+    points, sizes = int(found.on.sum()), len(np.unique(found.N[found.on]))
+    if points < FEWEST or sizes < 2:
+        raise PlannerError(
+            f"The envelope of {len(e.y)} points has {points} of them, of {sizes} model size{'s' * (sizes != 1)}: "
+            f"it needs {FEWEST} and two sizes that are best at different compute; add larger or smaller models."
+        )
+
+
+def _about(chance: Luck, corrected: float, read: float) -> FitWarning:
+    size = f"{chance.size:.2%}" if chance.log else f"{chance.size:.2g}"
+    return FitWarning(
+        "envelope-luck",
+        f"At each compute the luckiest curve wins. The curves scatter by {size} about a smooth surface; what that does "
+        f"to an envelope was simulated and taken off: the exponent of N* is {corrected:.4g}, read off as it stands it "
+        f"would be {read:.4g}.",
+    )
+
+
+def _notes(found: Records, floor: bool) -> Iterator[FitWarning]:
+    if found.trimmed[0]:
+        low, high = (power10(float(x), 2) for x in (found.C[found.on[0]].min(), found.C[found.on[0]].max()))
+        yield FitWarning(
+            "envelope-ends",
+            f"Below {low} and above {high} FLOPs the smallest or the largest model of the envelope is best, which "
+            "shows the ends of the sweep and not the optimum: the power laws leave these stretches out.",
+        )
+    if not floor:
+        yield FitWarning(
+            "floor-fixed",
+            f"With {int(found.on.sum())} points on the envelope the floor of the loss cannot be fitted and is taken as "
+            f"zero: do not trust losses beyond the data; {FREE_FLOOR} points or more settle it.",
+        )

@@ -1,0 +1,183 @@
+"""Several groups of runs, each with its law, and some parameters that are the same in all groups: the solver.
+
+The objective is the sum over the groups; each group is a problem of its own whose parameters stand at places of one
+joint vector, so gradients and Hessians add up there. Groups of one law are centred alike, so that a shared amplitude is
+one number; groups of different laws share their floor only, which is not centred. Starts: every candidate for the
+shared values (each group's own optimum, and their median) with the best rest of each group; every start goes down the
+same ladder as a fit without groups.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
+
+import numpy as np
+
+from isoplan.engine.fitting.resampling.priors import Priors, posed, redrawn
+from isoplan.engine.fitting.solver import kernels
+from isoplan.engine.fitting.solver.descent import Local, descend
+from isoplan.engine.fitting.solver.multistart import SKIPPED, Optimum, best_fit, refits
+from isoplan.engine.fitting.solver.newton import local
+from isoplan.engine.fitting.solver.objectives import Loss
+from isoplan.engine.fitting.solver.problem import Ints, Problem, blocks
+from isoplan.engine.fitting.solver.threads import over_blocks
+from isoplan.engine.fitting.types.estimate import Progress
+from isoplan.engine.laws.law import Floats
+
+AT_ONCE = 256
+"""Resamples in a block."""
+CANDIDATES = 6
+"""Groups whose own optimum is tried for the shared values: those with the most runs."""
+
+
+@dataclass(frozen=True, eq=False)
+class Joint:
+    """g problems over groups of runs and where their parameters stand in the joint vector (Q,)."""
+
+    parts: tuple[Problem, ...]
+    rows: tuple[Ints, ...]  # the runs of each group
+    place: tuple[Ints, ...]  # (q,) of each group
+    shared: tuple[Ints, ...]  # (s,) of each group: which of its q parameters all groups have in common, in one order
+    priors: tuple[Priors, ...]  # by group; a shared parameter's stands in the first
+
+    @property
+    def n(self) -> int:
+        return sum(p.n for p in self.parts)
+
+    @property
+    def size(self) -> int:
+        """Q, the length of the joint vector."""
+        return 1 + max(int(at.max()) for at in self.place)
+
+    @property
+    def bounds(self) -> tuple[Floats, Floats]:
+        """Lower and upper bounds (Q,): a shared parameter keeps to those of every group."""
+        low, high = np.full(self.size, -np.inf), np.full(self.size, np.inf)
+        for p, at in zip(self.parts, self.place, strict=True):
+            low[at], high[at] = np.maximum(low[at], p.low), np.minimum(high[at], p.high)
+        return low, high
+
+    def joined(self, theta: list[Floats]) -> Floats:
+        """The joint vectors (..., Q) of one theta (..., q) a group; shared values are the last group's."""
+        out = np.empty((*theta[0].shape[:-1], self.size))
+        for at, part in zip(self.place, theta, strict=True):
+            out[..., at] = part
+        return out
+
+    def pinned(self, shared: Floats) -> list[Problem]:
+        """The problems with the shared values held."""
+        out = []
+        for p, at in zip(self.parts, self.shared, strict=True):
+            low, high = p.low.copy(), p.high.copy()
+            low[at] = high[at] = shared
+            out.append(replace(p, low=low, high=high))
+        return out
+
+    def local(self, u: Floats, weight: list[Floats], owner: Ints, loss: Loss) -> Local:
+        """Objective and derivatives at ``u`` (b, Q); ``weight`` (r, n_g) by group, ``owner`` (b) the resamples."""
+        b, size = u.shape
+        out = Local(np.zeros(b), np.zeros((b, size)), np.zeros((b, size, size)), np.zeros((b, size, size)))
+        for p, at, w in zip(self.parts, self.place, weight, strict=True):
+            one, square = local(p, u[:, at], w, owner, loss), (slice(None), at[:, None], at)
+            out.value[:] += one.value
+            out.gradient[:, at] += one.gradient
+            out.hessian[square] += one.hessian
+            out.gauss[square] += one.gauss
+        return out
+
+    def informed(self, noise: float) -> Joint:
+        """With the priors in the objective."""
+        return replace(self, parts=tuple(posed(p, q, noise) for p, q in zip(self.parts, self.priors, strict=True)))
+
+    def redrawn(self, normal: Floats) -> Joint:
+        """With prior means of their own for every resample, from standard normal numbers (r, k)."""
+        ends = np.cumsum([len(q) for q in self.priors])[:-1]
+        own = np.split(normal, ends, axis=1)
+        return replace(self, parts=tuple(map(redrawn, self.parts, self.priors, own)))
+
+
+def joint(whole: Problem, group: Ints, share: tuple[str, ...], prior: Priors) -> Joint:
+    """The groups ``group`` (n,) of a problem over all runs, with the parameters ``share`` in common."""
+    owners = [t.amplitude for t in whole.law.terms] + [whole.law.terms[j].exponent for j in whole.powers]
+    shared = np.array([i for i, name in enumerate(owners) if name in share], np.int64)
+    total, q = int(group.max()) + 1, len(owners)
+    place = np.arange(total * q).reshape(total, q)
+    place[:, shared] = place[0, shared]
+    place = np.unique(place, return_inverse=True)[1].reshape(total, q)
+    rows = tuple(np.flatnonzero(group == g) for g in range(total))
+    own = {name: p for name, p in prior.items() if name not in share}
+    return Joint(
+        parts=tuple(whole.rows(index) for index in rows),
+        rows=rows,
+        place=tuple(place),
+        shared=(shared,) * total,
+        priors=(dict(prior), *(own for _ in range(total - 1))),
+    )
+
+
+def best_joint_fit(j: Joint, more: Floats | None = None) -> Optimum:
+    """The best joint fit from cold starts, and the other minima that they found.
+
+    ``more`` (c, s) are further shared values to start from.
+    """
+    alone = [best_fit(p) for p in j.parts]
+    most = np.argsort([-p.n for p in j.parts], kind="stable")[:CANDIDATES]
+    own = np.array([alone[g].theta[j.shared[g]] for g in most])
+    candidates = np.concatenate([np.median(own, axis=0)[None], own, *([] if more is None else [more])])
+    starts = [j.joined([best_fit(p).theta for p in j.pinned(value)]) for value in candidates]
+    ladder = max((found.ladder for found in alone), key=len)
+    every, weight = np.array(starts)[None], [p.weight[None] for p in j.parts]
+    slow, fast = _from(j, every, weight, ladder), _from(j, every, weight, ladder[SKIPPED:])
+    theta, value = np.concatenate([slow[0][0], fast[0][0]]), np.concatenate([slow[1][0], fast[1][0]])
+    order = np.argsort(value, kind="stable")
+    theta, value = theta[order], value[order]
+    return Optimum(theta[0], float(value[0]), theta[1:], value[1:], ladder)
+
+
+def joint_refits(
+    j: Joint, best: Optimum, draw: Callable[[int, int], Floats], total: int, progress: Progress | None = None
+) -> Floats:
+    """The optimum of every resample: joint vectors (total, Q), NaN where a resample failed.
+
+    ``draw(start, stop)`` gives the counts (stop - start, n) of those resamples. Each starts from the best fit, and
+    from the best rest of each group at its shared values.
+    """
+    kernels.compiled(j.n * total)  # a group by itself may be too little work to read them for
+    near = []
+    for p, place, rows in zip(j.pinned(best.theta[j.place[0][j.shared[0]]]), j.place, j.rows, strict=True):
+        there = replace(best, theta=best.theta[place])
+        found = refits(p, there, partial(_drawn, draw, rows), total)
+        near.append(np.where(np.isnan(found), there.theta, found))
+    starts = np.stack([np.broadcast_to(best.theta, (total, len(best.theta))), j.joined(near)], axis=1)
+    out = np.full((total, len(best.theta)), np.nan)
+
+    def block(at: slice) -> None:
+        drawn, part = draw(at.start, at.stop), replace(j, parts=tuple(p.of(at) for p in j.parts))
+        weight = [p.weight * drawn[:, rows] for p, rows in zip(part.parts, j.rows, strict=True)]
+        theta, value = _from(part, starts[at], weight, best.ladder)
+        every, first = np.arange(len(value)), np.argmin(value, axis=1)
+        out[at] = np.where(np.isfinite(value[every, first])[:, None], theta[every, first], np.nan)
+
+    over_blocks(block, blocks(total, AT_ONCE), total, progress)
+    return out
+
+
+def _drawn(draw: Callable[[int, int], Floats], rows: Ints, start: int, stop: int) -> Floats:
+    """The counts of one group's runs."""
+    return draw(start, stop)[:, rows]
+
+
+def _from(j: Joint, u: Floats, weight: list[Floats], ladder: tuple[Loss, ...]) -> tuple[Floats, Floats]:
+    """Local minima (r, s, Q) and objectives (r, s) from s starts of each of r resamples."""
+    r, s, size = u.shape
+    owner, flat, (low, high) = np.repeat(np.arange(r), s), u.reshape(r * s, size), j.bounds
+    value = np.zeros(r * s)
+    for loss in (*ladder, j.parts[0].objective.loss):
+
+        def here(at: Floats, index: Ints, loss: Loss = loss) -> Local:
+            return j.local(at, weight, owner[index], loss)
+
+        flat, value = descend(here, flat, low, high, loss, j.n)
+    return flat.reshape(r, s, size), np.where(np.isfinite(value), value, np.inf).reshape(r, s)

@@ -1,0 +1,143 @@
+"""The line between under- and overfitting cells in the plane of log D and log N, by penalised logistic regression.
+
+The odds that a cell overfits are exp(b0 + b1 ln N + b2 ln D); they are even on N = c D^lambda with lambda = -b2/b1.
+Cells that a line separates cleanly have no finite maximum of the likelihood, so it is penalised by Jeffreys' prior
+(Firth 1993, Biometrika 80, 27; Heinze and Schemper 2002), which depends neither on the units of N and D nor on a scale.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from isoplan.engine.errors import PlannerError
+from isoplan.engine.fitting.estimators.isoflop import MEMORY
+from isoplan.engine.fitting.resampling.bootstrap import counts
+from isoplan.engine.fitting.samples.sample import Sample, column
+from isoplan.engine.fitting.solver.linear import solve_definite
+from isoplan.engine.fitting.solver.problem import blocks
+from isoplan.engine.fitting.types.estimate import Estimate, Progress
+from isoplan.engine.fitting.types.interval_methods import Resampling, pairs_only
+from isoplan.engine.fitting.types.result import FitWarning
+from isoplan.engine.laws.law import Floats
+from isoplan.engine.schema import Runs
+
+STEPS = 100
+LARGEST_STEP = 2.0
+"""Of a coefficient of a standardised axis, in one step."""
+
+
+def threshold(s: Sample, progress: Progress | None = None) -> Estimate:
+    """c and lambda, and one refit a resample of the cells; resamples without a line of the right side are NaN."""
+    if s.spec.fixed:
+        raise PlannerError("The law threshold holds no parameter fixed: leave them free.")
+    over = _labels(s)
+    x, centre, scale = _basis(s)
+    best = logistic(x, over, s.weight[None])
+    theta = _line(best, centre, scale)
+    if np.isnan(theta).any():
+        raise PlannerError(
+            "Larger models do not overfit more often than smaller ones in these cells, so there is no threshold: "
+            "check the labels, or add cells of other sizes."
+        )
+    resamples = np.full((s.spec.bootstrap, 2), np.nan)
+    for at in blocks(s.spec.bootstrap, MEMORY // (9 * len(s))):
+        weight = s.weight * counts(len(s), s.spec.seed, at.start, at.stop)
+        resamples[at] = _line(logistic(x, over, weight), centre, scale)
+        if progress:
+            progress(at.stop / s.spec.bootstrap)
+    log_odds = x @ best[0]
+    cost = float(s.weight @ np.logaddexp(0, np.where(over == 1, -log_odds, log_odds)))
+    how = Resampling(pairs_only(s.spec.interval, "Law threshold"))
+    return Estimate(theta[0], cost, resamples, tuple(_notes(s, over, log_odds)), resampling=how)
+
+
+def is_label(runs: Runs, y: str) -> bool:
+    """Does the column ``y`` hold 0 and 1 alone, both of them, so that it can say which runs overfit?"""
+    if y not in runs:
+        return False
+    one, zero = runs[y] == 1, runs[y] == 0
+    return bool(np.all(one | zero) and one.any() and zero.any())
+
+
+def logistic(x: Floats, over: Floats, weight: Floats) -> Floats:
+    """Coefficients (r, 3) that maximise the penalised likelihood of ``over`` (n,), 0 or 1, under ``weight`` (r, n).
+
+    ``x`` is (n, 3). NaN where the information is singular: too few different cells.
+    """
+    b = np.zeros((len(weight), x.shape[1]))
+    for _ in range(STEPS):
+        p = 1 / (1 + np.exp(-np.clip(b @ x.T, -40, 40)))
+        w = weight * p * (1 - p)
+        information = np.einsum("rn,ni,nj->rij", w, x, x, optimize=True)
+        inverse = np.stack(
+            [solve_definite(information, np.tile(e, (len(b), 1)))[0] for e in np.eye(x.shape[1])], axis=2
+        )
+        leverage = p * (1 - p) * np.einsum("ni,rij,nj->rn", x, inverse, x, optimize=True)
+        score = (weight * (over - p + leverage * (0.5 - p))) @ x
+        step = np.einsum("rij,rj->ri", inverse, score)
+        step *= np.minimum(1, LARGEST_STEP / np.maximum(np.abs(step).max(axis=1, keepdims=True), 1e-300))
+        b = b + step
+        if not np.nanmax(np.abs(step), initial=0.0) > 1e-10:
+            break
+    return b
+
+
+def _inverse(matrix: Floats) -> Floats:
+    """The inverse of each positive definite ``matrix`` (r, p, p), NaN for the others."""
+    unit = np.eye(matrix.shape[-1])
+    columns, definite = zip(*(solve_definite(matrix, np.tile(e, (len(matrix), 1))) for e in unit), strict=True)
+    return np.where(definite[0][:, None, None], np.stack(columns, axis=2), np.nan)
+
+
+def _basis(s: Sample) -> tuple[Floats, Floats, Floats]:
+    """(n, 3) columns 1, ln N, ln D standardised, their centres (2,) and scales (2,)."""
+    logs = np.log(np.stack([s.columns["N"], s.columns["D"]], axis=1))
+    centre, scale = logs.mean(axis=0), logs.std(axis=0)
+    return np.column_stack([np.ones(len(s)), (logs - centre) / scale]), centre, scale
+
+
+def _line(b: Floats, centre: Floats, scale: Floats) -> Floats:
+    """c and lambda (r, 2); NaN where larger models do not overfit more."""
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        slope = np.where(b[:, 1] > 0, b[:, 1], np.nan) / scale[0]
+        exponent = -b[:, 2] / scale[1] / slope
+        log_c = centre[0] - exponent * centre[1] - b[:, 0] / slope
+        return np.stack([np.exp(log_c), exponent], axis=1)
+
+
+def _labels(s: Sample) -> NDArray[np.float64]:
+    """1 where a cell overfits, 0 where not; raises PlannerError for other values and where one side is empty."""
+    over, name = s.y * s.sign, column(s.runs, s.spec.y)
+    bad = np.flatnonzero(~np.isin(over, (0.0, 1.0)))
+    if bad.size:
+        raise PlannerError(
+            f"The law threshold needs training curves, or a column that is 1 where a run overfits and 0 where not: "
+            f"{name} is {over[bad[0]]:g} in row {s.runs.ids[bad[0]]}."
+        )
+    n, count = len(s), int(over.sum())
+    if count in (0, n):
+        raise PlannerError(
+            f"All {n} cells {'over' if count else 'under'}fit, so no line separates them: "
+            f"add {'smaller models or more samples' if count else 'larger models or fewer samples'}."
+        )
+    for role in ("N", "D"):
+        if np.ptp(s.columns[role]) == 0:
+            raise PlannerError(
+                f"{column(s.runs, role)} has one value only ({s.columns[role][0]:g}), so the threshold has no slope: "
+                f"add cells at other values of {role}."
+            )
+    return over
+
+
+def _notes(s: Sample, over: Floats, log_odds: Floats) -> Iterator[FitWarning]:
+    across = int(np.sum((log_odds > 0) != (over == 1)))
+    if across:
+        yield FitWarning(
+            "across", f"{across} of {len(s)} cells lie on the other side of the threshold: it is no sharp line."
+        )
+    sides = {int(over.sum()), len(s) - int(over.sum())}
+    if min(sides) < 3:
+        yield FitWarning("one-sided", f"Only {min(sides)} of {len(s)} cells lie on one side: add cells there.")

@@ -1,0 +1,1 @@
+"""Resamples of a fit, priors, and the confidence of a floor."""

@@ -1,0 +1,180 @@
+"""The confidence curve of a floor from its profile likelihood, calibrated where zero is near.
+
+For a floor t, S(t) is the least sum of squares (of log residuals; of residuals where the fit is not in logs) over all
+other parameters. The signed root r(t) = sign(t - E) sqrt((S(t) - S(E)) / s^2), with s^2 = S(E) / nu and nu the degrees
+of freedom, follows Student's t with nu degrees of freedom at the true floor, exactly for a linear law (the F test). Its
+distribution function is the confidence that the floor lies below t (Schweder & Hjort 2016, "Confidence, Likelihood,
+Probability", ch. 3). It does not depend on how many resamples have no floor.
+
+Few runs and a floor near zero bend the likelihood, so that r is neither centred nor of unit width there. Simulated
+tables of the law at floor t, with the other parameters at their best and normal noise of the runs' own size, show
+its median and its 10 % and 90 % quantiles; r is shifted and scaled by them (a parametric bootstrap of the signed root,
+DiCiccio & Efron 1996, Stat. Sci. 11, 189, sec. 7). Upwards it is never scaled to be steeper than downwards.
+docs/coverage.md shows how often the curve is right.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy.special import ndtri, stdtr
+
+from isoplan.engine.fitting.resampling.bootstrap import uniforms
+from isoplan.engine.fitting.resampling.priors import informed
+from isoplan.engine.fitting.samples.clusters import clusters
+from isoplan.engine.fitting.samples.sample import Sample
+from isoplan.engine.fitting.solver.descent import perfect
+from isoplan.engine.fitting.solver.multistart import best_fit, descents, predict
+from isoplan.engine.fitting.solver.problem import Ints, Problem, problem
+from isoplan.engine.fitting.types.floor_confidence import FloorConfidence
+from isoplan.engine.laws.law import Floats
+
+POINTS, ENOUGH, ZOOMS = 17, 8, 8
+"""Floors of a scan, how many of them must lie where the score is not beyond ``FAR``, and how often a scan narrows."""
+FAR = 4.0
+"""Normal score beyond which the curve is not followed."""
+MOST = 5_000
+"""Runs that the curve is read from: of a longer table every second, third ... run, which widens it."""
+NEAR = 5.0
+"""The curve is calibrated where zero is within this score of the best floor."""
+TABLES, PLACES, TAIL = 200, (-2.0, -1.0, 0.0, 1.0, 2.0), 0.1
+"""Simulated tables at each place, the scores of the places, and the tail quantile that gives the width."""
+LARGEST = 8.0
+"""Largest normal score in size: beyond it a probability is 0 or 1 in floating point."""
+
+
+def floor_confidence(s: Sample, floor: int) -> FloorConfidence | None:
+    """The confidence curve of the floor that is term ``floor`` of the law of ``s``.
+
+    None where no degree of freedom is left, or where the objective weighs the two sides of the law differently.
+    """
+    if s.spec.objective == "asymmetric":
+        return None
+    p = least_squares(s)
+    freedom = p.n - int(np.sum(p.low < p.high))
+    if freedom < 1:
+        return None
+    scan = _Scan(p, floor, best_fit(p).theta, best_fit(p.holding(floor, 0.0)).theta, freedom)
+    at, theta, score = scan.curve(float(np.min(s.y)))
+    if p.penalty is None and score[0] > -NEAR:
+        score = _calibrated(scan, s.spec.seed, at, theta, score)
+    return FloorConfidence(s.law.terms[floor].amplitude, tuple(map(float, at)), tuple(map(float, score)))
+
+
+def least_squares(s: Sample) -> Problem:
+    """The problem of ``s`` by least squares, one row for each cluster of repeated runs, at most ``MOST`` rows."""
+    spec = s.spec.model_copy(update={"objective": "ols-log" if s.spec.logs else "ols"})
+    member = clusters(s.runs)
+    first = np.unique(member, return_index=True)[1]
+    weight = np.asarray(np.bincount(member, s.weight), float)
+    y = np.log(s.y) if spec.logs else s.y
+    y = np.bincount(member, s.weight * y) / weight
+    columns = {axis: x[first] for axis, x in s.columns.items()}
+    mean = replace(s, spec=spec, columns=columns, y=np.exp(y) if spec.logs else y, weight=weight)
+    p = informed(mean, problem(s.law, spec, columns, mean.y, weight))
+    return p.rows(np.arange(0, p.n, -(-p.n // MOST)))
+
+
+@dataclass(frozen=True, eq=False)
+class _Scan:
+    """The profile of one floor: ``best`` (q,) is the best fit, ``without`` (q,) the best one at a floor of zero."""
+
+    p: Problem
+    floor: int
+    best: Floats
+    without: Floats
+    freedom: int
+
+    def curve(self, least: float) -> tuple[Floats, Floats, Floats]:
+        """Floors (k,) from zero on, the other parameters at each (k, q), and the normal score of each (k,).
+
+        ``least`` is the least y of the runs, near which a floor begins to contradict them.
+        """
+        low, high = 0.0, max(least, float(self.best[self.floor]))
+        for _ in range(ZOOMS):
+            at = np.unique(np.concatenate([[0.0], np.linspace(low, high, POINTS)]))
+            theta, value = self.profile(at)
+            score = self.scores(at, value)
+            inside = np.flatnonzero(np.abs(score) < FAR)
+            if score[-1] < FAR:
+                high *= 1.25
+            elif inside.size >= ENOUGH:
+                break
+            else:
+                first, last = (inside[0], inside[-1]) if inside.size else 2 * (int(np.sum(score < 0)),)
+                low, high = at[max(first - 1, 0)], at[min(last + 1, len(at) - 1)]
+        return at, theta, score
+
+    def profile(self, at: Floats) -> tuple[Floats, Floats]:
+        """The best parameters (k, q) at each floor (k,), and the sums of squares (k,), from the best floor outwards."""
+        k = len(at)
+        theta, value = np.empty((k, len(self.best))), np.empty(k)
+        middle = int(np.argmin(np.abs(at - self.best[self.floor])))
+        for way in (range(middle, k), range(middle - 1, -1, -1)):
+            near = self.best
+            for i in way:
+                starts = np.stack([near, self.best, self.without])[None]
+                found, least = descents(self.p.holding(self.floor, at[i]), starts)
+                near = theta[i] = found[0]
+                value[i] = least[0]
+        return theta, value
+
+    def scores(self, at: Floats, value: Floats) -> Floats:
+        """Normal scores (k,) of floors ``at`` (k,) whose sums of squares are ``value`` (k,)."""
+        own = descents(self.p, self.best[None, None])[1]
+        least = np.minimum(own, np.min(value))
+        nothing = perfect(self.p.objective.loss, self.p.n)
+        found = signed_scores(at, self.best[None, self.floor], value, least, self.freedom, nothing)
+        return np.maximum.accumulate(found)
+
+
+def signed_scores(at: Floats, best: Floats, value: Floats, least: Floats, freedom: int, nothing: float) -> Floats:
+    """Normal scores of the signed root: ``at`` and ``value`` of the profile, ``best`` and ``least`` of the best fit.
+
+    Arrays of one shape. A sum of squares of at most ``nothing`` is rounding.
+    """
+    rise = np.maximum(value - least, 0.0)
+    root = np.sqrt(rise / (np.maximum(least, nothing) / freedom))
+    size = np.minimum(-ndtri(np.maximum(stdtr(freedom, -root), 1e-300)), LARGEST)
+    return np.sign(at - best) * size
+
+
+def _calibrated(scan: _Scan, seed: int, at: Floats, theta: Floats, score: Floats) -> Floats:
+    """The scores (k,), shifted and scaled by those of tables simulated at zero and at the places of the curve."""
+    near = {0, *(int(np.argmin(np.abs(score - place))) for place in PLACES if score[0] <= place <= score[-1])}
+    places: Ints = np.array(sorted(near))
+    noise = _noise(seed, scan.p.n)
+    quantiles = [np.quantile(_simulated(scan, at[i], theta[i], noise), (TAIL, 0.5, 1 - TAIL)) for i in places]
+    lowest, middle, highest = (np.interp(at, at[places], x) for x in np.transpose(quantiles))
+    unit = -float(ndtri(TAIL))
+    down = np.maximum(middle - lowest, 1e-6) / unit
+    up = np.maximum((highest - middle) / unit, down)
+    off = score - middle
+    return np.maximum.accumulate(np.clip(off / np.where(off < 0, down, up), -LARGEST, LARGEST))
+
+
+def _noise(seed: int, n: int) -> Floats:
+    """Standard normal noise of the simulated tables (tables, n), in pairs of opposite sign."""
+    half = ndtri(uniforms(seed, 0, TABLES // 2, n))
+    return np.concatenate([half, -half])
+
+
+def _simulated(scan: _Scan, floor: float, theta: Floats, noise: Floats) -> Floats:
+    """Normal scores (tables,) of ``floor`` in tables simulated with the parameters ``theta`` (q,) that hold it."""
+    p, tables = scan.p, len(noise)
+    start = theta.copy()
+    start[scan.floor] = floor
+    fitted = predict(p, start[None])[0]
+    residual = np.log(p.y[0] / fitted) if p.objective.log else p.y[0] - fitted
+    size = np.sqrt(np.sum(p.weight * residual**2) / (scan.freedom + 1)) / np.sqrt(p.weight)
+    y = fitted * np.exp(size * noise) if p.objective.log else fitted + size * noise
+    drawn = replace(p, y=y)
+    held, value = descents(drawn.holding(scan.floor, floor), np.tile(start, (tables, 1, 1)))
+    starts = np.stack([held, np.tile(start, (tables, 1)), np.tile(scan.best, (tables, 1))], axis=1)
+    free, least = descents(drawn, starts)
+    least = np.minimum(least, value)
+    found = signed_scores(
+        np.full(tables, floor), free[:, scan.floor], value, least, scan.freedom, perfect(p.objective.loss, p.n)
+    )
+    return found[np.isfinite(found)]

@@ -1,0 +1,1 @@
+"""Runs and training curves as the solver reads them: checked, clustered, smoothed."""

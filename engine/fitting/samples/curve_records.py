@@ -1,0 +1,119 @@
+"""The points of training curves in the order of compute, and the records of least loss among them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from isoplan.engine.fitting.samples.sample import Sample
+from isoplan.engine.laws.law import Floats
+
+Bools = NDArray[np.bool_]
+Ints = NDArray[np.int64]
+FEWEST = 3
+"""Points without the first and last model size below which an envelope keeps them."""
+
+
+@dataclass(frozen=True, eq=False)
+class Records:
+    """r envelopes over the b different computes ``C`` (b,); N, D, y and the point ``at`` them are (r, b).
+
+    ``all`` marks the points of an envelope, ``on`` those that power laws read, ``trimmed`` (r,) the envelopes whose
+    first and last model size were left out.
+    """
+
+    C: Floats
+    N: Floats
+    D: Floats
+    y: Floats
+    at: Ints
+    all: Bools
+    on: Bools
+    trimmed: Bools
+
+    def at_compute(self, kept: Bools) -> Records:
+        """The same at the computes that are ``kept`` (b,)."""
+        return self._mapped(lambda x: x[:, kept] if x.ndim == 2 else x, self.C[kept])
+
+    def take(self, rows: slice) -> Records:
+        """Some of the envelopes."""
+        return self._mapped(lambda x: x[rows], self.C)
+
+    def _mapped(self, change: Callable[[NDArray[Any]], NDArray[Any]], C: Floats) -> Records:
+        return Records(C, *(change(getattr(self, name)) for name in NAMES))
+
+
+NAMES = ("N", "D", "y", "at", "all", "on", "trimmed")
+
+
+def stacked(parts: Sequence[Records]) -> Records:
+    """The envelopes of all parts, in their order."""
+    return Records(parts[0].C, *(np.concatenate([getattr(part, name) for part in parts]) for name in NAMES))
+
+
+@dataclass(frozen=True, eq=False)
+class Points:
+    """The points of a sample (n,) in the order of compute; ``whole`` where runs have curves.
+
+    ``order`` are their positions in the sample, ``curve`` the number of the run that each belongs to.
+    """
+
+    order: Ints
+    y: Floats
+    C: Floats
+    N: Floats
+    D: Floats
+    curve: Ints
+    whole: bool
+
+    @staticmethod
+    def of(s: Sample) -> Points:
+        """The points of the sample ``s``; runs without names are a curve each."""
+        order = np.lexsort((s.y, s.columns["C"]))
+        named = s.runs.labels.get("run", np.arange(len(s)).astype(np.str_))
+        curve = np.unique(named, return_inverse=True)[1].astype(np.int64)
+        C, N, D = (s.columns[role][order] for role in ("C", "N", "D"))
+        return Points(order, s.y[order], C, N, D, curve[order], int(curve.max()) + 1 < len(s))
+
+    def records(self, y: Floats, present: Bools | None = None) -> Records:
+        """The envelopes of the losses ``y`` (r, n), of the points that are ``present`` (r, n)."""
+        on = on_envelope(y, np.ones(y.shape, bool) if present is None else present)
+        starts = np.flatnonzero(np.r_[True, self.C[1:] != self.C[:-1]])
+        at = np.maximum.reduceat(np.where(on, np.arange(1, on.shape[1] + 1), 0), starts, axis=1) - 1
+        N, D = self.N[at], self.D[at]
+        low = np.take_along_axis(np.broadcast_to(y, on.shape), np.maximum(at, 0), axis=1)
+        used, trimmed = _trimmed(N, at >= 0, self.whole)
+        return Records(self.C[starts], N, D, low, at, at >= 0, used, trimmed)
+
+
+def on_envelope(y: Floats, present: Bools) -> Bools:
+    """Which points are on the envelope: ``y`` (r, n) in the order of compute, ``present`` (r, n) -> (r, n)."""
+    seen = np.where(present, y, np.inf)
+    least = np.minimum.accumulate(seen, axis=1)
+    before = np.concatenate([np.full((len(seen), 1), np.inf), least[:, :-1]], axis=1)
+    return np.asarray(seen < before)
+
+
+def fit_for_laws(N: Floats, on: Bools, fewest: int) -> Bools:
+    """Has each envelope (r, b) so many points and two model sizes?"""
+    high = np.where(on, N, -np.inf).max(axis=1)
+    low = np.where(on, N, np.inf).min(axis=1)
+    return np.asarray((on.sum(axis=1) >= fewest) & (high > low))
+
+
+def _trimmed(N: Floats, on: Bools, whole: bool) -> tuple[Bools, Bools]:
+    """Envelopes (r, b) without their first and last model size, and which (r,) lost them.
+
+    An envelope stays whole where the runs have no curves, or where less than three points or two sizes would remain.
+    """
+    if not whole:
+        return on, np.zeros(len(on), bool)
+    rows, last = np.arange(len(on)), on.shape[1] - 1
+    first_size, last_size = N[rows, on.argmax(axis=1)], N[rows, last - on[:, ::-1].argmax(axis=1)]
+    inner = on & (N != first_size[:, None]) & (N != last_size[:, None])
+    enough = fit_for_laws(N, inner, FEWEST)
+    return np.where(enough[:, None], inner, on), enough

@@ -1,0 +1,171 @@
+"""What laws read off training curves: whole curves, updates to a target, or whether a run overfits.
+
+Each of these makes a table of runs out of the curves, so that a law is fitted to it as to any other table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from itertools import pairwise
+
+import numpy as np
+
+from isoplan.engine.errors import PlannerError
+from isoplan.engine.fitting.samples.curve_smoothing import (
+    down,
+    end_of,
+    left_out,
+    measured,
+    sign,
+    smoothed,
+    smoothed_by_updates,
+    steady,
+)
+from isoplan.engine.fitting.types.spec import FitSpec
+from isoplan.engine.schema import Curves, Floats, Ints, Metric, Runs
+
+BUDGETS = 500
+"""Budgets, evenly spaced in log C, at which curves are compared (Hoffmann et al. 2022, sec. 3.1, take 1,500)."""
+RIVALS = 30
+"""Curves that are kept at each of them; a worse one counts only where a resample misses all of these."""
+
+
+def shaped(spec: FitSpec, runs: Runs, curves: Curves | None) -> Runs:
+    """The runs that the law of ``spec`` is fitted to: those of the table, or what it reads off the training curves.
+
+    Raises PlannerError for curves where the law reads endpoints only, and where the curves lack what it needs.
+    """
+    if curves is None:
+        return _of_unique(runs) if spec.law == "threshold" else runs
+    if spec.law not in SHAPES:
+        raise PlannerError(
+            f"Law {spec.law} reads one row a run and no training curves: leave the curves out, "
+            f"or use one of {', '.join(SHAPES)}."
+        )
+    made = SHAPES[spec.law](spec, measured(curves, spec.y))
+    roles = made.roles.model_copy(update={"compute": runs.roles.compute})
+    return replace(made, roles=roles, source=runs.source, sha256=runs.sha256)
+
+
+def whole(spec: FitSpec, curves: Curves) -> Runs:
+    """The smoothed curves at 500 common budgets, linear in log C between their points; the 30 best at each budget.
+
+    log C and log D are smoothed as the loss is: a mean of past losses belongs to the mean of their places, and put at
+    the last of them it would lag behind.
+    """
+    curves = steady(curves, spec.y)
+    _need(curves, ("N", "D", "C"), spec)
+    used = (curves["C"] > 0) & (curves["D"] > 0)
+    loss = down(curves, spec.y)
+    budgets = np.geomspace(curves["C"][used].min(), curves["C"][used].max(), BUDGETS) if used.any() else np.empty(0)
+    y, D = np.full((2, len(curves), len(budgets)), np.inf)
+    for i, (a, b) in enumerate(pairwise(curves.starts.tolist())):
+        part = np.flatnonzero(used[a:b]) + a
+        if len(part) > 1:
+            own = np.array([0, len(part)])
+            at, seen, low = (
+                smoothed(x, own, spec.smoothing)
+                for x in (np.log(curves["C"][part]), np.log(curves["D"][part]), loss[part])
+            )
+            y[i] = np.interp(np.log(budgets), at, low, left=np.inf, right=np.inf)
+            D[i] = np.exp(np.interp(np.log(budgets), at, seen))
+    y[np.argsort(np.argsort(y, axis=0), axis=0) >= RIVALS] = np.inf
+    of, place = np.nonzero(np.isfinite(y))
+    if not len(of):
+        raise PlannerError("No training curve has two points with compute above zero: an envelope needs whole curves.")
+    values = {"N": curves["N"][curves.starts[:-1]][of], "D": D[of, place], "C": budgets[place]}
+    values[spec.y] = sign(curves, spec.y) * y[of, place]
+    return _runs(curves, values, of, curves.roles.metrics)
+
+
+def updates(spec: FitSpec, curves: Curves) -> Runs:
+    """One row a run: its batch size, and under the name of the metric the updates to the target.
+
+    The target is that of ``spec``, else the hardest that every run reaches. Crossings are interpolated between points.
+    Means are over a share of the updates, not over points, which lie further apart along longer runs; the updates are
+    smoothed as the loss is, so that a mean of past losses belongs to the mean of their places and does not lag.
+    """
+    curves = steady(curves, spec.y)
+    axis = spec.find_law().axes[0]
+    _need(curves, ("step", axis), spec)
+    smooth = partial(smoothed_by_updates, step=curves["step"], starts=curves.starts, smoothing=spec.smoothing)
+    loss, turn = smooth(down(curves, spec.y)), sign(curves, spec.y)
+    best = np.minimum.reduceat(loss, curves.starts[:-1])
+    target = float(np.max(best)) if spec.target is None else turn * spec.target
+    there = best <= target
+    if not there.any():
+        raise PlannerError(
+            f"No run reaches {spec.y} = {turn * target:g}: the best smoothed value is {turn * best.min():.4g}; "
+            "choose an easier target."
+        )
+    spans = [span for span, reaches in zip(pairwise(curves.starts.tolist()), there, strict=True) if reaches]
+    seen = smooth(curves["step"])
+    steps = np.array([_crossing(seen[a:b], loss[a:b], target) for a, b in spans])
+    values = {axis: curves[axis][curves.starts[:-1]][there], spec.y: steps}
+    rows = _runs(curves, values, np.flatnonzero(there), _less(spec.y))
+    notes = (f"Updates until the smoothed {spec.y} is {turn * target:.4g}.", *left_out(~there, "that never got there"))
+    return replace(rows, notes=(*rows.notes, *notes))
+
+
+def cells(spec: FitSpec, curves: Curves) -> Runs:
+    """One row a run: N, its unique samples as D, and under the name of the metric 1 where it overfits, else 0."""
+    if "U" in curves:
+        curves = replace(curves, values={**curves.values, "D": curves["U"]})
+    _need(curves, ("N", "D"), spec)
+    loss, last = down(curves, spec.y), curves.starts[1:] - 1
+    ends = [end_of(loss[a:b]) for a, b in pairwise(curves.starts.tolist())]
+    values = {name: curves[name][last] for name in ("N", "D")}
+    values[spec.y] = np.array([float(end.overfits) for end in ends])
+    rows = _runs(curves, values, np.arange(len(curves)), _less(spec.y))
+    falling = sum(end.falling for end in ends)
+    if not falling:
+        return rows
+    note = (
+        f"{falling:,} of {len(curves):,} curves {'was' if falling == 1 else 'were'} still falling at the end and "
+        f"{'counts' if falling == 1 else 'count'} as underfitting: train longer to be sure."
+    )
+    return replace(rows, notes=(*rows.notes, note))
+
+
+SHAPES: dict[str, Callable[[FitSpec, Curves], Runs]] = {
+    "envelope": whole,
+    "critical-batch": updates,
+    "threshold": cells,
+}
+"""What each law that reads training curves makes of them."""
+
+
+def _of_unique(runs: Runs) -> Runs:
+    """The runs with their unique samples, where these are known, in the place of D."""
+    return replace(runs, values={**runs.values, "D": runs["U"]}) if "U" in runs else runs
+
+
+def _need(curves: Curves, roles: tuple[str, ...], spec: FitSpec) -> None:
+    for role in roles:
+        if role not in curves or not np.isfinite(curves[role]).all():
+            known = "is not known along the curves" if role not in curves else "is missing at some points of the curves"
+            raise PlannerError(
+                f"Law {spec.law} needs {role}, which {known}: map a column to it in the curve table, or in the run "
+                "table that names the same runs."
+            )
+
+
+def _crossing(step: Floats, loss: Floats, target: float) -> float:
+    """The first step at which ``loss`` is at or below ``target``, linear between points."""
+    i = int(np.argmax(loss <= target))
+    if i == 0:
+        return float(step[0])
+    share = (loss[i - 1] - target) / (loss[i - 1] - loss[i])
+    return float(step[i - 1] + share * (step[i] - step[i - 1]))
+
+
+def _runs(curves: Curves, values: dict[str, Floats], of: Ints, metrics: tuple[Metric, ...]) -> Runs:
+    roles = curves.roles.model_copy(update={"metrics": metrics})
+    return Runs(np.arange(len(of)), values, roles, {"run": curves.names[of]}, notes=curves.notes)
+
+
+def _less(y: str) -> tuple[Metric, ...]:
+    """The metrics of a table whose ``y`` is better when smaller."""
+    return () if y == "loss" else (Metric(column=y, direction="min"),)

@@ -1,0 +1,328 @@
+"""What must hold before a fit: problems that would make its numbers meaningless are refused in one sentence."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from isoplan.engine.errors import PlannerError
+from isoplan.engine.fitting.types.spec import FitSpec
+from isoplan.engine.laws import Law
+from isoplan.engine.laws.expression import FormulaLaw
+from isoplan.engine.laws.law import Floats
+from isoplan.engine.laws.terms import Const
+from isoplan.engine.schema import Role, Runs
+
+NARROWEST = 1e-9
+"""The least standard deviation of a prior, relative to its mean."""
+PROPORTIONAL = 1 - 1e-9
+"""Two axes whose logs correlate beyond this are one axis."""
+SCALES = ("N", "D", "U", "C")
+"""Axes on which a run at zero is a mistake; on any other it is the end of a sweep."""
+
+
+@dataclass(frozen=True, eq=False)
+class Sample:
+    """The runs that are fitted: weight above zero, columns by axis, and y with the sign that makes smaller better.
+
+    ``unplaced`` counts the runs at zero on the axis of a swept knob that no realised value was stated for,
+    ``unmeasured`` those without the metric y, as a rejection that is only a limit.
+    """
+
+    law: Law
+    spec: FitSpec
+    runs: Runs
+    columns: dict[str, Floats]
+    y: Floats
+    weight: Floats
+    sign: float
+    left_out: int = 0  # runs of weight zero
+    known: tuple[str, ...] = ()  # parameters that the runs of other groups help to find
+    unplaced: int = 0
+    unmeasured: int = 0
+
+    def __len__(self) -> int:
+        return len(self.y)
+
+    @property
+    def free(self) -> tuple[str, ...]:
+        """The parameters that the fit must find."""
+        return tuple(name for name in self.law.names if name not in (*self.spec.fixed, *self.known))
+
+    @property
+    def unaided(self) -> tuple[str, ...]:
+        """The parameters that these runs alone must determine: no prior helps."""
+        return tuple(name for name in self.free if name not in self.spec.prior)
+
+
+def sample(spec: FitSpec, runs: Runs, known: tuple[str, ...] = ()) -> Sample:
+    """The runs of a fit, checked; raises PlannerError for everything that a fit cannot survive.
+
+    ``known`` are parameters that these runs need not determine.
+    """
+    spec = spec.read_from(runs)
+    law = spec.find_law()
+    _known(spec, law)
+    needed = tuple(dict.fromkeys((*law.axes, *law.reads)))
+    _present(spec, law, runs, needed)
+    weight = runs["weight"] if "weight" in runs else np.ones(len(runs))
+    _weights(runs, weight)
+    kept = runs.take(weight > 0)
+    if len(kept) == 0:
+        raise no_run(runs)
+    at = placed(spec, kept)
+    somewhere = ~np.any([np.isnan(at[a]) & (kept[a] == 0) for a in law.axes], axis=0)
+    there = ~np.isnan(kept[spec.y]) | (spec.y == "loss")
+    kept = replace(kept, values={**kept.values, **at}).take(somewhere & there)
+    if len(kept) == 0 and not there.any():
+        raise PlannerError(f"No run has a value of {spec.y}: choose another metric, or select runs that have one.")
+    for role in needed:
+        _usable(kept, role, zero=role in law.axes and role not in law.positive)
+    sign = -1.0 if runs.roles.direction(spec.y) == "max" and law.oriented else 1.0
+    y, columns = sign * kept[spec.y], {a: kept[a] for a in needed}
+    left_out, unplaced, unmeasured = (int(np.sum(x)) for x in (weight == 0, ~somewhere, ~there))
+    weight = weight[weight > 0][somewhere & there]
+    out = Sample(law, spec, kept, columns, y, weight, sign, left_out, known, unplaced, unmeasured)
+    _target(out)
+    out = replace(out, weight=out.weight * precision(spec, kept))
+    _bounds(out)
+    if law.every_run:
+        _enough(out)
+        _axes(out)
+    if isinstance(law, FormulaLaw):
+        law.formula.check(columns, kept.ids)
+    return out
+
+
+def no_run(runs: Runs) -> PlannerError:
+    """The error of a table without a run for a fit, with the most frequent reason why its rows were left out."""
+    if len(runs) == 0 and len(runs.left_out.why):
+        reasons, counts = np.unique(runs.left_out.why, return_counts=True)
+        text = f"{counts.max():,} row{'' if counts.max() == 1 else 's'} {reasons[counts.argmax()]}"
+        return PlannerError(f"No run is left: the table has {text}. Correct its cells, or map other columns.")
+    return PlannerError("No run is selected: loosen the filter, or give at least one run a weight above zero.")
+
+
+def precision(spec: FitSpec, runs: Runs) -> Floats:
+    """What the relative errors multiply the weights with: (n,), ones where none are stated.
+
+    1/sigma^2, so that least squares sums squared pulls and Huber's is that of pulls; 1/sigma for absolute deviations.
+    """
+    stated = spec.relative_error
+    if stated is None:
+        return np.ones(len(runs))
+    if isinstance(stated, str) and stated not in runs:
+        raise PlannerError(f"There is no column {stated!r} of relative errors: map it as a hyperparameter or a metric.")
+    error = runs[stated] if isinstance(stated, str) else np.full(len(runs), stated)
+    bad = np.flatnonzero(~(np.isfinite(error) & (error > 0)))
+    if bad.size and not isinstance(stated, str):
+        raise PlannerError(f"The relative error is {stated:g}: give a number above zero, such as 0.1 for 10 %.")
+    if bad.size:
+        raise PlannerError(
+            f"The relative error {stated} is {error[bad[0]]:g} in {row(runs, int(bad[0]))}: "
+            "give a number above zero, or leave the run out."
+        )
+    sigma = stated_error(spec, runs)
+    bad = np.flatnonzero(sigma == 0)
+    if bad.size:
+        raise PlannerError(
+            f"{column(runs, spec.y)} is 0 in {row(runs, int(bad[0]))}, which has no relative error: leave the run out."
+        )
+    return 1 / sigma if spec.objective in ("lad", "asymmetric") else 1 / sigma**2
+
+
+def stated_error(spec: FitSpec, runs: Runs) -> Floats:
+    """The error of log y, or of y where the objective reads y itself, as it is stated for each run: (n,), else ones."""
+    stated = spec.relative_error
+    if stated is None:
+        return np.ones(len(runs))
+    error = runs[stated] if isinstance(stated, str) else np.full(len(runs), stated)
+    return error if spec.logs else error * np.abs(runs[spec.y])
+
+
+def placed(spec: FitSpec, runs: Runs) -> dict[str, Floats]:
+    """The columns (n,) that the law reads; a cell at zero of a swept knob lies where it is fitted, NaN for nowhere."""
+    law = spec.find_law()
+    nowhere = np.nan if spec.realised is None else spec.realised
+    return {a: np.where(runs[a] == 0, nowhere, runs[a]) if a == knob(law) else runs[a] for a in law.axes}
+
+
+def knob(law: Law) -> str | None:
+    """The axis of a law over a swept knob, where a run at zero is the end of the sweep and no mistake."""
+    swept = law.along is not None and law.axis in law.positive and law.axis not in SCALES
+    return law.axis if swept else None
+
+
+def column(runs: Runs, role: str) -> str:
+    """A role and the column that holds it, as a sentence names them: ``loss (column val_loss)``."""
+    name = runs.roles.column(Role(role)) if role in set(Role) else None
+    return role if name is None or name == role else f"{role} (column {name})"
+
+
+def row(runs: Runs, i: int) -> str:
+    """How a sentence names the run at position ``i``."""
+    label = runs.labels["run"][i] if "run" in runs.labels else ""
+    return f"row {runs.ids[i]}" + (f" ({label})" if label else "")
+
+
+def _known(spec: FitSpec, law: Law) -> None:
+    if spec.y in law.axes:
+        raise PlannerError(f"{spec.y!r} is both what law {law.name} describes and its axis: choose another for one.")
+    for name, value in spec.fixed.items():
+        law.param(name)
+        if not np.isfinite(value):
+            raise PlannerError(f"The fixed value of {name} is {value}: give a finite number.")
+    for name, (mean, sd) in spec.prior.items():
+        law.param(name)
+        if name in spec.fixed:
+            raise PlannerError(f"{name} is fixed and has a prior: keep one of the two.")
+        if not np.isfinite(mean):
+            raise PlannerError(f"The prior mean of {name} is {mean}: give a finite number.")
+        if not (np.isfinite(sd) and sd > 0):
+            raise PlannerError(f"The prior of {name} has the standard deviation {sd:g}: give a number above zero.")
+        if sd < max(NARROWEST * abs(mean), 1e-100):
+            raise PlannerError(
+                f"The prior of {name} has the standard deviation {sd:g}, which leaves no freedom: fix it."
+            )
+    if spec.prior and not law.every_run:
+        raise PlannerError(f"Law {law.name} takes no prior: fix the parameter, or use a law of all runs.")
+    if set(law.names) <= set(spec.fixed):
+        raise PlannerError(f"Every parameter of {law.name} is fixed: free at least one.")
+
+
+def _present(spec: FitSpec, law: Law, runs: Runs, needed: tuple[str, ...]) -> None:
+    missing = [role for role in needed if runs.lacks(role)]
+    if missing and spec.y == "loss" and "loss" not in runs and "loss" in runs.withheld:
+        missing = list(dict.fromkeys([*missing, "loss"]))  # all that a user has to agree to at once
+    reasons = [runs.withheld[role] for role in missing if role in runs.withheld]
+    if reasons:
+        raise PlannerError(f"Law {law.name} needs {' and '.join(missing)}: {'; '.join(reasons)}.")
+    if missing:
+        raise PlannerError(
+            f"Law {law.name} needs {' and '.join(missing)}: "
+            f"map {'a column' if len(missing) == 1 else 'columns'} to {'it' if len(missing) == 1 else 'them'}."
+        )
+    if spec.y not in runs:
+        known = ", ".join(m.column for m in runs.roles.metrics) or "none"
+        raise PlannerError(
+            f"The loss is missing: {runs.withheld.get('loss', 'map a column to loss')}."
+            if spec.y == "loss"
+            else f"There is no metric {spec.y!r}: the metrics of this table are {known}."
+        )
+
+
+def _weights(runs: Runs, weight: Floats) -> None:
+    bad = np.flatnonzero(~(np.isfinite(weight) & (weight >= 0)))
+    if bad.size:
+        raise PlannerError(
+            f"{column(runs, 'weight')} is {weight[bad[0]]:g} in {row(runs, int(bad[0]))}: "
+            "a weight is zero (the run is left out) or positive."
+        )
+
+
+def _usable(runs: Runs, role: str, zero: bool) -> None:
+    """Refuse what no law can read: NaN, infinity, and what is not above zero unless ``zero`` allows any number."""
+    values = runs[role]
+    sound = np.isnan(values) if role == "budget" else np.zeros(len(values), bool)  # NaN: in no iso-FLOP group
+    bad = np.flatnonzero(~sound & ~(np.isfinite(values) & (zero | (values > 0))))
+    if bad.size:
+        raise PlannerError(
+            f"{column(runs, role)} is {values[bad[0]]:g} in {row(runs, int(bad[0]))}: a law needs "
+            f"{'finite' if zero else 'positive'} numbers there; correct the value or leave the run out."
+        )
+
+
+def _target(s: Sample) -> None:
+    y, name = s.sign * s.y, column(s.runs, s.spec.y)
+    bad = np.flatnonzero(~np.isfinite(y))
+    if bad.size:
+        raise PlannerError(f"{name} is {y[bad[0]]} in {row(s.runs, int(bad[0]))}: leave the run out or correct it.")
+    if not s.spec.logs or s.law.estimator == "threshold":
+        return
+    if s.sign < 0:
+        raise PlannerError(
+            f"Larger {name} is better, so the law describes its negative, which has no logarithm: "
+            f"choose the objective ols instead of {s.spec.objective}."
+        )
+    bad = np.flatnonzero(y <= 0)
+    if bad.size:
+        raise PlannerError(
+            f"{name} is {y[bad[0]]:g} in {row(s.runs, int(bad[0]))}, which has no logarithm "
+            f"({bad.size} of {len(y)} runs): choose the objective ols, or leave such runs out."
+        )
+
+
+def _bounds(s: Sample) -> None:
+    signed = not s.spec.logs and bool(np.any(s.y <= 0))
+    floors = {t.amplitude for t in s.law.terms if isinstance(t, Const)}
+    for name, value in s.spec.fixed.items():
+        p = s.law.param(name)
+        low = -np.inf if signed and name in floors else p.low
+        if not low <= value <= p.high or (p.low == 0 and name not in floors and value <= 0):
+            raise PlannerError(f"{name} is fixed at {value:g}, outside its bounds {low:g} to {p.high:g}.")
+
+
+def _enough(s: Sample) -> None:
+    p, n = len(s.free), len(s)
+    if n <= p:
+        raise PlannerError(
+            f"{s.law.name} has {p} free parameters ({', '.join(s.free)}) but only {n} "
+            f"{'run is' if n == 1 else 'runs are'} selected: select at least {p + 1} runs, or fix a parameter."
+        )
+    if np.ptp(s.y) <= 1e-12 * np.max(np.abs(s.y)):
+        raise PlannerError(
+            f"All {n} runs have the same {column(s.runs, s.spec.y)}, {s.sign * s.y[0]:g}: "
+            "a law needs losses that differ; check that the right column is mapped."
+        )
+
+
+def _axes(s: Sample) -> None:
+    floor_free = any(isinstance(t, Const) and t.amplitude in s.unaided for t in s.law.terms)
+    for axis in s.law.axes:
+        named = dict.fromkeys(name for t in s.law.terms if t.axis == axis for name in t.params())
+        free = [name for name in named if name in s.unaided]
+        values = np.unique(s.columns[axis])
+        need = (len(free) + floor_free) if free else 1
+        if len(values) < need:
+            shown = ", ".join(f"{v:.4g}" for v in values)
+            raise PlannerError(
+                f"{column(s.runs, axis)} has {_count(len(values))} ({shown}) but {_and(free)} "
+                f"need{'s' if len(free) == 1 else ''} {need}: add runs at other values of {axis}, or fix "
+                f"{' or '.join(free)}."
+            )
+    for i, one in enumerate(s.law.axes):
+        for other in s.law.axes[i + 1 :]:
+            _apart(s, one, other)
+
+
+def _apart(s: Sample, one: str, other: str) -> None:
+    both = {name for t in s.law.terms if t.axis in (one, other) for name in t.params()}
+    slope, correlation = direction(s.columns[one], s.columns[other])
+    if abs(correlation) > PROPORTIONAL and len(both & set(s.unaided)) > 2:
+        raise PlannerError(
+            f"{one} and {other} move together in all {len(s)} runs ({other} proportional to {one}^{slope:.3g}), "
+            f"so their effects cannot be told apart: add runs where {one} changes at the same {other}, "
+            f"or fit one axis with the law power."
+        )
+
+
+def direction(x: Floats, z: Floats) -> tuple[float, float]:
+    """The slope of log z against log x (major axis of the cloud) and their correlation."""
+    a, b = np.log(x) - np.mean(np.log(x)), np.log(z) - np.mean(np.log(z))
+    aa, bb, ab = float(a @ a), float(b @ b), float(a @ b)
+    if aa == 0 or bb == 0:
+        return 0.0, 0.0
+    return float(np.copysign(np.sqrt(bb / aa), ab)), ab / np.sqrt(aa * bb)
+
+
+def _count(n: int) -> str:
+    return "one value only" if n == 1 else f"only {n} values"
+
+
+def _and(names: list[str]) -> str:
+    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
+
+
+Bools = NDArray[np.bool_]

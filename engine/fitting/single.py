@@ -1,0 +1,162 @@
+"""From a specification and runs to a fit."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from isoplan.engine.errors import PlannerError
+from isoplan.engine.fitting.diagnostics.checks import diagnose
+from isoplan.engine.fitting.estimators.envelope import envelope
+from isoplan.engine.fitting.estimators.formula import nonlinear
+from isoplan.engine.fitting.estimators.isoflop import parabola
+from isoplan.engine.fitting.estimators.smoothing_choice import over_smoothings
+from isoplan.engine.fitting.estimators.surface import surface
+from isoplan.engine.fitting.estimators.threshold import threshold
+from isoplan.engine.fitting.samples.clusters import clusters
+from isoplan.engine.fitting.samples.curve_tables import shaped
+from isoplan.engine.fitting.samples.sample import Sample, sample
+from isoplan.engine.fitting.types.estimate import Estimate, Progress
+from isoplan.engine.fitting.types.parameters import floors, parameters
+from isoplan.engine.fitting.types.possible_values import levelled
+from isoplan.engine.fitting.types.result import MOST_RUNS, Fit, FitData, FittedRuns, FitWarning
+from isoplan.engine.fitting.types.runtime import Runtime, fit_runtime
+from isoplan.engine.fitting.types.spec import FitSpec
+from isoplan.engine.schema import Curves, Floats, Role, Runs
+
+ESTIMATORS = {
+    "surface": surface,
+    "parabola": parabola,
+    "formula": nonlinear,
+    "envelope": envelope,
+    "threshold": threshold,
+}
+
+
+def fit(
+    spec: FitSpec,
+    runs: Runs,
+    *,
+    curves: Curves | None = None,
+    snapshot: str = "",
+    where: str = "",
+    progress: Progress | None = None,
+) -> Fit:
+    """Fit the law of ``spec`` to ``runs``; the same two give the same digits.
+
+    ``curves`` are the training curves of the runs, for the laws that read them. ``snapshot`` and ``where`` name the
+    data in the result, ``progress`` hears the share of resamples that are done. Raises PlannerError where the runs
+    cannot support the law; softer problems travel as ``Fit.warnings``.
+    """
+    if spec.share:
+        raise PlannerError("Parameters are shared over groups: ask for the fits of all groups together.")
+    made = _fitted(spec, runs, curves, snapshot, where, progress)
+    if curves is None or spec.law != "critical-batch":
+        return made
+
+    def refit(smoothing: float, r: int) -> Fit:
+        changed = {"smoothing": smoothing, "bootstrap": r}
+        return _fitted(spec.model_copy(update=changed), runs, curves, snapshot, where, None)
+
+    return over_smoothings(made, refit)
+
+
+def _fitted(
+    spec: FitSpec, runs: Runs, curves: Curves | None, snapshot: str, where: str, progress: Progress | None
+) -> Fit:
+    shape = shaped(spec, runs, curves)
+    s = sample(spec, shape)
+    made = finished(s.spec, s, ESTIMATORS[s.law.estimator](s, progress), snapshot, where)
+    return made if curves is None else _with_curves(made, shape, curves)
+
+
+def _with_curves(made: Fit, shape: Runs, curves: Curves) -> Fit:
+    """The fit with what its training curves were and what became of them."""
+    return replace(
+        made,
+        n=len(np.unique(shape.labels["run"])),
+        data=replace(made.data, curves=curves.snapshot or curves.sha256),
+        warnings=(*(FitWarning("curves", note) for note in shape.notes), *made.warnings),
+    )
+
+
+def finished(spec: FitSpec, s: Sample, found: Estimate, snapshot: str, where: str, group: str = "") -> Fit:
+    """The fit of a sample from what the estimator found; ``group`` names the runs where they are one of several."""
+    _check_bounds(s, found.theta)
+    whole = np.flatnonzero(~np.isnan(found.resamples).any(axis=1))
+    resamples, how = found.resamples[whole], found.resampling
+    how = replace(how, floorless=int(np.sum(whole >= len(found.resamples) - how.floorless)))
+    made = Fit(
+        spec=spec,
+        n=len(s),
+        theta=found.theta,
+        objective=found.objective,
+        resamples=resamples,
+        parameters=parameters(spec, found.theta, resamples, (*spec.fixed, *found.held), how, found.confidence),
+        data=_data(s, snapshot, where, group),
+        compute=s.runs.roles.compute,
+        warnings=diagnose(s, found),
+        resampling=how,
+        confidence=found.confidence,
+        runs=_runs(s) if takes_runs(spec, len(s)) else None,
+    )
+    return levelled(made)
+
+
+def takes_runs(spec: FitSpec, n: int) -> bool:
+    """Whether a fit of ``n`` runs contains them: those of groups and very many do not."""
+    return not spec.share and n <= MOST_RUNS and spec.find_law().estimator == "surface"
+
+
+def fitted_runs(spec: FitSpec, runs: Runs) -> FittedRuns:
+    """The runs of a fit that was saved without them, from the table of its snapshot."""
+    return _runs(sample(spec, runs))
+
+
+def _runs(s: Sample) -> FittedRuns:
+    return FittedRuns(s.columns, s.y, s.weight, clusters(s.runs))
+
+
+def _check_bounds(s: Sample, theta: Floats) -> None:
+    """Raise PlannerError for an exponent of the compute-optimal sizes outside 0 to 1.
+
+    Only laws through minima find their exponents without bounds; all others stay within theirs.
+    """
+    if s.law.every_run:
+        return
+    for name, value in zip(s.law.names, theta, strict=True):
+        p = s.law.param(name)
+        if name in s.free and name not in floors(s.law) and not p.low <= value <= p.high:
+            raise PlannerError(
+                f"{name}: the fit gives {value:.3g} for the {p.meaning}, which lies between {p.low:g} and {p.high:g}. "
+                "Add budgets, or sizes on both sides of each minimum, or fit chinchilla."
+            )
+
+
+def _data(s: Sample, snapshot: str, where: str, group: str) -> FitData:
+    roles = {role.value: s.runs.roles.column(role) for role in (Role.N, Role.D, Role.C, Role.U, Role.BUDGET)}
+    if group:
+        roles["group"] = s.runs.roles.column(Role.GROUP)
+    named = {role: name for role, name in roles.items() if name}
+    if s.runs.roles.reading:
+        named["reading"] = s.runs.roles.reading
+    used = (*dict.fromkeys(("N", "D", "C", "U", *s.law.axes, s.spec.y)),)
+    return FitData(
+        source=s.runs.source,
+        sha256=s.runs.sha256,
+        roles=named | {s.spec.y: s.runs.roles.loss or "loss" if s.spec.y == "loss" else s.spec.y},
+        ranges={role: (float(np.min(s.runs[role])), float(np.max(s.runs[role]))) for role in used if role in s.runs},
+        snapshot=snapshot,
+        where=where,
+        group=group,
+        direction=s.runs.roles.direction(s.spec.y),
+        runtime=_runtime(s.runs),
+    )
+
+
+def _runtime(runs: Runs) -> Runtime | None:
+    """How long the runs took; None where no column says so, and without N or D."""
+    if runs.seconds is None or "N" not in runs or "D" not in runs:
+        return None
+    return fit_runtime(runs["N"], runs["D"], runs.seconds, runs.seconds_from)

@@ -1,0 +1,1 @@
+"""Minimisation of an objective: problems, derivatives, starts, compiled kernels. No resampling."""

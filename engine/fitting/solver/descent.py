@@ -1,0 +1,156 @@
+"""Damped Newton within bounds, for many starts at once, on any objective that gives its derivatives.
+
+Per start: the full Hessian of the objective plus lambda times the Gauss-Newton matrix of its iteratively reweighted
+least squares; lambda falls on a good step and rises fivefold on a bad one. Parameters at a bound whose gradient points
+outward are held (Bertsekas 1982, SIAM J. Control Optim. 20, 221), so a floor at zero or a vanished term is found
+exactly, in a few steps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from isoplan.engine.fitting.solver.linear import solve_definite
+from isoplan.engine.fitting.solver.objectives import Loss
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Bools = NDArray[np.bool_]
+STEPS = 120
+DAMPING = 0.3
+"""lambda of the first step."""
+EASE, KINKED_EASE = 0.1, 0.5
+"""What a good step multiplies lambda by; where rho has kinks few runs have curvature, so undamped steps overshoot."""
+KINKED_MOST = 3.0
+"""Where rho has kinks lambda is at most this times the root of what the last step promised, a share of the objective:
+so it vanishes in time for the last steps."""
+UNDAMPED = 1e-3
+"""lambda below which it is zero, for the last steps to be Newton's own."""
+TOLERANCE = 1e-10
+"""Stop when a step promises less than this share of the objective; the step is still taken."""
+CLOSE = 1e-4
+"""A start is in the basin of a known optimum where the squares of what they differ by, in the weights of the start's
+own least squares, are less than this share of the objective."""
+ROUNDING = 1e-13
+"""By how much (relative) the last step may seem to raise the objective: it is right where the sum is all rounding."""
+
+
+@dataclass(frozen=True, eq=False)
+class Local:
+    """Objective, gradient, Hessian and reweighted Gauss-Newton matrix at b starts."""
+
+    value: Floats  # (b,)
+    gradient: Floats  # (b, q)
+    hessian: Floats  # (b, q, q)
+    gauss: Floats  # (b, q, q)
+
+    def put(self, index: Ints, other: Local, take: Bools) -> None:
+        """Overwrite the entries ``index[take]`` by ``other``'s."""
+        at = index[take]
+        self.value[at], self.gradient[at] = other.value[take], other.gradient[take]
+        self.hessian[at], self.gauss[at] = other.hessian[take], other.gauss[take]
+
+
+@dataclass(frozen=True, eq=False)
+class Known:
+    """An optimum of each of b starts or r resamples: a start that comes close to it, from above, ends there."""
+
+    theta: Floats  # (b or r, q)
+    value: Floats  # (b or r,)
+
+    def of(self, index: Ints) -> Known:
+        """Those of some starts or resamples."""
+        return Known(self.theta[index], self.value[index])
+
+    def reached(self, theta: Floats, value: Floats, gauss: Floats) -> Bools:
+        """Which starts at ``theta`` (b, q) end there."""
+        away = theta - self.theta
+        apart = np.einsum("bi,bij,bj->b", away, gauss, away)
+        return np.asarray((value >= self.value) & (apart <= CLOSE * value))
+
+
+def descend(
+    local: Callable[[Floats, Ints], Local],
+    theta: Floats,
+    low: Floats,
+    high: Floats,
+    loss: Loss,
+    runs: int,
+    known: Known | None = None,
+) -> tuple[Floats, Floats]:
+    """Local minima from starts ``theta`` (b, q): parameters (b, q) and objective (b).
+
+    ``local(theta, index)`` gives the objective, a sum of ``loss`` over so many ``runs``, at the starts ``index``;
+    ``low`` and ``high`` are bounds (q,) or (b, q).
+    """
+    low, high = np.broadcast_to(low, theta.shape), np.broadcast_to(high, theta.shape)
+    theta = np.clip(theta, low, high)
+    here = local(theta, np.arange(len(theta)))
+    damping, (ease, most), nothing = np.full(len(theta), DAMPING), easing(loss), perfect(loss, runs)
+    going = np.flatnonzero(here.value > nothing)
+    for _ in range(STEPS):
+        if known:
+            there = known.of(going)
+            ended = there.reached(theta[going], here.value[going], here.gauss[going])
+            theta[going[ended]], here.value[going[ended]] = there.theta[ended], there.value[ended]
+            going = going[~ended]
+        if going.size == 0:
+            break
+        step, promised = _step(theta[going], low[going], high[going], here, going, damping[going])
+        trial = np.clip(theta[going] + step, low[going], high[going])
+        tried = local(trial, going)
+        share = promised / here.value[going]
+        done = (share * (1 + damping[going]) <= TOLERANCE) | (damping[going] > 1e12)
+        good = tried.value < here.value[going] * np.where(done, 1 + ROUNDING, 1.0)
+        theta[going[good]] = trial[good]
+        here.put(going, tried, good)
+        eased = np.minimum(damping[going] * ease, most * np.sqrt(share))
+        damping[going] = np.where(good, eased, np.maximum(damping[going] * 5, 1e-2))
+        damping[damping < UNDAMPED] = 0.0
+        going = going[~done & (here.value[going] > nothing)]
+    return theta, here.value
+
+
+def easing(loss: Loss) -> tuple[float, float]:
+    """What a good step multiplies the damping by, and its most over the root of the share that the step promised."""
+    return (KINKED_EASE, KINKED_MOST) if loss.kinked else (EASE, 1e300)
+
+
+def perfect(loss: Loss, runs: int) -> float:
+    """The objective of so many ``runs`` at or below which their fit is perfect."""
+    return float(loss.value(np.array(1e-15))) * runs
+
+
+def _step(theta: Floats, low: Floats, high: Floats, here: Local, going: Ints, damping: Floats) -> tuple[Floats, Floats]:
+    """The damped step of every start, and how much it promises to first order (>= 0)."""
+    g, gauss = here.gradient[going], here.gauss[going]
+    diagonal = np.diagonal(gauss, axis1=1, axis2=2)
+    hold = (low == high) | ~(diagonal > 0) | ~np.isfinite(diagonal)
+    hold |= ((theta <= low) & (g > 0)) | ((theta >= high) & (g < 0))
+    step = _solve(here.hessian[going], gauss, g, hold, damping)
+    out = ((theta <= low) & (step < 0)) | ((theta >= high) & (step > 0))
+    again = np.flatnonzero(out.any(axis=1))
+    if again.size:
+        step[again] = _solve(here.hessian[going[again]], gauss[again], g[again], (hold | out)[again], damping[again])
+    return step, np.abs(np.sum(step * np.where(hold, 0.0, g), axis=1))
+
+
+def _solve(hessian: Floats, gauss: Floats, g: Floats, hold: Bools, damping: Floats) -> Floats:
+    """Newton with damping; where that is not definite, the reweighted Gauss-Newton step, which always descends."""
+    q = g.shape[1]
+    mask = hold[:, :, None] | hold[:, None, :]
+    unit = np.eye(q)
+    damped = damping[:, None, None] * gauss
+    down = np.where(hold, 0.0, -g)
+    step, ok = solve_definite(np.where(mask, unit, hessian + damped), down)
+    bad = np.flatnonzero(~ok)
+    if bad.size:
+        ridge = 1e-9 * np.diagonal(gauss[bad], axis1=1, axis2=2)[:, :, None] * unit
+        sure = np.where(mask[bad], unit, gauss[bad] + damped[bad] + ridge)
+        step[bad], fine = solve_definite(sure, down[bad])
+        step[bad[~fine]] = 0.0
+    return np.where(np.isfinite(step), step, 0.0)

@@ -1,0 +1,159 @@
+"""Whether a fit is the only one that the runs allow: other minima, and directions that the runs do not hold.
+
+An objective that is 1.92 s higher, s the scale of the noise, lies at the edge of the 95 % likelihood region of one
+parameter; a minimum below that, or within 1 % of the best, is reported. A direction is reported where one standard
+error along it changes some parameter by its own size: an eigenvector of the information matrix in units of the
+parameters, c sum_i w_i g_i g_i' with g the gradient of the prediction and c the sum of w rho'^2 over s^2, per degree
+of freedom (the Fisher information of the noise, smooth even where a Hessian has kinks).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from isoplan.engine.fitting.samples.sample import Sample
+from isoplan.engine.fitting.solver.multistart import Optimum
+from isoplan.engine.fitting.solver.noise import scale
+from isoplan.engine.fitting.solver.objectives import Loss, objective
+from isoplan.engine.fitting.solver.problem import Problem
+from isoplan.engine.fitting.types.parameters import floors
+from isoplan.engine.fitting.types.result import FitWarning
+from isoplan.engine.laws import Law
+from isoplan.engine.laws.law import Floats
+
+MARGIN, LIKELY = 0.01, 1.92
+"""Another minimum is reported this close to the best: relative, or in units of the noise."""
+LOOSE = 1.0
+"""The standard error, relative to a parameter, from which on a direction counts as not held."""
+PART = 0.2
+"""The least share of the largest component from which on a parameter is said to take part in a direction."""
+FARTHEST = 3.0
+"""The largest step along a direction that a sentence spells out: a factor of 20."""
+
+
+def margin(loss: Loss, value: float, freedom: int) -> float:
+    """How far above the best objective ``value`` another minimum is still reported."""
+    return max(MARGIN * value, LIKELY * scale(loss, value / max(freedom, 1)))
+
+
+def others(law: Law, p: Problem, optimum: Optimum, margin: float) -> tuple[FitWarning, ...]:
+    """The distinct minima within the margin, as a warning that names the best of them."""
+    near = optimum.other_values <= optimum.value + margin
+    apart: list[tuple[Floats, float]] = []
+    for theta, value in zip(optimum.others[near], optimum.other_values[near], strict=True):
+        if all(_apart(p, theta, known) for known in (optimum.theta, *(t for t, _ in apart))):
+            apart.append((theta, float(value)))
+    if not apart:
+        return ()
+    theta, value = apart[0]
+    shown = ", ".join(f"{n} = {v:.4g}" for n, v in zip(law.names, p.external(theta), strict=True))
+    higher, share = ((x / optimum.value if optimum.value > 0 else 0.0) for x in (value - optimum.value, margin))
+    count = "A second optimum fits" if len(apart) == 1 else f"{len(apart)} other optima fit"
+    text = (
+        f"{count} the runs as well. At {shown} the objective is only {higher:.1e} (relative) higher; noise explains "
+        f"{share:.1%}. Use the intervals, not the values. Add runs where the curves differ."
+    )
+    return (FitWarning("second-optimum", text),)
+
+
+def _apart(p: Problem, one: Floats, other: Floats) -> bool:
+    """Do two optima differ by more than 1 % in a term that counts, or in its exponent?"""
+    unit = np.ones(p.k)
+    unit[list(p.plain)] = np.sqrt(np.mean(p.shapes**2, axis=1))
+    counts = unit * np.maximum(np.abs(one), np.abs(other))[: p.k] > 1e-3 * np.std(p.y[0])
+    different = np.abs(one - other) > 0.01 * np.maximum(np.abs(one), np.abs(other))
+    return bool((different[: p.k] & counts).any() or (different[p.k :] & counts[list(p.powers)]).any())
+
+
+def directions(s: Sample, theta: Floats) -> Iterator[FitWarning]:
+    """The directions that the runs do not determine at ``theta`` (p,), the least determined first."""
+    names, size = _sizes(s, theta)
+    if not names:
+        return
+    information = _information(s, theta, names, size)
+    if information is None:
+        return
+    held, along = np.linalg.eigh(information)
+    said: set[str] = set()
+    for strength, v in zip(held, along.T, strict=True):
+        error = 1 / np.sqrt(strength) if strength > 0 else np.inf
+        part = [i for i in np.argsort(-np.abs(v), kind="stable") if abs(v[i]) >= PART * np.max(np.abs(v))]
+        if error * np.max(np.abs(v)) >= LOOSE and not {names[i] for i in part} <= said:
+            said |= {names[i] for i in part}
+            yield FitWarning("not-held", _sentence(s, theta, names, size, v, part, error))
+
+
+def _sizes(s: Sample, theta: Floats) -> tuple[list[str], Floats]:
+    """The free parameters that are inside their bounds, and the unit of each: its size, or what the runs could show.
+
+    A parameter of either sign may well be zero; its unit is at least the change that moves predictions as far as the
+    losses spread.
+    """
+    value, out = s.law.values(theta), []
+    effect = np.sqrt(np.mean(_gradient(s, theta) ** 2, axis=0))
+    spread = float(np.ptp(s.y))
+    for i, name in enumerate(s.law.names):
+        p, at = s.law.param(name), float(value[name])
+        if name not in s.free or not p.low < at < p.high or not (np.isfinite(effect[i]) and effect[i] > 0):
+            continue
+        out.append((name, abs(at) if p.low >= 0 else max(abs(at), spread / float(effect[i]))))
+    return [name for name, _ in out], np.array([size for _, size in out])
+
+
+def _gradient(s: Sample, theta: Floats) -> Floats:
+    """d prediction / d theta: (n, p), not a number for the parameters of a term that vanished."""
+    with np.errstate(all="ignore"):
+        return s.law.gradient(theta, s.columns)
+
+
+def _information(s: Sample, theta: Floats, names: list[str], size: Floats) -> Floats | None:
+    """The information matrix in units of ``size``, priors included; None where the fit goes through every run."""
+    how, freedom = objective(s.spec, s.y), max(len(s) - len(s.free), 1)
+    predicted, gradient = s.law.predict(theta, s.columns), _gradient(s, theta)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        r = np.log(predicted / s.y) if how.log else predicted - s.y
+    noise = scale(how.loss, float(s.weight @ how.loss.value(r)) / freedom)
+    place = [s.law.names.index(name) for name in names]
+    g = gradient[:, place] * size / (predicted[:, None] if how.log else 1.0)
+    if not noise > 0 or not np.isfinite(g).all():
+        return None
+    slope = how.loss.slopes(r)[0]
+    found = float(s.weight @ slope**2) / freedom / noise**2 * (g.T * s.weight) @ g
+    known = [(i, size[i] / s.spec.prior[name][1]) for i, name in enumerate(names) if name in s.spec.prior]
+    for i, strength in known:
+        found[i, i] += strength**2
+    return np.asarray(found)
+
+
+def _sentence(
+    s: Sample, theta: Floats, names: list[str], size: Floats, v: Floats, part: list[int], error: float
+) -> str:
+    ours = [i for i in part if names[i] in floors(s.law)]
+    # Either way along the direction is as far; a floor goes down, where no run contradicts it.
+    way = -np.sign(v[ours[0]]) if ours else np.sign(v[part[0]])
+    step = min(error, FARTHEST / float(np.max(np.abs(v)))) * way
+    value = s.law.values(theta)
+    moves, axes = [], []
+    for i in part:
+        p, at = s.law.param(names[i]), float(value[names[i]])
+        there = at * np.exp(step * v[i]) if p.low >= 0 else at + step * v[i] * size[i]
+        moves.append(f"{names[i]} from {at:.3g} to {np.clip(there, p.low, p.high):.3g}")
+        axes += [t.axis for t in s.law.terms if names[i] in t.params() and t.axis]
+    further = " or further" if error > abs(step) else ""
+    where = f"add runs over a wider range of {_and(list(dict.fromkeys(axes)))}" if axes else "add larger runs"
+    changed = [names[i] for i in part]
+    if len(part) == 1:
+        return (
+            f"The runs hardly determine {changed[0]}: one standard error takes {moves[0]}{further}; {where}, "
+            "fix it or give it a prior."
+        )
+    return (
+        f"{_and(changed)} move together: one standard error along that direction takes {_and(moves)}{further}, so the "
+        f"runs determine only their combination. To determine each, {where}, fix one of them or give it a prior."
+    )
+
+
+def _and(names: list[str]) -> str:
+    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)

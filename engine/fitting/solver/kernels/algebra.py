@@ -1,0 +1,99 @@
+"""The small linear systems of ``isoplan.engine.fitting.solver.linear``, one at a time."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from isoplan.engine.fitting.solver.kernels.jit import inner
+from isoplan.engine.fitting.solver.linear import SINGULAR
+
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+
+
+@inner
+def solve_definite(m: Floats, b: Floats, hold: Bools, x: Floats, lower: Floats) -> bool:
+    """x in m x = b without the unknowns on ``hold`` (those get zero); False where m is not positive definite.
+
+    ``m`` (q, q) is read below its diagonal alone; ``lower`` (q + 2, q) is room to work in.
+    See ``linear.solve_definite``.
+    """
+    q = len(b)
+    scale, pivot = lower[q], lower[q + 1]
+    for i in range(q):
+        x[i] = 0.0
+        if hold[i]:
+            continue
+        if not (m[i, i] > 0.0 and m[i, i] < np.inf):
+            return False
+        scale[i] = 1.0 / np.sqrt(m[i, i])
+    for i in range(q):
+        if hold[i]:
+            continue
+        total, left = b[i] * scale[i], 1.0
+        for j in range(i):
+            if hold[j]:
+                continue
+            dot = m[i, j] * scale[i] * scale[j]
+            for k in range(j):
+                if not hold[k]:
+                    dot -= lower[i, k] * lower[j, k] * pivot[k]
+            part = dot / pivot[j]
+            lower[i, j] = part
+            left -= part * dot
+            total -= part * x[j]
+        if not left > SINGULAR:
+            return False
+        pivot[i] = left
+        x[i] = total
+    for i in range(q - 1, -1, -1):
+        if hold[i]:
+            continue
+        total = x[i] / pivot[i]
+        for k in range(i + 1, q):
+            if not hold[k]:
+                total -= lower[k, i] * x[k]
+        x[i] = total
+    for i in range(q):
+        if not hold[i]:
+            x[i] *= scale[i]
+    return True
+
+
+@inner
+def nonnegative(
+    gram: Floats, right: Floats, free: Bools, fixed: Bools, c: Floats, part: Floats, hold: Bools, lower: Floats
+) -> None:
+    """The c that minimises c' gram c / 2 - right' c where ``free`` marks either sign, the others are not negative.
+
+    Coefficients that are ``fixed`` keep their place in ``c``; their share of ``right`` must be taken out before.
+    See ``linear.nonnegative_least_squares``.
+    """
+    k = len(right)
+    least, first = 0.0, True
+    for dropped in range(1 << k):
+        allowed = True
+        for i in range(k):
+            out = (dropped >> i) & 1 == 1
+            allowed = allowed and not (out and (free[i] or fixed[i]))
+            hold[i] = out or fixed[i]
+        if not allowed or not solve_definite(gram, right, hold, part, lower):
+            continue
+        value = 0.0
+        for i in range(k):
+            allowed = allowed and (hold[i] or free[i] or part[i] >= 0.0)
+            value -= 0.5 * part[i] * right[i]
+        if not allowed:
+            continue
+        if first or value < least:
+            least, first = value, False
+            for i in range(k):
+                if not fixed[i]:
+                    c[i] = part[i]
+        if dropped == 0:
+            return
+    if first:
+        for i in range(k):
+            if not fixed[i]:
+                c[i] = 0.0

@@ -1,0 +1,81 @@
+"""The objective of a sum of terms and its derivatives, for many starts at once; ``descent`` walks down it."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from isoplan.engine.fitting.solver.descent import Known, Local, descend
+from isoplan.engine.fitting.solver.objectives import Loss
+from isoplan.engine.fitting.solver.problem import BLOCK, Ints, Problem, blocks
+from isoplan.engine.laws.law import Floats
+
+
+def refine(
+    p: Problem, theta: Floats, weight: Floats, owner: Ints, loss: Loss, known: Known | None = None
+) -> tuple[Floats, Floats]:
+    """Local minima from starts ``theta`` (b, q): parameters (b, q) and objective (b).
+
+    ``weight`` (r, n) are the weights of the resamples, ``owner`` (b) the resample that each start belongs to,
+    ``known`` an optimum of each resample.
+    """
+    return descend(
+        lambda at, index: local(p, at, weight, owner[index], loss),
+        theta,
+        p.low,
+        p.high,
+        loss,
+        p.n,
+        known and known.of(owner),
+    )
+
+
+def local(p: Problem, theta: Floats, weight: Floats, owner: Ints, loss: Loss) -> Local:
+    """Objective and derivatives at ``theta`` (b, q), in blocks that fit the cache, rows in blocks as well."""
+    b, q = theta.shape
+    out = Local(np.zeros(b), np.zeros((b, q)), np.zeros((b, q, q)), np.zeros((b, q, q)))
+    for at in blocks(b, BLOCK // min(p.n, BLOCK)):
+        for rows in blocks(p.n, BLOCK):
+            _add(out, at, p, rows, theta[at], p.target(owner[at], rows), weight[owner[at], rows], loss)
+    out = _chain(p, theta, out)
+    return out if p.penalty is None else p.penalty.added(out, theta, owner)
+
+
+def _add(out: Local, at: slice, p: Problem, rows: slice, theta: Floats, y: Floats, weight: Floats, loss: Loss) -> None:
+    """Add the sums over some rows: derivatives in the basis (exp(-e z), z exp(-e z)), before the chain rule.
+
+    ``hessian`` also collects what second derivatives of the prediction add on the diagonal of the exponents.
+    """
+    k, m = p.k, len(p.powers)
+    z = p.z[:, rows]
+    basis = np.empty((len(theta), k + m, z.shape[1]))
+    basis[:, p.plain] = p.shapes[:, rows]
+    with np.errstate(all="ignore"):
+        basis[:, p.powers, :] = np.exp(-theta[:, k:, None] * z)
+        basis[:, k:] = z * basis[:, p.powers, :]
+        f = np.matmul(theta[:, None, :k], basis[:, :k])[:, 0]
+        r = p.residual(f, y)
+        slope, curve, irls = p.objective.slopes(loss, r, f, weight)
+        out.value[at] += np.sum(weight * loss.value(r), axis=-1)
+        turned = basis.transpose(0, 2, 1)
+        out.gradient[at] += np.matmul(basis, slope[..., None])[..., 0]
+        out.hessian[at] += np.matmul(basis * curve[:, None], turned)
+        out.gauss[at] += np.matmul(basis * irls[:, None], turned)
+        second = np.matmul(basis[:, k:] * z, slope[..., None])[..., 0]
+    # d2f/de2 = c z^2 exp(-e z), divided by the c^2 that the chain rule will multiply it by
+    for i, j in enumerate(p.powers):
+        with np.errstate(divide="ignore", invalid="ignore"):
+            out.hessian[at, k + i, k + i] += np.where(theta[:, j] != 0, second[:, i] / theta[:, j], 0.0)
+
+
+def _chain(p: Problem, theta: Floats, s: Local) -> Local:
+    """From the basis to theta: d/de = -c z exp(-e z), and the mixed second derivative -z exp(-e z)."""
+    k = p.k
+    scale = np.ones_like(theta)
+    scale[:, k:] = -theta[:, p.powers]
+    outer = scale[:, :, None] * scale[:, None, :]
+    with np.errstate(all="ignore"):
+        hessian, gauss = s.hessian * outer, s.gauss * outer
+        for i, j in enumerate(p.powers):
+            hessian[:, j, k + i] -= s.gradient[:, k + i]
+            hessian[:, k + i, j] -= s.gradient[:, k + i]
+        return Local(s.value, s.gradient * scale, hessian, gauss)

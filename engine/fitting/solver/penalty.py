@@ -1,0 +1,96 @@
+"""Gaussian priors as a quadratic that is added to an objective."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from isoplan.engine.fitting.solver.descent import Local
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+DIRECT, INVERSE, AMPLITUDE, SCALE = range(4)
+"""How a parameter of a law follows from an amplitude c and an exponent e of theta, with constants a and b of its own.
+
+In this order: a e (e may be an amplitude here), a / e, c exp(b e), and exp(log c / (a e) + b), the scale of a ratio.
+"""
+
+
+Form = tuple[int, int, int, float, float]
+"""How one parameter follows: which of these, the places of c and e in theta, a and b."""
+
+
+@dataclass(frozen=True, eq=False)
+class Forms:
+    """k parameters of a law as functions of the solver's theta (..., q)."""
+
+    kind: Ints  # (k,)
+    first: Ints  # (k,) the place of c in theta
+    second: Ints  # (k,) the place of e in theta
+    a: Floats  # (k,)
+    b: Floats  # (k,)
+
+    @staticmethod
+    def of(each: Iterable[Form]) -> Forms:
+        """From one form a parameter."""
+        rows = np.array(list(each), float).reshape(-1, 5)
+        kind, first, second = rows[:, :3].astype(np.int64).T
+        return Forms(kind, first, second, rows[:, 3], rows[:, 4])
+
+    def values(self, theta: Floats) -> Floats:
+        """The parameters (..., k)."""
+        c, e = theta[..., self.first], theta[..., self.second]
+        with np.errstate(all="ignore"):
+            scale = np.exp(np.minimum(np.log(c) / (self.a * e) + self.b, 700.0))
+            return np.asarray(np.choose(self.kind, (self.a * e, self.a / e, c * np.exp(self.b * e), scale)))
+
+    def slopes(self, theta: Floats) -> Floats:
+        """d parameter / d theta (b, k, q) at ``theta`` (b, q); zero where a parameter has no finite slope."""
+        c, e = theta[..., self.first], theta[..., self.second]
+        x, zero = self.values(theta), np.zeros_like(c)
+        with np.errstate(all="ignore"):
+            by_c = np.choose(self.kind, (zero, zero, np.exp(self.b * e), x / (c * self.a * e)))
+            by_e = np.choose(self.kind, (zero + self.a, -self.a / e**2, self.b * x, -x * np.log(c) / (self.a * e**2)))
+        out, every = np.zeros((*c.shape, theta.shape[-1])), np.arange(len(self.kind))
+        out[:, every, self.first] += np.where(np.isfinite(by_c), by_c, 0.0)
+        out[:, every, self.second] += np.where(np.isfinite(by_e), by_e, 0.0)
+        return out
+
+
+@dataclass(frozen=True, eq=False)
+class Penalty:
+    """The sum over k priors of weight (parameter - mean)^2, in the unit of the objective.
+
+    ``mean`` is (1, k), or (r, k) where every resample has its own.
+    """
+
+    forms: Forms
+    mean: Floats  # (1, k) or (r, k)
+    weight: Floats  # (k,)
+
+    def of(self, resamples: Ints | slice) -> Penalty:
+        """The penalty of some resamples."""
+        return self if len(self.mean) == 1 else replace(self, mean=self.mean[resamples])
+
+    def value(self, theta: Floats) -> float:
+        """The penalty at one point (q,), with the first means."""
+        return float(self.weight @ (self.forms.values(theta) - self.mean[0]) ** 2)
+
+    def added(self, to: Local, theta: Floats, owner: Ints) -> Local:
+        """``to`` at ``theta`` (b, q) with the penalty; ``owner`` (b) are the resamples.
+
+        Its Hessian is the Gauss-Newton one, exact where a parameter is one of the solver's own.
+        """
+        gap = self.forms.values(theta) - (self.mean if len(self.mean) == 1 else self.mean[owner])
+        slope = self.forms.slopes(theta)
+        gauss = 2 * np.einsum("k,bki,bkj->bij", self.weight, slope, slope)
+        return Local(
+            to.value + gap**2 @ self.weight,
+            to.gradient + 2 * np.einsum("k,bk,bki->bi", self.weight, gap, slope),
+            to.hessian + gauss,
+            to.gauss + gauss,
+        )

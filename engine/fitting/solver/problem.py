@@ -1,0 +1,197 @@
+"""A law and its runs as the solver sees them: y ~ sum_j c_j exp(-e_j z_j) + sum_j c_j s_j, with bounds on c and e.
+
+z_j is the coordinate of a term (ln X, -ln X or -X), centred and in units of its spread; s_j is the shape of a term
+without exponent. Centring takes most of the correlation out of amplitude and exponent (the Hessian of the uncentred
+five-parameter law has a condition number near 1e11). A term whose amplitude the user fixed is centred so that its c_j
+is that constant, so fixing is a bound like any other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from isoplan.engine.fitting.solver.objectives import Objective, objective
+from isoplan.engine.fitting.solver.penalty import AMPLITUDE, DIRECT, INVERSE, SCALE, Form, Forms, Penalty
+from isoplan.engine.fitting.types.spec import FitSpec
+from isoplan.engine.laws import Law
+from isoplan.engine.laws.law import Floats
+from isoplan.engine.laws.terms import Const, Curve, Ratio, Smooth
+
+Ints = NDArray[np.int64]
+Bounds = tuple[float, float]
+
+LOG_LIMIT = 0.01
+"""The least exponent beside a floor of either sign: A X^-e - A tends to a logarithm as e falls and A grows forever."""
+
+RATE_LIMIT = 30.0
+"""The largest rate of an exponential over half the range of its axis: a factor of e^60 from end to end."""
+FLOAT = 340.0
+"""Largest exponent between the middle of the runs and the origin: the amplitude there and its square stay finite."""
+
+BLOCK = 32_768
+"""Elements (starts x runs) handled at once: small enough for the processor's cache."""
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """k terms over n runs; theta is (c_1 .. c_k, e_1 .. e_m) for the m terms that have an exponent."""
+
+    law: Law
+    powers: tuple[int, ...]  # the terms that have an exponent, in order
+    centre: Floats  # (m,)
+    spread: Floats  # (m,)
+    z: Floats  # (m, n)
+    shapes: Floats  # (k - m, n): the terms that have none, in order
+    y: Floats  # (1, n), or (r, n) where every resample has its own
+    weight: Floats  # (n,)
+    low: Floats  # (k + m,)
+    high: Floats  # (k + m,)
+    objective: Objective
+    penalty: Penalty | None = None
+
+    @property
+    def k(self) -> int:
+        return len(self.low) - len(self.powers)
+
+    @property
+    def plain(self) -> tuple[int, ...]:
+        """The terms that have no exponent, in order."""
+        return tuple(j for j in range(self.k) if j not in self.powers)
+
+    @property
+    def n(self) -> int:
+        return self.y.shape[1]
+
+    def of(self, resamples: Ints | slice) -> Problem:
+        """The problem of some resamples, where they have targets or prior means of their own."""
+        y = self.y if len(self.y) == 1 else self.y[resamples]
+        return replace(self, y=y, penalty=self.penalty and self.penalty.of(resamples))
+
+    def rows(self, index: Ints) -> Problem:
+        """The same over some of the runs."""
+        z, shapes, y = self.z[:, index], self.shapes[:, index], self.y[:, index]
+        return replace(self, z=z, shapes=shapes, y=y, weight=self.weight[index])
+
+    def holding(self, term: int, value: float) -> Problem:
+        """The same with the amplitude of a term held at ``value``."""
+        low, high = self.low.copy(), self.high.copy()
+        low[term] = high[term] = value
+        return replace(self, low=low, high=high)
+
+    def target(self, owner: Ints | slice, rows: slice) -> Floats:
+        """y of the resamples ``owner`` on some rows: (1 or len(owner), rows)."""
+        return self.y[:, rows] if len(self.y) == 1 else self.y[owner, rows]
+
+    def residual(self, predicted: Floats, y: Floats) -> Floats:
+        """The residual that the objective sees; a prediction of zero or less has none on a log scale (inf or NaN)."""
+        return np.log(predicted / y) if self.objective.log else predicted - y
+
+    def external(self, theta: Floats) -> Floats:
+        """Parameters of the law (..., p) from theta (..., k + m)."""
+        out: dict[str, Floats] = {}
+        for j, term in enumerate(self.law.terms):
+            c = theta[..., j]
+            if j not in self.powers:
+                out |= term.from_linear(c, np.zeros_like(c))
+                continue
+            i = self.powers.index(j)
+            e = theta[..., self.k + i] / self.spread[i]
+            with np.errstate(over="ignore"):
+                out |= term.from_linear(c * np.exp(e * self.centre[i]), e)
+        return np.stack([out[name] for name in self.law.names if name in out], axis=-1)
+
+    def forms(self, names: Iterable[str]) -> Forms:
+        """Some parameters of the law as functions of theta, as in ``external``."""
+        return Forms.of(self._form(name) for name in names)
+
+    def _form(self, name: str) -> Form:
+        j, term = next((j, term) for j, term in enumerate(self.law.terms) if name in term.params())
+        if term.exponent is None:
+            return DIRECT, j, j, 1.0, 0.0
+        i = self.powers.index(j)
+        e, unit, middle = self.k + i, float(1 / self.spread[i]), float(self.centre[i])
+        if name == term.amplitude:
+            return (SCALE, j, e, unit, middle) if isinstance(term, Ratio) else (AMPLITUDE, j, e, 0.0, middle * unit)
+        kind, a = (INVERSE, float(term.rate(1.0)) / unit) if isinstance(term, Smooth) else (DIRECT, unit)
+        return kind, e, e, a, 0.0
+
+
+def problem(law: Law, spec: FitSpec, columns: dict[str, Floats], y: Floats, weight: Floats) -> Problem:
+    """The problem of fitting the terms of ``law`` to ``y`` (n,) or (r, n) over ``columns`` (n,) by axis.
+
+    The floor may be negative where losses are (``ols`` on a loss with y <= 0, or on a metric whose sign was turned).
+    """
+    signed = not spec.logs and bool(np.any(y <= 0))
+    n = y.shape[-1]
+    bounds, ends, powers, centre, spread, z, shapes = [], [], [], [], [], [], []
+    for j, term in enumerate(law.terms):
+        x = columns[term.axis] if term.axis else np.ones(n)
+        if term.exponent is None:
+            given = spec.fixed.get(term.amplitude)
+            low = -np.inf if signed and isinstance(term, Const) else law.param(term.amplitude).low
+            bounds.append((low, np.inf) if given is None else (given, given))
+            shapes.append(term.shape(x))
+            continue
+        along, unit = term.coordinate(x), term.spread(x)
+        middle, amplitude = _amplitude(law, term, spec.fixed, float(np.mean(along)))
+        bounds.append(amplitude)
+        most = rate_limit(unit, float(np.mean(along)))
+        ends.append(_exponent(law, term, spec.fixed, unit, most, y, signed))
+        powers.append(j)
+        centre.append(middle)
+        spread.append(unit)
+        z.append((along - middle) / unit)
+    low, high = np.array(bounds + ends, float).T
+    return Problem(
+        law=law,
+        powers=tuple(powers),
+        centre=np.array(centre),
+        spread=np.array(spread),
+        z=np.array(z).reshape(len(powers), n),
+        shapes=np.array(shapes).reshape(len(shapes), n),
+        y=np.atleast_2d(y),
+        weight=weight,
+        low=low.copy(),
+        high=high.copy(),
+        objective=objective(spec, y),
+    )
+
+
+def _amplitude(law: Law, term: Curve, fixed: Mapping[str, float], middle: float) -> tuple[float, Bounds]:
+    """Where a term is centred along its coordinate, and the bounds of its amplitude there."""
+    given = fixed.get(term.amplitude)
+    if given is None:
+        return middle, (law.param(term.amplitude).low, np.inf)
+    return (float(np.log(given)), (1.0, 1.0)) if isinstance(term, Ratio) else (0.0, (given, given))
+
+
+def rate_limit(spread: float, middle: float) -> float:
+    """Return the largest rate, in units of the spread, for runs around the coordinate ``middle``."""
+    return min(RATE_LIMIT, FLOAT * spread / abs(middle)) if middle else RATE_LIMIT
+
+
+def _exponent(
+    law: Law, term: Curve, fixed: Mapping[str, float], spread: float, most: float, y: Floats, signed: bool
+) -> Bounds:
+    """Return the bounds of an exponent in units of the spread, at most ``most`` in size.
+
+    The scale X_s = X (a X^-e)^(1/e) of a ratio about as large as y must be a float.
+    """
+    own, given = law.param(term.exponent), fixed.get(term.exponent)
+    low, high = sorted(float(term.rate(end)) for end in ((own.low, own.high) if given is None else (given, given)))
+    if given is not None:
+        return low * spread, high * spread
+    low = max(low, LOG_LIMIT) if signed and low >= 0 else low
+    if isinstance(term, Ratio):
+        low = max(low, float(np.max(np.abs(np.log(np.abs(y[y != 0]))), initial=0.0)) / 600)
+    return max(low * spread, -most), min(high * spread, most)
+
+
+def blocks(total: int, size: int, first: int = 0) -> Iterator[slice]:
+    """Slices of at most ``size`` that cover ``total`` from ``first`` on."""
+    for start in range(first, total, max(size, 1)):
+        yield slice(start, min(start + max(size, 1), total))

@@ -1,0 +1,1 @@
+"""Values that fits consist of: specification, parameters, intervals, warnings, result. Nothing is fitted here."""

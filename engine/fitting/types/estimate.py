@@ -1,0 +1,29 @@
+"""What an estimator hands back: parameters, resamples, and what it noticed on the way."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from isoplan.engine.fitting.types.floor_confidence import FloorConfidence
+from isoplan.engine.fitting.types.interval_methods import Resampling
+from isoplan.engine.fitting.types.result import FitWarning
+from isoplan.engine.laws.law import Floats
+
+Progress = Callable[[float], None]
+
+
+@dataclass(frozen=True, eq=False)
+class Estimate:
+    """Arrays follow the order of ``law.params``; a resample that failed is a row of NaN."""
+
+    theta: Floats  # (p,)
+    objective: float
+    resamples: Floats  # (r, p)
+    warnings: tuple[FitWarning, ...] = ()
+    held: tuple[str, ...] = ()  # parameters that the estimator could not free
+    resampling: Resampling = field(default_factory=Resampling)
+    floorless: Floats | None = (
+        None  # (p,) best fit without the floor, where the runs do not settle whether there is one
+    )
+    confidence: FloorConfidence | None = None  # how sure the runs are of the floor, where that is known

@@ -1,0 +1,77 @@
+"""How sure the runs are of a floor: the one-sided confidence that it lies below a value."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.special import ndtr, ndtri
+
+from isoplan.engine.fitting.types.interval_methods import Resampling
+from isoplan.engine.laws import Law
+from isoplan.engine.laws.law import Floats, Values
+
+Interval = tuple[float, float]
+EXCLUDED = 0.025
+"""A floor is resolved where the confidence that it is zero is at most this: its 95 % interval excludes zero."""
+OUTSIDE = 0.16
+"""Confidence in each tail of a 68 % interval."""
+SURE = 0.95
+"""Confidence from which on a statement about the floor is made without a probability."""
+
+
+@dataclass(frozen=True)
+class FloorConfidence:
+    """Confidence that the floor ``name`` lies below a value, as normal scores.
+
+    ``score`` (k,) rises with the floors ``at`` (k,), which begin at zero, the least floor that a loss has. A score is
+    the standard normal quantile of the confidence.
+    """
+
+    name: str
+    at: tuple[float, ...]
+    score: tuple[float, ...]
+
+    def below(self, floor: ArrayLike) -> Floats:
+        """Confidence, 0 to 1, that the floor lies below each of ``floor`` (any shape); 0 at negative values."""
+        x = np.asarray(floor, float)
+        found = ndtr(np.interp(x, self.at, self.score))
+        return np.where(x < self.at[0], 0.0, np.where(np.isnan(x), np.nan, found))
+
+    def upper(self, level: float) -> float:
+        """The floor that the true one lies below with confidence ``level``; infinite where the runs give no limit."""
+        wanted = float(ndtri(level))
+        if wanted > self.score[-1]:
+            return math.inf
+        return float(np.interp(wanted, self.score, self.at))
+
+    def agrees(self, floor: float) -> bool:
+        """Whether ``floor``, which another objective gives, lies within the 68 % interval of the curve."""
+        return bool(OUTSIDE <= self.below(floor) <= 1 - OUTSIDE)
+
+    @property
+    def resolved(self) -> bool:
+        """Whether the runs exclude a floor of zero and limit the floor from above."""
+        return bool(ndtr(self.score[0]) <= EXCLUDED and math.isfinite(self.upper(1 - EXCLUDED)))
+
+
+def floor_interval(
+    how: Resampling, confidence: FloorConfidence | None, value: float, draws: Floats, level: float
+) -> Interval | None:
+    """The one-sided interval at ``level`` of a floor that is not resolved: its upper limit, at least its ``value``.
+
+    The lower end is minus infinity: not determined. Fits without a confidence curve read the ``draws`` (r,).
+    """
+    if confidence is None:
+        return how.limit(value, draws, level)
+    return -math.inf, max(confidence.upper(level), value)
+
+
+def leading_axis(law: Law, values: Values, most: Mapping[str, float]) -> str:
+    """The axis of the term that is largest where the runs end, ``most`` of each axis: larger runs along it lower it."""
+    found = ((t.axis, t.value(values, np.asarray(most[t.axis]))) for t in law.terms if t.axis and t.axis in most)
+    parts = {axis: float(part) for axis, part in found}
+    return max(parts, key=lambda axis: parts[axis])

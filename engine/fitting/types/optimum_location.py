@@ -1,0 +1,119 @@
+"""Location of an optimum relative to the sweep from which it was read, with the share of resamples for each place."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.special import fdtrc
+
+from isoplan.engine.fitting.types.ranks import rank_correlation
+from isoplan.engine.laws.law import Floats
+
+Place = Literal["inside", "outside left", "outside right", "not located"]
+PLACES: tuple[Place, ...] = ("inside", "outside left", "outside right", "not located")
+SAID: dict[Place, str] = {
+    "inside": "inside",
+    "outside left": "left of",
+    "outside right": "right of",
+    "not located": "not located by",
+}
+FLAT = "flat"
+"""The code of the warning that a curve does not differ from a constant."""
+EDGE = "edge"
+"""The code of the warning that the runs get better all the way to an end of the sweep."""
+MONOTONE = 0.9
+"""Rank correlation of the runs with the axis from which on they count as falling (or rising) throughout."""
+LEVEL = 0.05
+"""Probability below which noise alone does not explain that the runs differ."""
+SURE = 0.9
+"""Share of resamples inside the sweep from which on an optimum counts as inside."""
+
+
+@dataclass(frozen=True)
+class OptimumLocation:
+    """``place`` of an optimum against the sweep [low, high]; ``shares`` of the resamples in the order of PLACES.
+
+    Without resamples the best fit alone decides and ``shares`` is empty. ``flat``: the runs do not differ from a
+    constant by more than their scatter, so no optimum is located whatever the resamples say. ``edge``: the runs get
+    better all the way to an end of the sweep, so an optimum inside it follows from the law and not from the runs.
+    """
+
+    place: Place
+    low: float
+    high: float
+    shares: tuple[float, ...]
+    flat: bool = False
+    edge: bool = False
+
+    def to_json(self) -> dict[str, Any]:
+        """The location for JSON; ``shares`` are empty without resamples."""
+        named = dict(zip(PLACES, self.shares, strict=False))
+        doubts = {"flat": self.flat, "edge": self.edge}
+        return {"place": self.place, "low": self.low, "high": self.high, "shares": named, **doubts}
+
+    @property
+    def short(self) -> str:
+        """``inside the sweep``, ``left of the sweep``."""
+        return f"{SAID[self.place]} the sweep"
+
+    @property
+    def text(self) -> str:
+        """``inside the sweep from 0.005 to 0.5 (resamples: 97 % inside, 3 % outside right)``."""
+        votes = [f"{_percent(share)} {name}" for name, share in zip(PLACES, self.shares, strict=False) if share > 0]
+        why = "the runs do not differ from a constant by more than their scatter; " if self.flat else ""
+        why += "the runs get better all the way to an end; " if self.edge and self.place == "not located" else ""
+        how = f"resamples: {', '.join(votes)}" if votes else "by the best fit alone"
+        return f"{self.short} from {self.low:.4g} to {self.high:.4g} ({why}{how})"
+
+
+def _percent(share: float) -> str:
+    return "under 1 %" if share < 0.005 else f"{100 * share:.0f} %"
+
+
+def locate_optimum(
+    best: float, draws: ArrayLike, low: float, high: float, *, flat: bool = False, edge: bool = False
+) -> OptimumLocation:
+    """Return the location of an optimum at ``best`` with resamples ``draws`` (r,), NaN without an optimum.
+
+    Inside where at least 90 % of the resamples are; outside on the side where more than half of them are.
+    """
+    at = np.atleast_1d(np.asarray(draws, float)) if np.size(draws) else np.array([best])
+    inside = (at >= low * (1 - 1e-9)) & (at <= high * (1 + 1e-9))
+    left, right = ~inside & (at < low), ~inside & (at > high)
+    shares = tuple(float(np.mean(x)) for x in (inside, left, right, np.isnan(at)))
+    place: Place = "not located"
+    if not flat:
+        sure = (SURE, 0.5, 0.5)
+        place = next((p for p, s, least in zip(PLACES, shares, sure, strict=False) if s >= least), place)
+    if edge and place == "inside":
+        place = "not located"
+    return OptimumLocation(place, low, high, shares if np.size(draws) else (), flat, edge)
+
+
+def monotone_edge(x: Floats, y: Floats) -> float | None:
+    """Return the end of the sweep ``x`` (n,) to which the losses ``y`` (n,) fall all the way; None where they turn.
+
+    By the means at the different x, of which there must be four: the best is the last, and their rank correlation with
+    x is at least 0.9, so that noise in one of them does not count as a turn.
+    """
+    levels, of = np.unique(x, return_inverse=True)
+    mean = np.bincount(of, y) / np.bincount(of)
+    if len(levels) < 4 or int(np.argmin(mean)) not in (0, len(levels) - 1):
+        return None
+    return float(levels[np.argmin(mean)]) if abs(rank_correlation(levels, mean)) >= MONOTONE else None
+
+
+def differs(y: Floats, residual: Floats, weight: Floats, parameters: int) -> float:
+    """Probability that a curve with so many free ``parameters`` fits constant runs as well as this: an F test.
+
+    ``y`` (n,) on the scale of the residuals (n,). Near one: the runs are a constant with scatter.
+    """
+    left = float(weight @ residual**2)
+    total = float(weight @ (y - np.average(y, weights=weight)) ** 2)
+    more, free = parameters - 1, len(y) - parameters
+    if left <= 0 or more <= 0 or free <= 0:
+        return 0.0 if total > left else 1.0
+    return float(fdtrc(more, free, max(total - left, 0.0) / more / (left / free)))

@@ -1,0 +1,106 @@
+"""The parameters of a fit with standard errors and intervals, from the best fit and its resamples."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+
+from isoplan.engine.fitting.types.floor_confidence import FloorConfidence, floor_interval
+from isoplan.engine.fitting.types.interval_methods import Resampling
+from isoplan.engine.fitting.types.intervals import cut
+from isoplan.engine.fitting.types.spec import FitSpec
+from isoplan.engine.laws import Law
+from isoplan.engine.laws.law import Floats
+from isoplan.engine.laws.terms import Const
+
+Interval = tuple[float, float]
+Reading = Callable[[float, Floats, float], Interval | None]
+"""The interval of a number from its value, its draws (r,) and the level."""
+ANYTHING: Interval = (-math.inf, math.inf)
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One fitted parameter. ``se`` and intervals are None without resamples or published intervals."""
+
+    name: str
+    value: float
+    se: float | None = None
+    ci68: Interval | None = None
+    ci95: Interval | None = None
+    fixed: bool = False
+
+    @property
+    def error(self) -> float | None:
+        """What ± shows: half the 68 % interval, ``se`` where there is none, None where it has an open end.
+
+        ``se`` of a fit is the spread of its refits, which a few far ones make.
+        """
+        if self.ci68 is None:
+            return self.se
+        half = (self.ci68[1] - self.ci68[0]) / 2
+        return half if math.isfinite(half) else None
+
+
+def parameters(
+    spec: FitSpec,
+    theta: Floats,
+    resamples: Floats,
+    held: tuple[str, ...],
+    how: Resampling,
+    confidence: FloorConfidence | None = None,
+) -> tuple[Parameter, ...]:
+    """Best fit, standard error and intervals of every parameter that is not ``held``, from (p,) and (r, p) values.
+
+    A floor that is not resolved has one-sided intervals: an upper limit, and no lower end.
+    """
+    law = spec.find_law()
+    ours, read_floor = floors(law), partial(floor_interval, how, confidence)
+
+    def free(name: str, value: float, draws: Floats) -> Parameter:
+        read = read_floor if name in ours and how.floorless else how.interval
+        return parameter(name, value, draws, read, ANYTHING if name in ours else law.param(name).bounds)
+
+    return tuple(
+        Parameter(name, float(value), fixed=True) if name in held else free(name, float(value), draws)
+        for name, value, draws in zip(law.names, theta, resamples.T, strict=True)
+    )
+
+
+def parameter(name: str, value: float, draws: Floats, read: Reading, within: Interval = ANYTHING) -> Parameter:
+    """One number with its standard error and intervals from its ``draws`` (r,), by a reading of ``Resampling``.
+
+    The intervals end at the ends of ``within``. An end at which more draws lie than the interval leaves out there is
+    not determined by the runs: the interval has no end on that side.
+    """
+    ci68, ci95 = (_opened(cut(read(value, draws, level), within), draws, level, within) for level in (0.68, 0.95))
+    return Parameter(name, value, spread(draws), ci68, ci95)
+
+
+def _opened(ends: Interval | None, draws: Floats, level: float, within: Interval) -> Interval | None:
+    """An interval without those of its ends that lie where draws pile up at an end of ``within``."""
+    if ends is None or ends[0] == ends[1]:
+        return ends
+    sound, tail = draws[np.isfinite(draws)], (1 - level) / 2
+    low = math.isfinite(within[0]) and ends[0] <= within[0] and float(np.mean(sound <= within[0])) > tail
+    high = math.isfinite(within[1]) and ends[1] >= within[1] and float(np.mean(sound >= within[1])) > tail
+    return (-math.inf if low else ends[0], math.inf if high else ends[1])
+
+
+def floors(law: Law) -> list[str]:
+    """The parameters that may be negative where y is, whatever their bounds."""
+    return [t.amplitude for t in law.terms if isinstance(t, Const)]
+
+
+def spread(draws: Floats) -> float | None:
+    """The standard deviation of the finite draws; None where it has no finite value."""
+    sound = draws[np.isfinite(draws)]
+    if sound.size < 2:
+        return None
+    with np.errstate(over="ignore"):
+        found = float(np.std(sound, ddof=1))
+    return found if np.isfinite(found) else None

@@ -1,0 +1,81 @@
+"""The values that a fitted number can take at all, as far as its name, its direction and its runs show."""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import replace
+
+import numpy as np
+
+from isoplan.engine.fitting.types.parameters import ANYTHING, Interval, parameter
+from isoplan.engine.fitting.types.result import Fit
+from isoplan.engine.fitting.types.warnings import FitWarning
+
+MAP, LEVEL = "metric-map", "C"
+"""Name of the law of metrics, and its parameter for the value far from the runs."""
+SAMPLES = ("tokens", "jets", "events", "points", "samples")
+"""What samples are called."""
+POSITIVE: Interval = (0.0, float("inf"))
+FROM_ONE: Interval = (1.0, float("inf"))
+SIGNED = frozenset({"log", "ln", "log10", "logit", "delta", "diff", "change", "z", "score", "reward", "likelihood"})
+"""Words in the name of a number that may be negative although all its runs are positive."""
+SHARES = frozenset(
+    {"acc", "accuracy", "auc", "auroc", "coverage", "efficiency", "f1", "hit", "hitrate", "hr"}
+    | {"map", "mrr", "ndcg", "precision", "recall", "share"}
+)
+"""Words in the name of a number that is a share: 0 to 1, or 0 to 100 where the runs are in percent."""
+
+
+def possible(fit: Fit) -> Interval:
+    """The least and the largest value that ``y`` of ``fit`` can take; infinite where nothing is known.
+
+    A loss or an error (smaller is better) whose runs are all positive is never negative: a cross-entropy, a squared
+    error. A share ends at 1. Anything else is not bounded.
+    """
+    seen, words = fit.data.ranges.get(fit.spec.y), set(re.split(r"[^a-z0-9]+|(?<=[a-z])(?=\d)", fit.spec.y.lower()))
+    if words & SIGNED or (seen is not None and seen[0] < 0):
+        return ANYTHING
+    if not fit.larger_is_better:
+        floor = 1.0 if words & {"perplexity", "ppl"} and (seen is None or seen[0] >= 1) else 0.0
+        return (floor, float("inf")) if seen is None or seen[0] > 0 else ANYTHING
+    if words & SHARES and seen is not None and seen[1] <= 100:
+        return (0.0, 1.0 if seen[1] <= 1 else 100.0)
+    return FROM_ONE if words & {"r", "rejection"} and seen is not None and seen[0] >= 1 else ANYTHING
+
+
+def least_of(fit: Fit, unit: str) -> Interval:
+    """What a number counted in ``unit`` can be: at least one parameter, sample or sequence; anything in other units.
+
+    Runs that have less than one parameter or sample themselves count in another unit: there only above zero.
+    """
+    axis = {"parameters": "N", "sequences": ""}.get(unit, "D" if unit in SAMPLES else None)
+    if axis is None:
+        return ANYTHING
+    seen = fit.data.ranges.get(axis)
+    return FROM_ONE if seen is None or seen[0] >= 1 else POSITIVE
+
+
+def levelled(fit: Fit) -> Fit:
+    """Limit the interval of the level C of a metric map to the values of its metric: a rejection is at least 1.
+
+    If the best fit lies outside, the fit gets a warning instead.
+    """
+    within, level = possible(fit), float(fit.values.get(LEVEL, np.nan))
+    if fit.law.name != MAP or LEVEL in fit.spec.fixed:
+        return fit
+    if not within[0] <= level <= within[1]:
+        return replace(fit, warnings=(*fit.warnings, _beyond(fit, level, within)))
+    made = parameter(LEVEL, float(fit.values[LEVEL]), fit.draws[LEVEL], fit.resampling.interval, within)
+    return replace(fit, parameters=tuple(made if p.name == LEVEL else p for p in fit.parameters))
+
+
+def _beyond(fit: Fit, level: float, within: Interval) -> FitWarning:
+    """Return the warning for a level C outside ``within``, the values of the metric."""
+    end = within[0] if level < within[0] else within[1]
+    ends = f"{within[0]:g} to {within[1]:g}" if math.isfinite(within[1]) else f"at least {within[0]:g}"
+    return FitWarning(
+        "level",
+        f"The level {LEVEL} = {level:.3g} of the map is no value of {fit.spec.y} ({ends}): the runs do not determine "
+        f"it. Use the map within the range of the runs only, or fix {LEVEL}, for example at {end:g}.",
+    )

@@ -1,0 +1,243 @@
+"""A fit: one frozen object that every page, the terminal and the planner read."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from isoplan.engine.costs import ComputeRule
+from isoplan.engine.fitting.types import text
+from isoplan.engine.fitting.types.floor_confidence import FloorConfidence
+from isoplan.engine.fitting.types.interval_methods import Resampling
+from isoplan.engine.fitting.types.optimum_location import EDGE, FLAT, OptimumLocation, locate_optimum
+from isoplan.engine.fitting.types.parameters import Interval as Interval
+from isoplan.engine.fitting.types.parameters import Parameter as Parameter
+from isoplan.engine.fitting.types.parameters import parameter
+from isoplan.engine.fitting.types.runtime import Runtime
+from isoplan.engine.fitting.types.spec import FitSpec
+from isoplan.engine.fitting.types.warnings import FitWarning as FitWarning
+from isoplan.engine.fitting.types.warnings import by_level
+from isoplan.engine.laws import Law
+from isoplan.engine.laws.law import Floats
+from isoplan.engine.laws.terms import Const
+
+WAYS = {
+    "bc": "resampled runs, corrected for bias",
+    "percentile": "resampled runs, plain percentiles",
+    "residual": "the same runs with noise drawn from their residuals",
+    "profile": "the likelihood around the best fit",
+}
+"""What the intervals of each method of resampling come from."""
+MOST_RUNS = 10_000
+"""The most runs that a fit contains: more would make its file larger than its table."""
+
+
+@dataclass(frozen=True)
+class FitData:
+    """What was fitted: source, its SHA-256, roles -> columns, ranges [low, high] by role, snapshot and filter.
+
+    ``group`` is the group of runs that the fit describes, where several were fitted together.
+    ``curves`` is the snapshot (or the SHA-256) of the training curves that were read besides; empty without.
+    ``runtime`` says how long the runs took; None where no column says so.
+    """
+
+    source: str
+    sha256: str = ""
+    roles: Mapping[str, str] = field(default_factory=dict)
+    ranges: Mapping[str, Interval] = field(default_factory=dict)
+    snapshot: str = ""
+    where: str = ""
+    group: str = ""
+    direction: str = "min"
+    curves: str = ""
+    runtime: Runtime | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class FittedRuns:
+    """The runs of a fit as its objective reads them, for a joint fit with another table.
+
+    ``columns`` are arrays (n,) by axis of the law, ``y`` (n,) the loss, ``weight`` (n,) includes stated errors, and
+    runs with one number in ``cluster`` (n,) are resampled together.
+    """
+
+    columns: Mapping[str, Floats]
+    y: Floats
+    weight: Floats
+    cluster: NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Fit:
+    """A fitted (or published) law. Arrays follow the order of ``law.params``.
+
+    ``theta`` (p,) is the best fit, ``resamples`` (r, p) one refit a row (r = 0 for a published law), which
+    ``resampling`` turns into intervals,
+    ``objective`` the plain sum of the objective over the rows, priors not counted (None for a published law),
+    ``confidence`` how sure the runs are of the floor (None where that is not known).
+    ``runs`` are the runs behind it: None for a published law, a law whose terms are not fitted to every run, a fit of
+    groups, and more than ``MOST_RUNS`` runs.
+    """
+
+    spec: FitSpec
+    n: int
+    theta: Floats
+    objective: float | None
+    resamples: Floats
+    parameters: tuple[Parameter, ...]
+    data: FitData
+    compute: ComputeRule = field(default_factory=ComputeRule)
+    warnings: tuple[FitWarning, ...] = ()
+    resampling: Resampling = field(default_factory=Resampling)
+    confidence: FloorConfidence | None = None
+    runs: FittedRuns | None = None
+
+    @property
+    def law(self) -> Law:
+        return self.spec.find_law()
+
+    @property
+    def values(self) -> dict[str, Floats]:
+        """Best-fit values by name, each of shape ()."""
+        return self.law.values(self.theta)
+
+    @property
+    def draws(self) -> dict[str, Floats]:
+        """Resampled values by name, each of shape (r,)."""
+        return self.law.values(self.resamples)
+
+    @property
+    def sign(self) -> float:
+        """-1 where a larger ``y`` is better and the law describes sign * y."""
+        return -1.0 if self.data.direction == "max" and self.law.oriented else 1.0
+
+    @property
+    def larger_is_better(self) -> bool:
+        """Whether a larger ``y`` is better, also where the law describes y itself (``sign`` is 1 there)."""
+        return self.data.direction == "max"
+
+    @property
+    def best_run(self) -> float | None:
+        """The best ``y`` of the runs; None where their range is not known."""
+        span = self.data.ranges.get(self.spec.y)
+        return None if span is None else span[1 if self.larger_is_better else 0]
+
+    @property
+    def worst_run(self) -> float | None:
+        """The worst ``y`` of the runs; None where their range is not known."""
+        span = self.data.ranges.get(self.spec.y)
+        return None if span is None else span[0 if self.larger_is_better else 1]
+
+    @property
+    def chi2(self) -> tuple[float, int] | None:
+        """Chi squared and its degrees of freedom, where errors are stated and squares are summed; else None.
+
+        One of several groups that share parameters has none of its own.
+        """
+        alone = self.law.every_run and not (self.data.group and self.spec.share)
+        return chi2(self.spec, self.objective, self.n, self.parameters) if alone else None
+
+    @property
+    def hash(self) -> str:
+        """Short hash of specification and data: the identity of the fit in links and in the store.
+
+        A published law has no data of its own: its source and its printed numbers stand for them.
+        """
+        if self.data.snapshot or self.data.sha256:
+            data = self.data.snapshot or f"{self.data.sha256}|{self.data.where}|{dict(self.data.roles)}"
+            data = data_key(data, self.data.curves)
+            return self.spec.hash(f"{data}|{self.data.group}" if self.data.group else data)
+        printed = {p.name: float(p.value) for p in self.parameters}
+        return self.spec.hash(f"{self.data.source}|{printed}|{self.compute}")
+
+    @property
+    def derived(self) -> tuple[Parameter, ...]:
+        """The numbers that follow from the parameters, with intervals from the same resamples (none without)."""
+        with np.errstate(all="ignore"):
+            numbers = [(d.name, d.value(self.values), np.asarray(d.value(self.draws), float)) for d in self.law.derived]
+        return tuple(parameter(name, float(value), draws, self.resampling.interval) for name, value, draws in numbers)
+
+    @property
+    def optimum_location(self) -> OptimumLocation | None:
+        """Where the optimum of the law lies relative to the runs; None without an optimum or known ranges."""
+        law, ends = self.law, self.data.ranges.get(self.law.axis or "")
+        if law.optimum is None or ends is None:
+            return None
+        flat, edge = (any(w.code == code for w in self.warnings) for code in (FLAT, EDGE))
+        return locate_optimum(float(law.optimum(self.values)), law.optimum(self.draws), *ends, flat=flat, edge=edge)
+
+    @property
+    def heading(self) -> str:
+        """One line: the law, what was fitted and how, and the value of the objective."""
+        spec = self.spec
+        if self.objective is None:
+            return f"{self.law.title}: published, {self.data.source}"
+        tuned = {"huber-log": f" (delta {spec.delta:g})", "asymmetric": f" (skew {spec.skew:g})"}
+        how = spec.objective + tuned.get(spec.objective, "")
+        how = how if self.law.estimator != "threshold" else "penalised logistic regression"
+        line = f"{self.law.title}: {self.n} runs of {self.data.source or 'a table'}, {how}"
+        return f"{line}, objective {self.objective:.7g}{text.chi2_per_dof(self.chi2)}"
+
+    @property
+    def rows(self) -> list[text.Row]:
+        """One dict per parameter, then one per derived number; the same keys in each (see ``text.parameter_row``)."""
+        rows = [text.parameter_row(p, *self._unit_and_meaning(p.name)) for p in self.parameters]
+        for d, p in zip(self.law.derived, self.derived, strict=True):
+            row = text.parameter_row(p, "", d.meaning)
+            rows.append(row if math.isfinite(p.value) else row | {"text": d.absent})
+        return rows
+
+    def _unit_and_meaning(self, name: str) -> tuple[str, str]:
+        """Unit and meaning of a parameter. Where larger is better, the law describes -y and its floor is -ceiling."""
+        p, y = self.law.param(name), self.spec.y
+        if self.sign > 0:
+            return y if p.unit == "loss" else p.unit, p.meaning
+        ceiling = any(isinstance(t, Const) and t.amplitude == name for t in self.law.terms)
+        meaning = f"minus the ceiling of {y}: the law describes -{y}" if ceiling else p.meaning
+        return f"-{y}" if p.unit == "loss" else p.unit, meaning
+
+    @property
+    def interval_source(self) -> str:
+        """Where the intervals come from, in a few words; empty without resamples."""
+        if not len(self.resamples) or self.objective is None:
+            return ""
+        half = ", half of the refits without a floor" if self.resampling.floorless else ""
+        return f"Intervals ({self.resampling.method}): {WAYS[self.resampling.method]}{half}."
+
+    def predict(self, columns: Mapping[str, ArrayLike]) -> Floats:
+        """y in its own unit and direction at ``columns`` (arrays of shape s by axis): shape s."""
+        return self.sign * self.law.predict(self.theta, columns)
+
+    def predict_draws(self, columns: Mapping[str, ArrayLike]) -> Floats:
+        """y of every resample at ``columns``: shape (r, *s)."""
+        return self.sign * self.law.predict(self.resamples, columns)
+
+    def __repr__(self) -> str:
+        location = self.optimum_location
+        place = f"The best {self.law.axis} is {location.text}." if location else ""
+        notes = (*filter(None, (place, self.interval_source)), *(w.line for w in by_level(self.warnings)))
+        return text.page(self.heading, self.rows, notes)
+
+    def _repr_html_(self) -> str:
+        return text.html_page(self.heading, self.law.latex, self.rows, (w.text for w in self.warnings))
+
+
+def data_key(runs: str, curves: str = "") -> str:
+    """What names the data of a fit in its hash: its runs, and its training curves where it read some."""
+    return f"{runs}|{curves}" if curves else runs
+
+
+def chi2(spec: FitSpec, objective: float | None, n: int, parameters: tuple[Parameter, ...]) -> tuple[float, int] | None:
+    """Chi squared and its degrees of freedom, where errors are stated and squares are summed; else None."""
+    if objective is None or spec.relative_error is None or spec.objective not in ("ols", "ols-log"):
+        return None
+    return objective, n - sum(not p.fixed for p in parameters)
+
+
+def empty_resamples(p: int) -> Floats:
+    """No resamples of a law with ``p`` parameters: shape (0, p)."""
+    return np.empty((0, p))

@@ -1,0 +1,68 @@
+"""How long runs took: seconds from their N and D, for plans of models too small for a share of a device's peak.
+
+    seconds = start + sample * D + product * N * D
+
+``start`` is the time to begin, ``sample`` the time that a sample takes whatever the model, ``product`` that of the
+arithmetic, which is proportional to N D under every compute rule. All three are zero or larger; they are fitted to
+relative errors (``scipy.optimize.nnls``) and scaled so that half of the runs took longer. docs/time.md shows how well
+this predicts.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.optimize import nnls
+
+from isoplan.engine.laws.law import Floats
+
+FEWEST = 4
+"""Runs with a time from which on the three coefficients are fitted."""
+NORMAL = 1.4826
+"""Standard deviation of a normal distribution over its median absolute deviation."""
+
+
+@dataclass(frozen=True)
+class Runtime:
+    """Seconds of a run: ``start`` [s], ``sample`` [s] for each of D, ``product`` [s] for each of N D.
+
+    ``scatter`` is the standard deviation of log seconds around them, ``runs`` how many runs they are read from, and
+    ``column`` where their seconds stand.
+    """
+
+    start: float
+    sample: float
+    product: float
+    scatter: float
+    runs: int
+    column: str = ""
+
+    def seconds(self, N: ArrayLike, D: ArrayLike) -> Floats:
+        """Seconds of runs with ``N`` parameters and ``D`` samples, arrays of one shape; NaN without either."""
+        N, D = np.asarray(N, float), np.asarray(D, float)
+        with np.errstate(all="ignore"):
+            return np.asarray(self.start + self.sample * D + self.product * N * D, float)
+
+    def to_json(self) -> dict[str, Any]:
+        """The fields for JSON."""
+        return asdict(self)
+
+
+def fit_runtime(N: Floats, D: Floats, seconds: Floats, column: str = "") -> Runtime | None:
+    """The runtime of runs with ``N``, ``D`` and ``seconds``, (n,) each; None with fewer than ``FEWEST`` such runs."""
+    there = np.isfinite(N) & np.isfinite(D) & np.isfinite(seconds) & (N > 0) & (D > 0) & (seconds > 0)
+    N, D, seconds = (x[there] for x in (N, D, seconds))
+    if len(seconds) < FEWEST:
+        return None
+    parts = np.stack([np.ones_like(N), D, N * D], axis=1)
+    size = np.median(parts, axis=0)
+    found = nnls(parts / size / seconds[:, None], np.ones_like(N))[0] / size
+    ratio = np.log(seconds / (parts @ found))
+    middle = float(np.median(ratio))
+    scatter = NORMAL * float(np.median(np.abs(ratio - middle)))
+    start, sample, product = (float(x) * math.exp(middle) for x in found)
+    return Runtime(start, sample, product, scatter, len(seconds), column)

@@ -1,0 +1,89 @@
+"""What to fit and how: everything that a fit is rebuilt from, besides the runs."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from isoplan.engine.errors import PlannerError
+from isoplan.engine.formula import parse_formula
+from isoplan.engine.laws import Law, get_law, typed_law
+from isoplan.engine.schema import Runs
+
+ObjectiveName = Literal["huber-log", "ols", "ols-log", "lad", "asymmetric"]
+IntervalName = Literal["auto", "bc", "percentile", "residual", "profile"]
+
+
+class FitSpec(BaseModel):
+    """Specification of a fit.
+
+    ``y`` is "loss" or the column of a metric. ``delta`` is the Huber threshold in units of log loss,
+    ``skew`` how much more a run below the law counts than one above it (``asymmetric`` alone).
+    ``axis`` is the column of a law on one axis. On an axis that is swept through zero ``realised`` is the value at
+    which cells at 0 are fitted; without it they are left out.
+    ``formula`` is the expression of the law "formula", ``bounds`` are low and high of its parameters (None: open);
+    ``columns`` are the names in it that are columns of the runs besides N, D, C, U and epochs, and ``turned`` says that
+    more of ``y`` is better: ``read_from`` sets both.
+    ``relative_error`` is the error of y over y, a number or the column that holds it for each run: runs weigh by the
+    inverse square of their error. ``smoothing`` (0: none) is what a point at 5 % fewer training steps weighs in the
+    mean of a curve (critical-batch), or the point before (envelope); ``target`` is the value of ``y`` to which updates
+    are counted (None: the hardest that every run reaches).
+    ``fixed`` holds parameters at given values, ``prior`` gives them a Gaussian (mean, sd) each, ``share`` makes them
+    the same in all groups of runs (``fit_groups``). ``bootstrap`` is the number of refits (0: none), drawn from
+    ``seed`` as ``interval`` says (engine/fitting/types/interval_methods.py).
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+    law: str = "chinchilla"
+    axis: str | None = None
+    realised: float | None = Field(default=None, gt=0, allow_inf_nan=False)
+    y: str = "loss"
+    objective: ObjectiveName = "huber-log"
+    delta: float = Field(default=1e-3, gt=0, allow_inf_nan=False)
+    skew: float = Field(default=10.0, gt=0, allow_inf_nan=False)
+    formula: str = ""
+    bounds: dict[str, tuple[float | None, float | None]] = Field(default_factory=dict)
+    columns: tuple[str, ...] = ()
+    turned: bool = False
+    fixed: dict[str, float] = Field(default_factory=dict)
+    prior: dict[str, tuple[float, float]] = Field(default_factory=dict)
+    share: tuple[str, ...] = ()
+    relative_error: float | str | None = None
+    smoothing: float = Field(default=0.6, ge=0, lt=1)
+    target: float | None = Field(default=None, allow_inf_nan=False)
+    bootstrap: int = Field(default=1000, ge=0, le=20_000)
+    interval: IntervalName = "auto"
+    seed: int = Field(default=0, ge=0, le=2**63 - 1)
+
+    @property
+    def logs(self) -> bool:
+        """Whether the objective reads residuals of log y; else residuals in the unit of y."""
+        return self.objective not in ("ols", "asymmetric")
+
+    def find_law(self) -> Law:
+        """The law itself; raises PlannerError where name or axis is unknown, or a formula is no law."""
+        if self.law == "formula":
+            if self.axis is not None:
+                raise PlannerError(f"Law formula takes no axis: leave {self.axis} out.")
+            ends = tuple((name, low, high) for name, (low, high) in sorted(self.bounds.items()))
+            return typed_law(self.formula, ends, self.columns, self.turned)
+        if self.formula or self.bounds:
+            given = "a formula" if self.formula else "bounds"
+            raise PlannerError(f"Law {self.law} takes no {given.removeprefix('a ')}: use the law formula for {given}.")
+        return get_law(self.law, self.axis)
+
+    def read_from(self, runs: Runs) -> FitSpec:
+        """The same, with the names of a typed formula read as columns where ``runs`` have them."""
+        if self.law != "formula" or not self.formula.strip():
+            return self
+        names = parse_formula(self.formula).names
+        if self.y in names:
+            raise PlannerError(f"The formula reads {self.y!r}, the number that it describes: leave it out.")
+        columns = tuple(sorted(name for name in names if name in runs))
+        return self.model_copy(update={"columns": columns, "turned": runs.roles.direction(self.y) == "max"})
+
+    def hash(self, data: str) -> str:
+        """Short hash of the specification and of the data (a snapshot's or file's hash)."""
+        return hashlib.sha256(f"{self.model_dump_json()}|{data}".encode()).hexdigest()[:12]

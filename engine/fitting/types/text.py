@@ -1,0 +1,135 @@
+"""Numbers, intervals and the table of a fit as text and HTML. Every function takes plain values."""
+
+from __future__ import annotations
+
+import html
+import math
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from isoplan.engine.fitting.types.parameters import Interval, Parameter
+
+Row = dict[str, Any]
+LOPSIDED = 1.5
+"""Upper over lower error beyond which both are shown."""
+LONG_TAIL = 10.0
+"""Upper over lower error beyond which neither is shown beside the value: the interval says more."""
+
+
+def parameter_row(p: Parameter, unit: str, meaning: str) -> Row:
+    """Return the row of one parameter in the table of a fit.
+
+    ``value``, ``error`` (half the 68 % interval) and the ends are plain floats (None where unknown, inf where
+    unbounded); ``text`` is the value rounded to match its error.
+    """
+    low68, high68 = p.ci68 or (None, None)
+    low95, high95 = p.ci95 or (None, None)
+    return {
+        "parameter": p.name,
+        "text": "fixed at " + number(p.value) if p.fixed else plus_minus(p.value, p.se, p.ci68),
+        "value": p.value,
+        "error": p.error,
+        "low 68 %": low68,
+        "high 68 %": high68,
+        "low 95 %": low95,
+        "high 95 %": high95,
+        "unit": unit,
+        "meaning": meaning,
+    }
+
+
+def plus_minus(value: float, error: float | None, ci68: Interval | None = None) -> str:
+    """A value with its 68 % interval: ``0.347 ± 0.015``, or ``2140 +880 -240`` where the interval is lopsided.
+
+    ± is half the interval, or ``error``, the standard error, where there is no interval. Errors keep two digits and the
+    value ends at the same place; five digits without an error.
+    """
+    down, up = (value - ci68[0], ci68[1] - value) if ci68 else (error or 0.0, error or 0.0)
+    if not math.isfinite(value) or math.isnan(up + down):
+        return number(value)
+    if ci68 and math.isinf(ci68[0]) and math.isfinite(ci68[1]):
+        return f"{number(value, 3)} (68 %: below {number(ci68[1], 3)})"
+    if up > 0 and math.isinf(up):
+        return f"{number(value, 3)} (68 %: above {number(value - down, 3)})"
+    sides = [x for x in (up, down) if x > 0 and math.isfinite(x)]
+    if not sides:
+        return number(value)
+    ratio = up / down if up > 0 and down > 0 else math.inf
+    if LOPSIDED > ratio > 1 / LOPSIDED:
+        return _scaled([value, (up + down) / 2], (up + down) / 2)
+    if math.isfinite(ratio) and not LONG_TAIL > ratio > 1 / LONG_TAIL:
+        return _scaled([value], min(sides)) if min(sides) < abs(value) else number(value, 3)
+    return _scaled([value, up, -down], min(sides))
+
+
+def _scaled(numbers: list[float], error: float) -> str:
+    """Value and errors with two digits of ``error``, with a power of ten outside 1e-4 to 1e6."""
+    place = math.floor(math.log10(error)) - 1
+    size = max(abs(x) for x in numbers)
+    power = 0 if 1e-4 <= size < 1e6 else math.floor(math.log10(size))
+    digits = max(power - place, 0)
+    first, *errors = (f"{abs(round(x, -place)) / 10.0**power:.{digits}f}" for x in numbers)
+    first = ("-" if numbers[0] < 0 else "") + first
+    scale = f"e{power:+03d}" if power else ""
+    if not errors:
+        return first + scale
+    text = f"{first} ± {errors[0]}" if len(errors) == 1 else f"{first} +{errors[0]} -{errors[1]}"
+    return f"({text}){scale}" if scale else text
+
+
+def number(value: float, digits: int = 5) -> str:
+    """A number to ``digits`` significant digits."""
+    return "not defined" if math.isnan(value) else f"{value:.{digits}g}"
+
+
+def span(interval: Interval | None, digits: int = 4) -> str:
+    """An interval as ``0.331 to 0.363``; one with an infinite end as ``at most 0.363`` or ``at least 0.331``."""
+    return "no interval" if interval is None else ends_in_words(interval, lambda x: number(x, digits))
+
+
+def ends_in_words(interval: Interval, show: Callable[[float], str]) -> str:
+    """An interval with its ends as ``show`` prints them; an infinite end is left out."""
+    low, high = interval
+    if math.isinf(low):
+        return "unbounded" if math.isinf(high) else f"at most {show(high)}"
+    return f"at least {show(low)}" if math.isinf(high) else f"{show(low)} to {show(high)}"
+
+
+HEAD = ("parameter", "value", "68 %", "95 %", "meaning")
+
+
+def page(heading: str, rows: Iterable[Row], notes: Iterable[str]) -> str:
+    """Return the heading, the aligned table of ``rows`` and one paragraph per note, for a terminal."""
+    lines = [HEAD, *map(_cells, rows)]
+    width = [max(len(line[i]) for line in lines) for i in range(len(HEAD))]
+    table = ("  ".join(cell.ljust(w) for cell, w in zip(line, width, strict=True)).rstrip() for line in lines)
+    return "\n".join([heading, "", *table, *(f"\n{note}" for note in notes)])
+
+
+def html_page(heading: str, latex: str, rows: Iterable[Row], notes: Iterable[str]) -> str:
+    """Return the heading, the formula, the table of ``rows`` and a list of notes, for a notebook."""
+    head = "".join(f"<th>{h}</th>" for h in HEAD)
+    body = "".join("<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in _cells(r)) + "</tr>" for r in rows)
+    items = "".join(f"<li>{html.escape(note)}</li>" for note in notes)
+    return (
+        f"<p><b>{html.escape(heading)}</b></p><p>${latex}$</p>"
+        f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>" + (f"<ul>{items}</ul>" if items else "")
+    )
+
+
+def _cells(row: Row) -> tuple[str, ...]:
+    return row["parameter"], row["text"], span(_ends(row, 68)), span(_ends(row, 95)), _meaning(row)
+
+
+def chi2_per_dof(chi2: tuple[float, int] | None) -> str:
+    """Return ``, chi2/dof = 61.2/57``; empty without chi squared."""
+    return f", chi2/dof = {chi2[0]:.4g}/{chi2[1]}" if chi2 else ""
+
+
+def _ends(row: Row, level: int) -> Interval | None:
+    low, high = row[f"low {level} %"], row[f"high {level} %"]
+    return None if low is None or high is None else (low, high)
+
+
+def _meaning(row: Row) -> str:
+    return f"{row['meaning']} [{row['unit']}]" if row["unit"] else str(row["meaning"])

@@ -1,0 +1,233 @@
+"""Validation by extrapolation: leave out the largest budgets, fit what is left, predict what was left out.
+
+The top 1, 2, 3 budgets are left out in turn (a rolling origin), never more than half of them. Where a table has no
+budgets, the runs of the top 15, 30 and 45 % of the range of log C are. The error of a prediction is
+|prediction - y| / |y|, which is the same whichever direction is better; where y takes both signs it is taken relative
+to the range of y. The error of a method is the mean over the runs of a cut, then over the cuts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from isoplan.engine.errors import PlannerError
+from isoplan.engine.fitting.samples.sample import column, placed
+from isoplan.engine.fitting.single import fit
+from isoplan.engine.fitting.types.estimate import Progress
+from isoplan.engine.fitting.types.result import Fit
+from isoplan.engine.fitting.types.sibling import alone, sibling
+from isoplan.engine.fitting.types.spec import FitSpec
+from isoplan.engine.fitting.validation.baselines import BASELINES, Points
+from isoplan.engine.laws import get_law
+from isoplan.engine.laws.law import Floats
+from isoplan.engine.schema import Runs
+
+MOST_CUTS = 3
+SHARES = (0.15, 0.3, 0.45)
+"""Shares of the range of log C that are left out of a table without budgets."""
+RIVALS = ("isoflop", "chinchilla")
+"""The two ways to an optimum, set against each other wherever the table allows both."""
+
+Targets = Literal["runs", "best"]
+"""Every run that was left out, or the best run of every budget that was left out."""
+
+
+@dataclass(frozen=True, eq=False)
+class Cut:
+    """What was left out once: the ``held`` runs (positions), all larger than ``limit``, and what was said of them.
+
+    ``predicted`` holds (h,) values by method, NaN where a method says nothing (a law of minima describes the best run
+    of a budget alone). ``beyond`` (h,) counts the decades from ``limit``; ``best`` (h,) marks the best run of a budget.
+    """
+
+    limit: float
+    held: NDArray[np.int64]
+    beyond: Floats
+    best: NDArray[np.bool_]
+    predicted: Mapping[str, Floats]
+
+
+@dataclass(frozen=True, eq=False)
+class Validation:
+    """Predictions of what was left out, by ``laws`` and baselines. ``size`` is the role that said which runs are large.
+
+    ``relative_to`` (n,) is what an error is divided by; ``missing`` says why a method could not predict a cut.
+    """
+
+    y: str
+    size: str
+    runs: Runs
+    laws: tuple[str, ...]
+    cuts: tuple[Cut, ...]
+    relative_to: Floats
+    missing: Mapping[str, str]
+
+    @property
+    def methods(self) -> tuple[str, ...]:
+        """The laws in their order, then the baselines."""
+        return (*self.laws, *BASELINES)
+
+    def errors(self, cut: Cut, method: str) -> Floats:
+        """Relative errors (h,) of a method on what a cut left out; NaN where it says nothing."""
+        if method not in cut.predicted:
+            return np.full(len(cut.held), np.nan)
+        return np.abs(cut.predicted[method] - self.runs[self.y][cut.held]) / self.relative_to[cut.held]
+
+    def cut_error(self, cut: Cut, method: str, targets: Targets = "runs") -> float:
+        """Mean relative error on one cut; NaN unless the method predicts every target, inf where a prediction is."""
+        found = self.errors(cut, method)[cut.best if targets == "best" else slice(None)]
+        return float(np.mean(found)) if found.size else float("nan")
+
+    def error(self, method: str, targets: Targets = "runs") -> float:
+        """Mean relative error over all cuts, each counting alike; NaN unless the method predicts every target."""
+        return float(np.mean([self.cut_error(cut, method, targets) for cut in self.cuts]))
+
+    @property
+    def furthest(self) -> float:
+        """Decades from what was fitted to the largest run that was left out, in the deepest cut."""
+        return max(float(np.max(cut.beyond)) for cut in self.cuts)
+
+    @property
+    def sentence(self) -> str:
+        """What the first law reached, beside the best baseline, on the targets that it describes."""
+        law, targets = self.laws[0], self.targets((self.laws[0],))
+        error = self.error(law, targets)
+        what = "runs" if targets == "runs" else "best runs"
+        counts = ", ".join(str(len(c.held) if targets == "runs" else int(c.best.sum())) for c in self.cuts)
+        said = f"{counts} {what} left out in turn, up to {self.furthest:.1f} decades beyond what was fitted: "
+        baseline = min(BASELINES, key=lambda m: np.nan_to_num(self.error(m, targets), nan=np.inf))
+        return f"{said}{law} is off by {error:.2%} on average, the best baseline ({baseline}) by " + (
+            f"{self.error(baseline, targets):.2%}."
+        )
+
+    def targets(self, methods: Sequence[str]) -> Targets:
+        """What all of ``methods`` that predict anything describe: every run, or only the best run of each budget."""
+        for cut in self.cuts:
+            for method in methods:
+                values = cut.predicted.get(method)
+                if values is not None and cut.best.any() and np.isnan(values[~cut.best]).all():
+                    return "best"
+        return "runs"
+
+
+def validate(spec: FitSpec, runs: Runs, progress: Progress | None = None) -> Validation:
+    """Validate the law of ``spec`` on ``runs``, beside baselines and, where there are budgets, approach 2 and 3.
+
+    Cuts that leave too few runs for the law are not made. Raises PlannerError where there is too little to leave out,
+    and where no cut leaves enough.
+    """
+    spec = spec.read_from(runs)
+    sweep = "N" in runs and "D" in runs and _size(runs, spec.find_law().axes)[0] == "budget"
+    others = [sibling(spec, get_law(name)) for name in RIVALS if sweep and name != spec.law]
+    out = leave_out((spec, *others), runs, progress)
+    law = out.laws[0]
+    cuts = tuple(cut for cut in out.cuts if law in cut.predicted)
+    if not cuts:
+        raise PlannerError(f"Without its largest runs this table cannot be predicted: {out.missing[law]}")
+    return replace(out, cuts=cuts)
+
+
+def leave_out(specs: Sequence[FitSpec], runs: Runs, progress: Progress | None = None) -> Validation:
+    """Predict the largest runs by every law of ``specs`` (one y for all) and by the baselines.
+
+    Laws are fitted without refits; the same table gives the same digits. Raises PlannerError where there is too
+    little to leave out.
+    """
+    y, weight = specs[0].y, runs.values.get("weight")
+    if y not in runs:
+        raise PlannerError(f"There is no {y} to predict: map a column to it.")
+    measured = ~np.isnan(runs[y])
+    kept = runs.take(measured if weight is None else measured & (weight > 0))
+    specs = [spec.read_from(kept) for spec in specs]
+    law = specs[0].find_law()
+    role, size = _size(kept, law.axes)
+    limits = _limits(kept, role, size)
+    axes = ("N", "D") if {"N", "D"} <= set(kept.values) else law.axes
+    logs = [np.log(kept[a]) for a in axes if a in kept and np.all(kept[a] > 0)]
+    points = Points(size, np.column_stack(logs or [np.log(size)]), kept[y])
+    best = _best(kept, y)
+    missing: dict[str, str] = {}
+    cuts = []
+    for i, limit in enumerate(limits):
+        held = np.flatnonzero(size > limit)
+        known, new = (Points(size[at], points.x[at], points.y[at]) for at in (size <= limit, held))
+        predicted = {name: baseline(known, new) for name, baseline in BASELINES.items()}
+        train, test = kept.take(size <= limit), kept.take(held)
+        for j, spec in enumerate(specs):
+            key = spec.find_law().key
+            try:
+                if not (spec.find_law().every_run or best[held].any()):
+                    raise PlannerError(
+                        f"{key} predicts the best run of a budget alone, and these runs have no budgets."
+                    )
+                predicted[key] = _predict(fit(alone(spec), train), test, best[held])
+            except PlannerError as error:
+                missing.setdefault(key, str(error))
+            if progress:
+                progress((i + (j + 1) / len(specs)) / len(limits))
+        beyond = np.log10(size[held] / np.max(size[size <= limit]))
+        cuts.append(Cut(float(limit), held, beyond, best[held], predicted))
+    keys = tuple(spec.find_law().key for spec in specs)
+    return Validation(y, role, kept, keys, tuple(cuts), relative_to(kept[y]), missing)
+
+
+def _predict(made: Fit, runs: Runs, best: NDArray[np.bool_]) -> Floats:
+    """y by the law at ``runs``; a law of minima speaks of the best run of a budget alone."""
+    out = made.predict(placed(made.spec, runs))
+    return out if made.law.every_run else np.where(best, out, np.nan)
+
+
+def _size(runs: Runs, axes: tuple[str, ...]) -> tuple[str, Floats]:
+    """What says which runs are large: the budget (C for a run in none), else C, else the first axis of the law."""
+    budget = runs.values.get("budget")
+    if budget is not None and "C" in runs:
+        some = budget[~np.isnan(budget)]
+        if len(np.unique(some)) > 2 or len(some) == len(budget):
+            return "budget", np.where(np.isnan(budget), runs["C"], budget)
+    role = next((name for name in ("C", *axes) if name in runs), None)
+    if role is None:
+        raise PlannerError("Nothing says which runs are the largest: map a column to C, or to N and D.")
+    return role, runs[role]
+
+
+def _limits(runs: Runs, role: str, size: Floats) -> list[float]:
+    """The largest size that is still fitted, one a cut, the mildest cut first."""
+    sound = np.isfinite(size) & (size > 0)
+    if not sound.all():
+        raise PlannerError(f"{column(runs, role)} is not positive in {np.sum(~sound)} runs: leave them out.")
+    levels = np.unique(size)
+    if len(levels) < 3:
+        raise PlannerError(
+            f"Leaving out the largest runs takes three values of {column(runs, role)}, and these runs have "
+            f"{len(levels)}: add a budget, or map the column that says how large a run was."
+        )
+    if role == "budget":
+        levels = np.unique(runs["budget"][~np.isnan(runs["budget"])])
+        return [float(x) for x in levels[::-1][1 : 1 + min(MOST_CUTS, len(levels) // 2)]]
+    low, high = levels[0], levels[-1]
+    ends = [levels[levels <= high * (low / high) ** share][-1] for share in SHARES]
+    return [float(x) for x in dict.fromkeys(ends)]
+
+
+def _best(runs: Runs, y: str) -> NDArray[np.bool_]:
+    """Which runs are the best of their budget, ties included."""
+    out = np.zeros(len(runs), bool)
+    budget = runs.values.get("budget")
+    if budget is None:
+        return out
+    value = runs[y] if runs.roles.direction(y) == "min" else -runs[y]
+    groups, of = np.unique(budget, return_inverse=True)
+    least = np.full(len(groups), np.inf)
+    np.minimum.at(least, of, value)
+    return (value == least[of]) & ~np.isnan(budget)
+
+
+def relative_to(y: Floats) -> Floats:
+    """What errors of ``y`` (n,) are relative to: |y|, or its range where it takes both signs or is zero somewhere."""
+    one_sign = bool(np.all(y > 0) or np.all(y < 0))
+    return np.abs(y) if one_sign else np.full(len(y), np.ptp(y) or 1.0)

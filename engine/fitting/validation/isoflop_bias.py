@@ -1,0 +1,90 @@
+"""How far the parabolas of approach 2 miss the optimum of a surface that is known.
+
+The loss along a budget is no parabola in log N, so its vertex is off even without noise: by nothing where alpha = beta
+and the sweep is centred, by a growing share of N* elsewhere. The bias is estimated at the design of the runs: their
+losses are replaced by those of the chinchilla law through them, parabolas are fitted again, and the result is compared
+with the law's own frontier.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from isoplan.engine.errors import PlannerError
+from isoplan.engine.fitting.single import fit
+from isoplan.engine.fitting.types.result import Fit
+from isoplan.engine.fitting.types.sibling import alone, sibling
+from isoplan.engine.laws import get_law
+from isoplan.engine.schema import Runs
+
+BEYOND = (0.0, 1.0, 2.0, 3.0)
+"""Decades of compute beyond the largest budget at which N* and D* are compared."""
+
+
+@dataclass(frozen=True)
+class OptimumBias:
+    """At ``C`` FLOPs: N* and D* by the parabolas over those of the surface, minus one."""
+
+    C: float
+    beyond: float
+    N: float
+    D: float
+
+
+@dataclass(frozen=True, eq=False)
+class ParabolaBias:
+    """``exponent`` is what the parabolas find for a (N* = k C^a) on a surface whose own exponent is ``truth``."""
+
+    surface: Fit
+    exponent: float
+    truth: float
+    at: tuple[OptimumBias, ...]
+
+    @property
+    def bias(self) -> float:
+        """The bias of a."""
+        return self.exponent - self.truth
+
+    @property
+    def sentence(self) -> str:
+        """The bias in words."""
+        first, last = self.at[0], self.at[-1]
+        return (
+            f"Parabolas of this design on the chinchilla surface through the same runs find a = {self.exponent:.4f} "
+            f"where the surface has {self.truth:.4f} (bias {self.bias:+.4f}): N* is off by {first.N:+.2%} at the "
+            f"largest budget ({first.C:.3g} FLOPs) and by {last.N:+.2%} at {last.C:.3g} FLOPs."
+        )
+
+
+def parabola_bias(found: Fit, runs: Runs, beyond: tuple[float, ...] = BEYOND) -> ParabolaBias:
+    """The bias of ``found``, a fit of iso-FLOP minima, at the N and C of the ``runs`` behind it.
+
+    D follows from C and N by the compute rule. Raises PlannerError where no surface goes through the runs, where one
+    of its terms vanished, or where its parabolas have no minimum near their sweeps.
+    """
+    spec = alone(found.spec)
+    surface = fit(sibling(spec, get_law("chinchilla")), runs)
+    if not (surface.theta > 0)[1:].all():
+        raise PlannerError("The chinchilla surface through these runs lost a term, so it has no optimum to compare.")
+    again = fit(spec, _on(surface, runs))
+    largest = np.max(runs["C"][~np.isnan(runs["budget"])])
+    C = largest * 10.0 ** np.array(beyond)
+    ours, truth = (f.law.frontier(f.values, C, runs.roles.compute) for f in (again, surface))  # type: ignore[misc]
+    at = zip(C, beyond, ours.N / truth.N - 1, ours.D / truth.D - 1, strict=True)
+    own = surface.values
+    return ParabolaBias(
+        surface,
+        float(again.values["a"]),
+        float(own["beta"] / (own["alpha"] + own["beta"])),
+        tuple(OptimumBias(*(float(x) for x in row)) for row in at),
+    )
+
+
+def _on(surface: Fit, runs: Runs) -> Runs:
+    """The runs at their N and C, with D by the compute rule and the loss of ``surface``."""
+    D = runs.roles.compute.samples(runs["C"], runs["N"])
+    y = surface.predict({"N": runs["N"], "D": D})
+    measured = runs.roles.model_copy(update={"C": "C", "D": "D"})
+    return replace(runs, values={**runs.values, "D": D, surface.spec.y: y}, roles=measured)

@@ -1,0 +1,1 @@
+"""The laws that come with Isoplan, a module for each form."""

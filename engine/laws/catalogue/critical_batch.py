@@ -1,0 +1,59 @@
+"""S = S_min (1 + B_crit / B): updates to a target against batch size (McCandlish et al. 2018, arXiv:1812.06162)."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import numpy as np
+
+from isoplan.engine.laws.law import Derived, Floats, Law, Param, Values
+from isoplan.engine.laws.terms import Const, Reciprocal
+
+
+def critical(v: Values) -> Floats:
+    """B_crit = E_min / S_min; inf where S_min is not above zero: updates fall all the way, there is no plateau."""
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        return np.where(v["S_min"] > 0, v["E_min"] / v["S_min"], np.inf)
+
+
+def _batch(v: Values, updates: Floats) -> Floats:
+    """B that needs ``updates`` to the target: E_min / (S - S_min), inf at or below S_min."""
+    excess = np.asarray(updates, float) - v["S_min"]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(excess > 0, v["E_min"] / excess, np.inf)
+
+
+@lru_cache
+def critical_batch(axis: str) -> Law:
+    """The law over the column ``axis`` that holds the batch size; y is the number of updates to a target.
+
+    Written S = S_min + E_min / B it is linear in both parameters; E_min = S_min B_crit is the least number of
+    samples that reaches the target.
+    """
+    return Law(
+        name="critical-batch",
+        title=f"Critical batch size, {axis}",
+        summary=f"Updates to a target fall as 1/{axis} to a plateau: below B_crit a larger batch saves updates, "
+        "above it it only costs samples. Least squares (ols) is the published fit.",
+        terms=(Const("S_min"), Reciprocal("E_min", axis)),
+        params=(
+            Param("S_min", -np.inf, np.inf, "updates", "updates to the target with the largest batches", r"S_{\min}"),
+            Param("E_min", 0.0, np.inf, "samples", "samples to the target with the smallest batches", r"E_{\min}"),
+        ),
+        reference="McCandlish et al. 2018, arXiv:1812.06162, eq. 2.11; behavioural, eq. 3 and Table 3",
+        needs=f"{axis} and the updates to one target: at least three runs at two batch sizes.",
+        axis=axis,
+        symbol="S",
+        over=("hyperparameter",),
+        along=critical_batch,
+        inverse=_batch,
+        derived=(
+            Derived(
+                "B_crit",
+                f"critical {axis}: there the target takes twice the least updates and twice the least samples",
+                r"B_{\mathrm{crit}} = \frac{E_{\min}}{S_{\min}}",
+                critical,
+                "no plateau",
+            ),
+        ),
+    )

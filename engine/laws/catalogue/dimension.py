@@ -1,0 +1,88 @@
+"""The dimension bound alpha >= 4/d: a conservative scaling law from one cheap anchor (amplitudes, eqs. 4, 6, 8).
+
+A smooth target on a d-dimensional manifold, approximated piecewise linearly, has a squared error that falls at least
+as X^(-4/d) with network size, data or compute alike (Bahri et al. 2021, arXiv:2102.06701; Sharma & Kaplan 2020,
+arXiv:2004.10802). The phase space of n_f final-state particles has d = 3 n_f - 4 dimensions, one fewer at a fixed
+collision energy. The bound is no theorem for a trained network: the published
+fits of WZ (n_f = 2, bound 2) have exponents of 1.57 to 1.88.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import numpy as np
+
+from isoplan.engine.errors import PlannerError
+from isoplan.engine.laws.catalogue.power import AXIS_UNITS, SMALLEST, along_axis
+from isoplan.engine.laws.law import Derived, Floats, Law, Param, Values
+from isoplan.engine.laws.terms import Const, Smooth
+
+
+@lru_cache
+def dimension_bound(axis: str) -> Law:
+    """The law ``power`` over the column ``axis`` with d in place of its exponent 4/d.
+
+    With d fixed at the phase space's it is the bound itself, for a conservative plan; free, it is the dimension that
+    the runs seem to have.
+    """
+
+    def inverse(v: Values, loss: Floats) -> Floats:
+        """X that reaches ``loss``: X_c (L-K)^(-d/4), inf at or below the floor."""
+        excess = np.asarray(loss, float) - v["K"]
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            x = v["X_c"] * np.exp(-np.log(excess) * v["d"] / 4)
+        return np.where(excess <= 0, np.inf, x)
+
+    return Law(
+        name="dimension-bound",
+        title=f"Dimension bound against {axis}",
+        summary=f"A floor plus a power 4/d of {axis}, the slowest that a smooth target of d dimensions allows. Fix d "
+        "at 3 n_f - 4 (3 n_f - 5 at one collision energy) for a conservative law from few runs.",
+        terms=(Const("K"), Smooth("X_c", axis, "d")),
+        params=(
+            Param("K", 0.0, np.inf, "loss", f"floor: the loss at infinite {axis}", "K"),
+            Param("X_c", 0.0, np.inf, AXIS_UNITS.get(axis, axis), "where the power term equals one", "X_c"),
+            Param("d", 4 / 5.0, 4 / SMALLEST, "", "intrinsic dimension: the exponent is 4/d", "d"),
+        ),
+        reference="Scaling laws for amplitude surrogates, eqs. 4, 6, 8 and Fig. 10",
+        needs=f"{axis} and loss: with d and K fixed two runs, with all free four runs at three values of {axis}.",
+        least_compute=(lambda v, loss, rule: along_axis(axis, inverse(v, loss), loss)) if axis in AXIS_UNITS else None,
+        axis=axis,
+        over=("D", "N", "C", "hyperparameter"),
+        along=dimension_bound,
+        inverse=inverse,
+        derived=(Derived("alpha", f"exponent of {axis}", r"\alpha = 4 / d", lambda v: 4 / v["d"]),),
+    )
+
+
+def phase_space_dimension(n_f: int, *, fixed_energy: bool = False) -> int:
+    """d of an amplitude with ``n_f`` final-state particles: 3 n_f - 4, or 3 n_f - 5 where sqrt(s) is fixed.
+
+    Source: amplitudes, sec. 2. Raises PlannerError for fewer than two particles.
+    """
+    if n_f < 2:
+        raise PlannerError(f"A process with {n_f} final-state particles has no phase space: give two or more.")
+    return 3 * n_f - (5 if fixed_energy else 4)
+
+
+def least_exponent(d: float) -> float:
+    """4/d, the least exponent of L - K in N, D or C for an intrinsic dimension ``d`` (amplitudes, eqs. 4, 6, 8)."""
+    if not (np.isfinite(d) and d > 0):
+        raise PlannerError(f"An intrinsic dimension of {d:g} is not possible: give a number above zero.")
+    return 4 / d
+
+
+def through_anchor(x: float, loss: float, d: float, floor: float = 0.0) -> Values:
+    """Parameters of the law ``power`` through one run: ``loss`` at ``x``, exponent 4/d, floor K = ``floor``.
+
+    Beyond the anchor it is the largest loss that the bound allows, so a plan with it is conservative: X for a target
+    is an upper limit, and a loss at larger X too. Raises PlannerError for an anchor at or below the floor.
+    """
+    if not (np.isfinite(x) and x > 0 and np.isfinite(loss) and loss > floor >= 0):
+        raise PlannerError(
+            f"The anchor (x = {x:g}, loss = {loss:g}) must have x above zero and a loss above the floor {floor:g}."
+        )
+    alpha = least_exponent(d)
+    scale = np.exp(np.log(x) + np.log(loss - floor) / alpha)
+    return {"K": np.asarray(floor, float), "X_c": np.asarray(scale), "alpha": np.asarray(alpha)}

@@ -1,0 +1,60 @@
+"""Approach 2: a parabola in log N per budget, then N* = k C^a, D* = k_D C^b through the minima.
+
+The loss along the minima is L*(C) = E + (C_L / C)^gamma.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from isoplan.engine.costs import ComputeRule
+from isoplan.engine.laws.catalogue.power import SMALLEST
+from isoplan.engine.laws.law import Floats, Law, Param, Point, Values
+from isoplan.engine.laws.terms import Const, Ratio
+
+
+def frontier(v: Values, C: Floats, rule: ComputeRule) -> Point:
+    """N*, D* and L* at ``C`` FLOPs by the fitted power laws (behavioural, eqs. 4, 5).
+
+    The exponents are those of the fitted minima; ``rule`` plays no part because D was measured there.
+    """
+    C = np.asarray(C, float)
+    log_c = np.log(C)
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        N = np.exp(np.log(v["k"]) + v["a"] * log_c)
+        D = np.exp(np.log(v["k_D"]) + v["b"] * log_c)
+        loss = v["E"] + np.exp(v["gamma"] * (np.log(v["C_L"]) - log_c))
+    return Point(N, D, np.zeros_like(N) + C, loss)
+
+
+def least_compute(v: Values, loss: Floats, rule: ComputeRule) -> Point:
+    """The budget whose minimum reaches ``loss``; inf at or below the floor E."""
+    excess = np.asarray(loss, float) - v["E"]
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        C = np.where(excess <= 0, np.inf, v["C_L"] * np.exp(-np.log(excess) / v["gamma"]))
+    at = frontier(v, C, rule)
+    return Point(at.N, at.D, C, np.zeros_like(C) + loss)
+
+
+ISOFLOP = Law(
+    name="isoflop",
+    title="Minima of iso-FLOP curves",
+    summary="A parabola in log N at each budget; power laws through the minima. "
+    "Assumes no surface, needs a sweep of N at several budgets, and is biased when a sweep is off-centre.",
+    terms=(Const("E"), Ratio("C_L", "C", "gamma")),
+    params=(
+        Param("k", 0.0, np.inf, "parameters", "scale of N* = k C^a", "k"),
+        Param("a", 0.0, 1.0, "", "exponent of N*", "a"),
+        Param("k_D", 0.0, np.inf, "samples", "scale of D* = k_D C^b", "k_D"),
+        Param("b", 0.0, 1.0, "", "exponent of D*", "b"),
+        Param("E", 0.0, np.inf, "loss", "floor of the loss along the minima", "E"),
+        Param("C_L", 0.0, np.inf, "FLOPs", "where the reducible loss along the minima equals one", "C_L"),
+        Param("gamma", SMALLEST, 5.0, "", "exponent of the loss along the minima", r"\gamma"),
+    ),
+    reference="Hoffmann et al. 2022, arXiv:2203.15556, sec. 3.2; behavioural, eqs. 4, 5",
+    needs="N, D, loss and budgets: at least two budgets with four values of N each, the minimum inside the sweep.",
+    estimator="parabola",
+    reads=("N", "D", "C", "budget"),
+    frontier=frontier,
+    least_compute=least_compute,
+)

@@ -1,0 +1,144 @@
+"""Numbers of answers as text: rounded as their intervals permit, and aligned in tables for a terminal."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from isoplan.engine.fitting.types.result import Interval
+from isoplan.engine.fitting.types.text import ends_in_words
+from isoplan.engine.planning.answer.quantity import Quantity
+from isoplan.engine.quantities import count, digits, duration, power10, to_places
+
+COUNTED = ("parameters", "tokens", "jets", "events", "points", "samples", "negatives", "sequences")
+"""Units of numbers that are shown with k, M or B: 1.9 B."""
+MONEY = ("EUR", "USD")
+MILLION = 1e6
+"""Smallest amount of money that is shown in millions, 1.4 M EUR; a smaller one is grouped, 402,000 EUR."""
+SECONDS = "s"
+"""The unit of a time. Its text contains the unit that suits it: 4.2 min."""
+UNREACHABLE = "not reachable"
+FAR_END = 10.0
+"""Smallest ratio of an interval's end to the value at which the end has two significant digits of its own."""
+SURE = 0.999
+"""Largest probability that a finite number of resamples gives."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """A line of a table of quantities, every field ready to show."""
+
+    quantity: str
+    value: str
+    unit: str
+    ci68: str
+    ci95: str
+    beyond: str
+    note: str
+
+
+def as_row(label: str, q: Quantity) -> Row:
+    """Return the quantity ``q`` as a line of a table."""
+    missing = "-" if q.ci68 is None else UNREACHABLE
+    return Row(
+        label,
+        number(q) if q.value is not None else missing,
+        shown_unit(q) if q.value is not None and q.unit != label else "",
+        "" if q.note == "given" else between(q, q.ci68),
+        "" if q.note == "given" else between(q, q.ci95),
+        decades(q.beyond) if q.beyond > 0.005 else "",
+        q.note,
+    )
+
+
+def table(body: Iterable[Row]) -> list[str]:
+    """Return the lines of a table for a terminal, with a head."""
+    head = ("", "value", "68 %", "95 %", "beyond the runs", "")
+    cells = [head, *((r.quantity, f"{r.value} {r.unit}".strip(), r.ci68, r.ci95, r.beyond, r.note) for r in body)]
+    return aligned(cells)
+
+
+def aligned(lines: Sequence[Sequence[str]]) -> list[str]:
+    """Return lines of cells as text, each column as wide as its widest cell."""
+    width = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    return ["  ".join(cell.ljust(w) for cell, w in zip(line, width, strict=True)).rstrip() for line in lines]
+
+
+def number(q: Quantity, x: float | None = None, keep: int | None = None) -> str:
+    """Return the value of ``q`` as text: 1.9 B parameters, 10²⁰ FLOPs, 1.4 M EUR; without its unit.
+
+    ``x`` takes the place of the value, in the same style. ``keep`` is the number of significant digits; by default it
+    follows from the 68 % interval.
+    """
+    x = q.value if x is None else x
+    if x is None:
+        return "none"
+    if math.isinf(x):
+        return "∞" if x > 0 else "-∞"
+    if x == 0:
+        return "0"
+    keep = keep or significant(q)
+    if q.unit in COUNTED:
+        known = q.ci68 is not None and q.ci68[0] < q.ci68[1]
+        return count(float(f"{x:.{keep - 1}e}") if known else x, keep)  # a whole 953 beside 950 would stand outside
+    if q.unit == "FLOPs":
+        return power10(x, keep)
+    if q.unit == SECONDS:
+        return duration(x)
+    spread = q.ci68 if q.ci68 and q.ci68[0] < q.ci68[1] else None
+    places = digits(x if q.value is None or spread is None else q.value, spread)
+    if q.value is not None and abs(x) >= FAR_END * abs(q.value) > 0:
+        places = min(places, 1 - math.floor(math.log10(abs(x))))
+    if round(x, places) == 0:  # an end far below its value keeps its own digits: 163 beside 49,000 is not 0
+        places = digits(x, None)
+    if q.unit in MONEY and abs(round(x, places)) >= MILLION:
+        return count(x, keep)
+    return to_places(x, places)
+
+
+def significant(q: Quantity) -> int:
+    """Return the number of significant digits that the value and its 68 % interval permit: two to four."""
+    if q.value is None or not q.ci68 or q.ci68[0] >= q.ci68[1] or not q.value:
+        return 3 if q.note == "given" or not q.ci68 else 2
+    return min(max(digits(q.value, q.ci68) + math.floor(math.log10(abs(q.value))) + 1, 2), 4)
+
+
+def between(q: Quantity, ends: Interval | None) -> str:
+    """Return an interval of ``q`` as text: "1.7 B to 2.1 B", "at least 1.7 B" where it has no upper end."""
+    return "" if ends is None else span(ends, partial(number, q))
+
+
+def span(ends: Interval, show: Callable[[float], str]) -> str:
+    """Return an interval as text; ``show`` formats each end."""
+    return UNREACHABLE if ends[0] == math.inf else ends_in_words(ends, show)
+
+
+def with_interval(q: Quantity) -> str:
+    """Return a value with its unit and 68 % interval: "1.9 B parameters (68 %: 1.7 B to 2.1 B)".
+
+    The interval is left out if both of its ends read like the value, such as that of a number at its limit.
+    """
+    known = q.ci68 is not None and q.note != "given" and any(number(q, end) != number(q) for end in q.ci68)
+    spread = f" (68 %: {between(q, q.ci68)})" if known else ""
+    return f"{number(q)} {shown_unit(q)}".rstrip() + spread
+
+
+def shown_unit(q: Quantity) -> str:
+    """Return the unit to write behind the number; empty for a time, whose text contains its unit."""
+    return "" if q.unit == SECONDS else q.unit
+
+
+def decades(x: float) -> str:
+    """Return a distance on a log axis as text: 0.13 decades, 1 decade, 160 decades."""
+    shown = f"{x:.0f}" if x >= 9.95 else f"{x:.2g}"
+    return f"{shown} decade" if shown == "1" else f"{shown} decades"
+
+
+def probability(p: float | None) -> str:
+    """Return a probability as text, with no more certainty and digits than a finite number of resamples gives."""
+    p = p or 0.0
+    if p > SURE:
+        return f"above {100 * SURE:g} %"
+    return f"below {100 * (1 - SURE):.1g} %" if p < 1 - SURE else f"{100 * p:.3g} %"

@@ -1,0 +1,200 @@
+"""One number of an answer: its value, its intervals, and how far beyond the data it lies."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from isoplan.engine.errors import PlannerError
+from isoplan.engine.fitting.types.interval_methods import Resampling
+from isoplan.engine.fitting.types.intervals import FEWEST, cut
+from isoplan.engine.fitting.types.possible_values import least_of
+from isoplan.engine.fitting.types.result import Fit, Interval
+from isoplan.engine.laws.law import Floats
+
+Ints = NDArray[np.int64]
+BAND_DRAWS = 400
+"""Resamples that bands are drawn from, so that a slider answers at once; numbers of a plan use every resample."""
+STATED = 3.0
+"""Largest distance from the runs, in decades, at which a number is stated."""
+UNPUBLISHED = "no interval: correlations unpublished"
+NOT_ALWAYS_REACHED = "no interval: not every resample reaches the target"
+FEW_RESAMPLES = f"no interval: the fit has fewer than {FEWEST} resamples"
+NOT_RESAMPLED = "no interval: the fit was made without resampling"
+
+IMPOSSIBLE = "not possible"
+"""How the note of a number begins that the law gives and that cannot be."""
+WITHHELD = "not stated: too far beyond the runs"
+"""The note of a number that the runs do not support."""
+
+INTERVALS = ("ci68", "ci95")
+OUT_OF_REACH = (math.inf, math.inf)
+"""An interval whose lower end cannot be reached either."""
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """A number that a plan states.
+
+    ``value`` is None where the best fit has none (a target it cannot reach, an axis the law says nothing of).
+    An interval is None where there is none; an infinite end is unbounded, and both ends +inf mean that even its lower
+    end cannot be reached. ``beyond`` counts decades outside the range of the runs, 0 inside it and where the range is
+    not known. ``note`` says why something is missing.
+    """
+
+    value: float | None
+    ci68: Interval | None = None
+    ci95: Interval | None = None
+    unit: str = ""
+    beyond: float = 0.0
+    note: str = ""
+
+
+def kept(r: int, most: int) -> Ints:
+    """Which of ``r`` resamples stay when at most ``most`` of them do: evenly spaced, all where there are no more."""
+    return np.arange(r) if r <= most else np.linspace(0, r - 1, most).round().astype(np.int64)
+
+
+def thin(fit: Fit, most: int = BAND_DRAWS) -> Fit:
+    """The fit with at most ``most`` of its resamples, evenly spaced."""
+    r, how = len(fit.resamples), fit.resampling
+    if r <= most:
+        return fit
+    left = kept(r, most)
+    how = replace(how, floorless=int(np.sum(left >= r - how.floorless)))
+    return replace(fit, resamples=fit.resamples[left], resampling=how)
+
+
+def beyond(value: float | None, span: Interval | None) -> float:
+    """Decades that ``value`` lies outside ``span`` = (low, high), either way; 0 inside it or where one is unknown."""
+    if value is None or span is None or not (0 < value < math.inf and 0 < span[0] <= span[1] < math.inf):
+        return 0.0
+    at, low, high = (math.log10(x) for x in (value, *span))
+    return max(0.0, at - high, low - at)
+
+
+def measure(
+    fit: Fit, value: float, draws: Floats, unit: str, span: Interval | None = None, within: Interval | None = None
+) -> Quantity:
+    """A number from its best-fit ``value`` and its ``draws`` (r,), one a resample of ``fit``.
+
+    Infinite draws are resamples that cannot reach it: an interval's end beyond the share that can is infinite.
+    NaN draws are resamples for which it does not exist, and are left out. The interval ends where the number itself
+    must: at the ends of ``within``, by default at one parameter or one sample. A value outside it is none, and the note
+    says so. If there is a value, an end more than ``STATED`` decades outside ``span``, the range of the runs, is open.
+    """
+    within = within or least_of(fit, unit)
+    if math.isfinite(value) and not within[0] <= value <= within[1]:
+        return Quantity(None, unit=unit, note=_impossible(value, within))
+    known = value if math.isfinite(value) else None
+    ci68, ci95 = (cut(_ends(value, draws, level, fit.resampling), within) for level in (0.68, 0.95))
+    note = "" if ci68 else no_interval(fit)
+    stated = [known] if known is not None else [x for ends in (ci68, ci95) for x in ends or ()]
+    far = max((beyond(x, span) for x in stated), default=0.0)
+    if known is not None:
+        ci68, ci95 = (_opened(ends, span) for ends in (ci68, ci95))
+    return Quantity(known, ci68, ci95, unit, far, note)
+
+
+def given(fit: Fit, value: float, unit: str, span: Interval | None = None) -> Quantity:
+    """A number that the question states: no uncertainty, so both ends are the value itself."""
+    ends = (value, value) if len(fit.resamples) else None
+    return Quantity(value, ends, ends, unit, beyond(value, span), "given")
+
+
+def unsaid(fit: Fit, unit: str, what: str) -> Quantity:
+    """A number that the law says nothing of."""
+    return Quantity(None, unit=unit, note=f"the law on {fit.law.axis} says nothing of {what}")
+
+
+def withheld(q: Quantity) -> Quantity:
+    """``q`` without its numbers, where the runs do not support them."""
+    return replace(q, value=None, ci68=None, ci95=None, note=WITHHELD)
+
+
+def no_interval(fit: Fit) -> str:
+    """Why the numbers of ``fit`` have no interval."""
+    if len(fit.resamples):
+        few = len(fit.resamples) < FEWEST
+        return FEW_RESAMPLES if few else "no interval: too few resamples give this number"
+    return UNPUBLISHED if fit.objective is None else NOT_RESAMPLED
+
+
+def reach(span: Interval | None) -> Interval:
+    """Return the smallest and largest number that runs of the range ``span`` support; no limits without a range."""
+    if span is None or not 0 < span[0] <= span[1] < math.inf:
+        return (0.0, math.inf)
+    return (span[0] / 10**STATED, span[1] * 10**STATED)
+
+
+def _opened(ends: Interval | None, span: Interval | None) -> Interval | None:
+    """Open each end of the interval of a known value that lies too far outside the range ``span`` of the runs."""
+    if ends is None:
+        return None
+    if ends == OUT_OF_REACH:  # an interval contains its estimate
+        return (-math.inf, math.inf)
+    (low, high), (least, most) = ends, reach(span)
+    return (-math.inf if 0 < low < least else low, math.inf if high > most else high)
+
+
+def _impossible(value: float, within: Interval) -> str:
+    end = f"the least is {within[0]:g}" if value < within[0] else f"the most is {within[1]:g}"
+    return f"{IMPOSSIBLE}: the law gives {value:.3g}, {end}"
+
+
+def _ends(value: float, draws: Floats, level: float, how: Resampling) -> Interval | None:
+    # Where the best fit itself is infinite, its place among the resamples says nothing of their bias.
+    how = replace(how, method="percentile") if math.isinf(value) else how
+    ends = how.interval(value, draws, level)
+    if ends is None:
+        return None
+    draws = draws[~np.isnan(draws)]
+    reach = float(np.mean(np.isfinite(draws)))
+    low, high = (1 - level) / 2, (1 + level) / 2
+    return (ends[0] if low <= reach else math.inf, ends[1] if high <= reach else math.inf)
+
+
+def to_json(q: Quantity) -> dict[str, Any]:
+    """A quantity for JSON; null is an unbounded end, a missing interval or a missing value.
+
+    An interval of two nulls is one that cannot be reached where there is no value, else unbounded at both ends; where
+    it is the other way round the key ``unreachable`` names the intervals that cannot be reached.
+    """
+    ends = {name: getattr(q, name) for name in INTERVALS}
+    endless = [name for name, ci in ends.items() if ci is not None and math.isinf(ci[0]) and math.isinf(ci[1])]
+    out = [name for name in endless if ends[name] == OUT_OF_REACH]
+    raw: dict[str, Any] = {
+        "value": q.value,
+        **{name: _bounded(ci) for name, ci in ends.items()},
+        "beyond": q.beyond,
+        "unit": q.unit,
+        "note": q.note,
+    }
+    return raw if out == (endless if q.value is None else []) else raw | {"unreachable": out}
+
+
+def from_json(raw: Mapping[str, Any]) -> Quantity:
+    """The quantity in a JSON object. Raises PlannerError where it is none."""
+    try:
+        value = None if raw["value"] is None else float(raw["value"])
+        out = raw.get("unreachable", INTERVALS if value is None else ())
+        ends = [OUT_OF_REACH if raw[key] == [None, None] and key in out else _unbounded(raw[key]) for key in INTERVALS]
+        return Quantity(value, ends[0], ends[1], str(raw["unit"]), float(raw["beyond"]), str(raw["note"]))
+    except (KeyError, TypeError, ValueError) as error:
+        raise PlannerError(f"This is not a plan that Isoplan wrote: a quantity is not readable ({error}).") from error
+
+
+def _bounded(ends: Interval | None) -> list[float | None] | None:
+    return None if ends is None else [x if math.isfinite(x) else None for x in ends]
+
+
+def _unbounded(raw: list[float | None] | None) -> Interval | None:
+    if raw is None:
+        return None
+    low, high = raw
+    return (-math.inf if low is None else float(low), math.inf if high is None else float(high))

@@ -1,0 +1,70 @@
+"""The Python that makes an answer again: run beside the JSON of its fits it gives the same numbers."""
+
+from __future__ import annotations
+
+import ast
+import json
+import math
+import textwrap
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from isoplan.engine.laws.law import Floats
+
+WIDTH = 110
+STANDARD = {"json": "import json", "np": "import numpy as np", "Path": "from pathlib import Path"}
+HOMES = {
+    "read_rule": "isoplan.engine.costs",
+    "read_fit": "isoplan.engine.fitting.cards",
+    "Limits": "isoplan.engine.planning.scenario.limits",
+    "read_prices": "isoplan.engine.planning.scenario.prices_json",
+}
+"""Where names live that several answers use."""
+READ = (
+    'def read(name, group=""):',
+    '    return read_fit(json.loads(Path(name).read_text(encoding="utf-8")), group)',
+    "",
+    "",
+)
+
+
+def script(sentence: str, body: Iterable[str], homes: Mapping[str, str]) -> str:
+    """A script of the lines ``body`` under the ``sentence`` that they answer.
+
+    It imports what they name: modules of the standard library, and names by ``homes`` and ``HOMES``.
+    """
+    lines = list(body)
+    reads = READ if "read" in _names(lines) else ()
+    used, known = _names([*reads, *lines]), HOMES | dict(homes)
+    modules = sorted({known[name] for name in used if name in known})
+    ours = [f"from {home} import {', '.join(sorted(n for n in used if known.get(n) == home))}" for home in modules]
+    standard = [line for name, line in STANDARD.items() if name in used]
+    what = [f"# {line}" for line in textwrap.wrap(sentence, WIDTH)]
+    blocks = [what, *([*block, ""] for block in (standard, ours) if block), [""], reads, lines]
+    return "\n".join([*(line for block in blocks for line in block), ""])
+
+
+def _names(lines: Iterable[str]) -> set[str]:
+    tree = ast.parse("\n".join(lines))
+    return {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+
+
+def call(target: str, function: str, arguments: Iterable[str]) -> list[str]:
+    """``target = function(...)``, an argument a line."""
+    return [f"{target} = {function}(", *(f"    {argument}," for argument in arguments), ")"]
+
+
+def reading(name: str, group: str = "") -> str:
+    """The fit in the file ``name``, or one of its groups."""
+    return f"read({name!r}{f', {group!r}' if group else ''})"
+
+
+def literal(value: Mapping[str, Any]) -> str:
+    """A JSON object as a Python literal."""
+    return repr(json.loads(json.dumps(value)))
+
+
+def array(x: Floats) -> list[str]:
+    """A vector (k,) as the lines of ``np.array([...])``."""
+    text = ", ".join("np.nan" if math.isnan(value) else repr(value) for value in x.tolist())
+    return ["np.array([", *(f"    {line}" for line in textwrap.wrap(text, WIDTH)), "])"]

@@ -1,0 +1,1 @@
+"""Saved plans side by side under one scenario of prices."""

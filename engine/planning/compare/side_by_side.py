@@ -1,0 +1,283 @@
+"""Question 8, compare: saved plans side by side, all priced by one scenario.
+
+A saved plan keeps its numbers and their intervals, not its resamples. Where its fit is at hand it is asked again, and
+the bill carries the resamples through, totals included. Without it each line is a constant times C, N or the unique
+samples, so it has the interval of that number; a total of several lines has none, because how its parts move together
+is not kept. A scenario prices the plans as they were saved: it plans nothing anew.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from isoplan.engine.errors import PlannerError
+from isoplan.engine.fitting.types.result import Interval
+from isoplan.engine.planning.answer import quantity
+from isoplan.engine.planning.answer.format import (
+    UNREACHABLE,
+    aligned,
+    as_row,
+    decades,
+    number,
+    probability,
+    with_interval,
+)
+from isoplan.engine.planning.answer.quantity import Quantity
+from isoplan.engine.planning.plan.answer import Plan
+from isoplan.engine.planning.plan.bill import OF, bill
+from isoplan.engine.planning.plan.parts import CostLine
+from isoplan.engine.planning.plan.reevaluate import Answer
+from isoplan.engine.planning.plan.small_models import without_time
+from isoplan.engine.planning.scenario.limits import named
+from isoplan.engine.planning.scenario.prices import Line, Prices
+from isoplan.engine.planning.scenario.prices_json import prices_json
+
+SCHEMA = 1
+SIZES = ("N", "D", "C", "loss")
+NO_TOTAL = "no interval: a saved plan does not keep how its parts move together"
+MONEY = ", money"
+
+
+@dataclass(frozen=True)
+class Saved:
+    """A plan under the name that it was saved as, with the ``answer`` of its fit where that is at hand."""
+
+    name: str
+    plan: Plan
+    answer: Answer | None = None
+
+
+@dataclass(frozen=True)
+class Risk:
+    """What may go wrong: ``p_reach`` of a target (None: a budget, or no resamples), decades ``beyond`` the runs.
+
+    ``spread`` is the upper end of the 68 % interval of C over its lower one (None without; inf where some resamples
+    cannot reach the target), ``warnings`` are the plan's own sentences.
+    """
+
+    p_reach: float | None
+    beyond: float
+    spread: float | None
+    warnings: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Side:
+    """One plan of the comparison: its allocation, its bill by the scenario, its risk."""
+
+    name: str
+    plan: Plan
+    allocation: Mapping[str, Quantity]
+    bill: Mapping[str, Quantity]
+    risk: Risk
+
+    @property
+    def money(self) -> dict[str, Quantity]:
+        """The lines of the bill that are money, by their part: training, simulation, inference, total."""
+        return {label.removesuffix(MONEY).lower(): q for label, q in self.bill.items() if label.endswith(MONEY)}
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Plans in the order in which they were given, under one scenario of prices (None: nothing is priced)."""
+
+    sides: tuple[Side, ...]
+    prices: Prices | None = None
+
+
+def side_by_side(saved: Sequence[Saved], prices: Prices | None = None) -> Comparison:
+    """Allocation, bill by ``prices`` and risk of every plan. Raises PlannerError for no plans and for a name twice."""
+    if not saved:
+        raise PlannerError("There is no plan to compare: save one first.")
+    names = [one.name for one in saved]
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        raise PlannerError(f"Two plans are called {twice!r}: give each a name of its own.")
+    return Comparison(tuple(_side(one, prices) for one in saved), prices)
+
+
+def scenario(
+    prices: Prices, *, hour: float | None = None, utilisation: float | None = None, speed: float = 1.0
+) -> Prices:
+    """``prices`` with another price of a device ``hour``, ``utilisation`` (a share), or faster simulation.
+
+    ``speed`` divides CPU time and price of a sample. Raises PlannerError for what is not positive.
+    """
+    if not (math.isfinite(speed) and speed > 0):
+        raise PlannerError(f"A simulation {speed:g} times as fast makes no sense: give a positive factor.")
+    machine = replace(
+        prices.machine,
+        price=prices.machine.price if hour is None else hour,
+        utilisation=prices.machine.utilisation if utilisation is None else utilisation,
+    )
+    sample = prices.simulation
+    if sample is not None:
+        price, seconds = (None if x is None else x / speed for x in (sample.price, sample.cpu_seconds))
+        sample = replace(sample, price=price, cpu_seconds=seconds)
+    return replace(prices, machine=machine, simulation=sample)
+
+
+def table(found: Comparison) -> tuple[tuple[str, ...], ...]:
+    """A head of names, then a line a number, ready to show: allocation, bill, risk."""
+    sides = found.sides
+    lines: list[tuple[str, ...]] = [("", *(side.name for side in sides))]
+    lines.append(("Question", *(_question(side.plan) for side in sides)))
+    if any(side.plan.question.limits.given for side in sides):
+        lines.append(("Within", *(_limits(side.plan) for side in sides)))
+    for size in SIZES:
+        lines.append((size, *(_cell(side.allocation[size]) for side in sides)))
+    for label in dict.fromkeys(label for side in sides for label in side.bill):
+        lines.append((label, *(_cell(side.bill[label]) if label in side.bill else "-" for side in sides)))
+    lines.append(("Probability to reach it", *(_chance(side.risk) for side in sides)))
+    lines.append(("Beyond the runs", *(decades(s.risk.beyond) if s.risk.beyond > 0.005 else "inside" for s in sides)))
+    lines.append(("Warnings", *(str(len(side.risk.warnings)) for side in sides)))
+    return tuple(lines)
+
+
+def sentence(found: Comparison) -> str:
+    """Which plan costs least and which most, in money or else in compute; empty for fewer than two that are known."""
+    sides = [side for side in found.sides if side.plan.answers]
+    paid = all("total" in side.money and side.money["total"].value is not None for side in sides)
+    costs = [(side.name, side.money["total"] if paid else side.allocation["C"]) for side in sides]
+    known = sorted(((q.value, name, q) for name, q in costs if q.value is not None), key=lambda one: one[0])
+    if len(known) < 2:
+        return ""
+    (_, first, least), (_, last, most) = known[0], known[-1]
+    return f"{first} costs least, {with_interval(least)}, and {last} most, {with_interval(most)}."
+
+
+def as_text(found: Comparison) -> str:
+    """The comparison for a terminal."""
+    said = [text, ""] if (text := sentence(found)) else []
+    machine = [] if found.prices is None else ["", f"All priced on {found.prices.machine.text}."]
+    notes = [f"\n{side.name}: {text}" for side in found.sides for text in side.risk.warnings]
+    return "\n".join([*said, *aligned(table(found)), *machine, *notes])
+
+
+def to_json(found: Comparison) -> dict[str, Any]:
+    """The object that ``isoplan plans --json`` prints; null where a number does not exist or is unbounded."""
+    return {
+        "schema": SCHEMA,
+        "machine": found.prices.machine.text if found.prices else None,
+        "prices": prices_json(found.prices) if found.prices else None,
+        "sentence": sentence(found),
+        "plans": [
+            {
+                "name": side.name,
+                "question": side.plan.question.to_json(),
+                "fit": side.plan.fit,
+                "law": side.plan.law,
+                "allocation": {name: quantity.to_json(q) for name, q in side.allocation.items()},
+                "bill": {label: quantity.to_json(q) for label, q in side.bill.items()},
+                "risk": {
+                    "p_reach": side.risk.p_reach,
+                    "beyond": side.risk.beyond,
+                    "spread": side.risk.spread if side.risk.spread and math.isfinite(side.risk.spread) else None,
+                    "warnings": list(side.risk.warnings),
+                },
+            }
+            for side in found.sides
+        ],
+    }
+
+
+def _side(one: Saved, prices: Prices | None) -> Side:
+    one = replace(one, plan=one.plan.shown)
+    allocation = {name: one.plan.allocation[name] for name in SIZES}
+    far = max((q.beyond for q in allocation.values()), default=0.0)
+    texts = tuple(w.text for w in one.plan.warnings)
+    risk = Risk(one.plan.p_reach, far, _spread(allocation["C"].ci68), texts)
+    found = _bill(one, prices) if prices is not None and one.plan.answers else {}
+    return Side(one.name, one.plan, allocation, found, risk)
+
+
+def _bill(one: Saved, prices: Prices) -> dict[str, Quantity]:
+    """Label -> amount of every line of the bill; a line whose size the plan does not say has no value."""
+    if one.answer is None:
+        return _scaled(one, prices)
+    asked, found = one.plan.question, one.answer
+    spent = asked.kind == "budget" and not asked.limits.given
+    lines = bill(found.fit, found.best, found.draws, prices, spent)
+    return _by_label(lines)
+
+
+def _by_label(lines: Iterable[CostLine]) -> dict[str, Quantity]:
+    return {f"{line.part.capitalize()}, {line.what}": line.amount for line in lines}
+
+
+def _scaled(one: Saved, prices: Prices) -> dict[str, Quantity]:
+    """The bill from the numbers of the plan alone."""
+    sizes = {"C": one.plan.allocation["C"], "N": one.plan.allocation["N"], "D": _capped(one)}
+
+    def lines(pick: Callable[[Quantity], float | None]) -> tuple[Line, ...]:
+        at = [math.nan if x is None else x for x in map(pick, sizes.values())]
+        return prices.lines(*at)
+
+    best = lines(lambda q: q.value)
+    ends68 = [lines(lambda q, i=i: q.ci68 and q.ci68[i]) for i in (0, 1)]  # type: ignore[misc]
+    ends95 = [lines(lambda q, i=i: q.ci95 and q.ci95[i]) for i in (0, 1)]  # type: ignore[misc]
+    priced = {line.part for line in best if line.what == "money" and line.part != "total"}
+    found = []
+    for place, line in enumerate(best):
+        parts = priced if line.part == "total" else {line.part}
+        own = sizes[OF[next(iter(parts))]] if len(parts) == 1 else Quantity(None, note=NO_TOTAL)
+        value = float(line.amount)
+        amount = Quantity(
+            value if math.isfinite(value) else None,
+            own.ci68 and _ends(ends68, place),
+            own.ci95 and _ends(ends95, place),
+            line.unit,
+            note=own.note,
+        )
+        found.append(CostLine(line.part, line.what, amount))
+    return _by_label(without_time(found, prices, sizes["N"].value))
+
+
+def _ends(ends: Sequence[tuple[Line, ...]], place: int) -> Interval:
+    """The interval of one line from the lines at both ends of its size."""
+    return float(ends[0][place].amount), float(ends[1][place].amount)
+
+
+def _capped(one: Saved) -> Quantity:
+    """The samples that must be simulated: D, at most the unique ones."""
+    D = one.plan.allocation["D"]
+    if "U" in one.plan.derived:
+        return one.plan.derived["U"]
+    most = one.plan.unique
+
+    def capped(x: float) -> float:
+        """At most the unique samples, and still infinite where nothing reaches the target."""
+        return x if math.isinf(x) else min(x, most)
+
+    ends = [ci and (capped(ci[0]), capped(ci[1])) for ci in (D.ci68, D.ci95)]
+    return replace(D, value=None if D.value is None else min(D.value, most), ci68=ends[0], ci95=ends[1])
+
+
+def _spread(ci: Interval | None) -> float | None:
+    return None if ci is None or not 0 < ci[0] < math.inf else ci[1] / ci[0]
+
+
+def _question(plan: Plan) -> str:
+    asked = plan.question
+    unit = "FLOPs" if asked.kind == "budget" else asked.metric or plan.y
+    return f"{asked.kind} {asked.value:.4g} {unit}"
+
+
+def _limits(plan: Plan) -> str:
+    given = plan.question.limits.given
+    return ", ".join(named(name, most, plan.prices) for name, most in given.items()) or "-"
+
+
+def _chance(risk: Risk) -> str:
+    return "-" if risk.p_reach is None else probability(risk.p_reach)
+
+
+def _cell(q: Quantity) -> str:
+    """A value with its 68 % interval, unless both ends are shown as the value itself."""
+    row = as_row("", q)
+    wide = q.ci68 is not None and any(number(q, end) != row.value for end in q.ci68)
+    spread = f" ({row.ci68})" if row.ci68 and row.ci68 != UNREACHABLE and wide else ""
+    return f"{row.value} {row.unit}".strip() + spread

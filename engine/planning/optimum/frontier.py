@@ -1,0 +1,127 @@
+"""The compute-optimal frontier of any law under any compute rule.
+
+Where C is proportional to N D the laws know it in closed form. Under any other rule the optimum is where one more
+FLOP buys as much through N as through D: with N's term a N^-alpha, D's term b D^-beta and
+sigma = (dlnC/dlnN) / (dlnC/dlnD), alpha a N^-alpha = sigma beta b D^-beta. That is one root in one variable.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from isoplan.engine.costs import FEWEST_SAMPLES, MOST_SAMPLES, ComputeRule, increasing_root
+from isoplan.engine.errors import PlannerError
+from isoplan.engine.laws import Law, Point
+from isoplan.engine.laws.expression import FormulaLaw
+from isoplan.engine.laws.law import Floats, Values
+from isoplan.engine.laws.terms import Const, Term
+
+STEP = 1e-4
+"""Step in ln N and ln D for the slope of a formula; the error in N* is of the order of its square."""
+
+
+def frontier(law: Law, values: Values, C: Floats, rule: ComputeRule) -> Point:
+    """The least loss at ``C`` FLOPs: arrays of the shape that ``values`` and ``C`` broadcast to.
+
+    NaN where the law says nothing of N or D, where a term has vanished, or where no N and D spend ``C``. Raises
+    PlannerError for a law without a frontier.
+    """
+    if law.frontier is None:
+        raise PlannerError(
+            f"A law on {' and '.join(law.axes)} alone does not say how to spend a budget: ask for a target loss, "
+            "or fit chinchilla, isoflop or a law on C."
+        )
+    closed = rule.proportional or not _two_axes(law)
+    with np.errstate(all="ignore"):  # a vanished term: NaN, and said so
+        return _sound(law.frontier(values, C, rule) if closed else _by_formula(law, values, C, rule))
+
+
+def least_compute(law: Law, values: Values, loss: Floats, rule: ComputeRule) -> Point:
+    """The least C that reaches ``loss``; inf where ``loss`` is at or below the floor. Shapes as for ``frontier``."""
+    if law.least_compute is None:
+        raise PlannerError(f"The law {law.name} does not say what a target costs: fit chinchilla, isoflop or power.")
+    closed = rule.proportional or not _two_axes(law)
+    with np.errstate(all="ignore"):
+        return _sound(law.least_compute(values, loss, rule) if closed else _least_by_formula(law, values, loss, rule))
+
+
+def floor(law: Law, values: Values) -> Floats:
+    """The loss at infinite scale: the sum of the law's constants, or a formula's limit; zero where it has none."""
+    if isinstance(law, FormulaLaw):
+        return law.limit(values)
+    consts = [t.linear(values) for t in law.terms if isinstance(t, Const)]
+    return np.asarray(sum(consts, start=np.zeros(())), float)
+
+
+def _sound(at: Point) -> Point:
+    """NaN wherever a law has no optimum: a vanished term (A = 0) would put it at N = 0 and cost nothing."""
+    gone = (at.N == 0) | (at.D == 0) | np.isnan(at.loss)
+    return Point(*(np.where(gone, np.nan, x) for x in (at.N, at.D, at.C, at.loss)))
+
+
+def _two_axes(law: Law) -> bool:
+    """Whether the law is a sum of terms that weighs N against D, so that the compute rule moves its optimum."""
+    return bool(law.terms) and set(law.axes) == {"N", "D"}
+
+
+def _terms(law: Law, values: Values) -> tuple[tuple[Floats, Floats], tuple[Floats, Floats]]:
+    """Amplitude and exponent of the term in N and of the term in D. Raises PlannerError unless there is one of each."""
+    found: dict[str, list[Term]] = {"N": [], "D": []}
+    for term in law.terms:
+        if term.axis is not None:
+            found[term.axis].append(term)
+    if any(len(terms) != 1 for terms in found.values()):
+        raise PlannerError(f"The law {law.name} has no frontier under such a rule: use the rule 6ND or 6npND.")
+    (n,), (d,) = found["N"], found["D"]
+    return (n.linear(values), values[str(n.exponent)]), (d.linear(values), values[str(d.exponent)])
+
+
+def _log_sigma(rule: ComputeRule, N: Floats, D: Floats) -> Floats:
+    """ln of (dlnC/dlnN) / (dlnC/dlnD), by central differences; NaN where C does not grow with both.
+
+    Far out, where a search only passes through, it is what it is at 1e-9 and 1e40.
+    """
+    N, D = np.clip(N, FEWEST_SAMPLES, MOST_SAMPLES), np.clip(D, FEWEST_SAMPLES, MOST_SAMPLES)
+    up, down = np.exp(STEP), np.exp(-STEP)
+    by_n = np.log(rule.flops_anywhere(N * up, D) / rule.flops_anywhere(N * down, D))
+    by_d = np.log(rule.flops_anywhere(N, D * up) / rule.flops_anywhere(N, D * down))
+    return np.log(by_n / by_d)
+
+
+def _by_formula(law: Law, values: Values, C: Floats, rule: ComputeRule) -> Point:
+    (a, alpha), (b, beta) = _terms(law, values)
+    C = np.asarray(C, float)
+
+    def imbalance(x: Floats, C: Floats, ratio: Floats, alpha: Floats, beta: Floats) -> Floats:
+        """ln of what D buys over what N buys at ln N = x: grows with N."""
+        N = np.exp(x)
+        D = rule.samples(C, N)
+        known = np.where(np.isnan(D), 1.0, D)
+        gain = np.log(ratio) - beta * np.log(known) + alpha * x + _log_sigma(rule, N, known)
+        too_large = rule.flops_anywhere(N, np.full_like(N, FEWEST_SAMPLES)) > C
+        return np.where(np.isnan(D), np.where(too_large, np.inf, -np.inf), gain)
+
+    ratio = (beta * b) / (alpha * a)
+    N = np.exp(increasing_root(imbalance, np.log(FEWEST_SAMPLES), np.log(MOST_SAMPLES) / 2, C, ratio, alpha, beta))
+    D = rule.samples(C, N)
+    return Point(N, D, C + 0.0 * N, floor(law, values) + a * N**-alpha + b * D**-beta)
+
+
+def _least_by_formula(law: Law, values: Values, loss: Floats, rule: ComputeRule) -> Point:
+    (a, alpha), (b, beta) = _terms(law, values)
+    excess = np.asarray(loss, float) - floor(law, values)
+
+    def sizes(t: Floats, excess: Floats, a: Floats, alpha: Floats, b: Floats, beta: Floats) -> tuple[Floats, Floats]:
+        """N and D that reach the loss when N's term is u = 1/(1 + e^-t) of the excess."""
+        N = np.exp(np.log(a * (1 + np.exp(-t)) / excess) / alpha)
+        return N, np.exp(np.log(b * (1 + np.exp(t)) / excess) / beta)
+
+    def imbalance(t: Floats, *v: Floats) -> Floats:
+        return t - np.log(v[4] / v[2]) - _log_sigma(rule, *sizes(t, *v))
+
+    reach = excess > 0
+    shape = (np.where(reach, excess, 1.0), a, alpha, b, beta)
+    N, D = sizes(increasing_root(imbalance, -60.0, 60.0, *shape), *shape)
+    cost = rule.flops_anywhere(N, D)
+    N, D, cost = (np.where(reach, x, np.inf) for x in (N, D, cost))
+    return Point(N, D, cost, np.asarray(loss, float) + 0.0 * excess)

@@ -1,0 +1,1 @@
+"""Budget and target: the allocation, its feasibility, its metric, its shadow prices, its text."""

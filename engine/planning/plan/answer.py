@@ -1,0 +1,321 @@
+"""A plan: the question, the allocation that answers it, and everything that a reader must know beside it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, get_args
+
+from isoplan.engine.costs import ComputeRule
+from isoplan.engine.fitting.types.possible_values import SAMPLES
+from isoplan.engine.fitting.types.result import Fit, FitWarning, Interval
+from isoplan.engine.laws.law import Floats
+from isoplan.engine.planning.answer import quantity
+from isoplan.engine.planning.answer.format import SURE, between, decades, number, probability, with_interval
+from isoplan.engine.planning.answer.quantity import Quantity
+from isoplan.engine.planning.optimum import surface
+from isoplan.engine.planning.plan.parts import CostLine, Restated, Worth
+from isoplan.engine.planning.plan.support import ANSWERED, MARKED, Support, extrapolation, farthest, in_place, too_far
+from isoplan.engine.planning.plan.target_probability import Reachability
+from isoplan.engine.planning.scenario.limits import NO_LIMITS, Limits
+from isoplan.engine.planning.scenario.prices import Prices
+from isoplan.engine.quantities import count, flops
+
+Kind = Literal["budget", "target"]
+KINDS: tuple[Kind, ...] = get_args(Kind)
+EXTRAPOLATED, FAR, UNCERTAIN_FLOOR, BEST_FIT_FAILS, NO_INTERVAL, NO_RANGE, REPEATS, DEGENERATE = (
+    "extrapolated",
+    "far-extrapolated",
+    "uncertain-floor",
+    "best-fit-fails",
+    "no-interval",
+    "no-range",
+    "repeats-data",
+    "degenerate-resamples",
+)
+UNSUPPORTED, IMPOSSIBLE, RUN_IS_BETTER = "unsupported", "impossible", "run-is-better"
+BELOW_FLOOR = "below-floor"
+"""The code of the warning that runs lie below the floor of a fit."""
+UNCREDITED = "epochs-not-credited"
+OPTIMISTIC = "optimistic-floor"
+
+ABOUT_RUNS = "runs"
+"""The code of notes on how the runs were read (columns derived, rows left out): plans do not repeat them."""
+PUBLISHED = "published"
+"""The code of the warning by which a published law says itself that it has no intervals."""
+
+
+@dataclass(frozen=True)
+class Question:
+    """What was asked: a ``budget`` in FLOPs, or a ``target``, within ``limits``.
+
+    A target is one of what the law describes, or of the ``metric`` that a map makes of it.
+    """
+
+    kind: Kind
+    value: float
+    limits: Limits = NO_LIMITS
+    metric: str = ""
+
+    def to_json(self) -> dict[str, Any]:
+        """The question for JSON; what was not asked is left out."""
+        limits = self.limits.to_json()
+        more: dict[str, Any] = {"limits": limits} if limits else {}
+        return {self.kind: self.value} | more | ({"metric": self.metric} if self.metric else {})
+
+
+@dataclass(frozen=True)
+class Flat:
+    """How flat the iso-FLOP curve is: N and D between which the loss is within ``tolerance`` of the best.
+
+    ``D[0]`` belongs to ``N[0]``. An end that the curve never reaches is 0 or infinite. ``low`` and ``high`` are the
+    68 % intervals of the two ends of N, None without resamples and where such an interval is unbounded.
+    """
+
+    tolerance: float
+    N: Interval
+    D: Interval
+    low: Interval | None = None
+    high: Interval | None = None
+
+
+@dataclass(frozen=True)
+class Plan:
+    """An answer. ``allocation`` holds N, D, C and loss; ``derived`` D/N and, where the runs say U, epochs.
+
+    ``fit`` is the hash of the fit, ``y`` what the law describes, ``reach`` whether a target can be reached at all (None
+    for a budget and without resamples) and ``p_reach`` its probability, None where that is not known. ``bill`` is what
+    it costs by ``prices``, ``worth`` what its limits are worth, ``restated`` its cost by a second compute rule,
+    ``maps`` the hashes of the fits that map to its metrics, in their order; each is empty where nobody asked for it.
+    ``support`` says what the runs support, where the plan lies too far beyond them to be an answer.
+    """
+
+    question: Question
+    fit: str
+    law: str
+    y: str
+    compute: ComputeRule
+    allocation: Mapping[str, Quantity]
+    derived: Mapping[str, Quantity] = field(default_factory=dict)
+    p_reach: float | None = None
+    flat: Flat | None = None
+    warnings: tuple[FitWarning, ...] = ()
+    prices: Prices | None = None
+    bill: tuple[CostLine, ...] = ()
+    worth: tuple[Worth, ...] = ()
+    restated: Restated | None = None
+    maps: tuple[str, ...] = ()
+    reach: Reachability | None = None
+    support: Support | None = None
+
+    @property
+    def answers(self) -> bool:
+        """Whether the runs support the plan: farther beyond them its numbers are marked and are no answer."""
+        return self.support is None and farthest(self.placed)[1] <= ANSWERED
+
+    @property
+    def fails(self) -> bool:
+        """Whether the best fit does not reach the target."""
+        return any(w.code == BEST_FIT_FAILS for w in self.warnings)
+
+    @property
+    def shown(self) -> Plan:
+        """The plan as every output states it: without numbers where the runs do not support it."""
+        if self.answers:
+            return self
+        allocation, derived = (
+            {name: quantity.withheld(q) for name, q in some.items()} for some in (self.allocation, self.derived)
+        )
+        return replace(self, allocation=allocation, derived=derived, flat=None, bill=(), worth=(), restated=None)
+
+    @property
+    def placed(self) -> Mapping[str, Quantity]:
+        """The numbers whose distance from the runs counts: the allocation, and the metric that was asked for."""
+        metric = {name: q for name, q in self.derived.items() if name == self.question.metric}
+        return {**self.allocation, **metric}
+
+    @property
+    def unique(self) -> float:
+        """How many samples are unique, D beyond them repeats: those that the plan simulates, else its limit, or inf."""
+        simulated, most = self.derived.get("U"), self.question.limits.unique
+        if simulated is not None and simulated.value is not None:
+            return simulated.value
+        return math.inf if most is None else most
+
+    @property
+    def sentence(self) -> str:
+        """The answer as one sentence that needs no law to be understood."""
+        return _sentence(self)
+
+
+def _sentence(plan: Plan) -> str:
+    """Return the answer in one sentence, or what the runs support if they support no answer."""
+    if not plan.answers:
+        return _unsupported_sentence(plan)
+    return _budget_sentence(plan) if plan.question.kind == "budget" else _target_sentence(plan)
+
+
+def _unsupported_sentence(plan: Plan) -> str:
+    """Return what the runs support, and which cells would support a plan that lies too far beyond them."""
+    name, far = farthest(plan.placed)
+    asked = plan.question
+    what = f"{flops(asked.value)}" if asked.kind == "budget" else f"{asked.metric or plan.y} {asked.value:g}"
+    where = f"{decades(far)} beyond them in {plan.y if name == 'loss' else name}"
+    away = f"A plan for {what} lies {where}."
+    if plan.fails:
+        away = f"{_not_reached(plan, what)} The refits that do reach it lie {where}, or farther."
+    if plan.support is None:
+        return f"The runs do not support this plan. {away}"
+    chance = reach_text(plan) if asked.kind == "target" else ""
+    return in_place(plan.support, {name: q.unit for name, q in plan.allocation.items()}, away, chance)
+
+
+def _budget_sentence(plan: Plan) -> str:
+    N, D, C, loss = (plan.allocation[name] for name in ("N", "D", "C", "loss"))
+    spread = f" (68 %: {between(loss, loss.ci68)})" if loss.ci68 else ""
+    expected, far = f"{plan.y} {number(loss)}{spread}", extrapolation(plan.placed, plan.y)
+    if N.value is None or D.value is None:
+        return f"With {number(C)} FLOPs expect {expected}{far}."
+    train = f"{with_interval(N)} on {with_interval(D)}{_unique_text(plan)}"
+    return f"With {number(C)} FLOPs train {train}; expected {expected}{far}."
+
+
+def _target_sentence(plan: Plan) -> str:
+    asked, loss = plan.question, plan.allocation["loss"]
+    needs = f" ({plan.y} {number(loss)})" if asked.metric and loss.value is not None else ""
+    target = f"{asked.metric or plan.y} {asked.value:g}{needs}"
+    chance = f" {reached}" if (reached := reach_text(plan)) else ""
+    sizes = [plan.allocation[name] for name in ("N", "D") if plan.allocation[name].value is not None]
+    C, total, far = plan.allocation["C"], _least_money(plan), extrapolation(plan.placed, plan.y)
+    if total is not None:
+        use = f"{' on '.join(map(with_interval, sizes))}{_unique_text(plan)}"
+        return f"To reach {target} spend least money: {with_interval(total)} for {use}{far}.{chance}"
+    if C.value is not None:
+        use = f": {' on '.join(with_interval(q) for q in sizes)}" if sizes else ""
+        return f"To reach {target} spend {with_interval(C)}{use}{far}.{chance}"
+    if sizes:
+        return f"To reach {target} use {with_interval(sizes[0])}{far}.{chance}"
+    return f"{_not_reached(plan, target)}{chance}"
+
+
+def _not_reached(plan: Plan, target: str) -> str:
+    how = "within the limits" if plan.question.limits.given else "at any cost"
+    return f"The best fit does not reach {target} {how}."
+
+
+def reach_text(plan: Plan) -> str:
+    """Return whether the target can be reached, as a sentence; empty if that is certain or not known."""
+    if plan.reach is None:  # a plan of an older version
+        p = plan.p_reach
+        return "" if p in (None, 1.0) else f"The floor allows it with probability {probability(p)}."
+    return "" if (plan.p_reach or 0.0) > SURE else plan.reach.text
+
+
+def _unique_text(plan: Plan) -> str:
+    """Return how many of the samples are unique; empty if the plan did not choose that."""
+    U, passes = plan.derived.get("U"), plan.derived.get("passes")
+    return "" if U is None or passes is None else f", {number(U)} of them unique and seen {number(passes)} times"
+
+
+def _least_money(plan: Plan) -> Quantity | None:
+    """Return the total cost of a plan of least money; None for a plan of least compute."""
+    if plan.prices is None or not plan.prices.aim.weighs:
+        return None
+    known = (line.amount for line in plan.bill if (line.part, line.what) == ("total", "money"))
+    return next((total for total in known if total.value is not None), None)
+
+
+def sample_unit(fit: Fit) -> str:
+    """What one sample is called, from the column that D was read from: jets, tokens, events; else samples."""
+    column = fit.data.roles.get("D", "").lower()
+    return next((word for word in SAMPLES if word[:-1] in column), "samples")
+
+
+def spans(fit: Fit) -> Mapping[str, Interval]:
+    """The ranges of the runs by role, with "loss" for what the law describes."""
+    own = fit.data.ranges.get(fit.spec.y)
+    return {**fit.data.ranges, **({"loss": own} if own else {})}
+
+
+def warnings(fit: Fit, quantities: Mapping[str, Quantity], lost: int = 0) -> tuple[FitWarning, ...]:
+    """What every plan says where it applies: extrapolation, missing intervals and ranges, and then the fit's own."""
+    found = [*(unsupported(quantities) if too_far(fit, quantities) else extrapolated(quantities))]
+    found += better_run(fit, quantities["loss"]) if "loss" in quantities else ()
+    if not fit.data.ranges:
+        found.append(
+            FitWarning(
+                NO_RANGE, "The ranges of the runs behind this law are not known, so extrapolation is not marked."
+            )
+        )
+    if not len(fit.resamples) and not any(w.code == PUBLISHED for w in fit.warnings):
+        why = quantity.no_interval(fit).removeprefix("no interval: ")
+        found.append(FitWarning(NO_INTERVAL, f"These are central values without intervals: {why}."))
+    if lost:
+        found.append(
+            FitWarning(DEGENERATE, f"{lost} of {len(fit.resamples):,} resamples have no optimum and are left out.")
+        )
+    return (*found, *(w for w in fit.warnings if w.code != ABOUT_RUNS))
+
+
+def extrapolated(quantities: Mapping[str, Quantity], what: str = "The answer") -> tuple[FitWarning, ...]:
+    """A warning where ``quantities`` lie beyond the runs, by name and decades."""
+    most = farthest(quantities)[1]
+    if most <= 0.005:
+        return ()
+    code = UNSUPPORTED if most > ANSWERED else FAR if most > MARKED else EXTRAPOLATED
+    return (FitWarning(code, f"{what} lies beyond the runs: {_distances(quantities)}."),)
+
+
+def better_run(fit: Fit, loss: Quantity) -> tuple[FitWarning, ...]:
+    """A warning where the floor of ``fit`` is above its runs, and one of them is better than the plan."""
+    best, planned = fit.best_run, loss.value
+    if best is None or planned is None or not any(w.code == BELOW_FLOOR for w in fit.warnings):
+        return ()
+    if (best >= planned) != fit.larger_is_better:
+        return ()
+    text = f"A run of the table already has a {fit.spec.y} of {best:.4g}, better than {planned:.4g} of this plan."
+    return (FitWarning(RUN_IS_BETTER, text),)
+
+
+def unsupported(quantities: Mapping[str, Quantity]) -> tuple[FitWarning, ...]:
+    """The warning that a plan lies too far beyond the runs to be an answer."""
+    text = f"The plan lies too far beyond the runs to be an answer: {_distances(quantities)}."
+    return (FitWarning(UNSUPPORTED, text),)
+
+
+def _distances(quantities: Mapping[str, Quantity]) -> str:
+    return ", ".join(f"{name} by {decades(q.beyond)}" for name, q in quantities.items() if q.beyond > 0.005)
+
+
+def impossible(derived: Mapping[str, Quantity]) -> tuple[FitWarning, ...]:
+    """A warning for each number that the law gives and that cannot be."""
+    found = {name: q.note for name, q in derived.items() if q.note.startswith(quantity.IMPOSSIBLE)}
+    return tuple(FitWarning(IMPOSSIBLE, f"{name}: {note}. Do not use it.") for name, note in found.items())
+
+
+def repeats(fit: Fit, epochs: Quantity | None) -> tuple[FitWarning, ...]:
+    """A warning where D asks for more samples than the runs had unique ones."""
+    if epochs is None or epochs.value is None or epochs.value <= 1.0 + 1e-9:
+        return ()
+    sees = (
+        f"The plan sees the most unique {sample_unit(fit)} that the runs had {count(epochs.value)} times; "
+        "the law counts every sample as new."
+    )
+    return (FitWarning(REPEATS, sees),)
+
+
+def uncredited(fit: Fit, limits: Limits, D: Floats) -> tuple[FitWarning, ...]:
+    """A warning where unique samples are limited and the law credits none twice; ``D`` () is that of the best fit."""
+    if limits.unique is None or surface.repeats(fit.law):
+        return ()
+    unit = sample_unit(fit)
+    if D >= limits.unique:
+        uses = f"uses each of the {count(limits.unique)} unique {unit} once" if D < math.inf else f"repeats no {unit}"
+    else:
+        uses = f"uses {count(float(D))} of the {count(limits.unique)} unique {unit}, each once"
+    text = (
+        f"The law {fit.law.name} says nothing of repeated {unit}, so epochs after the first are not credited: the plan "
+        f"{uses}; fit data-constrained to plan with more epochs."
+    )
+    return (FitWarning(UNCREDITED, text),)

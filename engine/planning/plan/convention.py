@@ -1,0 +1,139 @@
+"""One plan, one compute convention: N* from the frontier, D from the rule in use, and what another rule says of both.
+
+The behavioural paper publishes N* and D* under C = 6 N D but sized its runs with the step formula (eq. 1), by which the
+published optima cost 1.9 to 2.9 times their budget. So a plan never mixes the two: ``spend`` gives the D that the rule
+in use pays for, ``recost`` states the same plan by another rule.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from isoplan.engine.costs import ComputeRule
+from isoplan.engine.errors import PlannerError
+from isoplan.engine.fitting.types.result import Fit, FitWarning
+from isoplan.engine.laws import Point
+from isoplan.engine.laws.law import Floats
+from isoplan.engine.planning.answer.quantity import measure
+from isoplan.engine.planning.plan import answer as plans
+from isoplan.engine.planning.plan.parts import Restated
+from isoplan.engine.quantities import count, flops
+
+APART, IN_USE = "cost-mismatch", "rule-in-use"
+COSTS_APART = 0.05
+"""Relative difference between the budget and what N* and D* cost beyond which a plan says so."""
+
+
+@dataclass(frozen=True)
+class Recost:
+    """The same N and D by two rules; arrays of one shape, FLOPs and samples.
+
+    ``C`` is the cost by ``rule``, ``other_C`` that by ``other``; ``other_D`` is what ``other`` pays for with ``C`` at
+    the same N (NaN where it pays for none).
+    """
+
+    rule: ComputeRule
+    other: ComputeRule
+    D: Floats
+    C: Floats
+    other_C: Floats
+    other_D: Floats
+
+    @property
+    def factor(self) -> Floats:
+        """How many times the cost by ``rule`` the plan costs by ``other``."""
+        return self.other_C / self.C
+
+    @property
+    def sentence(self) -> str:
+        """The comparison in words, for a single plan."""
+        paid = float(self.other_D)
+        instead = f"{flops(float(self.C))} then pay for {count(paid)} samples, not {count(float(self.D))}"
+        ending = instead if np.isfinite(paid) else f"{flops(float(self.C))} then pay for no sample"
+        return f"By {self.other.text} the same plan costs {float(self.factor):.2f} times as much; {ending}."
+
+
+def restate(fit: Fit, best: Point, draws: Point, rule: ComputeRule, other: ComputeRule) -> Restated:
+    """An answer by ``other``: ``best`` of the best fit, shape (), ``draws`` of its resamples, (r,).
+
+    Raises PlannerError where the law says nothing of N or D, or the best fit has no answer.
+    """
+    if not (np.isfinite(best.N) and np.isfinite(best.D)):
+        raise PlannerError(
+            f"The answer has no N and D that {other.text} could cost: ask for a law over N and D, or leave the second "
+            "rule out."
+        )
+    one = recost(best.N, best.D, rule, other)
+    there = np.isfinite(draws.N) & np.isfinite(draws.D)
+    many = recost(np.where(there, draws.N, 1.0), np.where(there, draws.D, 1.0), rule, other)
+    C, D, factor = (
+        measure(fit, float(a), np.where(there, b, np.where(np.isinf(draws.C), np.inf, np.nan)), unit)
+        for a, b, unit in (
+            (one.other_C, many.other_C, "FLOPs"),
+            (one.other_D, many.other_D, plans.sample_unit(fit)),
+            (one.factor, many.factor, "times"),
+        )
+    )
+    return Restated(other, C, D, factor, one.sentence)
+
+
+def spend(at: Point, rule: ComputeRule) -> Point:
+    """The points of a frontier with D = what ``rule`` pays for at N* and C; N, C and loss as they are.
+
+    For laws whose N* and D* were fitted apart (isoflop), so that a plan costs its budget by the rule named beside it.
+    The loss stays that of the frontier: the law knows no other. NaN where ``rule`` pays for no sample.
+    """
+    return Point(at.N, rule.samples(at.C, at.N), at.C, at.loss)
+
+
+def paid(fit: Fit, at: Point, rule: ComputeRule) -> Point:
+    """The points ``at`` of the frontier of ``fit`` as ``rule`` pays for them; any shape.
+
+    A law over N and D has weighed them by ``rule`` already. One that is read off C alone knows the D* of its runs: that
+    holds for the rule that the runs were costed by, and under any other D is what that rule pays for at N*. All NaN
+    where it pays for no sample there.
+    """
+    if fit.law.axes != ("C",) or rule == fit.compute:
+        return at
+    known = np.isfinite(at.N) & np.isfinite(at.C)
+    spent = spend(Point(*(np.where(known, x, 1.0) for x in (at.N, at.D, at.C, at.loss))), rule)
+    D = np.where(known, spent.D, at.D)
+    none = known & np.isnan(D)
+    return Point(*(np.where(none, np.nan, x) for x in (at.N, D, at.C, at.loss)))
+
+
+def apart(fit: Fit, best: Point, rule: ComputeRule) -> tuple[FitWarning, ...]:
+    """What to know where N* and D* are power laws fitted one by one: which of them a plan takes, and what they cost.
+
+    ``best`` is the answer of the best fit as ``paid`` by ``rule``, shape ().
+    """
+    if fit.law.every_run or fit.law.frontier is None or not np.isfinite(best.D):
+        return ()
+    fitted = fit.law.frontier(fit.values, best.C, rule)
+    with np.errstate(all="ignore"):
+        share = float(rule.flops_anywhere(fitted.N, fitted.D) / best.C)
+    off = np.isfinite(share) and abs(share - 1) > COSTS_APART
+    if rule == fit.compute:
+        text = f"N* and D* were fitted separately and cost {share:.3g} times the budget by {rule.text}."
+        return (FitWarning(APART, text),) if off else ()
+    text = f"N* comes from the frontier and D from the rule in use, {rule.text}"
+    unit = plans.sample_unit(fit)
+    more = f"; by it the fitted D* of {count(float(fitted.D), 3)} {unit} would cost {share:.3g} times the budget"
+    return (FitWarning(IN_USE, text + (more if off else "") + "."),)
+
+
+def recost(N: ArrayLike, D: ArrayLike, rule: ComputeRule, other: ComputeRule) -> Recost:
+    """What ``N`` parameters on ``D`` samples cost by ``rule`` and by ``other``; arrays broadcast, so resamples pass.
+
+    Raises PlannerError for a size that is not positive.
+    """
+    sizes = np.asarray(N, float), np.asarray(D, float)
+    for name, x in zip("ND", sizes, strict=True):
+        if np.any(x <= 0):
+            raise PlannerError(f"{name} = {float(np.nanmin(x)):g} cannot be costed: give a positive {name}.")
+    n, d = np.broadcast_arrays(*sizes)
+    C = rule.flops_anywhere(n, d)
+    return Recost(rule, other, d, C, other.flops_anywhere(n, d), other.samples(C, n))

@@ -1,0 +1,158 @@
+"""Targets in a metric: a map from what the law describes to the metric, with resamples that go together.
+
+Where law and map were fitted to the same runs with the same seed, resample i of both drew the same runs and row i goes
+with row i. Else the two are independent, and the rows of the map are shuffled so that equal seeds do not tie them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from isoplan.engine.costs import increasing_root
+from isoplan.engine.errors import PlannerError
+from isoplan.engine.fitting.types.possible_values import possible
+from isoplan.engine.fitting.types.result import Fit, Interval
+from isoplan.engine.laws import Law
+from isoplan.engine.laws.law import Floats, Values
+from isoplan.engine.planning.answer.quantity import Ints, Quantity, kept, measure, thin
+from isoplan.engine.planning.optimum.surface import evaluate
+from isoplan.engine.planning.plan.solve import Goal
+from isoplan.engine.quantities import rounded
+
+CHECKED = 400
+"""Points at which a map is looked at for turns."""
+
+
+@dataclass(frozen=True, eq=False)
+class Through:
+    """A law and a map from its y to a metric. ``law`` and ``map`` have equally many resamples, that go together.
+
+    ``kept`` (r,) are the places of these resamples among those of the law's fit.
+    """
+
+    law: Fit
+    map: Fit
+    kept: Ints
+
+    @property
+    def draws(self) -> Values:
+        """Values of the map (r,), in the order of the resamples of the law."""
+        return self.map.draws
+
+    def goal(self, target: float) -> Goal:
+        """Return the values of the law at which the metric is ``target``, for the best fit and for the resamples.
+
+        A value is -inf if no possible loss gives the target, and NaN if every loss reaches it.
+        """
+        low, high = possible(self.law)
+        least = low if self.law.sign > 0 else -high
+
+        def possible_loss(v: Values) -> Floats:
+            loss = self._loss_for(v, target)
+            return np.where(loss < least, -np.inf, loss)
+
+        return Goal(possible_loss(self.map.values), possible_loss(self.draws))
+
+    def metric(self, best: Floats, draws: Floats) -> Quantity:
+        """The metric at the law's values ``best`` () and ``draws`` (r,), in the law's own sign, with its intervals."""
+        many = self._at(self.draws, draws)
+        y = self.map.spec.y
+        return measure(self.law, self.at(best), many, y, self.map.data.ranges.get(y), possible(self.map))
+
+    def at(self, best: Floats | float) -> float:
+        """The metric at the law's value ``best`` (), in the law's own sign, by the best fits."""
+        return float(self._at(self.map.values, np.asarray(best)))
+
+    def _at(self, v: Values, x: Floats) -> Floats:
+        return self.map.sign * evaluate(self.map.law, v, {self._axis: self.law.sign * x})
+
+    @property
+    def _axis(self) -> str:
+        return self.map.law.axes[0]
+
+    def _loss_for(self, v: Values, target: float) -> Floats:
+        span = _range(self.law, self.map)
+        found = _inverse(self.map.law, v, np.asarray(self.map.sign * target), span)
+        found = np.broadcast_to(found, np.shape(next(iter(v.values()))))
+        middle = self.map.sign * evaluate(self.map.law, v, {self._axis: np.asarray(sum(span) / 2)})
+        met = (middle - target) * (1.0 if self.map.larger_is_better else -1.0) >= 0
+        return np.where(np.isnan(found), np.where(met, np.nan, -np.inf), self.law.sign * found)
+
+
+def through(law: Fit, map: Fit, name: str = "") -> Through:
+    """``map`` read as the metric of what ``law`` describes; ``name`` is the metric that was asked for, "" for any.
+
+    Raises PlannerError where the map describes another metric or reads another column, has no runs, turns within the
+    range of its runs, or makes the metric worse where the law gets better.
+    """
+    metric, axes = map.spec.y, map.law.axes
+    if name and name != metric:
+        raise PlannerError(f"The map describes {metric}, not {name}: fit one of {name}, or ask for {metric}.")
+    if axes != (law.spec.y,):
+        raise PlannerError(
+            f"The map of {metric} reads {' and '.join(axes)}, but the law describes {law.spec.y}: fit a metric-map on "
+            f"{law.spec.y}."
+        )
+    if not map.n or law.spec.y not in map.data.ranges:
+        raise PlannerError(f"The metric {metric} has no runs behind its map: fit the map to runs that measured it.")
+    _monotone(law, map)
+    r = min(len(law.resamples), len(map.resamples))
+    rows = map.resamples[kept(len(map.resamples), r)] if r else map.resamples[:0]
+    if not same_runs(law, map):
+        rows = np.random.default_rng(map.spec.seed).permutation(rows)
+    few = thin(law, r) if r else replace(law, resamples=law.resamples[:0])
+    return Through(few, replace(map, resamples=rows), kept(len(law.resamples), r) if r else np.arange(0))
+
+
+def same_runs(law: Fit, map: Fit) -> bool:
+    """Whether resample i of both drew the same runs."""
+    one, other = (
+        (f.data.snapshot or f.data.sha256, f.data.where, f.n, f.spec.seed, f.resampling.method) for f in (law, map)
+    )
+    return one == other
+
+
+def _range(law: Fit, map: Fit) -> Interval:
+    return map.data.ranges[law.spec.y]
+
+
+def _monotone(law: Fit, map: Fit) -> None:
+    """Raise PlannerError where the map turns within its runs, or where a better law makes a worse metric."""
+    y, metric = law.spec.y, map.spec.y
+    at = np.linspace(*_range(law, map), CHECKED)
+    steps = np.diff(map.predict({y: at}))
+    moving = np.flatnonzero(steps)
+    turns = moving[1:][np.diff(np.sign(steps[moving])) != 0]
+    if len(turns):
+        where = rounded(float(at[turns[0]]))
+        raise PlannerError(
+            f"The map from {y} to {metric} is not monotone: it turns at {y} = {where}, within its runs, so a "
+            "target has more than one answer; fit a metric-map, or only the runs on one side."
+        )
+    better = float(np.sum(steps)) * (-_direction(law)) * (1.0 if map.larger_is_better else -1.0)
+    if better <= 0:
+        raise PlannerError(
+            f"By this map {metric} gets worse as {y} gets better, so more compute never reaches a target: check which "
+            f"direction of {metric} is better."
+        )
+
+
+def _direction(law: Fit) -> float:
+    """1 where less of what the law describes is better, -1 where more is."""
+    return -1.0 if law.larger_is_better else 1.0
+
+
+def _inverse(law: Law, v: Values, y: Floats, span: Interval) -> Floats:
+    """Where a one-axis ``law`` takes the value ``y``, by search within ``span`` alone; NaN where nowhere."""
+    if law.inverse is not None:
+        return law.inverse(v, y)
+    low, high = span
+    rises = evaluate(law, v, {law.axes[0]: np.asarray(high)}) > evaluate(law, v, {law.axes[0]: np.asarray(low)})
+    slope = np.where(rises, 1.0, -1.0)
+
+    def excess(x: Floats, slope: Floats, *some: Floats) -> Floats:
+        return slope * (evaluate(law, dict(zip(v, some, strict=True)), {law.axes[0]: x}) - y)
+
+    return increasing_root(excess, low, high, slope, *v.values())

@@ -1,0 +1,55 @@
+"""A saved plan asked again of its fit: the answer of every resample, which the plan itself does not keep."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+from isoplan.engine.errors import PlannerError
+from isoplan.engine.fitting.types.result import Fit
+from isoplan.engine.laws import Point
+from isoplan.engine.planning.plan.answer import Plan
+from isoplan.engine.planning.plan.metric import through
+from isoplan.engine.planning.plan.solve import task_of
+
+SAME = 1e-6
+"""Relative difference up to which a fit gives the answer that a plan states."""
+
+
+@dataclass(frozen=True, eq=False)
+class Answer:
+    """The answer of ``fit`` to a plan's question: ``best`` of shape (), ``draws`` of its resamples, (r,)."""
+
+    fit: Fit
+    best: Point
+    draws: Point
+
+
+def ask_again(plan: Plan, fit: Fit, map: Fit | None = None) -> Answer | None:
+    """The question of ``plan`` answered by ``fit``, the one that it was made with.
+
+    None for a target in a metric without its ``map``, and for a plan that the runs do not support. Raises PlannerError
+    for another fit or map, and where they no longer give the answer that the plan states.
+    """
+    if fit.hash != plan.fit:
+        raise PlannerError(
+            f"This plan was made with the fit {plan.fit} and not with {fit.hash}: give the one it names."
+        )
+    if not plan.answers:
+        return None
+    task = task_of(fit, plan.question, plan.compute, plan.prices)
+    if plan.question.metric:
+        if map is None:
+            return None
+        pair = through(fit, map, plan.question.metric)
+        fit, task = pair.law, replace(task, goal=pair.goal(plan.question.value))
+    found = Answer(fit, task.best(fit), task.draws(fit))
+    if not all(_same(plan.allocation[name].value, getattr(found.best, name)) for name in "NDC"):
+        raise PlannerError("The fit of this plan answers differently today: ask for the plan again and save that one.")
+    return found
+
+
+def _same(said: float | None, found: float) -> bool:
+    if said is None:
+        return not math.isfinite(found)
+    return math.isclose(said, float(found), rel_tol=SAME)

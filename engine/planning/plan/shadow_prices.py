@@ -1,0 +1,114 @@
+"""Which limits bind, and what more of them is worth.
+
+The worth of a limit l is -dL/dl for a budget and -dC/dl for a target, or money in place of C where compute has a price
+(all of it where that is what is least): what the answer gains if the limit gives way by a little. The question is asked
+again with a little more and a little less of it. Where the two differ another limit begins to bind there, and the worth
+is that of more. A slack limit is worth nothing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from isoplan.engine.costs.memory import training_memory
+from isoplan.engine.fitting.types.result import Fit
+from isoplan.engine.laws import Point
+from isoplan.engine.laws.law import Floats, Values
+from isoplan.engine.planning.answer.quantity import kept, measure, thin
+from isoplan.engine.planning.optimum.search import Mask
+from isoplan.engine.planning.optimum.surface import repeats
+from isoplan.engine.planning.plan.parts import Worth
+from isoplan.engine.planning.plan.solve import Goal, Task, solve
+from isoplan.engine.planning.scenario.limits import LimitName
+
+STEP = 1e-4
+"""Relative step for the slope."""
+MORE = 1.1
+"""Ten per cent more."""
+BINDS = 1e-6
+"""Relative distance of the use of a limit from the limit below which it binds."""
+KINK = 0.05
+"""Relative difference of the slopes on either side from which on they are told apart."""
+NOISE = 1e-11
+"""Relative gain below which nothing was gained."""
+DRAWS = 200
+"""Resamples that the intervals of worths come from."""
+
+
+def worths(fit: Fit, task: Task, at: Point) -> tuple[Worth, ...]:
+    """What each limit of ``task`` is worth to the answer ``at`` of ``fit``; empty where the best fit has no answer.
+
+    Intervals come from at most 200 resamples, of those that have an answer. Limits on hours and money are left out
+    where the model is too small for the machine's assumed share of its peak.
+    """
+    if not task.limits or not np.isfinite(at.loss) or not np.isfinite(at.C):
+        return ()
+    uses, few = used(fit, task, at), thin(fit, DRAWS)
+    goal = task.goal or Goal(np.asarray(0.0), np.asarray(0.0))
+    goals = goal.draws[kept(len(fit.resamples), DRAWS)] if goal.draws.ndim else goal.draws
+    best, draws = _gains(fit, task, fit.values, goal.best), _gains(few, task, few.draws, goals)
+    unit = fit.spec.y if task.goal is None else task.saved
+    found = []
+    for i, (name, most) in enumerate(task.limits.items()):
+        if name in ("hours", "money") and task.prices is not None and at.N < task.prices.machine.least:
+            continue
+        slope, ten = (
+            measure(few, float(one[i, 0]), np.broadcast_to(many[i], len(few.resamples)), unit)
+            for one, many in ((best.slope, draws.slope), (best.ten, draws.ten))
+        )
+        binds = uses[name] >= most * (1 - BINDS) and (name != "epochs" or repeats(fit.law))
+        if not binds:
+            slope, ten = replace(slope, value=0.0), replace(ten, value=0.0)
+        found.append(Worth(name, most, uses[name], binds, slope, ten, binds and bool(best.kink[i, 0])))
+    return tuple(found)
+
+
+@dataclass(frozen=True, eq=False)
+class _Gains:
+    """For each limit (m, r): the gain per unit of it, of ten per cent more, and whether less and more differ."""
+
+    slope: Floats
+    ten: Floats
+    kink: Mask
+
+
+def _gains(fit: Fit, task: Task, v: Values, goal: Floats) -> _Gains:
+    """All limits at once: the question as it is, and for each limit with a little more, a little less and much more."""
+    steps = (1 + STEP, 1 - STEP, MORE)
+    names, m = list(task.limits), len(task.limits)
+    factors = np.ones((1 + len(steps) * m, m))
+    for i in range(m):
+        factors[1 + len(steps) * i : 1 + len(steps) * (i + 1), i] = steps
+    limits = {name: task.limits[name] * factors[:, i : i + 1] for i, name in enumerate(names)}
+    at = solve(fit.law, v, task, limits, goal if task.goal else None)
+    value = at.loss if task.goal is None else task.cost(at)
+    value = np.where(np.isfinite(value), value, np.nan).reshape(len(factors), -1)
+    now = value[:1]
+    more, less, much = (value[1 + k :: len(steps)] for k in range(len(steps)))
+    size = STEP * np.array([[task.limits[name]] for name in names])
+    right, left = (now - more) / size, (less - now) / size
+    noise = NOISE * np.abs(now)
+    right = np.where(now - more > noise, right, 0.0)
+    kink = ~(np.abs(left - right) <= KINK * np.maximum(np.abs(left), np.abs(right)))
+    slope = np.where(np.isnan(now - more), np.nan, np.where(kink, right, (left + right) / 2))
+    return _Gains(slope, np.where(now - much > noise, now - much, np.where(np.isnan(now - much), np.nan, 0.0)), kink)
+
+
+def used(fit: Fit, task: Task, at: Point) -> dict[LimitName, float]:
+    """How much of each limit of ``task`` the point ``at`` of one plan uses."""
+    N, D, C = float(at.N), float(at.D), float(at.C)
+    unique = float(at.U)
+    found: dict[LimitName, float] = {
+        "budget": C,
+        "unique": min(D, unique),
+        "parameters": N,
+        "epochs": D / unique,
+    }
+    if task.prices is not None:
+        machine = task.prices.machine
+        found |= {"hours": float(machine.hours(C)), "memory": float(training_memory(N, machine.devices))}
+        if machine.price is not None:
+            found["money"] = float(task.prices.lines(C, N, min(D, unique))[-1].amount)
+    return {name: found[name] for name in task.limits}

@@ -1,0 +1,219 @@
+"""How far the runs behind a law support plans, and which cells would support one that lies beyond."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from isoplan.engine.costs import ComputeRule
+from isoplan.engine.errors import PlannerError
+from isoplan.engine.fitting.types.result import Fit, Interval
+from isoplan.engine.laws.law import Floats, Point
+from isoplan.engine.planning.answer.format import decades
+from isoplan.engine.planning.answer.quantity import STATED, Quantity, beyond, reach
+from isoplan.engine.planning.optimum.frontier import frontier
+from isoplan.engine.planning.optimum.search import ROUNDING, Mask
+from isoplan.engine.quantities import count, power10
+
+UNKNOWN_C: Interval = (1e15, 1e21)
+"""Where budgets are looked at when nothing is known of the compute of the runs."""
+ANSWERED = STATED
+"""Decades beyond the runs up to which a plan is an answer."""
+BELOW = 1.0
+"""The same for sizes smaller than those of the runs, where a loss meets that of a model which has learned nothing."""
+MARKED = 1.0
+"""Decades beyond the runs from which on the sentence of an answer says so."""
+FARTHER = 1.0
+"""Decades beyond the supported range up to which cells are named."""
+SIZES = ("N", "D", "C")
+REACH, STEP = 40, 0.1
+"""Decades of compute around the runs that are looked at, and the distance of two budgets."""
+
+
+@dataclass(frozen=True)
+class Support:
+    """What the runs support: plans from ``low`` to ``high`` along ``axis`` (C, or the one axis of the law).
+
+    Both are None where they support no plan of the law. ``cells`` are the N, D and C of cells which would bring the
+    plan that was asked for within ``ANSWERED`` decades of the runs; empty where these lie more than ``FARTHER`` decades
+    beyond the range too.
+    """
+
+    axis: str
+    low: float | None
+    high: float | None
+    cells: Mapping[str, float] = field(default_factory=dict)
+
+    def to_json(self) -> dict[str, Any]:
+        """The support for JSON."""
+        return {"axis": self.axis, "low": self.low, "high": self.high, "cells": dict(self.cells)}
+
+
+def read_support(raw: Mapping[str, Any]) -> Support:
+    """The support in a JSON object."""
+    low, high = (None if raw[end] is None else float(raw[end]) for end in ("low", "high"))
+    return Support(str(raw["axis"]), low, high, {str(name): float(x) for name, x in raw["cells"].items()})
+
+
+def farthest(quantities: Mapping[str, Quantity]) -> tuple[str, float]:
+    """The quantity that lies farthest beyond the runs, and by how many decades; "" and 0 where none does."""
+    name = max(quantities, key=lambda one: quantities[one].beyond, default="")
+    far = quantities[name].beyond if name else 0.0
+    return (name, far) if far > 0 else ("", 0.0)
+
+
+def extrapolation(placed: Mapping[str, Quantity], y: str = "loss") -> str:
+    """Return the clause of an answer's sentence that gives its distance from the runs; empty up to one decade."""
+    name, far = farthest(placed)
+    return f", extrapolated {decades(far)} in {y if name == 'loss' else name}" if far > MARKED else ""
+
+
+def in_place(support: Support, units: Mapping[str, str], *away: str) -> str:
+    """Return the text that replaces an answer: the supported plans, how far ``away`` it is, and which cells help.
+
+    ``units`` are those of N, D and C.
+    """
+    parts = [_range_text(support, units), *away, _cells_text(support, units)]
+    return " ".join(part for part in parts if part)
+
+
+def _range_text(support: Support, units: Mapping[str, str]) -> str:
+    if support.low is None or support.high is None:
+        return "The runs support no plan of this law."
+    low, high = (power10(x, 1) for x in (support.low, support.high))
+    return f"These runs support plans from {support.axis} = {low} to {high} {units[support.axis]}."
+
+
+def _cells_text(support: Support, units: Mapping[str, str]) -> str:
+    sizes = [f"{count(support.cells[x])} {units[x]}" for x in ("N", "D") if x in support.cells]
+    compute = f"{power10(support.cells['C'], 2)} FLOPs" if "C" in support.cells else ""
+    what = " on ".join(sizes) + (f" ({compute})" if sizes and compute else compute)
+    return f"Train cells near {what} first." if what else ""
+
+
+def too_far(fit: Fit, quantities: Mapping[str, Quantity]) -> bool:
+    """Whether a plan of these ``quantities`` lies too far beyond the runs of ``fit`` to be an answer."""
+    if farthest(quantities)[1] > ANSWERED:
+        return True
+    return any(_size_too_far(quantities[name], fit.data.ranges.get(name)) for name in SIZES if name in quantities)
+
+
+def _size_too_far(q: Quantity, span: Interval | None) -> bool:
+    """Whether a size lies too far above or below the runs."""
+    return q.beyond > ANSWERED or (span is not None and any(x < _least(span) for x in _stated(q)))
+
+
+def _stated(q: Quantity) -> list[float]:
+    """Return the value of ``q``, or the finite ends of its intervals if it has no value."""
+    if q.value is not None:
+        return [q.value]
+    return [x for ci in (q.ci68, q.ci95) for x in ci or () if math.isfinite(x)]
+
+
+def _least(span: Interval) -> float:
+    return span[0] / 10**BELOW
+
+
+def support(fit: Fit, rule: ComputeRule, quantities: Mapping[str, Quantity]) -> Support | None:
+    """What the runs of ``fit`` support, where a plan of these ``quantities`` lies too far beyond them; else None."""
+    if not too_far(fit, quantities):
+        return None
+    axis, (low, high) = _supported(fit, rule)
+    if low is None or high is None:
+        return Support(axis, low, high)
+    cells, far = _cells(fit, rule, quantities), 10**FARTHER * (1 + ROUNDING)
+    helps = any(_size_too_far(quantities[name], fit.data.ranges.get(name)) for name in SIZES if name in quantities)
+    near = helps and axis in cells and low / far <= cells[axis] <= high * far
+    return Support(axis, low, high, cells if near else {})
+
+
+def within_reach(fit: Fit, draws: Point) -> Point:
+    """Replace every size in ``draws`` (r,) that lies too far above the runs to be stated by infinity.
+
+    The intervals of costs, passes and times that follow from these sizes then have no upper end.
+    """
+    spans = fit.data.ranges
+    most = {name: reach(spans.get(name))[1] for name in SIZES}
+    N, D, C, U = (
+        np.where(x > top, np.inf, x)
+        for x, top in ((draws.N, most["N"]), (draws.D, most["D"]), (draws.C, most["C"]), (draws.U, most["D"]))
+    )
+    return replace(draws, N=N, D=D, C=C, U=U)
+
+
+def budgets(fit: Fit) -> Interval:
+    """The least and the largest C of the runs, by the compute rule from their N and D where they have no C."""
+    spans = fit.data.ranges
+    if "C" in spans or not {"N", "D"} <= set(spans):
+        return spans.get("C", UNKNOWN_C)
+    low, high = (float(fit.compute.flops_anywhere(N, D)) for N, D in zip(spans["N"], spans["D"], strict=True))
+    return (low, high) if 0 < low < high < math.inf else UNKNOWN_C
+
+
+def _supported(fit: Fit, rule: ComputeRule) -> tuple[str, tuple[float, float] | tuple[None, None]]:
+    """The axis of plans and its range: budgets whose N, D and C are near enough to the runs."""
+    spans = {name: fit.data.ranges[name] for name in SIZES if name in fit.data.ranges}
+    if fit.law.frontier is None:
+        axis = str(fit.law.axis)
+        return axis, (_least(spans[axis]), spans[axis][1] * 10**ANSWERED) if axis in spans else (None, None)
+    C = np.asarray(_centre(rule, spans) * 10.0 ** np.arange(-REACH, REACH, STEP))
+    try:
+        near = np.flatnonzero(_near(fit, rule, C, spans))
+    except PlannerError:
+        return "C", (None, None)
+    return "C", (float(C[near[0]]), float(C[near[-1]])) if near.size else (None, None)
+
+
+def _centre(rule: ComputeRule, spans: Mapping[str, Interval]) -> float:
+    """A budget in the middle of the runs."""
+    middle = {name: math.sqrt(low * high) for name, (low, high) in spans.items()}
+    if "C" in middle or not {"N", "D"} <= set(middle):
+        return middle.get("C", 1e15)
+    return float(rule.flops_anywhere(middle["N"], middle["D"]))
+
+
+def _near(fit: Fit, rule: ComputeRule, C: Floats, spans: Mapping[str, Interval]) -> Mask:
+    """Which of the compute-optimal plans of the budgets ``C`` (k,) are near enough to the runs: (k,)."""
+    at = frontier(fit.law, fit.values, C, rule)
+    sizes = {"N": at.N, "D": at.D, "C": C}
+    near = np.isfinite(at.loss)
+    for name, span in spans.items():
+        x = sizes[name]
+        near &= np.isnan(x) | ((_least(span) <= x) & (x <= span[1] * 10**ANSWERED))
+    return near
+
+
+def _cells(fit: Fit, rule: ComputeRule, quantities: Mapping[str, Quantity]) -> dict[str, float]:
+    """Sizes from which the plan is near enough for an answer; empty where one would be less than one."""
+    known = ((name, _stated(quantities[name]), fit.data.ranges.get(name)) for name in SIZES if name in quantities)
+    found = {name: _toward(_outermost(stated, span), span) for name, stated, span in known if stated and span}
+    if {"N", "D"} <= set(found):
+        found |= _spending(rule, found, fit.data.ranges.get("C"))
+    return found if all(1 <= x < math.inf for x in found.values()) else {}
+
+
+def _spending(rule: ComputeRule, found: Mapping[str, float], span: Interval | None) -> dict[str, float]:
+    """N, D and C of ``found``; both sizes moved by one factor where they cost less than a C above ``span`` or more than
+    one below it."""
+    N, D = found["N"], found["D"]
+    times = 1.0
+    if span is not None and "C" in found and not span[0] <= found["C"] <= span[1]:
+        times = math.sqrt(found["C"] / float(rule.flops_anywhere(N, D)))
+        times = max(times, 1.0) if found["C"] > span[1] else min(times, 1.0)
+    return {"N": times * N, "D": times * D, "C": float(rule.flops_anywhere(times * N, times * D))}
+
+
+def _outermost(stated: list[float], span: Interval) -> float:
+    return max(stated, key=lambda x: beyond(x, span))
+
+
+def _toward(value: float, span: Interval) -> float:
+    """The place nearest to the runs from which ``value`` is near enough for an answer."""
+    low, high = span
+    if value > high:
+        return max(high, value / 10**ANSWERED)
+    return min(low, value * 10**BELOW) if value < low else value

@@ -1,0 +1,207 @@
+"""Question 2: a target -> the least compute or money that reaches it, and the probability that anything does."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import replace
+
+import numpy as np
+
+from isoplan.engine.costs import ComputeRule
+from isoplan.engine.errors import PlannerError
+from isoplan.engine.fitting.types.possible_values import possible
+from isoplan.engine.fitting.types.result import Fit, FitWarning
+from isoplan.engine.laws import Point
+from isoplan.engine.planning.answer.quantity import NOT_ALWAYS_REACHED, Quantity, given, measure
+from isoplan.engine.planning.optimum.frontier import floor
+from isoplan.engine.planning.optimum.surface import is_surface
+from isoplan.engine.planning.plan import answer as plans
+from isoplan.engine.planning.plan.answer import Plan, Question
+from isoplan.engine.planning.plan.budget import allocation, check_size, derived, no_optimum
+from isoplan.engine.planning.plan.convention import apart
+from isoplan.engine.planning.plan.extras import beside
+from isoplan.engine.planning.plan.feasibility import bound, met, unreachable
+from isoplan.engine.planning.plan.metric import Through
+from isoplan.engine.planning.plan.small_models import converted
+from isoplan.engine.planning.plan.solve import Goal, Task
+from isoplan.engine.planning.plan.support import support, too_far, within_reach
+from isoplan.engine.planning.plan.target_probability import Bools, reachability
+from isoplan.engine.planning.scenario.limits import NO_LIMITS, Limits
+from isoplan.engine.planning.scenario.prices import COMPUTE, Prices, Rates
+from isoplan.engine.quantities import count, flops
+
+LEAST_MONEY = "least-money"
+WORTH_SAYING = 1.001
+"""How many times the plan's money the least compute must cost for the plan to say so."""
+
+
+def plan_target(
+    fit: Fit,
+    target: float,
+    rule: ComputeRule | None = None,
+    *,
+    limits: Limits = NO_LIMITS,
+    prices: Prices | None = None,
+    other: ComputeRule | None = None,
+    map: Through | None = None,
+    aim: Rates | None = None,
+) -> Plan:
+    """The least cost that brings what the law describes to ``target``, under the fit's compute rule or ``rule``.
+
+    That is the least compute, or the least money where ``prices`` pay for more than training (``Prices.aim``); ``aim``
+    is another cost to be least.
+
+    With a ``map`` (made of this fit by ``through``) ``target`` is one of its metric, and the plan has as many resamples
+    as the map has. Resamples that cannot reach it within ``limits`` count as infinite cost. ``prices`` add the bill,
+    ``other`` the cost by a second compute rule. Raises PlannerError for a target that is no number, that the quantity
+    cannot take, that every loss meets, or that neither the best fit nor any resample reaches.
+    """
+    _check(fit, target, map)
+    known, rule = fit.hash, rule or fit.compute
+    fit = map.law if map else fit
+    goal = map.goal(target) if map else Goal(*(np.asarray(fit.sign * target),) * 2)
+    if map is not None and np.isnan(goal.best):
+        raise PlannerError(met(map, target))
+    task = Task(rule, limits.given, goal, prices, aim or (prices.aim if prices else COMPUTE))
+    best, draws = task.best(fit), task.draws(fit)
+    reached, many = _reach(fit, task, goal, best, draws)
+    asked = Question("target", float(target), limits, map.map.spec.y if map else "")
+    described = map.map if map else fit
+    able = reachability(
+        fit, f"{described.spec.y} {target:g}", bool(limits.given), goal.draws, many, _best_run(described, target)
+    )
+    if not reached and not many.any() and (able is None or able.verdict == "out of reach"):
+        raise PlannerError(unreachable(fit, task, goal, target, map))
+    if np.isnan(best.loss):
+        raise PlannerError(no_optimum(fit))
+    check_size(fit, task, best, asked)
+    quantities = allocation(fit, best, draws) | {"loss": _asked(fit, goal, target, map)}
+    near = within_reach(fit, draws)
+    extra = derived(fit, best, draws, limits) if reached else {}
+    if not many.all():  # where it costs infinity, ratios do not exist
+        extra |= {k: replace(q, ci68=None, ci95=None, note=NOT_ALWAYS_REACHED) for k, q in extra.items() if k == "D/N"}
+    placed = quantities
+    if map is not None:
+        extra[asked.metric] = given(map.map, target, asked.metric, map.map.data.ranges.get(asked.metric))
+        placed = quantities | {asked.metric: extra[asked.metric]}
+    lost, far = int(np.sum(np.isnan(getattr(draws, fit.law.axis or "C")))), too_far(fit, placed)
+    return Plan(
+        asked,
+        known,
+        fit.law.name,
+        fit.spec.y,
+        rule,
+        {name: quantities[name] for name in ("N", "D", "C", "loss")},
+        extra,
+        able.probability if able else None,
+        reach=able,
+        warnings=(
+            *_risk(fit, target, reached, many, bool(limits.given), far),
+            *(() if far else _of_answer(fit, task, best, reached, limits, extra)),
+            *apart(fit, best, rule),
+            *plans.impossible(quantities),
+            *plans.warnings(fit, placed, lost),
+        ),
+        maps=(map.map.hash,) if map else (),
+        support=support(fit, rule, placed),
+        **beside(fit, task, best, near, other if reached else None),
+    )
+
+
+def _of_answer(
+    fit: Fit, task: Task, best: Point, reached: bool, limits: Limits, extra: Mapping[str, Quantity]
+) -> tuple[FitWarning, ...]:
+    """What is said of the numbers of an answer; nothing where the runs support none."""
+    return (
+        *(_least_money(fit, task, best) if reached else ()),
+        *converted(task.prices, task.limits, task.aim.weighs, float(best.N)),
+        *plans.uncredited(fit, limits, best.D),
+        *plans.repeats(fit, extra.get("epochs")),
+    )
+
+
+def _least_money(fit: Fit, task: Task, best: Point) -> tuple[FitWarning, ...]:
+    """What the least compute would cost, where the plan takes less money with more of it."""
+    if task.prices is None or not task.aim.weighs or not is_surface(fit.law):
+        return ()
+    at = replace(task, aim=COMPUTE).best(fit)
+    with np.errstate(invalid="ignore"):
+        dearer = float(task.cost(at) / task.cost(best))
+    if not dearer >= WORTH_SAYING:
+        return ()
+    total = count(float(task.cost(at)), 3)
+    text = (
+        f"The plan takes least money, not least compute: with {flops(float(at.C))} for {count(float(at.N), 3)} "
+        f"parameters on {count(float(at.D), 3)} {plans.sample_unit(fit)} it would cost {total} {task.prices.currency}."
+    )
+    return (FitWarning(LEAST_MONEY, text),)
+
+
+def _reach(fit: Fit, task: Task, goal: Goal, best: Point, draws: Point) -> tuple[bool, Bools]:
+    """Whether the best fit reaches the goal, and which resamples do (r,)."""
+    if task.limits:
+        able, many = np.isfinite(best.C), np.isfinite(draws.C)
+    else:
+        able, many = floor(fit.law, fit.values) < goal.best, floor(fit.law, fit.draws) < goal.draws
+    return bool(able), np.broadcast_to(many, len(fit.resamples))
+
+
+def _asked(fit: Fit, goal: Goal, target: float, map: Through | None) -> Quantity:
+    """The loss of the plan: the target itself, or what the map asks for."""
+    span = plans.spans(fit).get("loss")
+    if map is None:
+        return given(fit, target, fit.spec.y, span)
+    within = possible(fit)
+    # A resample in which no possible loss gives the target counts with the best possible loss.
+    best = within[0 if fit.sign > 0 else 1]
+    draws = np.where(np.isneginf(goal.draws) & math.isfinite(best), best, fit.sign * goal.draws)
+    return measure(fit, float(fit.sign * goal.best), draws, fit.spec.y, span, within)
+
+
+def _check(fit: Fit, target: float, map: Through | None) -> None:
+    if not math.isfinite(target):
+        raise PlannerError(f"A target of {target:g} is no number: give one such as 2.0.")
+    asked = map.map if map is not None else fit
+    low, high = possible(asked)
+    if not low < target <= high:
+        ends = f"above {low:g}" if math.isinf(high) else f"above {low:g} and at most {high:g}"
+        raise PlannerError(f"A target {asked.spec.y} of {target:g} is not possible: give one {ends}.")
+
+
+def _best_run(fit: Fit, target: float) -> str:
+    """What the best run of the table has, "a loss of 0.09", where it meets ``target``; else empty."""
+    best = fit.best_run
+    if best is None or not (best >= target if fit.larger_is_better else best <= target):
+        return ""
+    return f"a {fit.spec.y} of {best:.4g}"
+
+
+def _risk(fit: Fit, target: float, reached: bool, many: Bools, limited: bool, far: bool) -> tuple[FitWarning, ...]:
+    """What resamples that do not reach the target do to the intervals; none where all of them do.
+
+    ``far``: the runs do not support the plan, so that it has no intervals.
+    """
+    if many.all():
+        return ()
+    within = " within the limits" if limited else ""
+    if reached:
+        text = f"Some resamples do not reach {target:g}{within}"
+        text += "." if far else ": they count as infinite cost in the intervals."
+        return (FitWarning(plans.UNCERTAIN_FLOOR, text), *_of_minima(fit))
+    text = f"The best fit does not reach {target:g}{within}"
+    text += "." if far else ": the intervals are those of the resamples that do."
+    return (FitWarning(plans.BEST_FIT_FAILS, text), *_of_minima(fit))
+
+
+def _of_minima(fit: Fit) -> tuple[FitWarning, ...]:
+    """A warning that resamples of a law of minima reach targets too often, which is why it has no probability."""
+    if fit.law.estimator != "parabola":
+        return ()
+    side = "high" if fit.larger_is_better else "low"
+    text = (
+        f"Refits of iso-FLOP minima tend to a {bound(fit)} that is too {side}. In simulations the share of them that "
+        "reaches a target is 20 to 30 points too high near one half, so no probability is stated. Fit a surface such "
+        "as chinchilla."
+    )
+    return (FitWarning(plans.OPTIMISTIC, text),)

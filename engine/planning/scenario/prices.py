@@ -1,0 +1,198 @@
+"""What a plan is paid with: machine, simulation, inference, currency, grid. Arrays in and out, so resamples pass."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Literal, cast, get_args
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from isoplan.engine.errors import PlannerError
+from isoplan.engine.hardware.machine import HOUR, Machine, co2, positive
+from isoplan.engine.laws.law import Floats
+
+Currency = Literal["EUR", "USD"]
+Part = Literal["training", "simulation", "inference", "total"]
+FORWARD = 2.0
+"""FLOPs a parameter and token of a forward pass (Kaplan et al. 2020, sec. 2.1): a third of training's six."""
+GIGABYTE = 1e9
+
+
+@dataclass(frozen=True)
+class Simulation:
+    """What one unique sample takes: money, seconds of one CPU core, bytes on disk; None where nobody says.
+
+    Raises PlannerError for what is not positive.
+    """
+
+    price: float | None = None
+    cpu_seconds: float | None = None
+    size: float | None = None
+
+    def __post_init__(self) -> None:
+        for value, what in (
+            (self.price, "price of one sample"),
+            (self.cpu_seconds, "CPU time of one sample in s"),
+            (self.size, "size of one sample in bytes"),
+        ):
+            if value is not None:
+                positive(value, what, "leave it out to count samples alone")
+
+
+def by_cpu_time(cpu_seconds: float, price_per_cpu_hour: float, size: float | None = None) -> Simulation:
+    """A simulation whose samples cost CPU time: seconds of one core a sample, money for an hour of it, bytes a sample.
+
+    Raises PlannerError for what is not positive.
+    """
+    positive(price_per_cpu_hour, "price of one CPU hour", "leave it out to count CPU hours alone")
+    return Simulation(cpu_seconds / HOUR * price_per_cpu_hour, cpu_seconds, size)
+
+
+@dataclass(frozen=True)
+class Inference:
+    """Queries over the model's life.
+
+    A query costs ``flops`` FLOPs, or where that is None 2 N for each of its ``tokens`` (forward pass, Kaplan et al.
+    2020, sec. 2.1). ``machine`` answers them, the one that trained where None. Raises PlannerError for what is not
+    positive.
+    """
+
+    queries: float
+    tokens: float = 1.0
+    flops: float | None = None
+    machine: Machine | None = None
+
+    def __post_init__(self) -> None:
+        positive(self.queries, "number of queries over the model's life", "leave inference out")
+        positive(self.tokens, "number of tokens in a query", "give the FLOPs of a query instead")
+        if self.flops is not None:
+            positive(self.flops, "number of FLOPs of a query", "leave it out to count 2 N a token")
+
+    def compute(self, N: ArrayLike) -> Floats:
+        """FLOPs over the model's life of a model of ``N`` parameters; arrays in and out."""
+        N = np.asarray(N, float)
+        if self.flops is not None:
+            return np.full(N.shape, self.queries * self.flops)
+        return FORWARD * N * self.tokens * self.queries
+
+
+def check_currency(name: str) -> Currency:
+    """The currency called ``name``. Raises PlannerError for one that is not known."""
+    found = next((known for known in get_args(Currency) if known == name), None)
+    if found is None:
+        raise PlannerError(f"The currency {name!r} is unknown: use {' or '.join(get_args(Currency))}.")
+    return cast(Currency, found)
+
+
+@dataclass(frozen=True)
+class Line:
+    """One line of a bill: what part of the plan, what of it, its unit, and the amounts (any shape)."""
+
+    part: Part
+    what: str
+    unit: str
+    amount: Floats
+
+
+@dataclass(frozen=True)
+class Rates:
+    """Money as a sum: ``flop`` for one FLOP of training, ``sample`` for a unique one, ``parameter``, and ``fixed``."""
+
+    flop: float
+    sample: float = 0.0
+    parameter: float = 0.0
+    fixed: float = 0.0
+
+    @property
+    def weighs(self) -> bool:
+        """Whether N or D cost something besides the compute, so that the least money is not the least compute."""
+        return bool(self.sample or self.parameter)
+
+
+COMPUTE = Rates(1.0)
+"""Compute as a cost of its own."""
+
+
+@dataclass(frozen=True)
+class Prices:
+    """All that turns FLOPs, samples and queries into hours, money, energy and CO2.
+
+    Money is in ``currency`` everywhere; nothing is converted. ``grid`` is g CO2 per kWh (None: CO2 is not stated),
+    ``pue`` the power usage effectiveness of the site. Raises PlannerError for a currency or a site that makes no sense.
+    """
+
+    machine: Machine
+    simulation: Simulation | None = None
+    inference: Inference | None = None
+    currency: Currency = "EUR"
+    grid: float | None = None
+    pue: float = 1.0
+
+    def __post_init__(self) -> None:
+        check_currency(self.currency)
+        if not (math.isfinite(self.pue) and self.pue >= 1):
+            raise PlannerError(f"The power usage effectiveness {self.pue:g} is below 1: give 1 for the devices alone.")
+        if self.grid is not None:
+            co2(0.0, self.grid)
+
+    def lines(self, C: ArrayLike, N: ArrayLike, U: ArrayLike) -> tuple[Line, ...]:
+        """What ``C`` FLOPs of training, ``N`` parameters and ``U`` unique samples cost; arrays of one shape.
+
+        Lines that nobody gave a price, power, size or grid for are left out; the last is the total of all money.
+        """
+        C, N, U = np.broadcast_arrays(*(np.asarray(x, float) for x in (C, N, U)))
+        found = self._of_machine("training", self.machine, C)
+        if self.simulation is not None:
+            found += self._of_simulation(self.simulation, U)
+        if self.inference is not None:
+            served = self.inference.compute(N)
+            found.append(Line("inference", "compute", "FLOPs", served))
+            found += self._of_machine("inference", self.inference.machine or self.machine, served)
+        money = [line.amount for line in found if line.what == "money"]
+        if money:
+            found.append(Line("total", "money", self.currency, np.sum(money, axis=0)))
+        return tuple(found)
+
+    @property
+    def rates(self) -> Rates:
+        """The total of all money as rates. Raises PlannerError where an hour of the training machine has no price."""
+        flop = float(self.machine.money(1.0))
+        sample = (self.simulation.price or 0.0) if self.simulation is not None else 0.0
+        served, machine = self.inference, (self.inference and self.inference.machine) or self.machine
+        if served is None or machine.price is None:
+            return Rates(flop, sample)
+        money = float(machine.money(served.compute(1.0)))
+        return Rates(flop, sample, money) if served.flops is None else Rates(flop, sample, 0.0, money)
+
+    @property
+    def aim(self) -> Rates:
+        """What a target is reached at least of: all money where it pays for more than training, else compute.
+
+        Money for training alone is proportional to compute, so there both are least at once.
+        """
+        rates = self.rates if self.machine.price is not None else COMPUTE
+        return rates if rates.weighs else COMPUTE
+
+    def _of_machine(self, part: Part, machine: Machine, C: Floats) -> list[Line]:
+        found = [
+            Line(part, "time", "h", machine.hours(C)),
+            Line(part, "device hours", f"{machine.device.name} h", machine.device_hours(C)),
+        ]
+        if machine.price is not None:
+            found.append(Line(part, "money", self.currency, machine.money(C)))
+        if machine.watts is not None:
+            energy = machine.kwh(C, self.pue)
+            found.append(Line(part, "energy", "kWh", energy))
+            if self.grid is not None:
+                found.append(Line(part, "CO2", "kg", co2(energy, self.grid)))
+        return found
+
+    def _of_simulation(self, one: Simulation, U: Floats) -> list[Line]:
+        amounts = (
+            ("CPU time", "CPU h", one.cpu_seconds, HOUR),
+            ("money", self.currency, one.price, 1.0),
+            ("storage", "GB", one.size, GIGABYTE),
+        )
+        return [Line("simulation", what, unit, U * each / per) for what, unit, each, per in amounts if each is not None]

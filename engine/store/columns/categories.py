@@ -1,0 +1,116 @@
+"""Columns with few values: data sets, splits, flags and other properties by which the runs of a table may differ."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+import numpy as np
+
+from isoplan.engine.mixtures import FINE, OUT, YES
+from isoplan.engine.schema import Category, CategoryKind, Ints, Role, Roles
+from isoplan.engine.store.columns.column import Column
+from isoplan.engine.store.columns.mapping import uses
+from isoplan.engine.store.columns.names import plain
+from isoplan.engine.store.database import sql
+from isoplan.engine.store.database.database import Cursor
+
+MOST_VALUES = 12
+"""Values up to which a column is read: groups with few runs may stand beside the 2 to 8 that are compared."""
+MOST_COLUMNS = 24
+"""Columns that are read, data sets first."""
+LABEL_LENGTH = 80
+
+_DATASETS = {"dataset", "datasets", "data_set", "dataset_name", "dataset_id", "data_name", "train_dataset"}
+_DATASETS |= {"training_dataset", "train_data", "training_data", "data_source", "datasource", "source", "corpus"}
+_DATASETS |= {"corpora", "corpus_name", "train_corpus", "training_corpus", "data_mix", "data_mixture", "mixture"}
+_DATASETS |= {"split", "data_split", "dataset_split", "subset", "experiment", "experiment_name", "exp", "exp_name"}
+_DATASETS |= {"condition", "conditions"}
+_OUT_WHOLE = {"exclude", "discard", "drop", "ignore", "flagged", "nan", "oom"}
+_OUT_WHOLE |= {"test", "is_test", "is_val", "is_validation", "is_eval", "holdout", "is_holdout", "held_out"}
+UNTRAINED = ("untrained", "not_trained")
+"""Names of a flag of runs that did not train, which enter no law; Isoplan's own cells measure it."""
+_KEEP = {"kept", "included", "best", "finished", "converged", "completed", "success", "succeeded", "trained"}
+_KEEP_WHOLE = {"keep", "include", "valid", "use", "used", "usable", "train", "is_train", "is_training", "in_fit"}
+_NOTES = {"flag", "flags", "quality", "note", "notes", "remark", "remarks", "comment", "comments", "tag", "tags"}
+"""Names of columns whose values may flag a run in words."""
+_TRAIN = {"train", "training", "fit", "in_sample"}
+_TEST = {"test", "testing", "val", "valid", "validation", "dev", "eval", "evaluation", "holdout", "held_out", "heldout"}
+_NO = {"0", "false", "no", "n", "f", "none", ""}
+_NOT_COMPARED = (
+    *(Role.N, Role.D, Role.U, Role.C, Role.LOSS, Role.EPOCHS, Role.BUDGET, Role.STEP, Role.WEIGHT),
+    *(Role.SEED, Role.STATUS, Role.METRIC),
+)
+_SQL_TYPES = {"text": "VARCHAR", "number": "DOUBLE", "bool": "BOOLEAN"}
+
+
+def read(cursor: Cursor, table_id: str, known: Sequence[Column], roles: Roles, ids: Ints) -> dict[str, Category]:
+    """The columns of a table with 2 to ``MOST_VALUES`` values, for the rows ``ids``; by column name, data sets first.
+
+    Columns of numbers that a law reads, seeds, states and metrics are left out.
+    """
+    used = {name for role, name in uses(roles) if role in _NOT_COMPARED}
+    found = [
+        (i, column.name, cells, category_kind(column.name, [text for _, text in cells]))
+        for i, column in enumerate(known)
+        if column.name not in used and column.guess is not Role.SEED and _few(column)
+        for cells in (_values(cursor, table_id, column, i),)
+        if (2 <= len(cells) + (column.missing > 0) or _untrained(column)) and len(cells) <= MOST_VALUES
+    ]
+    found = sorted(found, key=lambda one: one[3] == "other")[:MOST_COLUMNS]
+    if not found or not len(ids):
+        return {}
+    fields = [f"coalesce(list_position(?::{_SQL_TYPES[known[i].kind]}[], c{i}), 0) AS k{i}" for i, *_ in found]
+    parameters = [[raw for raw, _ in cells] for _, _, cells, _ in found]
+    first, last = int(ids[0]), int(ids[-1])
+    where = f"rid BETWEEN {first} AND {last} ORDER BY rid"
+    rows = cursor.execute(
+        f"SELECT {', '.join(fields)} FROM {sql.data(table_id)} WHERE {where}", parameters
+    ).fetchnumpy()
+    at = slice(None) if len(ids) == last - first + 1 else ids - first
+    return {
+        name: Category(
+            tuple(text for _, text in cells), np.asarray(rows[f"k{i}"][at], np.int8) - np.int8(1), kind, known[i].kind
+        )
+        for i, name, cells, kind in found
+    }
+
+
+def _few(column: Column) -> bool:
+    """Whether a column may have few values; its count of them is an estimate."""
+    fewest = 1 if _untrained(column) else 2
+    return column.kind in _SQL_TYPES and fewest <= column.distinct + (column.missing > 0) <= MOST_VALUES + 2
+
+
+def _untrained(column: Column) -> bool:
+    return plain(column.name) in UNTRAINED
+
+
+def category_kind(name: str, values: Sequence[str]) -> CategoryKind:
+    """What the name of a column and its values suggest; a prefix such as ``config.`` does not count.
+
+    >>> category_kind("config.dataset", ["c4", "pile"]), category_kind("is_outlier", ["0", "1"])
+    ('dataset', 'out')
+    """
+    words = {plain(value) for value in values}
+    if words & _TRAIN and words & _TEST and words <= _TRAIN | _TEST:
+        return "split"
+    own = plain(re.split(r"[./:]", name.strip())[-1])
+    tokens = set(own.split("_"))
+    if words <= YES | _NO and words & YES and len(words) <= 2:
+        if tokens & OUT or own in _OUT_WHOLE or (tokens & _KEEP and "not" in tokens):
+            return "out"
+        if tokens & _KEEP or own in _KEEP_WHOLE:
+            return "keep"
+    if own in _NOTES and words & OUT and words <= OUT | _NO | FINE:
+        return "out"
+    return "dataset" if own in _DATASETS or plain(name) in _DATASETS else "other"
+
+
+def _values(cursor: Cursor, table_id: str, column: Column, i: int) -> list[tuple[object, str]]:
+    """The values of a column as they are and as text, in their order."""
+    number = f"AND NOT isnan(c{i})" if column.kind == "number" else ""
+    blank = f"AND trim(c{i}) <> ''" if column.kind == "text" else ""
+    few = f"SELECT DISTINCT c{i} FROM {sql.data(table_id)} WHERE c{i} IS NOT NULL {number} {blank}"
+    query = f"SELECT c{i}, left({sql.label(column, i)}, {LABEL_LENGTH}) FROM ({few})"
+    return [(row[0], row[1]) for row in cursor.execute(f"{query} ORDER BY c{i} LIMIT {MOST_VALUES + 1}").fetchall()]

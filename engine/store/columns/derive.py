@@ -1,0 +1,128 @@
+"""Roles by a formula over the columns: read, checked, computed, and proposed where columns are recognised. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from numpy.typing import ArrayLike
+
+from isoplan.engine.errors import PlannerError
+from isoplan.engine.formula import cut, parse_formula, short
+from isoplan.engine.schema import NUMERIC_ROLES, Floats, Ints, Role, Roles
+from isoplan.engine.store.columns.column import Column
+from isoplan.engine.store.columns.guess import STEPS, doubtful_samples, quoted
+from isoplan.engine.store.columns.names import ERRORS, SMALLER, plain, untracked, words
+from isoplan.engine.store.columns.role_names import counts_data_set
+from isoplan.engine.store.columns.unit_names import is_percent
+
+TOTALS = ("steps", "n_steps", "num_steps", "train_steps", "training_steps", "max_steps", "total_steps", *STEPS)
+_BATCHES = ("batch_size", "batch", "bsz", "bs", "global_batch_size", "train_batch_size", "total_batch_size")
+_LENGTHS: tuple[str, ...] = (
+    "seq_len",
+    "sequence_length",
+    "seq_length",
+    "seqlen",
+    "context_length",
+    "ctx_len",
+    "block_size",
+)
+_LENGTHS += ("max_seq_len", "max_seq_length", "context", "n_ctx", "tokens_per_sample")
+_TOKENS = ("tokens_per_step", "tokens_per_batch", "batch_tokens", "batch_size_tokens", "tokens_per_update")
+_EPOCHS = ("epochs", "n_epochs", "num_epochs", "num_train_epochs", "max_epochs", "passes", "epoch")
+
+
+def read_derived(options: Iterable[str]) -> dict[str, str]:
+    """Role -> formula from texts such as ``D = steps * batch_size``; raises PlannerError in a sentence."""
+    found: dict[str, str] = {}
+    for option in options:
+        role, equals, formula = (part.strip() for part in option.partition("="))
+        if not equals or not role or not formula:
+            raise PlannerError(
+                f"--derive cannot read {short(option)}. Write ROLE = FORMULA, as in D = steps * batch_size."
+            )
+        if role in found:
+            raise PlannerError(f"--derive gives {short(role)} twice. Keep one formula.")
+        found[role] = formula
+    return found
+
+
+def check_derived(columns: Sequence[Column], roles: Roles) -> None:
+    """Raise PlannerError for a role that is no number or has a column too, and for a formula that cannot be read."""
+    known = {c.name: c for c in columns}
+    for role, text in roles.derived.items():
+        if role not in NUMERIC_ROLES:
+            listed = ", ".join(r.value for r in NUMERIC_ROLES)
+            raise PlannerError(
+                f"{cut(role)}: a formula can give {listed} only. Put one of them on the left of the formula."
+            )
+        if (column := roles.column(Role(role))) is not None:
+            raise PlannerError(f"{role}: both column {column!r} and a formula give it. Keep one of them.")
+        formula = parse_formula(text)
+        if not formula.names:
+            raise PlannerError(f"{role}: the formula {short(text)} reads no column. Name a column in it.")
+        for name in sorted(formula.names):
+            if name not in known:
+                listed = cut(", ".join(list(known)[:12]), 200)
+                raise PlannerError(
+                    f"{role}: the formula {short(text)} reads {short(name)}, which is no column of the table. "
+                    f'The columns are {listed}; quote unusual names, "Batch Size".'
+                )
+            if known[name].kind not in ("number", "bool") and name not in roles.conversions:
+                raise PlannerError(
+                    f"{role}: column {short(name)} in the formula holds {known[name].kind}. Use numbers."
+                )
+
+
+def inputs(roles: Roles) -> tuple[str, ...]:
+    """The columns that the formulas of a mapping read."""
+    return tuple(sorted({name for text in roles.derived.values() for name in parse_formula(text).names}))
+
+
+def compute(roles: Roles, columns: Mapping[str, ArrayLike], ids: Ints) -> dict[str, Floats]:
+    """The (n,) values of each derived role; raises PlannerError that names the row where a formula has no value."""
+    return {role: parse_formula(text)(columns, ids) + 0.0 * ids for role, text in roles.derived.items()}
+
+
+def proposals(columns: Sequence[Column], roles: Roles) -> dict[str, str]:
+    """Role -> a formula over recognised columns, for D and the loss where the mapping has neither; nothing is applied.
+
+    D is epochs times the size of the data set, or steps times the batch (times the length of a sequence); a loss is
+    one minus an accuracy, or a share of errors.
+    """
+    found = {}
+    if roles.D is None and "D" not in roles.derived and (formula := _samples(columns)):
+        found["D"] = formula
+    if roles.loss is None and "loss" not in roles.derived:
+        rates = [c for c in columns if c.kind == "number" and "loss" not in words(c.name)]
+        error = next((e for c in rates if (e := _error(c))), "")
+        found |= {"loss": error} if error and not any(c.guess is Role.LOSS for c in columns) else {}
+    return found
+
+
+def _samples(columns: Sequence[Column]) -> str:
+    numbers = {plain(untracked(c.name)): c.name for c in columns if c.kind == "number" and (c.maximum or 0) > 0}
+
+    def column(names: Sequence[str]) -> str:
+        return next((quoted(numbers[name]) for name in names if name in numbers), "")
+
+    epochs, steps = column(_EPOCHS), column(TOTALS)
+    size = next((quoted(name) for name in numbers.values() if counts_data_set(name)), "")
+    unique = next((quoted(c.name) for c in columns if c.guess is Role.U), "")
+    if epochs and (size or unique):
+        return f"{epochs} * {size or unique}"
+    if (doubt := doubtful_samples(columns)) is not None:
+        return f"{epochs} * {quoted(doubt[1].name)}"
+    if steps and (tokens := column(_TOKENS)):
+        return f"{steps} * {tokens}"
+    batch, length = column(_BATCHES), column(_LENGTHS)
+    return " * ".join([steps, batch, *([length] if length else [])]) if steps and batch else ""
+
+
+def _error(column: Column) -> str:
+    """One minus an accuracy, or a share of errors; empty for anything else."""
+    own, share = words(column.name), quoted(column.name) + (" / 100" if is_percent(column) else "")
+    if column.minimum is None or column.minimum < 0:
+        return ""
+    if own & ERRORS and column.guess is Role.METRIC and not own & (SMALLER - ERRORS):
+        return share
+    return f"1 - {share}" if own & {"accuracy", "acc", "top1", "top"} and not own & SMALLER else ""

@@ -1,0 +1,339 @@
+"""Roles guessed from the names and values of columns. Pure: no table is read here."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+
+from isoplan.engine.schema import NUMERIC_ROLES, SINGLE_ROLES, Direction, Metric, Role, Roles
+from isoplan.engine.store.columns.column import Column, Conversion
+from isoplan.engine.store.columns.conversions import FUNCTIONS, LOGARITHM, OPEN, read_conversion, text_kind
+from isoplan.engine.store.columns.names import LARGER, SMALLER, plain, untracked, variants, words
+from isoplan.engine.store.columns.role_names import NAMES, counts_data_set, held_out, name_score
+from isoplan.engine.store.columns.unit_names import NamedUnit, is_percent, named_unit, suspected
+
+Guess = Callable[..., Roles]
+"""``guess_roles`` or ``guess_curve_roles``."""
+
+RUN_IDS = ("run", "run_name", "run_id", "run_uuid", "trial_id", "trial_number", "trial", "wandb_id")
+"""Names of a column that tells runs apart."""
+STEPS = ("step", "global_step", "update", "updates", "n_updates", "iteration", "iterations", "iter", "steps")
+_PASSES = ("epochs", "n_epochs", "num_epochs", "num_train_epochs", "max_epochs", "passes")
+COUNTED: tuple[str, ...] = (
+    "samples",
+    "tokens",
+    "n_samples",
+    "n_tokens",
+    "num_samples",
+    "num_tokens",
+    "examples",
+    "n_examples",
+)
+COUNTED += ("num_examples",)
+"""Names that count either, where a table counts epochs."""
+_NOT_QUALITY = {
+    "std",
+    "se",
+    "sem",
+    "sd",
+    "sigma",
+    "init",
+    "initial",
+    "weight",
+    "scale",
+    "min",
+    "bar",
+    "lo",
+    "hi",
+    "coef",
+}
+_LOGARITHMS = (*FUNCTIONS, LOGARITHM)
+_HYPER = {"lr", "bsz", "batch", "width", "depth", "layers", "layer", "heads", "dropout", "warmup", "momentum", "step"}
+_HYPER |= {"steps", "hidden", "decay", "temperature", "vocab", "negatives", "dim", "ffn", "context", "iterations"}
+_HYPER |= {"iteration", "iter", "update", "updates"}
+_HYPER_NAMES = {"learning_rate", "d_model", "n_embd", "seq_len", "sequence_length", "embedding_size", "vocab_size"}
+_WHAT: dict[Role, str] = {
+    Role.N: "the number of parameters",
+    Role.D: "the samples seen",
+    Role.U: "unique samples",
+    Role.C: "compute",
+    Role.LOSS: "a loss",
+    Role.EPOCHS: "epochs",
+    Role.BUDGET: "a compute budget",
+    Role.GROUP: "a group",
+    Role.SEED: "a seed",
+    Role.RUN: "the name of a run",
+    Role.STATUS: "how a run ended",
+    Role.WEIGHT: "a weight",
+}
+
+
+def with_guesses(columns: Sequence[Column]) -> tuple[Column, ...]:
+    """The columns with ``guess``, ``why`` and ``conversion`` filled in; no two share a role that only one can have."""
+    units = {c.name: unit for c in columns if (unit := named_unit(c)) is not None}
+    taken = _single_roles(columns, units)
+    by_role = {role: c for c in columns if (role := taken.get(c.name)) is not None}
+    doubtful = {by_role[role].name: how for role, how in suspected(by_role).items()}
+    doubt = doubtful_samples(columns)
+    found = []
+    for column in columns:
+        role = taken.get(column.name)
+        unit = units.get(column.name)
+        how = unit.how if unit is not None and role in unit.roles else doubtful.get(column.name, "")
+        how = how or ("percent" if role is None and is_percent(column) else "")
+        column = replace(column, conversion=proposed(column, how, role))
+        guess, why = _describe(column, role)
+        if role is None and doubt is not None and column.name == doubt[1].name:
+            why = "It may count the samples that a run sees (D) or those of its data set (U): choose one."
+        found.append(replace(column, guess=guess, why=why))
+    return tuple(found)
+
+
+def proposed(column: Column, how: str, role: Role | None) -> Conversion | None:
+    """The conversion to propose for ``column``: that of its text, its unit ``how``, or both; None for neither."""
+    of_text = column.conversion if column.kind == "text" else None
+    if not how or column.kind not in ("number", "text") or (column.kind == "text" and of_text is None):
+        return of_text
+    about = f"as {OPEN[how][0]}" if how in OPEN else read_conversion(how, column.name).about
+    if of_text is None:
+        return Conversion(how, 0, 0, about=about, needed=role is not None and how != "bits")
+    kind = text_kind(of_text.kind)
+    return of_text if kind == "suffix" or kind is None else replace(of_text, kind=f"{kind}+{how}", about=about)
+
+
+def guess_roles(columns: Sequence[Column], agreed: Mapping[str, str] | Iterable[str] = ()) -> Roles:
+    """The mapping that names and values suggest.
+
+    A column of text or in another unit gets a numeric role only when a conversion is agreed to: ``agreed`` names it, or
+    maps it to a conversion (empty: the proposed one).
+    """
+    columns = with_guesses(columns)
+    conversions = agreed_conversions(columns, agreed)
+    singles: dict[str, str] = {}
+    metrics: list[Metric] = []
+    hyper: list[str] = []
+    for column in columns:
+        usable = column.kind in ("number", "bool") or column.name in conversions
+        waits = column.conversion is not None and column.conversion.needed and column.name not in conversions
+        if column.guess is Role.LOSS and waits and column.kind == "number":  # perplexity is a metric until then
+            metrics.append(Metric(column=column.name, direction=better(column.name)))
+            continue
+        if column.guess in NUMERIC_ROLES and (not usable or waits):
+            continue
+        if column.guess in SINGLE_ROLES:
+            singles[column.guess.value] = column.name
+        elif column.guess is Role.METRIC and usable:
+            metrics.append(Metric(column=column.name, direction=better(column.name)))
+        elif column.guess is Role.HYPER and usable:
+            hyper.append(column.name)
+    used = {*singles.values(), *(m.column for m in metrics), *hyper}
+    kept = {name: kind for name, kind in conversions.items() if name in used}
+    return Roles.model_validate({**singles, "metrics": metrics, "hyper": hyper, "conversions": kept})
+
+
+def agreed_conversions(columns: Sequence[Column], agreed: Mapping[str, str] | Iterable[str]) -> dict[str, str]:
+    """Column -> conversion, for the columns that ``agreed`` names; the proposed one where it names none."""
+    asked = dict(agreed) if isinstance(agreed, Mapping) else dict.fromkeys(agreed, "")
+    units = {c.name: unit.how for c in columns if c.kind == "number" and (unit := named_unit(c)) is not None}
+    proposals = units | {c.name: c.conversion.kind for c in columns if c.conversion}
+    return {name: how or proposals[name] for name, how in asked.items() if how or name in proposals}
+
+
+def guess_curve_roles(columns: Sequence[Column], agreed: Mapping[str, str] | Iterable[str] = ()) -> Roles:
+    """The mapping that names and values suggest for training curves: as ``guess_roles``, with the updates besides."""
+    roles = guess_roles(columns, agreed)
+    named = {c.name: plain(c.name) for c in columns if c.kind == "number"}
+    found = [name for wanted in STEPS for name, text in named.items() if text == plain(wanted)]
+    if not found:
+        return roles
+    return roles.model_copy(update={"step": found[0], "hyper": tuple(h for h in roles.hyper if h != found[0])})
+
+
+def withheld(columns: Sequence[Column], roles: Roles) -> dict[str, str]:
+    """Role -> why the column whose name reads like it does not have it: a unit or a meaning that nobody agreed to."""
+    used = {roles.column(role) for role in SINGLE_ROLES} | {*roles.hyper}
+    doubt = doubtful_samples(columns) if roles.D is None and "D" not in roles.derived else None
+    two = {Role.D.value: _two_meanings(*doubt)} if doubt is not None and doubt[1].name not in used else {}
+    return two | {
+        c.guess.value: why_not(c)
+        for c in with_guesses(columns)
+        if c.guess in NUMERIC_ROLES
+        and c.conversion
+        and c.conversion.needed
+        and c.name not in used
+        and roles.column(c.guess) is None
+        and c.guess.value not in roles.derived
+    }
+
+
+def why_not(column: Column) -> str:
+    """Why a column with a proposed conversion is not read yet, and what to do."""
+    if column.conversion is None or column.conversion.about == "" or column.kind == "text":
+        return f"column {column.name!r} holds text such as {column.cell}; {column.way_to_numbers}"
+    return f"column {column.name!r} reads like {column.guess} {column.conversion.about}; {column.way_to_numbers}"
+
+
+def doubtful_samples(columns: Sequence[Column]) -> tuple[Column, Column] | None:
+    """The columns of epochs and of samples, where the latter may count what runs see or their data sets; else None.
+
+    Samples that never vary are the data set.
+    """
+    sized = any(counts_data_set(c.name) or _score(c, Role.U) > 0 for c in columns)
+    epochs, varying = _epochs(columns, _PASSES), [c for c in _counted(columns) if c.minimum != c.maximum]
+    return (epochs, varying[0]) if epochs is not None and varying and not sized else None
+
+
+def _counted(columns: Sequence[Column]) -> list[Column]:
+    """The columns whose name counts samples, be it of a run or of a data set."""
+    return [c for c in columns if c.kind == "number" and plain(untracked(c.name)) in COUNTED]
+
+
+def _epochs(columns: Sequence[Column], names: Sequence[str]) -> Column | None:
+    """The column that counts passes over the data set, where runs take several."""
+    return next((c for c in columns if plain(untracked(c.name)) in names and (c.maximum or 0) > 1), None)
+
+
+def _two_meanings(epochs: Column, samples: Column) -> str:
+    derive = f"D = {quoted(epochs.name)} * {quoted(samples.name)}"
+    return (
+        f"column {samples.name!r} may count the samples that a run sees or those of its data set, of which column "
+        f"{epochs.name!r} counts the passes. In the first case map it to D on the Data page "
+        f"(--map {shlex.quote(f'D={samples.name}')} in the terminal), in the second compute {derive} "
+        f"(--derive {shlex.quote(derive)})"
+    )
+
+
+def quoted(name: str) -> str:
+    """A column as a formula names it."""
+    bare = name.replace("_", "a").isalnum() and name.isascii() and not name[0].isdigit()
+    return name if bare else f'"{name}"'
+
+
+def known_direction(name: str) -> Direction | None:
+    """Return the better direction of a metric from its name, or None if the name does not show it."""
+    tokens = words(name)
+    return "min" if tokens & SMALLER else "max" if tokens & LARGER else None
+
+
+def better(name: str) -> Direction:
+    """Which direction of a metric is better, from its name; larger where the name says nothing."""
+    return known_direction(name) or "max"
+
+
+def _single_roles(columns: Sequence[Column], units: Mapping[str, NamedUnit]) -> dict[str, Role]:
+    """Column name -> the single-column role that it wins; the best scores choose first, then the order of the file."""
+    scores = ((_score(c, role, units.get(c.name)), i, role) for i, c in enumerate(columns) for role in NAMES)
+    sizes = dict.fromkeys(_data_sets(columns), 90.0)
+    if doubtful_samples(columns) is not None:
+        sizes = {c.name: 0.0 for c in _counted(columns)}
+    copied = _copies_of_loss(columns)
+    scores = ((0.0 if role is Role.LOSS and columns[i].name in copied else score, i, role) for score, i, role in scores)
+    scores = (
+        (sizes[columns[i].name] if role is Role.U else 0.0, i, role)
+        if role in (Role.D, Role.U) and columns[i].name in sizes
+        else (score, i, role)
+        for score, i, role in scores
+    )
+    wishes = [(-score, i, role) for score, i, role in scores if score > 0]
+    taken: dict[str, Role] = {}
+    for _, i, role in sorted(wishes):
+        if columns[i].name not in taken and role not in taken.values():
+            taken[columns[i].name] = role
+    return taken
+
+
+def _copies_of_loss(columns: Sequence[Column]) -> set[str]:
+    """Return the held-out losses with the same cells as a column named ``loss``. That column is read instead."""
+    losses = [c for c in columns if plain(untracked(c.name)) == "loss"]
+    return {c.name for c in columns if held_out(c.name) and any(same_cells(c, loss) for loss in losses)}
+
+
+def same_cells(one: Column, other: Column) -> bool:
+    """Return whether two numeric columns have the same minimum, maximum and number of missing cells."""
+    spans = [(c.minimum, c.maximum, c.missing) for c in (one, other)]
+    return one.minimum is not None and spans[0] == spans[1]
+
+
+def counted_epochs(columns: Sequence[Column]) -> Column | None:
+    """Return the column that counts passes over a dataset, or None if no run takes more than one."""
+    return _epochs(columns, (*_PASSES, "epoch"))
+
+
+def _data_sets(columns: Sequence[Column]) -> set[str]:
+    """The columns that count the samples of a data set and not what runs see, since another one counts epochs."""
+    named = {c.name for c in columns if counts_data_set(c.name)}
+    if named and counted_epochs(columns) is not None:
+        return named
+    if _epochs(columns, _PASSES) is None:
+        return set()
+    return {c.name for c in _counted(columns) if c.minimum is not None and c.minimum == c.maximum}
+
+
+def _score(column: Column, role: Role, unit: NamedUnit | None = None) -> float:
+    """How well a column would fill a single-column role, ``unit`` taken off its name; 0 for not at all."""
+    score = max(name_score(name, role) for name in variants(column.name))
+    if unit is not None and role in unit.roles:
+        score = max(score, _unit_score(unit, role))
+    elif unit is not None and Role.C in unit.roles and Role.N not in unit.roles:
+        score = 0
+    if score == 0:
+        return 0
+    if role in (Role.GROUP, Role.RUN):
+        return score + _label_bonus(column, role)
+    return score + _number_bonus(column, role, unit)
+
+
+def _unit_score(unit: NamedUnit, role: Role) -> float:
+    """The score of a name that states a unit: perplexity and bits yield to any loss, compute needs no other word."""
+    if role is Role.LOSS:
+        return 50.0
+    score = name_score(untracked(unit.bare), role)
+    return max(score, 40.0) if role is Role.C and unit.how not in _LOGARITHMS and not unit.how[0].isdigit() else score
+
+
+def _number_bonus(column: Column, role: Role, unit: NamedUnit | None) -> float:
+    """Plausible values lift a candidate; a size or a compute that never exceeds 1 is none at all."""
+    if role is Role.STATUS:
+        return 0 if column.kind == "text" else -1000
+    if role is Role.SEED:
+        return 0
+    if column.kind == "text":
+        return -5 if column.conversion else -1000
+    if column.kind != "number":
+        return -1000
+    top = column.maximum if column.maximum is not None else 0.0
+    if unit is not None and role in unit.roles:
+        return 0
+    if role in (Role.N, Role.D, Role.U, Role.C, Role.BUDGET) and top <= 1:
+        return -1000
+    return 2 if column.whole and role in (Role.N, Role.D, Role.U) else 0
+
+
+def _label_bonus(column: Column, role: Role) -> float:
+    if column.kind == "number" and role is Role.GROUP and column.distinct > 20:
+        return -1000
+    one = column.distinct <= 1
+    if role is Role.RUN:
+        return -1000 if one and plain(column.name) not in ("run", "run_name", "run_id") else 0
+    return -40 if one else 0
+
+
+def _describe(column: Column, role: Role | None) -> tuple[Role, str]:
+    if role is not None:
+        wait = "" if column.kind != "text" or role not in NUMERIC_ROLES else "; convert its text to numbers to use it"
+        if column.conversion is not None and column.conversion.about:
+            wait = f" {column.conversion.about}; agree to the conversion to use it"
+        return role, f"The name reads like {_WHAT[role]}{wait}."
+    if column.kind not in ("number", "bool"):
+        return Role.UNUSED, "Text without a role of its own." if column.kind == "text" else "A date."
+    tokens = words(column.name)
+    if tokens & (LARGER | SMALLER) and not tokens & _NOT_QUALITY:
+        side = "smaller" if better(column.name) == "min" else "larger"
+        return Role.METRIC, f"The name reads like a metric; {side} is better."
+    rival = next((role for role in NAMES if role not in (Role.GROUP, Role.RUN) and _score(column, role) > 0), None)
+    if rival is not None:
+        return Role.UNUSED, f"The name reads like {_WHAT[rival]} too; another column fits {rival} better."
+    if tokens & _HYPER or plain(column.name) in _HYPER_NAMES:
+        return Role.HYPER, "The name reads like a hyperparameter."
+    return Role.UNUSED, "Neither name nor values say what it is."

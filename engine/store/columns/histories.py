@@ -1,0 +1,232 @@
+"""Tables with several rows of one run: found by their names and steps, and reduced to one row of each run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from isoplan.engine.schema import Floats, Ints, Role, Roles
+from isoplan.engine.store.columns.column import Column
+from isoplan.engine.store.columns.guess import RUN_IDS, STEPS
+from isoplan.engine.store.columns.names import plain, untracked, words
+from isoplan.engine.store.database import sql
+from isoplan.engine.store.database.database import Cursor, first
+
+TIMES = ("step", "epochs", "D", "C")
+NOW = ("step", "global_step", "update", "iteration", "iter", "epoch")
+"""Names of how far a run has come; the plural mostly counts the steps of the whole run."""
+RISING = 0.9
+"""The least share of rows whose time differs from that of the other rows of their run, or of runs whose loss falls."""
+SHARED = 1.5
+"""Distinct times over rows of a run up to which all runs share one grid of times."""
+_IDS = frozenset({"id", "uid", "uuid", "job", "trial", "config", "sweep"})
+"""Words of a column of numbers that may tell runs apart."""
+LOOKED_AT = 20_000
+"""Rows whose names are looked at, to see whether names repeat."""
+MOST_NAMES = 20
+"""Columns that are tried as names of runs."""
+MANY = 1.8
+"""Minimum of the estimated rows per name. The exact counts are skipped below it."""
+_OF_RUN = frozenset({"seed", "batch", "bsz", "width", "depth", "layers", "heads", "hidden", "vocab", "dim"})
+"""Words of settings that a run keeps from its first step to its last."""
+
+
+@dataclass(frozen=True)
+class _Groups:
+    """Counts of rows grouped by name, which show whether the rows are points of training curves.
+
+    All counts are 0 if the names do not repeat or if a name has several sizes.
+    """
+
+    runs: int = 0
+    rows: int = 0
+    times: int = 0
+    falling: int = 0
+    fixed: bool = False
+    every_time: int = 0
+    every_size: int = 0
+
+    @property
+    def repeat(self) -> bool:
+        """Whether the rows of a run have different times."""
+        return self.runs > 0 and self.times >= RISING * self.rows
+
+    @property
+    def curves(self) -> bool:
+        """Whether the rows are curves although neither names nor steps say so, and not a grid of runs.
+
+        The loss falls and the settings stay within a run, and there are more runs than sizes: in a grid each name of a
+        model stands for one size.
+        """
+        return self.repeat and self.falling >= RISING * self.runs and self.fixed and self.runs > max(self.every_size, 1)
+
+    @property
+    def own_times(self) -> bool:
+        """Whether the runs do not share one grid of times, as the runs of a grid over N and D do."""
+        return self.every_time > SHARED * self.rows / max(self.runs, 1)
+
+
+def with_history(cursor: Cursor, table: str, columns: Sequence[Column], roles: Roles) -> Roles:
+    """``roles`` with the last row of each run chosen, where the rows of a data table are points of training curves.
+
+    They are where a column of run names repeats, N does not change within a run and a step or an epoch does. Without a
+    step or an epoch D or C may, and without run names other text or N with D may repeat, if the loss falls within runs
+    and nothing shows that the rows are a grid.
+    """
+    named = next((c.name for c in columns if plain(untracked(c.name)) in RUN_IDS), roles.run)
+    strict = named is None or plain(untracked(named)) not in RUN_IDS
+    for time in _times(columns, roles, strict):
+        if time == named or named is None:
+            continue
+        word, groups = plain(untracked(time)), _grouped(cursor, table, columns, roles, (named,), time)
+        if groups.repeat if word in NOW else groups.curves and (word in STEPS or groups.own_times):
+            return _last(roles, named, time)
+    for time in _times(columns, roles, strict=True):
+        for name in _other_names(cursor, table, columns, roles, (named, time)):
+            if _grouped(cursor, table, columns, roles, (name,), time).curves:
+                return _last(roles, name, time)
+        if roles.N and roles.D and _grouped(cursor, table, columns, roles, (roles.N, roles.D), time).curves:
+            return _last(roles, None, time)
+    return roles
+
+
+def _last(roles: Roles, run: str | None, time: str) -> Roles:
+    """The roles with the last row of each ``run`` by ``time``; without a name a run is its N and D."""
+    free: dict[str, object] = {"group": None} if run is not None and roles.group == run else {}
+    changes = free | {"rows": "last", "run": run}
+    if time in {roles.column(role) for role in (Role.STEP, Role.EPOCHS, Role.D, Role.C)}:
+        return roles.model_copy(update=changes)
+    hyper = tuple(h for h in roles.hyper if h != time)
+    role = "epochs" if plain(time) == "epoch" else "step"
+    return roles.model_copy(update=changes | {role: time, "hyper": hyper})
+
+
+def _times(columns: Sequence[Column], roles: Roles, strict: bool) -> list[str]:
+    """The columns that may say how far a run has come, the finest first."""
+    used = {roles.column(role) for role in (Role.N, Role.LOSS)}
+    numbers = {plain(untracked(c.name)): c.name for c in columns if c.kind == "number" and c.name not in used}
+    named = [numbers[name] for name in (NOW if strict else (*STEPS, "epoch")) if name in numbers]
+    roles_of_time = () if strict else (Role.STEP, Role.EPOCHS, Role.D, Role.C)
+    return list(dict.fromkeys([*named, *(c for r in roles_of_time if (c := roles.column(r)) is not None)]))
+
+
+def _other_names(
+    cursor: Cursor, table: str, columns: Sequence[Column], roles: Roles, tried: Sequence[str | None]
+) -> list[str]:
+    """Return the columns that may identify runs: text, and whole numbers that are named like an id.
+
+    Their values must repeat. The number of distinct values is an estimate, so the limit is 0.7 per row.
+    """
+    used = {*tried, roles.N, roles.D, roles.loss, roles.status, roles.seed}
+    names = [c for c in columns if c.kind == "text" or (c.kind == "number" and c.whole and words(c.name) & _IDS)]
+    rows = (first(cursor, f"SELECT count(*) FROM {table}") or (0,))[0]
+    return [c.name for c in names if c.name not in used and 1 < c.distinct < 0.7 * rows][:MOST_NAMES]
+
+
+def _grouped(
+    cursor: Cursor, table: str, columns: Sequence[Column], roles: Roles, names: Sequence[str], time: str
+) -> _Groups:
+    """Count the rows of a data table, grouped by the columns ``names`` (n, at least one).
+
+    The slow counts follow only if the names repeat and each name has one size.
+    """
+    at = {c.name: i for i, c in enumerate(columns)}
+    keys = [sql.label(columns[at[name]], at[name]) for name in names]
+    t, size = f"c{at[time]}", f"c{at[roles.N]}" if roles.N in at else "1"
+    rows = f"FROM {table} WHERE {' AND '.join(f'{x} IS NOT NULL' for x in (*keys, t))}"
+    total, different = first(cursor, f"SELECT count(*), approx_count_distinct([{', '.join(keys)}]) {rows}") or (0, 0)
+    if total < MANY * different:
+        return _Groups()
+    known = roles.loss in at and columns[at[str(roles.loss)]].kind == "number"
+    loss = f"c{at[str(roles.loss)]}" if known else "NULL"
+    kept = [f"c{i}" for i, c in enumerate(columns) if c.kind == "number" and words(c.name) & _OF_RUN]
+    fixed = " AND ".join(["true", *(f"coalesce(min({c}) = max({c}), true)" for c in kept)])
+    query = f"""SELECT count(*), sum(n), bool_and(one), sum(falls::INTEGER), bool_and(fixed) FROM (
+        SELECT count(*) AS n, coalesce(min({size}) = max({size}), true) AS one, {fixed} AS fixed,
+            coalesce(arg_max({loss}, {t}) < arg_min({loss}, {t}), true) AS falls
+        {rows} GROUP BY {", ".join(keys)})"""
+    runs, count, one_size, falling, settings = first(cursor, query) or (0, 0, False, 0, False)
+    if not one_size or count < 2 * runs:
+        return _Groups()
+    pairs = f"SELECT count(*) FROM (SELECT DISTINCT {', '.join((*keys, t))} {rows})"
+    times, every_time, every_size = first(
+        cursor, f"SELECT ({pairs}), count(DISTINCT {t}), count(DISTINCT {size}) {rows}"
+    ) or (0, 0, 0)
+    return _Groups(runs, count, times, int(falling), bool(settings), every_time, every_size)
+
+
+def one_row_each(
+    cells: Mapping[str, Floats], labels: Mapping[str, NDArray[np.str_]], roles: Roles, n: int
+) -> tuple[Ints, list[str]]:
+    """Positions of the row that counts of each run, ascending, and a note; all ``n`` rows where nothing repeats.
+
+    The last row has the largest step, epoch, D or C; the best one the smallest loss. Rows without a loss count only
+    for runs that have no other. Without a column of names the rows of one run have one N and one D.
+    """
+    every = np.arange(n, dtype=np.int64)
+    time = next((cells[t] for t in TIMES if t in cells and roles.column(Role(t)) is not None), None)
+    if roles.rows == "all":
+        return every, _perhaps_curves(cells, labels, roles)
+    if ("run" not in labels and not {"N", "D"} <= cells.keys()) or time is None or n == 0:
+        return every, []
+    same = labels["run"] if "run" in labels else pd.MultiIndex.from_arrays([cells["N"], cells["D"]])
+    of, names = pd.factorize(same)
+    if len(names) == n:
+        return every, []
+    measured = [cells[y] for y in ("loss", *(m.column for m in roles.metrics)) if y in cells]
+    known = np.any([~np.isnan(x) for x in measured], axis=0) if measured else np.ones(n, bool)
+    rank = np.where(np.isnan(time), -np.inf, time)
+    if roles.rows == "best" and "loss" in cells:
+        rank = -np.where(np.isnan(cells["loss"]), np.inf, cells["loss"])
+    order = np.lexsort((every, rank, known, of))
+    last = np.r_[np.diff(of[order]) != 0, True]
+    chosen = np.sort(order[last]).astype(np.int64)
+    by = f"column {roles.run!r}" if "run" in labels else "equal N and D"
+    which = "with the smallest loss" if roles.rows == "best" and "loss" in cells else "that was logged last"
+    return chosen, [
+        f"{n:,} rows are points of {len(names):,} runs ({by}): the row of each run {which} is its run, "
+        "the others are its curve. Choose other rows on the Data page (--rows in the terminal)."
+    ]
+
+
+def _perhaps_curves(cells: Mapping[str, Floats], labels: Mapping[str, NDArray[np.str_]], roles: Roles) -> list[str]:
+    """A note where all rows count as runs and may be points of curves: names, or sizes beside a step, repeat."""
+    names = labels.get("run")
+    if "N" not in cells or (names is not None and _unique(names)):
+        return []
+    times = {str(roles.column(Role(t))): cells[t] for t in TIMES if t in cells and roles.column(Role(t))}
+    times |= {name: cells[name] for name in roles.hyper if name in cells and plain(untracked(name)) in NOW}
+    if names is None or plain(untracked(str(roles.run))) not in RUN_IDS:
+        times = {name: x for name, x in times.items() if plain(untracked(name)) in NOW}
+    of, least = (names, RISING) if names is not None else (cells["N"], 0.0)
+    found = next((name for name, x in times.items() if _repeat(of, cells["N"], x, least)), None)
+    how, todo = f"column {roles.run!r} repeats", "count the last row of each run on the Data page (--rows last"
+    if names is None:
+        how, todo = "N repeats and no column names the runs", "map the column that does to run (--map run=COLUMN"
+    if found is None:
+        return []
+    return [
+        f"Each row counts as a run, although {how} while {found!r} changes. If the rows are points of training curves, "
+        f"{todo} in the terminal)."
+    ]
+
+
+def _unique(names: NDArray[np.str_]) -> bool:
+    """Whether the first names are all different, as those of runs with a row each."""
+    return len(np.unique(names[:LOOKED_AT])) == len(names[:LOOKED_AT])
+
+
+def _repeat(of: NDArray[Any], N: Floats, time: Floats, least: float) -> bool:
+    """Whether the rows of each name ``of`` (n,) have one N and several times, at least ``least`` of them different."""
+    rows = pd.DataFrame({"of": of, "N": N, "t": time}).dropna()
+    if not len(rows):
+        return False
+    found = rows.groupby("of").agg(rows=("t", "size"), times=("t", "nunique"), sizes=("N", "nunique"))
+    several = found["rows"][found["times"] > 1].sum() >= RISING * len(rows)
+    different = found["times"].sum() >= least * len(rows)
+    return bool(2 * len(found) <= len(rows) and found["sizes"].max() == 1 and several and different)

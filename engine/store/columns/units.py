@@ -1,0 +1,333 @@
+"""Notes on units: what was converted, values that do not fit their role, compute that is not that of the rule. Pure."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+
+import numpy as np
+
+from isoplan.engine.costs import ComputeRule
+from isoplan.engine.schema import Floats, Role, Roles, Runs
+from isoplan.engine.store.columns.column import Column, convert_options
+from isoplan.engine.store.columns.conversions import OPEN, PF_DAY, read_conversion
+from isoplan.engine.store.columns.names import ERRORS, LARGER, SMALLER, words
+from isoplan.engine.store.columns.unit_names import in_percent, is_bits, named_unit
+
+_WORDS = {3: "thousands", 6: "millions", 9: "billions", 12: "trillions"}
+_EMPTY = 1.5  # decades without a value between two parts of a column that are in different units
+_NEAR = 0.5  # decades: how far a ratio may lie from a power of 1000
+_FEWEST = 2e3
+"""Parameters or samples below which a column is hardly counted in ones."""
+_FEWEST_OF_TEXT = {"N": 1e5, "D": 1e7}
+"""The same beside losses of the size that language models have."""
+_FEWEST_FLOPS, _MOST_FLOPS = 1e9, 1e27
+_TYPICAL = 20.0
+"""Samples per parameter of many training runs (Hoffmann et al. 2022), by which a likely unit is chosen."""
+PER_PARAMETER = (1e-3, 1e7)
+"""Samples per parameter that training runs have; beyond them a unit is wrong."""
+_MOST_PARAMETERS = 1e15
+_MOST_NATS = 15.0
+"""A cross-entropy above the logarithm of any vocabulary."""
+_NO_NATS = {"mse", "rmse", "mae", "pct", "percent"}
+_COUNTED = {"1e3": 3.0, "millions": 6.0, "billions": 9.0, "trillions": 12.0}
+_COMPUTE = {"pf-days": math.log10(PF_DAY), "petaflop": 15.0, "exaflop": 18.0, "zettaflop": 21.0, "teraflop": 12.0}
+_EXACT = 0.15  # decades: how far C may lie from the rule in a unit that is no power of 1000
+
+
+def reading_notes(roles: Roles) -> list[str]:
+    """How columns were read whose unit was converted, and roles that a formula gave; empty for most mappings."""
+    used = {name: role.value for role in Role if (name := roles.column(role)) is not None}
+    used |= {m.column: m.column for m in roles.metrics}
+    notes = []
+    for name, how in roles.conversions.items():
+        about = read_conversion(how, name).about
+        if about and name in used:
+            notes.append(f"{used[name]} is read from column {name!r} {about}.")
+    return [*notes, *(f"{role} is computed as {formula}." for role, formula in roles.derived.items())]
+
+
+def unit_notes(runs: Runs) -> tuple[str, ...]:
+    """A sentence for each column whose unit looks wrong or mixed; empty where nothing does.
+
+    Looked at: parts of N, D, U or C that a power of 1000 would bring together, C against the compute rule and against
+    one sample, and sizes too small to be counted in ones.
+    """
+    mixed = [note for role in ("N", "D", "U", "C") if getattr(runs.roles, role) for note in _mixed(runs, role)]
+    against = [*_against_rule(runs), *_few_flops(runs)]
+    return (*mixed, *_unlikely(runs), *(against or ([] if mixed else _too_small(runs))))
+
+
+def percent_note(runs: Runs, y: str) -> list[str]:
+    """A sentence where the target ``y`` is a share of answers in percent that nobody converted."""
+    finite = runs[y][np.isfinite(runs[y])] if y in runs else np.empty(0)
+    name = (runs.roles.loss or y) if y == "loss" else y
+    if not len(finite) or name in runs.roles.conversions or "loss" in runs.roles.derived:
+        return []
+    if not in_percent(name, float(finite.min()), float(finite.max())):
+        return []
+    return [
+        f"{_column(runs, y)} is in percent, and so are the limit and the amplitudes of its law. To read shares of 1, "
+        f"{_convert(name, 'percent')}."
+    ]
+
+
+def unknown_compute(values: Mapping[str, Floats], roles: Roles) -> str:
+    """Why D cannot follow from C and N, because C is in no known unit; empty where it can, or where D is a column.
+
+    The name of the column (FLOPs), an agreed conversion or a formula states the unit; without them D has to lie within
+    the range that runs have. D below one sample is no answer in any case.
+    """
+    if "D" in values or not {"C", "N"} <= values.keys():
+        return ""
+    D, per_parameter = _samples(values["C"], values["N"], roles, values)
+    if len(D) == 0:
+        return ""
+    name = roles.C or "C"
+    unit = _unit_in_name(name, "C", values["C"]) or _likely_compute(per_parameter)
+    stated = bool(words(name) & {"flop", "flops"}) or name in roles.conversions or "C" in roles.derived
+    low, high = np.quantile(per_parameter, [0.1, 0.9])
+    if np.median(D) >= 1 and (stated or (PER_PARAMETER[0] <= low and high <= PER_PARAMETER[1])):
+        return ""
+    return (
+        f"it cannot follow from C (column {name!r}), whose unit is not known: in FLOPs it would give D = "
+        f"{D.min():.2g} to {D.max():.2g} samples; {_may_be(name, unit)}, or map a column to D"
+    )
+
+
+def below_a_sample(values: Mapping[str, Floats], roles: Roles) -> str:
+    """Why no law can read C: in FLOPs most runs would see less than one sample; empty where C is not such a column."""
+    name = roles.C
+    if name is None or name in roles.conversions or not {"C", "N"} <= values.keys():
+        return ""
+    D, per_parameter = _samples(values["C"], values["N"], roles, values)
+    if len(D) == 0 or np.median(D) >= 1:
+        return ""
+    unit = _unit_in_name(name, "C", values["C"]) or _likely_compute(per_parameter)
+    return f"column {name!r} gives most runs less than one sample if it is in FLOPs; {_may_be(name, unit)}"
+
+
+def _samples(C: Floats, N: Floats, roles: Roles, values: Mapping[str, Floats]) -> tuple[Floats, Floats]:
+    """The samples that C in FLOPs gives, and the samples per parameter, of the runs where they are known."""
+    with np.errstate(all="ignore"):
+        D = roles.compute.samples(C, np.where(N > 0, N, np.nan), values)
+        known = np.isfinite(D) & (D > 0)
+        return D[known], (D / N)[known]
+
+
+def _likely_compute(per_parameter: Floats) -> str:
+    """The unit of C in which runs see about ``_TYPICAL`` samples per parameter, from those that FLOPs would give."""
+    return _nearest(float(np.median(per_parameter)), {"1e3": 3.0, "1e6": 6.0, "gigaflop": 9.0} | _COMPUTE)
+
+
+def _nearest(per_parameter: float, powers: Mapping[str, float]) -> str:
+    """The unit whose power of ten brings the samples per parameter closest to ``_TYPICAL``."""
+    return min(powers, key=lambda unit: abs(math.log10(per_parameter / _TYPICAL) + powers[unit]))
+
+
+def _may_be(column: str, unit: str) -> str:
+    what = OPEN[unit][0] if unit in OPEN else read_conversion(unit, column).about.removeprefix("as ")
+    return f"it may be {what}: {_convert(column, unit)}"
+
+
+def _unit_in_name(column: str, role: str, x: Floats) -> str:
+    """Return the unit in the name of a column with the numbers ``x`` if it fits ``role``, else ""."""
+    x = x[np.isfinite(x)]
+    if len(x) == 0:
+        return ""
+    unit = named_unit(Column(column, "number", minimum=float(x.min()), maximum=float(x.max())))
+    return unit.how if unit is not None and Role(role) in unit.roles else ""
+
+
+def _few_flops(runs: Runs) -> list[str]:
+    """C that is too small to be in FLOPs, where D does not show it."""
+    name = runs.roles.C
+    if name is None or "D" in runs or name in runs.roles.conversions:
+        return []
+    if why := unknown_compute(runs.values, runs.roles):
+        return [f"D is not known: {why}."]
+    C = runs["C"][np.isfinite(runs["C"]) & (runs["C"] > 0)]
+    if "N" in runs or not len(C) or C.max() >= _FEWEST_FLOPS:
+        return []
+    unit = _unit_in_name(name, "C", C) or next(
+        (u for u in ("pf-days", "exaflop") if C.max() * 10 ** _COMPUTE[u] < _MOST_FLOPS), "petaflop"
+    )
+    return [f"{_column(runs, 'C')} is at most {C.max():.3g}, few for FLOPs; {_may_be(name, unit)}."]
+
+
+def _unlikely(runs: Runs) -> Iterator[str]:
+    """Values that a role does not have: too many parameters, samples below one, a loss that is another measure."""
+    N, D, loss = (runs.values[r][np.isfinite(runs.values[r])] if r in runs else np.empty(0) for r in ("N", "D", "loss"))
+    if len(N) and N.max() > _MOST_PARAMETERS:
+        yield f"{_column(runs, 'N')} reaches {N.max():.3g}, more parameters than any model has: check its unit."
+    if len(D) and (D < 1).any():
+        rows = f"{int((D < 1).sum()):,} row{'' if (D < 1).sum() == 1 else 's'}"
+        yield f"{_column(runs, 'D')} is below one sample in {rows}: check its unit."
+    name = runs.roles.loss
+    if name is None or len(loss) == 0 or name in runs.roles.conversions:
+        return
+    named = words(name)
+    if named & LARGER and not named & SMALLER:
+        error = "1 - " + (name if name.isidentifier() else f'"{name}"') + (" / 100" if loss.max() > 1.5 else "")
+        yield (
+            f"{_column(runs, 'loss')} is named like a metric of which larger is better, and a loss decreases: "
+            f"use the error instead, loss = {error} (--derive in the terminal)."
+        )
+    elif is_bits(name):
+        yield f"{_column(runs, 'loss')} is in bits, and so is E. To read it in nats, {_convert(name, 'bits')}."
+    elif in_percent(name, loss.min(), loss.max()):
+        yield from percent_note(runs, "loss")
+    elif named & {"log", "log10", "ln", "lg"}:
+        how = "log10" if named & {"log10", "lg"} else "ln"
+        yield (
+            f"{_column(runs, 'loss')} is named like the logarithm of a loss, and a law describes the loss itself. "
+            f"If it is a logarithm, {_convert(name, how)}; if it is a cross-entropy, keep it."
+        )
+    elif named & {"ppl", "perplexity"} or (
+        loss.min() >= 1 and loss.max() > _MOST_NATS and not named & (_NO_NATS | ERRORS)
+    ):
+        yield (
+            f"{_column(runs, 'loss')} lies between {loss.min():.3g} and {loss.max():.3g}, as a perplexity does: "
+            f"a law describes its logarithm. To read it so, {_convert(name, 'perplexity')}."
+        )
+
+
+def _mixed(runs: Runs, role: str) -> list[str]:
+    x = np.sort(runs[role][np.isfinite(runs[role]) & (runs[role] > 0)])
+    if len(x) < 4:
+        return []
+    gaps = np.diff(np.log10(x))
+    cut = int(np.argmax(gaps)) + 1
+    low, high = x[:cut], x[cut:]
+    if gaps[cut - 1] < _EMPTY:
+        return []
+    for power, word in _WORDS.items():
+        moved = low * 10.0**power
+        inside = (moved >= high[0] / 3) & (moved <= high[-1] * 3)
+        if inside.all():
+            between = f"between {low[0]:.3g} and {low[-1]:.3g}" if len(low) > 1 else f"at {low[0]:.3g}"
+            verbs = ("lie", "fit", "they are") if len(low) > 1 else ("lies", "fits", "it is")
+            return [
+                f"{_column(runs, role)} may mix units: {len(low):,} of {len(x):,} values {verbs[0]} {between} and "
+                f"{verbs[1]} the others if {verbs[2]} in {word}; write all of them in the same unit."
+            ]
+    return []
+
+
+def _against_rule(runs: Runs) -> list[str]:
+    """Where C is a column: whether it lies a power of 1000 away from the compute rule."""
+    rule, ratio = runs.roles.compute, _off_rule(runs)
+    if len(ratio) == 0:
+        return []
+    off = float(np.median(ratio))
+    power = 3 * round(off / 3)
+    rest = rule.text.removeprefix("C = ")
+    if (unit := _unit_of_compute(off)) and off < -_NEAR:
+        times, what = ("8.64e19", "PF-days") if unit == "pf-days" else (f"10^{-power}", f"units of 10^{-power} FLOPs")
+        name = str(runs.roles.C)
+        hours = f", or in GPU-hours ({_convert(name, 'H100')})" if power == -18 else ""
+        return [
+            f"{_column(runs, 'C')} is about {times} times less than {rest}: it may be in {what} "
+            f"({_convert(name, unit)}){hours}."
+        ]
+    if power == 0 or abs(off - power) > _NEAR:
+        return _stragglers(runs, rule, ratio)
+    which = f"{_column(runs, 'N')} or {_column(runs, 'D')}"
+    if power < 0:
+        unit = f"10^{-power}"
+        return [f"{_column(runs, 'C')} is about {unit} times less than {rest}: it may be in units of {unit} FLOPs."]
+    word = _WORDS.get(power, f"units of 10^{power}")
+    why = f"{which} may be in {word}, or a sample may hold about 10^{power} tokens (rule 6npND)"
+    return [f"{_column(runs, 'C')} is about 10^{power} times more than {rest}: {why}."]
+
+
+def _off_rule(runs: Runs) -> Floats:
+    """The decades by which a column of C exceeds the compute rule, of the runs where that is known."""
+    rule: ComputeRule = runs.roles.compute
+    if runs.roles.C is None or not {"N", "D"} <= runs.values.keys() or runs.roles.D is None or not rule.proportional:
+        return np.empty(0)
+    ratio = np.log10(runs["C"]) - np.log10(rule.flops(runs["N"], runs["D"]))
+    return np.asarray(ratio[np.isfinite(ratio)], np.float64)
+
+
+def _unit_of_compute(off: float) -> str:
+    """The unit of C that explains its distance ``off`` to the rule, in decades; empty where none does."""
+    near = {unit: abs(off + power) for unit, power in _COMPUTE.items()}
+    best = min(near, key=near.__getitem__)
+    return best if near[best] < (_EXACT if best == "pf-days" else _NEAR) else ""
+
+
+def _stragglers(runs: Runs, rule: ComputeRule, ratio: Floats) -> list[str]:
+    """Single rows whose C is a power of 1000 off where most rows agree with the rule."""
+    off = ratio - np.median(ratio)
+    far = np.abs(off) > 3 - _NEAR
+    agree = np.abs(off) < _NEAR
+    thousandfold = np.abs(off[far] / 3 - np.round(off[far] / 3)) * 3 < _NEAR
+    if not far.any() or not thousandfold.all() or not (far | agree).all() or far.mean() > 0.5:
+        return []
+    count = int(far.sum())
+    return [
+        f"In {count:,} of {len(ratio):,} rows {_column(runs, 'C')} is a thousand times or more away from "
+        f"{rule.text.removeprefix('C = ')} while the others agree: their units may differ."
+    ]
+
+
+def _too_small(runs: Runs) -> Iterator[str]:
+    """Sizes that are too small to count ones, with the unit that gives a plausible number of samples per parameter."""
+    sizes = {role: runs[role] for role in ("N", "D") if getattr(runs.roles, role) and len(runs)}
+    top = {role: float(np.nanmax(x)) for role, x in sizes.items()}
+    with np.errstate(all="ignore"):  # sizes at the ends of float64
+        ratio = float(np.median(sizes["D"] / sizes["N"])) if len(sizes) == 2 else _TYPICAL
+    text = _like_text(runs) and not _confirmed(runs)
+    power = 0.0
+    if top.get("N", math.inf) < (_FEWEST_OF_TEXT["N"] if text else _FEWEST):
+        unit = "billions" if top["N"] < 50 else "millions"
+        if top.get("D", 0.0) > _FEWEST_OF_TEXT["D"]:
+            unit = _nearest(_TYPICAL**2 / ratio, {u: p for u, p in _COUNTED.items() if u != "trillions"})
+        power = _COUNTED[unit]
+        yield from _in_unit(runs, "N", unit)
+    ratio *= 10.0**-power
+    if top.get("D", math.inf) < _FEWEST or (
+        text and top.get("D", math.inf) < _FEWEST_OF_TEXT["D"] and ratio < PER_PARAMETER[0]
+    ):
+        yield from _in_unit(runs, "D", _nearest(ratio, _COUNTED) if len(sizes) == 2 else "millions")
+
+
+def _in_unit(runs: Runs, role: str, unit: str) -> Iterator[str]:
+    column = getattr(runs.roles, role)
+    if column in runs.roles.conversions:
+        return
+    if name_unit := _unit_in_name(column, role, runs[role]):
+        yield f"{_column(runs, role)} is at most {np.nanmax(runs[role]):.3g}; {_may_be(column, name_unit)}."
+    else:
+        counts = read_conversion(unit, column).about.removeprefix("in ")
+        yield (
+            f"{_column(runs, role)} is at most {np.nanmax(runs[role]):.3g}: if it counts {counts}, "
+            f"{_convert(column, unit)}, or compute is wrong."
+        )
+
+
+def _like_text(runs: Runs) -> bool:
+    """Whether the losses are those of language models: cross-entropies in nats or bits above 1."""
+    name, loss = runs.roles.loss, runs.values.get("loss", np.empty(0))
+    if name is None or not len(loss) or words(name) & (LARGER | ERRORS | _NO_NATS):
+        return False
+    return bool(1 <= np.nanmin(loss) and np.nanmax(loss) <= _MOST_NATS)
+
+
+def _confirmed(runs: Runs) -> bool:
+    """Whether a column of C agrees with N and D, up to the tokens of a sample."""
+    ratio = _off_rule(runs)
+    return len(ratio) > 0 and -_NEAR < float(np.median(ratio)) < 3 - _NEAR
+
+
+def _convert(column: str, how: str) -> str:
+    """What to do so that a column is converted."""
+    hows = OPEN[how][1] if how in OPEN else (how,)
+    return f"convert it on the Data page, or with {convert_options(column, hows)}"
+
+
+def _column(runs: Runs, role: str) -> str:
+    """The role with the column that it is read from: ``N (column params)``."""
+    name = getattr(runs.roles, role, None)
+    return role if name in (None, role) else f"{role} (column {name!r})"

@@ -1,0 +1,164 @@
+"""A consistent copy of the database of a workspace, and the sums by which two copies are compared.
+
+Copy and sums come from one transaction, so they are of one moment, however many rows are written meanwhile. The file
+itself is never read while this process has it open: closing a second handle would drop DuckDB's lock on it.
+"""
+
+from __future__ import annotations
+
+import secrets
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import duckdb
+from pydantic import BaseModel, ConfigDict
+
+from isoplan.engine.errors import PlannerError
+from isoplan.engine.store.database import migration, sql
+from isoplan.engine.store.database.damage import FILE, disk_full, explain
+from isoplan.engine.store.database.database import Cursor, Database, first, memory, read_closed
+
+SPARE = 20e6
+"""Bytes that must stay free beside a copy on the disk of an open workspace, whose own writes need room."""
+
+
+class TableSum(BaseModel):
+    """Rows of a table, the sum of their 64-bit hashes in any order, and the statement that creates the table."""
+
+    model_config = ConfigDict(frozen=True)
+    rows: int
+    hash: str
+    sql: str
+
+
+class Contents(BaseModel):
+    """What a database contains: every table by name, and the run tables, rows and fits that are not deleted.
+
+    ``duckdb`` is the version that computed the hashes; another version may hash differently.
+    """
+
+    model_config = ConfigDict(frozen=True)
+    layout: int
+    duckdb: str
+    tables: dict[str, TableSum]
+    run_tables: int
+    rows: int
+    fits: int
+
+
+def copy_open(db: Database, target: Path) -> Contents:
+    """Copy an open database into the new file ``target`` and return what it contains; writers go on meanwhile.
+
+    Raises PlannerError where the disk has no room for it.
+    """
+    folder = db.folder
+    if folder is not None:
+        size = sum(file.stat().st_size for file in (folder / FILE, folder / f"{FILE}.wal") if file.exists())
+        free = shutil.disk_usage(target.parent).free
+        if free < size + SPARE:
+            raise PlannerError(
+                f"The disk of {target.parent} has {free / 1e6:,.0f} MB free and the copy of the database needs "
+                f"{(size + SPARE) / 1e6:,.0f} MB: free some of it and try again."
+            )
+    with db.read() as cursor:
+        return _copy(cursor, target)
+
+
+def copy_closed(folder: Path, target: Path) -> Contents:
+    """Copy the database of a workspace that no process has open; where it has none yet, an empty one.
+
+    Raises WorkspaceInUse where a process has it open, PlannerError where it is damaged, newer than this Isoplan, or the
+    disk of ``target`` is full.
+    """
+    if not (folder / FILE).exists():
+        with memory() as db, db.read() as cursor:
+            return _copy(cursor, target)
+    with read_closed(folder) as cursor:
+        return _copy(cursor, target)
+
+
+def contents_of(folder: Path) -> Contents:
+    """Return what the database in ``folder`` contains; raises PlannerError where it cannot be read."""
+    with read_closed(folder) as cursor:
+        return _contents(cursor)
+
+
+def differences(expected: Contents, found: Contents) -> list[str]:
+    """Return the names of tables that differ; of databases read by different versions of DuckDB by their rows only."""
+    names = sorted({*expected.tables, *found.tables})
+    if expected.duckdb == found.duckdb:
+        return [name for name in names if expected.tables.get(name) != found.tables.get(name)]
+    rows = [{name: table.rows for name, table in one.tables.items()} for one in (expected, found)]
+    return [name for name in names if rows[0].get(name) != rows[1].get(name)]
+
+
+def _copy(cursor: Cursor, target: Path) -> Contents:
+    """Copy the current database of ``cursor`` into ``target``; what was written of it is removed after an error."""
+    try:
+        with _attached(cursor, target) as name, _transaction(cursor):
+            cursor.execute(f"COPY FROM DATABASE {_current(cursor)} TO {name}")
+            return _contents(cursor)
+    except BaseException as error:
+        for file in (target, target.with_name(f"{target.name}.wal")):
+            file.unlink(missing_ok=True)
+        if isinstance(error, duckdb.Error) and explain(error, target.parent):
+            raise disk_full(target.parent) from error
+        raise
+
+
+def _current(cursor: Cursor) -> str:
+    found = first(cursor, "SELECT current_database()")
+    assert found is not None
+    return f'"{found[0]}"'
+
+
+@contextmanager
+def _attached(cursor: Cursor, target: Path) -> Iterator[str]:
+    """The name of the new database file ``target`` for the block; afterwards the file is complete and closed."""
+    name = f"copy_{secrets.token_hex(8)}"
+    cursor.execute(f"ATTACH {sql.text(str(target))} AS {name}")
+    try:
+        yield name
+    finally:
+        cursor.execute(f"DETACH {name}")
+
+
+@contextmanager
+def _transaction(cursor: Cursor) -> Iterator[None]:
+    cursor.begin()
+    try:
+        yield
+    except BaseException:
+        cursor.rollback()
+        raise
+    cursor.commit()
+
+
+def _contents(cursor: Cursor) -> Contents:
+    query = "SELECT table_name, sql FROM duckdb_tables() WHERE database_name = current_database() ORDER BY table_name"
+    tables = {}
+    for name, statement in cursor.execute(query).fetchall():
+        quoted = name.replace('"', '""')
+        sums = first(cursor, f'SELECT count(*), coalesce(sum(hash(t)), 0)::VARCHAR FROM "{quoted}" t')
+        assert sums is not None
+        tables[str(name)] = TableSum(rows=sums[0], hash=sums[1], sql=statement)
+    run_tables, rows, fits = _counts(cursor) if "tables" in tables else (0, 0, 0)
+    return Contents(
+        layout=migration.schema_of(cursor),
+        duckdb=duckdb.__version__,
+        tables=tables,
+        run_tables=run_tables,
+        rows=rows,
+        fits=fits,
+    )
+
+
+def _counts(cursor: Cursor) -> tuple[int, int, int]:
+    """Run tables, rows and fits that are not deleted."""
+    tables = first(cursor, "SELECT count(*), coalesce(sum(nrows), 0)::BIGINT FROM tables WHERE NOT deleted")
+    fits = first(cursor, "SELECT count(*) FROM fits WHERE NOT deleted")
+    assert tables is not None
+    assert fits is not None
+    return tables[0], tables[1], fits[0]

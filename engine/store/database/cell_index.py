@@ -1,0 +1,125 @@
+"""The index of cells: what the folder of the queue says of each, so that pages can ask for it in one query.
+
+It is made from the folder and can be made again from it at any time. What it adds is which row of which run table a
+finished cell became; whether there is one, the tables themselves say.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+import pandas as pd
+
+from isoplan.engine.store.database.database import Cursor, Database
+from isoplan.engine.store.tables import cell_tables
+from isoplan.engine.store.tables.cell_tables import CellRow, family_of, table_of
+
+__all__ = ["CellRow", "Indexed", "counts", "delete", "family_of", "grow", "index", "table_of"]
+_FIELDS = ("name", "family", "state", "number", "created", "sweep")
+
+
+@dataclass(frozen=True)
+class Indexed:
+    """A cell as its folder stands; ``number`` is that of its last attempt, ``row`` its row in its family's table."""
+
+    name: str
+    family: str
+    state: str
+    number: int = 0
+    created: str = ""
+    sweep: str = ""
+    row: int | None = None
+
+
+T = TypeVar("T", CellRow, Indexed)
+
+
+def index(db: Database) -> dict[str, Indexed]:
+    """All cells by name, in the order of their names."""
+    with db.read() as cursor:
+        return _index(cursor)
+
+
+def counts(db: Database, family: str) -> dict[str, int]:
+    """How many cells of a family are in each state that any is in."""
+    query = "SELECT state, count(*) FROM cells WHERE family = ? GROUP BY state ORDER BY state"
+    with db.read() as cursor:
+        return dict(cursor.execute(query, [family]).fetchall())
+
+
+def grow(
+    db: Database,
+    cells: Sequence[Indexed],
+    finished: Sequence[CellRow],
+    before_commit: Callable[[], None] = lambda: None,
+) -> int:
+    """Bring the index to ``cells`` and add a row for each of the ``finished`` that has none: how many rows are new.
+
+    All of it is one transaction, and doing it again changes nothing. Cells that are gone leave the index and keep their
+    rows. ``before_commit`` is called when everything is written and nothing is kept yet.
+    """
+
+    def change(cursor: Cursor) -> int:
+        rows, new = _rows(cursor, finished)
+        _bring_index(cursor, cells, rows)
+        before_commit()
+        return new
+
+    return db.write(change)
+
+
+def delete(db: Database, names: Sequence[str]) -> None:
+    """Take cells that somebody deletes out of the index and withdraw their rows, with the reason."""
+    chosen = set(names)
+
+    def change(cursor: Cursor) -> None:
+        for family, found in _by_family([cell for cell in _index(cursor).values() if cell.name in chosen]).items():
+            cell_tables.withdraw(cursor, family, [cell.name for cell in found])
+        cursor.execute("DELETE FROM cells WHERE list_contains(?::VARCHAR[], name)", [list(chosen)])
+
+    db.write(change)
+
+
+def _rows(cursor: Cursor, finished: Sequence[CellRow]) -> tuple[dict[str, int], int]:
+    """The row of each finished cell by its name, and how many are new."""
+    found: dict[str, int] = {}
+    new = 0
+    for family, rows in _by_family(finished).items():
+        there, added = cell_tables.grow(cursor, family, rows)
+        found |= there
+        new += added
+    return found, new
+
+
+def _index(cursor: Cursor) -> dict[str, Indexed]:
+    rows = cursor.execute(f"SELECT {', '.join(_FIELDS)}, row_id FROM cells ORDER BY name").fetchall()
+    return {row[0]: Indexed(*row) for row in rows}
+
+
+def _bring_index(cursor: Cursor, cells: Sequence[Indexed], rows: dict[str, int]) -> None:
+    """Write what differs from ``cells``; a cell keeps the row that it had."""
+    before = _index(cursor)
+    wanted = {}
+    for cell in cells:
+        old = before.get(cell.name)
+        row = rows.get(cell.name, old.row if old is not None else None)
+        wanted[cell.name] = Indexed(cell.name, cell.family, cell.state, cell.number, cell.created, cell.sweep, row)
+    changed = [cell for name, cell in wanted.items() if before.get(name) != cell]
+    gone = [name for name in before if name not in wanted]
+    if gone:
+        cursor.execute("DELETE FROM cells WHERE list_contains(?::VARCHAR[], name)", [gone])
+    if changed:
+        fresh = pd.DataFrame({name: [getattr(cell, name) for cell in changed] for name in (*_FIELDS, "row")})
+        cursor.register("changed", fresh.astype({"row": "Int64"}))
+        cursor.execute(f"INSERT OR REPLACE INTO cells SELECT {', '.join(_FIELDS)}, row FROM changed")
+        cursor.unregister("changed")
+
+
+def _by_family(found: Sequence[T]) -> dict[str, list[T]]:
+    grouped: dict[str, list[T]] = defaultdict(list)
+    for one in found:
+        grouped[one.family].append(one)
+    return grouped

@@ -1,0 +1,146 @@
+"""Errors of the database file that a user can act on, and the record of the last backup that their sentences name."""
+
+from __future__ import annotations
+
+import re
+import secrets
+import shlex
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import datetime
+from pathlib import Path
+
+import duckdb
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from isoplan.engine.errors import PlannerError
+
+FILE = "isoplan.duckdb"
+BACKUP_FILE = "backup.json"
+SHOWN = 160
+"""Characters of DuckDB's own message that a sentence contains."""
+
+_UNTOUCHED = "Uploads and cells are separate files and are not affected."
+_FULL = ("No space left on device", "Disk quota exceeded")
+_WAL = re.compile(r"replaying WAL|Corrupt WAL", re.IGNORECASE)
+_BLOCK = re.compile(r"Corrupt database file|computed checksum", re.IGNORECASE)
+# These messages name a file, which may be another one than the database.
+_FILE = re.compile(r"not a valid DuckDB database file|Could not read enough bytes|[Ff]ailed to deserialize")
+_SHUT = re.compile(r"database has been invalidated", re.IGNORECASE)
+# Header of DuckDB's write-ahead log: its version and, in newer files, the 16 numbers of the database identifier and
+# the number of the last checkpoint. Each byte contains 7 bits of a number.
+_WAL_HEADER = re.compile(
+    rb"d\0be\0[\x01-\x7f](?:f\0\x10(?:[\0-\x7f]|[\x80-\xff]\x01){16})?(?:g\0[\x80-\xff]{0,9}[\0-\x7f])?\xff\xff",
+    re.DOTALL,
+)
+_WAL_WITHOUT_A_COMMIT = 64
+"""Minimum size in bytes of a log with a commit. A shorter log may have an incomplete header."""
+
+
+class LastBackup(BaseModel):
+    """The archive that the last backup of a workspace went to, and when."""
+
+    model_config = ConfigDict(frozen=True)
+    path: str
+    created: datetime
+
+
+def last_backup(folder: Path) -> LastBackup | None:
+    """Return the last backup of the workspace ``folder``; None without a record that can be read."""
+    try:
+        return LastBackup.model_validate_json((folder / BACKUP_FILE).read_bytes())
+    except (OSError, ValidationError):
+        return None
+
+
+def note_backup(folder: Path, record: LastBackup) -> None:
+    """Replace the record of the last backup in one step. Raises OSError where the folder cannot be written."""
+    fresh = folder / f".{BACKUP_FILE}.{secrets.token_hex(4)}"
+    try:
+        fresh.write_text(record.model_dump_json(), encoding="utf-8")
+        fresh.replace(folder / BACKUP_FILE)
+    finally:
+        fresh.unlink(missing_ok=True)
+
+
+def advice(folder: Path) -> str:
+    """Say what to do about a damaged database: restore the last backup, or begin with an empty one."""
+    fresh = (
+        f"No backup of this workspace is recorded: move {FILE} and {FILE}.wal out of {folder} and start Isoplan again. "
+        "Finished cells become rows again, and uploads/ has the bytes of every imported table."
+    )
+    return f"{_UNTOUCHED} {_restoring(folder) or fresh}"
+
+
+def _restoring(folder: Path) -> str:
+    """How to restore the last backup; empty where none is recorded."""
+    record = last_backup(folder)
+    if record is None:
+        return ""
+    gone = "" if Path(record.path).exists() else ", which is not there now"
+    command = f"isoplan restore {shlex.quote(record.path)} --workspace {shlex.quote(str(folder))}"
+    return (
+        f"Rename the folder {folder}. Restore the last backup: {command} ({record.created:%Y-%m-%d %H:%M} UTC{gone})."
+    )
+
+
+def explain(error: duckdb.Error, folder: Path) -> PlannerError | None:
+    """Return the sentence for an error of the database in ``folder``; None for an error of another kind."""
+    text, file = str(error), folder / FILE
+    if any(words in text for words in _FULL):
+        return disk_full(folder)
+    if _SHUT.search(text):
+        return PlannerError(
+            f"{file} was closed after an error ({_short(text)}). Check that its disk has room, then start Isoplan."
+        )
+    if _WAL.search(text):
+        return _wal_damaged(folder, _short(text))
+    if _BLOCK.search(text) or (_FILE.search(text) and str(file) in text):
+        return PlannerError(f"{file} is damaged: it is not a readable database ({_short(text)}). {advice(folder)}")
+    return None
+
+
+def refuse_damaged_wal(folder: Path) -> None:
+    """Raise PlannerError if the write-ahead log of the database in ``folder`` has no valid header.
+
+    DuckDB treats such a log as empty and deletes it.
+    """
+    wal = folder / f"{FILE}.wal"
+    try:
+        with wal.open("rb") as file:
+            head = file.read(_WAL_WITHOUT_A_COMMIT)
+    except OSError:  # The log does not exist, or DuckDB raises its own error when it opens the log.
+        return
+    if len(head) == _WAL_WITHOUT_A_COMMIT and not _WAL_HEADER.match(head):
+        raise _wal_damaged(folder, "its header cannot be read")
+
+
+def _wal_damaged(folder: Path, why: str) -> PlannerError:
+    restoring = _restoring(folder)
+    return PlannerError(
+        f"{folder / FILE}.wal is damaged ({why}). {_UNTOUCHED} Move that file away: the database then opens as it "
+        f"was at its last checkpoint, without later changes.{f' Or restore. {restoring}' if restoring else ''}"
+    )
+
+
+def disk_full(folder: Path) -> PlannerError:
+    """The error for a disk without room."""
+    return PlannerError(f"The disk of {folder} is full: free some of it and try again.")
+
+
+@contextmanager
+def explained(folder: Path | None) -> Iterator[None]:
+    """Raise what ``explain`` says of the errors of the block; other errors pass."""
+    try:
+        yield
+    except duckdb.Error as error:
+        sentence = explain(error, folder) if folder is not None else None
+        if sentence is None:
+            raise
+        raise sentence from error
+
+
+def _short(text: str) -> str:
+    """The part of DuckDB's message that says what is wrong, on one line and without the path."""
+    line = " ".join(text.split())
+    return re.sub(r' "[^"]*"', "", line.removeprefix("IO Error: "))[:SHOWN].rstrip(" .")

@@ -1,0 +1,250 @@
+"""The connection: one DuckDB file a workspace (or memory), many readers, one writer.
+
+Reads take a cursor of their own. Writes go one after the other through a single thread, each in a transaction that is
+tried again when it collides with another one.
+"""
+
+from __future__ import annotations
+
+import re
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, TypeVar
+
+import duckdb
+
+from isoplan.engine.errors import PlannerError
+from isoplan.engine.store.database import migration, sql
+from isoplan.engine.store.database.damage import FILE as FILE
+from isoplan.engine.store.database.damage import advice, explain, explained, refuse_damaged_wal
+from isoplan.engine.store.database.owner import clear_owner, owner, this_process, write_owner
+
+TRIES = 5
+Cursor = duckdb.DuckDBPyConnection
+T = TypeVar("T")
+
+# DuckDB fetches nothing by itself: every format that we read is built in.
+_CONFIG: dict[str, str | bool | int | float | list[str]] = {
+    "autoinstall_known_extensions": False,
+    "autoload_known_extensions": False,
+    "allow_community_extensions": False,
+}
+_open_here: set[Path] = set()
+_open_lock = threading.Lock()
+
+
+class WorkspaceInUse(PlannerError):
+    """Another process has the workspace open."""
+
+
+def first(cursor: Cursor, query: str, parameters: Sequence[object] = ()) -> tuple[Any, ...] | None:
+    """The first row of a query, None when it has none; the cursor is free afterwards, as after ``fetchall``."""
+    rows = cursor.execute(query, list(parameters)).fetchall()
+    return rows[0] if rows else None
+
+
+class Database:
+    """An open store. ``folder`` is its workspace, None for one in memory. Close it when done (or use ``with``)."""
+
+    def __init__(self, connection: duckdb.DuckDBPyConnection, folder: Path | None = None) -> None:
+        self.folder = folder
+        self._connection = connection
+        self._writer = ThreadPoolExecutor(1, thread_name_prefix="store-writer")
+        self._closed = False
+
+    def __enter__(self) -> Database:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    @contextmanager
+    def read(self) -> Iterator[Cursor]:
+        """A cursor for reading; it is closed at the end of the block."""
+        self._check_open()
+        with explained(self.folder):
+            cursor = self._connection.cursor()
+            try:
+                yield cursor
+            finally:
+                cursor.close()
+
+    def write(self, change: Callable[[Cursor], T]) -> T:
+        """Run ``change(cursor)`` in the writer's thread inside a transaction and return its result.
+
+        A collision with another transaction is tried again, so ``change`` must not have effects outside the database.
+        Whatever else it raises rolls the transaction back and is raised here.
+        """
+        self._check_open()
+        if threading.current_thread().name.startswith("store-writer"):
+            raise RuntimeError("a write inside a write would wait for itself")
+        with explained(self.folder):
+            return self._writer.submit(self._transact, change).result()
+
+    def close(self) -> None:
+        """Finish the writes that wait, close the file and give the workspace back. Closing twice is fine."""
+        if self._closed:
+            return
+        self._closed = True
+        self._writer.shutdown(wait=True)
+        self._connection.close()
+        if self.folder is not None:
+            clear_owner(self.folder)
+            _open_here.discard(self.folder)
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise PlannerError("The workspace is closed: start Isoplan again.")
+
+    def _transact(self, change: Callable[[Cursor], T]) -> T:
+        for attempt in range(TRIES):
+            cursor = self._connection.cursor()
+            try:
+                cursor.begin()
+                result = change(cursor)
+                cursor.commit()
+                return result
+            except duckdb.TransactionException:
+                if attempt == TRIES - 1:
+                    raise
+                time.sleep(0.01 * 2**attempt)
+            finally:
+                cursor.close()  # rolls back what was not committed
+        raise AssertionError("unreachable")
+
+
+def memory() -> Database:
+    """A store in memory: nothing is kept, nothing is locked."""
+    connection = _connect(":memory:")
+    migration.create(connection)
+    return Database(connection)
+
+
+def open_workspace(folder: Path, *, url: str = "") -> Database:
+    """Open (or create) the workspace in ``folder`` and take its lock.
+
+    ``url`` is where this process can be reached; a second process is told so. Raises PlannerError when another process
+    has the workspace, when a newer Isoplan wrote it, or when the folder or its database cannot be used.
+    """
+    folder = folder.expanduser().resolve()
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise PlannerError(
+            f"The workspace {folder} cannot be created ({error.strerror}): choose another folder."
+        ) from None
+    with _open_lock:
+        if folder in _open_here:
+            raise WorkspaceInUse(_in_use(folder))
+        connection = _open_file(folder)
+        try:
+            write_owner(folder, this_process(url))
+        except OSError as error:
+            connection.close()
+            raise PlannerError(
+                f"The workspace {folder} cannot be written ({error.strerror}): choose another."
+            ) from None
+        _open_here.add(folder)
+    return Database(connection, folder)
+
+
+@contextmanager
+def read_closed(folder: Path) -> Iterator[Cursor]:
+    """A cursor on the database of a workspace that nobody writes to; nothing in the folder is changed.
+
+    Others may read it meanwhile; a process that wants to open it is refused. Raises WorkspaceInUse where a process has
+    it open, PlannerError where it cannot be read.
+    """
+    folder = folder.expanduser().resolve()
+    if folder in _open_here:
+        raise WorkspaceInUse(_in_use(folder))
+    refuse_damaged_wal(folder)
+    connection = _connect(":memory:")
+    try:
+        with _named_errors(folder):
+            connection.execute(f"ATTACH {sql.text(str(folder / FILE))} AS workspace (READ_ONLY)")
+        connection.execute("USE workspace")
+        with explained(folder):
+            migration.refuse_newer(_layout(connection, folder), folder / FILE)
+            yield connection
+    finally:
+        connection.close()
+
+
+def _open_file(folder: Path) -> duckdb.DuckDBPyConnection:
+    file = folder / FILE
+    connection = _connect_file(folder)
+    try:
+        found = _layout(connection, folder)
+        migration.refuse_newer(found, file)
+        with explained(folder):
+            if found == 0:
+                migration.create(connection)
+            elif found < migration.SCHEMA:
+                connection.execute("CHECKPOINT")
+                connection.close()
+                migration.keep_copy(file, found)
+                connection = _connect_file(folder)
+                migration.migrate(connection, found)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def _layout(connection: Cursor, folder: Path) -> int:
+    """The layout number of an open database. Raises PlannerError with what to do where it has none."""
+    with explained(folder):
+        try:
+            return migration.schema_of(connection)
+        except migration.BadLayout as error:
+            raise PlannerError(f"{folder / FILE}: {error} {advice(folder)}") from None
+
+
+def _connect_file(folder: Path) -> duckdb.DuckDBPyConnection:
+    refuse_damaged_wal(folder)
+    with _named_errors(folder):
+        return _connect(str(folder / FILE))
+
+
+@contextmanager
+def _named_errors(folder: Path) -> Iterator[None]:
+    """Turn what keeps DuckDB from opening the file of ``folder`` into a PlannerError that says what to do."""
+    try:
+        yield
+    except duckdb.Error as error:
+        text = str(error)
+        if "Could not set lock" in text or "Unique file handle conflict" in text:
+            raise WorkspaceInUse(_in_use(folder, text)) from None
+        if "Permission denied" in text or "Read-only file system" in text:
+            raise PlannerError(f"{folder / FILE} cannot be written: choose another folder with --workspace.") from None
+        if "newer version" in text or "storage version" in text.lower():
+            raise PlannerError(f"{folder / FILE} was written by a newer DuckDB: update Isoplan to open it.") from None
+        sentence = explain(error, folder)
+        if sentence is not None:
+            raise sentence from None
+        raise PlannerError(f"{folder / FILE} cannot be opened: {text.splitlines()[0][:200]}") from None
+
+
+def _connect(file: str) -> duckdb.DuckDBPyConnection:
+    connection = duckdb.connect(file, config=_CONFIG)
+    connection.execute("SET GLOBAL TimeZone = 'UTC'")
+    return connection
+
+
+def _in_use(folder: Path, message: str = "") -> str:
+    """One sentence that says who holds the workspace; ``message`` is DuckDB's, which names the pid of a stranger."""
+    holder = owner(folder)
+    if holder is not None and holder.alive:
+        where = f" at {holder.url}" if holder.url else ""
+        return (
+            f"The workspace {folder} is open in another Isoplan{where} (process {holder.pid} on {holder.host}): "
+            "use that one, stop it, or choose another folder with --workspace."
+        )
+    stranger = re.search(r"PID (\d+)", message)
+    who = f"process {stranger[1]}" if stranger else "another program"
+    return f"{folder / FILE} is locked by {who}: close it there, or choose another folder with --workspace."

@@ -1,0 +1,143 @@
+"""The layout of the store: what it is now, and how an older one becomes it.
+
+``SCHEMA`` is the number of the current layout. A change of layout raises it by one and adds to ``MIGRATIONS`` the
+statements that turn the layout before it into the new one; ``LAYOUT`` always creates the newest.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import shutil
+from pathlib import Path
+
+import duckdb
+
+from isoplan.engine.errors import PlannerError
+
+SCHEMA = 6
+
+ACTUALS = """CREATE TABLE actuals (
+        id VARCHAR PRIMARY KEY, plan_hash VARCHAR NOT NULL, created TIMESTAMP NOT NULL, deleted BOOLEAN NOT NULL,
+        body VARCHAR NOT NULL)"""
+
+ANSWERS = """CREATE TABLE answers (
+        hash VARCHAR PRIMARY KEY, name VARCHAR NOT NULL, kind VARCHAR NOT NULL, sentence VARCHAR NOT NULL,
+        query VARCHAR NOT NULL, created TIMESTAMP NOT NULL, deleted BOOLEAN NOT NULL, body VARCHAR NOT NULL)"""
+
+CELLS = """CREATE TABLE cells (
+        name VARCHAR PRIMARY KEY, family VARCHAR NOT NULL, state VARCHAR NOT NULL, number BIGINT NOT NULL,
+        created VARCHAR NOT NULL, sweep VARCHAR NOT NULL, row_id BIGINT)"""
+
+LAYOUT = (
+    "CREATE TABLE meta (key VARCHAR PRIMARY KEY, value VARCHAR NOT NULL)",
+    """CREATE TABLE tables (
+        id VARCHAR PRIMARY KEY, name VARCHAR NOT NULL, nrows BIGINT NOT NULL, sha256 VARCHAR NOT NULL,
+        source VARCHAR NOT NULL, created TIMESTAMP NOT NULL, read_only BOOLEAN NOT NULL, deleted BOOLEAN NOT NULL,
+        provenance VARCHAR NOT NULL, notes VARCHAR NOT NULL, columns VARCHAR NOT NULL, roles VARCHAR NOT NULL,
+        kind VARCHAR DEFAULT 'runs', runs_id VARCHAR DEFAULT '')""",
+    """CREATE TABLE withdrawn (
+        table_id VARCHAR NOT NULL, row_id BIGINT NOT NULL, reason VARCHAR NOT NULL, moment TIMESTAMP NOT NULL)""",
+    """CREATE TABLE snapshots (
+        hash VARCHAR PRIMARY KEY, table_id VARCHAR NOT NULL, ids BLOB NOT NULL, n BIGINT NOT NULL,
+        roles VARCHAR NOT NULL, filter VARCHAR NOT NULL, values_hash VARCHAR NOT NULL)""",
+    """CREATE TABLE fits (
+        hash VARCHAR PRIMARY KEY, name VARCHAR NOT NULL, table_id VARCHAR NOT NULL, snapshot_hash VARCHAR NOT NULL,
+        law VARCHAR NOT NULL, created TIMESTAMP NOT NULL, deleted BOOLEAN NOT NULL, body VARCHAR NOT NULL,
+        note VARCHAR DEFAULT '')""",
+    """CREATE TABLE plans (
+        hash VARCHAR PRIMARY KEY, name VARCHAR NOT NULL, fit_hash VARCHAR NOT NULL,
+        created TIMESTAMP NOT NULL, deleted BOOLEAN NOT NULL, body VARCHAR NOT NULL)""",
+    "CREATE TABLE views (hash VARCHAR PRIMARY KEY, created TIMESTAMP NOT NULL, body VARCHAR NOT NULL)",
+    ACTUALS,
+    ANSWERS,
+    CELLS,
+)
+
+MIGRATIONS: dict[int, tuple[str, ...]] = {
+    1: (
+        "ALTER TABLE tables ADD COLUMN kind VARCHAR DEFAULT 'runs'",
+        "ALTER TABLE tables ADD COLUMN runs_id VARCHAR DEFAULT ''",
+    ),
+    2: ("ALTER TABLE fits ADD COLUMN note VARCHAR DEFAULT ''",),
+    3: (ACTUALS,),
+    4: (ANSWERS,),
+    5: (CELLS,),
+}
+
+
+class BadLayout(PlannerError):
+    """The number of the layout in the database is none."""
+
+
+def schema_of(connection: duckdb.DuckDBPyConnection) -> int:
+    """Return the layout number of an open database; 0 when it is empty.
+
+    Raises BadLayout where the stored number is none, PlannerError where Isoplan did not write the database.
+    """
+    query = "SELECT table_name FROM duckdb_tables() WHERE database_name = current_database()"
+    names = {row[0] for row in connection.execute(query).fetchall()}
+    if not names:
+        return 0
+    found = []
+    if "meta" in names:
+        found = connection.execute("SELECT value FROM meta WHERE key = 'schema'").fetchall()
+    if not found:
+        raise PlannerError(
+            "isoplan.duckdb in this workspace was not written by Isoplan: choose another workspace folder."
+        )
+    text = str(found[0][0])
+    if not re.fullmatch("[1-9][0-9]{0,8}", text):
+        raise BadLayout(f"its layout {text[:40]!r} is not a number, so the database is damaged.")
+    return int(text)
+
+
+def create(connection: duckdb.DuckDBPyConnection) -> None:
+    """Create the current layout in an empty database, all or nothing."""
+    _run(connection, (*LAYOUT, f"INSERT INTO meta VALUES ('schema', '{SCHEMA}')"))
+
+
+def refuse_newer(found: int, file: Path) -> None:
+    """Raise PlannerError when a newer Isoplan wrote ``file``."""
+    if found > SCHEMA:
+        raise PlannerError(
+            f"{file} was written by a newer Isoplan (layout {found}; this one knows {SCHEMA}): "
+            "update Isoplan or choose another workspace with --workspace."
+        )
+
+
+def keep_copy(file: Path, found: int) -> Path:
+    """Copy a closed database file of layout ``found`` beside itself before it is migrated.
+
+    Raises PlannerError where there is no room for it; nothing of the copy is left then.
+    """
+    copy = file.with_name(f"{file.stem}.layout{found}{file.suffix}")
+    fresh = copy.with_name(f".{copy.name}")
+    try:
+        shutil.copy2(file, fresh)
+        fresh.replace(copy)
+    except OSError as error:
+        with contextlib.suppress(OSError):
+            fresh.unlink(missing_ok=True)
+        raise PlannerError(
+            f"{file} has an older layout, and the copy that is kept of it cannot be written ({error.strerror}): "
+            "free some of the disk and try again."
+        ) from None
+    return copy
+
+
+def migrate(connection: duckdb.DuckDBPyConnection, found: int) -> None:
+    """Take an open database of layout ``found`` to the current one, all or nothing."""
+    steps = [statement for number in range(found, SCHEMA) for statement in MIGRATIONS[number]]
+    _run(connection, (*steps, f"UPDATE meta SET value = '{SCHEMA}' WHERE key = 'schema'"))
+
+
+def _run(connection: duckdb.DuckDBPyConnection, statements: tuple[str, ...]) -> None:
+    connection.begin()
+    try:
+        for statement in statements:
+            connection.execute(statement)
+    except BaseException:
+        connection.rollback()
+        raise
+    connection.commit()

@@ -1,0 +1,102 @@
+"""SQL expressions that more than one module of the store writes: quoting, column names, text read as numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from isoplan.engine.store.columns.column import Column
+from isoplan.engine.store.columns.conversions import TextKind, text_kind
+
+NO_NUMBER = ("NA", "N/A", "n/a", "None", "none")
+"""Words for a missing number. In a column of names they are names: a group called None."""
+_POWERS = {"k": 3, "m": 6, "b": 9, "g": 9, "t": 12, "p": 15}
+_SUFFIXED = r"^\s*([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*([kKmMbBgGtTpP])\s*$"
+_TEN_TO = r"^\s*(?:([+-]?(?:\d+\.?\d*|\.\d+))\s*[*x×]\s*)?10\^([+-]?\d+)\s*$"
+_LETTERS = "kKmMbBgGtTpP"
+# The point of a number with a suffix is decimal unless a comma follows it: 1.500k is 1500.
+_COMMA = (
+    r"^\s*[+-]?(?:(?:\d{1,3}(?:\.\d{3})+|\d+)?(?:,\d+)?(?:[eE][+-]?\d+)?"
+    rf"|(?:\d+|(?:\d{{1,3}}(?:\.\d{{3}})+|\d*),\d+)\s*[{_LETTERS}])\s*$"
+)
+_GROUPED = (
+    r"^\s*[+-]?(?:\d+|\d{1,3}(?:[,'’_ \x{00A0}\x{202F}]\d{3})+)"
+    rf"(?:\.\d+)?(?:(?:[eE][+-]?\d+)?|\s*[{_LETTERS}])\s*$"
+)
+_SEPARATORS = ",'’_ \u00a0\u202f"
+
+
+def text(value: str) -> str:
+    """``value`` as an SQL string."""
+    return "'" + value.replace("'", "''") + "'"
+
+
+def path(file: Path) -> str:
+    """``file`` as an SQL string for a reading function, its own wildcard characters taken literally."""
+    return text("".join(f"[{c}]" if c in "*?[" else c for c in str(file.resolve())))
+
+
+def data(table_id: str) -> str:
+    """The name of the data table of a run table."""
+    return f"t_{table_id}"
+
+
+def number(column: str, kind: TextKind | None = None) -> str:
+    """An expression that reads the text ``column`` as a number, NULL where it cannot be read."""
+    # TRY_CAST reads 3_5 as 35 and +-3 as -3, so the condition excludes them.
+    accepted = f"NOT contains({column}, '_') AND NOT contains({column}, '+-')"
+    plain = f"CASE WHEN {accepted} THEN TRY_CAST({column} AS DOUBLE) END"
+    if kind is None or kind == "point":
+        return plain
+    if kind == "comma":
+        return _read_scaled(column, _COMMA, lambda cell: f"replace(replace({cell}, '.', ''), ',', '.')")
+    if kind == "thousands":
+        return _read_scaled(column, _GROUPED, lambda cell: f"translate({cell}, {text(_SEPARATORS)}, '')")
+    mantissa, suffix = (f"regexp_extract({column}, {text(_SUFFIXED)}, {i})" for i in (1, 2))
+    suffixed = f"TRY_CAST({mantissa} AS DOUBLE) * CASE lower({suffix}) {_powers()} END"
+    factor, power = (f"regexp_extract({column}, {text(_TEN_TO)}, {i})" for i in (1, 2))
+    ten_to = f"TRY_CAST(coalesce(nullif({factor}, ''), '1') || 'e' || {power} AS DOUBLE)"
+    return f"coalesce({plain}, {suffixed}, {ten_to})"
+
+
+def _read_scaled(column: str, pattern: str, strip: Callable[[str], str]) -> str:
+    """Return SQL that reads a cell that matches ``pattern``: the number without separators times its suffix.
+
+    ``strip`` returns SQL that removes the separators. A match is many times faster than the extraction of parts.
+    """
+    cell = f"rtrim(trim({column}), {text(_LETTERS + ' ')})"
+    power = f"CASE lower(right(rtrim({column}), 1)) {_powers()} ELSE 1 END"
+    return f"CASE WHEN regexp_matches({column}, {text(pattern)}) THEN TRY_CAST({strip(cell)} AS DOUBLE) * {power} END"
+
+
+def _powers() -> str:
+    return " ".join(f"WHEN '{letter}' THEN 1e{power}" for letter, power in _POWERS.items())
+
+
+def missing(column: str) -> str:
+    """Return the condition that a text cell has only spaces or a word for a missing number, such as NA."""
+    return f"({column} IN ({', '.join(text(word) for word in NO_NUMBER)}) OR trim({column}) = '')"
+
+
+def numeric(column: Column, position: int, conversion: str | None = None) -> str:
+    """An expression for the float64 value of the stored column at ``position``, in the unit of the file; NULL without.
+
+    ``conversion`` is that of the mapping, of which only the reading of text counts here.
+    """
+    physical = f"c{position}"
+    if column.kind == "text":
+        return number(physical, text_kind(conversion))
+    if column.kind == "date":
+        return f"epoch({physical})"
+    return f"CAST({physical} AS DOUBLE)"
+
+
+def label(column: Column, position: int) -> str:
+    """An expression for the text of the stored column at ``position``: whole numbers without a decimal point."""
+    physical = f"c{position}"
+    if column.kind == "number":
+        whole = f"isfinite({physical}) AND {physical} = floor({physical}) AND abs({physical}) < 1e15"
+        return (
+            f"CASE WHEN {whole} THEN CAST(CAST({physical} AS BIGINT) AS VARCHAR) ELSE CAST({physical} AS VARCHAR) END"
+        )
+    return f"CAST({physical} AS VARCHAR)"

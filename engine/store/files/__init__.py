@@ -1,0 +1,1 @@
+"""Run tables as files: reading uploads of every format, and exports."""

@@ -1,0 +1,96 @@
+"""Tables and runs as files to take away."""
+
+from __future__ import annotations
+
+import csv
+import io
+import tempfile
+from pathlib import Path
+from typing import Literal
+
+import pandas as pd
+
+from isoplan.engine.schema import Ints, Roles, Runs
+from isoplan.engine.spreadsheets import BEGINS, as_text
+from isoplan.engine.store.columns.column import Column
+from isoplan.engine.store.columns.mapping import uses
+from isoplan.engine.store.database import sql
+from isoplan.engine.store.database.database import Database
+from isoplan.engine.store.files.frames import rows_frame
+from isoplan.engine.store.tables import catalog, tables
+from isoplan.engine.store.tables.condition import matching_rows
+
+_TEMPLATE = """\
+run,N,D,U,epochs,C,loss,accuracy,seed,group
+small-1,1000000,20000000,20000000,1,1.2e14,3.21,0.61,0,baseline
+small-2,1000000,40000000,20000000,2,2.4e14,3.05,0.64,0,baseline
+medium-1,4000000,20000000,20000000,1,4.8e14,2.94,0.67,0,baseline
+"""
+
+
+def template() -> bytes:
+    """A small table to fill in: one row a run, the usual columns, all but N, D and loss optional."""
+    return _TEMPLATE.encode()
+
+
+def table(db: Database, table_id: str, kind: Literal["csv", "parquet"] = "csv", where: str | None = None) -> bytes:
+    """The rows of a table (that meet an SQL condition) under its own column names, after their row ids.
+
+    Where rows are withdrawn a second column says why. In CSV a column whose role is not its name is followed by it:
+    ``params [N]``.
+    """
+    mapping = catalog.roles(db, table_id)
+    chosen = matching_rows(db, table_id, where, mapping.conversions) if where and where.strip() else None
+    return _csv(db, table_id, mapping, chosen) if kind == "csv" else _parquet(rows_frame(db, table_id, chosen))
+
+
+def runs(fitted: Runs) -> bytes:
+    """The runs as a law sees them, in CSV: row id, labels, then float64 columns by role in full precision."""
+    buffer = io.StringIO()
+    writer = csv.writer(buffer, lineterminator="\n")
+    writer.writerow(map(as_text, ["row id", *fitted.labels, *fitted.values]))
+    columns = [fitted.ids.tolist(), *(map(as_text, x.tolist()) for x in fitted.labels.values())]
+    columns += [x.tolist() for x in fitted.values.values()]
+    writer.writerows(zip(*columns, strict=True))
+    return buffer.getvalue().encode()
+
+
+def _csv(db: Database, table_id: str, mapping: Roles, chosen: Ints | None) -> bytes:
+    """Written by DuckDB, which is many times faster than pandas; the header by us, for names that differ in case."""
+    known = catalog.columns(db, table_id)
+    role_of = {name: role.value for role, name in uses(mapping)}
+    names = [c.name if role_of.get(c.name, c.name) == c.name else f"{c.name} [{role_of[c.name]}]" for c in known]
+    fields = [_field(c, i) for i, c in enumerate(known)]
+    if tables.withdrawn(db, table_id):
+        names.insert(0, "withdrawn")
+        reasons = f"SELECT any_value(reason) FROM withdrawn AS w WHERE w.table_id = {sql.text(table_id)}"
+        fields.insert(0, _inert(f"({reasons} AND w.row_id = t.rid)"))
+    header = io.StringIO()
+    csv.writer(header, lineterminator="\n").writerow(map(as_text, ["row id", *names]))
+    with tempfile.TemporaryDirectory() as folder, db.read() as cursor:
+        target = Path(folder) / "rows.csv"
+        clause = ""
+        if chosen is not None:
+            cursor.register("chosen", pd.DataFrame({"rid": chosen}))
+            clause = " WHERE rid IN (SELECT rid FROM chosen)"
+        rows = f"SELECT rid, {', '.join(fields)} FROM {sql.data(table_id)} AS t{clause} ORDER BY rid"
+        cursor.execute(f"COPY ({rows}) TO {sql.text(str(target))} (FORMAT csv, HEADER false)").fetchall()
+        return header.getvalue().encode() + target.read_bytes()
+
+
+def _field(column: Column, position: int) -> str:
+    if column.kind == "text":
+        return _inert(f"c{position}")
+    return sql.label(column, position) if column.whole else f"c{position}"
+
+
+def _inert(cell: str) -> str:
+    """An expression for text that no spreadsheet runs: ``isoplan.engine.spreadsheets.as_text`` in SQL."""
+    formula = f"left({cell}, 1) IN ({', '.join(map(sql.text, BEGINS))}) AND TRY_CAST({cell} AS DOUBLE) IS NULL"
+    return f"CASE WHEN {formula} THEN '''' || {cell} ELSE {cell} END"
+
+
+def _parquet(found: pd.DataFrame) -> bytes:
+    buffer = io.BytesIO()
+    found.to_parquet(buffer, index=False)
+    return buffer.getvalue()

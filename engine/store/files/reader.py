@@ -1,0 +1,211 @@
+"""Turn a Parquet, DuckDB or Excel file that a stranger sent into one that DuckDB reads safely, in a child process.
+
+Run as a script through ``isoplan.engine.limited``: ``reader.py SECONDS MEGABYTES list FORMAT FILE`` prints the parts of
+a file as JSON, ``copy FORMAT FILE PART TARGET ROWS COLUMNS`` writes one part to TARGET (Parquet with columns ``c0``,
+``c1``, ...; CSV for Excel) and prints the names of its columns as JSON. A damaged file can only end the child. What the
+user can put right is one line on standard error and status 1; everything else has status 2. Views are never opened.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import sys
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import duckdb
+
+BASE_TABLES = """
+    SELECT schema_name, table_name FROM duckdb_tables()
+    WHERE database_name = 'sent' AND NOT internal ORDER BY table_oid
+"""
+SHEET_ROWS = 2**20
+"""Rows of a sheet that Excel itself can hold."""
+
+
+class Refused(Exception):
+    """What is wrong with the file, as a sentence that goes on after its name."""
+
+
+def main(arguments: list[str]) -> None:
+    """Do one command; see the module."""
+    from isoplan.engine.limited import limit
+
+    limit(int(arguments[0]), int(arguments[1]))
+    command, kind, file, *rest = arguments[2:]
+    try:
+        if command == "list":
+            found = _sheets(file) if kind == "excel" else _tables(file)
+        else:
+            part, target, rows, columns = rest[0], rest[1], int(rest[2]), int(rest[3])
+            copy = {"excel": _copy_sheet, "duckdb": _copy_table, "parquet": _copy_parquet}[kind]
+            found = copy(file, part, target, rows, columns)
+    except Refused as why:
+        print(why, file=sys.stderr)
+        raise SystemExit(1) from None
+    except Exception as error:
+        print(f"{type(error).__name__}: {error}", file=sys.stderr)
+        raise SystemExit(2) from None
+    print(json.dumps(found))
+
+
+def _connect(target: str = "", *, attached: str = "", read: str = "") -> duckdb.DuckDBPyConnection:
+    """DuckDB that may read ``read`` or the attached file, write ``target``, and nothing else."""
+    import duckdb
+
+    connection = duckdb.connect(":memory:", config={"autoload_known_extensions": False, "memory_limit": "600MB"})
+    if attached:
+        connection.execute(f"ATTACH {_text(attached)} AS sent (READ_ONLY)")
+    paths = ", ".join(_text(path) for path in (target, read) if path)
+    connection.execute(f"SET allowed_paths = [{paths}]")
+    connection.execute("SET enable_external_access = false")
+    connection.execute("SET lock_configuration = true")
+    return connection
+
+
+def _tables(file: str) -> list[str]:
+    return list(_base_tables(_connect(attached=file)))
+
+
+def _base_tables(connection: duckdb.DuckDBPyConnection) -> dict[str, tuple[str, str]]:
+    """Name as a person reads it -> schema and table; quoted where two would read alike."""
+    found: dict[str, tuple[str, str]] = {}
+    for schema, table in connection.execute(BASE_TABLES).fetchall():
+        shown = table if schema == "main" else f"{schema}.{table}"
+        if shown in found:
+            shown = _name(table) if schema == "main" else f"{_name(schema)}.{_name(table)}"
+        found[shown] = (schema, table)
+    return found
+
+
+def _copy_table(file: str, part: str, target: str, rows: int, columns: int) -> list[str]:
+    connection = _connect(target, attached=file)
+    schema, table = _base_tables(connection)[part]
+    return _copy(connection, f"sent.{_name(schema)}.{_name(table)}", target, rows, columns)
+
+
+def _copy_parquet(file: str, _part: str, target: str, rows: int, columns: int) -> list[str]:
+    connection = _connect(target, read=file)
+    found = connection.execute(f"SELECT num_rows FROM parquet_file_metadata({_text(_literal(file))})").fetchone()
+    if found is not None and found[0] > rows:
+        raise Refused(_long(rows))
+    source = f"read_parquet({_text(_literal(file))})"
+    _copy(connection, source, target, rows, columns)
+    return _parquet_names(connection, file)
+
+
+def _copy(connection: duckdb.DuckDBPyConnection, source: str, target: str, rows: int, columns: int) -> list[str]:
+    """Copy ``source`` under neutral names, at most one row more than it may have; the names it gave."""
+    names = [str(row[0]) for row in connection.execute(f"DESCRIBE SELECT * FROM {source}").fetchall()]
+    if len(names) > columns:
+        raise Refused(f"has {len(names):,} columns and the limit is {columns:,}: keep the columns that describe a run.")
+    aliases = ", ".join(f"c{i}" for i in range(len(names)))
+    query = f"SELECT * FROM {source} AS sent({aliases}) LIMIT {rows + 1}"
+    written = connection.execute(f"COPY ({query}) TO {_text(target)} (FORMAT parquet)").fetchone()
+    if written is not None and written[0] > rows:
+        raise Refused(_long(rows))
+    return names
+
+
+def _parquet_names(connection: duckdb.DuckDBPyConnection, file: str) -> list[str]:
+    """Top-level names as the file spells them; DuckDB itself would rename ``n`` beside ``N``."""
+    query = f"SELECT name, coalesce(num_children, 0) FROM parquet_schema({_text(_literal(file))})"
+    names, skip = [], 0
+    for name, children in connection.execute(query).fetchall()[1:]:
+        if skip == 0:
+            names.append(str(name))
+        else:
+            skip -= 1
+        skip += children
+    return names
+
+
+def _sheets(file: str) -> list[str]:
+    with _workbook(file) as book:
+        return [str(sheet.title) for sheet in book.worksheets]
+
+
+def _copy_sheet(file: str, part: str, target: str, rows: int, columns: int) -> list[str]:
+    """Write one sheet as CSV; its first row that is not empty is the header."""
+    _refuse_rows_out_of_order(part)
+    with _workbook(file) as book, Path(target).open("w", encoding="utf-8", newline="") as out:
+        sheet = book[part]
+        sheet.reset_dimensions()  # a sheet may claim rows and columns that it does not have
+        csv.writer(out).writerows(_cells(sheet.iter_rows(values_only=True), part, rows, columns))
+    return []
+
+
+def _refuse_rows_out_of_order(part: str) -> None:
+    """Make openpyxl raise Refused for a row number that does not increase, for the rest of this process.
+
+    openpyxl skips such rows without an error.
+    """
+    from openpyxl.worksheet._reader import WorkSheetParser  # type: ignore[import-untyped]
+
+    original = WorkSheetParser.parse_row
+
+    def parse_row(parser: Any, row: Any) -> Any:
+        before = parser.row_counter
+        number, cells = original(parser, row)
+        if number <= before:
+            raise Refused(f"has row {number} after row {before} in sheet {part}. Save it again, or save it as CSV.")
+        return number, cells
+
+    WorkSheetParser.parse_row = parse_row
+
+
+def _cells(sheet: Iterator[tuple[Any, ...]], part: str, rows: int, columns: int) -> Iterator[list[object]]:
+    width = filled = 0
+    for number, row in enumerate(sheet, 1):
+        if number > SHEET_ROWS:
+            raise Refused(f"has rows beyond row {SHEET_ROWS:,}, which no sheet has: save it again, or as CSV.")
+        used = max((i for i, cell in enumerate(row, 1) if cell is not None), default=0)
+        if used == 0:
+            continue
+        if width == 0:
+            width = used
+            if width > columns:
+                raise Refused(f"has {width:,} columns and the limit is {columns:,}: keep those that describe a run.")
+        if used > width:
+            raise Refused(f"has a row {number} in sheet {part} that is wider than its header: name every column.")
+        filled += 1
+        if filled > rows + 1:
+            raise Refused(_long(rows))
+        yield [*row[:width], *[None] * (width - len(row))]
+
+
+@contextmanager
+def _workbook(file: str) -> Iterator[Any]:
+    import openpyxl  # type: ignore[import-untyped]
+
+    # openpyxl warns of every feature that it does not keep, and refuses a path that does not end in .xlsx.
+    with warnings.catch_warnings(action="ignore"), open(file, "rb") as source:
+        book = openpyxl.load_workbook(source, read_only=True, data_only=True, keep_links=False)
+        yield book
+        book.close()
+
+
+def _long(rows: int) -> str:
+    return f"has more than {rows:,} rows: keep one row per run, or the points of its curve that a law needs."
+
+
+def _literal(file: str) -> str:
+    """A path whose own wildcard characters are taken literally."""
+    return "".join(f"[{c}]" if c in "*?[" else c for c in file)
+
+
+def _text(value: str) -> str:
+    return "'" + value.replace("'", "''") + "'"
+
+
+def _name(value: str) -> str:
+    return '"' + value.replace('"', '""') + '"'
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

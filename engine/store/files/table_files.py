@@ -1,0 +1,268 @@
+"""Runs straight from a file, for the terminal: a store in memory and never the workspace, so the app may run too."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Literal
+
+from isoplan.engine.costs import ComputeRule
+from isoplan.engine.errors import PlannerError
+from isoplan.engine.schema import SINGLE_ROLES, Curves, Metric, Role, Roles, RowsOfRun, Runs
+from isoplan.engine.store.columns.column import Column, Conversion
+from isoplan.engine.store.columns.conversions import AS_IS, read_conversion, text_kind
+from isoplan.engine.store.columns.guess import (
+    Guess,
+    agreed_conversions,
+    better,
+    guess_curve_roles,
+    guess_roles,
+    proposed,
+    with_guesses,
+    withheld,
+)
+from isoplan.engine.store.columns.mapping import check_roles, like, unknown_column, uses
+from isoplan.engine.store.columns.unit_names import COMPUTE, COUNTS, named_unit
+from isoplan.engine.store.database.database import memory
+from isoplan.engine.store.files.uploads import MAX_UPLOAD_BYTES
+from isoplan.engine.store.tables import catalog, snapshots, tables
+from isoplan.engine.store.tables.snapshots import Filter
+
+_SINGLE = tuple(role.value for role in SINGLE_ROLES)
+_MANY = {"metric": "metrics", "hyper": "hyper"}
+
+
+def read_runs(
+    path: Path,
+    mapping: Mapping[str, str] | None = None,
+    where: str = "",
+    compute: ComputeRule | None = None,
+    *,
+    repeats: Literal["all", "mean", "once"] = "all",
+    each: bool = False,
+    pooled: tuple[str, ...] = (),
+    agreed: tuple[str, ...] = (),
+    derived: Mapping[str, str] | None = None,
+    rows: RowsOfRun | None = None,
+    sheet: str | None = None,
+    inner: str | None = None,
+    extra: tuple[str, ...] = (),
+    offered: tuple[str, ...] = (),
+) -> Runs:
+    """The runs of a table file under the guessed mapping, corrected by ``mapping`` (role -> column).
+
+    Roles are N, D, U, C, loss, epochs, budget, step, weight, group, seed, run, status, and ``metric`` and ``hyper``,
+    which take several columns joined by ``+``. A role that is mapped to nothing (``C=``) is left open. A text column
+    named in ``mapping`` is read as numbers by its proposed conversion when that is beyond doubt for every cell, one
+    named in ``agreed`` (``COLUMN`` or ``COLUMN:conversion``) in any case; ``derived`` gives roles by a formula, and
+    ``rows`` says which row of a run counts (found from names and steps where None); columns named in ``extra`` are
+    read under their own names, and those in ``offered`` where the table has such a column of numbers. ``repeats``,
+    ``each`` and ``pooled`` are those of ``Roles``. ``source`` of the runs is the path. Raises PlannerError for an
+    unreadable file, an unknown role or column and a bad condition.
+    """
+    sent, name = table_bytes(path)
+    with memory() as db:
+        info = tables.add(db, sent, name, sheet=sheet, inner=inner)
+        known = catalog.columns(db, info.id)
+        numbers = tuple(c.name for c in known if c.name in offered and c.name not in set(Role) and c.kind == "number")
+        roles = with_derived(with_mapping(known, mapping or {}, agreed), derived or {})
+        roles = _with_extra(tables.history(db, info.id, roles, rows), (*extra, *numbers))
+        roles = roles.model_copy(
+            update={"compute": compute or ComputeRule(), "repeats": repeats, "each": each, "pooled": pooled}
+        )
+        check_roles(known, roles)
+        runs = snapshots.runs(db, snapshots.take(db, info.id, roles, Filter(where=where)))
+    return replace(runs, source=name if str(path) == "-" else str(path), notes=(*info.notes, *runs.notes))
+
+
+@dataclass(frozen=True, eq=False)
+class OpenTable:
+    """A table file that can be read under several mappings: ``roles`` is its guessed one."""
+
+    columns: tuple[Column, ...]
+    roles: Roles
+    notes: tuple[str, ...]
+    read: Callable[[Roles], Runs]
+
+    @property
+    def waiting(self) -> dict[str, str]:
+        """Role -> why a column whose name reads like it is not read: a conversion that nobody agreed to."""
+        return withheld(self.columns, self.roles)
+
+
+@contextmanager
+def open_table(
+    path: Path,
+    mapping: Mapping[str, str] | None = None,
+    where: str = "",
+    *,
+    agreed: tuple[str, ...] = (),
+    derived: Mapping[str, str] | None = None,
+    rows: RowsOfRun | None = None,
+    pooled: tuple[str, ...] = (),
+) -> Iterator[OpenTable]:
+    """Open a table file; all arguments are those of ``read_runs``, which it raises errors like."""
+    sent, name = table_bytes(path)
+    with memory() as db:
+        info = tables.add(db, sent, name)
+        known = catalog.columns(db, info.id)
+
+        def read(roles: Roles) -> Runs:
+            runs = snapshots.runs(db, snapshots.take(db, info.id, roles, Filter(where=where)))
+            return replace(runs, source=name if str(path) == "-" else str(path))
+
+        roles = with_derived(with_mapping(known, mapping or {}, agreed), derived or {})
+        roles = tables.history(db, info.id, roles, rows).model_copy(update={"pooled": pooled})
+        check_roles(known, roles)
+        yield OpenTable(known, roles, info.notes, read)
+
+
+def read_curves(
+    path: Path, runs: Runs, mapping: Mapping[str, str] | None = None, extra: tuple[str, ...] = ()
+) -> Curves:
+    """The training curves of a table file, tied to ``runs`` by the names of the runs; ``mapping`` as for ``read_runs``.
+
+    Those of ``extra`` that the file has are read under their own names; what it lacks may stand in the run table.
+    Raises PlannerError as ``read_runs`` does, and where the curves cannot be tied or have no measure of training.
+    """
+    sent, name = table_bytes(path)
+    with memory() as db:
+        info = tables.add(db, sent, name)
+        known = catalog.columns(db, info.id)
+        there = tuple(c.name for c in known if c.name in extra)
+        roles = like(known, with_mapping(known, mapping or {}, guess=guess_curve_roles), runs.roles)
+        roles = _with_extra(roles, there)
+        check_roles(known, roles)
+        curves = snapshots.curves(db, snapshots.take(db, info.id, roles), runs)
+    return replace(curves, source=name if str(path) == "-" else str(path), notes=(*info.notes, *curves.notes))
+
+
+def table_bytes(path: Path) -> tuple[Path | bytes, str]:
+    """The table that a path of the terminal names, and how sentences call it.
+
+    ``-`` is standard input. A pipe is read to its end, or to the limit of an upload. Raises PlannerError where nothing
+    is there.
+    """
+    if str(path) == "-":
+        return sys.stdin.buffer.read(MAX_UPLOAD_BYTES + 1), "standard input"
+    if path.is_file():
+        return path, path.name
+    if path.is_dir() or not path.exists():
+        raise PlannerError(f"There is no file {path}: check the path.")
+    try:
+        with path.open("rb") as pipe:
+            return pipe.read(MAX_UPLOAD_BYTES + 1), str(path)
+    except OSError as error:
+        raise PlannerError(f"{path} cannot be read ({error.strerror}): check the path and its permissions.") from None
+
+
+def with_mapping(
+    columns: tuple[Column, ...], mapping: Mapping[str, str], agreed: tuple[str, ...] = (), guess: Guess = guess_roles
+) -> Roles:
+    """The guessed roles of ``columns`` with the given ones in their place; a column moves to the role that names it."""
+    asked = {role: _columns(role, text) for role, text in mapping.items()}
+    names = [c.name for c in columns]
+    for role, chosen in asked.items():
+        for name in chosen:
+            if name not in names:
+                raise unknown_column(name, names, f"for {role}")
+    named = {name for chosen in asked.values() for name in chosen}
+    columns = with_guesses(columns)
+    hows = read_agreed(names, agreed)
+    hows |= {c.name: _select_reading(c, hows[c.name]) for c in columns if c.name in hows and c.two_readings}
+    clean = {c.name for c in columns if c.conversion and _certain(c.conversion)}
+    kinds = agreed_conversions(columns, dict.fromkeys(clean & named, "") | hows)
+    if unclear := next((name for name in hows if name not in kinds), None):
+        option = shlex.quote(f"{unclear}:millions")
+        raise PlannerError(f"--convert {unclear!r}: no unit is recognised. Name it, as in --convert {option}.")
+    guessed = guess(columns, kinds).model_dump()
+    fields = {k: v for k, v in guessed.items() if k not in _SINGLE or v not in named}
+    fields["metrics"] = [m for m in guessed["metrics"] if m["column"] not in named]
+    fields["hyper"] = [name for name in guessed["hyper"] if name not in named]
+    fields["conversions"] = kinds
+    _refuse_units(columns, asked, kinds)
+    for role, chosen in asked.items():
+        if role == "metric":
+            fields["metrics"] = [Metric(column=name, direction=better(name)) for name in chosen]
+        elif role == "hyper":
+            fields["hyper"] = chosen
+        else:
+            fields[role] = chosen[0] if chosen else None
+    return Roles.model_validate(fields)
+
+
+def with_derived(roles: Roles, derived: Mapping[str, str]) -> Roles:
+    """The roles with formulas in the place of the columns that were guessed for them."""
+    free = {name: None for name in derived if name in _SINGLE}
+    return Roles.model_validate({**roles.model_dump(), **free, "derived": dict(derived)})
+
+
+def read_agreed(names: Sequence[str], agreed: Iterable[str]) -> dict[str, str]:
+    """Column -> conversion (empty: the proposed one) from ``COLUMN`` or ``COLUMN:conversion``."""
+    found = {}
+    for text in agreed:
+        name, how = text, ""
+        if text not in names:
+            name, _, how = text.rpartition(":")
+        if name not in names:
+            raise unknown_column(name or text, list(names), "of --convert")
+        if how:
+            read_conversion(how, name)
+        found[name] = how
+    return found
+
+
+def _select_reading(column: Column, how: str) -> str:
+    """Return the reading that ``how`` selects for an ambiguous column; raise PlannerError if it selects none."""
+    assert column.conversion is not None
+    kind, plus, unit = how.partition("+")
+    if kind == "thousands" and kind not in column.conversion.either:
+        return f"comma{plus}{unit}"  # The point separates thousands if the comma is decimal.
+    if text_kind(how) is not None:
+        return how
+    options = (shlex.quote(f"{column.name}:{kind}{'+' if how else ''}{how}") for kind in column.conversion.either)
+    raise PlannerError(
+        f"--convert {column.name!r}: {column.two_readings}. Write {' or '.join(f'--convert {one}' for one in options)}."
+    )
+
+
+def _certain(conversion: Conversion) -> bool:
+    """Is a proposal a way to read text that fits every cell, and in one way only?"""
+    return not conversion.about and conversion.fails == 0 and not conversion.ambiguous
+
+
+def _refuse_units(columns: Sequence[Column], asked: Mapping[str, list[str]], kinds: Mapping[str, str]) -> None:
+    """Raise PlannerError where a size or compute is read from a column in another unit, and nobody chose how."""
+    for column in columns:
+        roles = [role for role in (*COUNTS, *COMPUTE) if column.name in asked.get(role.value, ())]
+        # A column has no proposed conversion if another column has its guessed role.
+        named = named_unit(column) if roles and column.conversion is None else None
+        if named is not None and roles[0] in named.roles:
+            column = replace(column, conversion=proposed(column, named.how, roles[0]))
+        unit = column.conversion
+        if roles and unit is not None and unit.about and unit.needed and column.name not in kinds:
+            quoted = shlex.quote(column.name)
+            raise PlannerError(
+                f"{roles[0]} (column {column.name!r}): its name or values suggest a unit. Read it {unit.about} with "
+                f"{column.convert_option}, or as it stands with --convert {quoted}:{AS_IS}."
+            )
+
+
+def _with_extra(roles: Roles, extra: tuple[str, ...]) -> Roles:
+    """The roles with columns that are read under their own names as hyperparameters, where they have no role yet."""
+    used = {column for _, column in uses(roles)}
+    return roles.model_copy(update={"hyper": (*roles.hyper, *(name for name in extra if name not in used))})
+
+
+def _columns(role: str, text: str) -> list[str]:
+    """The columns that one entry of a mapping names; raises PlannerError for an unknown role."""
+    if role not in _SINGLE and role not in _MANY:
+        listed = ", ".join([*_SINGLE, *_MANY])
+        raise PlannerError(f"--map knows no role {role!r}: use one of {listed}.")
+    if role in _MANY:
+        return [name for name in text.split("+") if name]
+    return [text] if text else []

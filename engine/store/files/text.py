@@ -1,0 +1,226 @@
+"""Delimited text: encoding, delimiter and header found here, so that a file reads the same way every time."""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import io
+import mmap
+import re
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+
+from isoplan.engine.errors import PlannerError
+from isoplan.engine.store.database import sql
+
+MAX_COLUMNS = 1000
+MAX_ROWS, MAX_CELLS = 5_000_000, 50_000_000
+"""What a table may have: rows, and rows times columns."""
+MOST_BLANK = 10_000
+"""Maximum number of blank lines before the header."""
+_CHUNK = 4 * 1024**2
+_DELIMITERS = ("\t", ";", ",", "|")
+_SEPARATOR_LINE = re.compile(r'"?sep=([\t;,|])"?[\r\n]*', re.IGNORECASE)
+"""First line of a file for Excel that states the delimiter, such as ``sep=;``."""
+_ENCODINGS = {
+    "utf-8-sig": "UTF-8",
+    "utf-16": "UTF-16",
+    "utf-16-le": "UTF-16",
+    "utf-16-be": "UTF-16",
+    "utf-32": "UTF-32",
+    "latin-1": "Latin-1",
+}
+_WIDE_SPACES = "\u00a0\u2007\u2009\u202f\u3000"
+"""Spaces that DuckDB does not accept around a number. They come from copied web pages and documents."""
+# What programs write for a missing cell; NaN itself is a number and is counted as missing later.
+MISSING = ("", "#N/A", "<NA>", "NULL", "null")
+
+
+@dataclass(frozen=True)
+class Relation:
+    """Something to read: a query for columns ``c0``, ``c1``, ..., their names in the file, and notes for the user.
+
+    ``semicolons`` says that ";" separates the cells, as programs write them where the comma is the decimal mark.
+    ``commas``: the file has decimal commas. ``doubtful``: indices of columns whose points may separate thousands.
+    """
+
+    query: str
+    names: tuple[str, ...]
+    notes: tuple[str, ...] = ()
+    semicolons: bool = False
+    commas: bool = False
+    doubtful: frozenset[int] = frozenset()
+
+
+def relation(path: Path, name: str, scratch: Path) -> Relation:
+    """A delimited text file as a relation of text columns; ``scratch`` may take a copy in UTF-8.
+
+    Raises PlannerError when the file is not text, has no header of names or has too many columns.
+    """
+    path, notes = utf8(path, name, scratch)
+    header, delimiter, lines = _header(path, name)
+    names, renamed = tidy(header)
+    columns = ", ".join(f"'c{i}': 'VARCHAR'" for i in range(len(names)))
+    nulls = ", ".join(sql.text(m) for m in MISSING)
+    cells = _trim_cells(len(names)) if _has_wide_spaces(path) else "*"
+    query = (
+        f"SELECT {cells} FROM read_csv({sql.path(path)}, auto_detect = false, header = true, {lines}, "
+        f"delim = {sql.text(delimiter)}, quote = '\"', escape = '\"', columns = {{{columns}}}, nullstr = [{nulls}])"
+    )
+    return Relation(query, names, (*notes, *renamed), delimiter == ";")
+
+
+def utf8(path: Path, name: str, scratch: Path) -> tuple[Path, tuple[str, ...]]:
+    """The file in UTF-8, itself or a copy in ``scratch``, and a note that names any other encoding."""
+    encoding = _encoding(path, name)
+    if encoding == "utf-8":
+        return path, ()
+    copy = scratch / "utf-8"
+    try:
+        with path.open(encoding=encoding, newline="") as old, copy.open("w", encoding="utf-8", newline="") as new:
+            shutil.copyfileobj(old, new, _CHUNK)
+    except UnicodeError:
+        raise PlannerError(
+            f"{name} is not readable text (tried UTF-8 and {_ENCODINGS[encoding]}): save it as UTF-8."
+        ) from None
+    if encoding == "utf-8-sig":
+        return copy, ()
+    return copy, (f"The file was read as {_ENCODINGS[encoding]}; save it as UTF-8 if letters look wrong.",)
+
+
+def _has_wide_spaces(path: Path) -> bool:
+    """Return whether a UTF-8 file contains a space that DuckDB does not accept around a number."""
+    with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+        return any(data.find(space.encode()) >= 0 for space in _WIDE_SPACES)
+
+
+def _trim_cells(width: int) -> str:
+    """Return SQL for the columns ``c0``, ``c1``, ... without spaces of any kind at the ends of their cells."""
+    blanks = sql.text(f" \t{_WIDE_SPACES}")
+    return ", ".join(f"trim(c{i}, {blanks}) AS c{i}" for i in range(width))
+
+
+def tidy(header: list[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Unique names for the columns of a header, and notes on those that had to be renamed."""
+    names: list[str] = []
+    notes: list[str] = []
+    for i, raw in enumerate(header, 1):
+        wanted = raw.strip() or f"column {i}"
+        unique, k = wanted, 2
+        while unique in names or (unique != wanted and unique in header):
+            unique, k = f"{wanted} ({k})", k + 1
+        names.append(unique)
+        if not raw.strip():
+            notes.append(f"Column {i} has no name and is called {unique!r}.")
+        elif unique != wanted:
+            notes.append(f"Column {i} repeats the name {wanted!r} and is called {unique!r}.")
+    return tuple(names), tuple(
+        notes if len(notes) < 4 else [*notes[:3], f"{len(notes) - 3} more columns were renamed."]
+    )
+
+
+def most_rows(columns: int) -> int:
+    """Rows that a table of so many columns may have."""
+    return min(MAX_ROWS, MAX_CELLS // max(columns, 1))
+
+
+def check_width(count: int, name: str) -> None:
+    """Raise PlannerError when a table has more columns than the store takes."""
+    if count > MAX_COLUMNS:
+        raise PlannerError(
+            f"{name} has {count:,} columns and the limit is {MAX_COLUMNS:,}: "
+            "keep the columns that describe a run, one row a run."
+        )
+
+
+def _encoding(path: Path, name: str) -> str:
+    with path.open("rb") as file:
+        head = file.read(4096)
+        if head.startswith((codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)):
+            return "utf-32"
+        if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+            return "utf-16"
+        if b"\0" in head:
+            return _unmarked_utf16(head, name)
+        file.seek(0)
+        decoder = codecs.getincrementaldecoder("utf-8")()
+        try:
+            while chunk := file.read(_CHUNK):
+                decoder.decode(chunk)
+                if b"\0" in chunk:
+                    raise PlannerError(f"{name} is not a table of text (it holds zero bytes): export it again as CSV.")
+            decoder.decode(b"", final=True)
+        except UnicodeDecodeError:
+            return "latin-1"
+    return "utf-8-sig" if head.startswith(codecs.BOM_UTF8) else "utf-8"
+
+
+def _unmarked_utf16(head: bytes, name: str) -> str:
+    even, odd = head[0::2].count(0), head[1::2].count(0)
+    half = len(head) // 4
+    if odd > half and even == 0:
+        return "utf-16-le"
+    if even > half and odd == 0:
+        return "utf-16-be"
+    raise PlannerError(f"{name} is not a table of text (it holds zero bytes): export it again as CSV.")
+
+
+def _header(path: Path, name: str) -> tuple[list[str], str, str]:
+    """Return the cells of the header, the delimiter, and the options ``skip`` and ``new_line`` of ``read_csv``."""
+    with path.open(encoding="utf-8-sig", newline="") as file:
+        blank, line = 0, file.readline(_CHUNK)
+        separator = _SEPARATOR_LINE.fullmatch(line)
+        while line and (not line.strip() or _SEPARATOR_LINE.fullmatch(line)):
+            if blank == MOST_BLANK:
+                raise PlannerError(f"{name} begins with more than {MOST_BLANK:,} blank lines: delete them.")
+            blank, line = blank + 1, file.readline(_CHUNK)
+            separator = separator or _SEPARATOR_LINE.fullmatch(line)
+        if not line:
+            raise PlannerError(f"{name} holds only blank lines: choose a file with a header and at least one row.")
+        delimiter = separator[1] if separator else _delimiter(line)
+        rest = file.read(65536)
+    _check_spaces(line, rest, delimiter, name)
+    try:
+        lines = io.StringIO(line + rest, newline="")
+        cells = next(csv.reader(lines, delimiter=delimiter, strict=True))
+    except csv.Error:
+        raise PlannerError(
+            f"The header of {name} cannot be read: look for a quotation mark that is not closed."
+        ) from None
+    check_width(len(cells), name)
+    if cells and all(_is_number(cell) for cell in cells):
+        raise PlannerError(f"The first line of {name} holds numbers and no names: add a header such as N,D,loss.")
+    return cells, delimiter, f"skip = {blank}{_line_end((line + rest)[: lines.tell()])}"
+
+
+def _line_end(header: str) -> str:
+    """Return the option ``new_line`` of ``read_csv`` if a cell of the header contains a line end, else "".
+
+    DuckDB would use the line end inside the cell for the whole file.
+    """
+    names = header.rstrip("\r\n")
+    end = next(e for e in ("\r\n", "\n", "\r", "") if header.endswith(e))
+    return f", new_line = {end!r}" if end and re.search(r"[\r\n]", names) else ""
+
+
+def _delimiter(line: str) -> str:
+    """The delimiter that occurs most often in the header, outside quotation marks."""
+    bare = "".join(line.split('"')[0::2])
+    best = max(_DELIMITERS, key=bare.count)
+    return best if best in bare else ","
+
+
+def _check_spaces(header: str, rest: str, delimiter: str, name: str) -> None:
+    """Raise PlannerError for columns that only spaces separate: names with spaces would be torn apart."""
+    words, cells = header.split(), rest.partition("\n")[0].split()
+    if delimiter not in header and len(words) == len(cells) > 1 and all(_is_number(cell) for cell in cells):
+        raise PlannerError(f"The columns of {name} are separated by spaces: separate them by commas or tabs.")
+
+
+def _is_number(cell: str) -> bool:
+    try:
+        float(cell)
+    except ValueError:
+        return False
+    return True

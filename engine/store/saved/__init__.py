@@ -1,0 +1,1 @@
+"""Saved fits, plans, answers and actual results."""

@@ -1,0 +1,77 @@
+"""Answers of the planner beside its plans: each kept as its JSON, with the link that asks for it again."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Literal, cast, get_args
+
+from isoplan.engine.store.database.database import Cursor, Database
+from isoplan.engine.store.saved import saved_items
+from isoplan.engine.store.saved.bodies import as_text, now, short_hash
+
+Kind = Literal["repeat", "smaller", "recipe", "amplitude"]
+KINDS: tuple[Kind, ...] = get_args(Kind)
+Query = dict[str, list[str]]
+
+
+@dataclass(frozen=True)
+class SavedAnswer:
+    """A line in the list of answers; ``query`` is what the link of its page holds."""
+
+    hash: str
+    name: str
+    kind: Kind
+    sentence: str
+    query: Query
+    created: datetime
+
+
+def save(db: Database, kind: Kind, body: Mapping[str, Any], sentence: str, query: Query, name: str = "") -> str:
+    """Save an answer and return its hash, which follows from its content and its link. ``name`` defaults to it.
+
+    An answer that is there already takes the new ``name``; a deleted one comes back.
+    """
+    text, link = as_text(body), as_text(query)
+    key = short_hash(f"{kind}|{link}|{text}")
+    row = [key, name.strip() or sentence, kind, sentence, link, now(), False, text]
+
+    def change(cursor: Cursor) -> None:
+        cursor.execute("INSERT OR IGNORE INTO answers VALUES (?, ?, ?, ?, ?, ?, ?, ?)", row)
+        saved_items.take_back(cursor, "answers", key, name)
+
+    db.write(change)
+    return key
+
+
+def all(db: Database, kinds: Sequence[Kind] = KINDS, deleted: bool = False) -> list[SavedAnswer]:
+    """The saved answers of these ``kinds``, newest first; with ``deleted`` the deleted ones."""
+    query = (
+        "SELECT hash, name, kind, sentence, query, created FROM answers WHERE deleted = ? AND list_contains(?, kind)"
+    )
+    return [
+        SavedAnswer(hash, name, cast(Kind, kind), sentence, json.loads(link), created)
+        for hash, name, kind, sentence, link, created in saved_items.rows(db, query, [deleted, list(kinds)])
+    ]
+
+
+def body(db: Database, hash: str) -> dict[str, Any]:
+    """The JSON of a saved answer, deleted or not; raises PlannerError when the store has none with that hash."""
+    return saved_items.body(db, "answers", "Answer", hash)
+
+
+def rename(db: Database, hash: str, name: str) -> None:
+    """Give an answer another name."""
+    saved_items.rename(db, "answers", "Answer", hash, name)
+
+
+def delete(db: Database, hash: str) -> None:
+    """Put an answer away; it can be restored."""
+    saved_items.set_deleted(db, "answers", "Answer", hash, True)
+
+
+def restore(db: Database, hash: str) -> None:
+    """Bring a deleted answer back."""
+    saved_items.set_deleted(db, "answers", "Answer", hash, False)

@@ -1,0 +1,184 @@
+"""Fits, plans and saved views: kept as JSON under the hash of what made them, so the same result is stored once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any
+
+import numpy as np
+
+from isoplan.engine import fitting, planning
+from isoplan.engine.errors import PlannerError
+from isoplan.engine.fitting import Fit
+from isoplan.engine.fitting.single import fitted_runs, takes_runs
+from isoplan.engine.planning import Plan
+from isoplan.engine.store.database.database import Cursor, Database, first
+from isoplan.engine.store.saved import saved_items
+from isoplan.engine.store.saved.bodies import as_text, now, short_hash
+from isoplan.engine.store.tables import snapshots
+
+
+@dataclass(frozen=True)
+class SavedFit:
+    """A line in the list of fits; ``note`` is what somebody wrote beside it."""
+
+    hash: str
+    name: str
+    table_id: str
+    snapshot_hash: str
+    law: str
+    created: datetime
+    deleted: bool = False
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class SavedPlan:
+    """A line in the list of plans."""
+
+    hash: str
+    name: str
+    fit_hash: str
+    created: datetime
+    deleted: bool = False
+
+
+def save_fit(db: Database, fit: Fit, *, name: str = "", table_id: str = "", snapshot: str = "") -> str:
+    """Save a fit under its own hash, that of its specification and data, and return the hash.
+
+    A fit that is there already stays as it is; a deleted one comes back. ``name`` defaults to law and data.
+    """
+    label = name.strip() or f"{fit.law.name} · {fit.data.source or 'published'}"
+    made_from = snapshot or fit.data.snapshot
+    row = [fit.hash, label, table_id, made_from, fit.spec.law, now(), False, as_text(fitting.to_json(fit)), ""]
+
+    def change(cursor: Cursor) -> None:
+        cursor.execute("INSERT OR IGNORE INTO fits VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", row)
+        saved_items.take_back(cursor, "fits", fit.hash, "")
+
+    db.write(change)
+    return fit.hash
+
+
+def fits(db: Database, deleted: bool = False) -> list[SavedFit]:
+    """The saved fits, newest first; with ``deleted`` the deleted ones."""
+    query = "SELECT hash, name, table_id, snapshot_hash, law, created, deleted, note FROM fits WHERE deleted = ?"
+    return [SavedFit(*row) for row in saved_items.rows(db, query, [deleted])]
+
+
+def fit(db: Database, hash: str) -> Fit:
+    """A saved fit, deleted or not; raises PlannerError when the store has none with that hash.
+
+    A fit that an older version saved without its runs gets them from its snapshot.
+    """
+    saved = fitting.read_fit(saved_items.body(db, "fits", "Fit", hash))
+    if saved.runs is not None or not takes_runs(saved.spec, saved.n) or not saved.data.snapshot or saved.data.group:
+        return saved
+    try:
+        return replace(saved, runs=fitted_runs(saved.spec, snapshots.runs(db, snapshots.get(db, saved.data.snapshot))))
+    except PlannerError:  # the snapshot is not in this workspace
+        return saved
+
+
+def rebuild(db: Database, hash: str) -> str:
+    """Make a saved fit again from its specification and its snapshot and say in a sentence how the two compare.
+
+    Raises PlannerError for a fit that came without its runs.
+    """
+    with db.read() as cursor:
+        row = first(cursor, "SELECT snapshot_hash FROM fits WHERE hash = ?", [hash])
+    saved = fit(db, hash)
+    if row is None or not row[0]:
+        raise PlannerError("This fit came without its runs: import its table and fit it there to compare the two.")
+    runs = snapshots.runs(db, snapshots.get(db, row[0]))
+    of = saved.data
+    if of.group:
+        again = fitting.fit_groups(saved.spec, runs, snapshot=of.snapshot, where=of.where).fits[of.group]
+    else:
+        curves = snapshots.curves(db, snapshots.get(db, of.curves), runs) if of.curves else None
+        again = fitting.fit(saved.spec, runs, curves=curves, snapshot=of.snapshot, where=of.where)
+    same = saved.resamples.shape == again.resamples.shape and np.array_equal(saved.resamples, again.resamples)
+    made = f"Made again from its specification and {len(runs):,} runs"
+    if same and np.array_equal(saved.theta, again.theta):
+        return f"{made}: the same parameters and intervals to the last digit."
+    off = np.max(np.abs(again.theta - saved.theta) / np.maximum(np.abs(saved.theta), np.finfo(float).tiny))
+    return f"{made}: the parameters differ by at most {off:.1g} of their value."
+
+
+def rename_fit(db: Database, hash: str, name: str) -> None:
+    """Give a fit another name."""
+    saved_items.rename(db, "fits", "Fit", hash, name)
+
+
+def note_fit(db: Database, hash: str, note: str) -> None:
+    """Write what is to be remembered of a fit beside it; an empty ``note`` takes it away."""
+    saved_items.update(db, "fits", "Fit", hash, "note = ?", note.strip())
+
+
+def delete_fit(db: Database, hash: str) -> None:
+    """Put a fit away; it can be restored."""
+    saved_items.set_deleted(db, "fits", "Fit", hash, True)
+
+
+def restore_fit(db: Database, hash: str) -> None:
+    """Bring a deleted fit back."""
+    saved_items.set_deleted(db, "fits", "Fit", hash, False)
+
+
+def save_plan(db: Database, plan: Plan, name: str = "") -> str:
+    """Save a plan and return its hash, which follows from its content. ``name`` defaults to its answer.
+
+    A plan that is there already takes the new ``name``.
+    """
+    body = as_text(planning.to_json(plan))
+    key = short_hash(body)
+    row = [key, name.strip() or plan.sentence, plan.fit, now(), False, body]
+
+    def change(cursor: Cursor) -> None:
+        cursor.execute("INSERT OR IGNORE INTO plans VALUES (?, ?, ?, ?, ?, ?)", row)
+        saved_items.take_back(cursor, "plans", key, name)
+
+    db.write(change)
+    return key
+
+
+def plans(db: Database, deleted: bool = False) -> list[SavedPlan]:
+    """The saved plans, newest first; with ``deleted`` the deleted ones."""
+    query = "SELECT hash, name, fit_hash, created, deleted FROM plans WHERE deleted = ?"
+    return [SavedPlan(*row) for row in saved_items.rows(db, query, [deleted])]
+
+
+def plan(db: Database, hash: str) -> Plan:
+    """A saved plan, deleted or not; raises PlannerError when the store has none with that hash."""
+    return planning.read_plan(saved_items.body(db, "plans", "Plan", hash))
+
+
+def rename_plan(db: Database, hash: str, name: str) -> None:
+    """Give a plan another name."""
+    saved_items.rename(db, "plans", "Plan", hash, name)
+
+
+def delete_plan(db: Database, hash: str) -> None:
+    """Put a plan away; it can be restored."""
+    saved_items.set_deleted(db, "plans", "Plan", hash, True)
+
+
+def restore_plan(db: Database, hash: str) -> None:
+    """Bring a deleted plan back."""
+    saved_items.set_deleted(db, "plans", "Plan", hash, False)
+
+
+def save_view(db: Database, view: Mapping[str, Any]) -> str:
+    """Save the state of a page that is too long for a link; returns its hash."""
+    body = as_text(view)
+    key = short_hash(body)
+    row = [key, now(), body]
+    db.write(lambda cursor: cursor.execute("INSERT OR IGNORE INTO views VALUES (?, ?, ?)", row).fetchall())
+    return key
+
+
+def view(db: Database, hash: str) -> dict[str, Any]:
+    """A saved view; raises PlannerError when the store has none with that hash."""
+    return saved_items.body(db, "views", "View", hash)

@@ -1,0 +1,59 @@
+"""What fits, plans and answers share: a name, a moment, a body, and that they are put away and brought back."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from isoplan.engine.errors import PlannerError
+from isoplan.engine.store.database.database import Cursor, Database, first
+
+Body = dict[str, Any]
+
+
+def rows(db: Database, query: str, given: Sequence[object]) -> list[tuple[Any, ...]]:
+    """What ``query`` with its values ``given`` finds, newest first."""
+    with db.read() as cursor:
+        return cursor.execute(f"{query} ORDER BY created DESC, hash", list(given)).fetchall()
+
+
+def body(db: Database, table: str, what: str, hash: str) -> Body:
+    """The JSON object kept in ``table`` under ``hash``; raises PlannerError where there is none."""
+    with db.read() as cursor:
+        row = first(cursor, f"SELECT body FROM {table} WHERE hash = ?", [hash])
+    if row is None:
+        raise missing(what, hash)
+    found: Body = json.loads(row[0])
+    return found
+
+
+def rename(db: Database, table: str, what: str, hash: str, name: str) -> None:
+    """Give it another name. Raises PlannerError for an empty one."""
+    if not name.strip():
+        raise PlannerError(f"The {what.lower()} needs a name: type at least one letter.")
+    update(db, table, what, hash, "name = ?", name.strip())
+
+
+def set_deleted(db: Database, table: str, what: str, hash: str, deleted: bool) -> None:
+    """Put it away, or bring it back."""
+    update(db, table, what, hash, "deleted = ?", deleted)
+
+
+def update(db: Database, table: str, what: str, hash: str, change: str, value: object) -> None:
+    """Change one field; raises PlannerError where the store has none with that hash."""
+    query = f"UPDATE {table} SET {change} WHERE hash = ? RETURNING hash"
+    if not db.write(lambda cursor: cursor.execute(query, [value, hash]).fetchall()):
+        raise missing(what, hash)
+
+
+def take_back(cursor: Cursor, table: str, hash: str, name: str) -> None:
+    """What is saved once more comes back where it was deleted, and takes its new ``name`` where one is given."""
+    if name.strip():
+        cursor.execute(f"UPDATE {table} SET name = ? WHERE hash = ?", [name.strip(), hash])
+    cursor.execute(f"UPDATE {table} SET deleted = false WHERE hash = ? AND deleted", [hash])
+
+
+def missing(what: str, hash: str) -> PlannerError:
+    """Why nothing is found under ``hash``, and what to do."""
+    return PlannerError(f"{what} {hash} is not in this workspace: open the link where it was saved, or make it again.")

@@ -1,0 +1,288 @@
+"""Run tables that grow: the finished cells of a family become rows of its table, in one transaction of the caller.
+
+Such a table is like any other: rows are added or marked as withdrawn and never changed, so snapshots stay what they
+were. A cell has at most one row that is not withdrawn as deleted; a column that a later cell brings is added.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from isoplan.engine.schema import Direction, Metric, Role, Roles
+from isoplan.engine.store.columns.column import COLUMNS, Column, Kind
+from isoplan.engine.store.columns.mapping import uses
+from isoplan.engine.store.columns.profile import KINDS, profile
+from isoplan.engine.store.database import sql
+from isoplan.engine.store.database.database import Cursor, first
+from isoplan.engine.store.files.text import MAX_COLUMNS
+from isoplan.engine.store.saved.bodies import now
+from isoplan.engine.store.tables.catalog import INFO, TableInfo
+from isoplan.engine.store.tables.loading import count, stored_types
+
+DELETED = "its cell was deleted"
+"""Why the row of a deleted cell is withdrawn; the cell may run again and get another row."""
+SIZES = ("N", "D", "U", "C")
+RUN, SEED, SWEEP = "run", "seed", "sweep"
+HOW_IT_RAN = (SEED, "threads", "deterministic")
+"""Fields of every cell, which are no hyperparameters."""
+Value = float | str | bool | datetime
+_TYPES = {kind: stored for stored, kind in KINDS.items()}
+_OURS = (RUN, SWEEP, *SIZES, "family", "version", "seconds", "begun", "host", "device", "attempts")
+_WHY = dict.fromkeys(_OURS, "How and where the cell ran.") | {
+    RUN: "The name of the cell.",
+    SWEEP: "The grid that the cell came from.",
+    "N": "Parameters, as the family counts them.",
+    "D": "Samples seen, as the family counts them.",
+    "U": "Unique samples, as the family counts them.",
+    "C": "Training compute in FLOPs, as the family counts it.",
+    "version": "Version of the code that trained it.",
+    "seconds": "Seconds of training, measured.",
+}
+
+
+@dataclass(frozen=True)
+class CellRow:
+    """A finished cell. ``fields`` are those of the cell, ``sizes`` N, D, U and C where they are known.
+
+    ``metrics`` are what it measured; among them ``loss`` names the one that laws describe, and ``directions`` those of
+    the others that have a better direction. ``seconds`` is measured time, ``version`` that of the code.
+    """
+
+    name: str
+    family: str
+    fields: Mapping[str, Any]
+    metrics: Mapping[str, float]
+    sizes: Mapping[str, float] = field(default_factory=dict)
+    loss: str = "loss"
+    directions: Mapping[str, Direction] = field(default_factory=dict)
+    version: str = ""
+    sweep: str = ""
+    seconds: float | None = None
+    begun: datetime | None = None
+    host: str = ""
+    device: str = ""
+    attempts: int = 1
+
+    @property
+    def usable(self) -> bool:
+        """Whether it has a finite loss; without one it is no row."""
+        return math.isfinite(self.metrics.get(self.loss, math.nan))
+
+
+def table_of(family: str) -> str:
+    """The id of the run table of a family, the same in every workspace."""
+    return hashlib.sha256(f"cells/{family}".encode()).hexdigest()[:12]
+
+
+def family_of(table: TableInfo) -> str:
+    """The family whose cells ``table`` holds; empty for a table that was imported."""
+    return table.source if table.id == table_of(table.source) else ""
+
+
+def grow(cursor: Cursor, family: str, rows: Sequence[CellRow]) -> tuple[dict[str, int], int]:
+    """Add the cells of one family that have no row yet: the row id of every cell by name, and how many rows are new."""
+    table = sql.data(table_of(family))
+    old = _columns(cursor, family)
+    known = present(cursor, family, [row.name for row in rows])
+    fresh = [row for row in {row.name: row for row in rows}.values() if row.name not in known and row.usable]
+    if not fresh:
+        return known, 0
+    placed, columns = _placed(fresh, old)
+    if not first(cursor, "SELECT 1 FROM tables WHERE id = ?", [table_of(family)]):
+        _create(cursor, family)
+    fields = dict.fromkeys(column for row in fresh for column in _fields(row).values())
+    before = _varied(cursor, table, columns, fields)
+    start = count(cursor, table)
+    _insert(cursor, table, columns, placed, start)
+    varied = [name for name in _varied(cursor, table, columns, fields) if name not in before]
+    roles = _roles(_stored_roles(cursor, family), old, columns, fresh, varied)
+    _describe(cursor, family, columns, roles)
+    return known | {row.name: start + i for i, row in enumerate(fresh)}, len(fresh)
+
+
+def present(cursor: Cursor, family: str, names: Sequence[str]) -> dict[str, int]:
+    """Row ids of those of the cells ``names`` that have a row in the table of their family."""
+    position = next((i for i, c in enumerate(_columns(cursor, family)) if c.name == RUN), None)
+    if position is None:
+        return {}
+    query = (
+        f"SELECT c{position}, rid FROM {sql.data(table_of(family))} WHERE list_contains(?::VARCHAR[], c{position}) "
+        "AND rid NOT IN (SELECT row_id FROM withdrawn WHERE table_id = ? AND reason = ?)"
+    )
+    return dict(cursor.execute(query, [list(names), table_of(family), DELETED]).fetchall())
+
+
+def withdraw(cursor: Cursor, family: str, names: Sequence[str]) -> None:
+    """Mark the rows of deleted cells as withdrawn; a fit that was made of them keeps them."""
+    rows = list(present(cursor, family, names).values())
+    query = "DELETE FROM withdrawn WHERE table_id = ? AND list_contains(?::BIGINT[], row_id)"
+    cursor.execute(query, [table_of(family), rows])
+    query = "INSERT INTO withdrawn SELECT ?, unnest(?::BIGINT[]), ?, ?"
+    cursor.execute(query, [table_of(family), rows, DELETED, now()])
+
+
+def _columns(cursor: Cursor, family: str) -> tuple[Column, ...]:
+    row = first(cursor, "SELECT columns FROM tables WHERE id = ?", [table_of(family)])
+    return COLUMNS.validate_json(row[0]) if row else ()
+
+
+def _stored_roles(cursor: Cursor, family: str) -> Roles:
+    row = first(cursor, "SELECT roles FROM tables WHERE id = ?", [table_of(family)])
+    return Roles.model_validate_json(row[0]) if row else Roles()
+
+
+def _fields(row: CellRow) -> dict[str, str]:
+    """The column of each field of a cell: its own name, unless that is one of ours."""
+    return {name: f"{name} (cell)" if name in _OURS else name for name in row.fields}
+
+
+def _metrics(row: CellRow) -> dict[str, str]:
+    """The column of each metric but the sizes: its own name, unless that is one of ours or a field's."""
+    taken = {*_OURS, *row.fields}
+    return {name: f"{name} (measured)" if name in taken else name for name in row.metrics if name not in SIZES}
+
+
+def _cells(row: CellRow) -> dict[str, Value]:
+    """The cells of a row by column, empty ones left out; sizes that the training reports go before those counted."""
+    fields, metrics = _fields(row), _metrics(row)
+    sizes = {name: x for name in SIZES if (x := row.metrics.get(name, row.sizes.get(name))) is not None}
+    found: dict[str, Any] = {RUN: row.name, SWEEP: row.sweep or None}
+    found |= {fields[name]: value for name, value in row.fields.items() if name not in HOW_IT_RAN}
+    found |= sizes
+    found |= {metrics[name]: row.metrics[name] for name in sorted(metrics, key=lambda name: name != row.loss)}
+    found |= {name: row.fields.get(name) for name in HOW_IT_RAN}
+    found |= {"seconds": row.seconds, "begun": row.begun, "host": row.host or None, "device": row.device or None}
+    found |= {"attempts": row.attempts, "family": row.family, "version": row.version or None}
+    return {name: value for name, raw in found.items() if (value := _value(raw)) is not None}
+
+
+def _value(raw: Any) -> Value | None:
+    """What is stored of a value: numbers that are finite, words, yes or no, moments; anything else as JSON."""
+    if raw is None or isinstance(raw, str | bool | datetime):
+        return raw
+    if isinstance(raw, int | float):
+        try:
+            number = float(raw)
+        except OverflowError:
+            return str(raw)
+        return number if math.isfinite(number) else None
+    return json.dumps(raw, sort_keys=True, default=str)
+
+
+def _kind(value: Value) -> Kind:
+    if isinstance(value, bool):
+        return "bool"
+    return "number" if isinstance(value, float) else "date" if isinstance(value, datetime) else "text"
+
+
+def _placed(rows: Iterable[CellRow], columns: Sequence[Column]) -> tuple[list[dict[str, Value]], tuple[Column, ...]]:
+    """The rows by the column that each cell goes to, and all columns, new ones at the end.
+
+    What is stored never changes its type: a value of another kind than its column's goes beside it, to ``x (text)``.
+    Where a table has ``MAX_COLUMNS`` more are not taken.
+    """
+    known = {c.name: c for c in columns}
+    placed = []
+    for row in rows:
+        there: dict[str, Value] = {}
+        why = dict.fromkeys(_fields(row).values(), "A field of the cell.") | _WHY
+        for wanted, value in _cells(row).items():
+            kind = _kind(value)
+            name = wanted if wanted not in known or known[wanted].kind == kind else f"{wanted} ({kind})"
+            if name not in known and len(known) >= MAX_COLUMNS:
+                continue
+            known.setdefault(name, Column(name, kind, why=why.get(wanted, "Measured by the training.")))
+            there[name] = value
+        placed.append(there)
+    return placed, tuple(known.values())
+
+
+def _create(cursor: Cursor, family: str) -> None:
+    key = table_of(family)
+    cursor.execute(f"CREATE TABLE IF NOT EXISTS {sql.data(key)} (rid BIGINT)")
+    about = f"Finished cells of {family}, trained in this workspace; a row is added when a cell is done."
+    stored = [key, f"{family} cells", 0, hashlib.sha256(f"cells/{family}".encode()).hexdigest(), family, now()]
+    empty = Roles().model_dump_json()
+    query = f"INSERT INTO tables ({INFO}, columns, roles) VALUES ({', '.join('?' * 14)})"
+    cursor.execute(query, [*stored, False, False, about, "[]", "runs", "", "[]", empty])
+
+
+def _insert(
+    cursor: Cursor, table: str, columns: Sequence[Column], placed: Sequence[dict[str, Value]], start: int
+) -> None:
+    for i in range(len(stored_types(cursor, table)), len(columns)):
+        cursor.execute(f"ALTER TABLE {table} ADD COLUMN c{i} {_TYPES[columns[i].kind]}")
+    fresh: dict[str, Any] = {"rid": np.arange(start, start + len(placed))}
+    for i, column in enumerate(columns):
+        values = pd.Series([row.get(column.name) for row in placed], dtype="object")
+        fresh[f"c{i}"] = pd.to_numeric(values).astype("float64") if column.kind == "number" else values
+    cursor.register("fresh", pd.DataFrame(fresh))
+    names = ", ".join(fresh)
+    casts = ", ".join(["rid", *(f"CAST(c{i} AS {_TYPES[c.kind]})" for i, c in enumerate(columns))])
+    cursor.execute(f"INSERT INTO {table} ({names}) SELECT {casts} FROM fresh")
+    cursor.unregister("fresh")
+
+
+def _varied(cursor: Cursor, table: str, columns: Sequence[Column], fields: Iterable[str]) -> list[str]:
+    """Those of the ``fields`` that hold more than one value."""
+    stored = len(stored_types(cursor, table))
+    places = {c.name: i for i, c in enumerate(columns) if i < stored}
+    asked = [name for name in fields if name in places]
+    if not asked:
+        return []
+    found = first(cursor, f"SELECT {', '.join(f'min(c{places[n]}) < max(c{places[n]})' for n in asked)} FROM {table}")
+    return [name for name, varies in zip(asked, found or (), strict=True) if varies]
+
+
+def _describe(cursor: Cursor, family: str, columns: Sequence[Column], roles: Roles) -> None:
+    """Bring what is known of the table in step with its rows."""
+    key, table = table_of(family), sql.data(table_of(family))
+    used = {name: role for role, name in uses(roles)}
+    profiled = profile(cursor, table, tuple(c.name for c in columns), stored_types(cursor, table))
+    described = tuple(
+        # Their kinds are those of the cells themselves: there is no text to read as numbers.
+        replace(c, conversion=None, unread=None, guess=used.get(c.name, Role.UNUSED), why=old.why)
+        for c, old in zip(profiled, columns, strict=True)
+    )
+    notes = [f"The table is full: columns beyond {MAX_COLUMNS:,} are left out."] if len(columns) >= MAX_COLUMNS else []
+    values = [count(cursor, table), COLUMNS.dump_json(described).decode(), roles.model_dump_json(), json.dumps(notes)]
+    query = "UPDATE tables SET nrows = ?, columns = ?, roles = ?, notes = ?, deleted = false WHERE id = ?"
+    cursor.execute(query, [*values, key])
+
+
+def _roles(
+    roles: Roles, old: Sequence[Column], columns: Sequence[Column], fresh: Sequence[CellRow], varied: Sequence[str]
+) -> Roles:
+    """The mapping with a role for each column that is new, where that role is free; what somebody mapped stays.
+
+    A field becomes a hyperparameter when it first varies; the first text that varies is the group.
+    """
+    new = {c.name for c in columns} - {c.name for c in old}
+    kinds = {c.name: c.kind for c in columns}
+    taken = {name for _, name in uses(roles)}
+    single = {**dict(zip(SIZES, SIZES, strict=True)), "run": RUN, "seed": SEED}
+    single["loss"] = next(_metrics(row).get(row.loss, row.loss) for row in fresh)
+    changes: dict[str, Any] = {
+        role: name
+        for role, name in single.items()
+        if name in new and name not in taken and roles.column(Role(role)) is None
+    }
+    taken |= set(changes.values())
+    better = {_metrics(row)[m]: d for row in fresh for m, d in row.directions.items() if m in _metrics(row)}
+    metrics = [Metric(column=m, direction=d) for m, d in better.items() if m in new and m not in taken]
+    free = [name for name in varied if name not in {*taken, *HOW_IT_RAN, *better}]
+    changes["metrics"] = (*roles.metrics, *metrics)
+    changes["hyper"] = (*roles.hyper, *(name for name in free if kinds[name] in ("number", "bool")))
+    words = [name for name in free if kinds[name] == "text"]
+    if words and roles.group is None:
+        changes["group"] = words[0]
+    return roles.model_copy(update=changes)

@@ -1,0 +1,199 @@
+"""From the stored points of training curves to :class:`isoplan.engine.schema.Curves`. Pure: arrays in, curves out.
+
+Points are gathered by run and put in the order of training; what a run table says of a run (N, U, hyperparameters, how
+long it was to train) goes along its curve; D and C at each point are derived where they can be.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from isoplan.engine.errors import PlannerError
+from isoplan.engine.schema import OVERFITS, Curves, Floats, Ints, Role, Roles, Runs
+
+MAX_POINTS = 5_000_000
+TIMES = ("step", "epochs", "D", "C")
+"""What says how far training had come, the finest first."""
+ALL_OF_IT = 0.95
+"""A curve that ends before this share of what its run was to train did not finish."""
+UNKNOWN = "of runs that the run table or its filter leaves out"
+_OF_THE_END = {*TIMES, "loss", "budget", "weight"}
+
+
+def build(
+    cells: Mapping[str, Floats],
+    labels: Mapping[str, NDArray[np.str_]],
+    roles: Roles,
+    runs: Runs,
+    source: str = "",
+    sha256: str = "",
+) -> Curves:
+    """The curves of some points. ``cells`` holds (n,) columns by role, and by name for metrics and hyperparameters.
+
+    Points of one run share its name; without a column of names those that agree in N, U, group, seed and
+    hyperparameters are one curve. Raises PlannerError where nothing says how far training had come, where the names
+    cannot be looked up in ``runs``, and for more than ``MAX_POINTS`` points.
+    """
+    values, notes = dict(cells), []
+    n = len(next(iter(values.values()), ()))
+    if n > MAX_POINTS:
+        raise PlannerError(f"{source} has {n:,} points: keep at most {MAX_POINTS:,}, for example every tenth step.")
+    of, names = _who(values, labels, roles)
+    if "D" in values and "U" not in values and _constant(values["D"], of):
+        values["U"] = values.pop("D")
+        notes.append("D does not change along the curves, so it is read as the unique samples U of each run.")
+    time = next((name for name in TIMES if name in values), None)
+    if time is None:
+        raise PlannerError(
+            f"Nothing in {source or 'the curve table'} says how far training had come: "
+            "map a column to step, epochs or D."
+        )
+    order, dropped = _order(values[time], of, time)
+    values, of = {name: x[order] for name, x in values.items()}, of[order]
+    known, of = np.unique(of, return_inverse=True)
+    names = names[known]
+    curves = Curves(names, of.astype(np.int64), values, roles, np.zeros(len(names), "<U80"), source, sha256)
+    curves, of_run = _tied(curves, runs)
+    derived, derivations = _derived(curves, of_run, runs)
+    curves = replace(curves, values=derived)
+    marks = _marks(curves, of_run, runs)
+    return replace(curves, marks=marks, notes=(*notes, *dropped, *derivations, *_counted(marks)))
+
+
+def _who(
+    values: Mapping[str, Floats], labels: Mapping[str, NDArray[np.str_]], roles: Roles
+) -> tuple[Ints, NDArray[np.str_]]:
+    """The curve of each point (n,) and the name of each curve."""
+    if "run" in labels:
+        codes, names = pd.factorize(labels["run"])
+        return codes.astype(np.int64), np.asarray(names, dtype=np.str_)
+    same: dict[str, NDArray[Any]] = {name: values[name] for name in ("N", "U", *roles.hyper) if name in values}
+    same |= {role: labels[role] for role in ("group", "seed") if role in labels}
+    if "D" in values and "U" not in same and any(name in values for name in ("step", "epochs")):
+        wider = pd.DataFrame(same | {"D": values["D"]})
+        same |= {"D": values["D"]} if 2 * len(wider.drop_duplicates()) <= len(wider) else {}
+    if not same:
+        return np.zeros(len(next(iter(values.values()))), np.int64), np.array(["the only run"])
+    table = pd.DataFrame(same)
+    of = np.asarray(table.groupby(list(same), sort=False, dropna=False).ngroup(), dtype=np.int64)
+    first = table[~table.duplicated()]
+    named = [", ".join(f"{k} = {_shown(v)}" for k, v in row.items()) for row in first.to_dict("records")]
+    return of, np.array(named, dtype=np.str_)
+
+
+def _shown(value: object) -> str:
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _constant(x: Floats, of: Ints) -> bool:
+    """Does a column have one value along every curve, and do curves have more than one point?"""
+    groups = pd.Series(x).groupby(of)
+    return len(x) > len(groups) and bool((groups.nunique() <= 1).all())
+
+
+def _order(time: Floats, of: Ints, name: str) -> tuple[Ints, list[str]]:
+    """Positions of the points by curve and time; of points at one time the last that was written counts."""
+    notes = []
+    known = np.flatnonzero(np.isfinite(time))
+    if len(known) < len(time):
+        notes.append(f"{_points(len(time) - len(known))} left out for want of a {name}.")
+    order = known[np.lexsort((known, time[known], of[known]))]
+    last = np.r_[(np.diff(of[order]) != 0) | (np.diff(time[order]) != 0), np.ones(min(len(order), 1), bool)]
+    if not last.all():
+        notes.append(f"{_points(int((~last).sum()))} left out: of points of a run at one {name} the last counts.")
+    return order[last].astype(np.int64), notes
+
+
+def _tied(curves: Curves, runs: Runs) -> tuple[Curves, Ints]:
+    """The curves with what ``runs`` say of them, and the row of each curve in ``runs`` (-1: none)."""
+    if curves.roles.run is None:
+        return curves, np.full(len(curves), -1, dtype=np.int64)
+    if "run" not in runs.labels:
+        raise PlannerError(
+            f"The curves name their runs and {runs.source or 'the run table'} does not: map its column of run names to "
+            f"the role run, or leave {curves.roles.run} of the curves unmapped."
+        )
+    mine = pd.Index(runs.labels["run"])
+    twice = mine[mine.duplicated()].unique().intersection(pd.Index(curves.names))
+    if len(twice):
+        raise PlannerError(
+            f"Run {str(twice[0])!r} stands in more than one row of {runs.source or 'the run table'}: "
+            "give every run a name of its own, or map another column to run."
+        )
+    of_run = mine.drop_duplicates().get_indexer(pd.Index(curves.names))
+    at = np.flatnonzero(~mine.duplicated())[of_run]
+    at = np.where(of_run < 0, -1, at).astype(np.int64)
+    metrics = {m.column for m in (*runs.roles.metrics, *curves.roles.metrics)} - {OVERFITS}
+    of_whole = [name for name in runs.values if name not in _OF_THE_END | metrics | set(curves.values)]
+    along = {name: _along(runs[name], at)[curves.of] for name in of_whole}
+    few = {
+        name: replace(one, codes=np.where(at >= 0, one.codes[at], -1).astype(np.int8))
+        for name, one in runs.categories.items()
+        if len(runs)
+    }
+    return replace(curves, values={**curves.values, **along}, categories=few), at
+
+
+def _along(x: Floats, at: Ints) -> Floats:
+    """A column of the runs at the rows ``at``; NaN for a curve without one."""
+    return np.where(at >= 0, x[at], np.nan) if len(x) else np.full(len(at), np.nan)
+
+
+def _derived(curves: Curves, of_run: Ints, runs: Runs) -> tuple[dict[str, Floats], list[str]]:
+    """The values with D and C at each point where they follow from others, and how."""
+    values, notes = dict(curves.values), []
+    rule = runs.roles.compute if curves.roles.run else curves.roles.compute
+    if "D" not in values and {"C", "N"} <= values.keys():
+        values["D"], how = rule.samples(values["C"], values["N"], values), f"C and N by {rule.text}"
+        notes.append(f"D follows from {how}.")
+    if "D" not in values and {"epochs", "U"} <= values.keys():
+        values["D"] = values["epochs"] * values["U"]
+        notes.append("D follows from epochs and U.")
+    if "D" not in values and "step" in values and "D" in runs and curves.roles.run:
+        ends = curves.values["step"][curves.starts[1:] - 1]
+        last = _along(runs["step"], of_run) if "step" in runs else ends
+        values["D"] = values["step"] * (_along(runs["D"], of_run) / np.where(last > 0, last, np.nan))[curves.of]
+        notes.append(f"D follows from step and the D of each run at its {'last step' if last is ends else 'step'}.")
+    if "epochs" not in values and {"D", "U"} <= values.keys():
+        values["epochs"] = values["D"] / np.where(values["U"] > 0, values["U"], np.nan)
+    if "C" not in values and {"D", "N"} <= values.keys():
+        values["C"] = rule.flops(values["N"], values["D"], values)
+    return values, notes
+
+
+def _marks(curves: Curves, of_run: Ints, runs: Runs) -> NDArray[np.str_]:
+    """Why a curve is left out (m,), empty for a sound one."""
+    marks = np.zeros(len(curves), "<U80")
+    ends = curves.starts[1:] - 1
+    if curves.roles.run is not None:
+        reasons = dict(zip(runs.left_out.names.tolist(), runs.left_out.why.tolist(), strict=True))
+        gone = np.array([reasons.get(name, UNKNOWN) for name in curves.names])
+        marks = np.where(of_run < 0, gone, marks)
+        total = next((t for t in TIMES[:3] if _column(runs, t) and _column(curves, t)), None)
+        if total is not None:
+            short = curves[total][ends] < ALL_OF_IT * _along(runs[total], of_run)
+            marks = np.where((marks == "") & short, "that did not finish", marks)
+    if "weight" in curves:
+        least = np.minimum.reduceat(np.nan_to_num(curves["weight"]), curves.starts[:-1])
+        marks = np.where((marks == "") & (least <= 0), "with zero weight", marks)
+    return marks.astype(np.str_)
+
+
+def _column(of: Runs | Curves, role: str) -> bool:
+    """Is a role read from a column, and not derived?"""
+    return role in of and of.roles.column(Role(role)) is not None
+
+
+def _counted(marks: NDArray[np.str_]) -> Iterator[str]:
+    for why, count in zip(*np.unique(marks[marks != ""], return_counts=True), strict=True):
+        yield f"{count:,} {'curve' if count == 1 else 'curves'} {why} {'is' if count == 1 else 'are'} left out."
+
+
+def _points(count: int) -> str:
+    return "1 point was" if count == 1 else f"{count:,} points were"

@@ -1,0 +1,162 @@
+"""A relation becomes a stored table: text that is all numbers becomes float64, rows get ids, columns a profile."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import duckdb
+
+from isoplan.engine.errors import PlannerError
+from isoplan.engine.store.columns.column import Column
+from isoplan.engine.store.columns.guess import with_guesses
+from isoplan.engine.store.columns.profile import profile
+from isoplan.engine.store.database import sql
+from isoplan.engine.store.database.database import Cursor, Database, first
+from isoplan.engine.store.files.decimal_marks import decided
+from isoplan.engine.store.files.sources import explain, open_relation
+from isoplan.engine.store.files.text import Relation, most_rows
+from isoplan.engine.store.files.uploads import Upload
+
+_SAMPLE_ROWS = 5000
+_AT_ONCE = 100
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """What was stored: the number of rows, the columns with their guesses, and notes for the user."""
+
+    rows: int
+    columns: tuple[Column, ...]
+    notes: tuple[str, ...]
+
+
+def load(db: Database, upload: Upload, part: str, table: str, register: Callable[[Cursor, Loaded], None]) -> None:
+    """Store an upload as the data table ``table``: ``rid`` 0, 1, ... in the order of the file, then ``c0``, ``c1``, ...
+
+    Types come from the first rows; only where a later row disagrees is the whole file looked at, then read again.
+    ``register`` runs in the transaction that stores the rows. A table that exists by then is left as it is.
+    """
+    with tempfile.TemporaryDirectory(dir=db.folder) as scratch, _sentences(upload.name):
+        with db.read() as cursor:
+            relation = open_relation(cursor, upload, part, Path(scratch))
+            if upload.format == "csv":  # Other formats store numbers with a type.
+                relation = decided(cursor, relation)
+            fields = _fields(cursor, relation, _SAMPLE_ROWS)
+        try:
+            db.write(lambda cursor: _store(cursor, relation, fields, table, upload.name, register))
+        except duckdb.ConversionException:
+            with db.read() as cursor:
+                all_fields = _fields(cursor, relation, None)
+            db.write(lambda cursor: _store(cursor, relation, all_fields, table, upload.name, register))
+
+
+@contextmanager
+def _sentences(name: str) -> Iterator[None]:
+    """What DuckDB says about a bad file, as one sentence."""
+    try:
+        yield
+    except (duckdb.Error, UnicodeError) as error:
+        raise explain(error, name) from None
+
+
+@dataclass(frozen=True)
+class _Field:
+    """How one column is stored: its type, whether the file holds it as text, and words for missing numbers in it."""
+
+    kind: str
+    text: bool
+    words: bool = False
+
+
+def _store(
+    cursor: Cursor,
+    relation: Relation,
+    fields: tuple[_Field, ...],
+    table: str,
+    name: str,
+    register: Callable[[Cursor, Loaded], None],
+) -> None:
+    if first(cursor, "SELECT 1 FROM duckdb_tables() WHERE table_name = ?", [table]):
+        return
+    casts = ", ".join(f"{_cast(f'c{i}', field)} AS c{i}" for i, field in enumerate(fields))
+    most = most_rows(len(fields))
+    source = f"SELECT * FROM ({relation.query}) LIMIT {most + 1}"
+    cursor.execute(f"CREATE TABLE {table} AS SELECT row_number() OVER () - 1 AS rid, {casts} FROM ({source})")
+    rows = count(cursor, table)
+    if rows == 0:
+        raise PlannerError(f"{name} has a header and no rows: add at least one run.")
+    if rows > most:
+        raise PlannerError(
+            f"{name} has more than {most:,} rows of {len(fields):,} columns: keep those that a law needs."
+        )
+    kinds = tuple(field.kind for field in fields)
+    columns = with_guesses(profile(cursor, table, relation.names, kinds, relation.semicolons, relation.commas))
+    register(cursor, Loaded(rows, columns, relation.notes))
+
+
+def count(cursor: Cursor, table: str) -> int:
+    """Rows of a data table, withdrawn ones included."""
+    found = first(cursor, f"SELECT count(*) FROM {table}")
+    return int(found[0]) if found else 0
+
+
+def stored_types(cursor: Cursor, table: str) -> tuple[str, ...]:
+    """The stored types of ``c0``, ``c1``, ... of a data table."""
+    described = cursor.execute(f"DESCRIBE {table}").fetchall()
+    return tuple(str(row[1]) for row in described if row[0] != "rid")
+
+
+def _fields(cursor: Cursor, relation: Relation, sample: int | None) -> tuple[_Field, ...]:
+    """How each column is stored: as DOUBLE, BOOLEAN, TIMESTAMP or VARCHAR."""
+    declared = [str(row[1]) for row in cursor.execute(f"DESCRIBE {relation.query}").fetchall()]
+    fields = [_Field(_stored(kind), kind == "VARCHAR") for kind in declared]
+    texts = [i for i, field in enumerate(fields) if field.kind == "VARCHAR"]
+    limit = f" LIMIT {sample}" if sample is not None else ""
+    for start in range(0, len(texts), _AT_ONCE):
+        some = texts[start : start + _AT_ONCE]
+        evidence = ", ".join(_evidence(f"CAST(c{i} AS VARCHAR)") for i in some)
+        row = first(cursor, f"SELECT {evidence} FROM (SELECT * FROM ({relation.query}){limit})") or ()
+        for i, (cells, words, *found) in zip(some, row, strict=True):
+            kind = "VARCHAR" if i in relation.doubtful else _fitting(cells - words, *found)
+            fields[i] = _Field(kind, fields[i].text, words > 0)
+    return tuple(fields)
+
+
+def _cast(c: str, field: _Field) -> str:
+    """The value as it is stored; text that is no number of a column of numbers ends the statement.
+
+    CASE costs much memory in a table of a thousand columns and stands only where a column needs it.
+    """
+    if not field.text or field.kind == "VARCHAR":
+        return f"CAST({c} AS {field.kind})"
+    there = f"CASE WHEN {sql.missing(c)} THEN NULL ELSE {c} END" if field.words else c
+    return f"CAST(replace(replace({there}, '_', '?'), '+-', '?') AS {field.kind})"
+
+
+def _fitting(cells: int, numbers: int, words: int, dates: int) -> str:
+    """The narrowest type that all cells have; a column without a cell could hold numbers."""
+    for fitting, kind in ((numbers, "DOUBLE"), (words, "BOOLEAN"), (dates, "TIMESTAMP")):
+        if fitting == cells:
+            return kind
+    return "VARCHAR"
+
+
+def _stored(kind: str) -> str:
+    if kind.endswith("]"):  # A list is stored as text.
+        return "VARCHAR"
+    if kind.startswith(("DECIMAL", "FLOAT", "DOUBLE")) or kind.endswith(("INT", "INTEGER", "BIGNUM")):
+        return "DOUBLE"
+    if kind == "BOOLEAN":
+        return kind
+    return "TIMESTAMP" if kind.startswith(("TIMESTAMP", "DATE")) else "VARCHAR"
+
+
+def _evidence(c: str) -> str:
+    """Cells, words for missing numbers among them, and how many cells are numbers, truth values and dates."""
+    missing = f"count(CASE WHEN {sql.missing(c)} THEN 1 END)"
+    truths = f"count(CASE WHEN lower({c}) IN ('true', 'false') THEN 1 END)"
+    return f"[count({c}), {missing}, count({sql.number(c)}), {truths}, count(TRY_CAST({c} AS TIMESTAMP))]"

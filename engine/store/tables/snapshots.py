@@ -1,0 +1,292 @@
+"""Snapshots: which rows of a table a fit was made from, under which mapping and filter, with a hash of their values.
+
+A table only grows and its rows never change, so a snapshot gives the same runs for ever.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shlex
+import zlib
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import BaseModel, ConfigDict, Field
+
+from isoplan.engine.errors import PlannerError
+from isoplan.engine.schema import LABEL_ROLES, NUMERIC_ROLES, Curves, Floats, Ints, Roles, Runs
+from isoplan.engine.store.columns import categories, derive
+from isoplan.engine.store.columns.choices import choice_notes
+from isoplan.engine.store.columns.column import Column
+from isoplan.engine.store.columns.conversions import Reading, read_conversion
+from isoplan.engine.store.columns.guess import withheld
+from isoplan.engine.store.columns.histories import one_row_each
+from isoplan.engine.store.columns.mapping import check_roles, formula_columns, unknown_column
+from isoplan.engine.store.columns.names import seconds_column
+from isoplan.engine.store.database import sql
+from isoplan.engine.store.database.database import Cursor, Database, first
+from isoplan.engine.store.tables import catalog
+from isoplan.engine.store.tables import curves as training
+from isoplan.engine.store.tables.condition import matching_rows
+from isoplan.engine.store.tables.runs import build
+
+_LABEL_LENGTH = 80
+_INPUT = "\0"
+"""Before the names of columns that a formula of the mapping reads, which may be called like a role."""
+
+
+class Filter(BaseModel):
+    """Which rows of a table count; all parts hold together, and withdrawn rows never count.
+
+    ``where`` is an SQL condition; ``ranges`` gives lowest and highest value of a column, ends included, None for open;
+    ``values`` gives the allowed values of a column as text; ``exclude_ids`` leaves single rows out.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+    where: str = ""
+    ranges: dict[str, tuple[float | None, float | None]] = Field(default_factory=dict)
+    values: dict[str, tuple[str, ...]] = Field(default_factory=dict)
+    exclude_ids: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """``n`` rows of a table under a mapping. ``ranges`` is (k, 2): row ids from first to last, the last excluded."""
+
+    hash: str
+    table_id: str
+    roles: Roles
+    filter: Filter
+    n: int
+    values_hash: str
+    ranges: Ints = field(repr=False, compare=False)
+
+    @property
+    def ids(self) -> Ints:
+        """The row ids, (n,), ascending."""
+        return expand(self.ranges)
+
+
+def take(db: Database, table_id: str, roles: Roles | None = None, filter: Filter | None = None) -> Snapshot:
+    """Take and save a snapshot; the same rows under the same mapping and filter have the same hash.
+
+    ``roles`` defaults to the mapping of the table. Raises PlannerError for a mapping or filter that does not fit the
+    table, and when no row is left.
+    """
+    info, known = catalog.get(db, table_id), catalog.columns(db, table_id)
+    roles, filter = roles or catalog.roles(db, table_id), filter or Filter()
+    check_roles(known, roles)
+    ids = _select(db, table_id, known, roles, filter)
+    if len(ids) == 0:
+        raise PlannerError(f"The filter leaves no runs of {info.name}: widen a range or clear the condition.")
+    ranges = compress(ids)
+    with db.read() as cursor:
+        cells, labels = _cells(cursor, table_id, known, roles, ids)
+    values_hash = _hash_values(cells, labels)
+    body = [info.id, values_hash, hashlib.sha256(ranges.tobytes()).hexdigest(), _dump(roles), _dump(filter)]
+    snapshot = Snapshot(_short_hash(body), table_id, roles, filter, len(ids), values_hash, ranges)
+    db.write(lambda cursor: _save(cursor, snapshot))
+    return snapshot
+
+
+def newer(db: Database, snapshot: Snapshot) -> int:
+    """How many rows its table has now that pass its filter and that ``snapshot`` does not hold."""
+    known = catalog.columns(db, snapshot.table_id)
+    now = _select(db, snapshot.table_id, known, snapshot.roles, snapshot.filter)
+    return len(np.setdiff1d(now, snapshot.ids, assume_unique=True))
+
+
+def get(db: Database, hash: str) -> Snapshot:
+    """The snapshot with that hash; raises PlannerError when the store has none."""
+    with db.read() as cursor:
+        query = "SELECT hash, table_id, roles, filter, n, values_hash, ids FROM snapshots WHERE hash = ?"
+        row = first(cursor, query, [hash])
+    if row is None:
+        raise PlannerError(f"Snapshot {hash} is not in this workspace: make the fit again from its table.")
+    roles, filter = Roles.model_validate_json(row[2]), Filter.model_validate_json(row[3])
+    return Snapshot(row[0], row[1], roles, filter, row[4], row[5], _unpack(row[6]))
+
+
+def runs(db: Database, snapshot: Snapshot) -> Runs:
+    """The runs of a snapshot: float64 columns by role, derived values filled in, unusable rows left out with a note."""
+    info, known = catalog.get(db, snapshot.table_id), catalog.columns(db, snapshot.table_id)
+    ids = snapshot.ids
+    with db.read() as cursor:
+        cells, labels = _cells(cursor, snapshot.table_id, known, snapshot.roles, ids)
+        few = categories.read(cursor, snapshot.table_id, known, snapshot.roles, ids)
+        took = _seconds(cursor, snapshot.table_id, known, ids)
+    chosen, points = one_row_each(cells, labels, snapshot.roles, len(ids))
+    if points:
+        ids, labels = ids[chosen], {role: x[chosen] for role, x in labels.items()}
+        cells = {name: x[chosen] for name, x in cells.items()}
+        few = {name: category.take(chosen) for name, category in few.items()}
+        took = took and (took[0], took[1][chosen])
+    others = {name: cells.pop(name) for name in formula_columns(snapshot.roles) if name not in _named(snapshot.roles)}
+    reasons = withheld(known, snapshot.roles)
+    formulas = derive.proposals(known, snapshot.roles)
+    reasons |= {role: _to_derive(role, text) for role, text in formulas.items() if role not in reasons}
+    built = build(ids, cells, labels, snapshot.roles, info.name, info.sha256, others, few, took, reasons)
+    if "C" in reasons and "N" in built and "D" not in built:
+        reasons["D"] = reasons["C"]
+    unused = [f"C is not read: {reasons['C']}."] if "C" in reasons and "C" in built else []
+    notes = (*points, *choice_notes(known, snapshot.roles), *built.notes, *unused)
+    return replace(built, withheld={**built.withheld, **reasons}, notes=notes)
+
+
+def _to_derive(role: str, formula: str) -> str:
+    option = shlex.quote(f"{role} = {formula}")
+    return f"no column has it; compute it as {formula} on the Data page (--derive {option} in the terminal)"
+
+
+def curves(db: Database, snapshot: Snapshot, runs: Runs) -> Curves:
+    """The training curves of a snapshot of a curve table, tied to ``runs`` by the names of the runs.
+
+    Raises PlannerError where they cannot be tied or nothing says how far training had come.
+    """
+    info, known = catalog.get(db, snapshot.table_id), catalog.columns(db, snapshot.table_id)
+    with db.read() as cursor:
+        cells, labels = _cells(cursor, snapshot.table_id, known, snapshot.roles, snapshot.ids, written=np.inf)
+    kept = {name: x for name, x in cells.items() if name not in formula_columns(snapshot.roles)}
+    built = training.build(kept, labels, snapshot.roles, runs, info.name, info.sha256)
+    return replace(built, snapshot=snapshot.hash)
+
+
+def compress(ids: Ints) -> Ints:
+    """Ascending ids as (k, 2) ranges, each from its first id to the one after its last.
+
+    >>> compress(np.array([0, 1, 2, 7])).tolist()
+    [[0, 3], [7, 8]]
+    """
+    ids = np.asarray(ids, dtype=np.int64)
+    breaks = np.flatnonzero(np.diff(ids) != 1) + 1
+    starts, ends = ids[np.r_[0, breaks]], ids[np.r_[breaks - 1, len(ids) - 1]] + 1
+    return np.column_stack([starts, ends]).astype(np.int64)
+
+
+def expand(ranges: Ints) -> Ints:
+    """The ids of (k, 2) ranges, ascending."""
+    if len(ranges) == 1:
+        return np.arange(*ranges[0], dtype=np.int64)
+    lengths = ranges[:, 1] - ranges[:, 0]
+    offsets = np.repeat(ranges[:, 0] - np.r_[0, np.cumsum(lengths)[:-1]], lengths)
+    return (np.arange(lengths.sum(), dtype=np.int64) + offsets).astype(np.int64)
+
+
+def _select(db: Database, table_id: str, known: Sequence[Column], roles: Roles, filter: Filter) -> Ints:
+    """Ids of the rows that pass the filter and are not withdrawn, ascending."""
+    positions = {c.name: i for i, c in enumerate(known)}
+    for name in (*filter.ranges, *filter.values):
+        if name not in positions:
+            raise unknown_column(name, list(positions), "of the filter")
+    clauses = ["rid NOT IN (SELECT row_id FROM withdrawn WHERE table_id = ?)"]
+    parameters: list[object] = [table_id]
+    for name, (low, high) in filter.ranges.items():
+        number = sql.numeric(known[positions[name]], positions[name], roles.conversions.get(name))
+        for bound, sign in ((low, ">="), (high, "<=")):
+            if bound is not None:
+                clauses.append(f"{number} {sign} ?")
+                parameters.append(float(bound))
+    for name, allowed in filter.values.items():
+        clauses.append(f"list_contains(?::VARCHAR[], {sql.label(known[positions[name]], positions[name])})")
+        parameters.append(list(allowed))
+    with db.read() as cursor:
+        query = f"SELECT rid FROM {sql.data(table_id)} WHERE {' AND '.join(clauses)} ORDER BY rid"
+        ids = np.asarray(cursor.execute(query, parameters).fetchnumpy()["rid"], dtype=np.int64)
+    if filter.where.strip():
+        ids = np.intersect1d(ids, matching_rows(db, table_id, filter.where, roles.conversions), assume_unique=True)
+    if filter.exclude_ids:
+        ids = np.setdiff1d(ids, np.asarray(filter.exclude_ids, dtype=np.int64), assume_unique=True)
+    return ids
+
+
+def _cells(
+    cursor: Cursor, table_id: str, known: Sequence[Column], roles: Roles, ids: Ints, written: float = np.nan
+) -> tuple[dict[str, Floats], dict[str, NDArray[np.str_]]]:
+    """Numbers by role or name and labels by role, each (n,) in the order of ``ids``.
+
+    An empty cell is NaN; a NaN that the file spells out is ``written``. Units are converted and formulas computed.
+    """
+    positions = {c.name: i for i, c in enumerate(known)}
+    numbers = {_INPUT + name: name for name in derive.inputs(roles)}
+    numbers |= {name: name for name in (*formula_columns(roles), *_named(roles))}
+    numbers |= {role.value: name for role in NUMERIC_ROLES if (name := roles.column(role)) is not None}
+    labels = {role.value: name for role in LABEL_ROLES if (name := roles.column(role)) is not None}
+    fields = [sql.numeric(known[i], i, roles.conversions.get(n)) for n in numbers.values() for i in (positions[n],)]
+    fields += [f"left({sql.label(known[i], i)}, {_LABEL_LENGTH})" for n in labels.values() for i in (positions[n],)]
+    chosen = ", ".join(["rid", *(f"{expression} AS f{k}" for k, expression in enumerate(fields))])
+    first, last = int(ids[0]), int(ids[-1])
+    query = f"SELECT {chosen} FROM {sql.data(table_id)} WHERE rid BETWEEN {first} AND {last} ORDER BY rid"
+    found = cursor.execute(query).fetchnumpy()
+    at = slice(None) if len(ids) == last - first + 1 else ids - first
+    units = {name: read_conversion(how, name) for name, how in roles.conversions.items()}
+    cells = {
+        role: units.get(name, Reading(None, ""))(_number(found[f"f{k}"], written)[at].astype(np.float64))
+        for k, (role, name) in enumerate(numbers.items())
+    }
+    read = {name: cells.pop(_INPUT + name) for name in derive.inputs(roles)}
+    cells |= derive.compute(roles, read, ids)
+    texts = {role: _filled(found[f"f{k}"], "")[at].astype(np.str_) for k, role in enumerate(labels, len(numbers))}
+    return cells, texts
+
+
+def _seconds(cursor: Cursor, table_id: str, known: Sequence[Column], ids: Ints) -> tuple[str, Floats] | None:
+    """The name and the cells (n,) of the column with the seconds of each run, NaN where empty; None without one."""
+    name = seconds_column([c.name for c in known if c.kind == "number"])
+    if not name or not len(ids):
+        return None
+    first, last = int(ids[0]), int(ids[-1])
+    place = next(i for i, c in enumerate(known) if c.name == name)
+    query = f"SELECT c{place} AS s FROM {sql.data(table_id)} WHERE rid BETWEEN {first} AND {last} ORDER BY rid"
+    at = slice(None) if len(ids) == last - first + 1 else ids - first
+    return name, _filled(cursor.execute(query).fetchnumpy()["s"], np.nan)[at].astype(np.float64)
+
+
+def _named(roles: Roles) -> tuple[str, ...]:
+    """The columns that runs hold under their own names."""
+    return (*(m.column for m in roles.metrics), *roles.hyper)
+
+
+def _number(x: Any, written: float) -> Any:
+    if not np.isnan(written):
+        x[np.isnan(x)] = written
+    return _filled(x, np.nan)
+
+
+def _filled(x: Any, missing: float | str) -> Any:
+    return x.filled(missing) if isinstance(x, np.ma.MaskedArray) else x
+
+
+def _hash_values(cells: dict[str, Floats], labels: dict[str, NDArray[np.str_]]) -> str:
+    digest = hashlib.sha256()
+    for name, x in sorted(cells.items()):
+        digest.update(name.encode() + b"\0" + np.ascontiguousarray(x + 0.0).tobytes())
+    for name, text in sorted(labels.items()):
+        digest.update(name.encode() + b"\0" + "\0".join(text.tolist()).encode())
+    return digest.hexdigest()
+
+
+def _save(cursor: Cursor, snapshot: Snapshot) -> None:
+    packed = zlib.compress(np.diff(snapshot.ranges.ravel(), prepend=0).astype("<i8").tobytes())
+    row = (snapshot.hash, snapshot.table_id, packed, snapshot.n, _dump(snapshot.roles), _dump(snapshot.filter))
+    cursor.execute(
+        """INSERT OR IGNORE INTO snapshots (hash, table_id, ids, n, roles, filter, values_hash)
+        VALUES (?, ?, ?, ?, ?, ?, ?)""",
+        [*row, snapshot.values_hash],
+    )
+
+
+def _unpack(packed: bytes) -> Ints:
+    steps = np.frombuffer(zlib.decompress(packed), dtype="<i8")
+    return np.cumsum(steps).reshape(-1, 2).astype(np.int64)
+
+
+def _dump(model: BaseModel) -> str:
+    return model.model_dump_json()
+
+
+def _short_hash(body: Sequence[str]) -> str:
+    return hashlib.sha256(json.dumps(body).encode()).hexdigest()[:16]

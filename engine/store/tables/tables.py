@@ -1,0 +1,367 @@
+"""Run tables: import, look, map, append, withdraw. Rows are added or marked, never changed.
+
+A table's data lies in ``t_<id>`` under neutral column names; what the file calls its columns is kept beside it, so any
+name is fine. Ids follow from the bytes (and the sheet), so the same file has the same id in every workspace.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+from collections.abc import Collection, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from isoplan.engine.errors import PlannerError
+from isoplan.engine.schema import Roles, RowsOfRun
+from isoplan.engine.store.columns.column import COLUMNS, Column, Conversion
+from isoplan.engine.store.columns.guess import guess_curve_roles, guess_roles, with_guesses
+from isoplan.engine.store.columns.histories import with_history
+from isoplan.engine.store.columns.mapping import check_roles, like, unknown_column
+from isoplan.engine.store.columns.profile import profile
+from isoplan.engine.store.database import sql
+from isoplan.engine.store.database.damage import disk_full
+from isoplan.engine.store.database.database import Cursor, Database
+from isoplan.engine.store.files import sources
+from isoplan.engine.store.files.frames import rows_frame
+from isoplan.engine.store.files.text import MAX_COLUMNS
+from isoplan.engine.store.files.uploads import MAX_UPLOAD_BYTES, received
+from isoplan.engine.store.tables.catalog import INFO, Kind, TableInfo, columns, find, get, info_of, roles
+from isoplan.engine.store.tables.condition import matching_rows
+from isoplan.engine.store.tables.loading import Loaded, count, load, stored_types
+
+__all__ = ["MAX_COLUMNS", "MAX_UPLOAD_BYTES", "Column", "Conversion", "TableInfo", "add", "all", "append", "bring_back"]
+__all__ += [
+    "by_name",
+    "column_values",
+    "columns",
+    "curves_of",
+    "curves_within",
+    "delete",
+    "frame",
+    "get",
+    "history",
+    "parts",
+    "rename",
+    "restore",
+    "roles",
+]
+__all__ += ["set_roles", "tie", "withdraw", "withdrawn"]
+
+
+COPIES, SPARE = 4, 1e6
+"""An import needs this many times the bytes of the file on the disk of the workspace, and these bytes beside them."""
+_GUESS = {"runs": guess_roles, "curves": guess_curve_roles}
+
+
+def parts(source: Path | bytes, name: str) -> tuple[str, ...]:
+    """Sheets of an Excel file, base tables of a DuckDB file, nothing for other formats."""
+    with received(source, name, None) as upload:
+        return sources.parts(upload)
+
+
+def add(
+    db: Database,
+    source: Path | bytes,
+    name: str,
+    *,
+    sheet: str | None = None,
+    inner: str | None = None,
+    read_only: bool = False,
+    provenance: str = "",
+    curves_of: str = "",
+) -> TableInfo:
+    """Import a file (or the bytes of an upload or a paste) called ``name``; the same bytes twice are one table.
+
+    ``curves_of`` is the run table whose training curves the file holds, empty for a table of runs.
+    ``sheet`` and ``inner`` choose a sheet of Excel and a base table of DuckDB. Raises PlannerError for a file that
+    cannot be read as a table, for one over ``MAX_UPLOAD_BYTES`` or ``MAX_COLUMNS``, where a choice is needed, and where
+    the disk of the workspace is full.
+    """
+    _need_room(db.folder, source)
+    with received(source, name, db.folder) as upload:
+        option = "--sheet" if upload.format == "excel" else "--inner"
+        part = sources.choose(upload, sheet if upload.format == "excel" else inner, option)
+        table_id = _id(upload.sha256, part)
+        if table_id == curves_of:  # the table of runs holds the points of their curves too
+            table_id = _id(upload.sha256, f"{part}/curves")
+        if (known := _known(db, table_id)) is not None:
+            return known if known.runs_id == curves_of else tie(db, known, curves_of)
+        label = f"{Path(name).name} · {part}" if part else Path(name).name
+        details = (upload.sha256, name, _now(), read_only, False, provenance, ())
+        fresh = TableInfo(table_id, label, 0, *details, _kind(curves_of), curves_of)
+        load(db, upload, part, sql.data(table_id), lambda cursor, loaded: _register(cursor, fresh, loaded))
+    return get(db, table_id)
+
+
+def _need_room(folder: Path | None, source: Path | bytes) -> None:
+    """Raise PlannerError where the disk of ``folder`` has no room for the bytes, a copy of them, and their rows."""
+    with suppress(OSError):  # of a file that cannot be read, which the import says
+        size = len(source) if isinstance(source, bytes) else Path(source).stat().st_size
+        if folder is not None and shutil.disk_usage(folder).free < COPIES * size + SPARE:
+            raise disk_full(folder)
+
+
+def curves_within(db: Database, table_id: str) -> TableInfo:
+    """The rows of a run table once more as training curves of its runs; raises PlannerError without its bytes."""
+    info = get(db, table_id)
+    kept = db.folder / "uploads" / info.sha256 if db.folder else None
+    if kept is None or not kept.is_file():
+        raise PlannerError(
+            f"The bytes of {info.name} are not in this workspace. Upload the file under Add training curves."
+        )
+    part = info.name.partition(" · ")[2] or None
+    table = add(db, kept, info.source, sheet=part, inner=part, curves_of=table_id)
+    known = columns(db, table.id)
+    set_roles(db, table.id, like(known, guess_curve_roles(known), roles(db, table_id)))
+    return table
+
+
+def all(db: Database, deleted: bool = False) -> list[TableInfo]:
+    """The run tables of the store, newest first; with ``deleted`` the deleted tables of every kind."""
+    return _listed(db, "deleted" if deleted else "NOT deleted AND kind = 'runs'")
+
+
+def curves_of(db: Database, table_id: str) -> list[TableInfo]:
+    """The tables of training curves that are tied to a run table, newest first."""
+    return _listed(db, "NOT deleted AND kind = 'curves' AND runs_id = ?", table_id)
+
+
+def tie(db: Database, table: TableInfo, runs_id: str) -> TableInfo:
+    """Say that ``table`` holds the training curves of the runs in the table ``runs_id``; runs of its own where empty.
+
+    A table that changes its kind gets the mapping that its columns suggest for the new one.
+    """
+    if table.id == runs_id:
+        raise PlannerError(f"{table.name} is the run table itself: choose the file that holds its training curves.")
+    _changeable(db, table.id)
+    if runs_id:
+        get(db, runs_id)
+    kind, known = _kind(runs_id), columns(db, table.id)
+    mapping = roles(db, table.id) if table.kind == kind else _GUESS[kind](known)
+    values = [kind, runs_id, mapping.model_dump_json(), table.id]
+    query = "UPDATE tables SET kind = ?, runs_id = ?, roles = ? WHERE id = ?"
+    db.write(lambda cursor: cursor.execute(query, values).fetchall())
+    return replace(get(db, table.id), known=table.known)
+
+
+def _id(sha256: str, part: str) -> str:
+    return hashlib.sha256(f"{sha256}/{part}".encode()).hexdigest()[:12]
+
+
+def _kind(runs_id: str) -> Kind:
+    return "curves" if runs_id else "runs"
+
+
+def _listed(db: Database, where: str, *parameters: object) -> list[TableInfo]:
+    with db.read() as cursor:
+        query = f"SELECT {INFO} FROM tables WHERE {where} ORDER BY created DESC, id"
+        return [info_of(row) for row in cursor.execute(query, list(parameters)).fetchall()]
+
+
+def by_name(db: Database, name: str) -> TableInfo:
+    """The newest table that is called ``name``; raises PlannerError when there is none."""
+    found = next((info for info in all(db) if info.name == name), None)
+    if found is None:
+        raise PlannerError(f"No table is called {name!r}: import it first.")
+    return found
+
+
+def rename(db: Database, table_id: str, name: str) -> TableInfo:
+    """Give a table another name."""
+    if not name.strip():
+        raise PlannerError("A table needs a name: type at least one letter.")
+    _changeable(db, table_id)
+    db.write(
+        lambda cursor: cursor.execute("UPDATE tables SET name = ? WHERE id = ?", [name.strip(), table_id]).fetchall()
+    )
+    return get(db, table_id)
+
+
+def delete(db: Database, table_id: str) -> TableInfo:
+    """Put a table away; its rows stay until it is restored, and fits made from it go on working."""
+    _changeable(db, table_id)
+    return _set_deleted(db, table_id, True)
+
+
+def retire(db: Database, kept: Collection[str]) -> None:
+    """Put the read-only tables away that are not among ``kept``, ids: what came with an earlier version."""
+    for info in all(db):
+        if info.read_only and info.id not in kept:
+            _set_deleted(db, info.id, True)
+
+
+def restore(db: Database, table_id: str) -> TableInfo:
+    """Bring a deleted table back."""
+    return _set_deleted(db, table_id, False)
+
+
+def column_values(db: Database, table_id: str, column: str, limit: int = 200) -> tuple[str, ...]:
+    """The distinct values of a column as text, the most frequent first, for choosing among them."""
+    known = columns(db, table_id)
+    position = _position(known, column)
+    shown = sql.label(known[position], position)
+    with db.read() as cursor:
+        rows = cursor.execute(
+            f"SELECT {shown} AS v FROM {sql.data(table_id)} WHERE c{position} IS NOT NULL "
+            f"GROUP BY v ORDER BY count(*) DESC, v LIMIT {int(limit)}"
+        ).fetchall()
+    return tuple(row[0] for row in rows)
+
+
+def set_roles(db: Database, table_id: str, roles: Roles) -> None:
+    """Set the mapping of a table (also of a read-only one: no row changes).
+
+    Raises PlannerError for an unknown column, a column with two roles, and text under a role that needs numbers.
+    """
+    check_roles(columns(db, table_id), roles)
+    body = roles.model_dump_json()
+    db.write(lambda cursor: cursor.execute("UPDATE tables SET roles = ? WHERE id = ?", [body, table_id]).fetchall())
+
+
+def history(db: Database, table_id: str, roles: Roles, rows: RowsOfRun | None = None) -> Roles:
+    """``roles`` with the rows of a run that count: ``rows``, or the last one where the rows are points of curves."""
+    with db.read() as cursor:
+        found = with_history(cursor, sql.data(table_id), columns(db, table_id), roles)
+    return found if rows is None else (found if found.rows != "all" else roles).model_copy(update={"rows": rows})
+
+
+def append(db: Database, table_id: str, rows: pd.DataFrame) -> TableInfo:
+    """Add rows at the end; columns are matched by name and those left out stay empty.
+
+    Raises PlannerError for an unknown column, text in a column of numbers, and a read-only table.
+    """
+    _changeable(db, table_id)
+    known = columns(db, table_id)
+    positions = [_position(known, str(name)) for name in rows.columns]
+    if len(set(positions)) < len(positions):
+        raise PlannerError("The new rows name a column twice: name each column once.")
+    cells = [_cells(rows.iloc[:, i], known[p]) for i, p in enumerate(positions)]
+    table = sql.data(table_id)
+
+    def change(cursor: Cursor) -> None:
+        start = count(cursor, table)
+        fresh = pd.DataFrame({"rid": np.arange(start, start + len(rows))} | _named(positions, cells))
+        cursor.register("fresh", fresh)
+        names = ", ".join(["rid", *(f"c{p}" for p in positions)])
+        cursor.execute(f"INSERT INTO {table} ({names}) SELECT {names} FROM fresh")
+        cursor.unregister("fresh")
+        names_now = tuple(c.name for c in known)
+        profiled = with_guesses(profile(cursor, table, names_now, stored_types(cursor, table)))
+        body = COLUMNS.dump_json(profiled).decode()
+        cursor.execute("UPDATE tables SET nrows = ?, columns = ? WHERE id = ?", [count(cursor, table), body, table_id])
+
+    db.write(change)
+    return get(db, table_id)
+
+
+def withdraw(db: Database, table_id: str, row_ids: Sequence[int], reason: str) -> None:
+    """Mark rows as withdrawn, with a reason; new snapshots leave them out, old ones keep them."""
+    info = _changeable(db, table_id)
+    if not reason.strip():
+        raise PlannerError("Withdrawing a run needs a reason: type a few words.")
+    outside = next((i for i in row_ids if not 0 <= i < info.rows), None)
+    if outside is not None:
+        raise PlannerError(f"Row {outside} is not in {info.name}: its rows are 0 to {info.rows - 1}.")
+    marked = {row for row, _, _ in withdrawn(db, table_id)}
+    fresh = [int(i) for i in dict.fromkeys(row_ids) if int(i) not in marked]
+    query = "INSERT INTO withdrawn SELECT ?, unnest(?::BIGINT[]), ?, ?"
+    db.write(lambda cursor: cursor.execute(query, [table_id, fresh, reason.strip(), _now()]).fetchall())
+
+
+def bring_back(db: Database, table_id: str, row_ids: Sequence[int]) -> None:
+    """Undo ``withdraw`` for some rows; rows that are not withdrawn stay as they are."""
+    _changeable(db, table_id)
+    chosen = [int(i) for i in row_ids]
+    query = "DELETE FROM withdrawn WHERE table_id = ? AND list_contains(?::BIGINT[], row_id)"
+    db.write(lambda cursor: cursor.execute(query, [table_id, chosen]).fetchall())
+
+
+def withdrawn(db: Database, table_id: str) -> list[tuple[int, str, datetime]]:
+    """The withdrawn rows of a table: id, reason, when."""
+    with db.read() as cursor:
+        query = "SELECT row_id, reason, moment FROM withdrawn WHERE table_id = ? ORDER BY row_id"
+        return [(row[0], row[1], row[2]) for row in cursor.execute(query, [table_id]).fetchall()]
+
+
+def frame(db: Database, table_id: str, *, limit: int = 1000, offset: int = 0, where: str | None = None) -> pd.DataFrame:
+    """Rows for display under their original names, after their ids (``row id``).
+
+    Where rows of the table are withdrawn a second column, ``withdrawn``, says why. ``where`` is an SQL condition,
+    checked and run as in :mod:`isoplan.engine.store.tables.condition`.
+    """
+    conversions = roles(db, table_id).conversions
+    chosen = matching_rows(db, table_id, where, conversions) if where and where.strip() else None
+    return rows_frame(db, table_id, chosen, limit, offset)
+
+
+def _register(cursor: Cursor, info: TableInfo, loaded: Loaded) -> None:
+    stored = (info.id, info.name, loaded.rows, info.sha256, info.source, info.created, info.read_only, info.deleted)
+    details = (info.provenance, json.dumps(loaded.notes), info.kind, info.runs_id)
+    mapping = _GUESS[info.kind](loaded.columns)
+    if info.kind == "runs":
+        mapping = with_history(cursor, sql.data(info.id), loaded.columns, mapping)
+    described = (COLUMNS.dump_json(loaded.columns).decode(), mapping.model_dump_json())
+    cursor.execute(
+        f"INSERT INTO tables ({INFO}, columns, roles) VALUES ({', '.join('?' * 14)})",
+        [*stored, *details, *described],
+    )
+
+
+def _known(db: Database, table_id: str) -> TableInfo | None:
+    """The table whose bytes came again; a deleted one is brought back."""
+    found = find(db, table_id)
+    if found is not None and found.deleted:
+        found = restore(db, table_id)
+    return replace(found, known=True) if found else None
+
+
+def _changeable(db: Database, table_id: str) -> TableInfo:
+    info = get(db, table_id)
+    if info.read_only:
+        raise PlannerError(f"{info.name} is a demo table and stays as it is: import a copy of your own to change it.")
+    return info
+
+
+def _set_deleted(db: Database, table_id: str, deleted: bool) -> TableInfo:
+    db.write(
+        lambda cursor: cursor.execute("UPDATE tables SET deleted = ? WHERE id = ?", [deleted, table_id]).fetchall()
+    )
+    return get(db, table_id)
+
+
+def _position(known: Sequence[Column], name: str) -> int:
+    found = next((i for i, c in enumerate(known) if c.name == name), None)
+    if found is None:
+        raise unknown_column(name, [c.name for c in known], "of the new rows")
+    return found
+
+
+def _cells(values: pd.Series[Any], column: Column) -> pd.Series[Any]:
+    """New cells of one column in its stored type, None where empty."""
+    empty = values.isna()
+    try:
+        if column.kind == "number":
+            return pd.to_numeric(values).astype("float64")
+        if column.kind == "date":
+            return pd.to_datetime(values)
+    except (ValueError, TypeError) as error:
+        raise PlannerError(f"Column {column.name!r} holds numbers or dates and a new cell does not: {error}.") from None
+    if column.kind == "bool":
+        return values.astype("boolean")
+    return values.astype("object").where(empty, values.map(str)).where(~empty, None)
+
+
+def _named(positions: Sequence[int], cells: Sequence[pd.Series[Any]]) -> dict[str, Any]:
+    return {f"c{p}": series.array for p, series in zip(positions, cells, strict=True)}
+
+
+def _now() -> datetime:
+    return datetime.now(UTC).replace(tzinfo=None)

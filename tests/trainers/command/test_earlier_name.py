@@ -1,0 +1,20 @@
+"""Descriptions of programs that name the bundled example as version 0.1 did."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from isoplan.trainers.command.programs import Program, families
+
+EARLIER = ".".join(("trainers", "command", "example"))
+
+
+def test_the_earlier_name_of_the_example_still_runs() -> None:
+    program = Program.model_validate({"command": ["{python}", "-P", "-m", EARLIER]})
+    assert program.command == ("{python}", "-P", "-m", "isoplan.trainers.command.example")
+
+
+def test_cells_of_the_example_keep_their_names(tmp_path: Path) -> None:
+    """The version is part of a cell's name. ``f90268b8c069`` is that of Isoplan 0.1."""
+    (example,) = families(tmp_path)
+    assert example.version == "f90268b8c069"

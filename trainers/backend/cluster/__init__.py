@@ -1,0 +1,1 @@
+"""Workers: on this machine, at an address, or as batch jobs."""

@@ -1,0 +1,200 @@
+"""The Dask cluster that runs cells: on this machine, at an address, or made of batch jobs."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import math
+import os
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from isoplan.trainers.backend.cluster.batch_jobs import open_jobs
+from isoplan.trainers.backend.cluster.keys import temporary_security
+from isoplan.trainers.backend.cluster.machine import Machine, Place, this_machine
+from isoplan.trainers.backend.cluster.pool import ANSWER, CONFIG, LOOK, WAIT, ClusterError, Gpu, Pool, take_stock
+from isoplan.trainers.backend.cluster.settings import Address, Local, Settings
+from isoplan.trainers.backend.store.fault_injection import reached
+from isoplan.trainers.backend.worker.attempt_process import run_cell
+from isoplan.trainers.backend.worker.remote_cells import exchange, is_same, pack, run_away, take_in, want
+
+if TYPE_CHECKING:
+    from distributed import Client
+    from distributed.security import Security
+
+log = logging.getLogger("isoplan.cluster")
+
+
+@contextlib.contextmanager
+def open_pool(settings: Settings, root: Path) -> Iterator[Pool]:
+    """The cluster that ``settings`` name, for the workspace ``root``, until the context ends.
+
+    Raises ClusterError for a scheduler that does not answer and a batch system that takes no jobs.
+    """
+    import dask
+
+    os.environ["DASK_LOGGING__DISTRIBUTED"] = "warning"  # of the workers: their lines are not for users
+    dask.config.set(CONFIG)
+    reached("cluster-starts")
+    if isinstance(settings, Local):
+        opened = _local(settings, root)
+    elif isinstance(settings, Address):
+        opened = _address(settings, root)
+    else:
+        opened = open_jobs(settings, root)
+    with opened as pool:
+        yield pool
+
+
+@contextlib.contextmanager
+def _local(settings: Local, root: Path) -> Iterator[Pool]:
+    """Workers of this machine. Everything between the processes is encrypted, with keys made for it, so that no other
+    process of the machine, of this user or another, can give them work.
+    """
+    from distributed import Client, Nanny, SpecCluster
+
+    from isoplan.trainers.backend.cluster.dask_no_http import QuietScheduler, QuietWorker
+
+    machine, security = this_machine(settings.cores), temporary_security()
+    here = {"host": "127.0.0.1", "dashboard": False, "security": security, "protocol": "tls://"}
+    worker = {"nthreads": 1, "memory_limit": 0, "silence_logs": 30, "worker_class": QuietWorker, **here}
+    with (
+        SpecCluster(
+            workers={i: {"cls": Nanny, "options": worker} for i in range(machine.cores)},
+            scheduler={"cls": QuietScheduler, "options": {"port": 0, **here}},
+            security=security,
+            silence_logs=30,
+        ) as cluster,
+        Client(cluster, timeout=WAIT, set_as_default=False) as client,
+    ):
+        yield Pool(client, f"this machine, {machine.cores} workers", machine, root, lambda pool: "")
+
+
+@contextlib.contextmanager
+def _address(settings: Address, root: Path) -> Iterator[Pool]:
+    with connected(settings.scheduler, security_of(settings)) as client:
+        yield Pool(client, settings.scheduler, Machine(0, 0.0), root, take_stock)
+
+
+def security_of(settings: Address) -> Security:
+    """What this client shows and believes: the files of ``settings``, else those of Dask's own configuration.
+
+    Raises ClusterError where TLS has no certificates, or files that are none.
+    """
+    from distributed.security import Security
+
+    files = {"tls_ca_file": settings.ca, "tls_client_cert": settings.cert, "tls_client_key": settings.key}
+    given = {name: str(path) for name, path in files.items() if path is not None}
+    security = Security(require_encryption=settings.scheduler.startswith("tls:"), **given)
+    try:
+        shown = security.get_connection_args("client")
+    except OSError as error:
+        raise ClusterError(f"The files ca, cert and key of the cluster are no certificates: {error}.") from error
+    if security.require_encryption and shown["ssl_context"] is None:
+        raise ClusterError(f"The scheduler {settings.scheduler} asks for certificates: name ca, cert and key of yours.")
+    return security
+
+
+@contextlib.contextmanager
+def connected(address: str, security: Security) -> Iterator[Client]:
+    """A client of the scheduler at ``address``. Raises ClusterError where it does not answer."""
+    from distributed import Client
+
+    try:
+        client = Client(address, security=security, timeout=WAIT, set_as_default=False)
+    except OSError as error:
+        raise ClusterError(
+            f"The scheduler {address} does not answer: check that it runs, its address, and its certificates."
+        ) from error
+    try:
+        yield client
+    finally:
+        with contextlib.suppress(Exception):
+            client.close(timeout=5)
+
+
+def give(pool: Pool, folder: Path, number: int, place: Place) -> Any:
+    """Give attempt ``number`` of the cell in ``folder`` to a worker; its Dask future.
+
+    On other machines Dask chooses the worker, so a GPU is taken there as a share of the resource that it declares.
+    """
+    elsewhere = bool(pool.gpus) and place.device != "cpu"
+    how: dict[str, Any] = {"key": f"{folder.name}-{number}", "retries": 0}
+    if elsewhere:
+        how["resources"] = {"GPU": share_of(place.needs.gpu_memory, pool.gpus)}
+    device = "cuda:0" if elsewhere else place.device
+    if pool.shared:
+        return pool.client.submit(run_cell, str(folder), number, device, **how)
+    pool.away[folder.name] = number
+    return pool.client.submit(run_away, pack(folder), folder.name, number, device, **how)
+
+
+def share_of(gpu_memory: float, gpus: Sequence[Gpu]) -> float:
+    """The share of a GPU that a cell asks a worker for: ``gpu_memory`` bytes of the smallest, and no more than any has.
+
+    Rounded down, so that n of 1/n fit.
+    """
+    least, most = min(gpu.memory for gpu in gpus), max(gpu.share for gpu in gpus)
+    return min(math.floor(1e6 * gpu_memory / least) / 1e6, most)
+
+
+def bring_home(pool: Pool, folder: Path, number: int, future: Any) -> None:
+    """Write what a finished attempt that was away has left, into the folder of its cell."""
+    if pool.away.pop(folder.name, None) != number or future.status != "finished" or not folder.exists():
+        return
+    try:
+        news = future.result(timeout=ANSWER)
+    except Exception as error:  # whatever Dask raises where the worker died with it
+        log.warning("cell %s: what attempt %s left did not arrive: %r", folder.name, number, error)
+        return
+    if is_same(folder, news):
+        take_in(folder, news)
+
+
+def converse(pool: Pool, given: Mapping[str, int]) -> list[str]:
+    """Hear how attempts that are away go (``given``: number by cell), and tell workers which should go on or stop.
+
+    Takes no time: an answer is taken in when it is there. Gives the cells whose process died, by what is heard.
+    """
+    dead: list[str] = []
+    if pool.asked is not None and pool.asked.done():
+        answers, pool.asked = pool.asked, None
+        with contextlib.suppress(OSError, TimeoutError):
+            for said in answers.result().values():
+                if isinstance(said, dict):
+                    dead += _hear(pool, given, said)
+    now = time.monotonic()
+    if pool.asked is None and pool.away and now - pool.said >= LOOK:
+        pool.said = now
+        cells = pool.root / "cells"
+        wanted = {name: want(cells / name, number) for name, number in given.items() if pool.away.get(name) == number}
+        asking = pool.client.run(
+            exchange, wanted, workers=list(pool.known), on_error="return", asynchronous=True, callback_timeout=ANSWER
+        )
+        loop: Any = pool.client.loop
+        pool.asked = asyncio.run_coroutine_threadsafe(asking, loop.asyncio_loop)
+    return dead
+
+
+def _hear(pool: Pool, given: Mapping[str, int], said: Mapping[str, Any]) -> list[str]:
+    dead = []
+    for name, news in said.items():
+        folder = pool.root / "cells" / name
+        if given.get(name) != news.number or pool.away.get(name) != news.number or not folder.exists():
+            continue
+        if is_same(folder, news):
+            take_in(folder, news)
+        else:
+            dead.append(name)
+    return dead
+
+
+def end_worker(pool: Pool, future: Any) -> None:
+    """Start the worker anew that holds ``future``, where a nanny watches over it."""
+    with contextlib.suppress(OSError, TimeoutError, ValueError):
+        holders = [worker for worker, keys in pool.client.processing().items() if future.key in keys]
+        if holders:
+            pool.client.restart_workers(holders, raise_for_error=False)

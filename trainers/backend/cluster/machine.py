@@ -1,0 +1,114 @@
+"""What there is to run cells on, and which of the waiting ones fit beside those that run."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import subprocess
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from isoplan.trainers.cell import Needs
+
+MIB = 2**20
+LIMITS = (Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"))
+"""Where the kernel says what memory a container has, in both of its ways."""
+AHEAD = 2
+"""Cells for each core that wait at the workers themselves, so that none is idle between two."""
+
+
+@dataclass(frozen=True)
+class Machine:
+    """Cores, bytes of memory, and bytes of memory of each GPU."""
+
+    cores: int
+    memory: float
+    gpus: tuple[float, ...] = ()
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a cell runs and what it takes there."""
+
+    needs: Needs
+    device: str
+
+
+def this_machine(cores: int | None = None) -> Machine:
+    """This machine as it is: the cores and the memory that the process may use, the GPUs that nvidia-smi names."""
+    usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return Machine(cores or usable, usable_memory(), _gpus())
+
+
+def usable_memory() -> float:
+    """Bytes of memory of this machine, or of the container that we are in; zero where nothing says."""
+    said = [os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")] if hasattr(os, "sysconf") else []
+    for place in LIMITS:
+        with contextlib.suppress(OSError, ValueError):  # "max" where there is no limit
+            said.append(int(place.read_text()))
+    return float(min(said, default=0))
+
+
+def _gpus() -> tuple[float, ...]:
+    program = shutil.which("nvidia-smi")
+    if program is None:
+        return ()
+    asked = [program, "--query-gpu=index,uuid,memory.total", "--format=csv,noheader,nounits"]
+    try:
+        said = subprocess.run(asked, capture_output=True, text=True, timeout=20, check=True).stdout
+    except (OSError, subprocess.SubprocessError):
+        return ()
+    return seen(said, os.environ.get("CUDA_VISIBLE_DEVICES"))
+
+
+def seen(listed: str, visible: str | None) -> tuple[float, ...]:
+    """Bytes of memory of the GPUs that nvidia-smi ``listed`` (index, uuid, MiB), of those that are ``visible`` to us.
+
+    ``visible`` is ``CUDA_VISIBLE_DEVICES``: indices, or beginnings of uuids.
+    """
+    rows = [[part.strip() for part in line.split(",")] for line in listed.splitlines()]
+    gpus = [
+        (index, uuid, float(mib) * MIB) for index, uuid, mib in (row for row in rows if len(row) == 3) if mib.isdigit()
+    ]
+    if visible is None:
+        return tuple(memory for _, _, memory in gpus)
+    names = [name.strip() for name in visible.split(",") if name.strip()]
+    return tuple(m for name in names for index, uuid, m in gpus if name == index or uuid.startswith(name))
+
+
+def fits(machine: Machine, needs: Needs, running: Sequence[Place], ahead: int = 1) -> str | None:
+    """The device on which ``needs`` fit beside what is ``running``; None where they have to wait.
+
+    Cores are shared out ``ahead`` times over. A cell that needs more than the whole machine runs alone.
+    """
+    if not running:
+        return "cuda:0" if needs.gpu_memory and machine.gpus else "cpu"
+    cores = sum(place.needs.cores for place in running) + needs.cores
+    memory = sum(place.needs.memory for place in running) + needs.memory
+    if cores > machine.cores * ahead or (machine.memory and memory > machine.memory):
+        return None
+    if not needs.gpu_memory or not machine.gpus:
+        return "cpu"
+    free = {f"cuda:{i}": most for i, most in enumerate(machine.gpus)}
+    for place in running:
+        if place.device in free:
+            free[place.device] -= place.needs.gpu_memory
+    device = max(free, key=lambda name: free[name])
+    return device if free[device] >= needs.gpu_memory else None
+
+
+def at_once(machine: Machine, needs: Needs) -> int:
+    """How many cells with these ``needs`` the machine runs at once; at least one."""
+    most = machine.cores // max(needs.cores, 1)
+    if machine.memory and needs.memory:
+        most = min(most, int(machine.memory // needs.memory))
+    if needs.gpu_memory and machine.gpus:
+        most = min(most, sum(int(memory // needs.gpu_memory) for memory in machine.gpus))
+    return max(most, 1)
+
+
+def devices(machine: Machine, needs: Needs) -> int:
+    """How many devices a cell takes: one GPU, or its cores."""
+    return 1 if needs.gpu_memory and machine.gpus else needs.cores

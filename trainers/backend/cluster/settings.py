@@ -1,0 +1,183 @@
+"""Where cells are run: what the operator of a workspace wrote into ``cluster.toml``, nothing being this machine."""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+import tomllib
+from pathlib import Path
+from typing import Annotated, Literal
+from urllib.parse import urlsplit
+
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, field_validator, model_validator
+
+from isoplan.engine.errors import PlannerError
+
+FILE = "cluster.toml"
+WALLTIME = re.compile(r"(\d+-)?\d{1,3}:\d{2}:\d{2}")
+MEMORY = re.compile(r"\d+(\.\d+)? ?[kMGT]i?B")
+
+
+class _Kind(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Local(_Kind):
+    """``cores`` of this machine that cells may use, all of them where None."""
+
+    kind: Literal["local"] = "local"
+    cores: Annotated[int, Field(ge=1, le=4096)] | None = None
+
+
+class Address(_Kind):
+    """A Dask scheduler that somebody else started, and the files by which it and this client know each other."""
+
+    kind: Literal["address"] = "address"
+    scheduler: str
+    ca: Path | None = None
+    cert: Path | None = None
+    key: Path | None = None
+    insecure: bool = False
+
+    @field_validator("scheduler")
+    @classmethod
+    def _whole(cls, scheduler: str) -> str:
+        parts = urlsplit(scheduler)
+        try:
+            whole = parts.scheme in ("tcp", "tls") and parts.hostname and parts.port
+        except ValueError:
+            whole = False
+        if not whole or parts.path:
+            raise ValueError(f"The scheduler {scheduler!r} is no address: write it like tls://host:8786.")
+        return scheduler
+
+    @model_validator(mode="after")
+    def _safe(self) -> Address:
+        parts = urlsplit(self.scheduler)
+        if parts.scheme == "tcp" and not self.insecure and not _is_here(parts.hostname or ""):
+            raise ValueError(
+                f"The scheduler {self.scheduler} is beyond this machine and not encrypted, so anybody on the way could "
+                "run programs here: use tls://, or allow it with insecure = true in cluster.toml or --insecure."
+            )
+        given = [name for name in ("ca", "cert", "key") if getattr(self, name) is not None]
+        if given and len(given) < 3:
+            raise ValueError(f"TLS needs three files, and only {' and '.join(given)} is given: name ca, cert and key.")
+        for name in given:
+            if not getattr(self, name).is_file():
+                raise ValueError(f"The file {getattr(self, name)} of {name} is not there: correct its path.")
+        return self
+
+
+class Jobs(_Kind):
+    """Batch jobs, each with so many workers as it has ``cores``; as many as ``jobs`` are kept in the batch system.
+
+    ``memory`` is that of one job; with ``gpu`` it has a GPU, which its workers share. ``interface`` is the network
+    interface by which jobs reach this machine; ``prologue`` are shell lines before the worker, such as ``module load``.
+    """
+
+    cores: Annotated[int, Field(ge=1, le=4096)]
+    memory: str
+    walltime: str = "01:00:00"
+    account: str | None = None
+    jobs: Annotated[int, Field(ge=1, le=10_000)] = 1
+    gpu: bool = False
+    interface: str | None = None
+    prologue: tuple[str, ...] = ()
+
+    @field_validator("memory", "disk", check_fields=False)
+    @classmethod
+    def _bytes(cls, memory: str) -> str:
+        if not MEMORY.fullmatch(memory):
+            raise ValueError(f"{memory!r} is no amount of memory: write it like 4 GB.")
+        return memory
+
+    @field_validator("walltime")
+    @classmethod
+    def _duration(cls, walltime: str) -> str:
+        if not WALLTIME.fullmatch(walltime):
+            raise ValueError(f"{walltime!r} is no walltime: write it like 01:00:00 or 2-00:00:00.")
+        return walltime
+
+    @field_validator("account", "interface", "queue", check_fields=False)
+    @classmethod
+    def _word(cls, word: str | None) -> str | None:
+        if word is not None and not re.fullmatch(r"[\w.,@:/+-]+", word):
+            raise ValueError(f"{word!r} has characters that a name cannot have: use letters, digits, points, dashes.")
+        return word
+
+
+class Slurm(Jobs):
+    """Jobs of Slurm; ``extra`` are options of sbatch as ``--gres=gpu:1``, each becoming a line of the script."""
+
+    kind: Literal["slurm"] = "slurm"
+    queue: str | None = None
+    extra: tuple[str, ...] = ()
+
+
+class HTCondor(Jobs):
+    """Jobs of HTCondor; ``extra`` are lines of the submit file by name, as ``request_gpus = "1"``."""
+
+    kind: Literal["htcondor"] = "htcondor"
+    disk: str = "1 GB"
+    extra: dict[str, str] = {}
+
+
+Settings = Local | Address | Slurm | HTCondor
+_ANY: TypeAdapter[Settings] = TypeAdapter(Annotated[Settings, Field(discriminator="kind")])
+
+
+def read_settings(root: Path) -> Settings:
+    """What ``cluster.toml`` of the workspace ``root`` says. Raises PlannerError that names what is wrong in it.
+
+    Paths in it are relative to the workspace.
+    """
+    path = root / FILE
+    if not path.exists():
+        return Local()
+    try:
+        raw = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise PlannerError(f"The file {path} cannot be read: {error}.") from error
+    for name in ("ca", "cert", "key"):
+        if isinstance(raw.get(name), str):
+            raw[name] = root / Path(raw[name]).expanduser()
+    try:
+        return _ANY.validate_python({"kind": "local", **raw})
+    except ValidationError as error:
+        raise PlannerError(f"{path}: {_why(error)}") from error
+
+
+def at_address(scheduler: str, insecure: bool = False, known: Settings | None = None) -> Address:
+    """The scheduler of the option ``--scheduler``, with the certificates that ``cluster.toml`` (``known``) names.
+
+    Raises PlannerError for what is no address, and for one that is not safe to talk to.
+    """
+    files = {n: getattr(known, n) for n in ("ca", "cert", "key")} if isinstance(known, Address) else {}
+    try:
+        return Address(scheduler=scheduler, insecure=insecure, **files)
+    except ValidationError as error:
+        raise PlannerError(_why(error)) from error
+
+
+def _why(error: ValidationError) -> str:
+    """What is wrong with settings, as a sentence about the first wrong field."""
+    first = error.errors()[0]
+    where = ".".join(str(part) for part in first["loc"] if part not in ("local", "address", "slurm", "htcondor"))
+    if first["type"] == "value_error":
+        return str(first["ctx"]["error"])
+    if first["type"] == "union_tag_invalid":
+        return f"kind cannot be {first['input'].get('kind')!r}: use local, address, slurm or htcondor."
+    if first["type"] == "extra_forbidden":
+        kind = first["loc"][0]
+        return f"A cluster of kind {kind} has no field {where!r}: remove it, or correct its name."
+    if first["type"] == "missing":
+        return f"The field {where} is missing: give it a value."
+    return f"{where} cannot be {first['input']!r}: {first['msg'][0].lower()}{first['msg'][1:]}."
+
+
+def _is_here(host: str) -> bool:
+    """Whether ``host`` is this machine by its loopback address."""
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"

@@ -1,0 +1,1 @@
+"""What a grid will take before it is launched."""

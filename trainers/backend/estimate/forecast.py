@@ -1,0 +1,278 @@
+"""What a grid will take before it is launched: FLOPs, time, device hours, disk.
+
+How seconds depend on N and C comes from cells of the family that were trained before, here or elsewhere; short cells on
+this machine scale them. Without cells from elsewhere, speeds come from the short cells, else from those finished here.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import mean, median
+from typing import Any
+
+from isoplan.engine.errors import PlannerError
+from isoplan.engine.quantities import duration, si
+from isoplan.trainers.backend.cluster.machine import Machine, at_once, devices, this_machine
+from isoplan.trainers.backend.estimate.calibration import Measured, calibrate
+from isoplan.trainers.backend.estimate.earlier_cells import Earlier, seconds_of
+from isoplan.trainers.backend.queue.cells import Queue, size_of
+from isoplan.trainers.backend.store.record import CELLS, Record
+from isoplan.trainers.cell import Cell, Family, cell_name
+from isoplan.trainers.families import read_cell
+
+LOOKED_AT = 50
+"""Finished cells whose disk is looked at."""
+LONG = 5.0
+"""Seconds from which on the start of a process does not decide how long a finished cell took."""
+
+Calibrate = Callable[[Path, Family[Any], Sequence[Cell], Machine], list[Measured]]
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """What the cells of a grid take that are not done yet; None where nothing tells.
+
+    ``seconds`` are on this machine, all that fit at once; ``hours`` are device hours, of a GPU or of one core;
+    ``longest`` is the one cell that takes most, in seconds; ``disk`` is in bytes. ``basis`` says what was measured.
+    """
+
+    cells: int
+    done: int
+    flops: float | None
+    seconds: float | None
+    hours: float | None
+    longest: float | None
+    disk: float | None
+    basis: str
+
+    def money(self, price: float | None) -> float | None:
+        """What the device hours cost at ``price`` each."""
+        return None if price is None or self.hours is None else self.hours * price
+
+
+@dataclass(frozen=True)
+class Speeds:
+    """How long cells take: ``seconds(cell)``; ``disk`` bytes each; ``basis`` says from what this is known."""
+
+    seconds: Callable[[Cell], float]
+    disk: float
+    basis: str
+
+
+def estimate(
+    root: Path,
+    family: Family[Any],
+    cells: Sequence[Cell],
+    machine: Machine | None = None,
+    measure: Calibrate = calibrate,
+    earlier: Sequence[Earlier] = (),
+) -> Estimate:
+    """What the ``cells`` of the workspace ``root`` will take on this machine; takes up to 20 s itself.
+
+    ``earlier`` are cells of the family that were trained elsewhere. Cells that are done cost nothing. Raises
+    PlannerError where a short cell fails, as those of the grid would.
+    """
+    machine = machine or this_machine()
+    records = Queue(root).scan()
+    names = {cell_name(family, cell): cell for cell in cells}
+    left = [cell for name, cell in names.items() if not (name in records and records[name].state == "done")]
+    flops = _sum(family.sizes(cell).C for cell in left)
+    done = len(names) - len(left)
+    if not left:
+        return Estimate(len(names), done, 0.0, 0.0, 0.0, 0.0, 0.0, "All of its cells are done.")
+    short = _short(root, family, left, machine, measure)
+    if earlier:
+        speeds: Speeds | None = _scaled(root, family, left, earlier, short, records)
+    else:
+        speeds = _calibrated(family, short) or _finished(root, family, records)
+    if speeds is None:
+        return Estimate(len(names), done, flops, None, None, None, None, _unknown(family))
+    seconds = [speeds.seconds(cell) for cell in left]
+    needs = [family.needs(cell) for cell in left]
+    each = [s / at_once(machine, need) for s, need in zip(seconds, needs, strict=True)]
+    made = family.simulation(left)
+    hours = (made or 0.0) / 3600
+    hours += sum(s * devices(machine, need) for s, need in zip(seconds, needs, strict=True)) / 3600
+    whole = max(math.fsum(each), *seconds) + (made or 0.0) / machine.cores
+    basis = speeds.basis + _simulated(made, left)
+    return Estimate(len(names), done, flops, whole, hours, max(seconds), speeds.disk * len(left), basis)
+
+
+def typical(family: Family[Any], cells: Sequence[Cell]) -> tuple[Cell, Cell]:
+    """The smallest of ``cells`` and the one at which half of all FLOPs are spent, going up in size."""
+    sized = sorted(((family.sizes(cell).C or 0.0, i) for i, cell in enumerate(cells)))
+    half, spent = sum(C for C, _ in sized) / 2, 0.0
+    for C, i in sized:
+        spent += C
+        if spent >= half:
+            return cells[sized[0][1]], cells[i]
+    return cells[sized[0][1]], cells[sized[-1][1]]
+
+
+def _short(
+    root: Path, family: Family[Any], cells: Sequence[Cell], machine: Machine, measure: Calibrate
+) -> list[tuple[Cell, Measured]]:
+    """The typical ``cells`` whose short cells ran, with what was measured.
+
+    None where the family has no short cells, does not count FLOPs, or they were too slow to tell.
+    """
+    chosen = typical(family, cells)
+    pairs = [(one, cell) for cell in chosen if (one := family.short(cell)) is not None and family.sizes(one).C]
+    if len(pairs) < 2 or family.sizes(chosen[1]).C is None:
+        return []
+    of = dict(pairs)
+    return [(of[one.cell], one) for one in measure(root, family, list(of), machine)]
+
+
+def _calibrated(family: Family[Any], short: Sequence[tuple[Cell, Measured]]) -> Speeds | None:
+    """Speeds by short cells alone; None without any."""
+    if not short:
+        return None
+    measured = [one for _, one in short]
+    known = sorted((_work(family, one.cell), one.speed) for one in measured)
+    overhead = mean(one.overhead for one in measured)
+
+    def seconds(cell: Cell) -> float:
+        return overhead + (family.sizes(cell).C or 0.0) / between(known, _work(family, cell))
+
+    slow, fast = min(one.speed for one in measured), max(one.speed for one in measured)
+    speed = f"{si(slow, 2)}FLOP/s" if len(measured) == 1 else f"{si(slow, 2)}FLOP/s to {si(fast, 2)}FLOP/s"
+    ran = _ran(measured)
+    basis = f"Estimated from {ran} on this machine, all of it busy: {speed}, and {overhead:.2g} s for a cell to start."
+    return Speeds(seconds, mean(one.disk for one in measured), basis)
+
+
+def _ran(measured: Sequence[Measured]) -> str:
+    return "one short cell" if len(measured) == 1 else f"{len(measured)} short cells"
+
+
+def between(known: Sequence[tuple[float, float]], work: float) -> float:
+    """The speed at ``work`` from pairs of work and speed in rising order: a power law between them, flat beyond."""
+    below = [pair for pair in known if pair[0] <= work]
+    above = [pair for pair in known if pair[0] > work]
+    if not below or not above:
+        return (below[-1] if below else above[0])[1]
+    (w0, s0), (w1, s1) = below[-1], above[0]
+    return s0 * (s1 / s0) ** (math.log(work / w0) / math.log(w1 / w0)) if w0 > 0 else s1
+
+
+def _work(family: Family[Any], cell: Cell) -> float:
+    """FLOPs of one sample, which set how well a machine is used; those of the cell where samples are not counted."""
+    sizes = family.sizes(cell)
+    return (sizes.C or 0.0) / (sizes.passed or 1.0)
+
+
+def _done(family: Family[Any], records: Mapping[str, Record]) -> list[tuple[Cell, Record]]:
+    """The cells of the family that are done here, with their records."""
+    done = [r for r in records.values() if r.family == family.name and r.state == "done" and _seconds(r) > 0]
+    return [(cell, record) for record in done if (cell := _cell(family, record)) is not None]
+
+
+def _disk(root: Path, done: Sequence[tuple[Cell, Record]]) -> float:
+    return mean(size_of(root / CELLS / record.name) for _, record in done[-LOOKED_AT:]) if done else 0.0
+
+
+def _finished(root: Path, family: Family[Any], records: Mapping[str, Record]) -> Speeds | None:
+    """Speeds by the cells of the family that are done: FLOPs at the speed of those of a like size, where FLOPs count.
+
+    None where there are none.
+    """
+    done = _done(family, records)
+    if not done:
+        return None
+    took, sizes = sum(_seconds(record) for _, record in done), [family.sizes(cell) for cell, _ in done]
+    flops, disk = _sum(size.C for size in sizes), _disk(root, done)
+    many = "the one cell" if len(done) == 1 else f"the {len(done)} cells"
+    if flops:
+        basis = f"Estimated from {many} of this family that finished here, at {si(flops / took, 2)}FLOP/s."
+        known = [
+            Earlier(size.N or 1.0, size.C, _seconds(record))
+            for size, (_, record) in zip(sizes, done, strict=True)
+            if size.C
+        ]
+        return Speeds(lambda cell: seconds_of(family.sizes(cell).N, family.sizes(cell).C, known), disk, basis)
+    basis = f"Estimated from {many} of this family that finished here, which took {took / len(done):.2g} s each."
+    return Speeds(lambda cell: took / len(done), disk, basis)
+
+
+def _scaled(
+    root: Path,
+    family: Family[Any],
+    cells: Sequence[Cell],
+    earlier: Sequence[Earlier],
+    short: Sequence[tuple[Cell, Measured]],
+    records: Mapping[str, Record],
+) -> Speeds:
+    """Speeds by cells that were trained elsewhere, scaled to this machine, and by those that have finished here.
+
+    The scale is the one of the short cells, between them by N; else the median of the finished cells; else 1.
+    """
+    measured, done = [one for _, one in short], _done(family, records)
+    scales = sorted((_of(family, cell).N, _ratio(family, cell, one, earlier)) for cell, one in short)
+    here = [_of(family, cell, _seconds(record)) for cell, record in done if _seconds(record) >= LONG]
+    if not scales and here:
+        scales = [(1.0, median(one.seconds / seconds_of(one.N, one.C, earlier) for one in here))]
+    scaled = [Earlier(one.N, one.C, one.seconds * between(scales, one.N)) for one in earlier] if scales else earlier
+    known, overhead = [*scaled, *here], mean(one.overhead for one in measured) if measured else 0.0
+
+    def seconds(cell: Cell) -> float:
+        sizes = family.sizes(cell)
+        return overhead + seconds_of(sizes.N, sizes.C, known)
+
+    disk = mean(one.disk for one in measured) if measured else _disk(root, done)
+    return Speeds(seconds, disk, _basis(len(earlier), _ran(measured) if measured else "", len(here), scales))
+
+
+def _of(family: Family[Any], cell: Cell, seconds: float = 1.0) -> Earlier:
+    sizes = family.sizes(cell)
+    return Earlier(sizes.N or 1.0, sizes.C or 1.0, seconds)
+
+
+def _ratio(family: Family[Any], cell: Cell, measured: Measured, earlier: Sequence[Earlier]) -> float:
+    """How many times longer ``cell`` takes at the speed of its short cell than the ``earlier`` ones say."""
+    size = _of(family, cell)
+    return size.C / measured.speed / seconds_of(size.N, size.C, earlier)
+
+
+def _basis(many: int, ran: str, here: int, scales: Sequence[tuple[float, float]]) -> str:
+    """What an estimate from cells that were trained elsewhere is based on."""
+    source = f"Estimated from the seconds of {many:,} cells of this family that were trained on another machine"
+    by = ran or (f"{here:,} cell{'s' * (here != 1)} that finished" if here else "")
+    times = " to ".join(dict.fromkeys(f"{scale:.2g}" for _, scale in scales))
+    how = f", times {times} by {by} here." if by else ". This machine may be several times faster or slower."
+    return f"{source}{how}"
+
+
+def _simulated(seconds: float | None, cells: Sequence[Cell]) -> str:
+    """What an estimate says of the samples that ``cells`` simulate in core ``seconds``, None where not measured."""
+    if seconds is None:
+        simulated = any(getattr(cell, "data", "") == "simulated" for cell in cells)
+        return " The time to simulate missing samples is not included." if simulated else ""
+    return f" {duration(seconds)} of a core of it simulate the missing samples." if seconds else ""
+
+
+def _unknown(family: Family[Any]) -> str:
+    return (
+        f"No estimate yet: no cell of the family {family.name} has finished here, and no short cell ran in time. "
+        "Launch one small cell first."
+    )
+
+
+def _seconds(record: Record) -> float:
+    return float((record.result or {}).get("seconds", 0.0))
+
+
+def _cell(family: Family[Any], record: Record) -> Cell | None:
+    """The cell of a record; None where the family has other fields by now."""
+    try:
+        return read_cell(family, record.cell)
+    except PlannerError:
+        return None
+
+
+def _sum(values: Any) -> float | None:
+    found = list(values)
+    return None if not found or None in found else math.fsum(found)

@@ -1,0 +1,1 @@
+"""The cells of a workspace: the queue, sweeps, progress and caps."""

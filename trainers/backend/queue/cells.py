@@ -1,0 +1,228 @@
+"""The queue: the folder ``cells`` of a workspace, and what people do with what is in it.
+
+Whoever may write there may call this: server, terminal, runner. What a cell may do next follows from its folder alone.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import shutil
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from isoplan.engine.errors import PlannerError
+from isoplan.trainers.backend.store import files
+from isoplan.trainers.backend.store.heartbeat import lived
+from isoplan.trainers.backend.store.record import (
+    CELLS,
+    CHECKPOINT,
+    DIED,
+    LEASE,
+    NO_SPEC,
+    ORDER,
+    SCHEMA,
+    SPEC,
+    STOP,
+    Order,
+    Record,
+    read_record,
+    result_of,
+    saved_at,
+)
+from isoplan.trainers.cell import Cell, Family, canonical, cell_name
+
+MOST_CELLS = 20_000
+"""Cells of one workspace: above that a folder of folders is slow to look through."""
+SETTLED_NS = 100_000_000
+"""A folder that was changed so shortly ago may change again within one tick of the file system's clock."""
+
+
+class Deleted(PlannerError, FileNotFoundError):
+    """A cell that is not there, or not any more."""
+
+
+class Queue:
+    """The cells of the workspace ``root``. Remembers what it read, so that looking again reads what has changed."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.cells = root / CELLS
+        self._known: dict[str, tuple[int, Record]] = {}
+
+    def folder(self, name: str) -> Path:
+        """The folder of the cell ``name``."""
+        return self.cells / name
+
+    def scan(self) -> dict[str, Record]:
+        """All cells by name. Folders whose entries have not changed since the last look are not read again."""
+        found: dict[str, tuple[int, Record]] = {}
+        try:
+            entries = list(os.scandir(self.cells))
+        except FileNotFoundError:
+            entries = []
+        now = time.time_ns()
+        for entry in entries:
+            try:
+                if entry.name.startswith(".") or not entry.is_dir():
+                    continue
+                changed = entry.stat().st_mtime_ns
+            except FileNotFoundError:  # deleted since the folder was listed
+                continue
+            known = self._known.get(entry.name)
+            if known is not None and known[0] == changed:
+                found[entry.name] = known
+                continue
+            record = read_record(Path(entry.path))
+            if record is not None:
+                kept = now - changed > SETTLED_NS and not record.damage  # which may be repaired in place
+                found[entry.name] = (changed if kept else -1, record)
+        self._known = found
+        return {name: record for name, (_, record) in sorted(found.items())}
+
+    def find(self, name: str) -> Record:
+        """The cell ``name`` as it stands now. Raises Deleted, a PlannerError, where there is none."""
+        record = read_record(self.folder(name)) if name and "/" not in name and not name.startswith(".") else None
+        if record is None:
+            raise Deleted(f"There is no cell {name!r} in this workspace: it may have been deleted.")
+        return record
+
+    def add(self, family: Family[Any], cells: Sequence[Cell], made_by: Mapping[str, Any] | None = None) -> list[str]:
+        """Put ``cells`` into the queue and give their names, in their order; those that are there already stay.
+
+        One whose specification was damaged gets it again, and goes on.
+        Raises PlannerError where the workspace would hold too many, DiskFull where there is no room (none is added).
+        """
+        with files.room(self.root):
+            self.cells.mkdir(parents=True, exist_ok=True)
+        names = [cell_name(family, cell) for cell in cells]
+        there = self.scan()
+        new = {name: cell for name, cell in zip(names, cells, strict=True) if name not in there}
+        damaged = {name: cell for name, cell in zip(names, cells, strict=True) if _lacks_spec(there.get(name))}
+        if len(new) + len(there) > MOST_CELLS:
+            raise PlannerError(
+                f"{len(new):,} more cells are too many for one workspace, which holds {MOST_CELLS:,} at most: delete "
+                "finished ones, or open another workspace."
+            )
+        created = datetime.now(UTC).isoformat(timespec="milliseconds")
+        waiting = self.cells / f"{files.TEMPORARY}{secrets.token_hex(6)}"
+        try:
+            with files.room(self.root):
+                self._place(waiting, family, new, created, made_by or {})
+                for name, cell in damaged.items():
+                    files.write_json(self.folder(name) / SPEC, _spec(family, cell, created, made_by or {}))
+        finally:
+            shutil.rmtree(waiting, ignore_errors=True)
+        return names
+
+    def _place(
+        self, waiting: Path, family: Family[Any], new: Mapping[str, Cell], created: str, made_by: Mapping[str, Any]
+    ) -> None:
+        """Write the specifications of ``new`` cells in the folder ``waiting``, then rename them into their place."""
+        waiting.mkdir()
+        for name, cell in new.items():
+            (waiting / name).mkdir()
+            (waiting / name / SPEC).write_bytes(canonical(_spec(family, cell, created, made_by)))
+        if new:
+            _flush(waiting)
+        for name in new:
+            if not self.folder(name).exists():
+                (waiting / name).rename(self.folder(name))
+        files.sync_folder(self.cells)
+
+    def hold(self, names: Iterable[str], held: bool = True) -> None:
+        """Let cells wait, running ones after a checkpoint; or let them go on."""
+        for name in names:
+            self._change(name, held=held)
+
+    def cancel(self, names: Iterable[str]) -> None:
+        """Let cells end, running ones after a checkpoint; finished ones stay as they are."""
+        for name in names:
+            if self.find(name).state not in ("done", "failed"):
+                self._change(name, cancelled=True)
+
+    def retry(self, names: Iterable[str]) -> None:
+        """Queue failed, cancelled and held cells again; their attempts are counted anew."""
+        for name in names:
+            record = self.find(name)
+            if record.state in ("failed", "cancelled", "held", "stopping"):
+                self._change(name, held=False, cancelled=False, since=record.number if record.result else None)
+
+    def put_first(self, names: Iterable[str], priority: int) -> None:
+        """Give cells a priority: higher ones start first, equal ones in the order in which they were made."""
+        for name in names:
+            self._change(name, priority=priority)
+
+    def delete(self, names: Iterable[str]) -> int:
+        """Remove cells and give the bytes that this frees. Raises PlannerError for one that runs."""
+        freed = 0
+        for name in names:
+            if self.find(name).state in ("running", "stopping"):
+                raise PlannerError(f"The cell {name} is running: cancel it first.")
+            freed += size_of(self.folder(name))
+            gone = self.cells / f"{files.TEMPORARY}{secrets.token_hex(6)}-{name}"
+            self.folder(name).rename(gone)
+            shutil.rmtree(gone, ignore_errors=True)
+        return freed
+
+    def lease(self, name: str, runner: str, **more: Any) -> int:
+        """Give the next attempt of a cell its number; every older attempt has lost the cell from here on."""
+        folder, record = self.folder(name), self.find(name)
+        number = record.number + 1
+        (folder / STOP).unlink(missing_ok=True)
+        given = datetime.now(UTC).isoformat(timespec="milliseconds")
+        lease = {"number": number, "runner": runner, "given": given, CHECKPOINT: saved_at(folder)}
+        files.write_json(folder / LEASE, {**lease, **more})
+        return number
+
+    def end(self, name: str, number: int, state: str, why: str, **more: Any) -> None:
+        """Write down how attempt ``number`` ended that could not do so itself."""
+        ended = {"number": number, "state": state, "metrics": {}, "why": why, **more}
+        files.write_json(result_of(self.folder(name), number), ended)
+
+    def lose(self, name: str, number: int, why: str, own: bool) -> None:
+        """Say that attempt ``number`` is dead, so that the cell counts as queued again.
+
+        It counts against the cell where it was its ``own`` process that died, and not its runner, before it had got
+        further than the attempt before it.
+        """
+        before, now = self.find(name).lease.get(CHECKPOINT, 0), saved_at(self.folder(name))
+        further = now not in (0, before)
+        seconds = lived(self.folder(name), number)
+        self.end(name, number, DIED, why, counts=own and not further, seconds=seconds)
+
+    def stop(self, name: str, number: int, why: str) -> None:
+        """Ask attempt ``number`` to end."""
+        files.write_json(self.folder(name) / STOP, {"number": number, "why": why})
+
+    def _change(self, name: str, **asked: Any) -> None:
+        record = self.find(name)
+        order: Order = replace(record.order, **{key: value for key, value in asked.items() if value is not None})
+        files.write_json(self.folder(name) / ORDER, asdict(order))
+        if (order.cancelled or order.held) and record.state == "running":
+            self.stop(name, record.number, "cancel" if order.cancelled else "hold")
+
+
+def size_of(folder: Path) -> int:
+    """Bytes that a folder takes on disk."""
+    return sum(place.stat().st_size for place in folder.rglob("*") if place.is_file())
+
+
+def _flush(folder: Path) -> None:
+    """Make everything below ``folder`` durable: one call for thousands of small files."""
+    if hasattr(os, "sync"):
+        os.sync()
+    files.sync_folder(folder)
+
+
+def _spec(family: Family[Any], cell: Cell, created: str, made_by: Mapping[str, Any]) -> dict[str, Any]:
+    about = {"schema": SCHEMA, "family": family.name, "version": family.version, "created": created}
+    return {**about, "cell": cell.model_dump(mode="json"), **made_by}
+
+
+def _lacks_spec(record: Record | None) -> bool:
+    return record is not None and record.damage == NO_SPEC

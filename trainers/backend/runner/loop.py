@@ -1,0 +1,350 @@
+"""The runner: a process of its own that gives the waiting cells of a workspace to a Dask cluster.
+
+It alone gives leases. It never opens DuckDB, holds no state that is not on disk, and ends when nothing is left to do,
+so killing it at any moment costs no cell: the next one reads the folder and goes on.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+import logging
+import os
+import signal
+import socket
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from isoplan.engine.errors import PlannerError
+from isoplan.trainers.backend.cluster.clusters import bring_home, converse, end_worker, give, open_pool
+from isoplan.trainers.backend.cluster.machine import AHEAD, Place, fits
+from isoplan.trainers.backend.cluster.pool import ClusterError, Pool
+from isoplan.trainers.backend.cluster.settings import Local, Settings, at_address, read_settings
+from isoplan.trainers.backend.queue.cells import Queue
+from isoplan.trainers.backend.queue.progress import over_cap
+from isoplan.trainers.backend.queue.sweep import NO_SWEEP, hold, read_sweeps, standings
+from isoplan.trainers.backend.store import files
+from isoplan.trainers.backend.store.heartbeat import LOCK, STATUS, Beats, hold_lock
+from isoplan.trainers.backend.store.record import CELLS, DEATHS, ENDED, Record, result_of
+from isoplan.trainers.cell import Needs
+from isoplan.trainers.families import find_family, read_cell
+
+LOOK = 0.25
+"""Seconds between two looks at the folder while nothing happens."""
+IDLE = 15.0
+"""Seconds without a cell after which the runner ends."""
+ANSWER = 12.0
+"""Seconds after which the worker of an attempt that does not stop is started anew."""
+NOT_BEGUN = "not begun"
+"""Why an attempt stopped that its worker never took up: the worker died with another cell, or the runner did."""
+FORGOTTEN = 3600.0
+"""Seconds after which what a killed process was about to add counts as left behind."""
+PATIENCE = 2.0
+"""Seconds for which a runner tries for its lock, which those who look whether one lives have for an instant."""
+CHARGE = 1.0
+"""Seconds between two looks at what the sweeps with a cap have used."""
+PAUSE, LONGEST = 5.0, 120.0
+"""Seconds before a cluster that cannot be used is tried again, the first time and later."""
+
+log = logging.getLogger("isoplan.runner")
+
+
+@dataclass(eq=False)
+class Shift:
+    """What this runner has given out: attempts by cell, with the Dask future, the place, and when a stop was asked."""
+
+    queue: Queue
+    name: str
+    given: dict[str, Given] = field(default_factory=dict)
+    beats: Beats = field(default_factory=Beats)
+    woken: threading.Event = field(default_factory=threading.Event)
+    message: str = ""
+    charged: float = 0.0
+
+
+@dataclass(eq=False)
+class Given:
+    """One attempt at work: its number, its future, what it takes, and since when it should have stopped."""
+
+    number: int
+    future: Any
+    place: Place
+    asked: float | None = None
+
+
+def run(root: Path, settings: Settings, idle: float = IDLE, ending: threading.Event | None = None) -> None:
+    """Run the cells of the workspace ``root`` until none has been left for ``idle`` seconds, or ``ending`` is set.
+
+    Returns at once where another runner is at work. Raises PlannerError where the workspace cannot be written.
+    """
+    ending = ending or threading.Event()
+    with contextlib.ExitStack() as stack:
+        with files.writing(root):
+            (root / CELLS).mkdir(parents=True, exist_ok=True)
+            alone = stack.enter_context(hold_lock(root / CELLS / LOCK, PATIENCE))
+        if not alone:
+            return
+        stack.callback((root / CELLS / STATUS).unlink, missing_ok=True)
+        files.sweep(root / CELLS, "", older=FORGOTTEN)
+        shift = Shift(Queue(root), f"{socket.gethostname()}-{os.getpid()}")
+        pause = PAUSE
+        while not ending.is_set():
+            _say(root, shift.message or "starting the workers")
+            try:
+                with open_pool(settings, root) as pool:
+                    _work(shift, pool, idle, ending)
+                return
+            except ClusterError as error:
+                log.warning("%s", error)
+                shift.message = f"{error} Trying again every {pause:g} s."
+            if not _waited(shift, pause, idle, ending):
+                return
+            pause = min(2 * pause, LONGEST)
+
+
+def _work(shift: Shift, pool: Pool, idle: float, ending: threading.Event) -> None:
+    """Run cells on ``pool`` until none has been left for ``idle`` seconds. Raises ClusterError where it is gone."""
+    last = time.monotonic()
+    try:
+        while not ending.is_set():
+            if _turned(shift, pool):
+                last = time.monotonic()
+            elif time.monotonic() - last > idle:
+                return
+            _say(shift.queue.root, shift.message or "at work", shift, pool)
+            shift.woken.wait(LOOK)
+            shift.woken.clear()
+    except ClusterError:
+        shift.given.clear()  # from now on they are the attempts of a runner that is gone, which may still live
+        raise
+    finally:
+        _stop_all(shift, pool)
+
+
+def _turned(shift: Shift, pool: Pool) -> bool:
+    """Look at the folder once; a disk that is full is waited for, and what it kept from being written comes again.
+
+    A cell that is deleted while it is looked at is no end of the runner either: the next look does not see it.
+    """
+    try:
+        return _turn(shift, pool)
+    except files.DiskFull as error:
+        shift.message = str(error)
+    except FileNotFoundError as error:
+        log.warning("deleted while it was looked at: %s", error)
+    return True
+
+
+def _waited(shift: Shift, seconds: float, idle: float, ending: threading.Event) -> bool:
+    """Wait before the cluster is tried again; whether there is something to try it for."""
+    until = time.monotonic() + seconds
+    last = time.monotonic()
+    while not ending.is_set() and time.monotonic() < until:
+        cells = shift.queue.scan()
+        for record in cells.values():
+            if record.state in ("running", "stopping"):
+                _orphan(shift, record)
+        told = standings(read_sweeps(shift.queue.root))
+        if any(r.state not in (*ENDED, "held") and not told.get(name, NO_SWEEP).waits for name, r in cells.items()):
+            last = time.monotonic()
+        elif time.monotonic() - last > idle:
+            return False
+        _say(shift.queue.root, shift.message)
+        ending.wait(LOOK)
+    return not ending.is_set()
+
+
+def _turn(shift: Shift, pool: Pool) -> bool:
+    """Look at the folder once: take in what ended, stop what should, start what can; whether anything is left to do."""
+    note = pool.tend(pool)
+    for name in converse(pool, {name: given.number for name, given in shift.given.items()}):
+        shift.given[name].future.cancel()
+    for name, given in list(shift.given.items()):
+        if given.future.done():
+            _ended(shift, pool, name, given)
+    cells = shift.queue.scan()
+    _charge(shift, cells)
+    told = standings(read_sweeps(shift.queue.root))
+    waiting = []
+    for name, record in cells.items():
+        held = told.get(name, NO_SWEEP).waits
+        if record.state in ("running", "stopping"):
+            if name not in shift.given:
+                _orphan(shift, record)
+            elif record.state == "stopping" or held:
+                _stopping(shift, pool, record)
+        elif record.state == "queued" and name not in shift.given and not held:
+            waiting.append(record)
+    waiting.sort(key=lambda record: (-told.get(record.name, NO_SWEEP).priority(record), record.created))
+    shift.message = note
+    if pool.machine.cores:
+        _start(shift, pool, waiting)
+    return bool(waiting or shift.given or any(r.state in ("running", "stopping") for r in cells.values()))
+
+
+def _charge(shift: Shift, cells: dict[str, Record]) -> None:
+    """Hold the sweeps that have used what they may."""
+    if time.monotonic() - shift.charged < CHARGE:
+        return
+    shift.charged = time.monotonic()
+    for sweep in read_sweeps(shift.queue.root):
+        why = over_cap(sweep, cells, shift.queue.root)
+        if why:
+            hold(shift.queue.root, sweep.key, why=why)
+
+
+def _start(shift: Shift, pool: Pool, waiting: list[Record]) -> None:
+    """Lease as many of the ``waiting`` cells as fit and give them to the workers."""
+    for record in waiting:
+        if files.free(shift.queue.root) < files.LEAST_DISK:
+            shift.message = f"The disk of {shift.queue.root} is full: free some of it, and the cells go on."
+            return
+        if record.deaths >= DEATHS:
+            _fail(shift, record, f"The process of this cell died {DEATHS} times: its log says how far it came.")
+            continue
+        try:
+            needs = _needs(shift, record)
+        except PlannerError as error:
+            _fail(shift, record, str(error))
+            continue
+        device = fits(pool.machine, needs, [g.place for g in shift.given.values()], AHEAD)
+        if device is None:
+            return
+        number = shift.queue.lease(record.name, shift.name, device=device, away=not pool.shared)
+        place = Place(needs, device)
+        future = give(pool, shift.queue.folder(record.name), number, place)
+        future.add_done_callback(lambda _future: shift.woken.set())
+        shift.given[record.name] = Given(number, future, place)
+
+
+def _needs(shift: Shift, record: Record) -> Needs:
+    family = find_family(record.family, shift.queue.root)
+    found: Needs = family.needs(read_cell(family, record.cell))
+    return found
+
+
+def _fail(shift: Shift, record: Record, why: str) -> None:
+    """Write down that a cell is not tried again, under a number of its own so that no attempt can say otherwise."""
+    shift.queue.end(record.name, shift.queue.lease(record.name, shift.name), "failed", why)
+
+
+def _ended(shift: Shift, pool: Pool, name: str, given: Given) -> None:
+    """An attempt is over: one without a result has died, whatever Dask says of it."""
+    del shift.given[name]
+    folder = shift.queue.folder(name)
+    bring_home(pool, folder, given.number, given.future)
+    if not folder.exists() or result_of(folder, given.number).exists():
+        return
+    if not shift.beats.begun(folder, given.number):
+        shift.queue.end(name, given.number, "stopped", NOT_BEGUN)
+        return
+    error = given.future.exception() if given.future.status == "error" else None
+    if error is not None:
+        log.warning("cell %s: attempt %s ended with %r", name, given.number, error)
+    shift.queue.lose(name, given.number, "its process died", own=not isinstance(error, files.DiskFull))
+
+
+def _orphan(shift: Shift, record: Record) -> None:
+    """An attempt that another runner gave out: dead where nothing shows that it lives, or it cannot say so any more."""
+    folder = shift.queue.folder(record.name)
+    if not shift.beats.begun(folder, record.number):
+        shift.queue.end(record.name, record.number, "stopped", NOT_BEGUN)
+    elif record.lease.get("away") or not shift.beats.alive(folder, record.number):
+        shift.queue.lose(record.name, record.number, "its runner was gone", own=False)
+
+
+def _stopping(shift: Shift, pool: Pool, record: Record) -> None:
+    """An attempt that was asked to stop: one that has not begun is taken back, one that does not answer is ended."""
+    given = shift.given[record.name]
+    now = time.monotonic()
+    if given.asked is None and record.state == "running":  # its sweeps wait, and nobody asked the cell itself
+        shift.queue.stop(record.name, given.number, "hold")
+    given.asked = given.asked or now
+    if not shift.beats.begun(shift.queue.folder(record.name), given.number):
+        del shift.given[record.name]
+        given.future.cancel()
+        shift.queue.end(record.name, given.number, "stopped", NOT_BEGUN)
+    elif now - given.asked > ANSWER:
+        given.asked = now
+        end_worker(pool, given.future)
+
+
+def _stop_all(shift: Shift, pool: Pool) -> None:
+    """Ask every attempt to stop and wait for as long as they may take."""
+    for name, given in shift.given.items():
+        with contextlib.suppress(OSError, PlannerError):
+            shift.queue.stop(name, given.number, "runner")
+    until = time.monotonic() + ANSWER / 2
+    while time.monotonic() < until:
+        converse(pool, {name: given.number for name, given in shift.given.items()})
+        if not any(_at_work(shift, name, given) for name, given in shift.given.items()):
+            break
+        time.sleep(0.05)
+    for name, given in list(shift.given.items()):
+        with contextlib.suppress(OSError, PlannerError):
+            _ended(shift, pool, name, given)
+
+
+def _at_work(shift: Shift, name: str, given: Given) -> bool:
+    return shift.beats.begun(shift.queue.folder(name), given.number) and not given.future.done()
+
+
+def _say(root: Path, message: str, shift: Shift | None = None, pool: Pool | None = None) -> None:
+    """Tell pages that the runner lives and what it does. Not synced: it is of this moment."""
+    status = {
+        "pid": os.getpid(),
+        "host": socket.gethostname(),
+        "beat": time.time(),
+        "message": message,
+        "cluster": pool.text if pool else "",
+        "given": len(shift.given) if shift else 0,
+    }
+    with contextlib.suppress(OSError):
+        beside = root / CELLS / f"{files.TEMPORARY}{STATUS}"
+        beside.write_text(json.dumps(status))
+        beside.replace(root / CELLS / STATUS)
+
+
+@contextlib.contextmanager
+def _signals(ending: threading.Event) -> Iterator[None]:
+    for one in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(one, lambda *_: ending.set())
+    yield
+
+
+def main() -> None:
+    """Run the cells of a workspace: ``python -P -m isoplan.trainers.backend.runner.loop --workspace FOLDER``."""
+    parser = argparse.ArgumentParser(description=main.__doc__)
+    parser.add_argument("--workspace", type=Path, required=True)
+    parser.add_argument("--idle", type=float, default=IDLE)
+    parser.add_argument("--cores", type=int)
+    parser.add_argument("--scheduler")
+    parser.add_argument("--insecure", action="store_true")
+    asked = parser.parse_args()
+    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(name)s %(levelname)s %(message)s", stream=sys.stderr)
+    logging.getLogger("distributed").setLevel(logging.WARNING)
+    ending = threading.Event()
+    try:
+        with _signals(ending):
+            run(asked.workspace, _settings(asked), asked.idle, ending)
+    except PlannerError as error:
+        sys.exit(str(error))
+
+
+def _settings(asked: argparse.Namespace) -> Settings:
+    """Where cells are run: what the command line says, else the workspace."""
+    if asked.scheduler == "local":
+        return Local(cores=asked.cores)
+    if asked.scheduler:
+        return at_address(asked.scheduler, asked.insecure, read_settings(asked.workspace))
+    return Local(cores=asked.cores) if asked.cores else read_settings(asked.workspace)
+
+
+if __name__ == "__main__":
+    main()

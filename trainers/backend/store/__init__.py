@@ -1,0 +1,1 @@
+"""The folder of a cell on disk: records, atomic files, heartbeats, copies."""

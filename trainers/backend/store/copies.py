@@ -1,0 +1,167 @@
+"""What a backup contains of cells: each as it can stand in another workspace, where nobody runs it.
+
+A finished cell is copied as it is. An attempt that runs ends in the copy: it gets a result that makes the cell queued
+again (held or cancelled where people asked for that), with the checkpoint that is complete now. The number of its lease
+stays, so that the next attempt gets another one; its beat and a stop that it was asked for are not copied.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import IO
+
+from isoplan.engine.errors import PlannerError
+from isoplan.trainers.backend.store.files import TEMPORARY
+from isoplan.trainers.backend.store.heartbeat import lived
+from isoplan.trainers.backend.store.record import (
+    CELLS,
+    CHECKPOINT,
+    LEASE,
+    ORDER,
+    RESULT,
+    SPEC,
+    STOP,
+    SWEEPS,
+    Record,
+    State,
+    read_record,
+    result_of,
+)
+
+WHY = "The workspace was copied while this attempt ran."
+"""Why an attempt ended in a copy; in the original it goes on."""
+LOOKS = 20
+"""How often a cell is read again that changed while it was read; a cell changes state a few times a second at most."""
+_OF_ATTEMPT = re.compile(r"(beat|events|log|result)-(\d+)(?:\.\w+)?")
+
+
+@dataclass(frozen=True)
+class CellCopy:
+    """A cell for a copy: its state there, and its files by name below its folder, as bytes, open file or path.
+
+    ``links`` are the symbolic links in the folder, which are not copied.
+    """
+
+    state: State
+    files: Mapping[str, bytes | IO[bytes] | Path]
+    links: tuple[str, ...] = ()
+
+
+def cell_names(root: Path) -> list[str]:
+    """Return the names of the cells of the workspace ``root``."""
+    try:
+        return sorted(place.name for place in (root / CELLS).iterdir() if place.is_dir() and place.name[0] != ".")
+    except OSError:
+        return []
+
+
+def sweep_files(root: Path) -> dict[str, bytes]:
+    """Return the files of all sweeps by their names below the workspace, as they are now."""
+    found = {}
+    for place in (root / SWEEPS).glob("[!.]*/[!.]*.json"):
+        try:
+            found[place.relative_to(root).as_posix()] = place.read_bytes()
+        except FileNotFoundError:  # a sweep that was just deleted
+            continue
+    return found
+
+
+@contextmanager
+def frozen(folder: Path) -> Iterator[CellCopy | None]:
+    """The cell in ``folder`` as it is at one moment, for a copy; None where there is none any more.
+
+    Its open files are closed at the end of the block. Raises PlannerError if the cell changes during each of ``LOOKS``
+    looks.
+    """
+    with ExitStack() as stack:
+        found = _look(folder, stack)
+        yield None if found is None else _copy(folder, *found)
+
+
+def _look(folder: Path, stack: ExitStack) -> tuple[Record, dict[str, bytes], IO[bytes] | None] | None:
+    """Read a cell until nothing of it changed meanwhile: its record, its small files, and its open checkpoint."""
+    for _ in range(LOOKS):
+        checkpoint = _open(folder / CHECKPOINT)
+        if checkpoint is not None:
+            stack.enter_context(checkpoint)
+        record = read_record(folder)
+        small = _small(folder)
+        if record is None:
+            return None
+        if record == read_record(folder):
+            return record, small, checkpoint
+    raise PlannerError(f"Cell {folder.name} changed during each of {LOOKS} reads. Run the backup again.")
+
+
+def _open(place: Path) -> IO[bytes] | None:
+    try:
+        return place.open("rb") if place.is_file() else None
+    except FileNotFoundError:
+        return None
+
+
+def _small(folder: Path) -> dict[str, bytes]:
+    """The files that say where a cell stands."""
+    found = {}
+    for name in sorted(os.listdir(folder)) if folder.is_dir() else ():
+        if name in (SPEC, ORDER, LEASE) or RESULT.fullmatch(name):
+            try:
+                found[name] = (folder / name).read_bytes()
+            except FileNotFoundError:
+                continue
+    return found
+
+
+def _copy(folder: Path, record: Record, small: dict[str, bytes], checkpoint: IO[bytes] | None) -> CellCopy:
+    files: dict[str, bytes | IO[bytes] | Path] = {}
+    links = []
+    for place in _below(folder):
+        name = place.relative_to(folder).as_posix()
+        if place.is_symlink():
+            links.append(name)
+        elif place.is_file() and _belongs(name, record):
+            files[name] = place
+    files = {name: source for name, source in files.items() if not RESULT.fullmatch(name)} | small
+    if checkpoint is not None and record.state != "done":
+        files[CHECKPOINT] = checkpoint
+    if record.number and record.result is None:
+        ended = _ended(folder, record)
+        files[result_of(folder, record.number).name] = json.dumps(ended, indent=1).encode() + b"\n"
+        record = replace(record, results={**record.results, record.number: ended})
+    return CellCopy(record.state, files, tuple(links))
+
+
+def _below(folder: Path) -> Iterator[Path]:
+    """Every file and link below ``folder``; links to folders are not entered."""
+    for place, folders, names in os.walk(folder):
+        for name in sorted([*names, *(name for name in folders if (Path(place) / name).is_symlink())]):
+            yield Path(place) / name
+
+
+def _belongs(name: str, record: Record) -> bool:
+    """Whether a file of a cell is copied: not what writers have not finished, nor signs of attempts that run."""
+    if name == STOP or name.rpartition("/")[2].startswith(TEMPORARY) or name.startswith(TEMPORARY):
+        return False
+    attempt = _OF_ATTEMPT.fullmatch(name)
+    if attempt is None:
+        return True
+    number = int(attempt[2])
+    return number <= record.number and (attempt[1] != "beat" or number in record.results)
+
+
+def _ended(folder: Path, record: Record) -> dict[str, object]:
+    """How the attempt that runs ended in the copy, with the device time that it has taken so far."""
+    return {
+        "number": record.number,
+        "state": "stopped",
+        "metrics": {},
+        "why": WHY,
+        "seconds": lived(folder, record.number),
+        "device": str(record.lease.get("device", "cpu")),
+    }

@@ -1,0 +1,1 @@
+"""One attempt of one cell in the process of a worker."""

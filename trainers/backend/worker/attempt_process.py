@@ -1,0 +1,144 @@
+"""One attempt of one cell, in the process of a worker: train it, say how it goes, and write down how it ended."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import os
+import platform
+import sys
+import time
+import traceback
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from isoplan.engine.errors import PlannerError
+from isoplan.trainers.backend.store import files
+from isoplan.trainers.backend.store.fault_injection import reached
+from isoplan.trainers.backend.store.record import CHECKPOINT, DIED, LEASE, beat_of, log_of, read_record, result_of
+from isoplan.trainers.backend.worker.attempt import Attempt
+from isoplan.trainers.backend.worker.malloc import kept_heap
+from isoplan.trainers.cell import Cell, Died, Family, Stopped
+from isoplan.trainers.families import find_family, read_cell
+
+LOG_BYTES = 20_000_000
+"""What a log keeps at most; a cell that prints more goes on without."""
+
+
+def run_cell(folder: str, number: int, device: str = "cpu") -> str:
+    """Run attempt ``number`` of the cell in ``folder`` on ``device`` and return its final state.
+
+    The state is done, failed, stopped, died or stale. An exception of the training becomes a result with one sentence;
+    the log contains the traceback. Raises DiskFull if the result cannot be written.
+    """
+    place = Path(folder)
+    record = read_record(place)
+    if record is None or record.damage or record.number != number or record.result is not None:
+        return "stale"
+    if beat_of(place, number).exists():  # a scheduler gave it to another worker when the first one died
+        return "stale"
+    reached("after-lease")
+    begun, clock = datetime.now(UTC), time.monotonic()
+    with files.room(place), Attempt(place, number, device) as attempt, _printing_to(log_of(place, number)):
+        state, why, said = _train(record.family, record.cell, attempt)
+    ended: dict[str, Any] = {
+        "number": number,
+        "state": state,
+        "metrics": {},
+        "begun": begun.isoformat(timespec="milliseconds"),
+        "seconds": time.monotonic() - clock,
+        "host": platform.node(),
+        "device": device,
+        "steps": attempt.steps,
+        **({"why": why} if why else {}),
+        **said,
+    }
+    if not _ours(place, number):
+        return "stale"
+    files.write_json(result_of(place, number), ended, "result")
+    if state == "done":
+        with contextlib.suppress(OSError):
+            (place / CHECKPOINT).unlink(missing_ok=True)
+    return state
+
+
+def _train(family_name: str, raw: dict[str, Any], attempt: Attempt) -> tuple[str, str, dict[str, Any]]:
+    """How the training ends, why, and of a finished one what it measured and what its family says of it."""
+    try:
+        family = find_family(family_name, attempt.root)
+        cell = read_cell(family, raw)
+        about = _about(family, cell)
+        with _threads(cell), kept_heap(), files.room(attempt.folder):
+            measured = family.train(cell, attempt)
+        return "done", "", {"metrics": _checked(family, measured), **about}
+    except Stopped:
+        return "stopped", attempt.why, {}
+    except Died as error:
+        return DIED, str(error), {"counts": not attempt.further}
+    except files.DiskFull:
+        return "stopped", files.FULL, {}
+    except PlannerError as error:
+        return "failed", str(error), {}
+    except OSError as error:
+        traceback.print_exc()
+        return "failed", f"The training ended with {type(error).__name__}: {error}.", {}
+    except MemoryError:
+        traceback.print_exc()
+        return "failed", "The training ran out of memory: make the cell smaller, or give it more.", {}
+    except Exception as error:
+        traceback.print_exc()
+        return "failed", f"The training ended with {type(error).__name__}: {error}.", {}
+
+
+def _about(family: Family[Any], cell: Cell) -> dict[str, Any]:
+    """What a row of the run table needs beside what is measured, as the family that trains the cell says it."""
+    sizes = {name: float(x) for name, x in asdict(family.sizes(cell)).items() if x is not None and math.isfinite(x)}
+    return {"version": family.version, "sizes": sizes, "loss": family.loss, "directions": dict(family.metrics)}
+
+
+def _checked(family: Family[Any], measured: Mapping[str, float]) -> dict[str, float]:
+    """What was measured, as numbers. Raises PlannerError where the loss is missing or no number."""
+    found = {str(name): float(value) for name, value in measured.items()}
+    if family.loss not in found:
+        raise PlannerError(f"The training ended without a {family.loss}: it must return one.")
+    for name, value in found.items():
+        if value != value or value in (float("inf"), float("-inf")):
+            raise PlannerError(f"The training diverged: its {name} is {value}.")
+    return found
+
+
+def _ours(folder: Path, number: int) -> bool:
+    """Whether the lease is still that of attempt ``number``."""
+    return (files.read_json(folder / LEASE) or {}).get("number") == number
+
+
+@contextlib.contextmanager
+def _threads(cell: Cell) -> Iterator[None]:
+    """As many threads of the numerical libraries as the cell says."""
+    from threadpoolctl import threadpool_limits
+
+    with threadpool_limits(cell.threads):
+        yield
+
+
+@contextlib.contextmanager
+def _printing_to(log: Path) -> Iterator[None]:
+    """What this process and the libraries in it print goes to ``log``."""
+    sys.stdout.flush()
+    sys.stderr.flush()
+    saved = [os.dup(1), os.dup(2)]
+    with log.open("ab", buffering=0) as file:
+        for stream in (1, 2):
+            os.dup2(file.fileno(), stream)
+    try:
+        yield
+    finally:
+        with contextlib.suppress(OSError):
+            sys.stdout.flush()
+            sys.stderr.flush()
+        for stream, old in zip((1, 2), saved, strict=True):
+            os.dup2(old, stream)
+            os.close(old)

@@ -1,0 +1,207 @@
+"""Cells whose worker does not see the workspace: they travel there and back through the scheduler.
+
+The worker runs a cell in a temporary workspace of its own. About once a second the runner says which attempts it still
+wants, how much it has of their files, and which should stop; the worker answers with what is new. An attempt that no
+runner asks for ends by itself.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import tempfile
+import threading
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+
+from isoplan.trainers.backend.cluster.settings import FILE
+from isoplan.trainers.backend.store import files
+from isoplan.trainers.backend.store.record import (
+    CELLS,
+    CHECKPOINT,
+    LEASE,
+    SPEC,
+    STOP,
+    beat_of,
+    events_of,
+    log_of,
+    result_of,
+)
+from isoplan.trainers.backend.worker.attempt_process import run_cell
+
+FORGOTTEN = 60.0
+"""Seconds without a word of the runner after which an attempt ends itself."""
+MOST = 32 * 2**20
+"""Bytes of events or log that travel at once."""
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """An attempt that the runner wants to go on: what it has of it, and whether it should stop."""
+
+    number: int
+    sizes: Mapping[str, int] = field(default_factory=dict)
+    stop: bytes | None = None
+
+
+@dataclass(frozen=True)
+class News:
+    """What is new of an attempt: pieces of the files that grow, by where they begin, and whole files by name."""
+
+    number: int
+    pieces: Mapping[str, tuple[int, bytes]] = field(default_factory=dict)
+    whole: Mapping[str, bytes] = field(default_factory=dict)
+
+
+@dataclass(eq=False)
+class _Visit:
+    """An attempt in this process: its folder, and the checkpoint that the runner has (by its time, in ns)."""
+
+    number: int
+    folder: Path
+    saved: int
+
+
+_here: dict[str, _Visit] = {}
+_heard = [0.0]
+
+
+def pack(folder: Path) -> dict[str, bytes]:
+    """On the runner: what an attempt needs of the cell in ``folder``, and of what describes families, by name."""
+    parcel = {name: (folder / name).read_bytes() for name in (SPEC, LEASE)}
+    described = [place for place in folder.parents[1].glob("*.toml") if place.name != FILE]
+    for place in (folder / CHECKPOINT, *described):
+        with contextlib.suppress(FileNotFoundError):
+            parcel[place.name] = place.read_bytes()
+    return parcel
+
+
+def run_away(parcel: Mapping[str, bytes], name: str, number: int, device: str) -> News:
+    """On a worker: run attempt ``number`` of the cell ``name``, and give what the runner may not have seen of it."""
+    with _visiting(parcel, name, number) as visit:
+        first = visit.saved
+        run_cell(str(visit.folder), number, device)
+        visit.saved = first  # what was sent on the way may not have arrived
+        return _news(visit, Wanted(number))
+
+
+def exchange(wanted: Mapping[str, Wanted]) -> dict[str, News]:
+    """On a worker: end what is not ``wanted`` any more, stop what should stop, and give what is new of the rest."""
+    _heard[0] = time.monotonic()
+    found = {}
+    for name, visit in list(_here.items()):
+        asked = wanted.get(name)
+        if asked is None or asked.number != visit.number:
+            _disown(visit)
+            continue
+        stop = visit.folder / STOP
+        if asked.stop is not None and not stop.exists():
+            stop.write_bytes(asked.stop)
+        found[name] = _news(visit, asked)
+    return found
+
+
+def want(folder: Path, number: int) -> Wanted:
+    """On the runner: what to ask about attempt ``number`` of the cell in ``folder``."""
+    growing = (events_of(folder, number), log_of(folder, number))
+    sizes = {place.name: place.stat().st_size for place in growing if place.exists()}
+    asked = files.read_json(folder / STOP)
+    stop = (folder / STOP).read_bytes() if asked is not None and asked.get("number") == number else None
+    return Wanted(number, sizes, stop)
+
+
+def is_same(folder: Path, news: News) -> bool:
+    """On the runner: whether ``news`` is of the process that has beaten before, and not of one that a scheduler
+    started for the same attempt when that process had died.
+    """
+    beat = beat_of(folder, news.number)
+    said = news.whole.get(beat.name, b"").split()[:2]
+    return not beat.exists() or not said or beat.read_bytes().split()[:2] in ([], said)
+
+
+def take_in(folder: Path, news: News) -> None:
+    """On the runner: write what is new of an attempt into the folder of its cell, its result last."""
+    for name, (start, data) in news.pieces.items():
+        with (folder / name).open("r+b" if (folder / name).exists() else "wb") as file:
+            file.seek(start)
+            file.write(data)
+    result = result_of(folder, news.number).name
+    for name, data in sorted(news.whole.items(), key=lambda item: item[0] == result):
+        if name == beat_of(folder, news.number).name:
+            with (folder / name).open("wb") as file:  # in place, as on the worker
+                file.write(data)
+        else:
+            files.replace(folder / name, partial(_write, data))
+    ended = files.read_json(folder / result)
+    if ended is not None and ended.get("state") == "done":
+        (folder / CHECKPOINT).unlink(missing_ok=True)
+
+
+def _write(data: bytes, place: Path) -> None:
+    place.write_bytes(data)
+
+
+@contextlib.contextmanager
+def _visiting(parcel: Mapping[str, bytes], name: str, number: int) -> Iterator[_Visit]:
+    """A temporary workspace with the cell in it, and a watch that ends the attempt where the runner is gone."""
+    from distributed import get_worker
+
+    # In the worker's own folder, which Dask sweeps after a worker that died.
+    root = Path(tempfile.mkdtemp(prefix="isoplan-", dir=get_worker().local_directory))
+    folder = root / CELLS / name
+    folder.mkdir(parents=True)
+    for file, data in parcel.items():
+        ((root if file.endswith(".toml") else folder) / file).write_bytes(data)
+    visit = _here[name] = _Visit(number, folder, _changed(folder / CHECKPOINT))
+    _heard[0] = time.monotonic()
+    over = threading.Event()
+    watch = threading.Thread(target=_watching, args=(visit, over), daemon=True)
+    watch.start()
+    try:
+        yield visit
+    finally:
+        over.set()
+        watch.join()
+        del _here[name]
+        shutil.rmtree(root, ignore_errors=True)
+
+
+def _watching(visit: _Visit, over: threading.Event) -> None:
+    while not over.wait(1.0):
+        if time.monotonic() - _heard[0] > FORGOTTEN:
+            _disown(visit)
+
+
+def _disown(visit: _Visit) -> None:
+    """Take the lease away: the attempt's own watch sees it and ends the process."""
+    (visit.folder / LEASE).unlink(missing_ok=True)
+
+
+def _news(visit: _Visit, asked: Wanted) -> News:
+    pieces, whole = {}, {}
+    for place in (events_of(visit.folder, visit.number), log_of(visit.folder, visit.number)):
+        start = asked.sizes.get(place.name, 0)
+        with contextlib.suppress(FileNotFoundError), place.open("rb") as file:
+            file.seek(start)
+            if data := file.read(MOST):
+                pieces[place.name] = (start, data)
+    for place in (beat_of(visit.folder, visit.number), result_of(visit.folder, visit.number)):
+        with contextlib.suppress(FileNotFoundError):
+            whole[place.name] = place.read_bytes()
+    changed = _changed(visit.folder / CHECKPOINT)
+    if changed > visit.saved:
+        with contextlib.suppress(FileNotFoundError):
+            whole[CHECKPOINT] = (visit.folder / CHECKPOINT).read_bytes()
+            visit.saved = changed
+    return News(visit.number, pieces, whole)
+
+
+def _changed(place: Path) -> int:
+    try:
+        return os.stat(place).st_mtime_ns
+    except FileNotFoundError:
+        return 0

@@ -1,0 +1,241 @@
+"""Cells of a table as names, numbers, moments and words, a batch of rows at a time.
+
+Each function takes one column of a batch as ``tables`` gives it, checks every cell, and raises PlannerError with the
+column and the row of the first one that cannot be used.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Iterable
+from typing import Any, Literal, NoReturn
+
+import numpy as np
+from numpy.typing import NDArray
+
+from isoplan.engine.errors import PlannerError
+from isoplan.trainers.behavior.logs.table_files import Batch, Table
+
+Doubles = NDArray[np.float64]
+Codes = NDArray[np.int32]
+Clock = Literal["number", "date", "zoned date"]
+"""What a column of moments holds: numbers, dates, or dates with a time zone."""
+WRITTEN = {"date": "date like 2024-05-31 12:30:00", "zoned date": "date with a zone like 2024-05-31 12:30:00+02:00"}
+
+AS_CATEGORY = "name the column as a category"
+LARGEST = float(np.finfo(np.float32).max)
+"""Numbers beyond it are refused: features are kept in single precision."""
+WORD = re.compile(r"\w+")
+
+
+def names(table: Table, batch: Batch, column: str) -> Any:
+    """Ids as an Arrow array of texts: whole numbers without a decimal point, and no cell empty."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    cells = batch.columns[column]
+    if cells.null_count:
+        _refuse_empty(table, batch, column)
+    if pa.types.is_floating(cells.type):
+        values = cells.to_numpy(zero_copy_only=False).astype(np.float64)
+        bad = ~(np.abs(values) < 2**53) | (values != np.floor(values))
+        if bad.any():
+            row = int(bad.argmax())
+            raise PlannerError(
+                f"Column {column} of {table.name} has {values[row]:g} in row {batch.first + row}, which names nothing: "
+                f"use texts or whole numbers."
+            )
+        cells = pc.cast(cells, pa.int64())
+    return texts(table, batch, column, cells)
+
+
+def texts(table: Table, batch: Batch, column: str, cells: Any = None) -> Any:
+    """Any plain cells as an Arrow array of texts; empty ones stay empty."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    cells = batch.columns[column] if cells is None else cells
+    try:
+        return pc.cast(cells, pa.string())
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        raise PlannerError(
+            f"Column {column} of {table.name} holds {cells.type} and not texts or numbers: leave it out."
+        ) from None
+
+
+def numbers(table: Table, batch: Batch, column: str, instead: str = AS_CATEGORY) -> Doubles:
+    """Finite numbers, (rows,), no cell empty; ``instead`` is what may be done where they are no numbers at all."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    cells = batch.columns[column]
+    if cells.null_count:
+        _refuse_empty(table, batch, column)
+    try:
+        if pa.types.is_string(cells.type):
+            cells = pc.utf8_trim_whitespace(cells)
+        found = pc.cast(cells, pa.float64(), safe=False).to_numpy(zero_copy_only=False)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        refuse_text(table, batch, column, instead)
+    bad = ~(np.abs(found) <= LARGEST)
+    if bad.any():
+        row = int(bad.argmax())
+        refuse_infinite(table, column, found[row], batch.first + row)
+    return np.asarray(found)
+
+
+def clock(batch: Batch, column: str) -> Clock:
+    """How the moments of a column are written, from its first cell."""
+    import pyarrow as pa
+
+    cells = batch.columns[column]
+    if pa.types.is_timestamp(cells.type):
+        return "zoned date" if cells.type.tz else "date"
+    if pa.types.is_date(cells.type):
+        return "date"
+    first = str(cells[0].as_py())
+    if not pa.types.is_string(cells.type) or parses(first):
+        return "number"
+    return "zoned date" if re.search(r"(Z|UTC|[+-]\d\d(:?\d\d)?)$", first[10:].strip()) else "date"
+
+
+def moments(table: Table, batch: Batch, column: str, how: Clock) -> Doubles:
+    """Moments, (rows,): numbers as they are, dates as seconds since 1970 (in UTC where they name no zone).
+
+    What is finer than a microsecond is cut off.
+    """
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if how == "number":
+        return numbers(table, batch, column, "write all moments as dates")
+    cells = batch.columns[column]
+    if cells.null_count:
+        _refuse_empty(table, batch, column)
+    kind = pa.timestamp("us", "UTC" if how == "zoned date" else None)
+
+    def cast(some: Any) -> Any:
+        fine = pa.types.is_timestamp(some.type) and some.type.unit == "ns"
+        return pc.cast(pc.cast(_written(some), kind, safe=not fine), pa.int64())
+
+    try:
+        found = cast(cells)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        row = _first_that(cells, cast)
+        raise PlannerError(
+            f"Column {column} of {table.name} has {cells[row].as_py()!r} in row {batch.first + row}, which is no "
+            f"{WRITTEN[how]}: write all moments so, or all as numbers."
+        ) from None
+    return np.asarray(found.to_numpy(zero_copy_only=False) / 1e6)
+
+
+def _written(cells: Any) -> Any:
+    """Dates that are texts with at most six digits of a second, and with Z for a zone that is written UTC."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if not pa.types.is_string(cells.type):
+        return cells
+    return pc.replace_substring_regex(pc.replace_substring_regex(cells, r"(\.\d{6})\d+", r"\1"), r"\s*UTC$", "Z")
+
+
+def parses(text: str | None) -> bool:
+    """Whether a cell can be read as a number, finite or not."""
+    try:
+        float(text or "")
+    except ValueError:
+        return False
+    return "_" not in (text or "")
+
+
+def is_number(text: str | None) -> bool:
+    """Whether a cell that is not empty holds a finite number."""
+    return parses(text) and math.isfinite(float(text or ""))
+
+
+def refuse_infinite(table: Table, column: str, number: float, row: int) -> NoReturn:
+    """Raises PlannerError for a number that is not finite."""
+    raise PlannerError(
+        f"Column {column} of {table.name} has {number:g} in row {row}, which is no finite number: correct the row, or "
+        f"leave the column out."
+    )
+
+
+def refuse_number(table: Table, batch: Batch, column: str) -> NoReturn:
+    """Raises PlannerError for the first number in a column of texts."""
+    _refuse_mixed(table, batch, column, is_number, AS_CATEGORY)
+
+
+def refuse_text(table: Table, batch: Batch, column: str, instead: str = AS_CATEGORY) -> NoReturn:
+    """Raises PlannerError for the first text in a column of numbers."""
+    _refuse_mixed(table, batch, column, lambda text: not parses(text), instead)
+
+
+class Coder:
+    """Texts as codes from ``first`` on, in the order in which they are first seen."""
+
+    def __init__(self, known: Iterable[str] = (), first: int = 0) -> None:
+        self.first = first
+        self.codes = {text: code for code, text in enumerate(known, first)}
+
+    def code(self, cells: Any, grow: bool = True) -> tuple[Codes, list[str]]:
+        """The code of each cell, (rows,), and the texts that were new; these get no codes, -1, unless ``grow``.
+
+        Empty cells have -1, too.
+        """
+        held = cells.dictionary_encode()
+        distinct = held.dictionary.to_pylist()
+        new = [text for text in distinct if text not in self.codes]
+        if grow:
+            start = self.first + len(self.codes)
+            self.codes.update({text: code for code, text in enumerate(new, start)})
+        places = np.array([*(self.codes.get(text, -1) for text in distinct), -1], np.int32)
+        return places[held.indices.fill_null(len(distinct)).to_numpy(zero_copy_only=False)], new
+
+
+class Words:
+    """Texts as numbers of words, which get their final order once all are seen."""
+
+    def __init__(self) -> None:
+        self.codes: dict[str, int] = {}
+
+    def split(self, text: str | None, most: int) -> list[int]:
+        """The first ``most`` words of a text, in lower case, as numbers from 0 in the order they were first seen."""
+        found = WORD.findall(text.lower())[:most] if text else []
+        return [self.codes.setdefault(word, len(self.codes)) for word in found]
+
+
+def _refuse_empty(table: Table, batch: Batch, column: str) -> NoReturn:
+    row = int(np.argmax(batch.columns[column].is_null().to_numpy(zero_copy_only=False)))
+    raise PlannerError(
+        f"Column {column} of {table.name} is empty in row {batch.first + row}: fill it in, or leave the row out."
+    )
+
+
+def _refuse_mixed(table: Table, batch: Batch, column: str, odd: Callable[[str | None], bool], instead: str) -> NoReturn:
+    for row, text in enumerate(batch.columns[column].to_pylist()):
+        if text is not None and odd(str(text)):
+            others = "texts" if odd is is_number else "numbers"
+            raise PlannerError(
+                f"Column {column} of {table.name} has {text!r} in row {batch.first + row} where others are {others}: "
+                f"correct the row, or {instead}."
+            )
+    raise PlannerError(
+        f"Column {column} of {table.name} holds {batch.columns[column].type} and not numbers: leave it out."
+    )
+
+
+def _first_that(cells: Any, cast: Callable[[Any], Any]) -> int:
+    """The first cell for which ``cast`` raises: halves that are fine are passed over."""
+    import pyarrow as pa
+
+    low, high = 0, len(cells)
+    while high - low > 1:
+        middle = (low + high) // 2
+        try:
+            cast(cells.slice(low, middle - low))
+            low = middle
+        except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+            high = middle
+    return low

@@ -1,0 +1,144 @@
+"""An event log as arrays: which user did what to which item when, and what is known of the items.
+
+What to use when: ``read`` in this folder reads a log from files, ``synthetic`` makes one, ``split`` selects the events
+for training and the events for scoring, and ``isoplan.trainers.behavior.scores.metrics`` measures the scores.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float32]
+Ints = NDArray[np.int64]
+Codes = NDArray[np.int32]
+Names = NDArray[Any]
+"""Texts of any length, as numpy's ``StringDType``."""
+
+UNKNOWN = 0
+"""The code of an empty category."""
+PADDING = 0
+"""The token that no word has."""
+
+
+def texts(values: Sequence[str]) -> Names:
+    """Texts as an array."""
+    return np.array(values, np.dtypes.StringDType())
+
+
+@dataclass(frozen=True, eq=False)
+class Features:
+    """What is known of rows (items, or events) beside their names.
+
+    ``categories`` (rows, columns) are codes from 1, ``UNKNOWN`` where a cell is empty; ``sizes`` says of each column
+    one more than its largest code. ``numbers`` (rows, columns) are finite and as they were given: a model scales them.
+    Names of the columns are in ``category_names`` and ``number_names``. Without such columns the arrays are (rows, 0).
+    """
+
+    categories: Codes
+    sizes: tuple[int, ...]
+    numbers: Floats
+    category_names: tuple[str, ...] = ()
+    number_names: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        c, n = self.categories, self.numbers
+        names = (len(self.category_names), len(self.sizes), len(self.number_names))
+        if c.ndim != 2 or n.ndim != 2 or len(c) != len(n) or names != (c.shape[1], c.shape[1], n.shape[1]):
+            raise ValueError(f"not features: categories {c.shape}, numbers {n.shape}, names {names}")
+
+    def __len__(self) -> int:
+        return len(self.categories)
+
+    @classmethod
+    def none(cls, rows: int) -> Features:
+        """Nothing known of so many rows."""
+        return cls(np.zeros((rows, 0), np.int32), (), np.zeros((rows, 0), np.float32))
+
+    def take(self, rows: Ints | slice) -> Features:
+        """The features of some of the rows, in the order asked for."""
+        return Features(self.categories[rows], self.sizes, self.numbers[rows], self.category_names, self.number_names)
+
+
+@dataclass(frozen=True, eq=False)
+class Items:
+    """The catalogue: item i has row i of every array.
+
+    ``names`` (items,) are the ids as the log writes them, texts. ``tokens`` (words,) are the words of the items' texts,
+    one item after the other, as numbers from 1 below ``vocabulary``; ``starts`` (items + 1,) says where the words of
+    each begin, from 0, and last how many there are. ``vocabulary`` is 1 and ``tokens`` is empty where there is no text.
+    """
+
+    names: Names
+    tokens: Codes
+    starts: Ints
+    vocabulary: int
+    features: Features
+
+    def __post_init__(self) -> None:
+        s, t = self.starts, self.tokens
+        whole = s.ndim == 1 and len(s) == len(self.names) + 1 and s[0] == 0 and s[-1] == len(t)
+        if not whole or np.any(s[1:] < s[:-1]) or len(self.features) != len(self.names):
+            raise ValueError(f"not a catalogue: names {self.names.shape}, tokens {t.shape}, starts {s.shape}")
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    def text(self, most: int) -> Codes:
+        """The first ``most`` words of every item, (items, most), ``PADDING`` after the last."""
+        lengths = np.minimum(np.diff(self.starts), most)
+        found = np.full((len(self), most), PADDING, np.int32)
+        rows = np.repeat(np.arange(len(self)), lengths)
+        places = np.arange(lengths.sum()) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+        found[rows, places] = self.tokens[self.starts[rows] + places]
+        return found
+
+
+@dataclass(frozen=True, eq=False)
+class Log:
+    """Events by user, and in time within each user.
+
+    User u has the events from ``starts[u]`` up to ``starts[u + 1]``; ``starts`` is (users + 1,). Event e is of item
+    ``items[e]``, (events,), a row of ``catalogue``, at ``times[e]``, (events,): seconds since 1970 for dates, else the
+    numbers as given, and the place in the file where there was no time. ``features`` are those of the events.
+    ``users`` (users,) are the names as the log writes them. ``timed`` says whether ``times`` may be compared between
+    users. ``notes`` are sentences about what was seen while reading.
+    """
+
+    users: Names
+    starts: Ints
+    items: Codes
+    times: NDArray[np.float64]
+    features: Features
+    catalogue: Items
+    timed: bool = True
+    notes: Sequence[str] = ()
+
+    def __post_init__(self) -> None:
+        s = self.starts
+        whole = s.ndim == 1 and len(s) == len(self.users) + 1 and s[0] == 0 and s[-1] == len(self.items)
+        if not whole or np.any(s[1:] < s[:-1]) or not len(self.items) == len(self.times) == len(self.features):
+            raise ValueError(f"not a log: users {self.users.shape}, starts {s.shape}, items {self.items.shape}")
+
+    def __len__(self) -> int:
+        return len(self.items)
+
+    @property
+    def lengths(self) -> Ints:
+        """The number of events of each user, (users,)."""
+        return np.diff(self.starts)
+
+    @cached_property
+    def owners(self) -> Codes:
+        """The user of each event, (events,)."""
+        return np.repeat(np.arange(len(self.users), dtype=np.int32), self.lengths)
+
+    @cached_property
+    def seen(self) -> Ints:
+        """Every user with every item of its events, rising and each once: user times number of items plus item."""
+        return np.unique(self.owners.astype(np.int64) * len(self.catalogue) + self.items)

@@ -1,0 +1,112 @@
+"""How often items are seen, and candidates that are drawn at random."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from isoplan.engine.errors import PlannerError
+from isoplan.trainers.behavior.logs.log import Log
+from isoplan.trainers.behavior.logs.split import Split
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+STEPS = 60
+"""Halvings of the interval in which a Zipf exponent is sought."""
+LARGEST_EXPONENT = 10.0
+
+
+@dataclass(frozen=True, eq=False)
+class Popularity:
+    """How often each item was seen: ``counts`` (items,)."""
+
+    counts: Ints
+
+    @property
+    def events(self) -> int:
+        """How many events there are."""
+        return int(self.counts.sum())
+
+    @property
+    def seen(self) -> int:
+        """How many items were seen at all."""
+        return int(np.count_nonzero(self.counts))
+
+    @cached_property
+    def falling(self) -> Ints:
+        """The counts of the items that were seen, most popular first, (seen,)."""
+        return np.sort(self.counts[self.counts > 0])[::-1]
+
+    @property
+    def shares(self) -> Floats:
+        """The share of all events that each item has, (items,)."""
+        return self.counts / max(self.events, 1)
+
+    def head(self, share: float = 0.01) -> float:
+        """The share of all events that the most popular items have, ``share`` of those that were seen, one at least."""
+        return float(self.falling[: max(round(share * self.seen), 1)].sum() / max(self.events, 1))
+
+    @property
+    def gini(self) -> float:
+        """The Gini coefficient of the counts of the items that were seen: 0 where all are alike."""
+        up = self.falling[::-1].astype(np.float64)
+        return float((2 * np.arange(1, len(up) + 1) - len(up) - 1) @ up / (len(up) * max(up.sum(), 1)))
+
+    @property
+    def zipf(self) -> float:
+        """The exponent a of a popularity falling as rank^-a, by maximum likelihood over the items that were seen.
+
+        Where mean log rank equals its expectation (Clauset, Shalizi and Newman 2009, Sec. 3, for ranks). The ranks are
+        those of the counts themselves, which makes it a little large where most items were seen once or twice.
+        """
+        logs = np.log(np.arange(1, self.seen + 1))
+        wanted = float(self.falling @ logs) / max(self.events, 1)
+        low, high = 0.0, LARGEST_EXPONENT
+        for _ in range(STEPS):
+            middle = (low + high) / 2
+            weights = np.exp(-middle * logs)
+            low, high = (middle, high) if weights @ logs / weights.sum() > wanted else (low, middle)
+        return (low + high) / 2
+
+
+def popularity(log: Log, split: Split | None = None) -> Popularity:
+    """How often items were seen in the events that are trained on, or in all."""
+    items = log.items
+    if split is not None:
+        ends = np.zeros(len(log) + 1, np.int64)
+        np.add.at(ends, split.first, 1)
+        np.add.at(ends, split.train, -1)
+        items = items[np.cumsum(ends[:-1]) > 0]
+    return Popularity(np.bincount(items, minlength=len(log.catalogue)))
+
+
+def draw_unseen(log: Log, users: NDArray[np.integer], count: int, *, seed: int) -> Ints:
+    """Items (Q, count) drawn uniformly among those that a query's user, (Q,), has in no event of the log.
+
+    The same item may be drawn twice for a query, as in SASRec's evaluation (Kang and McAuley 2018, arXiv:1808.09781,
+    Sec. IV), which sets such items beside the target. Raises PlannerError where ``count`` is more than there are items
+    and for a user who has them all.
+    """
+    items = len(log.catalogue)
+    if count > items:
+        raise PlannerError(f"{count:,} candidates cannot be drawn from a catalogue of {items:,} items: ask for fewer.")
+    known = log.seen
+    firsts, ends = (np.searchsorted(known, np.asarray(users, np.int64) * items + edge) for edge in (0, items))
+    full = ends - firsts >= items
+    if full.any():
+        name = log.users[users[full.argmax()]]
+        raise PlannerError(f"User {name!r} has events with every item, so that none is left to draw: leave it out.")
+    rng = np.random.default_rng(seed)
+    drawn = rng.integers(0, items, (len(users), count))
+    again = np.arange(drawn.size)
+    owners = np.repeat(np.asarray(users, np.int64), count)
+    while len(again):
+        keys = owners[again] * items + drawn.flat[again]
+        places = np.searchsorted(known, keys)
+        again = again[known[np.minimum(places, len(known) - 1)] == keys]
+        drawn.flat[again] = rng.integers(0, items, len(again))
+    return drawn

@@ -1,0 +1,193 @@
+"""Event logs and item tables from files, read in one pass with one batch of rows in memory beside the arrays.
+
+What is done with what is doubtful: events are sorted by time within their user, and those of one moment stay in the
+order of the file; without a column of time the order of the file is that of time. A user with one event stays in the
+log, where its item counts as seen; nothing can be predicted of it. Without an item table the catalogue is what the log
+names, and a column that is the same in all events of each item becomes a feature of the items. Each of these is a
+sentence in ``Log.notes``, and so is how the events spread over the items. Anything that has no meaning raises
+PlannerError with the column and the row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, NoReturn
+
+import numpy as np
+from numpy.typing import NDArray
+
+from isoplan.engine.errors import PlannerError
+from isoplan.trainers.behavior.logs.columns import Columns, Roles, roles
+from isoplan.trainers.behavior.logs.convert import Clock, Coder, clock, moments, names
+from isoplan.trainers.behavior.logs.gather import Texts, add_all, gather, gathered
+from isoplan.trainers.behavior.logs.log import Codes, Features, Items, Log, texts
+from isoplan.trainers.behavior.logs.log_warnings import spread
+from isoplan.trainers.behavior.logs.popularity import Popularity
+from isoplan.trainers.behavior.logs.table_files import Batch, Table, batches, open_table
+
+AUTO = Columns()
+"""All columns told by their names and cells."""
+
+
+def read_items(path: Path, columns: Columns = AUTO) -> Items:
+    """The catalogue in a table with a row an item, in its order.
+
+    Raises PlannerError for an item that is there twice.
+    """
+    table = open_table(path)
+    role = roles(table, columns, events=False)
+    coder, words, features = Coder(), Texts(table, role.text), gather(table, role.features)
+    for batch in batches(table, role.all):
+        codes, _ = coder.code(names(table, batch, role.item))
+        expected = np.arange(batch.first - 1, batch.first - 1 + len(codes))
+        if np.any(codes != expected):
+            row = int(np.argmax(codes != expected))
+            raise PlannerError(
+                f"Column {role.item} of {table.name} names {batch.columns[role.item][row].as_py()!r} in row "
+                f"{batch.first + row} and in row {codes[row] + 1}: keep one row for each item."
+            )
+        words.add(batch)
+        add_all(features, batch)
+    return Items(texts(list(coder.codes)), *words.finish(len(coder.codes)), gathered(features, len(coder.codes)))
+
+
+def read_log(path: Path, columns: Columns = AUTO, items: Items | None = None) -> Log:
+    """The events in a table with a row an event, or in lines of ``user item`` (a ``.txt`` file).
+
+    Raises PlannerError for an item that the table ``items`` lacks, where one is given, and where no user has two
+    events, so that there is nothing to predict.
+    """
+    table = open_table(path)
+    role = roles(table, columns, events=True)
+    notes = []
+    if table.kind == "plain" and table.header:
+        notes.append(f"{table.name} begins with the names of its columns: that line is not read as an event.")
+    if items is not None and role.text:
+        if columns.text:
+            raise PlannerError(f"Column {role.text[0]} of {table.name} is named as text: name it in the item table.")
+        notes.append(f"Column {role.text[0]} of {table.name} is not read: texts are those of the item table.")
+        role = replace(role, text=())
+    raw = _read(table, role, items)
+    order, late = _order(raw.users, raw.times)
+    if not role.time:
+        notes.append(f"{table.name} has no column of time: the events of a user are taken in the order of the file.")
+    if late:
+        notes.append(
+            f"{late:,} of {len(raw.users):,} events stand right after a later one of their user: each user's events "
+            f"are sorted by {role.time}, and those of one moment stay in the order of the file."
+        )
+    counts = np.bincount(raw.users)
+    notes += _lonely(table, role, counts, raw.names)
+    catalogue, features = raw.catalogue, raw.features
+    if items is None:
+        catalogue, features, moved = _lifted(catalogue, features, raw.items)
+        notes += [f"Column {one} is the same in all events of an item: it is a feature of the items." for one in moved]
+    notes += spread(Popularity(np.bincount(raw.items, minlength=len(catalogue))))
+    starts = np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])
+    if order is not None:
+        raw = replace(raw, items=raw.items[order], times=raw.times[order])
+        features = features.take(order)
+    return Log(texts(raw.names), starts, raw.items, raw.times, features, catalogue, bool(role.time), tuple(notes))
+
+
+@dataclass(frozen=True, eq=False)
+class _Raw:
+    """A log in the order of its file."""
+
+    users: Codes
+    items: Codes
+    times: NDArray[np.float64]
+    features: Features
+    catalogue: Items
+    names: list[str]
+
+
+def _read(table: Table, role: Roles, items: Items | None) -> _Raw:
+    users, known = Coder(), Coder([] if items is None else items.names.tolist())
+    words, features = Texts(table, role.text), gather(table, role.features)
+    parts: dict[str, list[NDArray[Any]]] = {"users": [], "items": [], "times": []}
+    how: Clock | None = None
+    for batch in batches(table, role.all):
+        before = len(known.codes)
+        codes, new = known.code(names(table, batch, role.item), grow=items is None)
+        if new and items is not None:
+            _refuse_unknown(table, batch, role.item, codes)
+        if role.text:
+            words.add(batch, _first_rows(codes, before))
+        parts["users"].append(users.code(names(table, batch, role.user))[0])
+        parts["items"].append(codes)
+        if role.time:
+            how = how or clock(batch, role.time)
+            parts["times"].append(moments(table, batch, role.time, how))
+        add_all(features, batch)
+    who, what = np.concatenate(parts.pop("users")), np.concatenate(parts.pop("items"))
+    when = np.concatenate(parts.pop("times")) if role.time else np.arange(len(who), dtype=np.float64)
+    if items is None:
+        rows = len(known.codes)
+        items = Items(texts(list(known.codes)), *words.finish(rows), Features.none(rows))
+    return _Raw(who, what, when, gathered(features, len(who)), items, list(users.codes))
+
+
+def _first_rows(codes: Codes, before: int) -> NDArray[np.int64]:
+    """The rows in which the items that are new in a batch stand first, in the order of their codes."""
+    found, rows = np.unique(codes, return_index=True)
+    return rows[found >= before]
+
+
+def _refuse_unknown(table: Table, batch: Batch, column: str, codes: Codes) -> NoReturn:
+    row = int(np.argmax(codes < 0))
+    raise PlannerError(
+        f"Column {column} of {table.name} names {batch.columns[column][row].as_py()!r} in row {batch.first + row}, "
+        f"which the item table lacks: add it there, or leave its events out."
+    )
+
+
+def _order(users: Codes, times: NDArray[np.float64]) -> tuple[NDArray[np.int64] | None, int]:
+    """The order by user and time, None where the file has it; how often a user's next event is an earlier one."""
+    order = np.argsort(users, kind="stable")
+    back = int(np.sum((np.diff(users[order]) == 0) & (np.diff(times[order]) < 0)))
+    if back:
+        order = np.lexsort((times, users))
+    return (None if np.array_equal(order, np.arange(len(order))) else order), back
+
+
+def _lonely(table: Table, role: Roles, counts: NDArray[np.int64], users: Sequence[str]) -> list[str]:
+    """What is said of users with one event."""
+    alone = np.flatnonzero(counts == 1)
+    if len(alone) == len(counts):
+        raise PlannerError(
+            f"No user of {table.name} has two events, so that there is nothing to predict: name the column of the user "
+            f"({role.user} was read)."
+        )
+    if not len(alone):
+        return []
+    return [
+        f"{len(alone):,} of {len(counts):,} users have one event ({users[alone[0]]!r} in column {role.user} is the "
+        f"first): nothing is predicted of them, and they count for how often their items are seen."
+    ]
+
+
+def _lifted(items: Items, features: Features, codes: Codes) -> tuple[Items, Features, list[str]]:
+    """Items and events after the columns that tell nothing of an event beyond its item have moved to the items."""
+    first = np.zeros(len(items), np.int64)
+    first[codes[::-1]] = np.arange(len(codes))[::-1]
+    same = [
+        np.array([np.array_equal(column[first][codes], column) for column in kept.T], np.bool_)
+        for kept in (features.categories, features.numbers)
+    ]
+    of_items = _some(features, *same).take(first)
+    moved = [*of_items.category_names, *of_items.number_names]
+    return replace(items, features=of_items), _some(features, *(~one for one in same)), moved
+
+
+def _some(features: Features, categories: NDArray[np.bool_], numbers: NDArray[np.bool_]) -> Features:
+    """Some of the columns."""
+    return Features(
+        features.categories[:, categories],
+        tuple(size for size, kept in zip(features.sizes, categories, strict=True) if kept),
+        features.numbers[:, numbers],
+        tuple(name for name, kept in zip(features.category_names, categories, strict=True) if kept),
+        tuple(name for name, kept in zip(features.number_names, numbers, strict=True) if kept),
+    )

@@ -1,0 +1,223 @@
+"""Table files as streams of columns: CSV with a header, Parquet, and lines of ``user item``.
+
+Nothing is converted here: cells of text files come as texts, those of Parquet as they are stored. Rows are counted
+from 1, without the header. One batch of rows is held at a time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from isoplan.engine.errors import PlannerError
+from isoplan.trainers.behavior.logs.lines import Tidied, delimiter_of, names_columns, names_item_first
+
+BLOCK_BYTES = 2**22
+"""Of a text file that are read at once; no row may be longer."""
+BLOCK_ROWS = 2**16
+"""Of a Parquet file that are read at once."""
+PLAIN = ("user", "item")
+"""The columns of lines of ``user item``."""
+DELIMITERS = (",", ";", "\t", "|")
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table file: its columns in their order, and how its cells are told apart where it is text.
+
+    ``header`` says whether the first line of a text is the names of its columns.
+    """
+
+    path: Path
+    kind: Literal["csv", "parquet", "plain"]
+    columns: tuple[str, ...]
+    delimiter: str = ","
+    header: bool = False
+
+    @property
+    def name(self) -> str:
+        """The file's name, as errors say it."""
+        return self.path.name
+
+
+@dataclass(frozen=True, eq=False)
+class Batch:
+    """Some rows that follow each other: Arrow arrays by the name of their column; ``first`` is the first row."""
+
+    first: int
+    columns: Mapping[str, Any]
+
+
+def open_table(path: Path) -> Table:
+    """What a file holds, told by its name: ``.parquet`` and ``.pq``, ``.txt`` for lines of ``user item``, else CSV.
+
+    Text files may be compressed (``.gz``). Endings are told in any case, names of columns without the spaces around
+    them. Raises PlannerError for a file that is not there, empty or damaged, and for lines that begin with the names of
+    an item and a user, in this order.
+    """
+    suffix = [s.lower() for s in path.suffixes if s.lower() != ".gz"][-1:]
+    if not path.is_file():
+        raise PlannerError(f"There is no file {path}: give a CSV or Parquet file of events.")
+    if not path.stat().st_size:
+        raise PlannerError(f"{path.name} is empty: give a file with a row for each event or item.")
+    if suffix in ([".parquet"], [".pq"]):
+        return _parquet(path)
+    head = _head(path)
+    if suffix == [".txt"]:
+        if names_item_first(head):
+            raise PlannerError(f"{path.name} begins with {head.strip()!r}: put the user before the item in each line.")
+        return Table(path, "plain", PLAIN, delimiter_of(head), names_columns(head))
+    delimiter = max(DELIMITERS, key=head.count)
+    return _known_once(Table(path, "csv", tuple(_header(path, delimiter)), delimiter, header=True))
+
+
+def batches(table: Table, names: Sequence[str]) -> Iterator[Batch]:
+    """The columns ``names``, some rows at a time. Raises PlannerError for a row that cannot be read and for no row."""
+    found = _parquet_batches(table, names) if table.kind == "parquet" else _text_batches(table, names)
+    first = 1
+    for columns, rows in found:
+        if rows:
+            yield Batch(first, columns)
+        first += rows
+    if first == 1:
+        raise PlannerError(f"{table.name} has no rows: give a file with a row for each event or item.")
+
+
+def _known_once(table: Table) -> Table:
+    for name in table.columns:
+        if table.columns.count(name) > 1:
+            raise PlannerError(f"{table.name} has two columns {name!r}: rename one of them.")
+    return table
+
+
+def _parquet(path: Path) -> Table:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        with pq.ParquetFile(path) as file:
+            return _known_once(Table(path, "parquet", tuple(file.schema_arrow.names)))
+    except (pa.ArrowException, OSError):
+        raise _damaged(path) from None
+
+
+def _parquet_batches(table: Table, names: Sequence[str]) -> Iterator[tuple[dict[str, Any], int]]:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        with pq.ParquetFile(table.path) as file:
+            for batch in file.iter_batches(BLOCK_ROWS, columns=list(names), use_threads=False):
+                yield {name: _plain(batch.column(name)) for name in names}, batch.num_rows
+    except (pa.ArrowException, OSError):
+        raise _damaged(table.path) from None
+
+
+def _plain(cells: Any) -> Any:
+    """Texts as one kind of Arrow array, however Parquet holds them."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if pa.types.is_dictionary(cells.type):
+        cells = cells.dictionary_decode()
+    if pa.types.is_large_string(cells.type) or pa.types.is_string_view(cells.type):
+        return pc.cast(cells, pa.string())
+    return cells
+
+
+def _damaged(path: Path) -> PlannerError:
+    return PlannerError(f"{path.name} is damaged, cut short or not a Parquet file: copy it or export it again.")
+
+
+def _stream(path: Path) -> Any:
+    """The bytes of a text file, whether it is compressed or not."""
+    import pyarrow as pa
+
+    return pa.input_stream(path, compression="gzip" if path.suffix.lower() == ".gz" else None)
+
+
+def _head(path: Path) -> str:
+    """The first line of a text file."""
+    import pyarrow as pa
+
+    try:
+        with _stream(path) as file:
+            line = file.read(BLOCK_BYTES).split(b"\n", 1)[0].strip(b"\r")
+        return str(line.decode("utf-8-sig"))
+    except UnicodeDecodeError:
+        raise PlannerError(f"{path.name} is not UTF-8 text: save it again as CSV in UTF-8.") from None
+    except (pa.ArrowException, OSError):
+        raise PlannerError(f"{path.name} cannot be read: copy it or save it again.") from None
+
+
+def _header(path: Path, delimiter: str) -> list[str]:
+    import csv
+
+    names = [name.strip() for name in next(csv.reader([_head(path)], delimiter=delimiter, skipinitialspace=True), [])]
+    if not any(names):
+        raise PlannerError(f"{path.name} begins with an empty line: begin it with the names of the columns.")
+    return names
+
+
+def _text_batches(table: Table, names: Sequence[str]) -> Iterator[tuple[dict[str, Any], int]]:
+    import pyarrow as pa
+    from pyarrow import csv
+
+    wrong: list[Any] = []
+
+    def refuse(row: Any) -> str:
+        wrong.append(row)
+        return "error"
+
+    quoted = table.kind == "csv"
+    read = csv.ReadOptions(
+        use_threads=False, block_size=BLOCK_BYTES, column_names=list(table.columns), skip_rows=int(table.header)
+    )
+    parse = csv.ParseOptions(
+        delimiter=table.delimiter,
+        quote_char='"' if quoted else False,
+        newlines_in_values=quoted,
+        invalid_row_handler=refuse,
+    )
+    convert = csv.ConvertOptions(
+        column_types=dict.fromkeys(table.columns, pa.string()),
+        include_columns=list(dict.fromkeys([*names, table.columns[-1]])),
+        null_values=[""],
+        strings_can_be_null=True,
+    )
+    rows, last = 0, ""
+    try:
+        file = _stream(table.path)  # closed once nobody has it: blocks are read ahead
+        source = file if quoted else Tidied(file, table.delimiter, BLOCK_BYTES)
+        for batch in csv.open_csv(source, read, parse, convert):
+            yield {name: batch.column(name) for name in names}, batch.num_rows
+            rows += batch.num_rows
+            last = str(batch.column(table.columns[-1])[-1].as_py()) if batch.num_rows else last
+        if quoted and "\n" in last and not _ends_quoted(table.path):
+            raise PlannerError(f"Row {rows} of {table.name} has a quotation mark that is not closed: correct that row.")
+    except (pa.ArrowException, OSError) as error:
+        if wrong:
+            raise PlannerError(
+                f"Row {wrong[0].number - table.header} of {table.name} has {wrong[0].actual_columns} cells and not "
+                f"{wrong[0].expected_columns}: correct that row."
+            ) from None
+        if "UTF8" in str(error):
+            raise PlannerError(
+                f"{table.name} is not UTF-8 text after row {rows}: save it again as CSV in UTF-8."
+            ) from None
+        if "Empty CSV file" in str(error) or "Could not skip" in str(error):
+            return
+        raise PlannerError(
+            f"{table.name} cannot be read after row {rows}: close its quotation marks and save it again as CSV."
+        ) from None
+
+
+def _ends_quoted(path: Path) -> bool:
+    """Whether the last character of a text file, spaces aside, is a quotation mark."""
+    end = b""
+    with _stream(path) as file:
+        while block := file.read(BLOCK_BYTES):
+            end = block.rstrip()[-1:] or end
+    return end == b'"'

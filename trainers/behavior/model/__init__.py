@@ -1,0 +1,1 @@
+"""The two-part model: embedder, contextualizer, losses, parameters and FLOPs."""

@@ -1,0 +1,176 @@
+"""What guessing and counting reach on the scored events of a log: what a cell must beat to have learned anything.
+
+- **guess**: all candidates alike. Its loss is the mean log of their number.
+- **popularity**: the share of the training events that an item has, half an event for one that has none. Over the whole
+  catalogue its loss is the unigram cross-entropy of the log.
+- **last items**: how often each item came within ``REACH`` events after one of the last ``REACH`` items of the user, in
+  training, with ``MASS`` events spread by popularity: a Markov chain of counts with gaps (Dirichlet smoothing).
+
+A model of the in-batch softmax learns p(y | history) / p(y), for which all candidates are alike where it knows nothing
+of the history; one with uniform negatives learns p(y | history). So a cell did not train where its loss is not below
+that of the better of guess and popularity among its own candidates, or where it finds fewer true items in the whole
+catalogue than the ten most popular items are.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from isoplan.trainers.backend.store.files import write_json
+from isoplan.trainers.behavior.logs.log import Log
+from isoplan.trainers.behavior.logs.split import Part, Split, Windows, pack
+from isoplan.trainers.behavior.rates import VERSION
+from isoplan.trainers.behavior.scores.metrics import TOP, evaluate
+from isoplan.trainers.behavior.scores.ranks import Ranked, join, rank_batch
+from isoplan.trainers.behavior.training.cell_data import Data
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Regime = Literal["local", "full"]
+
+KEPT = "baselines"
+"""The folder of a workspace with the numbers of each log, so that they are counted once."""
+REACH = 5
+MASS = 100.0
+AT_ONCE = 2**22
+"""Scores that are there at once, about."""
+MOST = 2**28
+"""Scores that are made at most, about: of larger logs some scored events, drawn anew with the same seed."""
+METRICS = ("loss", "recall@10", "NDCG@10", "MRR@10")
+COLUMNS = (
+    "guess_loss",
+    *(f"{name}_{metric}" for name in ("popularity", "last_items") for metric in METRICS),
+    *(f"{name}_full_recall@10" for name in ("popularity", "last_items")),
+    "scored",
+    "passes",
+    "untrained",
+)
+"""What a cell says of them: of its own candidates, and recall over the whole catalogue."""
+
+
+@dataclass(frozen=True, eq=False)
+class Counts:
+    """``shares`` (items,) of the training events, and ``after`` (items, items): how often one came after another."""
+
+    shares: Floats
+    after: sparse.csr_array
+
+
+def baselines(data: Data, pool: int, regime: Regime) -> dict[str, float]:
+    """The columns of the baselines, and ``scored``; batch-local candidates are those of ``pool`` sequences."""
+    counts = count(data.log, data.split, data.shares.astype(float))
+    judged = _some(data.judged, MOST // data.facts.items)
+    found = {"scored": float(np.sum(data.judged.stop - data.judged.scored))}
+    found["guess_loss"] = _guess(data, pool, regime)
+    for name, mass in (("popularity", np.inf), ("last_items", MASS)):
+        full = _evaluated(data, counts, judged, pool, "full", mass)
+        own = full if regime == "full" else _evaluated(data, counts, data.judged, pool, "local", mass)
+        found |= {f"{name}_{metric}": own[metric] for metric in METRICS}
+        found[f"{name}_full_recall@10"] = full["recall@10"]
+    return found
+
+
+def kept_baselines(root: Path, data: Data, part: Part, pool: int, regime: Regime) -> dict[str, float]:
+    """``baselines`` of the events of ``part``, kept in the workspace ``root`` for the next cell on the same data."""
+    what = repr((VERSION, data.fingerprint, part, data.judged.length, len(data.judged), pool, regime))
+    place = root / KEPT / f"{sha256(what.encode()).hexdigest()[:20]}.json"
+    with contextlib.suppress(OSError, ValueError):
+        found = json.loads(place.read_bytes())
+        return {name: float(found[name]) for name in COLUMNS if name in found}
+    made = baselines(data, pool, regime)
+    place.parent.mkdir(exist_ok=True)
+    write_json(place, made)
+    return made
+
+
+def untrained(cell: Mapping[str, float], known: Mapping[str, float], regime: Regime) -> bool:
+    """Whether a cell with the metrics ``cell`` did not train, beside the columns ``known`` of its baselines."""
+    recall = cell["recall@10" if regime == "full" else "full_recall@10"]
+    no_better = cell["loss"] >= min(known["guess_loss"], known["popularity_loss"])
+    return bool(no_better or recall < known["popularity_full_recall@10"])
+
+
+def count(log: Log, split: Split, shares: Floats) -> Counts:
+    """The counts of the events that ``split`` trains on."""
+    n = len(log.catalogue)
+    place, lengths = np.arange(len(log)), np.diff(log.starts)
+    trained = (place >= np.repeat(split.first, lengths)) & (place < np.repeat(split.train, lengths))
+    pairs = []
+    for gap in range(1, REACH + 1):
+        there = trained[:-gap] & trained[gap:] & (log.owners[:-gap] == log.owners[gap:])
+        pairs.append(np.stack([log.items[:-gap][there], log.items[gap:][there]]))
+    before, after = np.concatenate(pairs, axis=1).astype(np.int64)
+    return Counts(shares / shares.sum(), sparse.csr_array((np.ones(len(before)), (before, after)), shape=(n, n)))
+
+
+def _guess(data: Data, pool: int, regime: Regime) -> float:
+    """The mean over scored events of the log of the number of candidates."""
+    if regime == "full":
+        return float(np.log(data.facts.items))
+    sizes = [(len(np.unique(own)), len(own)) for own, _, _ in _pools(data, data.judged, pool)]
+    return float(sum(n * np.log(m) for m, n in sizes) / sum(n for _, n in sizes))
+
+
+def _evaluated(
+    data: Data, counts: Counts, windows: Windows, pool: int, regime: Regime, mass: float
+) -> dict[str, float]:
+    ranked = _ranked(data, counts, windows, pool, regime, mass)
+    return dict(evaluate(ranked, data.facts.items, (10,), ()).metrics)
+
+
+def _ranked(
+    data: Data, counts: Counts, windows: Windows, pool: int, regime: Regime, mass: float
+) -> Iterator[tuple[Ranked, NDArray[np.integer]]]:
+    every = np.arange(data.facts.items)
+    for own, recent, history in _pools(data, windows, pool):
+        candidates, column = (every, own) if regime == "full" else np.unique(own, return_inverse=True)
+        step = max(AT_ONCE // len(candidates), 1)
+        pieces = [
+            rank_batch(
+                _scores(counts, recent[i : i + step], candidates, mass), column[i : i + step], candidates, top=TOP
+            )
+            for i in range(0, len(own), step)
+        ]
+        yield join(pieces, candidates, min(TOP, len(candidates))), history
+
+
+def _pools(data: Data, windows: Windows, pool: int) -> Iterator[tuple[Ints, Ints, NDArray[np.integer]]]:
+    """The true items (Q,) of some windows at a time, the items before each, (Q, REACH), -1 for none, and how many."""
+    items = data.log.items.astype(np.int64)
+    for chosen in np.array_split(np.arange(len(windows)), -(-len(windows) // pool) or 1):
+        packed = pack(windows, chosen)
+        read, history = packed.inputs[packed.scored], packed.history[packed.scored]
+        back = np.arange(REACH)
+        recent = np.where(back < history[:, None], items[np.maximum(read[:, None] - back, 0)], -1)
+        yield items[packed.targets[packed.scored]], recent, history
+
+
+def _scores(counts: Counts, recent: Ints, candidates: Ints, mass: float) -> Floats:
+    """log p (Q, C) of the ``candidates`` for queries after the items ``recent`` (Q, REACH)."""
+    by_share = counts.shares[candidates]
+    if np.isinf(mass):
+        return np.tile(np.log(by_share), (len(recent), 1))
+    rows, there = np.repeat(np.arange(len(recent)), REACH), recent.ravel() >= 0
+    shape = (len(recent), len(counts.shares))
+    read = sparse.csr_array((np.ones(int(there.sum())), (rows[there], recent.ravel()[there])), shape=shape)
+    followed = sparse.csr_array(read @ counts.after)
+    total = np.asarray(followed.sum(axis=1)).reshape(-1, 1)
+    return np.asarray(np.log((followed[:, candidates].toarray() + mass * by_share) / (total + mass)))
+
+
+def _some(windows: Windows, most: int) -> Windows:
+    """At most about so many of ``windows``, the same each time."""
+    if len(windows) <= most:
+        return windows
+    chosen = np.sort(np.random.default_rng(0).permutation(len(windows))[: max(most, 1)])
+    return Windows(windows.first[chosen], windows.scored[chosen], windows.stop[chosen], windows.length)

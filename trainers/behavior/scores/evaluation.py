@@ -1,0 +1,155 @@
+"""What a model is worth on events that it was not trained on, batch-locally and against the whole catalogue."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from isoplan.trainers.behavior.logs.popularity import draw_unseen
+from isoplan.trainers.behavior.logs.split import Packed, Windows, pack
+from isoplan.trainers.behavior.model.equal_items import Groups, group_vectors
+from isoplan.trainers.behavior.scores.metric_names import HIT, NDCG, RIVALS_AT
+from isoplan.trainers.behavior.scores.metrics import CUTOFFS, HISTORIES, PLAIN, TOP, Evaluation, evaluate
+from isoplan.trainers.behavior.scores.ranks import AT_ONCE, QUERIES, Ranked, join, level, rank_batch, rank_catalogue
+from isoplan.trainers.behavior.training.cell_data import Data
+from isoplan.trainers.behavior.training.trainer import Regime, Trainer
+from isoplan.trainers.cell import Stopped, Stream
+
+SEQUENCES = 256
+"""Sequences that are read at once; the queries of a whole pool are held."""
+LOOKED = 2_048
+"""Events that are scored at each look on the way, at most, about."""
+
+
+def judge(trainer: Trainer, windows: Windows, regime: Regime, stream: Stream) -> Evaluation:
+    """Metrics over ``windows``: candidates are the unique targets of a batch of them, or all items.
+
+    Raises Stopped where the cell was asked to stop, and PlannerError where there is nothing to score.
+    """
+    catalogue = trainer.embeddings()
+    items, batches = trainer.data.log.items, _batches(trainer, catalogue, windows, stream)
+    rank = _local if regime == "local" else _full
+    ranked = rank(catalogue, _groups(catalogue), batches, items)
+    return evaluate(ranked, len(catalogue), CUTOFFS, HISTORIES)
+
+
+def beside_rivals(trainer: Trainer, windows: Windows, rivals: int, stream: Stream) -> dict[str, float]:
+    """hit@10 and NDCG@10 of each true item among so many items that its user has in no event (SASRec's protocol)."""
+    ranked = _beside(trainer, _batches(trainer, trainer.embeddings(), windows, stream), rivals)
+    found = evaluate(ranked, trainer.data.facts.items, (RIVALS_AT,), ()).metrics
+    return {HIT: found[f"recall@{RIVALS_AT}"], NDCG: found[f"NDCG@{RIVALS_AT}"]}
+
+
+def check_rivals(data: Data, rivals: int) -> None:
+    """Raises PlannerError, before anything is trained, where so many cannot be drawn for the users that are judged."""
+    if rivals:
+        users = np.unique(data.log.owners[data.judged.first])
+        draw_unseen(data.log, users[:1], rivals, seed=0)
+        draw_unseen(data.log, users, 1, seed=0)
+
+
+def some(windows: Windows, seed: int) -> Windows:
+    """A part of ``windows`` with about as many scored events as are looked at on the way, the same each time."""
+    order = np.random.default_rng([seed, len(windows)]).permutation(len(windows))
+    scored = (windows.stop - windows.scored)[order]
+    chosen = np.sort(order[: max(int(np.searchsorted(np.cumsum(scored), LOOKED)), 1)])
+    return Windows(windows.first[chosen], windows.scored[chosen], windows.stop[chosen], windows.length)
+
+
+def plain(found: Evaluation, regime: Regime) -> dict[str, float]:
+    """The metrics of a regime that is not the cell's own, all events together."""
+    return {f"{regime}_{name}": value for name, value in found.metrics.items()}
+
+
+def shown(found: Evaluation) -> dict[str, float]:
+    """What is streamed of a look: loss and entropy, recall, NDCG and MRR at 10."""
+    names = (*PLAIN, *(f"{name}@10" for name in ("recall", "NDCG", "MRR")))
+    return {name: found.metrics[name] for name in names if name in found.metrics}
+
+
+def _batches(trainer: Trainer, catalogue: Tensor, windows: Windows, stream: Stream) -> Iterator[tuple[Tensor, Packed]]:
+    """Queries (Q, h) of the scored positions of some windows at a time."""
+    items = trainer.data.log.items
+    trainer.model.eval()
+    try:
+        for pool in np.array_split(np.arange(len(windows)), -(-len(windows) // trainer.cell.pool) or 1):
+            if stream.stopping:
+                raise Stopped
+            groups = np.array_split(pool, -(-len(pool) // SEQUENCES) or 1)
+            queries = [_queries(trainer, catalogue, pack(windows, group), items) for group in groups]
+            yield torch.cat(queries), pack(windows, pool)
+    finally:
+        trainer.model.train()
+
+
+def _groups(catalogue: Tensor) -> Groups:
+    """Group the items whose embeddings are equal."""
+    return group_vectors(catalogue.float().cpu().numpy())
+
+
+def _queries(trainer: Trainer, catalogue: Tensor, packed: Packed, items: NDArray[np.integer]) -> Tensor:
+    """What the scored positions of some windows ask for, (Q, h)."""
+    read = torch.from_numpy(items[packed.inputs].astype(np.int64)).to(catalogue.device)
+    with torch.no_grad(), trainer.autocast():
+        queries = trainer.queries(catalogue[read], packed.inputs, np.diff(packed.starts))
+    return queries.float()[torch.from_numpy(packed.scored).to(catalogue.device)]
+
+
+def _beside(
+    trainer: Trainer, batches: Iterator[tuple[Tensor, Packed]], rivals: int
+) -> Iterator[tuple[Ranked, NDArray[np.integer]]]:
+    catalogue, log = trainer.embeddings(), trainer.data.log
+    groups = _groups(catalogue)
+    step = max(AT_ONCE // ((rivals + 1) * catalogue.shape[1]), 1)
+    for number, (queries, packed) in enumerate(batches):
+        targets, history = packed.targets[packed.scored], packed.history[packed.scored]
+        drawn = draw_unseen(log, log.owners[targets], rivals, seed=trainer.cell.seed + number)
+        candidates = np.concatenate([log.items[targets][:, None], drawn], 1)
+        for first in range(0, len(targets), step):
+            some_of = slice(first, first + step)
+            own = candidates[some_of]
+            there = catalogue[torch.from_numpy(own).to(catalogue.device)].float()
+            scores = torch.einsum("qh,qch->qc", queries[some_of], there).cpu().numpy()
+            leveled = scores if groups.distinct else level(scores, groups.of[own])
+            yield rank_batch(leveled, np.zeros(len(own), np.int64), own, top=1), history[some_of]
+
+
+def _local(
+    catalogue: Tensor, groups: Groups, batches: Iterator[tuple[Tensor, Packed]], log_items: NDArray[np.integer]
+) -> Iterator[tuple[Ranked, NDArray[np.integer]]]:
+    for queries, packed in batches:
+        candidates, own = np.unique(log_items[packed.targets[packed.scored]], return_inverse=True)
+        distinct, column = np.unique(groups.of[candidates], return_inverse=True)
+        there = catalogue[torch.from_numpy(groups.first[distinct]).to(catalogue.device)].float().mT
+        step = max(AT_ONCE // len(candidates), 1) if len(candidates) else 1
+        pieces = [
+            rank_batch((queries[i : i + step] @ there).cpu().numpy()[:, column], own[i : i + step], candidates, top=TOP)
+            for i in range(0, len(own), step)
+        ]
+        yield join(pieces, candidates, min(TOP, len(candidates))), packed.history[packed.scored]
+
+
+def _full(
+    catalogue: Tensor, groups: Groups, batches: Iterator[tuple[Tensor, Packed]], log_items: NDArray[np.integer]
+) -> Iterator[tuple[Ranked, NDArray[np.integer]]]:
+    """Every item is scored for every query, some items at a time and exactly."""
+    distinct = catalogue if groups.distinct else catalogue[torch.from_numpy(groups.first).to(catalogue.device)]
+    for queries, packed in batches:
+        targets = log_items[packed.targets[packed.scored]].astype(np.int64)
+        pieces = []
+        for first in range(0, len(targets), QUERIES):
+            own = slice(first, first + QUERIES)
+            chunk = AT_ONCE // len(targets[own])
+            score = partial(_scores, queries[own], distinct)
+            pieces.append(rank_catalogue(score, targets[own], groups, top=TOP, chunk=chunk))
+        yield join(pieces, range(len(catalogue)), min(TOP, len(catalogue))), packed.history[packed.scored]
+
+
+def _scores(queries: Tensor, catalogue: Tensor, first: int, stop: int) -> NDArray[np.float32]:
+    found: NDArray[np.float32] = (queries @ catalogue[first:stop].float().mT).cpu().numpy()
+    return found

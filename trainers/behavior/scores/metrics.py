@@ -1,0 +1,130 @@
+"""What the ranks of the true next items are worth: the metrics of Appendix A of the behavioural paper.
+
+recall@K (equal to hit@K), NDCG@K and MRR@K by eq. 7, both coverages by eq. 8, cross-entropy, perplexity and entropy by
+eq. 9, all of them also for the events with exactly 3, 5, 10, 20, 50 or 100 events before them (Appendix H).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from isoplan.engine.errors import PlannerError
+from isoplan.trainers.behavior.scores.ranks import Ranked
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+CUTOFFS = (10, 100)
+TOP = max(CUTOFFS)
+"""The K of the metrics at K."""
+HISTORIES = (3, 5, 10, 20, 50, 100)
+"""Numbers of events before a scored one for which metrics are said on their own."""
+PLAIN = ("loss", "perplexity", "entropy")
+"""Metrics that are better when smaller."""
+AT = ("recall", "NDCG", "MRR", "coverage")
+"""Metrics at K, which are better when larger."""
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """``metrics`` of all scored events by name, and ``histories``: those of the events with so many before them.
+
+    ``events`` says how many were scored, ``history_events`` how many of each history. Histories without events are
+    left out, and so is a perplexity too large for a number.
+    """
+
+    events: int
+    metrics: Mapping[str, float]
+    history_events: Mapping[int, int]
+    histories: Mapping[int, Mapping[str, float]]
+
+    def row(self) -> dict[str, float]:
+        """All metrics in one row: ``recall@10``, and ``recall@10/ctx_3`` for three events before."""
+        parts = [(f"/ctx_{length}", found) for length, found in self.histories.items()]
+        return {f"{name}{tail}": v for tail, found in [("", self.metrics), *parts] for name, v in found.items()}
+
+
+def directions(
+    cutoffs: tuple[int, ...] = CUTOFFS, histories: tuple[int, ...] = HISTORIES
+) -> dict[str, Literal["min", "max"]]:
+    """The names of ``Evaluation.row`` and the direction in which each is better."""
+    found: dict[str, Literal["min", "max"]] = {}
+    for tail in ("", *(f"/ctx_{length}" for length in histories)):
+        found.update({f"{name}{tail}": "min" for name in PLAIN})
+        found.update({f"{name}@{k}{tail}": "max" for k in cutoffs for name in AT})
+        found.update({f"global_coverage@{k}": "max" for k in cutoffs if not tail})
+    return found
+
+
+def at_cutoff(ranked: Ranked, k: int) -> dict[str, Floats]:
+    """recall, NDCG and MRR at ``k`` of each query, (Q,) each: eq. 7, the mean over the orders of tied candidates."""
+    places = np.arange(1, k + 1)
+    gains = {"recall": np.ones(k), "NDCG": 1 / np.log2(places + 1), "MRR": 1 / places}
+    low, high = np.minimum(ranked.above, k), np.minimum(ranked.above + ranked.tied, k)
+    sums = {name: np.concatenate([[0.0], np.cumsum(gain)]) for name, gain in gains.items()}
+    return {name: (total[high] - total[low]) / ranked.tied for name, total in sums.items()}
+
+
+def evaluate(
+    batches: Iterable[tuple[Ranked, NDArray[np.integer]]],
+    items: int,
+    cutoffs: tuple[int, ...] = CUTOFFS,
+    histories: tuple[int, ...] = HISTORIES,
+) -> Evaluation:
+    """Metrics over batches of ranked queries, each with the number of events before them, (Q,); one is held at a time.
+
+    ``items`` is the size of the catalogue. ``loss`` is the mean cross-entropy in nats. ``coverage@K`` is the share of a
+    batch's candidates that are among the K best of any of its queries, averaged over the batches with such queries;
+    ``global_coverage@K`` that of all batches together: the share of all candidates of any of them. Raises PlannerError
+    where there is no query at all.
+    """
+    tallies = {length: _Tally(cutoffs) for length in (None, *histories)}
+    shown = {k: np.zeros(items, np.bool_) for k in cutoffs}
+    offered = np.zeros(items, np.bool_)
+    for ranked, history in batches:
+        values = {"loss": ranked.cross_entropy, "entropy": ranked.entropy}
+        values |= {f"{name}@{k}": v for k in cutoffs for name, v in at_cutoff(ranked, k).items()}
+        for length, tally in tallies.items():
+            rows = np.arange(len(ranked)) if length is None else np.flatnonzero(history == length)
+            if len(rows):
+                tally.add(values, ranked, rows)
+        for k in cutoffs:
+            shown[k][ranked.top[:, :k]] = True
+        offered[slice(ranked.pool.start, ranked.pool.stop) if isinstance(ranked.pool, range) else ranked.pool] = True
+    whole = tallies.pop(None)
+    if not whole.queries:
+        raise PlannerError("There are no events to score: leave some for the validation or the test set.")
+    metrics = whole.metrics() | {f"global_coverage@{k}": float(shown[k].sum() / offered.sum()) for k in cutoffs}
+    found = {length: tally for length, tally in tallies.items() if length is not None and tally.queries}
+    return Evaluation(
+        whole.queries, metrics, {n: t.queries for n, t in found.items()}, {n: t.metrics() for n, t in found.items()}
+    )
+
+
+class _Tally:
+    """Sums over the queries of one kind, batch by batch."""
+
+    def __init__(self, cutoffs: tuple[int, ...]) -> None:
+        self.cutoffs, self.queries, self.batches = cutoffs, 0, 0
+        self.sums: dict[str, float] = {}
+        self.covered = dict.fromkeys(cutoffs, 0.0)
+
+    def add(self, values: Mapping[str, Floats], ranked: Ranked, rows: Ints) -> None:
+        self.queries, self.batches = self.queries + len(rows), self.batches + 1
+        for name, v in values.items():
+            self.sums[name] = self.sums.get(name, 0.0) + float(v[rows].sum())
+        for k in self.cutoffs:
+            self.covered[k] += len(np.unique(ranked.top[rows, :k])) / len(ranked.pool)
+
+    def metrics(self) -> dict[str, float]:
+        found = {name: total / self.queries for name, total in self.sums.items()}
+        with contextlib.suppress(OverflowError):
+            found["perplexity"] = math.exp(found["loss"])
+        return found | {f"coverage@{k}": covered / self.batches for k, covered in self.covered.items()}

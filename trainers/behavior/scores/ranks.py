@@ -1,0 +1,264 @@
+"""Where the true next item stands among candidates, and how likely the scores make it.
+
+What to use when: ``rank_batch`` for candidates that lie in one array, those of a batch or some drawn for each query;
+``rank_catalogue`` for all items, which are scored some at a time and never held together. Both are exact.
+
+The notation is that of Appendix A of the behavioural paper: a query q has scores z over C candidates, one of which is
+its target, and p is their softmax. **Ties**: metrics are means over all orders of the candidates with one score. A
+model that gives all items one score is therefore as good as guessing, and the order of the items does not matter. Items
+with equal vectors (``groups``) are scored once, so they are tied on every processor. The list of the K best items
+names equal scores by rising item number, and the items of a group together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from isoplan.engine.errors import PlannerError
+from isoplan.trainers.behavior.model.equal_items import Groups
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Scores = NDArray[np.floating[Any]]
+
+BLOCK = 2**20
+"""Scores that are worked on at once, about; an array of them is 8 MiB."""
+AT_ONCE, QUERIES = 2**22, 2**12
+"""Scores that are there at once, or numbers of embeddings that are gathered for them, about, and queries at most."""
+
+
+@dataclass(frozen=True, eq=False)
+class Ranked:
+    """What is known of Q queries once their candidates are scored.
+
+    ``above`` (Q,) counts the candidates that score more than the target, ``tied`` (Q,) those that score the same, the
+    target among them. ``cross_entropy`` (Q,) is -log p of the target and ``entropy`` (Q,) that of p, in nats. ``top``
+    (Q, K) are the items of the K largest scores by falling score, fewer where there are not so many candidates.
+    ``pool`` are all items that were candidates, each once.
+    """
+
+    above: Ints
+    tied: Ints
+    cross_entropy: Floats
+    entropy: Floats
+    top: Ints
+    pool: Ints | range
+
+    def __len__(self) -> int:
+        return len(self.above)
+
+
+@dataclass(frozen=True, eq=False)
+class _Softmax:
+    """Sums over the candidates seen so far, (Q,) each: ``total`` of e^(z - most), ``slope`` of (z - most) e^(z - most).
+
+    The largest score so far is ``most``, so no sum overflows (streaming log-sum-exp).
+    """
+
+    most: Floats
+    total: Floats
+    slope: Floats
+
+    @classmethod
+    def of(cls, z: Floats, sizes: Ints | None = None) -> _Softmax:
+        """Sums of the scores (Q, C) of candidates that stand for ``sizes`` (C,) items each, None for one."""
+        with np.errstate(invalid="ignore"):  # a score that is not finite makes the sums NaN, which is looked for
+            most = z.max(axis=1)
+            below = z - most[:, None]
+            weights = np.exp(below)
+            if sizes is not None:
+                weights *= sizes
+            total = weights.sum(axis=1)
+            return cls(most, total, np.multiply(weights, below, out=weights).sum(axis=1))
+
+    def merge(self, other: _Softmax) -> _Softmax:
+        most = np.maximum(self.most, other.most)
+        mine, theirs = self._moved(most), other._moved(most)
+        return _Softmax(most, mine.total + theirs.total, mine.slope + theirs.slope)
+
+    def _moved(self, most: Floats) -> _Softmax:
+        step = self.most - most
+        factor = np.exp(step)
+        return _Softmax(most, factor * self.total, factor * (self.slope + step * self.total))
+
+    def cross_entropy(self, target: Floats) -> Floats:
+        return (self.most - target) + np.log(self.total)
+
+    @property
+    def entropy(self) -> Floats:
+        return np.maximum(np.log(self.total) - self.slope / self.total, 0.0)
+
+
+def rank_batch(scores: Scores, targets: Ints, candidates: Ints, *, top: int) -> Ranked:
+    """Queries whose candidates are all here.
+
+    ``scores`` is (Q, C); ``targets`` (Q,) says in which column the true item of a query stands. ``candidates`` are the
+    items of the columns, (C,) where all queries share them, (Q, C) where each has its own; the ``top`` best of each
+    query are kept. Raises PlannerError where a score is not finite.
+    """
+    queries, count = scores.shape
+    if targets.shape != (queries,) or candidates.shape not in ((count,), scores.shape) or not count:
+        raise ValueError(f"scores {scores.shape}, targets {targets.shape}, candidates {candidates.shape}")
+    pieces = []
+    for rows in _blocks(queries, count):
+        z, own = scores[rows].astype(np.float64), candidates if candidates.ndim == 1 else candidates[rows]
+        target = z[np.arange(len(z)), targets[rows]]
+        softmax, (above, tied) = _checked(_Softmax.of(z)), _count(z, target)
+        best, _ = _best(z, own, top)
+        pieces.append(Ranked(above, tied, softmax.cross_entropy(target), softmax.entropy, best, range(0)))
+    return join(pieces, np.unique(candidates), min(top, count))
+
+
+def rank_catalogue(
+    score: Callable[[int, int], Scores],
+    targets: Ints,
+    groups: Groups,
+    *,
+    top: int,
+    chunk: int,
+) -> Ranked:
+    """Rank queries among all items, ``chunk`` groups of equal items at a time.
+
+    ``score(first, stop)`` gives the scores (Q, stop - first) of the groups from ``first`` to ``stop``. If the catalogue
+    takes more than one chunk, it is called twice for each, first for sums and targets, then to count, and must answer
+    the same both times. ``targets`` (Q,) are items. Takes ``ranking_bytes`` of memory at most. Raises PlannerError
+    where a score is not finite.
+    """
+    if not len(groups):
+        raise ValueError("a catalogue without items")
+    queries, own = len(targets), groups.of[targets]
+    softmax, target = None, np.empty(queries)
+    best, values = np.zeros((queries, 0), np.int64), np.zeros((queries, 0))
+    for first, stop, z in _chunks(score, len(groups), chunk, queries):
+        rows = np.flatnonzero((own >= first) & (own < stop))
+        target[rows] = z[rows, own[rows] - first]
+        found, best, values = _added(z, first, best, values, top, _sizes(groups, first, stop))
+        softmax = found if softmax is None else softmax.merge(found)
+    assert softmax is not None
+    above, tied = np.zeros(queries, np.int64), np.zeros(queries, np.int64)
+    again = [(0, len(groups), z)] if chunk >= len(groups) else _chunks(score, len(groups), chunk, queries)
+    for first, stop, z in again:
+        sizes = _sizes(groups, first, stop)
+        for block in _blocks(*z.shape):
+            more, same = _count(z[block], target[block], sizes)
+            above[block] += more
+            tied[block] += same
+    if np.any(tied < 1):
+        raise ValueError("score gave other values when it was asked again")
+    items = best if groups.distinct else groups.expand(best, top)
+    return Ranked(above, tied, softmax.cross_entropy(target), softmax.entropy, items, range(len(groups.of)))
+
+
+def level(scores: Scores, groups: Ints) -> Scores:
+    """Return scores (Q, C) in which the candidates of one group have the score of the first of them.
+
+    ``groups`` (Q, C) are the groups of the candidates of each query.
+    """
+    order = np.argsort(groups, axis=1, kind="stable")
+    grouped = np.take_along_axis(groups, order, 1)
+    starts = np.where(np.diff(grouped, axis=1, prepend=-1) != 0, np.arange(grouped.shape[1]), 0)
+    first = np.take_along_axis(order, np.maximum.accumulate(starts, axis=1), 1)
+    found = np.empty_like(scores)
+    np.put_along_axis(found, order, np.take_along_axis(scores, first, 1), 1)
+    return found
+
+
+def ranking_bytes(queries: int, chunk: int, top: int, itemsize: int = 4) -> float:
+    """Memory that ``rank_catalogue`` takes at most, in bytes, where a score takes ``itemsize``.
+
+    The scores of two chunks are there while one follows the other.
+    """
+    return 2.0 * itemsize * queries * chunk + 8.0 * (6 * BLOCK + queries * (6 * top + 16) + 6 * chunk)
+
+
+def _chunks(
+    score: Callable[[int, int], Scores], count: int, chunk: int, queries: int
+) -> Iterator[tuple[int, int, Scores]]:
+    for first in range(0, count, chunk):
+        stop = min(first + chunk, count)
+        z = score(first, stop)
+        if z.shape != (queries, stop - first):
+            raise ValueError(f"scores {z.shape} for {queries} queries and the items {first} to {stop}")
+        yield first, stop, z
+
+
+def _sizes(groups: Groups, first: int, stop: int) -> Ints | None:
+    """How many items each of some groups has; None where all have one."""
+    return None if groups.distinct else groups.sizes[first:stop]
+
+
+def _added(
+    scores: Scores, first: int, best: Ints, values: Floats, top: int, sizes: Ints | None
+) -> tuple[_Softmax, Ints, Floats]:
+    """The sums of one chunk, and the best items of it and of those before it, whose numbers are smaller."""
+    sums, kept, worth = [], [], []
+    ids = np.arange(first, first + scores.shape[1])
+    for rows in _blocks(*scores.shape):
+        z = scores[rows].astype(np.float64)
+        sums.append(_checked(_Softmax.of(z, sizes)))
+        new, highest = _best(z, ids, top)
+        both, high = np.hstack([best[rows], new]), np.hstack([values[rows], highest])
+        order = np.argsort(-high, axis=1, kind="stable")[:, :top]
+        kept.append(np.take_along_axis(both, order, 1))
+        worth.append(np.take_along_axis(high, order, 1))
+    if not sums:
+        return _Softmax(np.zeros(0), np.ones(0), np.zeros(0)), best, values
+    found = _Softmax(*(np.concatenate([getattr(s, name) for s in sums]) for name in ("most", "total", "slope")))
+    return found, np.vstack(kept), np.vstack(worth)
+
+
+def _count(z: Scores, target: Floats, sizes: Ints | None = None) -> tuple[Ints, Ints]:
+    """Count the scores of each row that are larger than its target's, and those that equal it.
+
+    The score of a column counts ``sizes`` (C,) times, None for once.
+    """
+    larger, equal = z > target[:, None], z == target[:, None]
+    if sizes is None:
+        return np.count_nonzero(larger, axis=1), np.count_nonzero(equal, axis=1)
+    return np.where(larger, sizes, 0).sum(axis=1), np.where(equal, sizes, 0).sum(axis=1)
+
+
+def _best(z: Floats, items: Ints, top: int) -> tuple[Ints, Floats]:
+    """The items (q, K) of the K largest scores by falling score, then by number, and these scores."""
+    own = np.broadcast_to(items, z.shape)
+    if items.ndim == 2 or np.any(items[1:] < items[:-1]):
+        order = np.argsort(own, axis=1, kind="stable")
+        own, z = np.take_along_axis(own, order, 1), np.take_along_axis(z, order, 1)
+    count = z.shape[1]
+    if top < count:
+        lowest = np.partition(z, count - top, axis=1)[:, count - top]
+        chosen = z >= lowest[:, None]
+        for row in np.flatnonzero(np.count_nonzero(chosen, axis=1) > top):  # equal scores at the edge: the first ones
+            edge = np.flatnonzero(z[row] == lowest[row])
+            chosen[row, edge[top - np.count_nonzero(z[row] > lowest[row]) :]] = False
+        columns = np.nonzero(chosen)[1].reshape(len(z), top)
+        own, z = np.take_along_axis(own, columns, 1), np.take_along_axis(z, columns, 1)
+    order = np.argsort(-z, axis=1, kind="stable")
+    return np.take_along_axis(own, order, 1), np.take_along_axis(z, order, 1)
+
+
+def _checked(softmax: _Softmax) -> _Softmax:
+    """Raises PlannerError where a score was not finite, which its sums show."""
+    if not (np.isfinite(softmax.total).all() and np.isfinite(softmax.slope).all()):
+        raise PlannerError("The model gives scores that are not finite: lower its learning rate.")
+    return softmax
+
+
+def _blocks(queries: int, count: int) -> Iterator[slice]:
+    step = max(BLOCK // count, 1)
+    return (slice(first, min(first + step, queries)) for first in range(0, queries, step))
+
+
+def join(pieces: list[Ranked], pool: Ints | range, top: int) -> Ranked:
+    """Queries of one pool that were ranked some at a time, as one; ``top`` best items of each."""
+    if not pieces:
+        none, nothing = np.zeros(0, np.int64), np.zeros(0)
+        return Ranked(none, none, nothing, nothing, np.zeros((0, top), np.int64), pool)
+    above, tied = (np.concatenate([getattr(piece, name) for piece in pieces]) for name in ("above", "tied"))
+    cross, own = (np.concatenate([getattr(piece, name) for piece in pieces]) for name in ("cross_entropy", "entropy"))
+    return Ranked(above, tied, cross, own, np.vstack([piece.top for piece in pieces]), pool)

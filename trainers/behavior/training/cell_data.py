@@ -1,0 +1,98 @@
+"""The log that a cell trains on: read or made up, split, cut into windows, and what is known of its items."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from isoplan.trainers.behavior.cell import SYNTHETIC, BehaviorCell, check_batch
+from isoplan.trainers.behavior.logs.folder import open_log
+from isoplan.trainers.behavior.logs.log import Log
+from isoplan.trainers.behavior.logs.log_stats import FOLDER, Cut, Facts, keep_facts
+from isoplan.trainers.behavior.logs.log_warnings import alike, untrained
+from isoplan.trainers.behavior.logs.popularity import popularity
+from isoplan.trainers.behavior.logs.split import (
+    Split,
+    Windows,
+    by_share,
+    leave_last_out,
+    leave_one_out,
+    scored_windows,
+    training_windows,
+)
+from isoplan.trainers.behavior.logs.synthetic import make
+from isoplan.trainers.behavior.model.item_features import Circumstances, Known, circumstances, fields_of, known_of
+from isoplan.trainers.packed.rectangles import runs
+
+SPLITS: dict[Cut, Callable[[Log], Split]] = {"last": leave_last_out, "last-one": leave_one_out, "time": by_share}
+
+
+@dataclass(frozen=True, eq=False)
+class Data:
+    """Windows to train on and to be judged on, of one log, and ``known``, which has a row for each of its items.
+
+    ``beside`` is what is known of events beside their items.
+
+    ``facts`` are what the size of a cell follows from.
+    """
+
+    log: Log
+    split: Split
+    train: Windows
+    judged: Windows
+    known: Known
+    beside: Circumstances
+    facts: Facts
+
+    @cached_property
+    def notes(self) -> tuple[str, ...]:
+        """Sentences about the log as it was read, and about what a model can learn of it."""
+        found = (*alike(self.known), *untrained(self.log, self.train, self.judged, self.known))
+        return (*self.log.notes, *found)
+
+    @cached_property
+    def fingerprint(self) -> int:
+        """A number that other data do not share: of the log, of its items and of what is known of both."""
+        known, beside = self.known, self.beside.features
+        arrays = (self.log.items, self.log.starts, self.train.first, self.train.stop, known.words, known.lengths,
+                  known.categories, known.numbers, known.ids, beside.categories, beside.numbers)  # fmt: skip
+        found = 0
+        for array in arrays:
+            found = zlib.crc32(np.ascontiguousarray(array).data.cast("B") if array.size else b"", found)
+        return found
+
+    @cached_property
+    def shares(self) -> NDArray[np.float32]:
+        """The share of the events trained on that each item is, (items,); an item of none has that of half an event."""
+        counts = popularity(self.log, self.split).counts
+        return (np.maximum(counts, 0.5) / max(counts.sum(), 1)).astype(np.float32)
+
+
+def open_data(root: Path, cell: BehaviorCell) -> Data:
+    """The data of a cell of the workspace ``root``.
+
+    Raises PlannerError for a folder without events, for what cannot be read or split, and for a batch larger than that.
+    """
+    log = make(cell.world).log if cell.data == SYNTHETIC else open_log(root / FOLDER / cell.data)
+    split = SPLITS[cell.split](log)
+    train = training_windows(split, cell.length)
+    check_batch(cell, len(train))
+    beside = circumstances(log.features, runs(split.first, split.train - split.first))
+    fields = fields_of(log.catalogue, cell.buckets, log.features)
+    known = known_of(log.catalogue, fields)
+    facts = Facts(
+        items=len(log.catalogue), vocabulary=fields.vocabulary, categories=fields.categories, numbers=fields.numbers,
+        buckets=fields.buckets, targets=int((train.stop - train.first - 1).sum()), windows=len(train),
+        t=max(round(float(known.lengths.mean())), 1),
+        event_categories=fields.event_categories, event_numbers=fields.event_numbers,
+    )  # fmt: skip
+    if cell.data != SYNTHETIC:
+        keep_facts(root, cell.data, cell.split, cell.length, cell.buckets, facts)
+    return Data(log, split, train, scored_windows(split, cell.judge, cell.length), known,
+                beside, facts)  # fmt: skip

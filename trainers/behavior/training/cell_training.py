@@ -1,0 +1,206 @@
+"""Training of a cell: random windows of the log, both stages, looks on the way, and what it is worth in the end."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from isoplan.trainers.backend.store import files
+from isoplan.trainers.backend.store.record import BACKBONES
+from isoplan.trainers.behavior.cell import BehaviorCell, check_negatives, facts_of, name_of
+from isoplan.trainers.behavior.logs.split import Ints
+from isoplan.trainers.behavior.memory import check_catalogue, memory
+from isoplan.trainers.behavior.model.flops import parameters, two_part
+from isoplan.trainers.behavior.scores.baselines import kept_baselines, untrained
+from isoplan.trainers.behavior.scores.evaluation import beside_rivals, check_rivals, judge, plain, shown, some
+from isoplan.trainers.behavior.training.cell_data import open_data
+from isoplan.trainers.behavior.training.trainer import Regime, Trainer
+from isoplan.trainers.cell import CellError, Stream
+from isoplan.trainers.loop import checkpoint
+from isoplan.trainers.loop.batches import whole_batches
+from isoplan.trainers.loop.digits import settle
+from isoplan.trainers.loop.memory import check_memory, memory_of
+from isoplan.trainers.loop.schedule import warm_cosine
+
+POINTS = 200
+"""Times that a cell says how it goes."""
+TAIL = 100
+"""Updates whose mean loss is the training loss of a cell: learning rates are chosen by it (behavioural, App. D)."""
+
+
+class Diverged(CellError):
+    """A loss that is no number."""
+
+
+def train(root: Path, cell: BehaviorCell, stream: Stream) -> Mapping[str, float]:
+    """Train a cell of the workspace ``root`` and judge it: N, p_e, p, s, D, U, C as they were, and all metrics.
+
+    Raises CellError for a cell or a catalogue larger than the memory there is, and PlannerError for more negatives than
+    items, and for a log that cannot be read or split.
+    """
+    if (known := facts_of(root, cell)) is not None:
+        check_catalogue(cell, known, memory_of(stream.device))
+    data = open_data(root, cell)
+    for note in data.notes:
+        print(note)
+    check_negatives(cell, data.facts)
+    check_catalogue(cell, data.facts, memory_of(stream.device))
+    check_memory(
+        memory(cell, data.facts, stream.device), stream.device, "make its batch, its widths or its negatives smaller"
+    )
+    check_rivals(data, cell.rivals)
+    settle(cell)
+    sized = cell.sized(data.facts)
+    steps = (sized.steps, cell.more_steps(data.facts) if cell.stage == 2 else 0)
+    trainer = checkpoint.begin(lambda: Trainer(cell, sized.shape, data, stream.device), stream)
+    try:
+        if trainer.state.stage == 1:
+            _stage1(root, trainer, steps, stream)
+        if cell.stage == 2:
+            _stage2(trainer, steps, stream)
+        return _measured(root, trainer, stream)
+    except torch.OutOfMemoryError:
+        raise CellError("The GPU has too little memory for this cell: make its batch or its negatives fewer.") from None
+
+
+def _stage1(root: Path, trainer: Trainer, steps: tuple[int, int], stream: Stream) -> None:
+    """Train both parts, or take what a cell of stage 1 has left for those of stage 2."""
+    cell = trainer.cell
+    place = root / BACKBONES / f"{name_of(cell.backbone, trainer.data.fingerprint)}.pt"
+    if cell.stage == 2 and trainer.state.updates == 0 and place.exists():
+        try:
+            trainer.load(place)
+            return
+        except CellError as error:
+            print(f"{error} Stage 1 is trained again.")
+    _at_rates(trainer, steps, stream)
+    if cell.stage == 2:
+        place.parent.mkdir(parents=True, exist_ok=True)
+        files.replace(place, trainer.save)
+
+
+def _stage2(trainer: Trainer, steps: tuple[int, int], stream: Stream) -> None:
+    if trainer.state.stage == 1:
+        torch.manual_seed(trainer.cell.seed)
+        trainer.freeze()
+    _at_rates(trainer, steps, stream)
+
+
+def _at_rates(trainer: Trainer, steps: tuple[int, int], stream: Stream) -> None:
+    """Train the stage at every learning rate of the cell from the same beginning; the least training loss is kept.
+
+    Raises CellError where the training diverges at each of them.
+    """
+    rates = trainer.cell.tried_rates
+    while len(tried := trainer.state.tried) < len(rates):
+        if len(rates) > 1 and not tried and trainer.state.updates == 0:
+            trainer.keep("begun")
+        try:
+            _updates(trainer, steps, rates[len(tried)], stream)
+            loss = math.fsum(trainer.tail) / len(trainer.tail)
+        except Diverged:
+            if len(tried) + 1 == len(rates) and not np.isfinite(tried).any():
+                raise
+            loss = math.inf
+        tried = (*tried, loss)
+        kept = int(np.argmin(tried))
+        if len(tried) < len(rates):
+            if kept == len(tried) - 1:
+                trainer.keep("best")
+            trainer.go_back("begun")
+        elif kept < len(tried) - 1:
+            trainer.go_back("best")
+        trainer.state = replace(trainer.state, tried=tried, rate=rates[kept])
+    trainer.kept = {}
+
+
+def _updates(trainer: Trainer, steps: tuple[int, int], peak: float, stream: Stream) -> None:
+    """Update until as many updates of the stage have been made as ``steps`` says of both. Raises Diverged."""
+    cell, stage = trainer.cell, trainer.state.stage
+    tries = len(cell.tried_rates)
+    total = steps[stage - 1]
+    before = steps[0] * (stage - 1) * tries + len(trainer.state.tried) * total
+    last = stage == cell.stage
+    looks = {round(total * (k + 1) / cell.looks) for k in range(cell.looks)} if last else set()
+    every = max(sum(steps) * tries // POINTS, 1)
+    recent: dict[str, list[Tensor]] = {}
+    for chosen in _batches(trainer, trainer.state.updates, total):
+        done = trainer.state.updates
+        rate = warm_cosine(peak, done, total) if cell.schedule == "cosine" else peak
+        for name, value in trainer.update(chosen, rate).items():
+            recent.setdefault(name, []).append(value)
+        done += 1
+        values: dict[str, float] = {}
+        due = stream.due
+        shown_now = done % every == 0 or done == total or done in looks
+        if shown_now or due:
+            said = _said(trainer, recent) | ({"rate": peak} if tries > 1 else {})
+            values, recent = said if shown_now else {}, {}
+        if done in looks or done == total:
+            _check_weights(trainer)
+        if done in looks:
+            windows = some(trainer.data.judged, cell.seed)
+            values |= shown(judge(trainer, windows, trainer.regime, stream))
+        if due:
+            stream.save(trainer.save)
+        stream.step(before + done, sum(steps) * tries, **values)
+
+
+def _said(trainer: Trainer, recent: dict[str, list[Tensor]]) -> dict[str, float]:
+    """The mean losses of the last updates, and the events of the stage; what the tails of the stage are made of."""
+    losses = {name: torch.stack(values).cpu().double().numpy() for name, values in recent.items()}
+    trainer.tail = [*trainer.tail, *losses["train"].tolist()][-TAIL:]
+    if "in_batch" in losses:
+        trainer.tail_in_batch = [*trainer.tail_in_batch, *losses["in_batch"].tolist()][-TAIL:]
+    if not np.isfinite(losses["train"]).all():
+        done = trainer.state.updates
+        raise Diverged(f"The training diverged after {done:,} updates: use a smaller learning rate.")
+    return {name: float(x.mean()) for name, x in losses.items()} | {
+        "samples": float(trainer.state.events),
+        "updates": float(trainer.state.updates),
+    }
+
+
+def _check_weights(trainer: Trainer) -> None:
+    """Raises Diverged where a weight is no number, which the loss before the update does not tell."""
+    if not all(bool(weights.isfinite().all()) for weights in trainer.model.parameters()):
+        raise Diverged(f"The training diverged after {trainer.state.updates:,} updates: use a smaller learning rate.")
+
+
+def _batches(trainer: Trainer, first: int, total: int) -> Iterator[Ints]:
+    """The windows of updates from number ``first`` on."""
+    cell = trainer.cell
+    return whole_batches(len(trainer.data.train), cell.batch, (cell.seed, trainer.state.stage), first, total)
+
+
+def _measured(root: Path, trainer: Trainer, stream: Stream) -> dict[str, float]:
+    """What a finished cell is worth, and what it took."""
+    cell, state, data = trainer.cell, trainer.state, trainer.data
+    p_e, p = parameters(trainer.shape)
+    known = kept_baselines(root, data, cell.judge, cell.pool, trainer.regime)
+    found = judge(trainer, data.judged, trainer.regime, stream).row()
+    other: Regime = "full" if trainer.regime == "local" else "local"
+    found |= plain(judge(trainer, data.judged, other, stream), other)
+    if cell.rivals:
+        found |= beside_rivals(trainer, data.judged, cell.rivals, stream)
+    parts = two_part(trainer.shape, cell.batch, data.facts.t, max(round(data.facts.events), 1), cell.negatives)
+    rule = parts.stage1 if cell.stage == 1 else parts.stage2
+    sizes = {
+        "N": p_e + p, "p_e": p_e, "p": p, "s": p_e / (p_e + p), "D": state.events, "U": data.facts.targets,
+        "C": state.flops, "C_step": float(rule.flops(np.asarray(float(p_e + p)), np.asarray(float(state.events)))),
+        "h_used": trainer.shape.h, "width_used": trainer.shape.width, "layers_used": trainer.shape.layers,
+        "updates": state.updates, "rate_used": state.rate, "events": len(data.log), "catalogue": data.facts.items,
+        "train_loss": math.fsum(trainer.tail) / len(trainer.tail),
+    }  # fmt: skip
+    if trainer.tail_in_batch:
+        sizes["train_in_batch"] = math.fsum(trainer.tail_in_batch) / len(trainer.tail_in_batch)
+    if cell.stage == 2:
+        _, sizes["D_stage1"], sizes["C_stage1"] = state.before
+    sizes |= known | {"passes": state.events / data.facts.targets, "untrained": untrained(found, known, trainer.regime)}
+    return found | {name: float(value) for name, value in sizes.items()}

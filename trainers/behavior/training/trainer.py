@@ -1,0 +1,221 @@
+"""The model of a cell with its optimiser and where it stands: updates of both stages, and checkpoints."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from copy import deepcopy
+from dataclasses import asdict, dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from isoplan.trainers.behavior.cell import BehaviorCell
+from isoplan.trainers.behavior.logs.split import Ints, pack
+from isoplan.trainers.behavior.model.batch import Batch, batch_of
+from isoplan.trainers.behavior.model.flops import stage1_flops, stage2_flops
+from isoplan.trainers.behavior.model.losses import (
+    CHUNK,
+    CHUNK_OF_GPU,
+    Drawn,
+    Losses,
+    Softmax,
+    draw,
+    log_chances,
+    sampled,
+)
+from isoplan.trainers.behavior.model.shape import Shape
+from isoplan.trainers.behavior.model.two_part import TwoPartModel
+from isoplan.trainers.behavior.training.cell_data import Data
+from isoplan.trainers.cell import CellError
+from isoplan.trainers.loop import checkpoint
+
+Regime = Literal["local", "full"]
+
+
+@dataclass(frozen=True)
+class State:
+    """How far a cell is: in which stage, and its updates, events and FLOPs (C) in it; before them those of stage 1.
+
+    ``tried`` are training losses at the learning rates that the stage has been through, in their order, and ``rate`` is
+    the one that was kept, zero before that is known.
+    """
+
+    stage: int = 1
+    updates: int = 0
+    events: int = 0
+    flops: float = 0.0
+    before: tuple[int, int, float] = (0, 0, 0.0)
+    tried: tuple[float, ...] = ()
+    rate: float = 0.0
+
+
+class Trainer:
+    """Everything that the next update depends on; ``kept`` are earlier states that a stage may go back to, by name."""
+
+    def __init__(self, cell: BehaviorCell, shape: Shape, data: Data, device: str) -> None:
+        torch.manual_seed(cell.seed)
+        self.cell, self.shape, self.data, self.device = cell, shape, data, torch.device(device)
+        self.model = TwoPartModel(shape).to(self.device)
+        self.chunk = CHUNK_OF_GPU if self.on_gpu else CHUNK
+        self.optimiser = self._optimiser()
+        self.state = State()
+        self.tail: list[float] = []
+        self.tail_in_batch: list[float] = []
+        self.cache: Tensor | None = None
+        self.kept: dict[str, dict[str, Any]] = {}
+        self.shares = torch.from_numpy(data.shares).to(self.device)
+
+    @property
+    def on_gpu(self) -> bool:
+        """Whether the device is one."""
+        return self.device.type == "cuda"
+
+    @property
+    def regime(self) -> Regime:
+        """Whom true items are judged among: those of a batch in stage 1, the whole catalogue in stage 2."""
+        return "local" if self.cell.stage == 1 else "full"
+
+    @property
+    def negatives(self) -> int:
+        """Items that are drawn at each update: in stage 1 of a cell of stage 2 none, so that a sweep of K shares it."""
+        return self.cell.negatives if self.state.stage == self.cell.stage else 0
+
+    def freeze(self) -> None:
+        """Begin stage 2: embeddings of the whole catalogue are kept, and only the contextualiser goes on."""
+        if self.state.stage == 1:
+            before = (self.state.updates, self.state.events, self.state.flops)
+            self.state, self.tail, self.tail_in_batch = State(2, before=before), [], []
+        self.model.embedder.requires_grad_(False)
+        self.cache = self.embeddings()
+        self.optimiser = self._optimiser()
+
+    def embeddings(self) -> Tensor:
+        """Embeddings (items, h) of all items: the cache of stage 2, else as the embedder is now."""
+        if self.cache is not None:
+            return self.cache
+        self.model.eval()
+        with self.autocast():
+            found = self.model.embedder.all(self.data.known)
+        self.model.train()
+        return found
+
+    def autocast(self) -> torch.autocast:
+        """bf16 on a GPU."""
+        return torch.autocast("cuda", torch.bfloat16, enabled=self.on_gpu)
+
+    def update(self, chosen: Ints, rate: float) -> dict[str, Tensor]:
+        """One step of AdamW on the ``chosen`` windows; the loss before it, and its parts by name."""
+        for group in self.optimiser.param_groups:
+            group["lr"] = rate
+        batch = self.batch(chosen)
+        with self.autocast():
+            losses, drawn = self._losses(batch)
+        self.optimiser.zero_grad(set_to_none=True)
+        torch.autograd.backward(losses.total)
+        self.optimiser.step()
+        state, flops = self.state, self._C(batch, drawn)
+        self.state = replace(
+            state, updates=state.updates + 1, events=state.events + batch.positions, flops=state.flops + flops
+        )
+        return {"train": losses.total.detach(), **{name: part.detach() for name, part in losses.parts.items()}}
+
+    def batch(self, chosen: Ints) -> Batch:
+        """What the ``chosen`` windows of the training set hold."""
+        packed = pack(self.data.train, chosen)
+        items = self.data.log.items
+        return batch_of(items[packed.inputs], items[packed.targets], np.diff(packed.starts), packed.inputs)
+
+    def queries(self, items: Tensor, events: Ints, lengths: Ints) -> Tensor:
+        """Queries (P, h) of sequences of ``lengths`` (S,) ``events`` (P,) with the embeddings of their ``items``."""
+        read = self.model.embedder.beside(items, *self.data.beside.take(events))
+        found: Tensor = self.model.context(read, lengths)
+        return found
+
+    def keep(self, name: str) -> None:
+        """Keep everything as it is now, also in checkpoints, until ``go_back``."""
+        self.kept[name] = deepcopy({**self._whole(), "rng": checkpoint.randomness(self.device)})
+
+    def go_back(self, name: str) -> None:
+        """Be as when ``keep`` was called with that name."""
+        self._take(deepcopy(self.kept[name]))
+        checkpoint.go_on(self.kept[name]["rng"], self.device)
+
+    def save(self, place: Path) -> None:
+        """Everything that the next update depends on, and what was kept."""
+        checkpoint.save(place, self.device, **self._whole(), kept=self.kept, data=self.data.fingerprint)
+
+    def load(self, place: Path) -> None:
+        """Go on from a checkpoint. Raises CellError for one that cannot be read, or that saw other data."""
+        with checkpoint.loading(place, self.device) as found:
+            if found["data"] != self.data.fingerprint:
+                raise CellError("the log has changed since")
+            self._take(found)
+            self.kept = found["kept"]
+
+    def _whole(self) -> dict[str, Any]:
+        parts = {"model": self.model.state_dict(), "optimiser": self.optimiser.state_dict()}
+        tails = {"tail": list(self.tail), "tail_in_batch": list(self.tail_in_batch)}
+        return {**parts, "state": asdict(self.state), **tails}
+
+    def _take(self, found: dict[str, Any]) -> None:
+        self.model.load_state_dict(found["model"])
+        pairs = {name: tuple(found["state"][name]) for name in ("before", "tried")}
+        self.state = State(**{**found["state"], **pairs})
+        self.tail, self.tail_in_batch = list(found["tail"]), list(found.get("tail_in_batch", ()))
+        if self.state.stage == 2:
+            self.freeze()
+        self.optimiser.load_state_dict(found["optimiser"])
+
+    def _losses(self, batch: Batch) -> tuple[Losses, Drawn]:
+        """Stage 1 embeds the items of the batch and those drawn, each once; stage 2 reads all from the cache."""
+        wanted, own = self._there(batch.items[batch.candidates]), self._there(batch.targets)
+        drawn = draw(self.data.facts.items, self.negatives, wanted, own, self._random())
+        table, places = self._table(batch, drawn)
+        read = places(self._there(batch.items[batch.inputs]))
+        queries = self.queries(table.index_select(0, read), batch.events, batch.lengths)
+        joint = self.cell.softmax == "joint" and self.negatives > 0
+        log_q = None
+        if self.cell.log_q:
+            chance = self.negatives / self.data.facts.items if joint else 0.0
+            log_q = (
+                log_chances(self.shares[wanted], batch.positions, chance),
+                log_chances(self.shares[drawn.items], batch.positions, chance),
+            )
+        placed = replace(drawn, items=places(drawn.items))
+        how: Softmax = "joint" if joint else "mean"
+        return sampled(queries, table, places(wanted), own, placed, how, log_q, self.chunk), drawn
+
+    def _table(self, batch: Batch, drawn: Drawn) -> tuple[Tensor, Callable[[Tensor], Tensor]]:
+        """Embeddings of all items that a step needs, and where in it items are."""
+        if self.cache is not None:
+            return self.cache, lambda items: items
+        rows = np.union1d(batch.items, drawn.items.cpu().numpy())
+        return self.model.embedder(self.data.known.take(rows)), partial(torch.bucketize, boundaries=self._there(rows))
+
+    def _random(self) -> torch.Generator:
+        """Random numbers of one update, whatever was drawn before it."""
+        seed = np.random.SeedSequence([self.cell.seed, self.state.stage, self.state.updates]).generate_state(
+            1, np.uint64
+        )
+        return torch.Generator(self.device).manual_seed(int(seed[0] >> np.uint64(1)))
+
+    def _C(self, batch: Batch, drawn: Drawn) -> float:
+        """FLOPs of a step as the family counts them: every event of it is embedded in stage 1, and every drawn item."""
+        unique = len(batch.candidates)
+        if self.cache is not None:
+            return stage2_flops(self.shape, batch.lengths, unique, self.negatives)
+        last = np.cumsum(batch.lengths) - 1
+        events = np.concatenate([batch.inputs, batch.candidates[batch.targets[last]]])
+        items = np.concatenate([batch.items[events], drawn.items.cpu().numpy()])
+        return stage1_flops(self.shape, batch.lengths, self.data.known.lengths[items], unique + self.negatives)
+
+    def _there(self, places: Ints) -> Tensor:
+        return torch.from_numpy(places.astype(np.int64)).to(self.device)
+
+    def _optimiser(self) -> torch.optim.AdamW:
+        groups: Any = self.model.groups(self.cell.weight_decay)
+        return torch.optim.AdamW(groups, self.cell.peak_rate, fused=True)
