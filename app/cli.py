@@ -6,8 +6,9 @@ Each command lives in a module of its own that is imported when it is called, so
 from __future__ import annotations
 
 import sys
+from dataclasses import dataclass
 from importlib import import_module
-from importlib.metadata import version as version_of
+from types import ModuleType
 from typing import Annotated, Any
 
 import typer
@@ -16,25 +17,39 @@ from typer.exceptions import TyperException
 
 from isoplan.engine.errors import PlannerError
 
+
+@dataclass(frozen=True)
+class Command:
+    """A command: its module in ``app/commands``, and the first line of its help."""
+
+    module: str
+    summary: str
+
+
 COMMANDS = {
-    "app": "isoplan.app.commands.serve",
-    "laws": "isoplan.app.commands.laws",
-    "fit": "isoplan.app.commands.fit",
-    "compare": "isoplan.app.commands.compare",
-    "agreement": "isoplan.app.commands.agreement",
-    "plan": "isoplan.app.commands.plan",
-    "smaller": "isoplan.app.commands.smaller",
-    "repeat": "isoplan.app.commands.repeat",
-    "amplitude": "isoplan.app.commands.amplitude",
-    "recipe": "isoplan.app.commands.recipe",
-    "plans": "isoplan.app.commands.plans",
-    "actual": "isoplan.app.commands.actual",
-    "train": "isoplan.app.commands.train",
-    "cells": "isoplan.app.commands.cells",
-    "backup": "isoplan.app.commands.backup",
-    "restore": "isoplan.app.commands.restore",
-    "simulate": "isoplan.app.commands.simulate",
+    "app": Command("serve", "Open the pages in the browser."),
+    "laws": Command("laws", "List the laws that can be fitted."),
+    "fit": Command("fit", "Fit a law to a table of runs."),
+    "compare": Command("compare", "Rank the laws by how well they predict the largest budgets."),
+    "agreement": Command("agreement", "Check whether loss and metrics rank the runs alike."),
+    "plan": Command("plan", "Answer what a budget buys, or what a target costs."),
+    "smaller": Command("smaller", "Find the cheapest model size of the same loss over its life."),
+    "repeat": Command("repeat", "Compare simulating more samples with repeating few of them."),
+    "amplitude": Command("amplitude", "Plan N, D and C of an amplitude surrogate before training."),
+    "recipe": Command("recipe", "Recommend the settings of a recommender for a budget."),
+    "plans": Command("plans", "Compare saved plans under one scenario of prices."),
+    "actual": Command("actual", "Compare actual results with the plans that predicted them."),
+    "train": Command("train", "Train the cells of a grid."),
+    "cells": Command("cells", "List, hold, resume, cancel, retry or delete cells."),
+    "backup": Command("backup", "Write a checked copy of a workspace to one file."),
+    "restore": Command("restore", "Make a workspace from a backup."),
+    "simulate": Command("simulate", "Simulate jets, or events with their squared amplitudes."),
 }
+
+
+def command_module(name: str) -> ModuleType:
+    """Import the module of the command ``name``."""
+    return import_module(f"isoplan.app.commands.{COMMANDS[name].module}")
 
 
 class LazyGroup(TyperGroup):
@@ -49,8 +64,13 @@ class LazyGroup(TyperGroup):
         if cmd_name not in COMMANDS:
             return None
         single = typer.Typer(add_completion=False, rich_markup_mode=None)
-        single.command(name=cmd_name)(getattr(import_module(COMMANDS[cmd_name]), cmd_name))
+        single.command(name=cmd_name)(getattr(command_module(cmd_name), cmd_name))
         return typer.main.get_command(single)
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """Write the list of commands without importing any of them."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, command.summary) for name, command in COMMANDS.items()])
 
 
 cli = typer.Typer(name="isoplan", cls=LazyGroup, add_completion=False, rich_markup_mode=None)
@@ -71,7 +91,9 @@ def isoplan(
 
 def print_version() -> None:
     """Print the name and version of this copy."""
-    print(f"isoplan {version_of('isoplan')}")
+    from importlib.metadata import version
+
+    print(f"isoplan {version('isoplan')}")
 
 
 def main() -> None:

@@ -189,7 +189,8 @@ class Runs:
     ``categories`` holds the columns with few values by their own names, whether they have a role or none.
     Every value that a fit uses is finite; rows that were left out are named in ``left_out`` and counted in ``notes``.
     ``withheld`` says by role why a column that reads like it was not used. ``seconds`` (n,) is how long each run took,
-    NaN where that is not known, and ``seconds_from`` the column that says so.
+    NaN where that is not known, and ``seconds_from`` the column that says so. ``where`` is the SQL condition by which
+    the rows of a file were selected, empty without one.
     """
 
     ids: Ints
@@ -204,6 +205,7 @@ class Runs:
     categories: Mapping[str, Category] = field(default_factory=dict)
     seconds: Floats | None = None
     seconds_from: str = ""
+    where: str = ""
 
     def __len__(self) -> int:
         return len(self.ids)

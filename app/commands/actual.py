@@ -38,7 +38,7 @@ def actual(
     group: PlannedGroup = "",
     as_json: AsJson = False,
 ) -> None:
-    """Put actual results beside their plans: predicted, actual, inside the interval or not, over all plans."""
+    """Compare actual results with the plans that predicted them."""
     plans = [read_plan(read_object(name, "isoplan plan --json")) for name in files]
     fits = {found.hash: found for found in (read_fit_file(name, group) for name in fit)}
     results = _results(len(plans), loss, metric, params, samples, compute)

@@ -63,7 +63,7 @@ def agreement(
     inner: Inner = None,
     as_json: AsJson = False,
 ) -> None:
-    """Say whether loss and metrics rank the runs alike within each budget or group, and which pairs change sign."""
+    """Check whether loss and metrics rank the runs alike."""
     if table is None:
         options = {"--by": by, "--metric": metric, "--pair": pair, "--map": mapping, "--where": where,
                    "--repeats": repeats != "all", "--convert": convert, "--derive": derive, "--rows": rows,

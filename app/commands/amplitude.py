@@ -82,7 +82,7 @@ def amplitude(
     form: Form = "text",
     as_json: AsJson = False,
 ) -> None:
-    """D, N and C for an amplitude surrogate, from one cheap anchor or a published law."""
+    """Plan N, D and C of an amplitude surrogate before training."""
     alone = next((name for name, given in {"axis": axis, "held": held, "network": network}.items() if given), "")
     if alone and not process:
         raise PlannerError(f"--{alone} says nothing without --process: add it, or leave --{alone} out.")

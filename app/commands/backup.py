@@ -34,7 +34,7 @@ def backup(
     force: Annotated[bool, typer.Option("--force", help="Replace FILE where it exists.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
-    """Write a copy of a workspace to one file and check it; the app and its cells go on meanwhile."""
+    """Write a checked copy of a workspace to one file."""
     from isoplan.app.backups.writing import back_up, put_new, put_over, refuse_existing
     from isoplan.app.workspace import existing_folder
 

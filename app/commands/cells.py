@@ -33,7 +33,7 @@ def cells(
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
-    """List sweeps and cells, hold, resume, cancel, retry or delete them, and read a cell's log."""
+    """List, hold, resume, cancel, retry or delete cells."""
     from isoplan.app.workspace import usual_folder
     from isoplan.trainers.backend.queue.cells import Queue
 

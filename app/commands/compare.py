@@ -57,7 +57,7 @@ def compare(
     inner: Inner = None,
     as_json: AsJson = False,
 ) -> None:
-    """Leave out the largest budgets, predict them by every law that the table allows, and rank the laws by it."""
+    """Rank the laws by how well they predict the largest budgets."""
     if each and not group:
         raise PlannerError("Option --each compares the laws for each value of a column: add --group COLUMN.")
     column, direction = reading.read_metric(metric)

@@ -71,7 +71,7 @@ def plan(
     form: Form = "text",
     as_json: AsJson = False,
 ) -> None:
-    """Answer a question from a fit: what a budget buys, or what a target costs."""
+    """Answer what a budget buys, or what a target costs."""
     from isoplan.engine.planning import as_text, plan_budget, plan_target
     from isoplan.engine.planning.plan.document import document
     from isoplan.engine.planning.plan.metric import through

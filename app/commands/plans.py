@@ -49,7 +49,7 @@ def plans(
     query_flops: pricing.QueryFlops = "",
     as_json: AsJson = False,
 ) -> None:
-    """Compare saved plans: allocation, cost and risk, all priced alike."""
+    """Compare saved plans under one scenario of prices."""
     saved = _saved(files, [one for name in fit or () for one in read_fits_file(name)])
     prices = pricing.read_prices(
         device=device, devices=str(devices), hour_price=hour_price, precision=precision,

@@ -87,7 +87,7 @@ def recipe(
     form: Form = "text",
     as_json: AsJson = False,
 ) -> None:
-    """Embedder share, batch, model, events, negatives and learning rate for a budget and a metric."""
+    """Recommend the settings of a recommender for a budget."""
     _used("--share-column", share_column != "s", "--share", share)
     _used("--negatives-column", negatives_column != "K", "--negatives", negatives)
     _used("--map-share", bool(map_share), "--share", share)

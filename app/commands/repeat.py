@@ -65,7 +65,7 @@ def repeat(
     form: Form = "text",
     as_json: AsJson = False,
 ) -> None:
-    """Weigh simulating more samples against repeating few of them, at one target loss."""
+    """Compare simulating more samples with repeating few of them."""
     once, again = read_fit_file(one_pass), read_fit_file(repeated, group)
     stock = parse_amount(have, "option --have", SAMPLES)
     costs = _costs(

@@ -26,7 +26,7 @@ def restore(
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
-    """Make a workspace from a backup; every file and row is checked before it is in place."""
+    """Make a workspace from a backup."""
     from isoplan.app.backups.restoring import restore as make
     from isoplan.app.workspace import usual_folder
 

@@ -28,7 +28,7 @@ def app(
     browser: Annotated[bool, typer.Option(help="Open the pages in a browser.")] = True,
     version: Annotated[bool, typer.Option("--version", help="Print the version and stop.")] = False,
 ) -> None:
-    """Open the browser front end."""
+    """Open the pages in the browser."""
     if version:
         from isoplan.app.cli import print_version
 

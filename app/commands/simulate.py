@@ -34,7 +34,7 @@ def simulate(
         int | None, typer.Option(min=1, help="Processes at once; without it one a core of this machine.")
     ] = None,
 ) -> None:
-    """Simulate jets with Pythia and FastJet, or unweighted events with their squared amplitudes."""
+    """Simulate jets, or events with their squared amplitudes."""
     from isoplan.trainers.backend.cluster.machine import this_machine
 
     cores = cores or this_machine().cores

@@ -50,7 +50,7 @@ def smaller(
     form: Form = "text",
     as_json: AsJson = False,
 ) -> None:
-    """What a smaller model of the same loss costs to train, and the size that trains and serves at least cost."""
+    """Find the cheapest model size of the same loss over its life."""
     if bool(budget) == bool(target_loss):
         raise PlannerError("Ask for one loss: give either --budget or --target-loss.")
     fitted = read_fit_file(fit, group)

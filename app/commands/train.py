@@ -52,7 +52,7 @@ def train(
     wait: Annotated[bool, typer.Option(help="Show progress until the cells have ended.")] = True,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
-    """Train the cells of a grid: what it takes, and how it goes until its end."""
+    """Train the cells of a grid."""
     from isoplan.app.caps import read_cap
     from isoplan.app.commands.shared.following import outcome
     from isoplan.app.workspace import default_folder

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from isoplan.app.cli import COMMANDS, main
+from isoplan.app.cli import COMMANDS, command_module, main
 
 
 def run(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> int:
@@ -58,3 +58,18 @@ def test_the_version_is_there_at_once() -> None:
     code += "    print(sorted({'numpy', 'pandas', 'streamlit'} & set(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=Path(__file__).parents[2])
     assert done.stdout.splitlines()[1] == "[]"
+
+
+def test_the_list_of_commands_shows_the_first_line_of_each_help() -> None:
+    for name, command in COMMANDS.items():
+        text = getattr(command_module(name), name).__doc__
+        assert text.splitlines()[0] == command.summary
+        assert len(command.summary) <= 66, "longer than a line of 80 characters"
+
+
+def test_the_list_of_commands_loads_no_numbers() -> None:
+    code = "import sys; sys.argv = ['isoplan', '--help']\n"
+    code += "from isoplan.app.cli import main\ntry:\n    main()\nexcept SystemExit:\n"
+    code += "    print(sorted({'numpy', 'pandas', 'scipy', 'pydantic', 'duckdb'} & set(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "[]"

@@ -14,7 +14,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.optimize import minimize_scalar
 
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.fitting.samples.sample import sample
@@ -53,6 +52,8 @@ def criteria(found: Fit, runs: Runs) -> Criteria:
 
 def most_likely(loss: Loss, residual: Floats, weight: Floats) -> float:
     """ln p of ``residual`` (n,) with ``weight`` (n,) at the most likely scale of the noise."""
+    from scipy.optimize import minimize_scalar
+
     rho = loss.value(residual)
     total, n = float(weight @ rho), len(rho)
     if not total > 1e-24 * max(float(np.max(np.abs(residual), initial=0.0)), 1e-300) * n:

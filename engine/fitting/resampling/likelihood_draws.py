@@ -14,7 +14,6 @@ the digit; for all laws, draws follow the curved valley of the likelihood, and a
 from __future__ import annotations
 
 import numpy as np
-from scipy.optimize import brentq
 from scipy.special import ndtr, ndtri
 
 from isoplan.engine.errors import PlannerError
@@ -61,6 +60,8 @@ def deviance_scale(loss: Loss, mean: float) -> tuple[float, float]:
 
     Raises PlannerError for a loss with two sides; both are infinite or zero for a fit without residuals.
     """
+    from scipy.optimize import brentq
+
     if loss.skew != 1:
         raise PlannerError("The objective asymmetric has no likelihood to profile: choose the interval residual or bc.")
     if mean <= 0:

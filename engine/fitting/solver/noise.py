@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.optimize import minimize_scalar
 from scipy.special import erf
 
 from isoplan.engine.fitting.solver.objectives import Loss
@@ -20,6 +19,8 @@ Floats = NDArray[np.float64]
 
 def scale(loss: Loss, mean: float) -> float:
     """The most likely s for runs whose w rho has the given mean."""
+    from scipy.optimize import minimize_scalar
+
     if mean <= 0:
         return 0.0
     # Z grows between s^(1/2) (squares) and s (absolute values), so s lies between the mean and twice the mean

@@ -16,7 +16,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.optimize import nnls
 
 from isoplan.engine.laws.law import Floats
 
@@ -54,6 +53,8 @@ class Runtime:
 
 def fit_runtime(N: Floats, D: Floats, seconds: Floats, column: str = "") -> Runtime | None:
     """The runtime of runs with ``N``, ``D`` and ``seconds``, (n,) each; None with fewer than ``FEWEST`` such runs."""
+    from scipy.optimize import nnls
+
     there = np.isfinite(N) & np.isfinite(D) & np.isfinite(seconds) & (N > 0) & (D > 0) & (seconds > 0)
     N, D, seconds = (x[there] for x in (N, D, seconds))
     if len(seconds) < FEWEST:

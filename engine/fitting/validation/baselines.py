@@ -6,7 +6,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.spatial import cKDTree
 
 from isoplan.engine.laws.law import Floats
 
@@ -41,6 +40,8 @@ def nearest_cell(known: Points, new: Points) -> Floats:
     """y of the known cell that is nearest in the logs of the axes; runs that share a cell are averaged."""
     cells, of = np.unique(known.x, axis=0, return_inverse=True)
     mean = np.bincount(of.ravel(), known.y) / np.bincount(of.ravel())
+    from scipy.spatial import cKDTree  # 0.1 s to import, and a fit does not need it
+
     return np.asarray(mean[cKDTree(cells).query(new.x)[1]], float)
 
 

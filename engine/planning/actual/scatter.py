@@ -9,7 +9,6 @@ outliers hardly move.
 from __future__ import annotations
 
 import numpy as np
-from scipy.optimize import brentq
 from scipy.special import ndtr, ndtri, stdtrit
 
 from isoplan.engine.fitting.solver.objectives import Loss, objective
@@ -48,6 +47,8 @@ def times(fit: Fit, level: float) -> float:
 
 def _normal(loss: Loss, mean: float) -> float:
     """The standard deviation of normal residuals whose expected rho is ``mean``."""
+    from scipy.optimize import brentq
+
     if mean <= 0:
         return 0.0
     if not np.isfinite(loss.delta):

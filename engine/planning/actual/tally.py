@@ -6,8 +6,6 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from scipy.stats import binom
-
 from isoplan.engine.planning.actual.outcome import Outcome
 
 RARE = 0.05
@@ -36,6 +34,8 @@ class Tally:
     @property
     def few(self) -> bool:
         """Whether so few results could not show a fault: even none of them inside would be no rare chance."""
+        from scipy.stats import binom
+
         return float(binom.pmf(0, self.total, self.level)) >= RARE
 
     @property
@@ -62,6 +62,8 @@ class Tally:
 
 def tally(outcomes: Sequence[Outcome], level: float) -> Tally:
     """The count at 0.68 or 0.95 over the outcomes that have a prediction interval."""
+    from scipy.stats import binom
+
     known = [(o.fit, held) for o in outcomes if (held := o.inside(level)) is not None]
     total, inside = len(known), sum(held for _, held in known)
     below, above = binom.cdf(inside, total, level), binom.sf(inside - 1, total, level)

@@ -10,7 +10,6 @@ from itertools import pairwise
 from typing import Literal
 
 import numpy as np
-from scipy.optimize import brentq
 
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.fitting import FitSpec, fit
@@ -75,6 +74,8 @@ class CellLaw:
 
     def _end(self, name: Name, at: Callable[[float], float]) -> float:
         """The value ``at`` (t), which leaves the best as t grows, where chi^2 has risen by 1; inf where it does not."""
+        from scipy.optimize import brentq
+
         near, far = 0.0, 0.25
         for _ in range(WALK):
             if self._rise(name, at(far)) > 1:

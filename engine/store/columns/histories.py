@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from isoplan.engine.schema import Floats, Ints, Role, Roles
@@ -174,6 +173,10 @@ def one_row_each(
         return every, _perhaps_curves(cells, labels, roles)
     if ("run" not in labels and not {"N", "D"} <= cells.keys()) or time is None or n == 0:
         return every, []
+    if "run" not in labels and _all_differ(cells["N"], cells["D"]):
+        return every, []
+    import pandas as pd  # 0.4 s to import, and few tables have several rows of one run
+
     same = labels["run"] if "run" in labels else pd.MultiIndex.from_arrays([cells["N"], cells["D"]])
     of, names = pd.factorize(same)
     if len(names) == n:
@@ -192,6 +195,12 @@ def one_row_each(
         f"{n:,} rows are points of {len(names):,} runs ({by}): the row of each run {which} is its run, "
         "the others are its curve. Choose other rows on the Data page (--rows in the terminal)."
     ]
+
+
+def _all_differ(N: Floats, D: Floats) -> bool:
+    """Return whether no two rows have the same N and D, both finite."""
+    pairs = N + 1j * D
+    return bool(np.isfinite(pairs).all()) and len(np.unique(pairs)) == len(pairs)
 
 
 def _perhaps_curves(cells: Mapping[str, Floats], labels: Mapping[str, NDArray[np.str_]], roles: Roles) -> list[str]:
@@ -223,6 +232,8 @@ def _unique(names: NDArray[np.str_]) -> bool:
 
 def _repeat(of: NDArray[Any], N: Floats, time: Floats, least: float) -> bool:
     """Whether the rows of each name ``of`` (n,) have one N and several times, at least ``least`` of them different."""
+    import pandas as pd
+
     rows = pd.DataFrame({"of": of, "N": N, "t": time}).dropna()
     if not len(rows):
         return False

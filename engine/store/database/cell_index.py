@@ -11,8 +11,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-import pandas as pd
-
 from isoplan.engine.store.database.database import Cursor, Database
 from isoplan.engine.store.tables import cell_tables
 from isoplan.engine.store.tables.cell_tables import CellRow, family_of, table_of
@@ -101,6 +99,8 @@ def _index(cursor: Cursor) -> dict[str, Indexed]:
 
 def _bring_index(cursor: Cursor, cells: Sequence[Indexed], rows: dict[str, int]) -> None:
     """Write what differs from ``cells``; a cell keeps the row that it had."""
+    import pandas as pd
+
     before = _index(cursor)
     wanted = {}
     for cell in cells:

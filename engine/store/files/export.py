@@ -6,9 +6,7 @@ import csv
 import io
 import tempfile
 from pathlib import Path
-from typing import Literal
-
-import pandas as pd
+from typing import TYPE_CHECKING, Literal
 
 from isoplan.engine.schema import Ints, Roles, Runs
 from isoplan.engine.spreadsheets import BEGINS, as_text
@@ -19,6 +17,9 @@ from isoplan.engine.store.database.database import Database
 from isoplan.engine.store.files.frames import rows_frame
 from isoplan.engine.store.tables import catalog, tables
 from isoplan.engine.store.tables.condition import matching_rows
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 _TEMPLATE = """\
 run,N,D,U,epochs,C,loss,accuracy,seed,group
@@ -57,6 +58,8 @@ def runs(fitted: Runs) -> bytes:
 
 def _csv(db: Database, table_id: str, mapping: Roles, chosen: Ints | None) -> bytes:
     """Written by DuckDB, which is many times faster than pandas; the header by us, for names that differ in case."""
+    import pandas as pd
+
     known = catalog.columns(db, table_id)
     role_of = {name: role.value for role, name in uses(mapping)}
     names = [c.name if role_of.get(c.name, c.name) == c.name else f"{c.name} [{role_of[c.name]}]" for c in known]

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
 
 from isoplan.engine.schema import Ints
 from isoplan.engine.store.database import sql
 from isoplan.engine.store.database.database import Database
 from isoplan.engine.store.tables import catalog
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 def rows_frame(
@@ -20,6 +22,8 @@ def rows_frame(
 
     ``chosen`` are ascending row ids, None for all rows; ``limit`` and ``offset`` page through them.
     """
+    import pandas as pd
+
     known = catalog.columns(db, table_id)
     end = None if limit is None else offset + limit
     with db.read() as cursor:

@@ -36,8 +36,19 @@ _SINGLE = tuple(role.value for role in SINGLE_ROLES)
 _MANY = {"metric": "metrics", "hyper": "hyper"}
 
 
+@dataclass(frozen=True)
+class TableBytes:
+    """A table in memory: the ``content`` of a file in any format that is read, and the name of the table."""
+
+    content: bytes
+    name: str
+
+    def __str__(self) -> str:
+        return self.name
+
+
 def read_runs(
-    path: Path,
+    path: Path | TableBytes,
     mapping: Mapping[str, str] | None = None,
     where: str = "",
     compute: ComputeRule | None = None,
@@ -76,7 +87,8 @@ def read_runs(
         )
         check_roles(known, roles)
         runs = snapshots.runs(db, snapshots.take(db, info.id, roles, Filter(where=where)))
-    return replace(runs, source=name if str(path) == "-" else str(path), notes=(*info.notes, *runs.notes))
+    source = name if str(path) == "-" else str(path)
+    return replace(runs, source=source, notes=(*info.notes, *runs.notes), where=where)
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,7 +108,7 @@ class OpenTable:
 
 @contextmanager
 def open_table(
-    path: Path,
+    path: Path | TableBytes,
     mapping: Mapping[str, str] | None = None,
     where: str = "",
     *,
@@ -122,7 +134,7 @@ def open_table(
 
 
 def read_curves(
-    path: Path, runs: Runs, mapping: Mapping[str, str] | None = None, extra: tuple[str, ...] = ()
+    path: Path | TableBytes, runs: Runs, mapping: Mapping[str, str] | None = None, extra: tuple[str, ...] = ()
 ) -> Curves:
     """The training curves of a table file, tied to ``runs`` by the names of the runs; ``mapping`` as for ``read_runs``.
 
@@ -141,12 +153,14 @@ def read_curves(
     return replace(curves, source=name if str(path) == "-" else str(path), notes=(*info.notes, *curves.notes))
 
 
-def table_bytes(path: Path) -> tuple[Path | bytes, str]:
+def table_bytes(path: Path | TableBytes) -> tuple[Path | bytes, str]:
     """The table that a path of the terminal names, and how sentences call it.
 
     ``-`` is standard input. A pipe is read to its end, or to the limit of an upload. Raises PlannerError where nothing
     is there.
     """
+    if isinstance(path, TableBytes):
+        return path.content, path.name
     if str(path) == "-":
         return sys.stdin.buffer.read(MAX_UPLOAD_BYTES + 1), "standard input"
     if path.is_file():

@@ -15,7 +15,6 @@ from datetime import datetime
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from isoplan.engine.schema import Direction, Metric, Role, Roles
 from isoplan.engine.store.columns.column import COLUMNS, Column, Kind
@@ -219,6 +218,8 @@ def _create(cursor: Cursor, family: str) -> None:
 def _insert(
     cursor: Cursor, table: str, columns: Sequence[Column], placed: Sequence[dict[str, Value]], start: int
 ) -> None:
+    import pandas as pd
+
     for i in range(len(stored_types(cursor, table)), len(columns)):
         cursor.execute(f"ALTER TABLE {table} ADD COLUMN c{i} {_TYPES[columns[i].kind]}")
     fresh: dict[str, Any] = {"rid": np.arange(start, start + len(placed))}

@@ -11,7 +11,6 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from isoplan.engine.errors import PlannerError
@@ -70,6 +69,8 @@ def _who(
     values: Mapping[str, Floats], labels: Mapping[str, NDArray[np.str_]], roles: Roles
 ) -> tuple[Ints, NDArray[np.str_]]:
     """The curve of each point (n,) and the name of each curve."""
+    import pandas as pd
+
     if "run" in labels:
         codes, names = pd.factorize(labels["run"])
         return codes.astype(np.int64), np.asarray(names, dtype=np.str_)
@@ -93,6 +94,8 @@ def _shown(value: object) -> str:
 
 def _constant(x: Floats, of: Ints) -> bool:
     """Does a column have one value along every curve, and do curves have more than one point?"""
+    import pandas as pd
+
     groups = pd.Series(x).groupby(of)
     return len(x) > len(groups) and bool((groups.nunique() <= 1).all())
 
@@ -112,6 +115,8 @@ def _order(time: Floats, of: Ints, name: str) -> tuple[Ints, list[str]]:
 
 def _tied(curves: Curves, runs: Runs) -> tuple[Curves, Ints]:
     """The curves with what ``runs`` say of them, and the row of each curve in ``runs`` (-1: none)."""
+    import pandas as pd
+
     if curves.roles.run is None:
         return curves, np.full(len(curves), -1, dtype=np.int64)
     if "run" not in runs.labels:

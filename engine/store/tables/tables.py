@@ -14,10 +14,9 @@ from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
 
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.schema import Roles, RowsOfRun
@@ -36,6 +35,9 @@ from isoplan.engine.store.files.uploads import MAX_UPLOAD_BYTES, received
 from isoplan.engine.store.tables.catalog import INFO, Kind, TableInfo, columns, find, get, info_of, roles
 from isoplan.engine.store.tables.condition import matching_rows
 from isoplan.engine.store.tables.loading import Loaded, count, load, stored_types
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 __all__ = ["MAX_COLUMNS", "MAX_UPLOAD_BYTES", "Column", "Conversion", "TableInfo", "add", "all", "append", "bring_back"]
 __all__ += [
@@ -238,6 +240,8 @@ def append(db: Database, table_id: str, rows: pd.DataFrame) -> TableInfo:
 
     Raises PlannerError for an unknown column, text in a column of numbers, and a read-only table.
     """
+    import pandas as pd
+
     _changeable(db, table_id)
     known = columns(db, table_id)
     positions = [_position(known, str(name)) for name in rows.columns]
@@ -346,6 +350,8 @@ def _position(known: Sequence[Column], name: str) -> int:
 
 def _cells(values: pd.Series[Any], column: Column) -> pd.Series[Any]:
     """New cells of one column in its stored type, None where empty."""
+    import pandas as pd
+
     empty = values.isna()
     try:
         if column.kind == "number":
