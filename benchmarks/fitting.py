@@ -14,6 +14,7 @@ import numpy as np
 from benchmarks import peers
 from benchmarks.report import Report, quantile
 from benchmarks.tables import write_runs
+from isoplan.engine.arrays import Floats
 from isoplan.engine.fitting import FitSpec, fit
 from isoplan.engine.fitting.resampling.bootstrap import counts
 from isoplan.engine.fitting.samples.sample import sample
@@ -22,7 +23,6 @@ from isoplan.engine.fitting.solver.exponent_grid import grid
 from isoplan.engine.fitting.solver.multistart import best_fit, predict, refits
 from isoplan.engine.fitting.solver.problem import Problem, problem
 from isoplan.engine.fitting.types.spec import ObjectiveName
-from isoplan.engine.laws.law import Floats
 from isoplan.engine.schema import Runs
 from isoplan.engine.store.files.table_files import read_runs
 

@@ -13,13 +13,13 @@ from scipy.optimize import least_squares
 
 from benchmarks.report import Report
 from benchmarks.tables import write_runs
+from isoplan.engine.arrays import Floats
 from isoplan.engine.costs import ComputeRule
 from isoplan.engine.fitting import Fit, FitSpec, fit
 from isoplan.engine.fitting.resampling.bootstrap import counts
 from isoplan.engine.fitting.solver.objectives import objective
 from isoplan.engine.fitting.types.spec import ObjectiveName
 from isoplan.engine.laws import typed_law
-from isoplan.engine.laws.law import Floats
 from isoplan.engine.schema import Roles, Runs
 from isoplan.engine.store.files.table_files import read_runs
 

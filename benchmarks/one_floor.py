@@ -11,9 +11,9 @@ import numpy as np
 
 from benchmarks.report import Report
 from isoplan.data.files import path
+from isoplan.engine.arrays import Floats
 from isoplan.engine.fitting import FitSpec, fit
 from isoplan.engine.fitting.solver import kernels
-from isoplan.engine.laws.law import Floats
 from isoplan.engine.planning.answer.quantity import Quantity
 from isoplan.engine.planning.repeat import SampleCosts, simulate_or_repeat, stated
 from isoplan.engine.schema import Roles, Runs

@@ -8,7 +8,7 @@ from itertools import product
 import numpy as np
 from scipy.optimize import minimize
 
-from isoplan.engine.laws.law import Floats
+from isoplan.engine.arrays import Floats
 
 GRID = (
     (-1.0, -0.5, 0.0, 0.5, 1.0),  # log E

@@ -9,13 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.report import Report
+from isoplan.engine.arrays import Floats
 from isoplan.engine.fitting.types.runtime import fit_runtime
 
 GRIDS = Path(__file__).parents[1] / "data" / "grids"
 FEWEST = 12
 """Runs that a table must have."""
 COLUMNS = ("table", "runs", "one left out", "90 %", "largest fifth", "90 %", "FLOP/s, small to large N", "over sqrt(N)")
-Floats = NDArray[np.float64]
 
 
 def run() -> Report:

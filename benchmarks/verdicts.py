@@ -6,16 +6,15 @@ import math
 from collections.abc import Iterator
 
 import numpy as np
-from numpy.typing import NDArray
 
 from benchmarks.report import Report
+from isoplan.engine.arrays import Floats
 from isoplan.engine.fitting import FitSpec, fit
 from isoplan.engine.fitting.solver.kernels import load
 from isoplan.engine.fitting.types.optimum_location import PLACES, Place
 from isoplan.engine.laws import get_law
 from isoplan.engine.schema import Roles, Runs
 
-Floats = NDArray[np.float64]
 CURVES = 500
 RUNS = 9
 SWEEP = (0.005, 0.5)

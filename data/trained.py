@@ -17,6 +17,7 @@ from pathlib import Path
 
 import numpy as np
 
+from isoplan.engine.arrays import Floats
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.fitting import FitSpec
 from isoplan.engine.fitting.samples.curve_tables import shaped
@@ -27,7 +28,7 @@ from isoplan.engine.planning.recommender.columns import find_columns
 from isoplan.engine.planning.recommender.references import Rows, reference_rows
 from isoplan.engine.planning.recommender.run_table import Table, read_sweeps
 from isoplan.engine.quantities import count
-from isoplan.engine.schema import LABEL_ROLES, NUMERIC_ROLES, Curves, Direction, Floats, Metric, Roles, Runs
+from isoplan.engine.schema import LABEL_ROLES, NUMERIC_ROLES, Curves, Direction, Metric, Roles, Runs
 
 FOLDER = Path(str(files("isoplan.data").joinpath("grids")))
 LOGS = {"a synthetic log": FOLDER, "a log of video games": FOLDER / "games"}

@@ -14,9 +14,10 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from isoplan.engine.arrays import Floats, Ints
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.quantities import power10
-from isoplan.engine.schema import Floats, Ints, Runs
+from isoplan.engine.schema import Runs
 
 FEWEST = 4
 """Runs below which a rank correlation says nothing: with three it is one of five values."""

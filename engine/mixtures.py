@@ -15,7 +15,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from isoplan.engine.schema import Category, Curves, Floats, Runs
+from isoplan.engine.arrays import Floats
+from isoplan.engine.schema import Category, Curves, Runs
 
 MOST_DATASETS = 8
 FEWEST_PER_VALUE = 3

@@ -16,10 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field
 
+from isoplan.engine.arrays import Floats, Ints
 from isoplan.engine.costs import ComputeRule
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 Direction = Literal["min", "max"]
 RowsOfRun = Literal["all", "last", "best"]
 

@@ -44,10 +44,10 @@ FORBIDDEN = {
 ALLOWED = {
     "trainers": {
         "isoplan.trainers",
-        *(f"isoplan.engine.{name}" for name in ("schema", "costs", "errors", "quantities")),
+        *(f"isoplan.engine.{name}" for name in ("schema", "costs", "errors", "quantities", "arrays")),
     },
-    "engine/laws": {f"isoplan.engine.{name}" for name in ("laws", "errors", "costs", "formula")},
-    "engine/formula": {f"isoplan.engine.{name}" for name in ("formula", "errors")},
+    "engine/laws": {f"isoplan.engine.{name}" for name in ("laws", "errors", "costs", "formula", "arrays")},
+    "engine/formula": {f"isoplan.engine.{name}" for name in ("formula", "errors", "arrays")},
 }
 # Folders in which a module imports nothing from a place to the right of its own.
 ORDER = {
@@ -106,6 +106,8 @@ def broken(path: Path) -> Iterator[str]:
         for where, names in FORBIDDEN.items():
             if path.is_relative_to(where) and any(within(module, name) for name in names):
                 if where == "engine" and within(module, "duckdb") and path.is_relative_to("engine/store"):
+                    continue
+                if path == Path("isoplan/plot.py") and within(module, "isoplan.app.figures"):
                     continue
                 yield f"{path} imports {module}: not allowed in {where}"
         for where, names in ALLOWED.items():

@@ -8,7 +8,7 @@ from typing import Literal
 import numpy as np
 
 from benchmarks.coverage.designs import DESIGNS, FARTHER, NOISES, OUTLIERS, RULE, UNEQUAL, Design
-from isoplan.engine.laws.law import Floats
+from isoplan.engine.arrays import Floats
 from isoplan.engine.planning.plan.solve import Goal, Task, solve
 from isoplan.engine.planning.scenario.limits import LimitName
 from isoplan.engine.schema import Metric, Runs

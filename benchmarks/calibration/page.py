@@ -12,7 +12,7 @@ import numpy as np
 from benchmarks.calibration.cases import CASES, MAP, MAP_NOISE, UNIQUE, WIDTH
 from benchmarks.calibration.simulate import COLUMNS, load
 from benchmarks.report import Report
-from isoplan.engine.laws.law import Floats
+from isoplan.engine.arrays import Floats
 
 ALL = "all surfaces"
 COVERS = 0.04

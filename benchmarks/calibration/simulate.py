@@ -8,10 +8,10 @@ import numpy as np
 
 from benchmarks.calibration.cases import CASES, METRIC, Case, metric
 from benchmarks.coverage.designs import Design
+from isoplan.engine.arrays import Floats
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.fitting import Fit, FitSpec, fit
 from isoplan.engine.fitting.types.result import Interval
-from isoplan.engine.laws.law import Floats
 from isoplan.engine.planning import Plan, plan_budget, plan_target
 from isoplan.engine.planning.actual.outcome import Actual, outcome
 from isoplan.engine.planning.plan.metric import Through, through

@@ -10,7 +10,7 @@ import numpy as np
 
 from benchmarks.coverage.designs import DESIGNS, NOISES, Design
 from benchmarks.coverage.simulate import FOLDER, LEVELS, floor_name, path
-from isoplan.engine.laws.law import Floats
+from isoplan.engine.arrays import Floats
 
 MARGIN = 0.03
 """How far a coverage may lie from nominal, after three standard errors."""

@@ -10,10 +10,11 @@ from operator import itemgetter
 import numpy as np
 
 from benchmarks.coverage.drawn import HOFFMANN, Surface, drawn, irregular
+from isoplan.engine.arrays import Floats
 from isoplan.engine.costs import ComputeRule
 from isoplan.engine.fitting.types.interval_methods import choose
 from isoplan.engine.laws import Law, get_law
-from isoplan.engine.laws.law import Floats, Values
+from isoplan.engine.laws.law import Values
 from isoplan.engine.planning.optimum.frontier import frontier, least_compute
 from isoplan.engine.schema import Roles, Runs
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from isoplan.engine.laws.law import Floats
+from isoplan.engine.arrays import Floats
 
 HOFFMANN = {"E": 1.82, "A": 482.0, "B": 2085.0, "alpha": 0.348, "beta": 0.366}
 

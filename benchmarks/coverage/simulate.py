@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.coverage.designs import DESIGNS, Design
+from isoplan.engine.arrays import Floats
 from isoplan.engine.fitting import Fit, FitSpec, fit
 from isoplan.engine.fitting.solver import kernels
 from isoplan.engine.fitting.types.parameters import parameters
-from isoplan.engine.laws.law import Floats
 from isoplan.engine.laws.terms import Const
 from isoplan.engine.planning.answer.quantity import measure
 

@@ -12,8 +12,8 @@ import numpy as np
 from benchmarks.coverage.designs import DESIGNS as COVERED
 from benchmarks.coverage.drawn import Surface, drawn, irregular
 from isoplan.data.files import path
+from isoplan.engine.arrays import Floats
 from isoplan.engine.fitting import FitSpec, fit
-from isoplan.engine.laws.law import Floats
 from isoplan.engine.schema import Roles, Runs
 from isoplan.engine.store.files.table_files import read_runs
 

@@ -7,11 +7,11 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.floors.designs import DESIGNS, FloorDesign
+from isoplan.engine.arrays import Floats
 from isoplan.engine.fitting import FitSpec
 from isoplan.engine.fitting.resampling.floor_profile import floor_confidence
 from isoplan.engine.fitting.samples.sample import sample
 from isoplan.engine.fitting.solver import kernels
-from isoplan.engine.laws.law import Floats
 
 FOLDER = Path(__file__).parents[2] / "build" / "floors"
 BLOCK = 50

@@ -9,9 +9,10 @@ from functools import cache
 import numpy as np
 
 from benchmarks.jets_laws import laws
+from isoplan.engine.arrays import Floats
 from isoplan.engine.fitting import FitSpec, fit
 from isoplan.engine.planning.repeat import Factor, fit_factor
-from isoplan.engine.schema import Floats, Runs
+from isoplan.engine.schema import Runs
 from isoplan.engine.store.files.table_files import read_curves
 
 WIDE = 16

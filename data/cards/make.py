@@ -10,12 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from isoplan.data.demo.make import JETS, parameters
 from isoplan.data.files import records
+from isoplan.engine.arrays import Floats
 
-Floats = NDArray[np.float64]
 Json = dict[str, Any]
 
 JETS_PAPER = "Neural scaling laws for boosted jet tagging, arXiv:2602.15781"

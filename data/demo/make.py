@@ -13,12 +13,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from isoplan.data.files import records
+from isoplan.engine.arrays import Floats
 from isoplan.engine.costs import ComputeRule
 
-Floats = NDArray[np.float64]
 Rows = Iterable[Sequence[object]]
 
 SEED = 20260

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-Floats = NDArray[np.float64]
+from isoplan.engine.arrays import Floats
+
 HUGE = 1e30
 
 

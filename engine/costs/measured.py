@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from isoplan.engine.costs.forms import Floats
+from isoplan.engine.arrays import Floats
 from isoplan.engine.costs.rule import ComputeRule, check_zeta
 from isoplan.engine.errors import PlannerError
 

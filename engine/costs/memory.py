@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from isoplan.engine.costs.forms import Floats
+from isoplan.engine.arrays import Floats
 from isoplan.engine.errors import PlannerError
 
 ADAM_BYTES = 16.0

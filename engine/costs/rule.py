@@ -13,10 +13,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_serializer, model_validator
 
-from isoplan.engine.costs.forms import Floats, Form, Powers, increasing_root
+from isoplan.engine.arrays import Floats, Ints
+from isoplan.engine.costs.forms import Form, Powers, increasing_root
 from isoplan.engine.costs.two_part import TwoPart
 from isoplan.engine.errors import PlannerError
-from isoplan.engine.formula import Formula, Ints, affine, parse_formula, short
+from isoplan.engine.formula import Formula, affine, parse_formula, short
 
 RuleName = Literal["6ND", "6npND", "zetaND", "per-epoch", "powers", "step", "stage2", "formula"]
 READS: dict[str, tuple[str, ...]] = {

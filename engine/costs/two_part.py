@@ -15,7 +15,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from pydantic import BaseModel, ConfigDict, model_validator
 
-from isoplan.engine.costs.forms import Floats, PerSample
+from isoplan.engine.arrays import Floats
+from isoplan.engine.costs.forms import PerSample
 from isoplan.engine.errors import PlannerError
 
 WHOLE = {

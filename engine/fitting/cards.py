@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
+from isoplan.engine.arrays import Floats
 from isoplan.engine.costs import read_rule
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.fitting.resampling.covariance import Covariance, covariance_of, drawn
@@ -27,7 +28,6 @@ from isoplan.engine.fitting.types.result import (
 )
 from isoplan.engine.fitting.types.runtime import Runtime
 from isoplan.engine.fitting.types.spec import FitSpec
-from isoplan.engine.laws.law import Floats
 
 if TYPE_CHECKING:
     from isoplan.engine.fitting.groups import GroupedFit

@@ -8,6 +8,7 @@ from functools import partial
 
 import numpy as np
 
+from isoplan.engine.arrays import Floats, Ints
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.fitting.estimators.joint import Joint, best_joint_fit, joint, joint_refits
 from isoplan.engine.fitting.resampling.bootstrap import counts
@@ -19,7 +20,7 @@ from isoplan.engine.fitting.single import finished, fit
 from isoplan.engine.fitting.solver.identifiability import margin, others
 from isoplan.engine.fitting.solver.multistart import Optimum, predict
 from isoplan.engine.fitting.solver.newton import local
-from isoplan.engine.fitting.solver.problem import Ints, Problem, problem
+from isoplan.engine.fitting.solver.problem import Problem, problem
 from isoplan.engine.fitting.types import text
 from isoplan.engine.fitting.types.estimate import Estimate, Progress
 from isoplan.engine.fitting.types.interval_methods import Resampling, choose
@@ -27,7 +28,6 @@ from isoplan.engine.fitting.types.result import Fit, FitWarning, Parameter, chi2
 from isoplan.engine.fitting.types.spec import FitSpec
 from isoplan.engine.fitting.types.warnings import by_level
 from isoplan.engine.laws import Law
-from isoplan.engine.laws.law import Floats
 from isoplan.engine.schema import Runs
 
 

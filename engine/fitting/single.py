@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from isoplan.engine.arrays import Floats
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.fitting.diagnostics.checks import diagnose
 from isoplan.engine.fitting.estimators.envelope import envelope
@@ -23,7 +24,7 @@ from isoplan.engine.fitting.types.possible_values import levelled
 from isoplan.engine.fitting.types.result import MOST_RUNS, Fit, FitData, FittedRuns, FitWarning
 from isoplan.engine.fitting.types.runtime import Runtime, fit_runtime
 from isoplan.engine.fitting.types.spec import FitSpec
-from isoplan.engine.schema import Curves, Floats, Role, Runs
+from isoplan.engine.schema import Curves, Role, Runs
 
 ESTIMATORS = {
     "surface": surface,

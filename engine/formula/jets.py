@@ -15,7 +15,8 @@ from typing import TypeVar
 
 import numpy as np
 
-from isoplan.engine.formula.tree import OPERATORS, Floats, Node
+from isoplan.engine.arrays import Floats
+from isoplan.engine.formula.tree import OPERATORS, Node
 
 Pair = tuple[str, str]
 K = TypeVar("K")

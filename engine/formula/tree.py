@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from functools import reduce
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from isoplan.engine.arrays import Floats
 
 FUNCTIONS: dict[str, tuple[int | None, Callable[..., Floats]]] = {
     "log": (1, np.log),

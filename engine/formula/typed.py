@@ -9,11 +9,11 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from isoplan.engine.arrays import Floats, Ints
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.formula.grammar import Parser, cut, short
-from isoplan.engine.formula.tree import Floats, Node, names, value
+from isoplan.engine.formula.tree import Node, names, value
 
-Ints = NDArray[np.int64]
 LONGEST = 2000
 
 

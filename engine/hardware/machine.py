@@ -6,12 +6,12 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from isoplan.engine.arrays import Floats
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.hardware.catalogue import CHECKED, Device, Precision
 
-Floats = NDArray[np.float64]
 UTILISATION = 0.40
 """Share of the peak that a well-run training job reaches; what is assumed where nobody says otherwise."""
 HOUR = 3600.0

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from isoplan.engine.arrays import Floats
 from isoplan.engine.formula import Formula, as_latex, jet, symbol, value
 from isoplan.engine.laws.law import Law
-from isoplan.engine.laws.terms import Floats, Values
+from isoplan.engine.laws.terms import Values
 
 ENDLESS = 1e300
 """A very large number of which powers and ratios are still numbers."""

@@ -13,10 +13,11 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
+from isoplan.engine.arrays import Floats
 from isoplan.engine.costs import ComputeRule
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.formula import symbol
-from isoplan.engine.laws.terms import Floats, Term, Values
+from isoplan.engine.laws.terms import Term, Values
 
 __all__ = ["Derived", "Floats", "Law", "Param", "Point", "Values"]
 

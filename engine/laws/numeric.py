@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from isoplan.engine.arrays import Floats
 from isoplan.engine.costs import ComputeRule, increasing_root
 from isoplan.engine.laws.law import Point
-from isoplan.engine.laws.terms import Floats, Values
+from isoplan.engine.laws.terms import Values
 
 Loss = Callable[[Values, Floats, Floats], Floats]
 """Loss of parameter values at (N, D); arrays broadcast."""

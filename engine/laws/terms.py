@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from isoplan.engine.arrays import Floats
 from isoplan.engine.formula import symbol
 
-Floats = NDArray[np.float64]
 Values = Mapping[str, Floats]
 """Parameter values by name, each of shape (...)."""
 

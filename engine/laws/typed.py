@@ -11,12 +11,13 @@ from typing import Any
 
 import numpy as np
 
+from isoplan.engine.arrays import Floats
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.formula import Formula, Node, cut, names, nodes, parse_formula, short, symbol, value
 from isoplan.engine.laws import numeric
 from isoplan.engine.laws.expression import ORDER, FormulaLaw
 from isoplan.engine.laws.law import Param
-from isoplan.engine.laws.terms import Floats, Values
+from isoplan.engine.laws.terms import Values
 
 EXAMPLE = "E + A/N^alpha + B/D^beta"
 MOST = 12

@@ -10,7 +10,8 @@ import pytest
 
 from isoplan.data.catalogue import DEMOS, SIGNALS, path, records
 from isoplan.data.demo import make
-from tests.data.test_tables import Floats, column
+from isoplan.engine.arrays import Floats
+from tests.data.test_tables import column
 
 TRUTH: dict[str, Any] = json.loads(path("demo/truth.json").read_text(encoding="utf-8"))
 GRID = records("demo/jets_grid.csv")

@@ -9,17 +9,16 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 from isoplan import data
 from isoplan.data.catalogue import DEMOS, PUBLISHED, SIGNALS, Demo, path, records
+from isoplan.engine.arrays import Floats
 from isoplan.engine.errors import PlannerError
 
 ROOT = Path(data.__file__).parent
 TABLES = sorted(ROOT.rglob("*.csv"))
 NUMBER = re.compile(r"-?\d+(\.\d+)?(e[+-]?\d+)?")
 
-Floats = NDArray[np.float64]
 
 ROWS = {
     "jets/table1_scaling_law": 6,

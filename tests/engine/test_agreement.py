@@ -12,8 +12,9 @@ from numpy.typing import ArrayLike
 from scipy.stats import spearmanr
 
 from isoplan.engine.agreement import agreement, flips
+from isoplan.engine.arrays import Floats
 from isoplan.engine.errors import PlannerError
-from isoplan.engine.schema import Floats, Metric, Roles, Runs
+from isoplan.engine.schema import Metric, Roles, Runs
 
 
 def table(

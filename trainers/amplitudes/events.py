@@ -8,12 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from isoplan.engine.arrays import Floats
 from isoplan.engine.errors import PlannerError
 from isoplan.trainers.amplitudes.processes import PROCESSES
 from isoplan.trainers.amplitudes.processes.check import check_momenta, check_own_momenta
 from isoplan.trainers.amplitudes.rows import row_of
 
-Real = NDArray[np.float64]
 LEAST = 4
 """Particles of an event at least: two that come in and two that go out."""
 
@@ -30,9 +30,9 @@ class Events:
     looked at by ``check_events``.
     """
 
-    momenta: Real
-    amplitude: Real
-    weight: Real
+    momenta: Floats
+    amplitude: Floats
+    weight: Floats
     process: str = ""
 
     def __post_init__(self) -> None:
@@ -90,7 +90,7 @@ def check_events(events: Events) -> None:
     _refuse("weight", events.weight, not_above, "not above zero: leave out what does not count")
 
 
-def _refuse(name: str, values: Real, bad: NDArray[np.bool_], why: str) -> None:
+def _refuse(name: str, values: Floats, bad: NDArray[np.bool_], why: str) -> None:
     """Raises PlannerError that names the first of ``values`` (n,) that is ``bad``."""
     if bad.any():
         row = int(np.argmax(bad))

@@ -11,14 +11,12 @@ import math
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from isoplan.engine.arrays import Floats
 from isoplan.engine.costs import TwoPart, increasing_root
 from isoplan.engine.errors import PlannerError
 from isoplan.trainers.behavior.model.flops import contextualiser_parameters, embedder_parameters, parameters, two_part
 from isoplan.trainers.behavior.model.shape import Fields, Shape
-
-Floats = NDArray[np.float64]
 
 ASPECT = 32
 """Width over layers where the layers are free; Table 8 has 16 to 51."""

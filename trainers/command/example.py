@@ -17,9 +17,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from isoplan.engine.arrays import Floats
+
 TEACHER, TEACHER_SEED, TESTS = 64, 20_260_101, 4096
 STEEP, CUBIC = np.sqrt(2 / np.pi), 0.044715
 BETAS, EPS = (0.9, 0.999), 1e-8

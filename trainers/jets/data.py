@@ -13,8 +13,8 @@ from functools import cached_property
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
+from isoplan.engine.arrays import Ints, Singles
 from isoplan.trainers.backend.store.heartbeat import hold_lock
 from isoplan.trainers.cell import CellError, Stopped, Stream
 from isoplan.trainers.jets.cell import FOLDER, SIMULATED, TOY, JetCell
@@ -25,9 +25,6 @@ from isoplan.trainers.jets.packing import gather
 from isoplan.trainers.jets.read import find_files, prepare
 from isoplan.trainers.jets.simulate import need_extra
 from isoplan.trainers.jets.simulate.parts import CHUNK, Chunk, make_parts
-
-Floats = NDArray[np.float32]
-Ints = NDArray[np.int64]
 
 WHOLE = CONFIGURATIONS["21x128"]
 STREAMS = {"train": 20_260_001, "validation": 20_260_002, "test": 20_260_003}
@@ -60,7 +57,7 @@ class Jets:
         """A number that other jets do not share: of their labels and lengths in their order."""
         return zlib.crc32(self.lengths.tobytes(), zlib.crc32(self.labels.astype(np.int64).tobytes()))
 
-    def gather(self, chosen: Ints) -> tuple[Floats, Ints, Ints]:
+    def gather(self, chosen: Ints) -> tuple[Singles, Ints, Ints]:
         """Particles (P, F) of the ``chosen`` jets (B,), one jet after the other, their lengths (B,) and labels (B,)."""
         particles, lengths, labels = gather(self.whole, self.order[chosen], self.configuration.particles)
         return (particles if self._columns is None else particles[:, self._columns]), lengths, labels

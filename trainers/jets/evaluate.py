@@ -16,12 +16,10 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from isoplan.engine.arrays import Floats, Ints
 from isoplan.engine.errors import PlannerError
 from isoplan.trainers.backend.store.files import replace
 from isoplan.trainers.jets.classes import KINDS
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 FEWEST = 20
 """Surviving QCD jets below which only a limit is said."""

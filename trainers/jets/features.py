@@ -13,13 +13,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from isoplan.engine.arrays import Ints, Singles
 from isoplan.trainers.jets.classes import MOST_PARTICLES, PARTICLE_FLAGS
 
-Floats = NDArray[np.float32]
-Ints = NDArray[np.int64]
-Columns = Mapping[str, Floats]
+Columns = Mapping[str, Singles]
 """Branches by name, one number a particle each; those of the jet are repeated for its particles."""
 
 MOMENTUM_UNIT = 100.0
@@ -32,13 +30,13 @@ class Feature:
 
     name: str
     branches: tuple[str, ...]
-    value: Callable[[Columns], Floats]
+    value: Callable[[Columns], Singles]
     centre: float = 0.0
     scale: float = 1.0
     low: float = -np.inf
     high: float = np.inf
 
-    def of(self, columns: Columns) -> Floats:
+    def of(self, columns: Columns) -> Singles:
         """The feature of each particle, (particles,)."""
         with np.errstate(divide="ignore"):  # the log of a momentum of zero is cut below
             value = self.value(columns)
@@ -46,7 +44,7 @@ class Feature:
         return np.clip(scaled, np.float32(self.low), np.float32(self.high))
 
 
-def _pt(c: Columns) -> Floats:
+def _pt(c: Columns) -> Singles:
     return np.hypot(c["part_px"], c["part_py"])
 
 
@@ -54,7 +52,7 @@ def _plain(branch: str, scale: float = 1.0) -> Feature:
     return Feature(branch, (branch,), lambda c: c[branch], scale=scale)
 
 
-def _log(name: str, branches: tuple[str, ...], value: Callable[[Columns], Floats], centre: float) -> Feature:
+def _log(name: str, branches: tuple[str, ...], value: Callable[[Columns], Singles], centre: float) -> Feature:
     return Feature(name, branches, lambda c: np.log(value(c)), centre, 0.7, -5, 5)
 
 
@@ -103,7 +101,7 @@ class Configuration:
         """The branches that it needs, each once; always those of the transverse momentum, which orders particles."""
         return tuple(dict.fromkeys((*_PT, *(branch for feature in self.features for branch in feature.branches))))
 
-    def compute(self, columns: Columns) -> Floats:
+    def compute(self, columns: Columns) -> Singles:
         """The features (particles, F) of particles whose branches are ``columns``, (particles,) each."""
         out = np.empty((len(columns["part_px"]), len(self.features)), np.float32)
         for i, feature in enumerate(self.features):
@@ -123,7 +121,7 @@ CONFIGURATIONS = {
 """The inputs of the jet paper (Sec. 3.3 and Table 2) by name: features x hardest particles."""
 
 
-def hardest(pt: Floats, starts: Ints, most: int) -> tuple[Ints, Ints]:
+def hardest(pt: Singles, starts: Ints, most: int) -> tuple[Ints, Ints]:
     """The places of the ``most`` hardest particles of each jet by falling ``pt`` (particles,), and the new starts.
 
     Particles of the same pT stay in their order. ``starts`` (jets + 1,) says where each jet begins.

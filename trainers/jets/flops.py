@@ -7,12 +7,11 @@ forward, gradient of the weights, gradient of the inputs (none for the particles
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from isoplan.engine.arrays import Floats
 from isoplan.trainers.jets.packing import lay_out
 from isoplan.trainers.jets.shape import Shape
-
-Floats = NDArray[np.float64]
 
 FORWARD_AND_BACKWARD = 2 * 3
 ON_DATA = 2 * 2

@@ -17,13 +17,10 @@ from typing import Any, BinaryIO
 
 import numpy as np
 from numpy.lib import format as npy
-from numpy.typing import NDArray
 
+from isoplan.engine.arrays import Ints, Singles
 from isoplan.engine.errors import PlannerError
 from isoplan.trainers.backend.store.files import TEMPORARY, room, sync_folder
-
-Floats = NDArray[np.float32]
-Ints = NDArray[np.int64]
 
 TYPES: dict[str, np.dtype[Any]] = {"features": np.dtype("<f4"), "starts": np.dtype("<i8"), "labels": np.dtype("<i8")}
 """The arrays of a set, each in a file of its name, and their numbers."""
@@ -38,7 +35,7 @@ class JetSet:
     place of the jet's class in ``isoplan.trainers.jets.classes.KINDS``.
     """
 
-    features: Floats
+    features: Singles
     starts: Ints
     labels: Ints
 
@@ -142,7 +139,7 @@ def _fill(pieces: Iterable[JetSet], place: Path) -> None:
             os.fsync(file.fileno())
 
 
-def _append(file: BinaryIO, name: str, values: Floats | Ints) -> None:
+def _append(file: BinaryIO, name: str, values: Singles | Ints) -> None:
     file.write(np.ascontiguousarray(values, TYPES[name]).data)
 
 

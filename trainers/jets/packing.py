@@ -5,18 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from isoplan.engine.arrays import Ints, Singles
 from isoplan.trainers.jets.classes import MOST_PARTICLES
 from isoplan.trainers.jets.jetset import JetSet
 from isoplan.trainers.packed import rectangles
 from isoplan.trainers.packed.rectangles import CALLS, runs
 
-Floats = NDArray[np.float32]
-Ints = NDArray[np.int64]
 
-
-def gather(jets: JetSet, chosen: Ints, most: int = MOST_PARTICLES) -> tuple[Floats, Ints, Ints]:
+def gather(jets: JetSet, chosen: Ints, most: int = MOST_PARTICLES) -> tuple[Singles, Ints, Ints]:
     """The particles (P, F) of the ``chosen`` jets (B,) one jet after the other, their lengths (B,) and labels (B,).
 
     Of each jet the ``most`` first particles are read, which are its hardest.

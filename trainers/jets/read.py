@@ -16,9 +16,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from isoplan.engine.arrays import Ints, Singles
 from isoplan.engine.errors import PlannerError
 from isoplan.trainers.jets.classes import LABELS, TREE
-from isoplan.trainers.jets.features import Configuration, Floats, Ints, hardest
+from isoplan.trainers.jets.features import Configuration, hardest
 from isoplan.trainers.jets.jetset import JetSet, write
 
 STEP = 5_000
@@ -159,7 +160,7 @@ def _jets(path: Path, first: int, arrays: Any, configuration: Configuration) -> 
     return JetSet(configuration.compute(columns), new, _labels(path, first, arrays))
 
 
-def _flat(path: Path, first: int, arrays: Any, branches: Sequence[str]) -> tuple[Ints, dict[str, Floats]]:
+def _flat(path: Path, first: int, arrays: Any, branches: Sequence[str]) -> tuple[Ints, dict[str, Singles]]:
     """The particles of each jet, and every branch as one flat array of finite numbers."""
     import awkward as ak
 
@@ -184,7 +185,7 @@ def _flat(path: Path, first: int, arrays: Any, branches: Sequence[str]) -> tuple
     return lengths, flat
 
 
-def _numbers(path: Path, first: int, name: str, values: Any, lengths: Ints | None) -> Floats:
+def _numbers(path: Path, first: int, name: str, values: Any, lengths: Ints | None) -> Singles:
     """One branch as float32, checked; ``lengths`` are the particles of each jet where it has a value a particle."""
     try:
         with np.errstate(over="ignore"):

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn import functional as F
 
+from isoplan.engine.arrays import Ints
 from isoplan.trainers.cell import CellError, Stopped, Stream
 from isoplan.trainers.jets.cell import JetCell, memory
 from isoplan.trainers.jets.data import Jets, open_jets
@@ -26,7 +27,6 @@ from isoplan.trainers.loop.digits import settle
 from isoplan.trainers.loop.memory import check_memory
 from isoplan.trainers.loop.schedule import warm_cosine
 
-Ints = NDArray[np.int64]
 UNTRAINED = 0.1
 """A cell whose loss lies less than this below ln 10 has learned nothing that a law could describe."""
 POINTS = 200

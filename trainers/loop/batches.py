@@ -6,9 +6,8 @@ from collections.abc import Iterator
 from functools import lru_cache
 
 import numpy as np
-from numpy.typing import NDArray
 
-Ints = NDArray[np.int64]
+from isoplan.engine.arrays import Ints
 
 
 def whole_batches(samples: int, batch: int, seed: tuple[int, ...], first: int, total: int) -> Iterator[Ints]:

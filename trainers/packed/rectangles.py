@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
-from numpy.typing import NDArray
 
-Ints = NDArray[np.int64]
+from isoplan.engine.arrays import Ints
 
 CALLS = 50.0
 """Rows of padding that cost as much time as one rectangle more: measured at widths 4 to 128, where it is flat."""

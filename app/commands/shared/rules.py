@@ -8,11 +8,11 @@ from pathlib import Path
 
 from isoplan.app.commands.shared import reading
 from isoplan.app.commands.shared.output import note
+from isoplan.engine.arrays import Floats
 from isoplan.engine.costs import ComputeRule
 from isoplan.engine.costs.typed import FIELDS, measured_rule
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.fitting.types.result import Fit
-from isoplan.engine.schema import Floats
 
 MEASURED = "measured"
 

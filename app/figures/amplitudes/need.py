@@ -13,10 +13,10 @@ from isoplan.app.figures.style.drawing import Drawing
 from isoplan.app.figures.style.palette import ACCENT, GREY, LIGHT_PAGE, PLAN
 from isoplan.app.figures.style.theme import WEB, Part, Theme, compose
 from isoplan.app.figures.style.words import tick_text
+from isoplan.engine.arrays import Floats
 from isoplan.engine.planning.amplitude import Need, Precision
 from isoplan.engine.planning.amplitude.format import percent
 from isoplan.engine.quantities import count, power10
-from isoplan.engine.schema import Floats
 
 HEIGHT = 420
 TITLES = {"D": "Training points <i>D</i>"}

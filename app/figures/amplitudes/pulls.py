@@ -12,7 +12,7 @@ from isoplan.app.figures.style.axes import axis
 from isoplan.app.figures.style.drawing import Drawing
 from isoplan.app.figures.style.palette import ACCENT, PLAN
 from isoplan.app.figures.style.theme import WEB, Part, Theme, compose, legend
-from isoplan.engine.schema import Floats
+from isoplan.engine.arrays import Floats
 
 HEIGHT = 380
 BARS = 0.55

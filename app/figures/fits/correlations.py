@@ -11,8 +11,8 @@ from isoplan.app.figures.style.drawing import Drawing
 from isoplan.app.figures.style.palette import ACCENT, GREY, PLAN, rgba
 from isoplan.app.figures.style.theme import WEB, Theme, compose
 from isoplan.app.figures.style.words import symbol
+from isoplan.engine.arrays import Floats
 from isoplan.engine.fitting import Fit
-from isoplan.engine.schema import Floats
 
 SCALE = ((0.0, rgba(ACCENT, 0.6)), (0.5, rgba(GREY, 0.08)), (1.0, rgba(PLAN, 0.6)))
 """Minus one to plus one; tints of the page's own colour, so that words on them are read on either background."""

@@ -14,10 +14,11 @@ from isoplan.app.figures.style.drawing import Drawing
 from isoplan.app.figures.style.palette import COMPUTE, compute_colour, scale
 from isoplan.app.figures.style.theme import WEB, Part, Theme, compose
 from isoplan.app.figures.style.words import literal, tick_text
+from isoplan.engine.arrays import Floats
 from isoplan.engine.fitting.estimators.isoflop import Parabola
 from isoplan.engine.planning.drawing.curves import Curve, Frontier
 from isoplan.engine.quantities import count, power10
-from isoplan.engine.schema import Floats, Runs
+from isoplan.engine.schema import Runs
 
 HEIGHT = 520
 MOST_BANDS = 8

@@ -14,8 +14,8 @@ from isoplan.app.figures.style.drawing import Drawing
 from isoplan.app.figures.style.palette import ACCENT
 from isoplan.app.figures.style.theme import WEB, Part, Theme, compose
 from isoplan.app.figures.style.words import symbol
+from isoplan.engine.arrays import Floats
 from isoplan.engine.fitting import Fit
-from isoplan.engine.schema import Floats
 
 PANEL = 130
 """Height of a panel in pixels."""

@@ -15,9 +15,10 @@ from isoplan.app.figures.style.drawing import Drawing
 from isoplan.app.figures.style.palette import ACCENT, GREY, PLAN
 from isoplan.app.figures.style.theme import WEB, Part, Theme, compose
 from isoplan.app.figures.style.words import literal
+from isoplan.engine.arrays import Floats, Ints
 from isoplan.engine.fitting.diagnostics.residuals import Residuals
 from isoplan.engine.mixtures import colouring
-from isoplan.engine.schema import Floats, Ints, Runs
+from isoplan.engine.schema import Runs
 
 HEIGHT, ONE_ROW = 560, 320
 MOST_DOTS = 300

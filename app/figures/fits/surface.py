@@ -13,11 +13,12 @@ from isoplan.app.figures.style.drawing import Drawing
 from isoplan.app.figures.style.palette import GREY, compute_colour
 from isoplan.app.figures.style.theme import WEB, Part, Theme, compose
 from isoplan.app.figures.style.words import literal, tick_text
+from isoplan.engine.arrays import Bools, Floats
 from isoplan.engine.planning.drawing.contours import Contour, contours_of
-from isoplan.engine.planning.drawing.curves import IsoFlop, Mask, Surface
+from isoplan.engine.planning.drawing.curves import IsoFlop, Surface
 from isoplan.engine.planning.plan.answer import Plan
 from isoplan.engine.quantities import count, power10
-from isoplan.engine.schema import Floats, Runs
+from isoplan.engine.schema import Runs
 
 HEIGHT = 580
 SHADES = 20
@@ -186,7 +187,7 @@ def _allocated(plan: Plan | None) -> tuple[float | None, float | None]:
     return (plan.allocation["N"].value, plan.allocation["D"].value) if plan is not None else (None, None)
 
 
-def _inside(surface: Surface, N: Floats, D: Floats) -> Mask:
+def _inside(surface: Surface, N: Floats, D: Floats) -> Bools:
     """Which points lie in the box of the runs."""
     (n_low, n_high), (d_low, d_high) = surface.region["N"], surface.region["D"]
     return np.asarray((N >= n_low) & (N <= n_high) & (D >= d_low) & (D <= d_high))

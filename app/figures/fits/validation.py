@@ -14,10 +14,10 @@ from isoplan.app.figures.style.drawing import Drawing
 from isoplan.app.figures.style.palette import GREY, category
 from isoplan.app.figures.style.theme import WEB, Part, Theme, compose, legend
 from isoplan.app.figures.style.words import literal
+from isoplan.engine.arrays import Floats
 from isoplan.engine.fitting.validation.baselines import BASELINES
 from isoplan.engine.fitting.validation.extrapolation import Cut, Targets, Validation
 from isoplan.engine.mixtures import colouring
-from isoplan.engine.schema import Floats
 
 HEIGHT = 420
 MOST_DOTS = 300

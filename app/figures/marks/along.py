@@ -14,10 +14,11 @@ from isoplan.app.figures.style.axes import axis, extent, log_axis, title, value_
 from isoplan.app.figures.style.palette import PLAN
 from isoplan.app.figures.style.theme import Part, Theme
 from isoplan.app.figures.style.words import hover_format, literal, span_text, symbol, tick_text
+from isoplan.engine.arrays import Bools, Floats
 from isoplan.engine.planning.answer.quantity import Quantity
-from isoplan.engine.planning.drawing.curves import AxisCurve, Band, Best, Frontier, Mask
+from isoplan.engine.planning.drawing.curves import AxisCurve, Band, Best, Frontier
 from isoplan.engine.quantities import power10
-from isoplan.engine.schema import Floats, Runs
+from isoplan.engine.schema import Runs
 
 HEIGHT = 460
 NEAR = 30
@@ -33,7 +34,7 @@ class Along:
     x: Floats
     loss: Floats
     band: Band
-    inside: Mask
+    inside: Bools
     floor: Quantity | None
     runs: Runs | None
     best: Best | None = None

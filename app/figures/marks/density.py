@@ -8,7 +8,7 @@ from isoplan.app.figures.marks.lines import pack
 from isoplan.app.figures.style.axes import extent
 from isoplan.app.figures.style.palette import rgba
 from isoplan.app.figures.style.theme import Part
-from isoplan.engine.schema import Floats
+from isoplan.engine.arrays import Floats
 
 
 def density(x: Floats, y: Floats, cells: tuple[int, int], ends: tuple[float, float], colour: str) -> Part:

@@ -14,8 +14,9 @@ from isoplan.app.figures.style.palette import ACCENT, GREY, LIGHT_PAGE, LOSS, sc
 from isoplan.app.figures.style.palette import category as palette_colour
 from isoplan.app.figures.style.theme import GROUP, Part, Theme
 from isoplan.app.figures.style.words import hover_format, literal, nice_ticks, tick_text
+from isoplan.engine.arrays import Floats, Ints
 from isoplan.engine.mixtures import colouring
-from isoplan.engine.schema import Category, Direction, Floats, Ints, Runs
+from isoplan.engine.schema import Category, Direction, Runs
 
 MOST_DOTS = 300
 """Runs drawn behind a law: more of them take longer to draw than a slider may wait."""

@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 from isoplan.app.figures.style.palette import FLOOR, GREY, LIGHT_PAGE, PLAN
 from isoplan.app.figures.style.theme import Part, Theme
 from isoplan.app.figures.style.words import tick_text
+from isoplan.engine.arrays import Bools, Floats
 from isoplan.engine.planning.answer.quantity import Quantity
-from isoplan.engine.planning.drawing.curves import Band, Mask
+from isoplan.engine.planning.drawing.curves import Band
 from isoplan.engine.quantities import digits
-from isoplan.engine.schema import Floats
 
 Span = tuple[float, float]
 Word = tuple[float, float, str]
@@ -52,7 +52,7 @@ def line(theme: Theme, x: Floats, y: Floats, colour: str, width: float, dash: st
     }
 
 
-def law(theme: Theme, x: Floats, y: Floats, inside: Mask, colour: str, width: float, **trace: Any) -> list[Part]:
+def law(theme: Theme, x: Floats, y: Floats, inside: Bools, colour: str, width: float, **trace: Any) -> list[Part]:
     """A law's line: dashed all along, and solid over that where ``inside`` the data."""
     dash = f"{theme.line(5):g}px,{theme.line(4):g}px"
     dashed = line(theme, x, y, colour, width * 0.85, dash, **trace)
@@ -217,7 +217,7 @@ def level_note(theme: Theme, text: str, y: float, values: Span) -> Part:
     return note(theme, text, yref="y", y=math.log10(y) if values[0] > 0 else y, yshift=1)
 
 
-def beyond(theme: Theme, x: Floats, inside: Mask, top: bool = True) -> tuple[list[Part], list[Part]]:
+def beyond(theme: Theme, x: Floats, inside: Bools, top: bool = True) -> tuple[list[Part], list[Part]]:
     """Grey over the parts of the x axis that lie beyond the runs, and a remark that says so: shapes and notes."""
     within = x[inside]
     parts = [(x[0], within[0]), (within[-1], x[-1])] if within.size else [(x[0], x[-1])]

@@ -15,7 +15,7 @@ from isoplan.app.figures.style.drawing import Drawing
 from isoplan.app.figures.style.theme import WEB, Part, Theme, compose
 from isoplan.app.figures.style.words import literal
 from isoplan.engine.agreement import Across, Agreement
-from isoplan.engine.schema import Floats
+from isoplan.engine.arrays import Floats
 
 ROW = 34
 GAP = 0.04

@@ -15,11 +15,11 @@ from isoplan.app.figures.style.drawing import Drawing
 from isoplan.app.figures.style.palette import ACCENT, PARTS
 from isoplan.app.figures.style.theme import WEB, Part, Theme, compose
 from isoplan.app.figures.style.words import literal
+from isoplan.engine.arrays import Floats
 from isoplan.engine.planning.answer.format import MILLION, between, number
 from isoplan.engine.planning.answer.quantity import Quantity
 from isoplan.engine.planning.compare.side_by_side import Comparison, Side
 from isoplan.engine.quantities import power10
-from isoplan.engine.schema import Floats
 
 ROW = 46
 ABOVE, BELOW = 44, 60

@@ -13,11 +13,10 @@ from isoplan.app.figures.style.drawing import Drawing
 from isoplan.app.figures.style.palette import ACCENT, GREY, PARTS, PLAN
 from isoplan.app.figures.style.theme import WEB, Part, Theme, compose
 from isoplan.app.figures.style.words import literal, tick_text
+from isoplan.engine.arrays import Bools, Floats
 from isoplan.engine.planning.answer.format import between, number
-from isoplan.engine.planning.drawing.curves import Mask
 from isoplan.engine.planning.smaller.answer import Lifetime, LifetimeCurve, SameLoss
 from isoplan.engine.quantities import count, power10
-from isoplan.engine.schema import Floats
 
 HEIGHT = 420
 MOST = 2.0
@@ -153,7 +152,7 @@ def _bounds(theme: Theme, curve: SameLoss, window: tuple[float, float]) -> tuple
     return shapes, [*notes, lines.note(theme, words, xref="x", x=math.log10(q.value), y=1, yanchor="top")]
 
 
-def _outside(theme: Theme, x: Floats, within: Mask, seen: Mask, top: bool = False) -> tuple[list[Part], list[Part]]:
+def _outside(theme: Theme, x: Floats, within: Bools, seen: Bools, top: bool = False) -> tuple[list[Part], list[Part]]:
     """Grey over the sizes that the limits do not allow, and over those beyond the runs; a remark for each."""
     shapes, notes = _disallowed(theme, x, within, top)
     shades, remarks = lines.beyond(theme, x, seen, top)
@@ -164,7 +163,7 @@ def _outside(theme: Theme, x: Floats, within: Mask, seen: Mask, top: bool = Fals
     ]
 
 
-def _disallowed(theme: Theme, x: Floats, within: Mask, top: bool = False) -> tuple[list[Part], list[Part]]:
+def _disallowed(theme: Theme, x: Floats, within: Bools, top: bool = False) -> tuple[list[Part], list[Part]]:
     """Grey over the sizes that the limits do not allow."""
     allowed = x[within]
     if not allowed.size or within.all():

@@ -11,7 +11,7 @@ import numpy as np
 from isoplan.app.figures.style.palette import GREY
 from isoplan.app.figures.style.theme import Part, Theme
 from isoplan.app.figures.style.words import literal
-from isoplan.engine.schema import Floats
+from isoplan.engine.arrays import Floats
 
 TITLES = {
     "N": "Model size <i>N</i> [parameters]",

@@ -11,10 +11,11 @@ from isoplan.app.figures.style.drawing import Drawing
 from isoplan.app.figures.style.palette import ACCENT, CATEGORIES, GREY, PLAN
 from isoplan.app.figures.style.theme import WEB, Part, Theme, compose, legend
 from isoplan.app.figures.style.words import span_text
+from isoplan.engine.arrays import Bools, Floats
 from isoplan.engine.fitting.types.result import Fit
 from isoplan.engine.mixtures import colouring
-from isoplan.engine.planning.drawing.curves import Band, Mask
-from isoplan.engine.schema import Floats, Runs
+from isoplan.engine.planning.drawing.curves import Band
+from isoplan.engine.schema import Runs
 
 HEIGHT = 480
 THRESHOLD = CATEGORIES[2]
@@ -64,7 +65,7 @@ def _band(fit: Fit, x: Floats) -> Band | None:
     return Band(low68, high68, low95, high95)
 
 
-def _side(theme: Theme, name: str, cells: Runs, there: Mask, colour: str, symbol: str) -> list[Part]:
+def _side(theme: Theme, name: str, cells: Runs, there: Bools, colour: str, symbol: str) -> list[Part]:
     """The cells on one side of the threshold; of several data sets each in the colour of its own."""
     part = cells.take(there)
     trace: Part = {

@@ -11,8 +11,9 @@ from isoplan.app.figures.style.drawing import Drawing
 from isoplan.app.figures.style.palette import GREY
 from isoplan.app.figures.style.theme import GROUP, WEB, Part, Theme, compose
 from isoplan.app.figures.style.words import literal
+from isoplan.engine.arrays import Ints
 from isoplan.engine.mixtures import colouring
-from isoplan.engine.schema import Curves, Ints
+from isoplan.engine.schema import Curves
 
 HEIGHT = 460
 MOST_CURVES = 200

@@ -14,10 +14,11 @@ from isoplan.app.figures.style.palette import ACCENT, GREY
 from isoplan.app.figures.style.theme import WEB, Part, Theme, compose, legend
 from isoplan.app.figures.style.words import literal, span_text
 from isoplan.app.figures.training.curves import curve_lines
+from isoplan.engine.arrays import Bools, Floats
 from isoplan.engine.fitting.estimators.envelope import Envelope
 from isoplan.engine.fitting.types.result import Fit
-from isoplan.engine.planning.drawing.curves import Frontier, Mask
-from isoplan.engine.schema import Curves, Floats, Runs
+from isoplan.engine.planning.drawing.curves import Frontier
+from isoplan.engine.schema import Curves, Runs
 
 HEIGHT = 620
 LOSS, SIZE = (0.42, 1.0), (0.0, 0.36)
@@ -69,7 +70,7 @@ def _behind(theme: Theme, behind: Curves | Runs, y: str) -> list[Part]:
     return dots.by_group(few, dots.dots(few, few["C"], few[y], marker=dots.faint(theme)), behind)
 
 
-def _law(theme: Theme, C: Floats, line: Floats, band: Any, inside: Mask, values: tuple[float, float]) -> list[Part]:
+def _law(theme: Theme, C: Floats, line: Floats, band: Any, inside: Bools, values: tuple[float, float]) -> list[Part]:
     """A law over compute with its bands, dashed where no point of the envelope carries it."""
     parts = [*lines.bands(C, band, ACCENT, values), *lines.law(theme, C, line, inside, theme.text, 1.6)]
     return [part | {"showlegend": False} for part in parts]

@@ -16,7 +16,7 @@ from isoplan.app.figures.style.drawing import Drawing
 from isoplan.app.figures.style.palette import ACCENT, COMPUTE, LIGHT_PAGE, PLAN, compute_colour, scale
 from isoplan.app.figures.style.theme import WEB, Part, Theme, compose
 from isoplan.app.figures.style.words import hover_format, literal, nice_ticks, tick_text
-from isoplan.engine.schema import Floats
+from isoplan.engine.arrays import Floats
 
 HEIGHT = 430
 MOST = 120

@@ -13,11 +13,12 @@ import numpy as np
 from isoplan.app.cli import main
 from isoplan.app.views.tables.filters import with_range
 from isoplan.engine.amounts import GIGABYTES, HOURS, SAMPLES, money, parse_amount
+from isoplan.engine.arrays import Floats
 from isoplan.engine.costs.rule import compute_rule
 from isoplan.engine.fitting.types.spec import FitSpec
 from isoplan.engine.laws.expression import FormulaLaw
 from isoplan.engine.quantities import parse_flops, parse_number, parse_share
-from isoplan.engine.schema import Floats, Roles, Runs
+from isoplan.engine.schema import Roles, Runs
 from isoplan.engine.store.columns import derive
 from isoplan.engine.store.columns.column import Column
 from isoplan.engine.store.tables.condition import check

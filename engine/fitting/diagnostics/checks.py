@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 from scipy.special import stdtrit
 
+from isoplan.engine.arrays import Floats
 from isoplan.engine.fitting.diagnostics.non_monotone import folds
 from isoplan.engine.fitting.diagnostics.pooling import mixed
 from isoplan.engine.fitting.diagnostics.residuals import compare
@@ -18,7 +19,7 @@ from isoplan.engine.fitting.types.floor_confidence import EXCLUDED, SURE, FloorC
 from isoplan.engine.fitting.types.intervals import FEWEST
 from isoplan.engine.fitting.types.optimum_location import EDGE, FLAT, LEVEL, differs, locate_optimum, monotone_edge
 from isoplan.engine.fitting.types.result import FitWarning
-from isoplan.engine.laws.law import Floats, Param, Values
+from isoplan.engine.laws.law import Param, Values
 from isoplan.engine.laws.terms import Const
 from isoplan.engine.mixtures import COPIED
 

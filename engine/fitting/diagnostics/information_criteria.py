@@ -15,12 +15,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from isoplan.engine.arrays import Floats
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.fitting.samples.sample import sample
 from isoplan.engine.fitting.solver.noise import log_norm
 from isoplan.engine.fitting.solver.objectives import Loss, objective
 from isoplan.engine.fitting.types.result import Fit
-from isoplan.engine.laws.law import Floats
 from isoplan.engine.schema import Runs
 
 

@@ -10,14 +10,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-from numpy.typing import NDArray
 
+from isoplan.engine.arrays import Floats
 from isoplan.engine.fitting.types.intervals import FEWEST
 from isoplan.engine.fitting.types.ranks import rank_correlation
 from isoplan.engine.fitting.types.result import FitWarning
 from isoplan.engine.laws import Law
 
-Floats = NDArray[np.float64]
 CLEAR = 0.2
 """Rank correlations smaller than this may be chance."""
 

@@ -15,7 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import chdtrc
 
-from isoplan.engine.schema import Category, Floats, Ints
+from isoplan.engine.arrays import Floats, Ints
+from isoplan.engine.schema import Category
 
 FEWEST_RUNS = 5
 """Runs that a group needs to be compared."""

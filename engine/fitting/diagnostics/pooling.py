@@ -7,11 +7,11 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from isoplan.engine.arrays import Floats
 from isoplan.engine.fitting.diagnostics.offsets import Offset, offsets
 from isoplan.engine.fitting.diagnostics.residuals import compare
 from isoplan.engine.fitting.samples.sample import Sample, sample
 from isoplan.engine.fitting.types.result import Fit, FitWarning
-from isoplan.engine.laws.law import Floats
 from isoplan.engine.mixtures import Question, ask, condition, option, pooled, questions, ways
 from isoplan.engine.schema import Runs
 

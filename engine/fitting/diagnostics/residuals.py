@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import stdtrit
 
+from isoplan.engine.arrays import Floats
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.fitting.samples.sample import placed, stated_error
 from isoplan.engine.fitting.types.result import Fit
-from isoplan.engine.laws.law import Floats
 from isoplan.engine.schema import Runs
 
 FAR = 5.0

@@ -15,11 +15,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from isoplan.engine.arrays import Bools, Floats
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.fitting.estimators.envelope_bias import Luck, luck
 from isoplan.engine.fitting.estimators.isoflop import FREE_FLOOR, MEMORY, power_through
 from isoplan.engine.fitting.resampling.bootstrap import counts
-from isoplan.engine.fitting.samples.curve_records import Bools, Points, Records, fit_for_laws, stacked
+from isoplan.engine.fitting.samples.curve_records import Points, Records, fit_for_laws, stacked
 from isoplan.engine.fitting.samples.curve_tables import shaped
 from isoplan.engine.fitting.samples.sample import Sample, sample
 from isoplan.engine.fitting.solver.multistart import best_fit, refits
@@ -28,7 +29,6 @@ from isoplan.engine.fitting.types.estimate import Estimate, Progress
 from isoplan.engine.fitting.types.interval_methods import Method, Resampling, pairs_only
 from isoplan.engine.fitting.types.result import FitWarning
 from isoplan.engine.fitting.types.spec import FitSpec
-from isoplan.engine.laws.law import Floats
 from isoplan.engine.quantities import power10
 from isoplan.engine.schema import Curves, Roles, Runs
 

@@ -13,16 +13,15 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from isoplan.engine.arrays import Floats, Ints
 from isoplan.engine.costs import ComputeRule
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.fitting.estimators.surface import surface
 from isoplan.engine.fitting.resampling.bootstrap import Noise, uniforms
 from isoplan.engine.fitting.samples.curve_records import Points, Records
 from isoplan.engine.fitting.samples.sample import sample
-from isoplan.engine.fitting.solver.problem import Ints
 from isoplan.engine.fitting.types.spec import FitSpec
 from isoplan.engine.laws.catalogue.chinchilla import CHINCHILLA
-from isoplan.engine.laws.law import Floats
 from isoplan.engine.schema import Roles, Runs
 
 MOST = 2000

@@ -10,13 +10,14 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from isoplan.engine.arrays import Floats, Ints
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.fitting.resampling.bootstrap import counts
 from isoplan.engine.fitting.resampling.law_draws import targets
 from isoplan.engine.fitting.resampling.priors import moved, noise, normals, penalty
 from isoplan.engine.fitting.samples.clusters import clusters
 from isoplan.engine.fitting.samples.sample import Sample
-from isoplan.engine.fitting.solver.formula_problem import Expression, Ints, expression, local, refine
+from isoplan.engine.fitting.solver.formula_problem import Expression, expression, local, refine
 from isoplan.engine.fitting.solver.formula_starts import starts
 from isoplan.engine.fitting.solver.objectives import Loss
 from isoplan.engine.fitting.solver.penalty import DIRECT, Forms
@@ -26,7 +27,6 @@ from isoplan.engine.fitting.types.estimate import Estimate, Progress
 from isoplan.engine.fitting.types.interval_methods import Resampling, choose
 from isoplan.engine.fitting.types.result import FitWarning, empty_resamples
 from isoplan.engine.laws.expression import FormulaLaw
-from isoplan.engine.laws.law import Floats
 
 SAME = 1e-6
 """Two objectives closer than this (relative) are the same optimum."""

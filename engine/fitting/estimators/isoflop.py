@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from isoplan.engine.arrays import Bools, Floats, Ints
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.fitting.resampling.bootstrap import counts, expected_scatter
 from isoplan.engine.fitting.resampling.curve_noise import curve_noise
@@ -19,15 +20,13 @@ from isoplan.engine.fitting.samples.sample import Sample, sample
 from isoplan.engine.fitting.solver.linear import solve_definite
 from isoplan.engine.fitting.solver.multistart import best_fit, refits
 from isoplan.engine.fitting.solver.objectives import Objective, objective
-from isoplan.engine.fitting.solver.problem import Ints, blocks, problem
+from isoplan.engine.fitting.solver.problem import blocks, problem
 from isoplan.engine.fitting.types.estimate import Estimate, Progress
 from isoplan.engine.fitting.types.interval_methods import Method, Resampling
 from isoplan.engine.fitting.types.result import FitWarning
 from isoplan.engine.fitting.types.spec import FitSpec
-from isoplan.engine.laws.law import Floats
 from isoplan.engine.schema import Role, Runs
 
-Bools = NDArray[np.bool_]
 Draw = Callable[[slice], "tuple[list[Budget], Floats]"]
 """The budgets and the weights (r, n) of the runs in some resamples."""
 REWEIGHTINGS = 100

@@ -15,16 +15,16 @@ from functools import partial
 
 import numpy as np
 
+from isoplan.engine.arrays import Floats, Ints
 from isoplan.engine.fitting.resampling.priors import Priors, posed, redrawn
 from isoplan.engine.fitting.solver import kernels
 from isoplan.engine.fitting.solver.descent import Local, descend
 from isoplan.engine.fitting.solver.multistart import SKIPPED, Optimum, best_fit, refits
 from isoplan.engine.fitting.solver.newton import local
 from isoplan.engine.fitting.solver.objectives import Loss
-from isoplan.engine.fitting.solver.problem import Ints, Problem, blocks
+from isoplan.engine.fitting.solver.problem import Problem, blocks
 from isoplan.engine.fitting.solver.threads import over_blocks
 from isoplan.engine.fitting.types.estimate import Progress
-from isoplan.engine.laws.law import Floats
 
 AT_ONCE = 256
 """Resamples in a block."""

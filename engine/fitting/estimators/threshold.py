@@ -12,6 +12,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
+from isoplan.engine.arrays import Floats
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.fitting.estimators.isoflop import MEMORY
 from isoplan.engine.fitting.resampling.bootstrap import counts
@@ -21,7 +22,6 @@ from isoplan.engine.fitting.solver.problem import blocks
 from isoplan.engine.fitting.types.estimate import Estimate, Progress
 from isoplan.engine.fitting.types.interval_methods import Resampling, pairs_only
 from isoplan.engine.fitting.types.result import FitWarning
-from isoplan.engine.laws.law import Floats
 from isoplan.engine.schema import Runs
 
 STEPS = 100

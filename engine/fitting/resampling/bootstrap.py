@@ -8,16 +8,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import chdtri, ndtri
 
+from isoplan.engine.arrays import Floats, Ints
 from isoplan.engine.fitting.solver import kernels
 from isoplan.engine.fitting.solver.backend import NUMPY
 from isoplan.engine.fitting.solver.philox import words
 from isoplan.engine.fitting.types.spec import FitSpec
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 
 def uniforms(seed: int, start: int, stop: int, count: int) -> Floats:

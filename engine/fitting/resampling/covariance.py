@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from isoplan.engine.arrays import Floats
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.fitting.types.result import Fit
 from isoplan.engine.laws import Law
-from isoplan.engine.laws.law import Floats
 
 DRAWS = 1000
 

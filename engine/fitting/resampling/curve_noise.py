@@ -18,9 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
+from isoplan.engine.arrays import Floats
 from isoplan.engine.fitting.resampling.bootstrap import student, uniforms
-
-Floats = NDArray[np.float64]
 
 COEFFICIENTS = 3
 SHARED = 2.0

@@ -20,15 +20,15 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.special import ndtri, stdtr
 
+from isoplan.engine.arrays import Floats, Ints
 from isoplan.engine.fitting.resampling.bootstrap import uniforms
 from isoplan.engine.fitting.resampling.priors import informed
 from isoplan.engine.fitting.samples.clusters import clusters
 from isoplan.engine.fitting.samples.sample import Sample
 from isoplan.engine.fitting.solver.descent import perfect
 from isoplan.engine.fitting.solver.multistart import best_fit, descents, predict
-from isoplan.engine.fitting.solver.problem import Ints, Problem, problem
+from isoplan.engine.fitting.solver.problem import Problem, problem
 from isoplan.engine.fitting.types.floor_confidence import FloorConfidence
-from isoplan.engine.laws.law import Floats
 
 POINTS, ENOUGH, ZOOMS = 17, 8, 8
 """Floors of a scan, how many of them must lie where the score is not beyond ``FAR``, and how often a scan narrows."""

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from isoplan.engine.arrays import Floats, Ints
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.fitting.resampling.bootstrap import counts, expected_scatter, noise
 from isoplan.engine.fitting.resampling.floor_bound import bound_by_lowest_run
@@ -15,12 +16,11 @@ from isoplan.engine.fitting.resampling.priors import normals, redrawn
 from isoplan.engine.fitting.samples.clusters import clusters
 from isoplan.engine.fitting.samples.sample import Sample
 from isoplan.engine.fitting.solver.multistart import Optimum, best_fit, predict, refits
-from isoplan.engine.fitting.solver.problem import Ints, Problem
+from isoplan.engine.fitting.solver.problem import Problem
 from isoplan.engine.fitting.types.estimate import Progress
 from isoplan.engine.fitting.types.floor_confidence import EXCLUDED, FloorConfidence
 from isoplan.engine.fitting.types.interval_methods import Method, Resampling, choose
 from isoplan.engine.fitting.types.spec import FitSpec
-from isoplan.engine.laws.law import Floats
 from isoplan.engine.laws.terms import Const
 
 

@@ -16,6 +16,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.special import ndtr, ndtri
 
+from isoplan.engine.arrays import Floats
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.fitting.resampling.bootstrap import student, uniforms
 from isoplan.engine.fitting.solver.descent import descend
@@ -24,7 +25,6 @@ from isoplan.engine.fitting.solver.multistart import SKIPPED, Optimum, predict
 from isoplan.engine.fitting.solver.newton import local
 from isoplan.engine.fitting.solver.objectives import Loss
 from isoplan.engine.fitting.solver.problem import Problem
-from isoplan.engine.laws.law import Floats
 
 STEPS = 12
 """Steps of the search along a direction; each would be exact if the deviance were a parabola."""

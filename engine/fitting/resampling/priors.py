@@ -17,6 +17,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from isoplan.engine.arrays import Floats
 from isoplan.engine.fitting.samples.sample import Sample
 from isoplan.engine.fitting.solver.multistart import best_fit
 from isoplan.engine.fitting.solver.noise import scale
@@ -24,7 +25,6 @@ from isoplan.engine.fitting.solver.objectives import Loss
 from isoplan.engine.fitting.solver.penalty import Forms, Penalty
 from isoplan.engine.fitting.solver.problem import Problem
 from isoplan.engine.fitting.types.spec import FitSpec
-from isoplan.engine.laws.law import Floats
 
 Priors = Mapping[str, tuple[float, float]]
 """Mean and standard deviation by parameter."""

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from isoplan.engine.arrays import Ints
 from isoplan.engine.schema import Runs
-
-Ints = NDArray[np.int64]
 
 
 def clusters(runs: Runs) -> Ints:

@@ -9,11 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from isoplan.engine.arrays import Bools, Floats, Ints
 from isoplan.engine.fitting.samples.sample import Sample
-from isoplan.engine.laws.law import Floats
 
-Bools = NDArray[np.bool_]
-Ints = NDArray[np.int64]
 FEWEST = 3
 """Points without the first and last model size below which an envelope keeps them."""
 

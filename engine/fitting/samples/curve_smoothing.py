@@ -6,12 +6,11 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
-from numpy.typing import NDArray
 
+from isoplan.engine.arrays import Bools, Floats, Ints
 from isoplan.engine.errors import PlannerError
-from isoplan.engine.schema import Curves, Floats, Ints
+from isoplan.engine.schema import Curves
 
-Bools = NDArray[np.bool_]
 LOST = 0.5
 """A curve that ends with more than this share of its whole gain lost has diverged."""
 STRETCHES = 20

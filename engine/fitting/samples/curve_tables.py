@@ -12,6 +12,7 @@ from itertools import pairwise
 
 import numpy as np
 
+from isoplan.engine.arrays import Floats, Ints
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.fitting.samples.curve_smoothing import (
     down,
@@ -24,7 +25,7 @@ from isoplan.engine.fitting.samples.curve_smoothing import (
     steady,
 )
 from isoplan.engine.fitting.types.spec import FitSpec
-from isoplan.engine.schema import Curves, Floats, Ints, Metric, Runs
+from isoplan.engine.schema import Curves, Metric, Runs
 
 BUDGETS = 500
 """Budgets, evenly spaced in log C, at which curves are compared (Hoffmann et al. 2022, sec. 3.1, take 1,500)."""

@@ -5,13 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from isoplan.engine.arrays import Floats
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.fitting.types.spec import FitSpec
 from isoplan.engine.laws import Law
 from isoplan.engine.laws.expression import FormulaLaw
-from isoplan.engine.laws.law import Floats
 from isoplan.engine.laws.terms import Const
 from isoplan.engine.schema import Role, Runs
 
@@ -323,6 +322,3 @@ def _count(n: int) -> str:
 
 def _and(names: list[str]) -> str:
     return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
-
-
-Bools = NDArray[np.bool_]

@@ -6,11 +6,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
+from isoplan.engine.arrays import Floats, Ints
 from isoplan.engine.fitting.solver import exponent_grid, newton, philox
 from isoplan.engine.fitting.solver.descent import Known
 from isoplan.engine.fitting.solver.objectives import Loss
-from isoplan.engine.fitting.solver.problem import Ints, Problem
-from isoplan.engine.laws.law import Floats
+from isoplan.engine.fitting.solver.problem import Problem
 
 
 class Refine(Protocol):

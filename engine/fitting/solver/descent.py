@@ -12,14 +12,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from isoplan.engine.arrays import Bools, Floats, Ints
 from isoplan.engine.fitting.solver.linear import solve_definite
 from isoplan.engine.fitting.solver.objectives import Loss
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-Bools = NDArray[np.bool_]
 STEPS = 120
 DAMPING = 0.3
 """lambda of the first step."""

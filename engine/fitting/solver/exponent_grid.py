@@ -11,9 +11,9 @@ from functools import cached_property
 
 import numpy as np
 
+from isoplan.engine.arrays import Floats, Ints
 from isoplan.engine.fitting.solver.linear import nonnegative_least_squares
-from isoplan.engine.fitting.solver.problem import BLOCK, Ints, Problem, blocks
-from isoplan.engine.laws.law import Floats
+from isoplan.engine.fitting.solver.problem import BLOCK, Problem, blocks
 
 GRID = {1: np.geomspace(0.01, 5.0, 40), 2: np.r_[0.04, 0.12, 0.25, 0.4, 0.6, 0.85, 1.3, 2.2]}
 RATES = np.geomspace(1e-3, 20.0, 24)

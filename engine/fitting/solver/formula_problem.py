@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from isoplan.engine.arrays import Floats, Ints
 from isoplan.engine.fitting.samples.sample import Sample
 from isoplan.engine.fitting.solver.descent import Local, descend
 from isoplan.engine.fitting.solver.objectives import Loss, Objective, objective
@@ -19,9 +19,7 @@ from isoplan.engine.fitting.solver.penalty import Penalty
 from isoplan.engine.fitting.solver.problem import BLOCK, blocks
 from isoplan.engine.formula import Node, jet, value
 from isoplan.engine.laws.expression import FormulaLaw
-from isoplan.engine.laws.law import Floats
 
-Ints = NDArray[np.int64]
 UNIT, FAR = 0.1, 25.0
 """The size s over the parameter at its start, and the largest |u|: it moves by at most nine decades in one descent."""
 

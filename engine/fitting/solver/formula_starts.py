@@ -11,12 +11,12 @@ from dataclasses import replace
 
 import numpy as np
 
+from isoplan.engine.arrays import Floats
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.fitting.solver.formula_problem import Expression
 from isoplan.engine.fitting.solver.linear import solve_definite
 from isoplan.engine.fitting.solver.problem import BLOCK, blocks
 from isoplan.engine.formula import Node, jet, names, nodes, value
-from isoplan.engine.laws.law import Floats
 
 STARTS, TRIED = 64, 16
 """Fits start from the best of ``TRIED`` draws for each parameter that is not linear, ``STARTS`` times."""

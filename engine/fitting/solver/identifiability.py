@@ -13,6 +13,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from isoplan.engine.arrays import Floats
 from isoplan.engine.fitting.samples.sample import Sample
 from isoplan.engine.fitting.solver.multistart import Optimum
 from isoplan.engine.fitting.solver.noise import scale
@@ -21,7 +22,6 @@ from isoplan.engine.fitting.solver.problem import Problem
 from isoplan.engine.fitting.types.parameters import floors
 from isoplan.engine.fitting.types.result import FitWarning
 from isoplan.engine.laws import Law
-from isoplan.engine.laws.law import Floats
 
 MARGIN, LIKELY = 0.01, 1.92
 """Another minimum is reported this close to the best: relative, or in units of the noise."""

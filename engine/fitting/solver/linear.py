@@ -9,10 +9,8 @@ from __future__ import annotations
 from itertools import combinations
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
-Bools = NDArray[np.bool_]
+from isoplan.engine.arrays import Bools, Floats
 
 SMALL = 8
 """Unknowns up to which every number of a system is an array over the batch; beyond, every column is."""

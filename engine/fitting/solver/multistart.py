@@ -16,14 +16,14 @@ from functools import partial
 
 import numpy as np
 
+from isoplan.engine.arrays import Floats, Ints
 from isoplan.engine.fitting.solver import exponent_grid, kernels
 from isoplan.engine.fitting.solver.backend import NUMPY, Engine
 from isoplan.engine.fitting.solver.descent import Known
 from isoplan.engine.fitting.solver.objectives import Loss
-from isoplan.engine.fitting.solver.problem import Ints, Problem, blocks
+from isoplan.engine.fitting.solver.problem import Problem, blocks
 from isoplan.engine.fitting.solver.threads import over_blocks
 from isoplan.engine.fitting.types.estimate import Progress
-from isoplan.engine.laws.law import Floats
 
 CENTRAL_STARTS, CENTRAL_FEWER = 12, 4
 PILOTS, PILOT_STARTS, MORE_STARTS = 16, 4, 4

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from isoplan.engine.arrays import Floats, Ints
 from isoplan.engine.fitting.solver.descent import Known, Local, descend
 from isoplan.engine.fitting.solver.objectives import Loss
-from isoplan.engine.fitting.solver.problem import BLOCK, Ints, Problem, blocks
-from isoplan.engine.laws.law import Floats
+from isoplan.engine.fitting.solver.problem import BLOCK, Problem, blocks
 
 
 def refine(

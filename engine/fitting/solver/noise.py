@@ -9,12 +9,11 @@ as one standard error.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.special import erf
 
+from isoplan.engine.arrays import Floats
 from isoplan.engine.fitting.solver.objectives import Loss
-
-Floats = NDArray[np.float64]
 
 
 def scale(loss: Loss, mean: float) -> float:

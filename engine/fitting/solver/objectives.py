@@ -19,11 +19,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from isoplan.engine.arrays import Floats
 from isoplan.engine.fitting.types.spec import FitSpec
-
-Floats = NDArray[np.float64]
 
 SHARP = 1e-9
 """Where an absolute value becomes a square: this in log residuals, this times the range of y in others."""

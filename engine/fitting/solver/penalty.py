@@ -6,12 +6,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from isoplan.engine.arrays import Floats, Ints
 from isoplan.engine.fitting.solver.descent import Local
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 DIRECT, INVERSE, AMPLITUDE, SCALE = range(4)
 """How a parameter of a law follows from an amplitude c and an exponent e of theta, with constants a and b of its own.

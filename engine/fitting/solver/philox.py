@@ -10,9 +10,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from isoplan.engine.arrays import Floats, Ints
+
 Words = NDArray[np.uint64]
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
 
 ROUNDS = 10
 MULTIPLY = (0xD2511F53, 0xCD9E8D57)

@@ -12,16 +12,14 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from isoplan.engine.arrays import Floats, Ints
 from isoplan.engine.fitting.solver.objectives import Objective, objective
 from isoplan.engine.fitting.solver.penalty import AMPLITUDE, DIRECT, INVERSE, SCALE, Form, Forms, Penalty
 from isoplan.engine.fitting.types.spec import FitSpec
 from isoplan.engine.laws import Law
-from isoplan.engine.laws.law import Floats
 from isoplan.engine.laws.terms import Const, Curve, Ratio, Smooth
 
-Ints = NDArray[np.int64]
 Bounds = tuple[float, float]
 
 LOG_LIMIT = 0.01

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from isoplan.engine.arrays import Floats
 from isoplan.engine.fitting.types.floor_confidence import FloorConfidence
 from isoplan.engine.fitting.types.interval_methods import Resampling
 from isoplan.engine.fitting.types.result import FitWarning
-from isoplan.engine.laws.law import Floats
 
 Progress = Callable[[float], None]
 

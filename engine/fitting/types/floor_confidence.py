@@ -10,9 +10,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import ndtr, ndtri
 
+from isoplan.engine.arrays import Floats
 from isoplan.engine.fitting.types.interval_methods import Resampling
 from isoplan.engine.laws import Law
-from isoplan.engine.laws.law import Floats, Values
+from isoplan.engine.laws.law import Values
 
 Interval = tuple[float, float]
 EXCLUDED = 0.025

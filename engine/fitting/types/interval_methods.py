@@ -22,14 +22,14 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.special import ndtri, stdtrit
 
+from isoplan.engine.arrays import Floats
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.fitting.types.intervals import FEWEST, band
 from isoplan.engine.fitting.types.spec import IntervalName
 
-Floats = NDArray[np.float64]
 Method = Literal["bc", "percentile", "residual", "profile"]
 
 FEW = 4

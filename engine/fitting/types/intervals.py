@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtr, ndtri
 
-Floats = NDArray[np.float64]
+from isoplan.engine.arrays import Floats
+
 Method = Literal["bc", "percentile"]
 
 FEWEST = 20

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import fdtrc
 
+from isoplan.engine.arrays import Floats
 from isoplan.engine.fitting.types.ranks import rank_correlation
-from isoplan.engine.laws.law import Floats
 
 Place = Literal["inside", "outside left", "outside right", "not located"]
 PLACES: tuple[Place, ...] = ("inside", "outside left", "outside right", "not located")

@@ -9,12 +9,12 @@ from functools import partial
 
 import numpy as np
 
+from isoplan.engine.arrays import Floats
 from isoplan.engine.fitting.types.floor_confidence import FloorConfidence, floor_interval
 from isoplan.engine.fitting.types.interval_methods import Resampling
 from isoplan.engine.fitting.types.intervals import cut
 from isoplan.engine.fitting.types.spec import FitSpec
 from isoplan.engine.laws import Law
-from isoplan.engine.laws.law import Floats
 from isoplan.engine.laws.terms import Const
 
 Interval = tuple[float, float]

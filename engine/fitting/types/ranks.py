@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from isoplan.engine.arrays import Floats
 
 
 def rank_correlation(x: Floats, y: Floats) -> float:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from isoplan.engine.arrays import Floats
 from isoplan.engine.costs import ComputeRule
 from isoplan.engine.fitting.types import text
 from isoplan.engine.fitting.types.floor_confidence import FloorConfidence
@@ -22,7 +23,6 @@ from isoplan.engine.fitting.types.spec import FitSpec
 from isoplan.engine.fitting.types.warnings import FitWarning as FitWarning
 from isoplan.engine.fitting.types.warnings import by_level
 from isoplan.engine.laws import Law
-from isoplan.engine.laws.law import Floats
 from isoplan.engine.laws.terms import Const
 
 WAYS = {

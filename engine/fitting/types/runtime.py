@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from isoplan.engine.laws.law import Floats
+from isoplan.engine.arrays import Floats
 
 FEWEST = 4
 """Runs with a time from which on the three coefficients are fitted."""

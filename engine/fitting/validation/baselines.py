@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from isoplan.engine.laws.law import Floats
+from isoplan.engine.arrays import Floats
 
 
 @dataclass(frozen=True, eq=False)

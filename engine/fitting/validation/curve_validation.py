@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from isoplan.engine.arrays import Floats
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.fitting.estimators.envelope import lower_envelope
 from isoplan.engine.fitting.single import fit
@@ -18,7 +19,6 @@ from isoplan.engine.fitting.types.spec import FitSpec
 from isoplan.engine.fitting.validation.baselines import BASELINES, Points
 from isoplan.engine.fitting.validation.extrapolation import SHARES, Cut, Validation, relative_to, validate
 from isoplan.engine.laws.catalogue.chinchilla import CHINCHILLA
-from isoplan.engine.laws.law import Floats
 from isoplan.engine.schema import Runs
 
 MOST = 2000

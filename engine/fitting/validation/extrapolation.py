@@ -15,6 +15,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from isoplan.engine.arrays import Floats
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.fitting.samples.sample import column, placed
 from isoplan.engine.fitting.single import fit
@@ -24,7 +25,6 @@ from isoplan.engine.fitting.types.sibling import alone, sibling
 from isoplan.engine.fitting.types.spec import FitSpec
 from isoplan.engine.fitting.validation.baselines import BASELINES, Points
 from isoplan.engine.laws import get_law
-from isoplan.engine.laws.law import Floats
 from isoplan.engine.schema import Runs
 
 MOST_CUTS = 3

@@ -11,13 +11,14 @@ from functools import lru_cache
 
 import numpy as np
 
+from isoplan.engine.arrays import Floats
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.formula import parse_formula, symbol, value
 from isoplan.engine.laws.catalogue.power import AXIS_UNITS
 from isoplan.engine.laws.expression import FormulaLaw
 from isoplan.engine.laws.law import Derived, Param
 from isoplan.engine.laws.numeric import inverse, one_axis
-from isoplan.engine.laws.terms import Floats, Values
+from isoplan.engine.laws.terms import Values
 
 SHARPEST = 0.05
 """The least f: below it the bend is a corner, and 1/f a power that overflows."""

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from isoplan.engine.arrays import Floats
 from isoplan.engine.costs import ComputeRule
-from isoplan.engine.laws.law import Derived, Floats, Law, Param, Point, Values
+from isoplan.engine.laws.law import Derived, Law, Param, Point, Values
 from isoplan.engine.laws.terms import Const, Power
 
 

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import numpy as np
 
+from isoplan.engine.arrays import Floats
 from isoplan.engine.costs import ComputeRule
 from isoplan.engine.formula import parse_formula, value
 from isoplan.engine.laws import numeric
 from isoplan.engine.laws.catalogue import chinchilla
 from isoplan.engine.laws.expression import FormulaLaw
 from isoplan.engine.laws.law import Param, Point
-from isoplan.engine.laws.terms import Floats, Values
+from isoplan.engine.laws.terms import Values
 
 ENOUGH = "min(N, (alpha*A/(beta*B))^(1/alpha)*U^(beta/alpha))"
 UNIQUE = "min(D, U)"

@@ -13,9 +13,10 @@ from functools import lru_cache
 
 import numpy as np
 
+from isoplan.engine.arrays import Floats
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.laws.catalogue.power import AXIS_UNITS, SMALLEST, along_axis
-from isoplan.engine.laws.law import Derived, Floats, Law, Param, Values
+from isoplan.engine.laws.law import Derived, Law, Param, Values
 from isoplan.engine.laws.terms import Const, Smooth
 
 

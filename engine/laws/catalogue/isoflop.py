@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from isoplan.engine.arrays import Floats
 from isoplan.engine.costs import ComputeRule
 from isoplan.engine.laws.catalogue.power import SMALLEST
-from isoplan.engine.laws.law import Floats, Law, Param, Point, Values
+from isoplan.engine.laws.law import Law, Param, Point, Values
 from isoplan.engine.laws.terms import Const, Ratio
 
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
+from isoplan.engine.arrays import Floats
 from isoplan.engine.costs import ComputeRule
 from isoplan.engine.formula import parse_formula, value
 from isoplan.engine.laws import numeric
 from isoplan.engine.laws.catalogue.power import SMALLEST
 from isoplan.engine.laws.expression import FormulaLaw
 from isoplan.engine.laws.law import Derived, Param, Point
-from isoplan.engine.laws.terms import Floats, Values
+from isoplan.engine.laws.terms import Values
 
 FORMULA = parse_formula("((N_c/N)^(alpha_N/alpha_D) + D_c/D)^alpha_D")
 

@@ -6,8 +6,9 @@ from functools import lru_cache
 
 import numpy as np
 
+from isoplan.engine.arrays import Floats
 from isoplan.engine.formula import symbol
-from isoplan.engine.laws.law import Derived, Floats, Law, Param, Values
+from isoplan.engine.laws.law import Derived, Law, Param, Values
 from isoplan.engine.laws.terms import Log, LogSquared, Offset
 
 

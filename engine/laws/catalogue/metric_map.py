@@ -6,7 +6,8 @@ from functools import lru_cache
 
 import numpy as np
 
-from isoplan.engine.laws.law import Floats, Law, Param, Values
+from isoplan.engine.arrays import Floats
+from isoplan.engine.laws.law import Law, Param, Values
 from isoplan.engine.laws.terms import Exponential, Offset
 
 

@@ -6,9 +6,10 @@ from functools import lru_cache
 
 import numpy as np
 
+from isoplan.engine.arrays import Floats
 from isoplan.engine.costs import ComputeRule
 from isoplan.engine.formula import symbol
-from isoplan.engine.laws.law import Floats, Law, Param, Point, Values
+from isoplan.engine.laws.law import Law, Param, Point, Values
 from isoplan.engine.laws.terms import Const, Ratio
 
 SMALLEST = 0.01

@@ -6,8 +6,9 @@ from functools import lru_cache
 
 import numpy as np
 
+from isoplan.engine.arrays import Floats
 from isoplan.engine.costs import ComputeRule
-from isoplan.engine.laws.law import Floats, Law, Param, Point, Values
+from isoplan.engine.laws.law import Law, Param, Point, Values
 from isoplan.engine.laws.terms import Const, Power
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from isoplan.engine.laws.law import Floats, Law, Param, Values
+from isoplan.engine.arrays import Floats
+from isoplan.engine.laws.law import Law, Param, Values
 from isoplan.engine.laws.terms import Rising
 
 

@@ -15,10 +15,11 @@ from typing import Any
 
 import numpy as np
 
+from isoplan.engine.arrays import Floats
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.fitting.types.possible_values import possible
 from isoplan.engine.fitting.types.result import Fit, Interval
-from isoplan.engine.laws.law import Floats, Values
+from isoplan.engine.laws.law import Values
 from isoplan.engine.planning.actual.scatter import scatter, times
 from isoplan.engine.planning.answer import quantity
 from isoplan.engine.planning.answer.quantity import Quantity, measure

@@ -11,12 +11,13 @@ from typing import Literal
 
 import numpy as np
 
+from isoplan.engine.arrays import Floats
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.fitting import FitSpec, fit
 from isoplan.engine.fitting.types.result import Fit, Interval
 from isoplan.engine.planning.amplitude.anchors import LOSS_ERROR, Axis
 from isoplan.engine.planning.amplitude.cells import Point, TrainedCell, by_points, mean_loss, most_anchors
-from isoplan.engine.schema import Floats, Roles, Runs
+from isoplan.engine.schema import Roles, Runs
 
 Name = Literal["X_c", "alpha", "K"]
 AS_PUBLISHED = FitSpec(law="power", objective="ols-log", relative_error=LOSS_ERROR)

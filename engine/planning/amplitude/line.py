@@ -8,10 +8,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from isoplan.engine.arrays import Floats
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.fitting.types.result import Interval
 from isoplan.engine.planning.amplitude.anchors import LOSS_ERROR, Anchor
-from isoplan.engine.schema import Floats
 
 
 @dataclass(frozen=True)

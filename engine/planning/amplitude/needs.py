@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from isoplan.engine.arrays import Floats
 from isoplan.engine.errors import PlannerError
-from isoplan.engine.laws.law import Floats
 from isoplan.engine.planning.amplitude.anchors import ONSET, UNITS, Anchor, Axis, along
 from isoplan.engine.planning.amplitude.exponents import Exponent
 from isoplan.engine.planning.amplitude.format import number

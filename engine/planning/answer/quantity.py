@@ -8,16 +8,14 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from isoplan.engine.arrays import Floats, Ints
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.fitting.types.interval_methods import Resampling
 from isoplan.engine.fitting.types.intervals import FEWEST, cut
 from isoplan.engine.fitting.types.possible_values import least_of
 from isoplan.engine.fitting.types.result import Fit, Interval
-from isoplan.engine.laws.law import Floats
 
-Ints = NDArray[np.int64]
 BAND_DRAWS = 400
 """Resamples that bands are drawn from, so that a slider answers at once; numbers of a plan use every resample."""
 STATED = 3.0

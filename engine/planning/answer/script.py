@@ -9,7 +9,7 @@ import textwrap
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from isoplan.engine.laws.law import Floats
+from isoplan.engine.arrays import Floats
 
 WIDTH = 110
 STANDARD = {"json": "import json", "np": "import numpy as np", "Path": "from pathlib import Path"}

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from isoplan.engine.laws.law import Floats
+from isoplan.engine.arrays import Floats
 from isoplan.engine.planning.drawing.curves import Surface
 
 POINTS = 160

@@ -12,15 +12,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from isoplan.engine.arrays import Bools, Floats
 from isoplan.engine.costs import ComputeRule
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.fitting.estimators.envelope import Envelope
 from isoplan.engine.fitting.types.optimum_location import OptimumLocation
 from isoplan.engine.fitting.types.result import Fit, Interval
 from isoplan.engine.laws import Point
-from isoplan.engine.laws.law import Floats
 from isoplan.engine.laws.terms import Const
 from isoplan.engine.planning.answer.quantity import BAND_DRAWS, Quantity, measure, thin
 from isoplan.engine.planning.drawing.ticks import contour_levels, nice_budgets
@@ -32,7 +31,6 @@ from isoplan.engine.planning.plan.support import UNKNOWN_C
 
 FORMULA_DRAWS = 100
 POINTS = 60
-Mask = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,7 +61,7 @@ class Curve:
     D: Floats
     loss: Floats
     band: Band
-    inside: Mask
+    inside: Bools
     N_best: float
     D_best: float
     loss_best: float
@@ -83,7 +81,7 @@ class Frontier:
     N_band: Band
     D_band: Band
     loss_band: Band
-    inside: Mask
+    inside: Bools
     limit: str = ""
 
 
@@ -104,7 +102,7 @@ class Surface:
     N: Floats
     D: Floats
     loss: Floats
-    inside: Mask
+    inside: Bools
     levels: tuple[float, ...]
     isoflops: tuple[IsoFlop, ...]
     path: Frontier
@@ -134,7 +132,7 @@ class AxisCurve:
     x: Floats
     loss: Floats
     band: Band
-    inside: Mask
+    inside: Bools
     floor: Quantity | None
     best: Best | None = None
     log: bool = True
@@ -304,7 +302,7 @@ def stretch(span: Interval, value: float | None) -> Interval:
     return span if value is None else (min(span[0], value), max(span[1], value))
 
 
-def within(x: Floats, span: Interval | None) -> Mask:
+def within(x: Floats, span: Interval | None) -> Bools:
     """Which of ``x`` lie in ``span``, give or take rounding; all where it is unknown."""
     if span is None:
         return np.ones(np.shape(x), bool)

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from isoplan.engine.arrays import Bools, Floats
 from isoplan.engine.fitting.samples.sample import placed
 from isoplan.engine.fitting.types.result import Fit
-from isoplan.engine.laws.law import Floats
 from isoplan.engine.planning.answer.quantity import thin
-from isoplan.engine.planning.drawing.curves import Band, Mask
+from isoplan.engine.planning.drawing.curves import Band
 from isoplan.engine.schema import Runs
 
 POINTS = 60
@@ -31,7 +31,7 @@ class Slice:
     x: Floats
     y: Floats
     band: Band
-    inside: Mask
+    inside: Bools
     others: Mapping[str, float]
     x_runs: Floats
     y_runs: Floats

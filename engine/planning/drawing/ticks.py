@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from isoplan.engine.laws.law import Floats
+from isoplan.engine.arrays import Floats
 
 LEVELS = 9
 NARROWEST = 1e-300

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from isoplan.engine.arrays import Floats
 from isoplan.engine.fitting.types.result import Fit, Parameter
-from isoplan.engine.laws.law import Floats
 from isoplan.engine.planning.drawing.curves import AxisCurve, one_axis_curve
 
 ROOM = 1.5

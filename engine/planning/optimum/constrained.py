@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from isoplan.engine.arrays import Bools, Floats
 from isoplan.engine.costs import FEWEST_SAMPLES, MOST_SAMPLES, ComputeRule, increasing_root
 from isoplan.engine.laws import Law, Point
-from isoplan.engine.laws.law import Floats, Values
+from isoplan.engine.laws.law import Values
 from isoplan.engine.laws.numeric import least
-from isoplan.engine.planning.optimum.search import FAR, NEAR, ROUNDING, SECTIONS, WIDTH, Mask, allowed, money, spending
+from isoplan.engine.planning.optimum.search import FAR, NEAR, ROUNDING, SECTIONS, WIDTH, allowed, money, spending
 from isoplan.engine.planning.optimum.surface import loss_at, reducible, repeats, samples_for, size_for
 from isoplan.engine.planning.scenario.limits import Room
 from isoplan.engine.planning.scenario.prices import COMPUTE, Rates
@@ -117,6 +118,6 @@ def _paid(N: Floats, left: Floats, U: Floats, rule: ComputeRule, rates: Rates) -
     return np.where(fresh <= U, fresh, spending(rule, over / rates.flop, N))
 
 
-def _known(there: Mask, *sizes: Floats) -> Point:
+def _known(there: Bools, *sizes: Floats) -> Point:
     """The point of N, D, C, loss and U, NaN where it is not ``there``."""
     return Point(*(np.where(there, x, np.nan) for x in sizes))

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from isoplan.engine.arrays import Floats
 from isoplan.engine.costs import FEWEST_SAMPLES, MOST_SAMPLES, ComputeRule, increasing_root
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.laws import Law, Point
 from isoplan.engine.laws.expression import FormulaLaw
-from isoplan.engine.laws.law import Floats, Values
+from isoplan.engine.laws.law import Values
 from isoplan.engine.laws.terms import Const, Term
 
 STEP = 1e-4

@@ -8,14 +8,12 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 
+from isoplan.engine.arrays import Bools, Floats
 from isoplan.engine.costs import FEWEST_SAMPLES, MOST_SAMPLES, ComputeRule
-from isoplan.engine.laws.law import Floats
 from isoplan.engine.laws.numeric import least
 from isoplan.engine.planning.scenario.prices import Rates
 
-Mask = NDArray[np.bool_]
 WIDTH = 40.0
 """How far in ln N on either side of sqrt(C) the best N is looked for."""
 SECTIONS = 58
@@ -42,7 +40,7 @@ def spending(rule: ComputeRule, C: Floats, N: Floats) -> Floats:
 
 def allowed(
     x: Floats, low: Floats, high: Floats, most: Floats, price: Callable[[Floats], Floats]
-) -> tuple[Floats, Mask]:
+) -> tuple[Floats, Bools]:
     """``x``, or where it is dearer than ``most`` the place nearest to it that is not, and where there is one."""
     dear = price(x) > most
     if not dear.any():

@@ -12,9 +12,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from isoplan.engine.arrays import Floats
 from isoplan.engine.costs import FEWEST_SAMPLES, ComputeRule
 from isoplan.engine.laws import Law, Point
-from isoplan.engine.laws.law import Floats, Values
+from isoplan.engine.laws.law import Values
 from isoplan.engine.laws.numeric import least
 from isoplan.engine.planning.optimum.search import FAR, NEAR, ROUNDING, WIDTH, allowed, money, spending
 from isoplan.engine.planning.optimum.surface import loss_at, reducible, samples_for, size_for

@@ -10,11 +10,12 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
+from isoplan.engine.arrays import Floats
 from isoplan.engine.costs import increasing_root
 from isoplan.engine.formula import value
 from isoplan.engine.laws import Law
 from isoplan.engine.laws.expression import ENDLESS, FormulaLaw
-from isoplan.engine.laws.law import Floats, Values
+from isoplan.engine.laws.law import Values
 from isoplan.engine.laws.terms import Const
 
 ENDLESS_SAMPLES = np.asarray(np.inf)

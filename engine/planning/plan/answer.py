@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, get_args
 
+from isoplan.engine.arrays import Floats
 from isoplan.engine.costs import ComputeRule
 from isoplan.engine.fitting.types.possible_values import SAMPLES
 from isoplan.engine.fitting.types.result import Fit, FitWarning, Interval
-from isoplan.engine.laws.law import Floats
 from isoplan.engine.planning.answer import quantity
 from isoplan.engine.planning.answer.format import SURE, between, decades, number, probability, with_interval
 from isoplan.engine.planning.answer.quantity import Quantity

@@ -12,11 +12,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from isoplan.engine.arrays import Floats
 from isoplan.engine.costs import ComputeRule
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.fitting.types.result import Fit, FitWarning
 from isoplan.engine.laws import Point
-from isoplan.engine.laws.law import Floats
 from isoplan.engine.planning.answer.quantity import measure
 from isoplan.engine.planning.plan import answer as plans
 from isoplan.engine.planning.plan.parts import Restated

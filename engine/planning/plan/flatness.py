@@ -6,10 +6,11 @@ import math
 
 import numpy as np
 
+from isoplan.engine.arrays import Floats
 from isoplan.engine.costs import increasing_root
 from isoplan.engine.fitting.types.result import Fit, Interval
 from isoplan.engine.laws import Point
-from isoplan.engine.laws.law import Floats, Values
+from isoplan.engine.laws.law import Values
 from isoplan.engine.planning.answer.quantity import kept, measure, thin
 from isoplan.engine.planning.optimum.constrained import most_samples
 from isoplan.engine.planning.optimum.surface import is_surface, loss_at, repeats

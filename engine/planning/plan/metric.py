@@ -10,13 +10,14 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from isoplan.engine.arrays import Floats, Ints
 from isoplan.engine.costs import increasing_root
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.fitting.types.possible_values import possible
 from isoplan.engine.fitting.types.result import Fit, Interval
 from isoplan.engine.laws import Law
-from isoplan.engine.laws.law import Floats, Values
-from isoplan.engine.planning.answer.quantity import Ints, Quantity, kept, measure, thin
+from isoplan.engine.laws.law import Values
+from isoplan.engine.planning.answer.quantity import Quantity, kept, measure, thin
 from isoplan.engine.planning.optimum.surface import evaluate
 from isoplan.engine.planning.plan.solve import Goal
 from isoplan.engine.quantities import rounded

@@ -12,12 +12,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from isoplan.engine.arrays import Bools, Floats
 from isoplan.engine.costs.memory import training_memory
 from isoplan.engine.fitting.types.result import Fit
 from isoplan.engine.laws import Point
-from isoplan.engine.laws.law import Floats, Values
+from isoplan.engine.laws.law import Values
 from isoplan.engine.planning.answer.quantity import kept, measure, thin
-from isoplan.engine.planning.optimum.search import Mask
 from isoplan.engine.planning.optimum.surface import repeats
 from isoplan.engine.planning.plan.parts import Worth
 from isoplan.engine.planning.plan.solve import Goal, Task, solve
@@ -71,7 +71,7 @@ class _Gains:
 
     slope: Floats
     ten: Floats
-    kink: Mask
+    kink: Bools
 
 
 def _gains(fit: Fit, task: Task, v: Values, goal: Floats) -> _Gains:

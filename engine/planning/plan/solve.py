@@ -8,14 +8,15 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from isoplan.engine.arrays import Bools, Floats
 from isoplan.engine.costs import ComputeRule
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.fitting.types.result import Fit
 from isoplan.engine.laws import Law, Point
-from isoplan.engine.laws.law import Floats, Values
+from isoplan.engine.laws.law import Values
 from isoplan.engine.planning.optimum.constrained import best_loss, least_cost_within
 from isoplan.engine.planning.optimum.frontier import frontier, least_compute
-from isoplan.engine.planning.optimum.search import Mask, money
+from isoplan.engine.planning.optimum.search import money
 from isoplan.engine.planning.optimum.simulated import best_mix, cheapest_mix
 from isoplan.engine.planning.optimum.surface import is_surface, repeats
 from isoplan.engine.planning.plan.answer import Question
@@ -118,7 +119,7 @@ def solve(law: Law, v: Values, task: Task, limits: Mapping[LimitName, ArrayLike]
     return _either(at, mix, task.cost(mix) < task.cost(at))
 
 
-def _either(at: Point, mix: Point, better: Mask) -> Point:
+def _either(at: Point, mix: Point, better: Bools) -> Point:
     """``mix`` where it is ``better``, else ``at``: samples seen once, or as few as pay, seen again."""
     pairs = ((at.N, mix.N), (at.D, mix.D), (at.C, mix.C), (at.loss, mix.loss), (at.U, mix.U))
     return Point(*(np.where(better, two, one) for one, two in pairs))

@@ -9,14 +9,15 @@ from typing import Any
 
 import numpy as np
 
+from isoplan.engine.arrays import Bools, Floats
 from isoplan.engine.costs import ComputeRule
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.fitting.types.result import Fit, Interval
-from isoplan.engine.laws.law import Floats, Point
+from isoplan.engine.laws.law import Point
 from isoplan.engine.planning.answer.format import decades
 from isoplan.engine.planning.answer.quantity import STATED, Quantity, beyond, reach
 from isoplan.engine.planning.optimum.frontier import frontier
-from isoplan.engine.planning.optimum.search import ROUNDING, Mask
+from isoplan.engine.planning.optimum.search import ROUNDING
 from isoplan.engine.quantities import count, power10
 
 UNKNOWN_C: Interval = (1e15, 1e21)
@@ -176,7 +177,7 @@ def _centre(rule: ComputeRule, spans: Mapping[str, Interval]) -> float:
     return float(rule.flops_anywhere(middle["N"], middle["D"]))
 
 
-def _near(fit: Fit, rule: ComputeRule, C: Floats, spans: Mapping[str, Interval]) -> Mask:
+def _near(fit: Fit, rule: ComputeRule, C: Floats, spans: Mapping[str, Interval]) -> Bools:
     """Which of the compute-optimal plans of the budgets ``C`` (k,) are near enough to the runs: (k,)."""
     at = frontier(fit.law, fit.values, C, rule)
     sizes = {"N": at.N, "D": at.D, "C": C}

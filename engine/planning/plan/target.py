@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from isoplan.engine.arrays import Bools
 from isoplan.engine.costs import ComputeRule
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.fitting.types.possible_values import possible
@@ -26,7 +27,7 @@ from isoplan.engine.planning.plan.metric import Through
 from isoplan.engine.planning.plan.small_models import converted
 from isoplan.engine.planning.plan.solve import Goal, Task
 from isoplan.engine.planning.plan.support import support, too_far, within_reach
-from isoplan.engine.planning.plan.target_probability import Bools, reachability
+from isoplan.engine.planning.plan.target_probability import reachability
 from isoplan.engine.planning.scenario.limits import NO_LIMITS, Limits
 from isoplan.engine.planning.scenario.prices import COMPUTE, Prices, Rates
 from isoplan.engine.quantities import count, flops

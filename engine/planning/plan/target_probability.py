@@ -15,18 +15,16 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from isoplan.engine.arrays import Bools, Floats
 from isoplan.engine.fitting.types.floor_confidence import SURE, FloorConfidence, leading_axis
 from isoplan.engine.fitting.types.result import Fit
-from isoplan.engine.laws.law import Floats
 from isoplan.engine.laws.terms import Const
 from isoplan.engine.planning.answer.format import SURE as CERTAIN
 from isoplan.engine.planning.answer.format import probability
 from isoplan.engine.planning.optimum.frontier import floor
 from isoplan.engine.quantities import count, rounded
 
-Bools = NDArray[np.bool_]
 Verdict = Literal["reachable", "out of reach", "uncertain", "not determined"]
 VERDICTS: tuple[Verdict, ...] = ("reachable", "out of reach", "uncertain", "not determined")
 

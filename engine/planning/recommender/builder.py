@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from isoplan.engine.arrays import Floats
 from isoplan.engine.costs.measured import fit_powers
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.fitting import FitSpec, fit
@@ -25,7 +26,7 @@ from isoplan.engine.planning.recommender.sorting import Swept
 from isoplan.engine.planning.recommender.sweep import Optimum, sweep
 from isoplan.engine.planning.recommender.untrained import trained
 from isoplan.engine.quantities import power10
-from isoplan.engine.schema import Curves, Floats, Metric, Runs
+from isoplan.engine.schema import Curves, Metric, Runs
 
 Progress = Callable[[str, float], None]
 """Receives what is fitted and the finished part, between 0 and 1."""

@@ -11,9 +11,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from isoplan.engine.arrays import Floats
 from isoplan.engine.fitting.types.parameters import parameters
 from isoplan.engine.fitting.types.result import Fit
-from isoplan.engine.laws.law import Floats
 from isoplan.engine.planning.recommender.metric_names import mean_of_events
 from isoplan.engine.schema import Runs
 

@@ -8,9 +8,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from isoplan.engine.arrays import Bools, Ints
 from isoplan.engine.mixtures import Question, ask, questions
-from isoplan.engine.planning.recommender.sorting import Bools, Sweep, Swept
-from isoplan.engine.schema import Ints, Runs
+from isoplan.engine.planning.recommender.sorting import Sweep, Swept
+from isoplan.engine.schema import Runs
 
 Sort = Callable[[Ints], Mapping[Swept, Sweep]]
 """Finds the sweeps among the rows at some positions; masks are over these rows."""

@@ -9,11 +9,12 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from isoplan.engine.arrays import Bools, Floats
 from isoplan.engine.planning.recommender.columns import COUNTED, PASSES, STARTS, is_reference
 from isoplan.engine.planning.recommender.run_table import Table
-from isoplan.engine.planning.recommender.sorting import Bools, Swept
+from isoplan.engine.planning.recommender.sorting import Swept
 from isoplan.engine.quantities import count, power10
-from isoplan.engine.schema import Floats, Runs
+from isoplan.engine.schema import Runs
 
 Rows = tuple[tuple[str, ...], ...]
 HEAD = ("cells", "passes over the log", *COUNTED)

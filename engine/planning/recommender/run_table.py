@@ -8,13 +8,14 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from isoplan.engine.arrays import Bools, Floats, Ints
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.mixtures import Question, questions
 from isoplan.engine.planning.recommender.choice import Knob
 from isoplan.engine.planning.recommender.columns import SIZES, Columns, Setting
 from isoplan.engine.planning.recommender.data_sets import Rivals, data_sets, labels_of, sort_each
-from isoplan.engine.planning.recommender.sorting import Bools, Sweep, Swept, describe, one_sweep, sort_runs
-from isoplan.engine.schema import Floats, Ints, Role, Roles, Runs
+from isoplan.engine.planning.recommender.sorting import Sweep, Swept, describe, one_sweep, sort_runs
+from isoplan.engine.schema import Role, Roles, Runs
 
 Reader = Callable[[Roles], Runs]
 """Reads a run table under a mapping; ids name its rows."""

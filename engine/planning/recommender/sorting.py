@@ -9,11 +9,10 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from isoplan.engine.arrays import Bools, Floats, Ints
 from isoplan.engine.quantities import power10
-from isoplan.engine.schema import Floats, Ints
 
 Swept = Literal["N", "s", "K", "B", "lr", "depth"]
-Bools = NDArray[np.bool_]
 SAID: Mapping[Swept, str] = {
     "N": "N and D", "s": "the embedder share", "K": "K", "B": "the batch size", "lr": "the learning rate",
     "depth": "the depth",

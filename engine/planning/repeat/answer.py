@@ -20,12 +20,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from isoplan.engine.arrays import Bools, Floats
 from isoplan.engine.costs import ComputeRule
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.fitting.types.result import Fit, FitWarning, Parameter
 from isoplan.engine.laws import Point
 from isoplan.engine.laws.catalogue.chinchilla import CHINCHILLA
-from isoplan.engine.laws.law import Floats
 from isoplan.engine.planning.answer.quantity import NOT_ALWAYS_REACHED, Quantity, kept, measure, reach
 from isoplan.engine.planning.optimum.frontier import least_compute
 from isoplan.engine.planning.plan import answer as plans
@@ -35,7 +35,6 @@ from isoplan.engine.planning.plan.small_models import unknown, why_unknown
 from isoplan.engine.planning.plan.solve import Task
 from isoplan.engine.planning.plan.support import Support, support
 from isoplan.engine.planning.plan.target import plan_target
-from isoplan.engine.planning.plan.target_probability import Bools
 from isoplan.engine.planning.repeat import picture
 from isoplan.engine.planning.repeat.costs import SampleCosts
 from isoplan.engine.planning.repeat.factor import Factor

@@ -12,10 +12,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from isoplan.engine.arrays import Floats
 from isoplan.engine.costs import ComputeRule
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.fitting.types.result import Fit
-from isoplan.engine.laws.law import Floats, Values
+from isoplan.engine.laws.law import Values
 from isoplan.engine.planning.optimum.frontier import floor, least_compute
 from isoplan.engine.planning.repeat.costs import SampleCosts
 

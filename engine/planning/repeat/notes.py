@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 
+from isoplan.engine.arrays import Floats
 from isoplan.engine.fitting.types.result import Fit, FitWarning, Parameter
 from isoplan.engine.fitting.types.text import ends_in_words
-from isoplan.engine.laws.law import Floats
 from isoplan.engine.planning.answer.format import number
 from isoplan.engine.planning.answer.quantity import WITHHELD, Quantity
 from isoplan.engine.planning.plan.answer import UNCERTAIN_FLOOR

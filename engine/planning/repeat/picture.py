@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from isoplan.engine.arrays import Floats
 from isoplan.engine.fitting.types.interval_methods import Resampling
-from isoplan.engine.laws.law import Floats
 from isoplan.engine.planning.repeat.costs import SampleCosts
 
 POINTS = 61

@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
+from isoplan.engine.arrays import Floats
 from isoplan.engine.fitting.cards import ends
 from isoplan.engine.fitting.types.result import Parameter
 from isoplan.engine.fitting.types.warnings import by_level
-from isoplan.engine.laws.law import Floats
 from isoplan.engine.planning.answer import quantity
 from isoplan.engine.planning.answer.format import Row, as_row, between, decades, number, table, with_interval
 from isoplan.engine.planning.answer.quantity import Quantity

@@ -10,10 +10,10 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import ArrayLike
 
+from isoplan.engine.arrays import Floats
 from isoplan.engine.costs.memory import largest_model
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.laws import Law
-from isoplan.engine.laws.law import Floats
 from isoplan.engine.planning.optimum.surface import is_surface, repeats
 from isoplan.engine.planning.scenario.prices import GIGABYTE, Prices
 from isoplan.engine.quantities import count, flops

@@ -9,9 +9,9 @@ from typing import Literal, cast, get_args
 import numpy as np
 from numpy.typing import ArrayLike
 
+from isoplan.engine.arrays import Floats
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.hardware.machine import HOUR, Machine, co2, positive
-from isoplan.engine.laws.law import Floats
 
 Currency = Literal["EUR", "USD"]
 Part = Literal["training", "simulation", "inference", "total"]

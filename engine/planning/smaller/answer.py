@@ -14,12 +14,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from isoplan.engine.arrays import Bools, Floats
 from isoplan.engine.costs import ComputeRule
 from isoplan.engine.fitting.types.result import Fit, FitWarning
 from isoplan.engine.laws import Point
-from isoplan.engine.laws.law import Floats
 from isoplan.engine.planning.answer.quantity import Quantity, beyond, measure, thin
-from isoplan.engine.planning.optimum.search import Mask
 from isoplan.engine.planning.plan import answer as plans
 from isoplan.engine.planning.plan.answer import Plan, Question
 from isoplan.engine.planning.plan.budget import plan_budget
@@ -57,12 +56,12 @@ class SameLoss:
     overhead: Floats
     low68: Floats
     high68: Floats
-    within: Mask
+    within: Bools
     beyond: Floats
     smallest: Quantity
 
     @property
-    def stated(self) -> Mask:
+    def stated(self) -> Bools:
         """Which models the runs support: none where they do not support the plan."""
         return (self.beyond <= ANSWERED) & self.plan.answers
 
@@ -112,7 +111,7 @@ class LifetimeCurve:
     training: Floats
     simulation: Floats
     inference: Floats
-    within: Mask
+    within: Bools
     beyond: Floats
     unit: str
     best: float

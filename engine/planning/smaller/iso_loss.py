@@ -10,13 +10,14 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from isoplan.engine.arrays import Bools, Floats
 from isoplan.engine.costs import ComputeRule
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.fitting.types.result import Fit
 from isoplan.engine.laws import Point
-from isoplan.engine.laws.law import Floats, Values
+from isoplan.engine.laws.law import Values
 from isoplan.engine.laws.numeric import least
-from isoplan.engine.planning.optimum.search import FAR, ROUNDING, SECTIONS, WIDTH, Mask, money
+from isoplan.engine.planning.optimum.search import FAR, ROUNDING, SECTIONS, WIDTH, money
 from isoplan.engine.planning.optimum.surface import is_surface, repeats, samples_for, size_for
 from isoplan.engine.planning.plan.answer import Question
 from isoplan.engine.planning.plan.budget import check_size, nothing
@@ -72,7 +73,7 @@ class IsoLoss:
         with np.errstate(invalid="ignore"):
             return np.where(np.isinf(at.C), np.inf, money(at.N, at.D, at.C, at.U, self.rates))
 
-    def allows(self, at: Point) -> Mask:
+    def allows(self, at: Point) -> Bools:
         """Which models the limits allow, up to rounding."""
         more, left = 1 + ROUNDING, self.left
         sizes = (at.N <= left.N * more) & (at.D <= left.D * more) & (at.C <= left.C * more)

@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from isoplan.engine.schema import Floats
+from isoplan.engine.arrays import Floats
 
 MIN_RUNS = 3
 _MAX_SPREAD = 0.15  # decades inside a group: a budget is a value of C, give or take a fifth

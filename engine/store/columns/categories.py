@@ -7,8 +7,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from isoplan.engine.arrays import Ints
 from isoplan.engine.mixtures import FINE, OUT, YES
-from isoplan.engine.schema import Category, CategoryKind, Ints, Role, Roles
+from isoplan.engine.schema import Category, CategoryKind, Role, Roles
 from isoplan.engine.store.columns.column import Column
 from isoplan.engine.store.columns.mapping import uses
 from isoplan.engine.store.columns.names import plain

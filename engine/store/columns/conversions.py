@@ -13,13 +13,12 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 import numpy as np
-from numpy.typing import NDArray
 
+from isoplan.engine.arrays import Floats
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.hardware.catalogue import Device, device
 from isoplan.engine.hardware.machine import UTILISATION, Machine
 
-Floats = NDArray[np.float64]
 TextKind = Literal["suffix", "comma", "point", "thousands"]
 TEXT_KINDS: tuple[TextKind, ...] = get_args(TextKind)
 AS_IS = "as-is"

@@ -6,9 +6,10 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from numpy.typing import ArrayLike
 
+from isoplan.engine.arrays import Floats, Ints
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.formula import cut, parse_formula, short
-from isoplan.engine.schema import NUMERIC_ROLES, Floats, Ints, Role, Roles
+from isoplan.engine.schema import NUMERIC_ROLES, Role, Roles
 from isoplan.engine.store.columns.column import Column
 from isoplan.engine.store.columns.guess import STEPS, doubtful_samples, quoted
 from isoplan.engine.store.columns.names import ERRORS, SMALLER, plain, untracked, words

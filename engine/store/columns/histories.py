@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from isoplan.engine.schema import Floats, Ints, Role, Roles
+from isoplan.engine.arrays import Floats, Ints
+from isoplan.engine.schema import Role, Roles
 from isoplan.engine.store.columns.column import Column
 from isoplan.engine.store.columns.guess import RUN_IDS, STEPS
 from isoplan.engine.store.columns.names import plain, untracked, words

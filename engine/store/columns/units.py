@@ -7,8 +7,9 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
+from isoplan.engine.arrays import Floats
 from isoplan.engine.costs import ComputeRule
-from isoplan.engine.schema import Floats, Role, Roles, Runs
+from isoplan.engine.schema import Role, Roles, Runs
 from isoplan.engine.store.columns.column import Column, convert_options
 from isoplan.engine.store.columns.conversions import OPEN, PF_DAY, read_conversion
 from isoplan.engine.store.columns.names import ERRORS, LARGER, SMALLER, words

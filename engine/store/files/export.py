@@ -8,7 +8,8 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from isoplan.engine.schema import Ints, Roles, Runs
+from isoplan.engine.arrays import Ints
+from isoplan.engine.schema import Roles, Runs
 from isoplan.engine.spreadsheets import BEGINS, as_text
 from isoplan.engine.store.columns.column import Column
 from isoplan.engine.store.columns.mapping import uses

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from isoplan.engine.schema import Ints
+from isoplan.engine.arrays import Ints
 from isoplan.engine.store.database import sql
 from isoplan.engine.store.database.database import Database
 from isoplan.engine.store.tables import catalog

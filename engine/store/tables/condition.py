@@ -16,8 +16,8 @@ import numpy as np
 import sqlglot
 from sqlglot import exp
 
+from isoplan.engine.arrays import Ints
 from isoplan.engine.errors import PlannerError
-from isoplan.engine.schema import Ints
 from isoplan.engine.store.columns.conversions import text_kind
 from isoplan.engine.store.columns.mapping import unknown_column
 from isoplan.engine.store.database import sql

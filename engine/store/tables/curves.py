@@ -13,8 +13,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from isoplan.engine.arrays import Floats, Ints
 from isoplan.engine.errors import PlannerError
-from isoplan.engine.schema import OVERFITS, Curves, Floats, Ints, Role, Roles, Runs
+from isoplan.engine.schema import OVERFITS, Curves, Role, Roles, Runs
 
 MAX_POINTS = 5_000_000
 TIMES = ("step", "epochs", "D", "C")

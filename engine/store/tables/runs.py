@@ -12,9 +12,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from isoplan.engine.arrays import Floats, Ints
 from isoplan.engine.costs import ComputeRule
 from isoplan.engine.mixtures import COPIED, is_yes
-from isoplan.engine.schema import Category, Floats, Ints, LeftOut, Roles, Runs
+from isoplan.engine.schema import Category, LeftOut, Roles, Runs
 from isoplan.engine.store.columns.budgets import find_budgets
 from isoplan.engine.store.columns.categories import UNTRAINED
 from isoplan.engine.store.columns.names import plain

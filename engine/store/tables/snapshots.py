@@ -17,8 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field
 
+from isoplan.engine.arrays import Floats, Ints
 from isoplan.engine.errors import PlannerError
-from isoplan.engine.schema import LABEL_ROLES, NUMERIC_ROLES, Curves, Floats, Ints, Roles, Runs
+from isoplan.engine.schema import LABEL_ROLES, NUMERIC_ROLES, Curves, Roles, Runs
 from isoplan.engine.store.columns import categories, derive
 from isoplan.engine.store.columns.choices import choice_notes
 from isoplan.engine.store.columns.column import Column

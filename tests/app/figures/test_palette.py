@@ -18,7 +18,7 @@ from isoplan.app.figures.style.palette import (
     compute_colour,
 )
 from isoplan.app.figures.style.theme import DARK, LIGHT, PAPER, Theme
-from isoplan.engine.schema import Floats
+from isoplan.engine.arrays import Floats
 
 
 def linear(colour: str) -> Floats:

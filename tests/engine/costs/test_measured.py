@@ -6,13 +6,11 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from numpy.typing import NDArray
 
+from isoplan.engine.arrays import Floats
 from isoplan.engine.costs import ComputeRule
 from isoplan.engine.costs.measured import fit_powers, fit_zeta
 from isoplan.engine.errors import PlannerError
-
-Floats = NDArray[np.float64]
 
 
 def grid(n: int = 5) -> tuple[Floats, Floats]:

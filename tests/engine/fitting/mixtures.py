@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import numpy as np
-from numpy.typing import NDArray
 
+from isoplan.engine.arrays import Floats, Ints
 from isoplan.engine.fitting import FitSpec, fit
 from isoplan.engine.fitting.diagnostics.offsets import offsets
 from isoplan.engine.schema import Category
-from tests.engine.fitting.tables import TRUTH, Floats, make_runs
+from tests.engine.fitting.tables import TRUTH, make_runs
 
 NOISE = 0.005
 SHIFT = 0.03
@@ -20,7 +20,6 @@ DATASETS = {
     "nemotron": (88, TRUTH | {"E": 2.70, "A": 500.0}),
 }
 """A table of three data sets as a published one has them: runs and truth of each."""
-Labels = NDArray[np.int64]
 
 
 def law(N: Floats, D: Floats, truth: Mapping[str, float] = TRUTH) -> Floats:
@@ -38,7 +37,7 @@ def places(n: int, random: np.random.Generator, cloud: bool) -> tuple[Floats, Fl
     return N, C / (6 * N)
 
 
-def harmless(N: Floats, D: Floats, random: np.random.Generator) -> dict[str, Labels]:
+def harmless(N: Floats, D: Floats, random: np.random.Generator) -> dict[str, Ints]:
     """Labels that say nothing of the loss: random, seed-like, linked to the size, and in the order of the rows."""
     n, C = len(N), N * D
     return {
@@ -53,12 +52,12 @@ def harmless(N: Floats, D: Floats, random: np.random.Generator) -> dict[str, Lab
     }
 
 
-def category(labels: Labels) -> Category:
+def category(labels: Ints) -> Category:
     """A column with these labels."""
     return Category(tuple(map(str, range(int(labels.max()) + 1))), labels.astype(np.int8))
 
 
-def raised(N: Floats, D: Floats, loss: Floats, labels: Mapping[str, Labels]) -> set[str]:
+def raised(N: Floats, D: Floats, loss: Floats, labels: Mapping[str, Ints]) -> set[str]:
     """The names of the labels by which the residuals of a fit to these runs are found to differ, each tested alone."""
     made = fit(FitSpec(bootstrap=0), make_runs({"N": N, "D": D, "loss": loss}))
     residual, axes = np.log(loss / made.predict({"N": N, "D": D})), [np.log(N), np.log(D)]

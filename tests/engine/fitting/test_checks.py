@@ -7,14 +7,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
+from isoplan.engine.arrays import Floats
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.fitting import FitSpec, fit
 from isoplan.engine.schema import LeftOut, Metric
 from tests.engine.fitting.tables import make_runs, surface
 
-Floats = NDArray[np.float64]
 GOOD = surface(30, noise=0.01)
 
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from isoplan.engine.arrays import Floats
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.fitting import Fit, FitSpec, fit, residuals, validate
 from isoplan.engine.schema import Metric, Runs
-from tests.engine.fitting.tables import Floats, make_runs, surface
+from tests.engine.fitting.tables import make_runs, surface
 
 MAP = FitSpec(law="metric-map", axis="loss", y="R", objective="ols-log", relative_error="err", bootstrap=0)
 A, B, C = 4e5, -9.0, 20.0

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from scipy.optimize import least_squares
 from scipy.special import huber
 
+from isoplan.engine.arrays import Floats
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.fitting import fit
 from isoplan.engine.fitting.cards import read_fit, to_json
@@ -24,7 +25,7 @@ from isoplan.engine.fitting.solver import threads
 from isoplan.engine.fitting.types.spec import FitSpec
 from isoplan.engine.laws import typed_law
 from isoplan.engine.schema import Metric
-from tests.engine.fitting.tables import TRUTH, Floats, make_runs, surface
+from tests.engine.fitting.tables import TRUTH, make_runs, surface
 
 SURFACE = "E + A/N^alpha + B/D^beta"
 

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from scipy import optimize, stats
 
+from isoplan.engine.arrays import Floats
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.fitting import FitSpec, fit, read_fit, to_json
 from isoplan.engine.fitting.resampling.bootstrap import noise
@@ -17,7 +18,7 @@ from isoplan.engine.fitting.solver.objectives import Loss
 from isoplan.engine.fitting.types.interval_methods import Resampling, choose
 from isoplan.engine.planning import plan_target
 from isoplan.engine.planning.answer.quantity import thin
-from tests.engine.fitting.tables import Floats, make_runs, surface, sweep
+from tests.engine.fitting.tables import make_runs, surface, sweep
 
 D = 10 ** np.arange(3, 6.01, 0.5)
 

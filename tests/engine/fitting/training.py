@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from isoplan.engine.schema import Curves, Direction, Floats, Ints, Metric, Roles, Runs
+from isoplan.engine.arrays import Floats, Ints
+from isoplan.engine.schema import Curves, Direction, Metric, Roles, Runs
 
 SURFACE = {"E": 1.7, "A": 400.0, "B": 2000.0, "alpha": 0.34, "beta": 0.37}
 NOBODY = Runs(np.empty(0, np.int64), {}, Roles(), {})

@@ -9,10 +9,10 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
+from isoplan.engine.arrays import Floats
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.formula import jet, parse_formula, tree
 from isoplan.engine.laws import typed_law
-from isoplan.engine.schema import Floats
 from isoplan.engine.store.columns import derive
 
 ROWS = 10_000

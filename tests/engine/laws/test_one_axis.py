@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from numpy.typing import NDArray
 from scipy.optimize import brentq, curve_fit, minimize_scalar
 
 from isoplan.data.files import records
+from isoplan.engine.arrays import Floats
 from isoplan.engine.costs import ComputeRule
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.fitting import FitSpec, fit, residuals
@@ -24,7 +24,6 @@ from isoplan.engine.laws.catalogue.repetition import amplification
 from isoplan.engine.schema import Metric
 from tests.engine.fitting.tables import make_runs
 
-Floats = NDArray[np.float64]
 SHARE = np.geomspace(0.005, 0.5, 12)
 LOSS = np.linspace(0.5, 1.2, 12)
 # law -> axis, where the runs lie, true parameters, where larger y is better the metric's name

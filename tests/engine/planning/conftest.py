@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 from scipy.special import ndtri
 
+from isoplan.engine.arrays import Floats
 from isoplan.engine.costs import ComputeRule
 from isoplan.engine.fitting.types.floor_confidence import FloorConfidence
 from isoplan.engine.fitting.types.result import Fit, FitData, Interval, Parameter, empty_resamples
 from isoplan.engine.fitting.types.spec import FitSpec
-from isoplan.engine.laws.law import Floats
 from tests.compiled import compiled_kernels
 
 JETS = (0.32, 11.27, 7.22, 0.44, 0.22)

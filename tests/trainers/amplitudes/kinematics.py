@@ -3,26 +3,24 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from isoplan.engine.arrays import Floats
 from isoplan.trainers.amplitudes.phase_space.rambo import rambo
 from isoplan.trainers.amplitudes.processes import Process
 
-Real = NDArray[np.float64]
 
-
-def events(process: Process, count: int, energy: float, seed: int = 1) -> Real:
+def events(process: Process, count: int, energy: float, seed: int = 1) -> Floats:
     """(count, particles, 4) with the incoming particles along z in their rest frame."""
     outgoing, _ = rambo(np.full(count, energy), process.masses[2:], np.random.default_rng(seed))
     return np.concatenate([np.broadcast_to(beams(energy), (count, 2, 4)), outgoing], axis=1)
 
 
-def beams(energy: float) -> Real:
+def beams(energy: float) -> Floats:
     half = energy / 2
     return np.array([[half, 0, 0, half], [half, 0, 0, -half]])
 
 
-def apart(process: Process, count: int, energy: float, seed: int = 1, cut: float = 0.02) -> Real:
+def apart(process: Process, count: int, energy: float, seed: int = 1, cut: float = 0.02) -> Floats:
     """Events whose massless particles are apart: all their invariants are above ``cut`` s."""
     momenta = events(process, 40 * count, energy, seed)
     light = [i for i, mass in enumerate(process.masses) if not mass]
@@ -32,15 +30,15 @@ def apart(process: Process, count: int, energy: float, seed: int = 1, cut: float
     return momenta[good][:count]
 
 
-def product(a: Real, b: Real) -> Real:
+def product(a: Floats, b: Floats) -> Floats:
     return a[..., 0] * b[..., 0] - (a[..., 1:] * b[..., 1:]).sum(axis=-1)
 
 
-def square(p: Real) -> Real:
+def square(p: Floats) -> Floats:
     return product(p, p)
 
 
-def boost_matrix(velocity: Real) -> Real:
+def boost_matrix(velocity: Floats) -> Floats:
     """The boost that takes a particle at rest to ``velocity`` (3,)."""
     speed2 = velocity @ velocity
     gamma = 1 / np.sqrt(1 - speed2)
@@ -51,6 +49,6 @@ def boost_matrix(velocity: Real) -> Real:
     return out
 
 
-def to_frame(momenta: Real, whole: Real) -> Real:
+def to_frame(momenta: Floats, whole: Floats) -> Floats:
     """``momenta`` (..., 4), given in the rest frame of ``whole`` (4,), in the frame where ``whole`` is."""
     return momenta @ boost_matrix(whole[1:] / whole[0]).T

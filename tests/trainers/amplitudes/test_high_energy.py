@@ -9,10 +9,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from isoplan.engine.arrays import Floats
 from isoplan.trainers.amplitudes.phase_space.rambo import rambo
 from isoplan.trainers.amplitudes.processes import PROCESSES, Process
 from isoplan.trainers.amplitudes.processes.evaluate import CHIRALITIES, amplitudes, waves
-from tests.trainers.amplitudes.kinematics import Real, beams
+from tests.trainers.amplitudes.kinematics import beams
 
 LOW, HIGH = 2000.0, 10000.0
 POINTS = 5
@@ -23,7 +24,7 @@ CASES: list[tuple[str, tuple[str, ...]]] = [
 CASES += [("WWZ", vertex.legs) for vertex in PROCESSES["WWZ"].vertices]
 
 
-def longitudinal(process: Process, energy: float, unlike: tuple[str, ...] = ()) -> Real:
+def longitudinal(process: Process, energy: float, unlike: tuple[str, ...] = ()) -> Floats:
     """|M| E^(n - 2) of all-longitudinal bosons (chiralities, points), the same directions at every energy."""
     rng = np.random.default_rng(11)
     angles, _ = rambo(np.full(POINTS, 1.0), (0.0,) * len(process.outgoing), rng)
@@ -39,7 +40,7 @@ def longitudinal(process: Process, energy: float, unlike: tuple[str, ...] = ()) 
     return np.array(found)
 
 
-def scaled(massless: Real, energy: float, masses: tuple[float, ...]) -> Real:
+def scaled(massless: Floats, energy: float, masses: tuple[float, ...]) -> Floats:
     """Directions of massless momenta (points, n, 4) of energy 1 kept, all three-momenta scaled by one factor."""
     low, high = np.zeros(len(massless)), np.full(len(massless), energy)
     for _ in range(100):

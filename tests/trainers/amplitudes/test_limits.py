@@ -5,27 +5,28 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from isoplan.engine.arrays import Floats
 from isoplan.trainers.amplitudes.phase_space.rambo import rambo
 from isoplan.trainers.amplitudes.processes import PROCESSES, Process, squared_amplitude
 from isoplan.trainers.amplitudes.processes.constants import COLOURS, G_STRONG
-from tests.trainers.amplitudes.kinematics import Real, beams, product, square, to_frame
+from tests.trainers.amplitudes.kinematics import beams, product, square, to_frame
 
 C_A = COLOURS
 C_F = (COLOURS**2 - 1) / (2 * COLOURS)
 ENERGY = 800.0
 
 
-def recoiling(process: Process, whole: Real, seed: int) -> Real:
+def recoiling(process: Process, whole: Floats, seed: int) -> Floats:
     """The outgoing particles of an event (particles, 4) that add up to ``whole`` (4,)."""
     p, _ = rambo(np.array([np.sqrt(square(whole))]), process.masses[2:], np.random.default_rng(seed))
     return to_frame(p[0], whole)
 
 
-def one(process: Process, *momenta: Real) -> float:
+def one(process: Process, *momenta: Floats) -> float:
     return float(squared_amplitude(process, np.concatenate([np.atleast_2d(p) for p in momenta])[None])[0])
 
 
-def direction(cosine: float, phi: float) -> Real:
+def direction(cosine: float, phi: float) -> Floats:
     sine = np.sqrt(1 - cosine**2)
     return np.array([1.0, sine * np.cos(phi), sine * np.sin(phi), cosine])
 
@@ -43,7 +44,7 @@ def test_soft_gluons(hard: str, soft: str, seed: int) -> None:
         without = recoiling(PROCESSES[hard], incoming.sum(axis=0), seed)
         beside = recoiling(PROCESSES[hard], incoming.sum(axis=0) - k, seed)
 
-        def antenna(a: Real, b: Real, k: Real = k) -> float:
+        def antenna(a: Floats, b: Floats, k: Floats = k) -> float:
             return float(product(a, b) / (product(a, k) * product(b, k)))
 
         q, qbar = incoming

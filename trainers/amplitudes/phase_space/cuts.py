@@ -7,10 +7,10 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
+from isoplan.engine.arrays import Floats
 from isoplan.trainers.amplitudes.processes import Process
 from isoplan.trainers.amplitudes.processes.model import INCOMING
 
-Real = NDArray[np.float64]
 PT = 20.0
 """GeV: the least transverse momentum of a gluon."""
 DELTA_R = 0.4
@@ -25,7 +25,7 @@ def least_energy(process: Process) -> float:
     return sum(process.masses) + PT * len(process.gluons)
 
 
-def passes(process: Process, outgoing: Real) -> NDArray[np.bool_]:
+def passes(process: Process, outgoing: Floats) -> NDArray[np.bool_]:
     """Whether events pass the cuts; ``outgoing`` (points, particles, 4) in GeV, without the incoming particles.
 
     Both cuts are the same in every frame along the beams, so that the boost of the partons does not matter.

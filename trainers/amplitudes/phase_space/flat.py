@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from isoplan.engine.arrays import Floats
 from isoplan.trainers.amplitudes.phase_space.cuts import least_energy, passes
 from isoplan.trainers.amplitudes.phase_space.luminosity import COLLIDER, luminosity
 from isoplan.trainers.amplitudes.phase_space.mapping import Mapping
@@ -12,8 +12,6 @@ from isoplan.trainers.amplitudes.phase_space.rambo import rambo
 from isoplan.trainers.amplitudes.phase_space.sampler import PICOBARN, Points, with_beams
 from isoplan.trainers.amplitudes.processes import squared_amplitude
 from isoplan.trainers.amplitudes.processes.model import INCOMING
-
-Real = NDArray[np.float64]
 
 
 def flat_points(mapping: Mapping, count: int, rng: np.random.Generator) -> Points:
@@ -28,7 +26,7 @@ def flat_points(mapping: Mapping, count: int, rng: np.random.Generator) -> Point
     return Points(momenta, amplitude, cross[rows] * amplitude, count)
 
 
-def _energies(mapping: Mapping, u: Real) -> tuple[Real, Real]:
+def _energies(mapping: Mapping, u: Floats) -> tuple[Floats, Floats]:
     """sqrt(s) in GeV and dtau dL/dtau of each."""
     if mapping.sqrt_s is not None:
         return np.full(len(u), mapping.sqrt_s), np.ones(len(u))

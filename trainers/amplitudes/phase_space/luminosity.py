@@ -13,10 +13,10 @@ from math import comb
 
 import numpy as np
 from numpy.polynomial.polynomial import polyval
-from numpy.typing import NDArray
 from scipy.special import beta, hyp2f1
 
-Real = NDArray[np.float64]
+from isoplan.engine.arrays import Floats
+
 COLLIDER = 13_000.0
 """sqrt(S) of the protons in GeV."""
 
@@ -29,7 +29,7 @@ class Density:
     low: float
     high: int
 
-    def __call__(self, x: Real | float) -> Real:
+    def __call__(self, x: Floats | float) -> Floats:
         """x f(x) at x (...,)."""
         x = np.asarray(x, np.float64)
         return self.size * x**-self.low * (1 - x) ** self.high
@@ -39,7 +39,7 @@ QUARK = Density(0.55, 0.2, 3)
 ANTIQUARK = Density(0.19, 0.3, 9)
 
 
-def _powers() -> tuple[Real, Real]:
+def _powers() -> tuple[Floats, Floats]:
     """The coefficients of P and Q in ``luminosity``."""
     j, k = np.arange(QUARK.high + 1)[:, None], np.arange(ANTIQUARK.high + 1)
     one = np.array([(-1) ** i * comb(QUARK.high, i) for i in range(QUARK.high + 1)])
@@ -53,7 +53,7 @@ CLOSE = 0.2
 """tau up to which ten digits survive where P and Q cancel."""
 
 
-def luminosity(tau: Real) -> Real:
+def luminosity(tau: Floats) -> Floats:
     """dL / dtau of quark and antiquark, either of which may come from either proton; zero from tau = 1 on.
 
     ``tau`` (points,) is s-hat / S. 2 int_tau^1 dx/x q(x) qbar(tau / x), R. K. Ellis, W. J. Stirling, B. R. Webber, "QCD

@@ -21,13 +21,13 @@ from math import pi
 import numpy as np
 from numpy.typing import NDArray
 
+from isoplan.engine.arrays import Floats
 from isoplan.engine.errors import PlannerError
 from isoplan.trainers.amplitudes.phase_space.cuts import PT, least_energy
 from isoplan.trainers.amplitudes.phase_space.luminosity import COLLIDER, luminosity
 from isoplan.trainers.amplitudes.processes import Process
 from isoplan.trainers.amplitudes.processes.model import INCOMING
 
-Real = NDArray[np.float64]
 STEPS = 100
 """Newton steps at most for the scale of transverse momenta; it converges quadratically, close to threshold linearly."""
 
@@ -56,7 +56,7 @@ class Mapping:
         n = len(self.process.outgoing)
         return 3 * n - 4 - (self.sqrt_s is not None) + (n > 2)
 
-    def __call__(self, u: Real) -> tuple[Real, Real]:
+    def __call__(self, u: Floats) -> tuple[Floats, Floats]:
         """(points, dimension) in (0, 1) -> outgoing momenta (points, n_f, 4) in their rest frame, weights (points,).
 
         The weights times |M|^2 in GeV^(4 - 2 n_f) have sigma in GeV^-2 as their mean, 1/n! for n gluons included. Where
@@ -80,13 +80,13 @@ class Mapping:
         return momenta[:, np.argsort(order)], weight * factor
 
 
-def _recoil_last(masses: Real) -> list[int]:
+def _recoil_last(masses: Floats) -> list[int]:
     """The particles in the order in which they are drawn: the last massive one takes the recoil."""
     recoil = int(np.flatnonzero(masses)[-1])
     return [i for i in range(len(masses)) if i != recoil] + [recoil]
 
 
-def _rapidities(u: Real, gluon: NDArray[np.bool_]) -> tuple[Real, Real]:
+def _rapidities(u: Floats, gluon: NDArray[np.bool_]) -> tuple[Floats, Floats]:
     """Rapidities (points, k + 1) relative to the last, and what volume a point stands for.
 
     Massive particles are drawn about the recoil and the foremost gluon about the middle of all massive ones,
@@ -101,7 +101,7 @@ def _rapidities(u: Real, gluon: NDArray[np.bool_]) -> tuple[Real, Real]:
     return y, (1 / np.where(behind, u, u * (1 - u))).prod(axis=1)
 
 
-def _with_partons(u: Real, phi: Real, y: Real, m: Real) -> tuple[Real, Real]:
+def _with_partons(u: Floats, phi: Floats, y: Floats, m: Floats) -> tuple[Floats, Floats]:
     """The hardest p_T of the free particles falls as a power, the others lie below it: transverse momenta
     (points, k + 1, 2), and (2 / S) dL/dtau / (2 s) with prod p_T dp_T."""
     floor, rest = (PT, 0.0) if np.any(m == 0) else (m[0], m[0])
@@ -113,7 +113,7 @@ def _with_partons(u: Real, phi: Real, y: Real, m: Real) -> tuple[Real, Real]:
     return across, jacobian * floor**2 / u[:, 0] ** 3 * luminosity(s / COLLIDER**2) / (COLLIDER**2 * s)
 
 
-def _at_energy(sqrt_s: float, u: Real, phi: Real, y: Real, m: Real) -> tuple[Real, Real]:
+def _at_energy(sqrt_s: float, u: Floats, phi: Floats, y: Floats, m: Floats) -> tuple[Floats, Floats]:
     """The same ratios of p_T at the scale that gives ``sqrt_s``, and 2 delta(s - sqrt_s^2) in the place of (2 / S)
     dL/dtau."""
     top = np.full(len(u), sqrt_s / 2)
@@ -123,7 +123,7 @@ def _at_energy(sqrt_s: float, u: Real, phi: Real, y: Real, m: Real) -> tuple[Rea
     return shape * scale[:, None, None], jacobian * top**2 * scale ** (2 * len(m) - 3) / slope / sqrt_s**2
 
 
-def _below(u: Real, top: Real, m: Real) -> tuple[Real, Real]:
+def _below(u: Floats, top: Floats, m: Floats) -> tuple[Floats, Floats]:
     """Transverse momenta (points, k) of which one is ``top`` and the others less, and their volume prod p_T dp_T.
 
     The first column of ``u`` says which one (if there are two at least). Gluons are flat in ln p_T above the cut,
@@ -145,7 +145,7 @@ def _below(u: Real, top: Real, m: Real) -> tuple[Real, Real]:
     return np.where(others, pt, top[:, None]), k * volume
 
 
-def _scale(shape: Real, y: Real, m: Real, s: float) -> tuple[Real, Real]:
+def _scale(shape: Floats, y: Floats, m: Floats, s: float) -> tuple[Floats, Floats]:
     """The factor on transverse momenta at which s-hat is ``s``, and ds-hat / dfactor; infinite where masses need more.
 
     s-hat is convex in the factor, so that Newton's method falls onto the root from above.
@@ -166,17 +166,17 @@ def _scale(shape: Real, y: Real, m: Real, s: float) -> tuple[Real, Real]:
     return scale, np.where(rest_plus * rest_minus < s, slope, np.inf)
 
 
-def _balanced(pt: Real, phi: Real) -> Real:
+def _balanced(pt: Floats, phi: Floats) -> Floats:
     """(points, k) -> (points, k + 1, 2): the last one takes the recoil."""
     free = pt[..., None] * np.stack([np.cos(phi), np.sin(phi)], axis=-1)
     return np.concatenate([free, -free.sum(axis=1, keepdims=True)], axis=1)
 
 
-def _transverse(across: Real, m: Real) -> Real:
+def _transverse(across: Floats, m: Floats) -> Floats:
     return np.sqrt((across**2).sum(axis=2) + m**2)
 
 
-def _light_cone(mt: Real, y: Real) -> tuple[Real, Real]:
+def _light_cone(mt: Floats, y: Floats) -> tuple[Floats, Floats]:
     """E + p_z and E - p_z of all together."""
     grow = np.exp(y)
     return (mt * grow).sum(axis=1), (mt / grow).sum(axis=1)

@@ -8,16 +8,15 @@ from __future__ import annotations
 from math import factorial, pi
 
 import numpy as np
-from numpy.typing import NDArray
 
+from isoplan.engine.arrays import Floats
 from isoplan.engine.errors import PlannerError
 
-Real = NDArray[np.float64]
 STEPS = 60
 """Newton steps at most for the scale of massive momenta; it converges quadratically, close to threshold linearly."""
 
 
-def massless_volume(n: int, energy: Real | float) -> Real:
+def massless_volume(n: int, energy: Floats | float) -> Floats:
     """The volume of the phase space of n massless particles, GeV^(2n - 4), with the factors of 2 pi of (1).
 
     (2 pi)^(4 - 3n) (pi/2)^(n-1) E^(2n-4) / ((n-1)! (n-2)!).
@@ -26,7 +25,7 @@ def massless_volume(n: int, energy: Real | float) -> Real:
     return flat / (factorial(n - 1) * factorial(n - 2)) / (2 * pi) ** (3 * n - 4)
 
 
-def rambo(energy: Real, masses: tuple[float, ...], rng: np.random.Generator) -> tuple[Real, Real]:
+def rambo(energy: Floats, masses: tuple[float, ...], rng: np.random.Generator) -> tuple[Floats, Floats]:
     """Momenta of n particles in their rest frame and weights whose mean is the integral over phase space of 1.
 
     ``energy`` (points,) and ``masses`` (n,) in GeV; returns (points, n, 4) as (E, px, py, pz) and (points,) in
@@ -47,7 +46,7 @@ def rambo(energy: Real, masses: tuple[float, ...], rng: np.random.Generator) -> 
     return (p, weight) if not m.any() else _massive(p, energy, m, weight)
 
 
-def _massless(energy: Real, n: int, rng: np.random.Generator) -> Real:
+def _massless(energy: Floats, n: int, rng: np.random.Generator) -> Floats:
     """(2)-(7): isotropic massless momenta, boosted and scaled into their rest frame at ``energy``."""
     u = 1 - rng.random((4, len(energy), n))
     cos, phi, q0 = 2 * u[0] - 1, 2 * pi * u[1], -np.log(u[2] * u[3])
@@ -62,7 +61,7 @@ def _massless(energy: Real, n: int, rng: np.random.Generator) -> Real:
     return np.concatenate([e[..., None], p], axis=-1)
 
 
-def _massive(p: Real, energy: Real, m: Real, weight: Real) -> tuple[Real, Real]:
+def _massive(p: Floats, energy: Floats, m: Floats, weight: Floats) -> tuple[Floats, Floats]:
     """Section 4: momenta scaled by xi so that energies with masses add up, (4.2), and the weight (4.11)."""
     size = p[..., 0]
     xi = np.sqrt(1 - (m.sum() / energy) ** 2)

@@ -14,13 +14,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from isoplan.engine.arrays import Floats
 from isoplan.engine.errors import PlannerError
 from isoplan.trainers.amplitudes.phase_space.cuts import passes
 from isoplan.trainers.amplitudes.phase_space.mapping import Mapping
 from isoplan.trainers.amplitudes.processes import Process, squared_amplitude
 from isoplan.trainers.amplitudes.processes.model import INCOMING
 
-Real = NDArray[np.float64]
 ROUNDS, BINS, PACE = 8, 50, 0.5
 """Of the adaptation: rounds, bins of a dimension, and vegas's alpha."""
 POINTS, FEW = 30_000, 10_000
@@ -40,9 +40,9 @@ class Points:
     ``amplitude`` (n,) is |M|^2; ``weight`` (n,) in pb.
     """
 
-    momenta: Real
-    amplitude: Real
-    weight: Real
+    momenta: Floats
+    amplitude: Floats
+    weight: Floats
     tried: int
 
 
@@ -51,7 +51,7 @@ class Sampler:
     """A mapping and the grid of its hypercube (dimension, bins + 1); without a grid the hypercube is flat."""
 
     mapping: Mapping
-    grid: Real | None = None
+    grid: Floats | None = None
 
     def draw(self, count: int, rng: np.random.Generator) -> Points:
         """``count`` tries, those that pass the cuts with their squared amplitudes, turned by a random azimuth."""
@@ -81,7 +81,7 @@ class Sampler:
             said(done + 1)
         return sampler
 
-    def _at(self, u: Real, rng: np.random.Generator) -> tuple[Points, NDArray[np.int64]]:
+    def _at(self, u: Floats, rng: np.random.Generator) -> tuple[Points, NDArray[np.int64]]:
         """The points of the hypercube's ``u``, and their rows."""
         x, jacobian = np.empty_like(u), np.empty(len(u))
         _grid(self).map(u, x, jacobian)
@@ -111,7 +111,7 @@ def _grid(sampler: Sampler) -> Any:
     return vegas.AdaptiveMap(sampler.grid)
 
 
-def _turned(process: Process, outgoing: Real, rng: np.random.Generator) -> Real:
+def _turned(process: Process, outgoing: Floats, rng: np.random.Generator) -> Floats:
     """Each event by a random azimuth and its gluons in random order: the mapping has an order, events have none."""
     phi = 2 * pi * rng.random(len(outgoing))[:, None]
     e, x, y, z = np.moveaxis(outgoing, -1, 0)
@@ -122,7 +122,7 @@ def _turned(process: Process, outgoing: Real, rng: np.random.Generator) -> Real:
     return turned
 
 
-def with_beams(sqrt_s: float | None, outgoing: Real) -> Real:
+def with_beams(sqrt_s: float | None, outgoing: Floats) -> Floats:
     """The incoming quark along z and the antiquark against it before the outgoing momenta."""
     energy = outgoing[..., 0].sum(axis=1) if sqrt_s is None else np.full(len(outgoing), sqrt_s)
     beams = np.zeros((len(outgoing), INCOMING, 4))

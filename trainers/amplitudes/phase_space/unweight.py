@@ -11,13 +11,12 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from isoplan.engine.arrays import Floats
 from isoplan.trainers.amplitudes.events import Events
 from isoplan.trainers.amplitudes.phase_space.sampler import Points, Sampler
 from isoplan.trainers.cell import Stopped
 
-Real = NDArray[np.float64]
 ABOVE = 1e-3
 """Of the cross section, which may lie above the cap."""
 TRIES, WARM = 8192, 16384
@@ -46,7 +45,7 @@ class Part:
     sums of their weights (pb) and of the squares."""
 
     points: Points
-    lot: Real
+    lot: Floats
     passed: int
     total: float
     squares: float
@@ -89,7 +88,7 @@ class Sample:
         return float(self.events.weight.max())
 
 
-def cap_of(weight: Real, total: float, share: float) -> float:
+def cap_of(weight: Floats, total: float, share: float) -> float:
     """The least of ``weight`` (n,) above which at most the ``share`` of ``total`` lies."""
     falling = np.sort(weight)[::-1]
     above = int(np.searchsorted(np.cumsum(falling), share * total, side="right"))

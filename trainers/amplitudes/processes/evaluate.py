@@ -7,6 +7,7 @@ from typing import cast
 
 import numpy as np
 
+from isoplan.engine.arrays import Floats
 from isoplan.trainers.amplitudes.processes import colour
 from isoplan.trainers.amplitudes.processes.algebra import (
     Array,
@@ -25,7 +26,7 @@ from isoplan.trainers.amplitudes.processes.check import check_momenta
 from isoplan.trainers.amplitudes.processes.constants import COLOURS
 from isoplan.trainers.amplitudes.processes.model import FIELDS, INCOMING, Field
 from isoplan.trainers.amplitudes.processes.plan import Node
-from isoplan.trainers.amplitudes.processes.waves import Chirality, Real, wave
+from isoplan.trainers.amplitudes.processes.waves import Chirality, wave
 
 BLOCK = 1024
 """Points at a time: enough that numpy's own overhead is small, few enough that memory is."""
@@ -34,7 +35,7 @@ AVERAGE = 1 / (4 * COLOURS**2)
 """Over the helicities and colours of an incoming quark and antiquark."""
 
 
-def squared_amplitude(process: Process, momenta: Real) -> Real:
+def squared_amplitude(process: Process, momenta: Floats) -> Floats:
     """|M|^2 at tree level, summed over helicities and colours and averaged over those of the two incoming quarks.
 
     ``momenta`` (points, particles, 4) in GeV as (E, px, py, pz), incoming first. Returns (points,) in
@@ -45,7 +46,7 @@ def squared_amplitude(process: Process, momenta: Real) -> Real:
     return np.concatenate([_squared(process, block) for block in blocks]) if blocks else np.zeros(0)
 
 
-def _squared(process: Process, momenta: Real) -> Real:
+def _squared(process: Process, momenta: Floats) -> Floats:
     colours = colour.matrix(len(process.lines), len(process.gluons))
     sums = np.zeros(len(momenta))
     for chirality in CHIRALITIES:
@@ -57,7 +58,7 @@ def _squared(process: Process, momenta: Real) -> Real:
     return AVERAGE * sums
 
 
-def waves(process: Process, momenta: Real, chirality: Chirality) -> list[Current]:
+def waves(process: Process, momenta: Floats, chirality: Chirality) -> list[Current]:
     """The wave functions of all legs, each with an axis for every leg's helicities: (components, ..., points)."""
     count = len(process.fields)
     return [
@@ -66,7 +67,7 @@ def waves(process: Process, momenta: Real, chirality: Chirality) -> list[Current
     ]
 
 
-def amplitudes(process: Process, momenta: Real, external: Sequence[Current]) -> Array | None:
+def amplitudes(process: Process, momenta: Floats, external: Sequence[Current]) -> Array | None:
     """The colour-ordered amplitudes (orders, one axis a leg for its helicities, points) for these wave functions.
 
     None where no diagram has the chirality of the wave functions: quarks with a W on their line are left-handed.

@@ -9,17 +9,16 @@ from __future__ import annotations
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from isoplan.engine.arrays import Floats
 from isoplan.trainers.amplitudes.processes.algebra import Array, Current, Slots, light_cone
 from isoplan.trainers.amplitudes.processes.model import Field
 
-Real = NDArray[np.float64]
 Chirality = Literal["left", "right"]
 """Of the massless quark line of a process: it does not change along the line."""
 
 
-def wave(field: Field, momentum: Real, incoming: bool, chirality: Chirality) -> Current:
+def wave(field: Field, momentum: Floats, incoming: bool, chirality: Chirality) -> Current:
     """The wave function (components, helicities, points) of a leg.
 
     ``field`` is the leg as it goes into the diagram (an outgoing t is ``t~``), ``momentum`` (points, 4) is the physical
@@ -38,7 +37,7 @@ def wave(field: Field, momentum: Real, incoming: bool, chirality: Chirality) -> 
     return None if right is None else right.conj(), None if left is None else left.conj()
 
 
-def _directions(p: Real) -> tuple[Real, Real, Real, Array]:
+def _directions(p: Floats) -> tuple[Floats, Floats, Floats, Array]:
     """|p|, cos and sin of half the polar angle, and e^{i phi}; along the z axis phi is 0."""
     x, y, z = p[:, 1], p[:, 2], p[:, 3]
     across = np.hypot(x, y)
@@ -52,7 +51,7 @@ def _directions(p: Real) -> tuple[Real, Real, Real, Array]:
     return size, cosine, sine, phase
 
 
-def _column(p: Real, mass: float, particle: bool, chirality: Chirality) -> Slots:
+def _column(p: Floats, mass: float, particle: bool, chirality: Chirality) -> Slots:
     """u(p) of a particle, v(p) of an antiparticle."""
     size, cosine, sine, phase = _directions(p)
     up = np.stack([cosine + 0j, phase * sine])
@@ -66,7 +65,7 @@ def _column(p: Real, mass: float, particle: bool, chirality: Chirality) -> Slots
     return np.stack([low * up, big * down], axis=1), np.stack([-big * up, -low * down], axis=1)
 
 
-def _polarisations(p: Real, mass: float) -> Array:
+def _polarisations(p: Floats, mass: float) -> Array:
     """(helicities, points, 4)."""
     size, cosine, sine, phase = _directions(p)
     cos, sin, zero = cosine**2 - sine**2, 2 * sine * cosine, np.zeros(len(p))

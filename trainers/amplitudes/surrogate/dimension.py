@@ -5,11 +5,10 @@ from __future__ import annotations
 from importlib.util import find_spec
 
 import numpy as np
-from numpy.typing import NDArray
 
+from isoplan.engine.arrays import Floats
 from isoplan.engine.errors import PlannerError
 
-Real = NDArray[np.float64]
 SUBSETS = 5
 LEAST = 100
 """Points below which the estimate says nothing."""
@@ -40,7 +39,7 @@ def check_points(size: int, there: int) -> None:
         )
 
 
-def two_nn(points: Real, size: int, seed: int = 0) -> tuple[float, float]:
+def two_nn(points: Floats, size: int, seed: int = 0) -> tuple[float, float]:
     """Intrinsic dimension of ``points`` (n, m): mean and spread over ``SUBSETS`` random subsets of ``size``.
 
     The ratio mu of the distances to the second and the first neighbour has the density d mu^(-d-1) (eq. 30); d is the
@@ -54,7 +53,7 @@ def two_nn(points: Real, size: int, seed: int = 0) -> tuple[float, float]:
     return float(np.mean(found)), float(np.std(found, ddof=1))
 
 
-def _one(points: Real) -> float:
+def _one(points: Floats) -> float:
     from skdim.id import TwoNN
     from sklearn.neighbors import NearestNeighbors
 

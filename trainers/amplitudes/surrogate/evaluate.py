@@ -5,12 +5,11 @@ from __future__ import annotations
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from isoplan.engine.arrays import Floats
 from isoplan.trainers.amplitudes.surrogate.standard import LOG
 from isoplan.trainers.amplitudes.surrogate.weights import Weight, deviation, mean, quantiles, unit, variance
 
-Real = NDArray[np.float64]
 METRICS: dict[str, Literal["min", "max"]] = dict.fromkeys(
     ("relative_median", "relative_mean", "relative_99", "epsilon", "sigma_mean"), "min"
 )
@@ -20,7 +19,7 @@ FURTHEST = 30.0
 holds finite numbers."""
 
 
-def errors(guess: Real, truth: Real, kind: str, weight: Weight = None) -> dict[str, float]:
+def errors(guess: Floats, truth: Floats, kind: str, weight: Weight = None) -> dict[str, float]:
     """Errors of ``guess`` for the targets ``truth``, both (points,) and before standardisation, of ``kind`` log or raw.
 
     ``loss`` is the mean squared error over the variance of the truth: that of the standardised target, 1 for whoever

@@ -5,12 +5,11 @@ from __future__ import annotations
 from itertools import combinations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from isoplan.engine.arrays import Floats
 from isoplan.engine.errors import PlannerError
 from isoplan.trainers.amplitudes.rows import row_of
 
-Real = NDArray[np.float64]
 AT_ONCE = 1_000_000
 """Products of momenta that are looked at together."""
 
@@ -35,7 +34,7 @@ def freedoms(particles: int, varying: bool) -> int:
     return 3 * (particles - 2) - 4 - (not varying)
 
 
-def log_invariants(momenta: Real, chosen: tuple[tuple[int, int], ...]) -> Real:
+def log_invariants(momenta: Floats, chosen: tuple[tuple[int, int], ...]) -> Floats:
     """z_ij = log(p_i . p_j) in log GeV^2, (events, pairs), of ``momenta`` (events, particles, 4), for ``chosen`` pairs.
 
     Raises PlannerError as ``unfit_momenta`` says.
@@ -46,7 +45,7 @@ def log_invariants(momenta: Real, chosen: tuple[tuple[int, int], ...]) -> Real:
     return np.asarray(np.log(found))
 
 
-def unfit_momenta(momenta: Real, chosen: tuple[tuple[int, int], ...]) -> str:
+def unfit_momenta(momenta: Floats, chosen: tuple[tuple[int, int], ...]) -> str:
     """Why ``momenta`` have no such logarithms, a sentence that names the first row where p_i . p_j is not positive, as
     of massless particles that are collinear; empty if they have. They are looked at in blocks, which take little.
     """
@@ -57,14 +56,14 @@ def unfit_momenta(momenta: Real, chosen: tuple[tuple[int, int], ...]) -> str:
     return ""
 
 
-def _products(momenta: Real, chosen: tuple[tuple[int, int], ...]) -> Real:
+def _products(momenta: Floats, chosen: tuple[tuple[int, int], ...]) -> Floats:
     """p_i . p_j in GeV^2, (events, pairs)."""
     i, j = (np.array([pair[end] for pair in chosen]) for end in (0, 1))
     lower = momenta * np.array([1.0, -1.0, -1.0, -1.0])
     return np.asarray(np.einsum("epk,epk->ep", momenta[:, i], lower[:, j]))
 
 
-def _without_logarithm(found: Real, chosen: tuple[tuple[int, int], ...], first: int) -> str:
+def _without_logarithm(found: Floats, chosen: tuple[tuple[int, int], ...], first: int) -> str:
     """The sentence of ``unfit_momenta`` for products (events, pairs) whose first is that of the row ``first``."""
     bad = ~(found > 0)
     if not bad.any():

@@ -8,8 +8,8 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from isoplan.engine.arrays import Floats
 from isoplan.engine.errors import PlannerError
 from isoplan.trainers.amplitudes.surrogate import shape as mlp
 from isoplan.trainers.amplitudes.surrogate.invariants import inputs, log_invariants, pairs
@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from torch import Tensor
 
     from isoplan.trainers.amplitudes.source import Facts
-
-Real = NDArray[np.float64]
 
 
 Activation = Literal["silu", "gelu", "tanh", "relu"]
@@ -64,8 +62,8 @@ class Network:
     size: Callable[[Architecture, Facts], Size]
     check: Callable[[Parametrization], None]
     unfit: Callable[[Facts], str]
-    inputs: Callable[[Real, Facts], Real]
-    standard: Callable[[Real, Weight], Standard]
+    inputs: Callable[[Floats, Facts], Floats]
+    standard: Callable[[Floats, Weight], Standard]
     precision: type[np.floating[Any]]
     model: Callable[[Any, Start, Tensor], Model]
     rate: float
@@ -81,7 +79,7 @@ def _mlp_size(architecture: Architecture, facts: Facts) -> mlp.Shape:
     return mlp.Shape(reads, architecture.width, architecture.layers, architecture.outputs)
 
 
-def _mlp_inputs(momenta: Real, facts: Facts) -> Real:
+def _mlp_inputs(momenta: Floats, facts: Facts) -> Floats:
     return log_invariants(momenta, pairs(facts.particles, facts.varying))
 
 
@@ -111,11 +109,11 @@ def _lloca_check(parametrization: Parametrization) -> None:
         )
 
 
-def _lloca_inputs(momenta: Real, facts: Facts) -> Real:
+def _lloca_inputs(momenta: Floats, facts: Facts) -> Floats:
     return momenta.reshape(len(momenta), -1)
 
 
-def beam_units(x: Real, weight: Weight = None) -> Standard:
+def beam_units(x: Floats, weight: Weight = None) -> Standard:
     """Momenta ``x`` (points, 4 particles) in units of the root mean square of sqrt(s) / 2, in any frame the same."""
     total = x[:, :4] + x[:, 4:8]
     s = total[:, 0] ** 2 - (total[:, 1:] ** 2).sum(axis=1)

@@ -7,13 +7,12 @@ import io
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import ndtr
 
+from isoplan.engine.arrays import Floats
 from isoplan.trainers.amplitudes.surrogate.weights import Weight, mean, quantiles, unit, variance
 from isoplan.trainers.backend.store.files import replace
 
-Real = NDArray[np.float64]
 FILE = "pulls.csv"
 """The histogram in the folder of a cell."""
 COLUMNS = ("low", "high", "points", "gaussian")
@@ -21,14 +20,14 @@ EDGES = np.linspace(-6, 6, 61)
 """In units of sigma."""
 
 
-def pulls(guess: Real, truth: Real, sigma: Real) -> Real:
+def pulls(guess: Floats, truth: Floats, sigma: Floats) -> Floats:
     """t = (guess - truth) / sigma of the target that was learned, log A or A, (points,): a unit Gaussian if sigma is
     right (eq. 16).
     """
     return (guess - truth) / sigma
 
 
-def calibration(t: Real, sigma: Real, truth: Real, weight: Weight = None) -> dict[str, float]:
+def calibration(t: Floats, sigma: Floats, truth: Floats, weight: Weight = None) -> dict[str, float]:
     """Mean and width of the pulls ``t``, the same of their bulk (the median, and half of what holds the central 68.3 %,
     which tails do not move), the shares within 1 and 2 sigma (0.683 and 0.954 where sigma is right), and the mean of
     ``sigma`` in units of the spread of ``truth``, so that its square compares with the loss;
@@ -47,7 +46,7 @@ def calibration(t: Real, sigma: Real, truth: Real, weight: Weight = None) -> dic
     }
 
 
-def write_pulls(path: Path, t: Real, weight: Weight = None) -> None:
+def write_pulls(path: Path, t: Floats, weight: Weight = None) -> None:
     """Keep the histogram of the pulls ``t`` as CSV beside what a unit Gaussian would give; the ends hold all beyond."""
     counts, _ = np.histogram(t.clip(EDGES[0], EDGES[-1]), EDGES, weights=weight)
     below = ndtr(EDGES)
@@ -65,7 +64,7 @@ def _write(place: Path, text: str) -> None:
     place.write_text(text, encoding="utf-8")
 
 
-def read_pulls(path: Path) -> tuple[Real, Real, Real] | None:
+def read_pulls(path: Path) -> tuple[Floats, Floats, Floats] | None:
     """Edges (n + 1), points (n) and those of a unit Gaussian (n) of a histogram; None where it is not there or bad."""
     try:
         with path.open(encoding="utf-8", newline="") as file:

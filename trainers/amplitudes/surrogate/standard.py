@@ -5,13 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from isoplan.engine.arrays import Floats
 from isoplan.engine.errors import PlannerError
 from isoplan.trainers.amplitudes.rows import row_of
 from isoplan.trainers.amplitudes.surrogate.weights import Weight, deviation, mean, unit
 
-Real = NDArray[np.float64]
 LOG, RAW = "log", "raw"
 ROUNDING = 1e-9
 """Of the largest number: what changes by less does not change."""
@@ -21,26 +20,26 @@ ROUNDING = 1e-9
 class Standard:
     """(x - mean) / spread by column; a column that does not change becomes 0."""
 
-    mean: Real
-    spread: Real
+    mean: Floats
+    spread: Floats
 
     @classmethod
-    def of(cls, values: Real, weight: Weight = None) -> Standard:
+    def of(cls, values: Floats, weight: Weight = None) -> Standard:
         """The standardisation over the rows of ``values`` (points, columns), each with its ``weight`` (points,)."""
         scale = unit(values)
         spread = deviation(values, weight)
         changes = spread > ROUNDING * np.abs(values).max(axis=0)
         return cls(mean(values / scale, weight) * scale, np.where(changes, spread, 1.0))
 
-    def __call__(self, values: Real) -> Real:
+    def __call__(self, values: Floats) -> Floats:
         return (values - self.mean) / self.spread
 
-    def back(self, values: Real) -> Real:
+    def back(self, values: Floats) -> Floats:
         """What ``values`` were before."""
         return values * self.spread + self.mean
 
 
-def target(amplitude: Real, kind: str) -> Real:
+def target(amplitude: Floats, kind: str) -> Floats:
     """What a surrogate learns, (points, 1), before it is standardised: log A, or A itself for ``kind`` raw (Sec. 4).
 
     Raises PlannerError as ``unfit`` says.
@@ -50,7 +49,7 @@ def target(amplitude: Real, kind: str) -> Real:
     return (np.log(amplitude) if kind == LOG else amplitude)[:, None]
 
 
-def unfit(amplitude: Real, kind: str) -> str:
+def unfit(amplitude: Floats, kind: str) -> str:
     """Why amplitudes (points,) make no target of a ``kind``, a sentence that names the first row; empty if they do.
 
     Those of log are positive. Those of raw may be negative but not 0, since errors are relative to them as well.
@@ -68,7 +67,7 @@ def unfit(amplitude: Real, kind: str) -> str:
     return f"{row_of(row, bad.sum())} has the amplitude {amplitude[row]:g}, which {what}."
 
 
-def check_varies(y: Real, kind: str, weight: Weight, points: str) -> None:
+def check_varies(y: Floats, kind: str, weight: Weight, points: str) -> None:
     """Raises PlannerError where the targets ``y`` (points, 1) of a ``kind`` are all the same within rounding.
 
     ``points`` says which they are. Logarithms are compared with 1 at least: their own size is that of the unit of A.

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
+from isoplan.engine.arrays import Floats
 from isoplan.trainers.amplitudes.cell import AmplitudeCell
 from isoplan.trainers.amplitudes.surrogate import losses
 from isoplan.trainers.amplitudes.surrogate.model import Adam
@@ -22,16 +22,14 @@ from isoplan.trainers.amplitudes.surrogate.weights import Weight, unit
 from isoplan.trainers.cell import CellError
 from isoplan.trainers.loop import checkpoint
 
-Real = NDArray[np.float64]
-
 
 @dataclass(frozen=True, eq=False)
 class Points:
     """Inputs ``x`` (points, inputs) and targets ``y`` (points, 1) before standardisation; ``weight`` (points,) has the
     mean 1 and is None where all points count alike."""
 
-    x: Real
-    y: Real
+    x: Floats
+    y: Floats
     weight: Weight = None
 
 
@@ -66,7 +64,7 @@ class Trainer:
         weight = None if points.weight is None else self._tensor(points.weight[:, None])
         return self._tensor(self.of_x(points.x), self.network.precision), self._tensor(self.of_y(points.y)), weight
 
-    def _tensor(self, values: Real, precision: type[np.floating[Any]] = np.float32) -> Tensor:
+    def _tensor(self, values: Floats, precision: type[np.floating[Any]] = np.float32) -> Tensor:
         return torch.from_numpy(values.astype(precision)).to(self.device)
 
     def update(self, chosen: Tensor | None, rate: float) -> None:

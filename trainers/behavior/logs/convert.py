@@ -14,10 +14,10 @@ from typing import Any, Literal, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
+from isoplan.engine.arrays import Floats
 from isoplan.engine.errors import PlannerError
 from isoplan.trainers.behavior.logs.table_files import Batch, Table
 
-Doubles = NDArray[np.float64]
 Codes = NDArray[np.int32]
 Clock = Literal["number", "date", "zoned date"]
 """What a column of moments holds: numbers, dates, or dates with a time zone."""
@@ -64,7 +64,7 @@ def texts(table: Table, batch: Batch, column: str, cells: Any = None) -> Any:
         ) from None
 
 
-def numbers(table: Table, batch: Batch, column: str, instead: str = AS_CATEGORY) -> Doubles:
+def numbers(table: Table, batch: Batch, column: str, instead: str = AS_CATEGORY) -> Floats:
     """Finite numbers, (rows,), no cell empty; ``instead`` is what may be done where they are no numbers at all."""
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -100,7 +100,7 @@ def clock(batch: Batch, column: str) -> Clock:
     return "zoned date" if re.search(r"(Z|UTC|[+-]\d\d(:?\d\d)?)$", first[10:].strip()) else "date"
 
 
-def moments(table: Table, batch: Batch, column: str, how: Clock) -> Doubles:
+def moments(table: Table, batch: Batch, column: str, how: Clock) -> Floats:
     """Moments, (rows,): numbers as they are, dates as seconds since 1970 (in UTC where they name no zone).
 
     What is finer than a microsecond is cut off.

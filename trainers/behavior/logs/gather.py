@@ -9,6 +9,7 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
+from isoplan.engine.arrays import Ints
 from isoplan.engine.errors import PlannerError
 from isoplan.trainers.behavior.logs.columns import Kind
 from isoplan.trainers.behavior.logs.convert import (
@@ -22,7 +23,7 @@ from isoplan.trainers.behavior.logs.convert import (
     refuse_text,
     texts,
 )
-from isoplan.trainers.behavior.logs.log import UNKNOWN, Codes, Features, Ints
+from isoplan.trainers.behavior.logs.log import UNKNOWN, Codes, Features
 from isoplan.trainers.behavior.logs.table_files import Batch, Table
 
 MOST_CATEGORIES = 2**16

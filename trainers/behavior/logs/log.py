@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-Floats = NDArray[np.float32]
-Ints = NDArray[np.int64]
+from isoplan.engine.arrays import Ints, Singles
+
 Codes = NDArray[np.int32]
 Names = NDArray[Any]
 """Texts of any length, as numpy's ``StringDType``."""
@@ -42,7 +42,7 @@ class Features:
 
     categories: Codes
     sizes: tuple[int, ...]
-    numbers: Floats
+    numbers: Singles
     category_names: tuple[str, ...] = ()
     number_names: tuple[str, ...] = ()
 

@@ -8,12 +8,10 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from isoplan.engine.arrays import Floats, Ints
 from isoplan.engine.errors import PlannerError
 from isoplan.trainers.behavior.logs.log import Log
 from isoplan.trainers.behavior.logs.split import Split
-
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
 
 STEPS = 60
 """Halvings of the interval in which a Zipf exponent is sought."""

@@ -13,12 +13,11 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from isoplan.engine.arrays import Bools, Ints
 from isoplan.engine.errors import PlannerError
 from isoplan.trainers.behavior.logs.log import Log
 
-Ints = NDArray[np.int64]
 Codes = NDArray[np.int32]
-Bools = NDArray[np.bool_]
 Part = Literal["validation", "test"]
 
 FEWEST = 3

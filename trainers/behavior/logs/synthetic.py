@@ -16,13 +16,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from isoplan.engine.arrays import Floats, Ints
 from isoplan.engine.errors import PlannerError
 from isoplan.trainers.behavior.logs.log import Codes, Features, Items, Log, texts
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 DAY = 86_400.0
 """Mean time between the events of a user, in seconds; users begin within a year."""

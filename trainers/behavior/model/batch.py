@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-Ints = NDArray[np.int64]
+from isoplan.engine.arrays import Ints
 
 
 @dataclass(frozen=True, eq=False)

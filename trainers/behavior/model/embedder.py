@@ -14,12 +14,12 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from isoplan.trainers.behavior.logs.log import Floats
+from isoplan.engine.arrays import Ints, Singles
 from isoplan.trainers.behavior.model.item_features import Known
 from isoplan.trainers.behavior.model.shape import TEXT, Shape
 from isoplan.trainers.packed.layer import Layer, blocks_of
 from isoplan.trainers.packed.operations import drop
-from isoplan.trainers.packed.rectangles import Ints, lay_out, runs
+from isoplan.trainers.packed.rectangles import lay_out, runs
 
 SPREAD = 0.02
 """Standard deviation of the first tables and maps."""
@@ -63,7 +63,7 @@ class Embedder(nn.Module):
         x = self.norm2(x)
         return drop(x, self.p) if self.training and self.p else x
 
-    def beside(self, items: Tensor, categories: Ints, numbers: Floats) -> Tensor:
+    def beside(self, items: Tensor, categories: Ints, numbers: Singles) -> Tensor:
         """Events (P, h) out of the embeddings of their ``items`` (P, h) and what is known beside, (P, columns) each."""
         x = items
         if self.event_categories is not None:

@@ -14,9 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from isoplan.engine.arrays import Ints
 from isoplan.trainers.packed.rectangles import runs
-
-Ints = NDArray[np.int64]
 
 ROWS = 2**14
 """Vectors that are compared at once."""

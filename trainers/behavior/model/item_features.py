@@ -9,7 +9,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from isoplan.trainers.behavior.logs.log import Codes, Features, Floats, Ints, Items
+from isoplan.engine.arrays import Ints, Singles
+from isoplan.trainers.behavior.logs.log import Codes, Features, Items
 from isoplan.trainers.behavior.model.equal_items import Groups, group_keys
 from isoplan.trainers.behavior.model.shape import TEXT, Fields
 from isoplan.trainers.packed.rectangles import runs
@@ -37,11 +38,11 @@ class Scale:
     mean: NDArray[np.float64]
     std: NDArray[np.float64]
 
-    def __call__(self, numbers: Floats) -> Floats:
+    def __call__(self, numbers: Singles) -> Singles:
         """``numbers`` (rows, columns) scaled."""
         return ((self.wide(numbers) - self.mean) / np.where(self.std > 0, self.std, 1)).astype(np.float32)
 
-    def wide(self, numbers: Floats) -> NDArray[np.float64]:
+    def wide(self, numbers: Singles) -> NDArray[np.float64]:
         """``numbers``, or their logarithms, in double precision."""
         wide = numbers.astype(np.float64)
         wide[:, self.logs] = np.log(np.maximum(wide[:, self.logs], self.low[self.logs]))
@@ -55,7 +56,7 @@ class Circumstances:
     features: Features
     scale: Scale
 
-    def take(self, events: NDArray[np.integer]) -> tuple[Ints, Floats]:
+    def take(self, events: NDArray[np.integer]) -> tuple[Ints, Singles]:
         """Rows of the table of categories (events, columns) and scaled numbers (events, columns) of some events."""
         some = self.features
         return _rows_of(some.categories[events], some.sizes), self.scale(some.numbers[events])
@@ -73,7 +74,7 @@ class Known:
     words: Codes
     lengths: Ints
     categories: Ints
-    numbers: Floats
+    numbers: Singles
     ids: Ints
 
     def __len__(self) -> int:
@@ -138,7 +139,7 @@ def circumstances(features: Features, trained: Ints) -> Circumstances:
     return Circumstances(features, scale_of(features.numbers[trained]))
 
 
-def scale_of(numbers: Floats) -> Scale:
+def scale_of(numbers: Singles) -> Scale:
     """How to scale the columns of ``numbers`` (rows, columns), by all rows, some at a time."""
     columns = numbers.shape[1]
     if not numbers.size:

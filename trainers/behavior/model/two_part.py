@@ -12,11 +12,12 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from isoplan.engine.arrays import Ints
 from isoplan.trainers.behavior.model.embedder import SPREAD, Embedder
 from isoplan.trainers.behavior.model.shape import Shape
 from isoplan.trainers.packed.layer import Layer, causal_blocks
 from isoplan.trainers.packed.operations import drop
-from isoplan.trainers.packed.rectangles import Ints, lay_out, runs
+from isoplan.trainers.packed.rectangles import lay_out, runs
 
 
 class TwoPartModel(nn.Module):

@@ -26,6 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from isoplan.engine.arrays import Floats, Ints
 from isoplan.trainers.backend.store.files import write_json
 from isoplan.trainers.behavior.logs.log import Log
 from isoplan.trainers.behavior.logs.split import Part, Split, Windows, pack
@@ -34,8 +35,6 @@ from isoplan.trainers.behavior.scores.metrics import TOP, evaluate
 from isoplan.trainers.behavior.scores.ranks import Ranked, join, rank_batch
 from isoplan.trainers.behavior.training.cell_data import Data
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 Regime = Literal["local", "full"]
 
 KEPT = "baselines"

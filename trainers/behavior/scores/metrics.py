@@ -15,11 +15,9 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from isoplan.engine.arrays import Floats, Ints
 from isoplan.engine.errors import PlannerError
 from isoplan.trainers.behavior.scores.ranks import Ranked
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 CUTOFFS = (10, 100)
 TOP = max(CUTOFFS)

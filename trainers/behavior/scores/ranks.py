@@ -19,11 +19,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from isoplan.engine.arrays import Floats, Ints
 from isoplan.engine.errors import PlannerError
 from isoplan.trainers.behavior.model.equal_items import Groups
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 Scores = NDArray[np.floating[Any]]
 
 BLOCK = 2**20

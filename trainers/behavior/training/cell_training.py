@@ -11,10 +11,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from isoplan.engine.arrays import Ints
 from isoplan.trainers.backend.store import files
 from isoplan.trainers.backend.store.record import BACKBONES
 from isoplan.trainers.behavior.cell import BehaviorCell, check_negatives, facts_of, name_of
-from isoplan.trainers.behavior.logs.split import Ints
 from isoplan.trainers.behavior.memory import check_catalogue, memory
 from isoplan.trainers.behavior.model.flops import parameters, two_part
 from isoplan.trainers.behavior.scores.baselines import kept_baselines, untrained

@@ -13,8 +13,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from isoplan.engine.arrays import Ints
 from isoplan.trainers.behavior.cell import BehaviorCell
-from isoplan.trainers.behavior.logs.split import Ints, pack
+from isoplan.trainers.behavior.logs.split import pack
 from isoplan.trainers.behavior.model.batch import Batch, batch_of
 from isoplan.trainers.behavior.model.flops import stage1_flops, stage2_flops
 from isoplan.trainers.behavior.model.losses import (

@@ -7,11 +7,12 @@ from collections.abc import Callable
 import awkward as ak
 import numpy as np
 
+from isoplan.engine.arrays import Floats, Ints
 from isoplan.engine.errors import PlannerError
 from isoplan.trainers.cell import Stopped
 from isoplan.trainers.jets.classes import KINDS, MOST_PARTICLES, NAMES
 from isoplan.trainers.jets.simulate import cluster, detector
-from isoplan.trainers.jets.simulate.generate import SEEDS, Columns, Floats, Generator, Ints, particles, partons
+from isoplan.trainers.jets.simulate.generate import SEEDS, Columns, Generator, particles, partons
 from isoplan.trainers.jets.simulate.match import match, turn
 from isoplan.trainers.jets.simulate.processes import PROCESSES, Process
 

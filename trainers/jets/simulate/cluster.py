@@ -9,8 +9,8 @@ import fastjet
 import numpy as np
 from numpy.typing import NDArray
 
+from isoplan.engine.arrays import Floats, Ints
 from isoplan.trainers.jets.simulate.detector import Seen
-from isoplan.trainers.jets.simulate.generate import Floats, Ints
 from isoplan.trainers.jets.simulate.processes import ETA, PT, RADIUS
 
 fastjet._swig.ClusterSequence.set_fastjet_banner_stream(None)  # it would go to standard output

@@ -21,7 +21,8 @@ from numpy.random import Generator as Rng
 from numpy.random import SeedSequence, default_rng
 from numpy.typing import NDArray
 
-from isoplan.trainers.jets.simulate.generate import Floats, Ints, Particles
+from isoplan.engine.arrays import Floats, Ints
+from isoplan.trainers.jets.simulate.generate import Particles
 
 FIELD = 3.8
 """Tesla."""

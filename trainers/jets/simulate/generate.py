@@ -12,6 +12,7 @@ import numpy as np
 import pythia8mc
 from numpy.typing import NDArray
 
+from isoplan.engine.arrays import Floats, Ints
 from isoplan.engine.errors import PlannerError
 from isoplan.trainers.jets.simulate.processes import NEUTRINOS, RADIUS, SCALE, Bounds, Hope, Process
 
@@ -21,8 +22,6 @@ FARTHEST = 3.2
 """Pseudorapidity beyond which particles are left out: none of them can be in a jet whose axis lies within 2."""
 
 BOUNDS = Bounds()
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from isoplan.engine.arrays import Floats, Ints
 from isoplan.trainers.jets.simulate.cluster import Jets
-from isoplan.trainers.jets.simulate.generate import Floats, Ints, Partons
+from isoplan.trainers.jets.simulate.generate import Partons
 from isoplan.trainers.jets.simulate.processes import RADIUS
 
 

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from isoplan.engine.arrays import Bools, Floats
 from isoplan.engine.fitting.solver.kernels.jit import inner
 from isoplan.engine.fitting.solver.linear import SINGULAR
-
-Floats = NDArray[np.float64]
-Bools = NDArray[np.bool_]
 
 
 @inner

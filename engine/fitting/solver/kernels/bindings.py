@@ -11,14 +11,13 @@ import numpy as np
 from numba import boolean, float64, int64, uint64, void
 from numpy.typing import NDArray
 
+from isoplan.engine.arrays import Floats, Ints
 from isoplan.engine.fitting.solver.backend import Engine
 from isoplan.engine.fitting.solver.descent import STEPS, TOLERANCE, Known, easing, perfect
 from isoplan.engine.fitting.solver.exponent_grid import Grid
 from isoplan.engine.fitting.solver.kernels import draws, exponent_grid, newton, storage
 from isoplan.engine.fitting.solver.objectives import Loss
-from isoplan.engine.fitting.solver.problem import Ints, Problem
-
-Floats = NDArray[np.float64]
+from isoplan.engine.fitting.solver.problem import Problem
 
 _D, _F, _FF, _I, _II, _III = float64, float64[::1], float64[:, ::1], int64[::1], int64[:, ::1], int64[:, :, ::1]
 _DRAW = void(uint64, int64, _I, _I, _I, _FF)

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from isoplan.engine.arrays import Floats, Ints
 from isoplan.engine.fitting.solver.kernels.jit import kernel
 from isoplan.engine.fitting.solver.philox import BUMP, LOW, MULTIPLY, ROUNDS
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 _LOW, _HALF = np.uint64(LOW), np.uint64(32)
 _FIRST, _SECOND = np.uint64(MULTIPLY[0]), np.uint64(MULTIPLY[1])

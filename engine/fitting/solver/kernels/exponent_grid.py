@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from isoplan.engine.arrays import Floats, Ints
 from isoplan.engine.fitting.solver.kernels.algebra import nonnegative
 from isoplan.engine.fitting.solver.kernels.elementary import exp
 from isoplan.engine.fitting.solver.kernels.jit import inner, kernel
 from isoplan.engine.fitting.solver.kernels.newton import LANES
-
-Floats = NDArray[np.float64]
-Bools = NDArray[np.bool_]
-Ints = NDArray[np.int64]
 
 
 @inner

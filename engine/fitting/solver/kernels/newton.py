@@ -7,17 +7,13 @@ weight zero to a multiple of ``LANES``, so that every loop over runs fills vecto
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from isoplan.engine.arrays import Bools, Floats, Ints
 from isoplan.engine.fitting.solver.descent import CLOSE, DAMPING, ROUNDING, UNDAMPED
 from isoplan.engine.fitting.solver.kernels.algebra import solve_definite
 from isoplan.engine.fitting.solver.kernels.elementary import exp, log
 from isoplan.engine.fitting.solver.kernels.jit import inner, kernel
 from isoplan.engine.fitting.solver.kernels.penalty import add, penalty
-
-Floats = NDArray[np.float64]
-Bools = NDArray[np.bool_]
-Ints = NDArray[np.int64]
 
 LANES = 16
 

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from isoplan.engine.arrays import Floats, Ints
 from isoplan.engine.fitting.solver.kernels.jit import inner
 from isoplan.engine.fitting.solver.penalty import AMPLITUDE, DIRECT, INVERSE
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 KIND, FIRST, SECOND = range(3)  # what ``form`` (k, 3) holds of every prior
 A, B, WEIGHT = range(3)  # what ``constant`` (k, 3) holds

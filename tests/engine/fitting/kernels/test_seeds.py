@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from isoplan.engine.arrays import Floats
 from isoplan.engine.fitting import FitSpec
 from isoplan.engine.fitting.resampling.bootstrap import counts
 from isoplan.engine.fitting.samples.sample import sample
@@ -17,7 +18,6 @@ from isoplan.engine.fitting.solver import kernels
 from isoplan.engine.fitting.solver.exponent_grid import grid
 from isoplan.engine.fitting.solver.multistart import best_fit, predict, refits
 from isoplan.engine.fitting.solver.problem import problem
-from isoplan.engine.laws.law import Floats
 from tests.engine.fitting.tables import make_runs, surface
 from tests.engine.fitting.test_published import table
 

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from isoplan.engine.arrays import Floats
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.fitting import FitSpec, fit
 from isoplan.engine.planning.recommender import recommend
@@ -18,7 +19,7 @@ from isoplan.engine.planning.recommender.columns import Columns
 from isoplan.engine.planning.recommender.counted import NOT_COUNTED, Counting, counting_of, with_counting
 from isoplan.engine.planning.recommender.sweep import sweep
 from isoplan.engine.planning.recommender.untrained import trained
-from isoplan.engine.schema import Floats, Metric, Roles, Runs
+from isoplan.engine.schema import Metric, Roles, Runs
 from tests.engine.planning.recommender.own_runs import mixed_csv
 from tests.engine.planning.recommender.test_own_runs import built
 

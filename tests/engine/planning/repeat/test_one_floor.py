@@ -14,11 +14,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 from scipy.optimize import minimize
 
 from isoplan.data.catalogue import records
 from isoplan.data.files import path
+from isoplan.engine.arrays import Floats
 from isoplan.engine.costs import compute_rule
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.fitting import FitSpec, fit, fit_groups, read_fit, to_json
@@ -38,7 +38,6 @@ from isoplan.engine.planning.repeat.notes import FLOORS_APART, ONE_FLOOR
 from isoplan.engine.store.files.table_files import read_runs
 from tests.engine.fitting.tables import make_runs
 
-Floats = NDArray[np.float64]
 COSTS = SampleCosts(1e-3, 2e-18)
 DELTA = 1e-3
 GRIDS = Path(__file__).parents[4] / "data" / "grids"

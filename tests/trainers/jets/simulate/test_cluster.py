@@ -5,13 +5,11 @@ from __future__ import annotations
 import awkward as ak
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
+from isoplan.engine.arrays import Floats
 from isoplan.trainers.jets.simulate.cluster import find_jets, substructure
 from isoplan.trainers.jets.simulate.match import turn
 from tests.trainers.jets.simulate.events import seen
-
-Floats = NDArray[np.float64]
 
 
 def anti_kt(p: Floats) -> list[set[int]]:
