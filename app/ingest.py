@@ -17,7 +17,7 @@ from isoplan.engine.store.database.cell_index import CellRow, Indexed
 from isoplan.engine.store.database.database import Database, WorkspaceInUse, open_workspace
 from isoplan.trainers.backend.queue.cells import Queue
 from isoplan.trainers.backend.queue.sweep import Sweep, read_sweeps, standings, state_of
-from isoplan.trainers.backend.store.fault_injection import reached
+from isoplan.trainers.backend.store.fault_injection import fault_point
 from isoplan.trainers.backend.store.record import Record
 
 LEAST_DISK = 20e6
@@ -60,8 +60,8 @@ def ingest(db: Database, queue: Queue, before: Seen | None = None) -> tuple[Seen
         rows = [row for r in done if (row := as_row(r, sweep.get(r.name, ""))) is not None and row.usable]
         if shutil.disk_usage(queue.root).free < LEAST_DISK:
             raise PlannerError(f"The disk of {queue.root} is full: free some of it, and finished cells become rows.")
-        new = cells.grow(db, states, rows, lambda: reached("before-ingest-commit"))
-        reached("after-ingest-commit")
+        new = cells.grow(db, states, rows, lambda: fault_point("before-ingest-commit"))
+        fault_point("after-ingest-commit")
         return seen, new
 
 

@@ -14,7 +14,7 @@ from urllib.parse import urlencode
 import streamlit as st
 
 from isoplan.app import workspace
-from isoplan.app.views.widgets.markdown import plain, refuse
+from isoplan.app.views.widgets.markdown import escape_markdown, refuse
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.store.saved import results
 
@@ -74,7 +74,7 @@ def _faults(given: Mapping[str, list[str]], left: Mapping[str, str], state: Any)
     for name, values in given.items():
         if name not in state or len(values) != 1 or _same(values[0], left.get(name, state[name])):
             continue
-        used = plain(str(left.get(name, state[name]) or "nothing"))
+        used = escape_markdown(str(left.get(name, state[name]) or "nothing"))
         found.append(
             f"The link asks for {name} = {_code(values[0])}, which is not possible here: {used} is used instead."
         )

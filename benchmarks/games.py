@@ -10,7 +10,7 @@ from pathlib import Path
 import torch
 
 from benchmarks.report import Report
-from isoplan.trainers.backend.worker.malloc import kept_heap
+from isoplan.trainers.backend.worker.malloc import reuse_freed_memory
 from isoplan.trainers.behavior.cell import BehaviorCell
 from isoplan.trainers.behavior.scores.metric_names import HIT, NDCG
 from isoplan.trainers.behavior.training import cell_training
@@ -36,7 +36,7 @@ FULL = ("full_recall@10", "full_NDCG@10", "full_MRR@10")
 def run() -> Report:
     """Train the cell on one thread and judge it on the last event of every user. Raises OSError without the log."""
     torch.set_num_threads(1)
-    with tempfile.TemporaryDirectory() as place, kept_heap():
+    with tempfile.TemporaryDirectory() as place, reuse_freed_memory():
         root = Path(place)
         (root / "behavior" / "games").mkdir(parents=True)
         shutil.copy(EVENTS, root / "behavior" / "games" / "events.txt")

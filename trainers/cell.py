@@ -70,7 +70,7 @@ class Sizes:
 
 
 @dataclass(frozen=True)
-class Needs:
+class Resources:
     """What a cell takes of a machine: CPU cores, bytes of memory, bytes of GPU memory (zero: no GPU)."""
 
     cores: int = 1
@@ -79,7 +79,7 @@ class Needs:
 
 
 class Stopped(Exception):
-    """Raised by ``Stream.step`` when the cell must end now; a family lets it pass after its last checkpoint."""
+    """Raised by ``RunContext.step`` when the cell must end now; a family lets it pass after its last checkpoint."""
 
 
 class Died(Exception):
@@ -90,7 +90,7 @@ class CellError(PlannerError):
     """A cell that cannot be trained: one sentence for the user. Trying again would not help."""
 
 
-class Stream(Protocol):
+class RunContext(Protocol):
     """What a running cell is given: where it runs, where it left off, and where it says how it goes."""
 
     @property
@@ -120,7 +120,7 @@ class Stream(Protocol):
         """
 
     @property
-    def due(self) -> bool:
+    def checkpoint_due(self) -> bool:
         """Whether the last checkpoint is old enough for another."""
 
     def save(self, write: Callable[[Path], None]) -> None:
@@ -150,9 +150,9 @@ class Family(Generic[C]):
     name: str
     title: str
     cell: type[C]
-    train: Callable[[C, Stream], Mapping[str, float]]
+    train: Callable[[C, RunContext], Mapping[str, float]]
     sizes: Callable[[C], Sizes]
-    needs: Callable[[C], Needs] = lambda cell: Needs(cores=cell.threads)
+    needs: Callable[[C], Resources] = lambda cell: Resources(cores=cell.threads)
     short: Callable[[C], C | None] = lambda cell: None
     simulation: Callable[[Sequence[C]], float | None] = lambda cells: None
     check: Callable[[C], None] = lambda cell: None

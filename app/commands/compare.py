@@ -108,7 +108,7 @@ def _about_runs(found: Comparison) -> tuple[FitWarning, ...]:
     from isoplan.engine.fitting.diagnostics.pooling import FLAGGED, OFFSETS, POOLED
 
     fits = [one.fit for one in found.ranked]
-    best = next((f for f in fits if f.law.every_run), fits[0])
+    best = next((f for f in fits if f.law.is_pointwise), fits[0])
     return tuple(w for w in best.warnings if w.code in (POOLED, FLAGGED, OFFSETS, REPEATS))
 
 

@@ -29,7 +29,7 @@ def _object(law: Law) -> dict[str, Any]:
         {"name": p.name, "unit": p.unit, "meaning": p.meaning, "low": p.low if math.isfinite(p.low) else None}
         for p in law.params
     ]
-    return {name: getattr(law, name) for name in fields} | {"parameters": bounds, "over": list(law.over)}
+    return {name: getattr(law, name) for name in fields} | {"parameters": bounds, "over": list(law.axis_roles)}
 
 
 def _entry(law: Law) -> str:
@@ -37,7 +37,7 @@ def _entry(law: Law) -> str:
     option += f' --formula "{EXAMPLE}"' if law is TYPED else ""
     about = [law.summary, f"Needs {law.needs}"]
     if law in ONE_AXIS:
-        about.append(f"{law.axis} may be another column: {', '.join(law.over)}.")
+        about.append(f"{law.axis} may be another column: {', '.join(law.axis_roles)}.")
     lines = [f"{option}   {law.text}", *(_wrapped(text) for text in about)]
     width = max(len(p.name) for p in law.params)
     lines += [f"    {p.name:<{width}}  {p.meaning}" + (f" [{p.unit}]" if p.unit else "") for p in law.params]

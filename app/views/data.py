@@ -13,7 +13,7 @@ from isoplan.app.views.tables.filters import row_filter
 from isoplan.app.views.tables.mapping import edit_mapping
 from isoplan.app.views.tables.upload import add_table
 from isoplan.app.views.widgets.cache import runs_of
-from isoplan.app.views.widgets.parts import heading, plain, plural, sentences
+from isoplan.app.views.widgets.parts import escape_markdown, heading, plural, sentences
 from isoplan.app.views.widgets.saved_items import deleted, manage
 from isoplan.app.views.widgets.state import choose_table, open_table, remember
 from isoplan.engine.errors import PlannerError
@@ -41,11 +41,11 @@ def about(table: TableInfo) -> DeltaGenerator:
         if not table.read_only:
             manage(table.id, table.name, lambda name: tables.rename(db, table.id, name), lambda: put_away(db, table.id))
     if table.provenance:
-        st.caption(plain(table.provenance))
+        st.caption(escape_markdown(table.provenance))
     if st.session_state.pop("known_table", "") == table.id:
-        st.info(f"The same bytes were here already, as {plain(table.name)}.", icon=":material/info:")
+        st.info(f"The same bytes were here already, as {escape_markdown(table.name)}.", icon=":material/info:")
     for note in table.notes:
-        st.info(plain(note), icon=":material/info:")
+        st.info(escape_markdown(note), icon=":material/info:")
     return count
 
 

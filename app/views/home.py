@@ -12,7 +12,7 @@ from isoplan.app import workspace
 from isoplan.app.views.fits.demo import open_demo
 from isoplan.app.views.planning.metrics import plannable
 from isoplan.app.views.planning.saved import link
-from isoplan.app.views.widgets.parts import heading, plain, plural, sentences
+from isoplan.app.views.widgets.parts import escape_markdown, heading, plural, sentences
 from isoplan.app.views.widgets.saved_answers import PLACES
 from isoplan.app.views.widgets.saved_items import opener
 from isoplan.engine.store.saved import answers, results
@@ -50,11 +50,11 @@ def next_step() -> None:
         text = "**Start with your own runs**, or open an example first: jet taggers, fitted and planned."
         label, go, query = "Load a run table", "data", dict[str, str]()
     elif fit := next((f for f in usable if f.table_id in {t.id for t in own}), None):
-        fresh = f"**{plain(fit.name)}** is fitted. Plan what a budget buys or what a target costs."
-        more = f"Continue with **{plain(fit.name)}**, or upload more runs to narrow its intervals."
+        fresh = f"**{escape_markdown(fit.name)}** is fitted. Plan what a budget buys or what a target costs."
+        more = f"Continue with **{escape_markdown(fit.name)}**, or upload more runs to narrow its intervals."
         text, label, go, query = more if plans else fresh, "Make a plan", "plan", {"fit": fit.hash}
     else:
-        text = f"**{plain(own[0].name)}** has no law to plan with yet. Check its columns, then fit a law."
+        text = f"**{escape_markdown(own[0].name)}** has no law to plan with yet. Check its columns, then fit a law."
         label, go, query = "Fit a law", "fit", {"table": own[0].id}
     icon = None if own else ":material/upload_file:"
     with st.container(border=True):
@@ -71,13 +71,13 @@ def line(show: Callable[[], object], about: str) -> None:
     """One row of a list: what it is, as the link that ``show`` draws, and a few words."""
     with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
         show()
-        st.caption(plain(about), width="content")
+        st.caption(escape_markdown(about), width="content")
 
 
 def to_page(page: str, label: str, query: dict[str, str], icon: str) -> Callable[[], object]:
     """A link within the session."""
     address = f"views/{page}.py"
-    return lambda: st.page_link(address, label=plain(label), query_params=query, icon=f":material/{icon}:")
+    return lambda: st.page_link(address, label=escape_markdown(label), query_params=query, icon=f":material/{icon}:")
 
 
 def way(page: str, title: str, icon: str, text: str) -> None:

@@ -13,7 +13,16 @@ from isoplan.app.amplitude_cells import of_workspace
 from isoplan.app.figures.amplitudes import need as need_figure
 from isoplan.app.views.amplitudes import laws as amplitude_laws
 from isoplan.app.views.widgets import saved_answers
-from isoplan.app.views.widgets.parts import doubts, draw, heading, number, plain, powers, sentences, whole
+from isoplan.app.views.widgets.parts import (
+    draw,
+    escape_markdown,
+    heading,
+    number,
+    powers,
+    sentences,
+    show_warnings,
+    whole,
+)
 from isoplan.app.views.widgets.save_form import keep_answer
 from isoplan.app.views.widgets.sentence_form import blank, blanks, named_blank, words
 from isoplan.data.amplitudes import best_laws, published_law, published_laws
@@ -195,14 +204,14 @@ def _fixed() -> bool:
 def show(db: Database, plan: AmplitudePlan) -> None:
     """The answer, most important first."""
     with st.container(border=True):
-        st.header(plain(powers(whole(sentence(plan)))), anchor=False)
+        st.header(escape_markdown(powers(whole(sentence(plan)))), anchor=False)
         if plan.change:
-            st.markdown(plain(powers(whole(plan.change))))
+            st.markdown(escape_markdown(powers(whole(plan.change))))
     table = [dict(zip(COLUMNS, _cells(*row), strict=True)) for row in rows(plan)]
     with st.container(key="precision_table"):
-        st.table([{k: plain(v) for k, v in row.items()} for row in table], border="horizontal", hide_index=True,
-                 alt="The plan in numbers.")  # fmt: skip
-    doubts(plan.warnings)
+        shown = [{k: escape_markdown(v) for k, v in row.items()} for row in table]
+        st.table(shown, border="horizontal", hide_index=True, alt="The plan in numbers.")
+    show_warnings(plan.warnings)
     keep_answer(db, "amplitude", f"MSE {number(plan.target.mse)}, {plan.n_f} particles", document(plan))
     for need in plan.needs:
         if need.reached:

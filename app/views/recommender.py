@@ -9,7 +9,7 @@ import streamlit as st
 from isoplan.app import workspace
 from isoplan.app.views.recommending import evidence_form, our_cells, own_table, recipe, regimes, sweeps
 from isoplan.app.views.widgets import saved_answers
-from isoplan.app.views.widgets.parts import heading, plain, sentences
+from isoplan.app.views.widgets.parts import escape_markdown, heading, sentences
 from isoplan.app.views.widgets.sentence_form import blank, blanks, named_blank, words
 from isoplan.app.views.widgets.state import recall, remember
 from isoplan.data.recommender import published_evidence
@@ -56,7 +56,7 @@ def ask(evidence: Evidence, measured: Sequence[str]) -> Recommendation | None:
         return None
     reading = parse_flops(budget)
     if reading.note:
-        st.caption(f"Read as {power10(reading.value)} FLOPs: {plain(reading.note)}.")
+        st.caption(f"Read as {power10(reading.value)} FLOPs: {escape_markdown(reading.note)}.")
     return recommend(evidence, reading.value, metric, given)
 
 

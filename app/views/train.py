@@ -11,7 +11,7 @@ from isoplan.app.ingest import queue_of
 from isoplan.app.views.training import form, overview, special, standing, table
 from isoplan.app.views.training.lines import AXES
 from isoplan.app.views.training.standing import Group, Look
-from isoplan.app.views.widgets.parts import heading, plain, sentences
+from isoplan.app.views.widgets.parts import escape_markdown, heading, sentences
 from isoplan.app.views.widgets.state import recall, remember
 from isoplan.engine.errors import PlannerError
 from isoplan.trainers.backend.runner.runner_process import need_cluster
@@ -66,7 +66,9 @@ def choose(look: Look) -> Group:
     """The sweep that is looked at: the link's, else the newest."""
     wanted = recall("sweep")
     if wanted and wanted not in look.groups:
-        st.error(f"The sweep {plain(wanted)} of this link is not in this workspace.", icon=":material/link_off:")
+        st.error(
+            f"The sweep {escape_markdown(wanted)} of this link is not in this workspace.", icon=":material/link_off:"
+        )
     opened = wanted if wanted in look.groups else next(iter(look.groups))
     st.session_state["sweep_choice"] = opened
     st.selectbox(

@@ -7,12 +7,14 @@ from typing import Any
 
 import streamlit as st
 
-from isoplan.app.views.widgets.parts import heading, plain
+from isoplan.app.views.widgets.parts import escape_markdown, heading
 
 
 def show(address: str, pages: Sequence[Any]) -> None:
     """Name the address and link to all pages."""
     heading("No such page", link=False)
-    st.error(f"Address: Isoplan has no page /{plain(address)}. Choose a page below.", icon=":material/link_off:")
+    st.error(
+        f"Address: Isoplan has no page /{escape_markdown(address)}. Choose a page below.", icon=":material/link_off:"
+    )
     for page in pages:
         st.page_link(page)

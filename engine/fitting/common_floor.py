@@ -60,7 +60,7 @@ def why_apart(one: Fit, other: Fit) -> str:
     stated = [fit.spec.relative_error is not None for fit in (one, other)]
     if any(stated) and (not all(stated) or one.spec.objective != other.spec.objective):
         return "the errors of the runs are stated in one fit only, or read by two objectives; fit both tables alike"
-    if one.spec.logs and bool(np.any(other.runs.y <= 0)):
+    if one.spec.log_residuals and bool(np.any(other.runs.y <= 0)):
         return f"the objective {one.spec.objective} needs losses above zero; fit both tables with ols"
     fixed = [fit.spec.fixed.get(fit.law.terms[_floor(fit.law)].amplitude) for fit in (one, other)]
     if None not in fixed and fixed[0] != fixed[1]:

@@ -124,7 +124,7 @@ def _check_bounds(s: Sample, theta: Floats) -> None:
 
     Only laws through minima find their exponents without bounds; all others stay within theirs.
     """
-    if s.law.every_run:
+    if s.law.is_pointwise:
         return
     for name, value in zip(s.law.names, theta, strict=True):
         p = s.law.param(name)

@@ -67,13 +67,13 @@ def get_law(name: str, axis: str | None = None) -> Law:
         known = ", ".join(dict.fromkeys((*(law.name for law in CATALOGUE), "formula")))
         raise PlannerError(f"Law {name!r} is unknown: use one of {known}.")
     law = named[0]
-    if law.along is None:
+    if law.with_axis is None:
         if axis is not None:
             raise PlannerError(f"Law {name} takes no axis: leave {axis} out, or use a law on one axis such as power.")
         return law
     if not axis:
         many = ("hyperparameter", "metric")
-        *plain, last = [f"a {name}" if name in many else name for name in sorted(law.over, key=many.__contains__)]
+        *plain, last = [f"a {name}" if name in many else name for name in sorted(law.axis_roles, key=many.__contains__)]
         choices = f"{', '.join(plain)} or {last}" if plain else last
         raise PlannerError(f"Law {name} needs an axis: say which column, {choices}.")
-    return law.along(axis)
+    return law.with_axis(axis)

@@ -41,7 +41,7 @@ class FormulaLaw(Law):
     @property
     def positive(self) -> tuple[str, ...]:
         """A run at zero or below is a mistake on N, D, C, U and epochs; other columns of a typed law hold anything."""
-        return tuple(axis for axis in self.axes if axis in ORDER or self.along is not None)
+        return tuple(axis for axis in self.axes if axis in ORDER or self.with_axis is not None)
 
     @property
     def latex(self) -> str:

@@ -78,11 +78,11 @@ class Law:
     no such closed form. ``samples(values, N, loss)`` is the D that brings a model of N to a loss (inf where none does);
     None where that takes a search.
 
-    A law on one axis names it in ``axis``. Where that may be any column, ``over`` names the roles that such a column
-    has, ``along(column)`` is the same law over it, and the catalogue holds the law over a stand-in. ``inverse(values,
-    y)`` is the place on the axis where the law is y, ``optimum(values)`` where it is least: 0 or inf where it falls
-    to that end, NaN where it has none. A law that is not ``oriented`` describes y itself and not sign * y. ``reads``
-    are columns that the estimator needs besides those of the terms.
+    A law on one axis names it in ``axis``. Where that may be any column, ``axis_roles`` names the roles that such a
+    column has, ``with_axis(column)`` is the same law over it, and the catalogue holds the law over a stand-in.
+    ``inverse(values, y)`` is the place on the axis where the law is y, ``optimum(values)`` where it is least: 0 or inf
+    where it falls to that end, NaN where it has none. A law that is not ``minimised`` describes y itself and not
+    sign * y. ``extra_columns`` are columns that the estimator needs besides those of the terms.
     """
 
     name: str
@@ -93,18 +93,18 @@ class Law:
     reference: str
     needs: str
     estimator: Literal["surface", "parabola", "formula", "envelope", "threshold"] = "surface"
-    reads: tuple[str, ...] = ()
+    extra_columns: tuple[str, ...] = ()
     frontier: Callable[[Values, Floats, ComputeRule], Point] | None = None
     least_compute: Callable[[Values, Floats, ComputeRule], Point] | None = None
     samples: Callable[[Values, Floats, Floats], Floats] | None = None
     axis: str | None = None
     derived: tuple[Derived, ...] = ()
     symbol: str = "L"
-    over: tuple[str, ...] = ()
-    along: Callable[[str], Law] | None = None
+    axis_roles: tuple[str, ...] = ()
+    with_axis: Callable[[str], Law] | None = None
     inverse: Callable[[Values, Floats], Floats] | None = None
     optimum: Callable[[Values], Floats] | None = None
-    oriented: bool = True
+    minimised: bool = True
 
     @property
     def key(self) -> str:
@@ -112,7 +112,7 @@ class Law:
         return f"{self.name}-{self.axis}" if self.axis else self.name
 
     @property
-    def every_run(self) -> bool:
+    def is_pointwise(self) -> bool:
         """Whether the law describes every single run, so that each has a residual."""
         return self.estimator in ("surface", "formula")
 

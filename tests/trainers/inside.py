@@ -6,7 +6,7 @@ import json
 import time
 from pathlib import Path
 
-from isoplan.trainers.cell import Cell, Family, Sizes, Stream
+from isoplan.trainers.cell import Cell, Family, RunContext, Sizes
 
 
 class Sum(Cell):
@@ -17,7 +17,7 @@ class Sum(Cell):
     how: str = ""
 
 
-def train(cell: Sum, stream: Stream) -> dict[str, float]:
+def train(cell: Sum, stream: RunContext) -> dict[str, float]:
     """Add the terms, from the checkpoint on."""
     first, total = 0, 0.0
     if stream.resume is not None:

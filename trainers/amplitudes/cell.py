@@ -16,7 +16,7 @@ from isoplan.trainers.amplitudes.surrogate.dimension import check_points, need_s
 from isoplan.trainers.amplitudes.surrogate.networks import NETWORKS, Activation, Architecture, Start
 from isoplan.trainers.amplitudes.surrogate.protocols import Parametrization, Size
 from isoplan.trainers.amplitudes.surrogate.rates import LLOCA_RATE, RATE
-from isoplan.trainers.cell import Cell, Needs, Sizes
+from isoplan.trainers.cell import Cell, Resources, Sizes
 
 OUTPUTS = {"mse": 1, "heteroscedastic": 2, "relative": 1}
 """What a surrogate says of a point: the target, with the heteroscedastic loss also log sigma (eq. 15)."""
@@ -197,10 +197,10 @@ def sizes(root: Path, cell: AmplitudeCell) -> Sizes:
     return Sizes(float(shape.parameters), float(cell.points), C=shape.training_flops * seen, seen=seen)
 
 
-def needs(root: Path, cell: AmplitudeCell) -> Needs:
+def needs(root: Path, cell: AmplitudeCell) -> Resources:
     """Cores, and memory for the weights, the events, and the largest batch."""
     took = memory(root, cell)
-    return Needs(cell.threads, PROCESS + took, 0.0 if cell.device == "cpu" else PROCESS + took)
+    return Resources(cell.threads, PROCESS + took, 0.0 if cell.device == "cpu" else PROCESS + took)
 
 
 def memory(root: Path, cell: AmplitudeCell) -> float:

@@ -11,7 +11,7 @@ from isoplan.trainers.amplitudes.cell import AmplitudeCell, check, needs, short,
 from isoplan.trainers.amplitudes.presets import PRESETS
 from isoplan.trainers.amplitudes.surrogate.evaluate import METRICS
 from isoplan.trainers.amplitudes.surrogate.rates import VERSION
-from isoplan.trainers.cell import Family, Stream
+from isoplan.trainers.cell import Family, RunContext
 from isoplan.trainers.pytorch import check_torch
 
 
@@ -34,7 +34,7 @@ def families(root: Path) -> tuple[Family[Any], ...]:
     )
 
 
-def train(root: Path, cell: AmplitudeCell, stream: Stream) -> Mapping[str, float]:
+def train(root: Path, cell: AmplitudeCell, stream: RunContext) -> Mapping[str, float]:
     """Train a cell. Raises CellError as ``check_torch`` and as the surrogate's ``training.train``."""
     check_torch("Amplitude surrogates", stream.device)
     from isoplan.trainers.amplitudes.surrogate import training

@@ -21,7 +21,7 @@ from isoplan.trainers.amplitudes.phase_space.unweight import Ready
 from isoplan.trainers.amplitudes.simulate import Request, adapt, simulate
 from isoplan.trainers.backend.store.files import replace
 from isoplan.trainers.backend.store.heartbeat import hold_lock
-from isoplan.trainers.cell import Stopped, Stream
+from isoplan.trainers.cell import RunContext, Stopped
 
 Columns = dict[str, NDArray[np.float64]]
 STREAMS = {"train": 20_260_101, "validation": 20_260_102, "test": 20_260_103}
@@ -36,7 +36,7 @@ PAUSE = 0.2
 """Seconds between two looks at what another cell makes."""
 
 
-def simulated(folder: Path, process: str, sqrt_s: float, name: str, count: int, stream: Stream) -> Events:
+def simulated(folder: Path, process: str, sqrt_s: float, name: str, count: int, stream: RunContext) -> Events:
     """The first ``count`` events of the stream ``name``; those that are missing are made, by all who wait for them.
 
     ``sqrt_s`` in GeV, 0 for that of partons in protons. Raises Stopped where the cell must end, and PlannerError where
@@ -58,13 +58,13 @@ def simulated(folder: Path, process: str, sqrt_s: float, name: str, count: int, 
     return Events(**whole, process=process)
 
 
-def _made(request: Request, ready: Ready, stream: Stream) -> Columns:
+def _made(request: Request, ready: Ready, stream: RunContext) -> Columns:
     """A chunk. Raises Stopped where the cell must end."""
     events = simulate(request, ready, said=lambda _: stream.step(0)).events
     return {"momenta": events.momenta, "amplitude": events.amplitude, "weight": events.weight}
 
 
-def _ready(home: Path, request: Request, stream: Stream) -> Ready:
+def _ready(home: Path, request: Request, stream: RunContext) -> Ready:
     """What the events of a process are drawn from, adapted by whoever comes first."""
     path = home / READY
 
@@ -91,7 +91,7 @@ def _file(place: Path, index: int) -> Path:
     return place / f"{index:05d}.npz"
 
 
-def _once(path: Path, make: Callable[[], Columns], stream: Stream) -> None:
+def _once(path: Path, make: Callable[[], Columns], stream: RunContext) -> None:
     """Write the file ``path``, unless it is there or another cell is at it. Raises Stopped where the cell must end."""
     if stream.stopping:
         raise Stopped

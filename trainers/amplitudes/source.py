@@ -18,7 +18,7 @@ from isoplan.trainers.amplitudes.simulated import STREAMS, simulated
 from isoplan.trainers.amplitudes.surrogate.invariants import pairs, unfit_momenta
 from isoplan.trainers.amplitudes.surrogate.standard import LOG, RAW, unfit
 from isoplan.trainers.amplitudes.toy import toy
-from isoplan.trainers.cell import Stream
+from isoplan.trainers.cell import RunContext
 
 FOLDER, SIMULATED, TOY = "amplitudes", "simulated", "toy"
 SHUFFLE = 20_260_104
@@ -103,7 +103,7 @@ def kinds_of(names: Sequence[str]) -> tuple[int, ...]:
     return tuple(different.index(name) for name in names)
 
 
-def open_events(root: Path, source: Source, counts: tuple[int, int, int], stream: Stream) -> Data:
+def open_events(root: Path, source: Source, counts: tuple[int, int, int], stream: RunContext) -> Data:
     """So many events to train, validate and test on; simulated ones are made as far as they are missing.
 
     Those of a file are shuffled once and for all: the first are for tests, the next to train on, and the last to

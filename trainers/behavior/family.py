@@ -12,7 +12,7 @@ from isoplan.trainers.behavior.memory import needs
 from isoplan.trainers.behavior.presets import PRESETS
 from isoplan.trainers.behavior.rates import VERSION
 from isoplan.trainers.behavior.scores.metric_names import METRICS
-from isoplan.trainers.cell import Family, Stream
+from isoplan.trainers.cell import Family, RunContext
 from isoplan.trainers.pytorch import check_torch
 
 
@@ -35,7 +35,7 @@ def families(root: Path) -> tuple[Family[Any], ...]:
     )
 
 
-def train(root: Path, cell: BehaviorCell, stream: Stream) -> Mapping[str, float]:
+def train(root: Path, cell: BehaviorCell, stream: RunContext) -> Mapping[str, float]:
     """Train a cell. Raises CellError as ``check_torch`` and as ``cell_training.train``."""
     check_torch("Recommender cells", stream.device)
     from isoplan.trainers.behavior.training import cell_training

@@ -11,7 +11,7 @@ from isoplan.trainers.behavior.model.flops import parameters, vocabulary_paramet
 from isoplan.trainers.behavior.model.shape import TEXT
 from isoplan.trainers.behavior.scores.metrics import TOP
 from isoplan.trainers.behavior.scores.ranks import AT_ONCE, QUERIES, ranking_bytes
-from isoplan.trainers.cell import CellError, Needs
+from isoplan.trainers.cell import CellError, Resources
 
 PROCESS = 0.6e9
 """Bytes that a process takes with torch and nothing to train."""
@@ -61,11 +61,11 @@ def catalogue_bytes(items: int, h: int) -> float:
     return float(FLOAT * items * h)
 
 
-def needs(root: Path, cell: BehaviorCell) -> Needs:
+def needs(root: Path, cell: BehaviorCell) -> Resources:
     """Cores, and memory; for a log that no cell has read yet as if it were ``UNREAD``."""
     facts = facts_of(root, cell) or UNREAD
     took = [PROCESS + memory(cell, facts, device) for device in ("cpu", "cuda")]
-    return Needs(cell.threads, took[0], 0.0 if cell.device == "cpu" else took[1])
+    return Resources(cell.threads, took[0], 0.0 if cell.device == "cpu" else took[1])
 
 
 def check_catalogue(cell: BehaviorCell, facts: Facts, there: float) -> None:

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from isoplan.trainers.backend.store.files import LEAST_DISK, free
-from isoplan.trainers.cell import Cell, CellError, Died, Stopped, Stream
+from isoplan.trainers.cell import Cell, CellError, Died, RunContext, Stopped
 from isoplan.trainers.command.environment import environment_of
 
 GRACE = 4.0
@@ -46,7 +46,7 @@ class Said:
 
 
 def train(
-    command: Sequence[str], loss: str, silence: float, environment: Sequence[str], cell: Cell, stream: Stream
+    command: Sequence[str], loss: str, silence: float, environment: Sequence[str], cell: Cell, stream: RunContext
 ) -> dict[str, float]:
     """Run ``command`` on a cell until it ends.
 
@@ -98,7 +98,7 @@ def _ended(command: Sequence[str], code: int, said: Said) -> dict[str, float]:
 
 @contextlib.contextmanager
 def _started(
-    command: Sequence[str], environment: Sequence[str], cell: Cell, stream: Stream
+    command: Sequence[str], environment: Sequence[str], cell: Cell, stream: RunContext
 ) -> Iterator[subprocess.Popen[bytes]]:
     """The program in a session of its own, which is ended whole, children of the program included."""
     device = {"CUDA_VISIBLE_DEVICES": _gpu(stream.device)} if stream.device.startswith("cuda:") else {}
@@ -145,7 +145,9 @@ def _hand_over(process: subprocess.Popen[bytes], given: dict[str, object]) -> No
         process.stdin.close()
 
 
-def _lines(process: subprocess.Popen[bytes], stream: Stream, said: Said, silence: float) -> Iterator[tuple[str, bytes]]:
+def _lines(
+    process: subprocess.Popen[bytes], stream: RunContext, said: Said, silence: float
+) -> Iterator[tuple[str, bytes]]:
     """Lines of standard output and standard error as they come, until both end; raises Stopped and CellError."""
     assert process.stdout is not None
     assert process.stderr is not None
@@ -188,7 +190,7 @@ def _drained(process: subprocess.Popen[bytes]) -> bool:
     return not ready
 
 
-def _take(name: str, line: bytes, said: Said, stream: Stream) -> None:
+def _take(name: str, line: bytes, said: Said, stream: RunContext) -> None:
     """One line: an event, the result, or something for the log. Raises CellError for a loss that is no number."""
     said.at = time.monotonic()
     event = _event(line) if name == "out" else None

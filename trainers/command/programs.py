@@ -18,7 +18,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 
 from isoplan.engine.costs import ComputeRule
 from isoplan.engine.errors import PlannerError
-from isoplan.trainers.cell import Cell, Family, Needs, Preset, Sizes, canonical
+from isoplan.trainers.cell import Cell, Family, Preset, Resources, Sizes, canonical
 from isoplan.trainers.command.environment import NAME
 from isoplan.trainers.command.process import train
 
@@ -132,7 +132,7 @@ def _family(name: str, program: Program) -> Family[Any]:
         cell=_cell_of(name, program),
         train=partial(train, command, program.loss, program.silence, program.environment),
         sizes=partial(_sizes, formulas),
-        needs=lambda cell: Needs(cell.threads, program.memory_gb * 1e9, program.gpu_memory_gb * 1e9),
+        needs=lambda cell: Resources(cell.threads, program.memory_gb * 1e9, program.gpu_memory_gb * 1e9),
         short=lambda cell: cell.model_copy(update=dict(program.short)) if program.short else None,
         loss=program.loss,
         metrics=program.metrics,

@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from isoplan.engine.errors import PlannerError
-from isoplan.trainers.cell import Cell, Needs, Sizes
+from isoplan.trainers.cell import Cell, Resources, Sizes
 from isoplan.trainers.jets.classes import KINDS
 from isoplan.trainers.jets.features import CONFIGURATIONS, Configuration
 from isoplan.trainers.jets.flops import parameters, training_flops
@@ -130,10 +130,10 @@ def sizes(cell: JetCell) -> Sizes:
     )
 
 
-def needs(cell: JetCell) -> Needs:
+def needs(cell: JetCell) -> Resources:
     """Cores, and memory for the weights, their moments, and the largest batch."""
     took = memory(cell)
-    return Needs(cell.threads, PROCESS + took, 0.0 if cell.device == "cpu" else PROCESS + took)
+    return Resources(cell.threads, PROCESS + took, 0.0 if cell.device == "cpu" else PROCESS + took)
 
 
 def memory(cell: JetCell) -> float:

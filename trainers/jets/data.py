@@ -16,7 +16,7 @@ import numpy as np
 
 from isoplan.engine.arrays import Ints, Singles
 from isoplan.trainers.backend.store.heartbeat import hold_lock
-from isoplan.trainers.cell import CellError, Stopped, Stream
+from isoplan.trainers.cell import CellError, RunContext, Stopped
 from isoplan.trainers.jets.cell import FOLDER, SIMULATED, TOY, JetCell
 from isoplan.trainers.jets.classes import KINDS, NAMES
 from isoplan.trainers.jets.features import ALL, CONFIGURATIONS, Configuration
@@ -79,7 +79,7 @@ class Data:
     test: Jets | None = None
 
 
-def open_jets(root: Path, cell: JetCell, stream: Stream) -> Data:
+def open_jets(root: Path, cell: JetCell, stream: RunContext) -> Data:
     """The jets of a cell of the workspace ``root``; those of the set ``simulated`` are made as far as they are missing.
 
     Raises CellError where there are fewer jets than asked for, and PlannerError for files that hold none.
@@ -139,7 +139,7 @@ def toy(counts: Sequence[int], seed: int) -> JetSet:
     return JetSet(features.astype(np.float32), np.concatenate([[0], np.cumsum(lengths)]), labels)
 
 
-def _open(root: Path, cell: JetCell, name: str, counts: Mapping[str, int], stream: Stream) -> JetSet:
+def _open(root: Path, cell: JetCell, name: str, counts: Mapping[str, int], stream: RunContext) -> JetSet:
     if cell.data == TOY:
         return toy(list(counts.values()), STREAMS[name])
     folder = root / FOLDER / cell.data / name
@@ -175,7 +175,7 @@ def _ladder() -> Iterator[tuple[int, int, int]]:
         before += jets
 
 
-def _simulate(folder: Path, wanted: list[Chunk], stream: Stream) -> None:
+def _simulate(folder: Path, wanted: list[Chunk], stream: RunContext) -> None:
     """Make the parts that are missing; other cells that need them help."""
     if all((folder / chunk.name).exists() for chunk in wanted):
         return
@@ -196,7 +196,7 @@ def _simulate(folder: Path, wanted: list[Chunk], stream: Stream) -> None:
     make_parts(folder, wanted, lambda: stream.stopping, said)
 
 
-def _prepared(folder: Path, files: list[Path], stream: Stream) -> JetSet:
+def _prepared(folder: Path, files: list[Path], stream: RunContext) -> JetSet:
     """The jets of these files as features, made once by whoever comes first. Raises Stopped where the cell must end."""
     while True:
         with hold_lock(folder / ".lock", patience=0.5) as mine:

@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from isoplan.trainers.cell import Family, Preset, Stream
+from isoplan.trainers.cell import Family, Preset, RunContext
 from isoplan.trainers.jets.cell import JetCell, check, needs, short, sizes
 from isoplan.trainers.jets.evaluate import METRICS
 from isoplan.trainers.jets.rates import VERSION
@@ -64,7 +64,7 @@ def simulation(root: Path, cells: Sequence[JetCell]) -> float:
     return missing(root, cells) / JETS_A_SECOND
 
 
-def train(root: Path, cell: JetCell, stream: Stream) -> Mapping[str, float]:
+def train(root: Path, cell: JetCell, stream: RunContext) -> Mapping[str, float]:
     """Train a cell. Raises CellError as ``check_torch`` and as ``isoplan.trainers.jets.training.train``."""
     check_torch("Jets", stream.device)
     from isoplan.trainers.jets import training

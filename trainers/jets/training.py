@@ -16,7 +16,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from isoplan.engine.arrays import Ints
-from isoplan.trainers.cell import CellError, Stopped, Stream
+from isoplan.trainers.cell import CellError, RunContext, Stopped
 from isoplan.trainers.jets.cell import JetCell, memory
 from isoplan.trainers.jets.data import Jets, open_jets
 from isoplan.trainers.jets.evaluate import evaluate, write_roc
@@ -99,7 +99,7 @@ class Trainer:
         return loss.detach()
 
     @torch.no_grad()
-    def evaluate(self, jets: Jets, stream: Stream) -> NDArray[np.float32]:
+    def evaluate(self, jets: Jets, stream: RunContext) -> NDArray[np.float32]:
         """Logits (jets, classes) of all jets, without dropout. Raises Stopped where the cell was asked to."""
         self.model.eval()
         found = []
@@ -130,7 +130,7 @@ class Trainer:
             self.kept, self.state = found["kept"], State(**found["state"])
 
 
-def train(root: Path, cell: JetCell, stream: Stream) -> Mapping[str, float]:
+def train(root: Path, cell: JetCell, stream: RunContext) -> Mapping[str, float]:
     """Train a cell of the workspace ``root`` and evaluate it: loss, accuracy, rejections, and N, D, U, C as they were.
 
     Raises CellError for a cell that is larger than the memory there is, and for jets that cannot be had.
@@ -146,7 +146,7 @@ def train(root: Path, cell: JetCell, stream: Stream) -> Mapping[str, float]:
         raise CellError("The GPU has too little memory for this cell: make its batch or its width smaller.") from None
 
 
-def _passes(trainer: Trainer, train: Jets, validation: Jets, stream: Stream) -> None:
+def _passes(trainer: Trainer, train: Jets, validation: Jets, stream: RunContext) -> None:
     """Pass over the jets until they have been seen as often as asked, or the loss has turned up."""
     cell, per = trainer.cell, trainer.cell.updates_a_pass
     total = per * cell.epochs
@@ -162,7 +162,7 @@ def _passes(trainer: Trainer, train: Jets, validation: Jets, stream: Stream) -> 
             said.append(trainer.update(train, chosen, _rate(cell, done, total)))
             done += 1
             trainer.state = replace(trainer.state, updates=done)
-            if stream.due:
+            if stream.checkpoint_due:
                 stream.save(trainer.save)
             if (done % every == 0 or done == total) if cell.epochs == 1 else time.monotonic() - talked > SILENCE:
                 _say(trainer, said, stream)
@@ -184,7 +184,7 @@ def _rate(cell: JetCell, update: int, total: int) -> float:
     return warm_cosine(cell.peak_rate, update, total)
 
 
-def _say(trainer: Trainer, said: list[Tensor], stream: Stream) -> None:
+def _say(trainer: Trainer, said: list[Tensor], stream: RunContext) -> None:
     """The mean loss of the last batches; where every jet is new, that is a fair estimate of the loss."""
     cell, done = trainer.cell, trainer.state.updates
     mean = float(torch.stack(said).mean())
@@ -194,7 +194,7 @@ def _say(trainer: Trainer, said: list[Tensor], stream: Stream) -> None:
     stream.step(done, _end(trainer), **{name: mean}, samples=float(_seen(cell, done)))
 
 
-def _look(trainer: Trainer, validation: Jets, stream: Stream) -> None:
+def _look(trainer: Trainer, validation: Jets, stream: RunContext) -> None:
     """The validation loss after a pass, unless the last one is too near; the weights are kept where it is the best."""
     cell, epoch = trainer.cell, trainer.state.looked + 1
     trainer.state = state = replace(trainer.state, looked=epoch)
@@ -244,7 +244,9 @@ def _seen(cell: JetCell, updates: int) -> int:
     return passes * cell.jets + min(rest * cell.jets_a_batch, cell.jets)
 
 
-def _measured(trainer: Trainer, train: Jets, validation: Jets, test: Jets | None, stream: Stream) -> dict[str, float]:
+def _measured(
+    trainer: Trainer, train: Jets, validation: Jets, test: Jets | None, stream: RunContext
+) -> dict[str, float]:
     """What a finished cell is worth: of the weights of its best pass where there were several."""
     cell, state = trainer.cell, trainer.state
     if trainer.kept:

@@ -10,7 +10,7 @@ from typing import Any, Protocol, TypeVar
 import torch
 from torch import Tensor
 
-from isoplan.trainers.cell import CellError, Stream
+from isoplan.trainers.cell import CellError, RunContext
 
 
 class Resumable(Protocol):
@@ -59,7 +59,7 @@ def loading(place: Path, device: torch.device) -> Iterator[dict[str, Any]]:
         raise CellError(f"The {place.name} cannot be read ({error}).") from error
 
 
-def begin(make: Callable[[], T], stream: Stream) -> T:
+def begin(make: Callable[[], T], stream: RunContext) -> T:
     """What ``make`` makes, or where it was at the checkpoint of the stream, if that can be read."""
     if stream.resume is not None:
         try:

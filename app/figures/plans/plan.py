@@ -20,7 +20,7 @@ from isoplan.engine.planning.answer.quantity import Quantity
 from isoplan.engine.planning.drawing.curves import Curve
 from isoplan.engine.planning.drawing.picture import Picture
 from isoplan.engine.planning.plan.answer import Flat, Plan
-from isoplan.engine.planning.scenario.limits import Room
+from isoplan.engine.planning.scenario.limits import FeasibleRegion
 from isoplan.engine.quantities import count, power10
 from isoplan.engine.schema import Runs
 
@@ -131,7 +131,9 @@ def _flat(theme: Theme, flat: Flat | None, window: tuple[float, float]) -> tuple
     return [lines.upright(low, high, PLAN, 0.1)], [words]
 
 
-def _crossing(theme: Theme, plan: Plan, law: Along, colour: str, marker: Part, room: Room | None = None) -> Drawing:
+def _crossing(
+    theme: Theme, plan: Plan, law: Along, colour: str, marker: Part, room: FeasibleRegion | None = None
+) -> Drawing:
     """The answer on the line of a law; for a target its level, and the interval of what it costs as upright tints."""
     q, loss = plan.allocation[law.axis], plan.allocation["loss"].value
     p = along.parts(theme, law, colour, marker, *([loss] if loss is not None else []))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from isoplan.app.views.widgets.cache import curves_of
-from isoplan.app.views.widgets.parts import distinct, plain, plural
+from isoplan.app.views.widgets.parts import distinct, escape_markdown, plural
 from isoplan.app.views.widgets.state import choose_y, keep_possible
 from isoplan.engine.fitting.samples.curve_tables import SHAPES
 from isoplan.engine.fitting.types.spec import FitSpec
@@ -56,7 +56,8 @@ def choose_curve_spec(curves: Curves) -> FitSpec | None:
         )  # fmt: skip
     counted = law.name == COUNTED
     target = st.number_input(
-        f"Target {plain(y)}", value=None, format="%g", placeholder="the hardest that every run reaches", key="aim",
+        f"Target {escape_markdown(y)}", value=None, format="%g", key="aim",
+        placeholder="the hardest that every run reaches",
         help="Updates are counted until the smoothed curve gets there.",
     ) if counted else None  # fmt: skip
     left, right = st.columns(2)
@@ -72,13 +73,13 @@ def choose_curve_spec(curves: Curves) -> FitSpec | None:
 def _law(curves: Curves) -> Law:
     """The law, over the batch size that is chosen where it counts updates."""
     batches = [name for name in curves.values if name in _knobs(curves)]
-    laws = {law.name: law for law in CATALOGUE if law.name in SHAPES and (law.along is None or batches)}
+    laws = {law.name: law for law in CATALOGUE if law.name in SHAPES and (law.with_axis is None or batches)}
     keep_possible("law", laws)
     law = laws[st.selectbox("Law", list(laws), key="law", bind="query-params", help=_help(laws))]
-    if law.along is not None:
+    if law.with_axis is not None:
         keep_possible("axis", batches)
-        law = law.along(st.selectbox("Batch size", batches, key="axis", bind="query-params"))
-    st.caption(f"{plain(law.summary)}  \n${law.latex}$")
+        law = law.with_axis(st.selectbox("Batch size", batches, key="axis", bind="query-params"))
+    st.caption(f"{escape_markdown(law.summary)}  \n${law.latex}$")
     return law
 
 
@@ -89,4 +90,4 @@ def _knobs(curves: Curves) -> set[str]:
 
 
 def _help(laws: dict[str, Law]) -> str:
-    return "\n".join(f"- **{law.name}**: {plain(law.needs)}" for law in laws.values())
+    return "\n".join(f"- **{law.name}**: {escape_markdown(law.needs)}" for law in laws.values())

@@ -80,7 +80,7 @@ def offered(runs: Runs, y: str) -> tuple[list[Law], list[tuple[Law, str]]]:
     laws: list[Law] = []
     others: list[tuple[Law, str]] = []
     for law in (*LAWS, *(OF_CELLS if is_label(runs, y) else ())):
-        needed = (*law.axes, *law.reads, y)
+        needed = (*law.axes, *law.extra_columns, y)
         missing = [name for name in dict.fromkeys(needed) if runs.lacks(name)]
         if missing:
             why = [runs.withheld[name].rstrip(".") for name in missing if name in runs.withheld]
@@ -90,7 +90,7 @@ def offered(runs: Runs, y: str) -> tuple[list[Law], list[tuple[Law, str]]]:
             laws.append(law)
     for law in ONE_AXIS:
         if not columns_for(law, runs, y):
-            others.append((law, f"no column of the role {' or '.join(law.over)} is mapped"))
+            others.append((law, f"no column of the role {' or '.join(law.axis_roles)} is mapped"))
     return laws, others
 
 
@@ -98,6 +98,6 @@ def columns_for(law: Law, runs: Runs, y: str) -> list[str]:
     """The columns of ``runs`` that a law over one column may be over, those of the likeliest role first."""
     roles = runs.roles
     by_role = {"hyperparameter": list(roles.hyper), "metric": [m.column for m in roles.metrics]}
-    found = [name for role in law.over for name in by_role.get(role, [role])]
+    found = [name for role in law.axis_roles for name in by_role.get(role, [role])]
     own = {other.axis for other in LAWS if other.name == law.name}  # power-N, power-D, power-C stand in the list
     return [name for name in dict.fromkeys(found) if name in runs and name != y and name not in own]

@@ -7,7 +7,7 @@ from dataclasses import replace
 import streamlit as st
 
 from isoplan.app.views.widgets.cache import snapshot_runs
-from isoplan.app.views.widgets.parts import plain, powers
+from isoplan.app.views.widgets.parts import escape_markdown, powers
 from isoplan.app.views.widgets.state import fit_of, remember
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.fitting.types import text
@@ -23,9 +23,9 @@ def show(db: Database, fit: Fit) -> None:
     fits = siblings(db, fit)
     st.session_state["group_choice"] = fit.data.group
     st.segmented_control(
-        f"Law of {plain(fit.data.roles.get('group', 'group'))}",
+        f"Law of {escape_markdown(fit.data.roles.get('group', 'group'))}",
         list(fits),
-        format_func=lambda name: plain(name) or "without a name",
+        format_func=lambda name: escape_markdown(name) or "without a name",
         key="group_choice",
         required=True,
         on_change=lambda: remember("fit", fits[st.session_state["group_choice"]].hash),
@@ -47,4 +47,4 @@ def siblings(db: Database, fit: Fit) -> dict[str, Fit]:
 
 def _row(name: str, fit: Fit) -> dict[str, str]:
     values = {p.name: powers(text.plus_minus(p.value, p.se, p.ci68)) for p in fit.parameters}
-    return {"Group": plain(name) or "without a name", "Runs": f"{fit.n:,}"} | values
+    return {"Group": escape_markdown(name) or "without a name", "Runs": f"{fit.n:,}"} | values

@@ -7,7 +7,7 @@ import json
 import streamlit as st
 
 from isoplan.app.views.fits.refill import OPENED
-from isoplan.app.views.widgets.parts import distinct, plain, sentences
+from isoplan.app.views.widgets.parts import distinct, escape_markdown, sentences
 from isoplan.app.views.widgets.saved_items import deleted, manage
 from isoplan.app.views.widgets.state import recall, remember
 from isoplan.engine.errors import PlannerError
@@ -124,6 +124,6 @@ def _load(db: Database) -> None:
         if not isinstance(raw, dict):
             raise PlannerError(f"{sent.name} holds no JSON object: choose what isoplan fit --json wrote.")
         saved = results.save_fit(db, read_fit(raw), name=sent.name.removesuffix(".json"))
-        if st.button(f"Open {plain(sent.name)}", type="primary"):
+        if st.button(f"Open {escape_markdown(sent.name)}", type="primary"):
             remember("fit", saved)
             st.rerun()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from isoplan.app.views.fits.fitting import columns_for, offered
-from isoplan.app.views.widgets.parts import plain
+from isoplan.app.views.widgets.parts import escape_markdown
 from isoplan.app.views.widgets.state import keep_possible
 from isoplan.data.catalogue import Demo
 from isoplan.engine.errors import PlannerError
@@ -26,7 +26,8 @@ def choose_law(runs: Runs, y: str, opening: Demo | None = None) -> Law | None:
     over = {law.name: law for law in ONE_AXIS if columns_for(law, runs, y)}
     if not laws and not over:
         st.info(
-            f"No law can read this table yet: {plain(others[0][1])}. Map it on the Data page.", icon=":material/info:"
+            f"No law can read this table yet: {escape_markdown(others[0][1])}. Map it on the Data page.",
+            icon=":material/info:",
         )
         return None
     by_key = {law.key: law for law in laws}
@@ -39,7 +40,7 @@ def choose_law(runs: Runs, y: str, opening: Demo | None = None) -> Law | None:
         "Law", keys, first, key="law", bind="query-params", help=_help([*laws, *over.values()], others)
     )  # fmt: skip
     law = _typed(runs, y) if key == TYPED else _along(over[key], runs, y, axis) if key in over else by_key[key]
-    st.caption(f"{plain(_names(law) if key == TYPED else law.summary)}  \n${law.latex}$")
+    st.caption(f"{escape_markdown(_names(law) if key == TYPED else law.summary)}  \n${law.latex}$")
     return law
 
 
@@ -48,10 +49,10 @@ def _along(law: Law, runs: Runs, y: str, start: str | None) -> Law:
     columns = columns_for(law, runs, y)
     first = columns.index(start) if start in columns else 0
     keep_possible("axis", columns, columns[first])
-    axis = st.selectbox("Over", columns, first, key="axis", bind="query-params", help=plain(law.needs))
-    if law.along is None:
+    axis = st.selectbox("Over", columns, first, key="axis", bind="query-params", help=escape_markdown(law.needs))
+    if law.with_axis is None:
         raise PlannerError(f"Law {law.name} is over {law.axis} alone.")
-    return law.along(axis)
+    return law.with_axis(axis)
 
 
 def _typed(runs: Runs, y: str) -> Law:
@@ -79,14 +80,14 @@ def _say_why(others: list[tuple[Law, str]]) -> None:
     asked = st.session_state.get("law") or st.query_params.get("law")
     for law, why in others:
         if asked == _name(law):
-            st.info(f"{asked} cannot read this table: {plain(why)}.", icon=":material/info:")
+            st.info(f"{asked} cannot read this table: {escape_markdown(why)}.", icon=":material/info:")
 
 
 def _help(laws: list[Law], others: list[tuple[Law, str]]) -> str:
     """What each law needs, and why the others are not offered."""
-    lines = [f"- **{_name(law)}**: {plain(law.needs)}" for law in laws]
+    lines = [f"- **{_name(law)}**: {escape_markdown(law.needs)}" for law in laws]
     lines.append(f"- **{TYPED}**: a law of your own, such as `{EXAMPLE}`.")
-    return "\n".join([*lines, *(f"- {_name(law)} is not offered: {plain(why)}." for law, why in others)])
+    return "\n".join([*lines, *(f"- {_name(law)} is not offered: {escape_markdown(why)}." for law, why in others)])
 
 
 def _name(law: Law) -> str:

@@ -7,7 +7,7 @@ import streamlit as st
 from isoplan.app.figures.fits import overlay
 from isoplan.app.figures.marks.along import Along, of_axis, of_frontier
 from isoplan.app.views.widgets.cache import curves, published, runs_behind
-from isoplan.app.views.widgets.parts import distinct, draw, plain
+from isoplan.app.views.widgets.parts import distinct, draw, escape_markdown
 from isoplan.app.views.widgets.state import fit_of
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.fitting.types.result import Fit
@@ -45,7 +45,10 @@ def show(db: Database, fit: Fit) -> None:
         )
     named = {own: first, names[chosen] if names[chosen] != own else f"{names[chosen]} ({chosen[:4]})": second}
     draw(lambda theme: overlay.draw(named, theme), key="overlay")
-    st.caption(f"{plain(own)} and {plain(names[chosen])}; tints are the 68 % and 95 % bands, dots the runs of each.")
+    st.caption(
+        f"{escape_markdown(own)} and {escape_markdown(names[chosen])}; tints are the 68 % and 95 % bands, dots "
+        "the runs of each."
+    )
 
 
 def _line(db: Database, fit: Fit) -> Along:

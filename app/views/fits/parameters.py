@@ -7,7 +7,7 @@ from typing import Any
 
 import streamlit as st
 
-from isoplan.app.views.widgets.parts import plain
+from isoplan.app.views.widgets.parts import escape_markdown
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.laws import Law
 from isoplan.engine.quantities import parse_number
@@ -28,7 +28,7 @@ def choose_parameters(law: Law, runs: Runs, table_id: str, share: Sequence[str] 
     grid = st.grid(5, min_column_width=110)
     for parameter in law.params:
         text = grid.text_input(
-            plain(parameter.name), placeholder="free", help=plain(parameter.meaning), max_chars=60,
+            escape_markdown(parameter.name), placeholder="free", help=escape_markdown(parameter.meaning), max_chars=60,
             key=f"known_{table_id}_{law.key}_{parameter.name}",
         )  # fmt: skip
         if text and text.strip():

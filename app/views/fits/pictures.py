@@ -14,7 +14,7 @@ from isoplan.app.figures.style.theme import Theme
 from isoplan.app.figures.training import batches
 from isoplan.app.views.planning import metrics
 from isoplan.app.views.widgets.cache import curves, envelope_of, parabolas_of, runs_behind
-from isoplan.app.views.widgets.parts import draw, plain, sentences
+from isoplan.app.views.widgets.parts import draw, escape_markdown, sentences
 from isoplan.app.views.widgets.readouts import readouts
 from isoplan.app.views.widgets.sliders import compute_steps, slide, target_steps
 from isoplan.app.views.widgets.state import choose_fit, keep_possible, newest_fit, recall
@@ -53,7 +53,8 @@ def _show(db: Database, fit: Fit, bar: DeltaGenerator) -> None:
     views = available(fit)
     if not views:
         st.info(
-            f"This law reads {plain(' and '.join(fit.law.axes))}: Explore draws laws over N and D, or over one column. "
+            f"This law reads {escape_markdown(' and '.join(fit.law.axes))}: Explore draws laws over N and D, or "
+            "over one column. "
             "The Fit page draws it along each of its columns, under Law.",
             icon=":material/info:",
         )
@@ -107,7 +108,7 @@ def _highlight(fit: Fit, bar: DeltaGenerator) -> Plan | None:
         budgets, start = compute_steps(fit)
         return plan_budget(fit, slide("Compute budget C [FLOPs]", budgets, start, "C", lambda C: power10(C, 2))).shown
     targets = target_steps(fit)
-    target = slide(f"Target {plain(fit.spec.y)}", targets, targets[len(targets) // 4], "target", _text)
+    target = slide(f"Target {escape_markdown(fit.spec.y)}", targets, targets[len(targets) // 4], "target", _text)
     return plan_target(fit, target).shown
 
 

@@ -46,7 +46,7 @@ def fill(db: Database) -> None:
 def _widgets(fit: Fit) -> dict[str, Any]:
     """The values of the widgets that say which law and how it is fitted."""
     spec, law = fit.spec, fit.law
-    swept = law.along is not None and law not in LAWS
+    swept = law.with_axis is not None and law not in LAWS
     found: dict[str, Any] = {
         "law": spec.law if swept or spec.law == "formula" else law.key,
         **how(spec), "refits": spec.bootstrap, "seed": spec.seed, "delta": spec.delta, "skew": spec.skew,

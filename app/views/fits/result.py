@@ -8,7 +8,7 @@ from isoplan.app.views.fits import groups, law_card, sections
 from isoplan.app.views.planning.metrics import is_map
 from isoplan.app.views.tables import questions
 from isoplan.app.views.tables.growing import offer_refit
-from isoplan.app.views.widgets.parts import doubts, plain, plural, powers
+from isoplan.app.views.widgets.parts import escape_markdown, plural, powers, show_warnings
 from isoplan.app.views.widgets.state import fit_of
 from isoplan.engine.fitting.types import text
 from isoplan.engine.fitting.types.result import Fit
@@ -23,17 +23,19 @@ def show(db: Database, fit_hash: str) -> None:
             st.caption("Choose a law and press Fit; every fit is saved here.", text_alignment="center")
         return
     fit = fit_of(db, fit_hash)
-    st.header(plain(f"{fit.law.title}: {fit.data.source}" if fit.data.source else fit.law.title), anchor=False)
-    st.caption(plain(f"{fit.law.summary} {fit.law.reference}."))
+    st.header(
+        escape_markdown(f"{fit.law.title}: {fit.data.source}" if fit.data.source else fit.law.title), anchor=False
+    )
+    st.caption(escape_markdown(f"{fit.law.summary} {fit.law.reference}."))
     offer_refit(db, fit)
     st.latex(fit.law.latex)
-    doubts(fit.warnings)
+    show_warnings(fit.warnings)
     questions.ask_about(db, fit)
     groups.show(db, fit)
     _parameters(fit)
     said = fit.optimum_location
     if said is not None:
-        st.markdown(plain(f"The best {fit.law.axis} is {said.text}."))
+        st.markdown(escape_markdown(f"The best {fit.law.axis} is {said.text}."))
     _about(fit)
     _go_on(db, fit, fit_hash)
     sections.show(db, fit)
@@ -58,7 +60,7 @@ def _row(row: text.Row, symbols: dict[str, str]) -> dict[str, str]:
         "Value": _whole(row["text"]),
         "68 %": _span(row, 68),
         "95 %": _span(row, 95),
-        "What it is": plain(row["meaning"] + unit),
+        "What it is": escape_markdown(row["meaning"] + unit),
     }
 
 
@@ -78,14 +80,14 @@ def _span(row: text.Row, level: int) -> str:
 def _about(fit: Fit) -> None:
     objective = "" if fit.objective is None else f" Objective {fit.spec.objective}: {fit.objective:.6g}, summed."
     refits = f"{plural(len(fit.resamples), 'refit')}, seed {fit.spec.seed}" if len(fit.resamples) else "no refits"
-    where = f" where {plain(fit.data.where)}" if fit.data.where else ""
-    made = f"{plural(fit.n, 'run')} of {plain(fit.data.source)}{where}; {refits}."
-    compute = _whole(f"{fit.compute.text}.") if {"N", "D", "C"} & {*fit.law.axes, *fit.law.reads} else ""
+    where = f" where {escape_markdown(fit.data.where)}" if fit.data.where else ""
+    made = f"{plural(fit.n, 'run')} of {escape_markdown(fit.data.source)}{where}; {refits}."
+    compute = _whole(f"{fit.compute.text}.") if {"N", "D", "C"} & {*fit.law.axes, *fit.law.extra_columns} else ""
     st.caption(f"{made} {fit.interval_source}{objective} {compute}")
 
 
 def _go_on(db: Database, fit: Fit, fit_hash: str) -> None:
-    label = f"Set a target for {plain(fit.spec.y)}" if is_map(db, fit_hash) else "Plan"
+    label = f"Set a target for {escape_markdown(fit.spec.y)}" if is_map(db, fit_hash) else "Plan"
     with st.container(horizontal=True, vertical_alignment="center"):
         st.page_link("views/explore.py", label="Explore", query_params={"fit": fit_hash}, icon=":material/landscape:")
         st.page_link("views/plan.py", label=label, query_params={"fit": fit_hash}, icon=":material/flag:")

@@ -19,7 +19,7 @@ from isoplan.app.views.widgets.cache import (
     runs_behind,
     slices_of,
 )
-from isoplan.app.views.widgets.parts import draw, plain, plural, powers, sentences
+from isoplan.app.views.widgets.parts import draw, escape_markdown, plural, powers, sentences
 from isoplan.app.views.widgets.state import keep_possible
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.fitting.types.result import Fit
@@ -116,7 +116,7 @@ def _parabolas(db: Database, fit: Fit, runs: Runs) -> None:
 def _bias(db: Database, fit: Fit, runs: Runs) -> None:
     st.subheader("Bias of the parabolas", anchor=False)
     found = bias_of(fit.hash, str(db.folder), fit, runs)
-    st.markdown(plain(powers(found.sentence)))
+    st.markdown(escape_markdown(powers(found.sentence)))
     st.table(
         [
             {

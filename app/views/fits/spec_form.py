@@ -8,7 +8,7 @@ from isoplan.app.bundled import opening
 from isoplan.app.commands.shared.reading import read_error
 from isoplan.app.views.fits.law_choice import TYPED, choose_law
 from isoplan.app.views.fits.parameters import choose_parameters
-from isoplan.app.views.widgets.parts import plain, plural
+from isoplan.app.views.widgets.parts import escape_markdown, plural
 from isoplan.app.views.widgets.state import choose_y
 from isoplan.engine.fitting.types.spec import FitSpec
 from isoplan.engine.fitting.types.suggestion import suggest
@@ -123,7 +123,7 @@ def _details(law: Law, runs: Runs, y: str, objective: str, table: TableInfo, sta
         )  # fmt: skip
     error = read_error(
         st.text_input(
-            f"Relative error of {plain(y)}", how(start)["relative_error"], placeholder="not stated",
+            f"Relative error of {escape_markdown(y)}", how(start)["relative_error"], placeholder="not stated",
             key="relative_error", bind="query-params",
             help="0.1, 10%, or the name of a column that holds it for each run: runs weigh by its inverse square.",
         )
@@ -143,9 +143,9 @@ def _details(law: Law, runs: Runs, y: str, objective: str, table: TableInfo, sta
 
 def _realised(law: Law, runs: Runs) -> float | None:
     """The value at which runs at zero of the law's axis are fitted; None leaves them out."""
-    if law.axis is None or law.along is None or not (law.axis in runs and (runs[law.axis] == 0).any()):
+    if law.axis is None or law.with_axis is None or not (law.axis in runs and (runs[law.axis] == 0).any()):
         return None
     return st.number_input(
-        f"Fit runs at {plain(law.axis)} = 0 as", 0.0, value=None, format="%g", placeholder="left out",
+        f"Fit runs at {escape_markdown(law.axis)} = 0 as", 0.0, value=None, format="%g", placeholder="left out",
         key="realised", bind="query-params", help="The value that zero really gave; empty leaves them out.",
     ) or None  # fmt: skip

@@ -8,7 +8,7 @@ import streamlit as st
 
 from isoplan.app.figures.fits import validation as picture
 from isoplan.app.views.widgets.on_demand import asked
-from isoplan.app.views.widgets.parts import draw, plain
+from isoplan.app.views.widgets.parts import draw, escape_markdown
 from isoplan.engine.fitting.types.result import Fit
 from isoplan.engine.fitting.validation.baselines import BASELINES
 from isoplan.engine.fitting.validation.comparison import Comparison, compare
@@ -44,7 +44,7 @@ def validation(db: Database, fit: Fit, runs: Runs) -> None:
         Validation,
     )
     if found is not None:
-        st.markdown(plain(found.sentence))
+        st.markdown(escape_markdown(found.sentence))
         _errors(found)
         targets = found.targets(found.laws[:1])
         called = "updates to the target" if fit.law.name == "critical-batch" else ""
@@ -68,11 +68,12 @@ def comparison(db: Database, fit: Fit, runs: Runs) -> None:
         return
     st.table(_ranking(found), border="horizontal", hide_index=True)
     st.caption(
-        f"{plain(found.sentence)} AIC and BIC: smaller is better; the likelihood is that of the noise for which the "
+        f"{escape_markdown(found.sentence)} AIC and BIC: smaller is better; the likelihood is that of the noise "
+        "for which the "
         "objective is the best one (Gaussian for least squares, exponential tails beyond δ for Huber)."
     )
-    notes = [f"- {one.key}: {plain(one.note)}" for one in found.ranked if one.note]
-    notes += [f"- {law}: {plain(why)}" for law, why in found.refused]
+    notes = [f"- {one.key}: {escape_markdown(one.note)}" for one in found.ranked if one.note]
+    notes += [f"- {law}: {escape_markdown(why)}" for law, why in found.refused]
     if notes:
         with st.expander(f"Laws that could not be fitted or ranked ({len(notes)})"):
             st.markdown("\n".join(notes))
@@ -93,7 +94,7 @@ def _errors(found: Validation) -> None:
                 row[header] = _percent(found.cut_error(cut, method, targets))
             rows.append(row | {"Mean": _percent(found.error(method, targets))})
     st.table(rows, border="horizontal", hide_index=True)
-    why = [f"{method}: {plain(reason)}" for method, reason in found.missing.items()]
+    why = [f"{method}: {escape_markdown(reason)}" for method, reason in found.missing.items()]
     if why:
         st.caption("  \n".join(why))
 
@@ -109,7 +110,7 @@ def _ranking(found: Comparison) -> list[dict[str, str]]:
     rows = [
         {
             "Rank": str(rank),
-            "Law": f"{one.key}: {plain(one.fit.law.title)}",
+            "Law": f"{one.key}: {escape_markdown(one.fit.law.title)}",
             "Error": _percent(one.error),
             "AIC": _criterion(one.aic),
             "AIC above best": _criterion(one.aic - least),

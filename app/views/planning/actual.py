@@ -10,7 +10,7 @@ import streamlit as st
 from isoplan.app.figures.plans import outcomes
 from isoplan.app.views.planning.metrics import open_map
 from isoplan.app.views.widgets.cache import runs_of, saved_fit
-from isoplan.app.views.widgets.parts import distinct, draw, number, plain, sentences
+from isoplan.app.views.widgets.parts import distinct, draw, escape_markdown, number, sentences
 from isoplan.app.views.widgets.saved_items import deleted
 from isoplan.app.views.widgets.state import fit_of
 from isoplan.engine.errors import PlannerError
@@ -97,7 +97,7 @@ def _row(db: Database, key: str, plan: Plan, measured: tuple[str, ...]) -> Actua
 def _metric(key: str, plan: Plan, measured: tuple[str, ...]) -> str:
     """What was measured: "" for what the law describes."""
     if len(measured) == 1:
-        st.caption(f"What the run reached in {plain(plan.y)}.")
+        st.caption(f"What the run reached in {escape_markdown(plan.y)}.")
         return ""
     start = measured.index(plan.question.metric) if plan.question.metric in measured else 0
     return str(
@@ -125,13 +125,13 @@ def _all(db: Database, kept: list[SavedActual]) -> None:
         try:
             found.append(_result(db, one, names[one.plan_hash]))
         except PlannerError as error:
-            st.caption(f"{plain(names[one.plan_hash])}: {plain(str(error))}")
+            st.caption(f"{escape_markdown(names[one.plan_hash])}: {escape_markdown(str(error))}")
     if found:
-        st.markdown("  \n".join(plain(sentence) for sentence in said(found)))
+        st.markdown("  \n".join(escape_markdown(sentence) for sentence in said(found)))
         draw(lambda theme: outcomes.draw(found, theme), key="outcomes")
         _, *lines = table(found)
         st.table(
-            [{h: plain(cell) for h, cell in zip(HEAD, line, strict=True)} for line in lines],
+            [{h: escape_markdown(cell) for h, cell in zip(HEAD, line, strict=True)} for line in lines],
             border="horizontal", hide_index=True, alt="Actual results beside their predictions.",
         )  # fmt: skip
         st.caption(
@@ -140,7 +140,7 @@ def _all(db: Database, kept: list[SavedActual]) -> None:
         )
     with st.popover("Remove a result", icon=":material/delete:"):
         for one in kept:
-            if st.button(plain(_label(one, names)), key=f"remove_{one.id}", help="It can be restored."):
+            if st.button(escape_markdown(_label(one, names)), key=f"remove_{one.id}", help="It can be restored."):
                 actuals.delete(db, one.id)
                 st.rerun()
 

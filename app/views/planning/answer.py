@@ -6,7 +6,7 @@ import streamlit as st
 
 from isoplan.app.figures.plans import plan as plan_figure
 from isoplan.app.views.widgets.cache import runs_behind
-from isoplan.app.views.widgets.parts import doubts, draw, plain
+from isoplan.app.views.widgets.parts import draw, escape_markdown, show_warnings
 from isoplan.app.views.widgets.save_form import keep
 from isoplan.app.views.widgets.tables import cells, readable, table
 from isoplan.engine.fitting.types.result import Fit
@@ -27,7 +27,7 @@ def show(db: Database, fit: Fit, plan: Plan) -> None:
     with st.container(border=True):
         st.header(readable(plan.sentence), anchor=False)
         if plan.answers and plan.reach is not None and plan.reach.text and not reach_text(plan):
-            st.markdown(plain(plan.reach.text))
+            st.markdown(escape_markdown(plan.reach.text))
         if said := summary(plan):
             st.markdown(readable(said))
         for worth in sorted(plan.worth, key=lambda one: not one.binds):
@@ -38,16 +38,18 @@ def show(db: Database, fit: Fit, plan: Plan) -> None:
     if plan.bill and plan.prices is not None:
         st.subheader("What it costs", anchor=False)
         table(map(cells, bill_rows(plan)), "The plan's bill.")
-        st.caption(f"{plain(plan.prices.machine.text)}.")
+        st.caption(f"{escape_markdown(plan.prices.machine.text)}.")
     _rules(plan)
     _picture(db, fit, plan)
-    doubts(plan.warnings)
+    show_warnings(plan.warnings)
     keep("plan", _name(plan), "plan", written(plan), lambda name: results.save_plan(db, plan, name))
 
 
 def _rules(plan: Plan) -> None:
     other = f" {plan.restated.sentence}" if plan.restated is not None else ""
-    st.caption(plain(f"Compute is counted by {plan.compute.text}.{other} Decades beyond are counted from the runs."))
+    st.caption(
+        escape_markdown(f"Compute is counted by {plan.compute.text}.{other} Decades beyond are counted from the runs.")
+    )
 
 
 def _picture(db: Database, fit: Fit, plan: Plan) -> None:

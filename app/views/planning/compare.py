@@ -10,7 +10,7 @@ import streamlit as st
 from isoplan.app.figures.plans import compare as picture
 from isoplan.app.views.planning import pricing
 from isoplan.app.views.widgets.exports import downloads, table_files
-from isoplan.app.views.widgets.parts import distinct, draw, plain, powers, sentences
+from isoplan.app.views.widgets.parts import distinct, draw, escape_markdown, powers, sentences
 from isoplan.app.views.widgets.state import fit_of, keep_possible, recall, remember
 from isoplan.app.views.widgets.tables import readable, table
 from isoplan.engine.errors import PlannerError
@@ -51,7 +51,7 @@ def _choose(kept: dict[str, str]) -> list[str]:
     asked = [key for key in recall("plans").split(",") if key]
     gone = [key for key in asked if key not in kept]
     if gone:
-        said = f"The plan {plain(gone[0])} of this link is not in this workspace, or was deleted."
+        said = f"The plan {escape_markdown(gone[0])} of this link is not in this workspace, or was deleted."
         st.error(said, icon=":material/link_off:")
     names = distinct(kept)
     shown = [key for key in asked if key in kept] if asked else list(kept)[:MOST]
@@ -127,15 +127,19 @@ def _show(found: Comparison, unknown: list[str]) -> None:
         st.info(UNPRICED, icon=":material/payments:")
     else:
         st.caption(
-            plain(f"All priced on {found.prices.machine.text}, as each plan was saved: nothing is planned anew.")
+            escape_markdown(
+                f"All priced on {found.prices.machine.text}, as each plan was saved: nothing is planned anew."
+            )
         )
         if unknown:
             named = ", ".join(unknown)
-            st.caption(plain(f"Totals without an interval, for want of the fit or the map behind the plan: {named}."))
+            st.caption(
+                escape_markdown(f"Totals without an interval, for want of the fit or the map behind the plan: {named}.")
+            )
     head, *lines = lines_of(found)
     body = [dict(zip(("Quantity", *head[1:]), line, strict=True)) for line in lines]
     table([{key: powers(text) for key, text in line.items()} for line in body], "The plans side by side in numbers.")
     for side in found.sides:
         for text in side.risk.warnings:
-            st.caption(f":material/warning: **{plain(side.name)}** {powers(plain(text))}")
+            st.caption(f":material/warning: **{escape_markdown(side.name)}** {powers(escape_markdown(text))}")
     downloads("plans", table_files(to_json(found), body))

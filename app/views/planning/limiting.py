@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from isoplan.app.views.widgets.parts import plain
+from isoplan.app.views.widgets.parts import escape_markdown
 from isoplan.app.views.widgets.sentence_form import blank, words
 from isoplan.engine.planning.scenario.limits import LimitName, Limits
 from isoplan.engine.planning.scenario.prices import GIGABYTE
@@ -71,8 +71,8 @@ def blanks_of(chosen: Sequence[LimitName], unit: str, first: str) -> dict[LimitN
     typed: dict[LimitName, str] = {}
     for i, name in enumerate(chosen):
         words("and at most" if i else first)
-        typed[name] = blank(f"At most so many {plain(after[name])}", "", KEYS[name], 100, hint=HINTS[name])
-        words(plain(after[name]))
+        typed[name] = blank(f"At most so many {escape_markdown(after[name])}", "", KEYS[name], 100, hint=HINTS[name])
+        words(escape_markdown(after[name]))
     return typed
 
 

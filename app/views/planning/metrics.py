@@ -10,7 +10,7 @@ from streamlit.delta_generator import DeltaGenerator
 from isoplan.app.bundled import task_of
 from isoplan.app.views.planning.asked import own_target
 from isoplan.app.views.widgets.cache import saved_fit
-from isoplan.app.views.widgets.parts import distinct, plain
+from isoplan.app.views.widgets.parts import distinct, escape_markdown
 from isoplan.app.views.widgets.scopes import belong
 from isoplan.app.views.widgets.sentence_form import words
 from isoplan.app.views.widgets.state import owner_of_fit, recall, remember, table_of_fit, task_of_fit
@@ -75,7 +75,10 @@ def offer_fit(db: Database) -> None:
     """Say that the open table has no law, and link to the page that fits one."""
     name = next((one.name for one in tables.all(db) if one.id == recall("table")), "")
     if name:
-        st.info(f"{plain(name)} has no law yet. Fit one, or choose a fit of another table.", icon=":material/info:")
+        st.info(
+            f"{escape_markdown(name)} has no law yet. Fit one, or choose a fit of another table.",
+            icon=":material/info:",
+        )
     query = {"table": recall("table")} if name else {}
     st.page_link("views/fit.py", label="Fit a law", query_params=query, icon=":material/show_chart:")
 
@@ -117,10 +120,13 @@ def follow_map(db: Database) -> Fit | None:
 def offer_law(db: Database, map: Fit) -> None:
     """Say that the table of a map has no law, and link to the page that fits one."""
     y, x, table = map.spec.y, ", ".join(map.law.axes), table_of_fit(db, map.hash)
-    st.info(f"This fit maps {plain(x)} to {plain(y)} and has no cost. No law of {plain(x)} is fitted to its table. "
+    x_name, y_name = escape_markdown(x), escape_markdown(y)
+    st.info(f"This fit maps {x_name} to {y_name} and has no cost. No law of {x_name} is fitted to its table. "
             "Fit one to plan.", icon=":material/alt_route:")  # fmt: skip
     query = {"table": table, "y": x} if table else {}
-    st.page_link("views/fit.py", label=f"Fit a law of {plain(x)}", query_params=query, icon=":material/show_chart:")
+    st.page_link(
+        "views/fit.py", label=f"Fit a law of {escape_markdown(x)}", query_params=query, icon=":material/show_chart:"
+    )
 
 
 def example(db: Database, fit: Fit, map: str) -> str:
@@ -151,7 +157,7 @@ def choose_target(db: Database, fit: Fit, maps: Mapping[str, str], notes: DeltaG
     y = fit.spec.y
     asked = _asked_map(db, fit, maps, notes)
     if not maps:
-        words(f"a {plain(y)} of")
+        words(f"a {escape_markdown(y)} of")
         return ""
     names = {"": y, **maps}
     st.session_state["map_choice"] = asked
@@ -180,9 +186,13 @@ def _asked_map(db: Database, fit: Fit, maps: Mapping[str, str], notes: DeltaGene
     same = [one for one in alike if table_of_fit(db, one) == own]
     if not same:
         own_target(db, fit, metric or asked)
-        said = f"{plain(metric)} has no map for" if metric else f"The map {plain(asked)} does not go with"
-        more = f"A map to {plain(metric)} of other runs can be chosen." if alike else why(fit)
-        notes.info(f"{said} this fit. The target is {plain(fit.spec.y)} now. {more}", icon=":material/info:")
+        said = (
+            f"{escape_markdown(metric)} has no map for"
+            if metric
+            else f"The map {escape_markdown(asked)} does not go with"
+        )
+        more = f"A map to {escape_markdown(metric)} of other runs can be chosen." if alike else why(fit)
+        notes.info(f"{said} this fit. The target is {escape_markdown(fit.spec.y)} now. {more}", icon=":material/info:")
     remember("map", same[0] if same else "")
     return same[0] if same else ""
 
@@ -194,7 +204,9 @@ def choose_shown(db: Database, fit: Fit, maps: Mapping[str, str], notes: DeltaGe
     remember("maps", ",".join(asked))
     missing = [name for name in asked if name not in maps]
     if missing:
-        notes.info(f"The map {plain(missing[0])} does not go with this law. {why(fit)}", icon=":material/info:")
+        notes.info(
+            f"The map {escape_markdown(missing[0])} does not go with this law. {why(fit)}", icon=":material/info:"
+        )
     if not maps:
         return []
     words("and want to see")
@@ -215,7 +227,7 @@ def open_map(db: Database, fit: Fit, fit_hash: str) -> Through:
 
 def why(fit: Fit) -> str:
     """Why no metric can be asked for, and what to do."""
-    y = plain(fit.spec.y)
+    y = escape_markdown(fit.spec.y)
     if published(fit):
         return (
             f"This law is published without a map from its {y} to a metric (background rejection, recall@10, ...), so "

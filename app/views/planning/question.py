@@ -12,7 +12,7 @@ from isoplan.app.views.planning import answer, limiting, metrics, pricing, rules
 from isoplan.app.views.planning.asked import choose_way, target_blank
 from isoplan.app.views.planning.slide import slide
 from isoplan.app.views.widgets.cache import runs_behind
-from isoplan.app.views.widgets.parts import plain, sentences
+from isoplan.app.views.widgets.parts import escape_markdown, sentences
 from isoplan.app.views.widgets.sentence_form import blank, blanks, words
 from isoplan.app.views.widgets.sliders import TARGETS, compute_steps, target_steps
 from isoplan.app.views.widgets.state import choose_fit
@@ -75,7 +75,7 @@ def ask(db: Database, fit: Fit) -> Plan | None:
         return None
     maps = tuple(metrics.open_map(db, fit, name) for name in typed.maps)
     for foreign in metrics.foreign(fit, maps):
-        notes.caption(plain(foreign))
+        notes.caption(escape_markdown(foreign))
     with slider:
         value = _budget(typed.value, fit) if typed.way == "Budget" else _target(typed.value, fit, maps)
     used, other = rules.read(fit, runs, rule, second)
@@ -99,7 +99,7 @@ def _sentence(db: Database, fit: Fit, names: dict[str, str], chosen: list[LimitN
             name = metrics.choose_target(db, fit, names, notes)
             hint = metrics.example(db, fit, name)
             quantity = metrics.quantity(db, fit, name)
-            value = target_blank(db, fit, f"Target {plain(names.get(name, fit.spec.y))}", quantity, hint)
+            value = target_blank(db, fit, f"Target {escape_markdown(names.get(name, fit.spec.y))}", quantity, hint)
         limits = limiting.blanks_of(chosen, sample_unit(fit), "and at most" if way == "Budget" else "and have at most")
         shown = metrics.choose_shown(db, fit, names, notes) if way == "Budget" else [name] if name else []
     return Typed(way, value, tuple(shown), limits)
@@ -112,7 +112,7 @@ def _budget(text: str, fit: Fit) -> float:
         steps = [float(f"{C:.3g}") for C in compute_steps(fit)[0]]
         slide("Compute budget [FLOPs]", "budget", reading.value, steps, power10, _short)
     if reading.note:
-        st.caption(f"Read as {power10(reading.value)} FLOPs: {plain(reading.note)}.")
+        st.caption(f"Read as {power10(reading.value)} FLOPs: {escape_markdown(reading.note)}.")
     return reading.value
 
 
@@ -127,7 +127,7 @@ def _target(text: str, fit: Fit, maps: tuple[Through, ...]) -> float:
     target = parse_number(text, f"target {name}")
     steps = _even(maps[0].map.data.ranges[name]) if maps else target_steps(fit)
     if math.isfinite(target):
-        slide(f"Target {plain(name)}", "target", target, steps, "{:.4g}".format, "{:.4g}".format)
+        slide(f"Target {escape_markdown(name)}", "target", target, steps, "{:.4g}".format, "{:.4g}".format)
     return target
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import streamlit as st
 
-from isoplan.app.views.widgets.parts import plain
+from isoplan.app.views.widgets.parts import escape_markdown
 from isoplan.engine.costs import ComputeRule, compute_rule
 from isoplan.engine.costs.typed import measured_rule, rule_of
 from isoplan.engine.fitting.types.result import Fit
@@ -68,7 +68,7 @@ def widgets(fit: Fit, runs: Runs | None) -> tuple[Rule, Rule]:
     """The widgets of both rules, and what they hold before it is read; ``runs`` are those behind the fit."""
     options = [*TYPED, *(MEASURED if measured(runs) else ())]
     with st.popover(_short(fit), icon=":material/calculate:", key="compute_rule", help="How compute is counted."):
-        st.caption(f"The fit counts compute by {plain(fit.compute.text)}.")
+        st.caption(f"The fit counts compute by {escape_markdown(fit.compute.text)}.")
         rule = _ask("Count compute by the rule", "rule", [OWN, *options])
         return rule, _ask("Say what the plan costs by", "second", [AUTOMATIC, NONE, *options])
 
@@ -77,7 +77,7 @@ def _short(fit: Fit) -> str:
     """The rule in use, as short as a button is."""
     option = st.session_state.get("rule") or st.query_params.get("rule") or OWN  # a link fills the widget in later
     formula = fit.compute.text.partition(" with ")[0] if option == OWN else option
-    return plain(formula if formula.startswith("C = ") or not formula[:1].isdigit() else f"C = {formula}")
+    return escape_markdown(formula if formula.startswith("C = ") or not formula[:1].isdigit() else f"C = {formula}")
 
 
 def measured(runs: Runs | None) -> bool:
@@ -121,7 +121,7 @@ def _ask(label: str, key: str, options: list[str]) -> Rule:
 def _read(runs: Runs | None, option: str, typed: Mapping[str, str]) -> ComputeRule:
     if option in MEASURED:
         found = measured_rule(MEASURED[option], None if runs is None else runs.values)
-        st.caption(f"{plain(found.text)}.")
+        st.caption(f"{escape_markdown(found.text)}.")
         return found.rule
     name = TYPED[option]
     called = {key: label for key, (label, _) in FIELDS.get(name, {}).items()}

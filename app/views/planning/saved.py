@@ -6,7 +6,7 @@ import streamlit as st
 
 from isoplan.app.views.planning import actual, limiting, pricing, rules
 from isoplan.app.views.widgets import saved_answers
-from isoplan.app.views.widgets.parts import plain
+from isoplan.app.views.widgets.parts import escape_markdown
 from isoplan.app.views.widgets.saved_items import deleted, manage, opener
 from isoplan.app.views.widgets.state import fit_of
 from isoplan.engine.errors import PlannerError
@@ -46,7 +46,7 @@ def _saved(db: Database, one: results.SavedPlan) -> None:
                     lambda name: results.rename_plan(db, one.hash, name),
                     lambda: results.delete_plan(db, one.hash),
                 )
-        st.caption(plain(plan.sentence))
+        st.caption(escape_markdown(plan.sentence))
 
 
 def link(db: Database, plan: Plan) -> dict[str, str | list[str]]:

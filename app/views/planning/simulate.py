@@ -13,7 +13,7 @@ from isoplan.app.figures.plans import simulate as picture
 from isoplan.app.views.planning import pricing
 from isoplan.app.views.widgets import saved_answers
 from isoplan.app.views.widgets.cache import curves_of, runs_of
-from isoplan.app.views.widgets.parts import distinct, doubts, draw, number, plain, powers, sentences
+from isoplan.app.views.widgets.parts import distinct, draw, escape_markdown, number, powers, sentences, show_warnings
 from isoplan.app.views.widgets.save_form import keep_answer
 from isoplan.app.views.widgets.scopes import belong
 from isoplan.app.views.widgets.sentence_form import blank, blanks, words
@@ -168,7 +168,7 @@ def _say_loss(db: Database, one: Fit) -> None:
         loss = float(read.goal(parse_number(target, "target")).best)
         if math.isfinite(loss):
             y, metric = one.spec.y, read.map.spec.y
-            st.caption(plain(f"The target is a {y} here: {metric} {target} is {y} {one.sign * loss:.3g}."))
+            st.caption(escape_markdown(f"The target is a {y} here: {metric} {target} is {y} {one.sign * loss:.3g}."))
 
 
 def _floor(fit: Fit) -> float:
@@ -177,7 +177,7 @@ def _floor(fit: Fit) -> float:
 
 def _ask(db: Database, one: Fit, repeated: Fit) -> None:
     with blanks("simulate"):
-        words(f"I must reach a {plain(one.spec.y)} of")
+        words(f"I must reach a {escape_markdown(one.spec.y)} of")
         target = blank("Target loss", _start(one), "reach", 100)
         words("repeating takes")
         kappa = blank("kappa", "10", "kappa", 80)
@@ -260,10 +260,10 @@ def _answer(answer: SimulateOrRepeat, priced: bool, said: list[str]) -> None:
     body = [cells(row) for row in (rows(answer) if priced else unpriced_rows(answer))]
     if body:
         table([_brief(line, answer) for line in body], "Both ways in numbers.")
-    st.caption(plain(f"Compute is counted by {answer.compute.text}."))
+    st.caption(escape_markdown(f"Compute is counted by {answer.compute.text}."))
     if priced and answer.cheaper is not None and answer.cheaper.total.value is not None:
         draw(partial(picture.draw, answer), key="simulate_picture")
-    doubts(answer.warnings)
+    show_warnings(answer.warnings)
 
 
 def _brief(line: dict[str, str], answer: SimulateOrRepeat) -> dict[str, str]:

@@ -11,7 +11,7 @@ from isoplan.app.figures.plans import smaller as picture
 from isoplan.app.views.planning import limiting, metrics, pricing
 from isoplan.app.views.planning.asked import choose_way, target_blank
 from isoplan.app.views.widgets import saved_answers
-from isoplan.app.views.widgets.parts import doubts, draw, plain, powers, sentences
+from isoplan.app.views.widgets.parts import draw, escape_markdown, powers, sentences, show_warnings
 from isoplan.app.views.widgets.save_form import keep_answer
 from isoplan.app.views.widgets.sentence_form import blank, blanks, words
 from isoplan.app.views.widgets.state import choose_fit
@@ -70,7 +70,7 @@ def _ask(db: Database, fit: Fit) -> Question | None:
             typed = blank("Compute budget", f"1e{round(math.log10(top))}", "budget", 150, hint="1e20, 200 H200 hours")
             words("FLOPs at its best")
         else:
-            typed = target_blank(db, fit, f"Target {plain(fit.spec.y)}", fit.spec.y, "for example 2.0")
+            typed = target_blank(db, fit, f"Target {escape_markdown(fit.spec.y)}", fit.spec.y, "for example 2.0")
         limits = limiting.blanks_of(chosen, sample_unit(fit), "with at most")
     if not typed:
         return None
@@ -103,8 +103,8 @@ def _answer(db: Database, fit: Fit, question: Question, prices: Prices | None) -
         if life.total.value is not None:
             costs = lifetime_curve(fit, question, served, prices=prices)
             draw(partial(picture.draw_life, costs, life), key="lifetime_picture")
-    st.caption(plain(f"Compute is counted by {fit.compute.text}."))
-    doubts(warnings(curve, life))
+    st.caption(escape_markdown(f"Compute is counted by {fit.compute.text}."))
+    show_warnings(warnings(curve, life))
     keep_answer(db, "smaller", _name(curve), document(curve, life, served, f"fit-{fit.hash}.json"))
 
 

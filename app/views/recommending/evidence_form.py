@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 import streamlit as st
 
 from isoplan.app.views.recommending import own_table
-from isoplan.app.views.widgets.parts import distinct, plain
+from isoplan.app.views.widgets.parts import distinct, escape_markdown
 from isoplan.app.views.widgets.state import fit_of, recall, remember
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.fitting.types.result import Fit
@@ -120,7 +120,8 @@ def choose(db: Database, knob: Knob) -> None:
     remember(f"{knob}_runs", chosen if chosen in options else "")
     if chosen and chosen not in options:
         st.error(
-            f"The runs {plain(chosen)} of this link are not in this workspace. Upload their file, or choose others.",
+            f"The runs {escape_markdown(chosen)} of this link are not in this workspace. Upload their file, or "
+            "choose others.",
             icon=":material/link_off:",
         )
     elif chosen in {t.id for t in tables.all(db)}:

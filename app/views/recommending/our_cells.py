@@ -10,7 +10,7 @@ import streamlit as st
 
 from isoplan.app.views.recommending import recipe
 from isoplan.app.views.recommending.evidence_form import Own
-from isoplan.app.views.widgets.parts import plain, whole
+from isoplan.app.views.widgets.parts import escape_markdown, whole
 from isoplan.data import trained
 from isoplan.engine.planning.recommender import Recommendation, recommend
 from isoplan.engine.planning.recommender.choice import Choice, Knob
@@ -76,14 +76,14 @@ def _reasons(one: Ours) -> None:
         for knob in SHOWN:
             choice = one.answer.recipe.choices[knob]
             said = _missing(one, knob) or recipe.row(choice)["From"]
-            st.markdown(f"- **{plain(LABELS[knob])}**: {plain(whole(said))}")
+            st.markdown(f"- **{escape_markdown(LABELS[knob])}**: {escape_markdown(whole(said))}")
 
 
 def _line(page: str, mine: str, theirs: Choice, own: Choice, missing: str) -> dict[str, str]:
     there, here = recipe.row(theirs), recipe.row(own)
     line = {"Knob": here["Knob"], page: there["Value"], mine: here["Value"] if not missing else "not known"}
     line |= {name: here[name] for name in ("68 %", "95 %", "Sweep")} | {"From": short(missing or here["From"])}
-    return {plain(key): plain(whole(cell)) for key, cell in line.items()}
+    return {escape_markdown(key): escape_markdown(whole(cell)) for key, cell in line.items()}
 
 
 def _missing(ours: Ours, knob: Knob) -> str:

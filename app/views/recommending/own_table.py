@@ -9,7 +9,7 @@ from urllib.parse import parse_qsl, urlencode
 import streamlit as st
 
 from isoplan.app.views.tables.upload import file_box
-from isoplan.app.views.widgets.parts import distinct, plain, plural
+from isoplan.app.views.widgets.parts import distinct, escape_markdown, plural
 from isoplan.app.views.widgets.state import recall, remember
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.planning.recommender.builder import Built, build_evidence
@@ -54,7 +54,7 @@ def choose(db: Database) -> None:
             try:
                 _describe(sweeps_of(db, chosen, chosen_columns(), data_set=chosen_data_set()), chosen, db)
             except PlannerError as error:
-                st.warning(plain(str(error)), icon=":material/table:")
+                st.warning(escape_markdown(str(error)), icon=":material/table:")
                 query = {"table": chosen}
                 st.page_link(
                     "views/data.py", label="Open on the Data page", query_params=query, icon=":material/table:"
@@ -178,7 +178,7 @@ def _upload(db: Database) -> None:
 def _describe(found: Table, table: str, db: Database) -> None:
     """What the table contains, in a sentence; and the columns that are read under another name."""
     if found.rows:
-        st.markdown(plain(found.sentence))
+        st.markdown(escape_markdown(found.sentence))
     else:
         st.warning(
             "No runs of this table vary N, the share, the batch or K while the rest is equal. Choose its columns.",
@@ -189,12 +189,12 @@ def _describe(found: Table, table: str, db: Database) -> None:
     said = [f"{role} is not read: {why}" for role, why in found.waiting.items() if role in SIZES]
     said += [f"{question.text} All runs are used" for question in found.questions]
     if said:
-        st.warning(plain(". ".join(text.rstrip(".") for text in said) + "."), icon=":material/table:")
+        st.warning(escape_markdown(". ".join(text.rstrip(".") for text in said) + "."), icon=":material/table:")
     for text in found.runs.notes:
-        st.caption(plain(text))
+        st.caption(escape_markdown(text))
     known = {name: column for name, column in found.columns.renamed.items() if metric_name(column) == name}
     if known:
-        st.caption(plain("; ".join(f"{column} read as {name}" for name, column in known.items()) + "."))
+        st.caption(escape_markdown("; ".join(f"{column} read as {name}" for name, column in known.items()) + "."))
     _change(db, table, found.columns, opened=not found.rows)
 
 
@@ -202,12 +202,13 @@ def _choose_data_set(rivals: Rivals) -> None:
     """The question which of several data sets is read; the largest is, until one is chosen."""
     st.session_state["data_set_choice"] = rivals.used
     st.selectbox(
-        f"Data set (column {plain(rivals.question.column)})",
+        f"Data set (column {escape_markdown(rivals.question.column)})",
         list(rivals.question.counts),
         format_func=lambda value: f"{value or 'empty'} ({plural(rivals.question.counts[value], 'run')})",
         key="data_set_choice",
         on_change=lambda: remember("data_set", st.session_state["data_set_choice"]),
-        help=f"{plain(rivals.question.text)} A recipe reads one of them. To read all as one, answer on the Data page.",
+        help=f"{escape_markdown(rivals.question.text)} A recipe reads one of them. To read all as one, answer on "
+        "the Data page.",
     )
 
 
@@ -233,4 +234,4 @@ def _select(grid: Any, label: str, name: str, options: list[str], now: str | Non
         value = st.session_state[key]
         remember("columns", urlencode(chosen_columns() | {name: "" if value == NONE else value}))
 
-    grid.selectbox(plain(label), [NONE, *options], key=key, on_change=changed)
+    grid.selectbox(escape_markdown(label), [NONE, *options], key=key, on_change=changed)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import streamlit as st
 
-from isoplan.app.views.widgets.parts import doubts, number, plain, whole
+from isoplan.app.views.widgets.parts import escape_markdown, number, show_warnings, whole
 from isoplan.app.views.widgets.save_form import keep_answer
 from isoplan.engine.planning.answer.format import between, decades
 from isoplan.engine.planning.answer.format import number as of
 from isoplan.engine.planning.recommender import Evidence, Recommendation, side_by_side
-from isoplan.engine.planning.recommender.choice import KNOBS, Choice, Knob, Otherwise
+from isoplan.engine.planning.recommender.choice import KNOBS, Alternative, Choice, Knob
 from isoplan.engine.planning.recommender.document import document
 from isoplan.engine.planning.recommender.text import LABELS, binding, sentence, shown, source
 from isoplan.engine.quantities import power10
@@ -21,15 +21,15 @@ MISSING = "not known, see below"
 def show(db: Database, answer: Recommendation, own: Evidence) -> None:
     """The answer, most important first; ``own`` is the evidence of the user's runs."""
     with st.container(border=True):
-        st.header(plain(whole(sentence(answer))), anchor=False)
+        st.header(escape_markdown(whole(sentence(answer))), anchor=False)
     recipe = answer.recipe
     rows = [row(recipe.choices[knob], _owner(own, knob, answer.served)) for knob in KNOBS]
     with st.container(key="recipe_table"):
         st.table(_plain(rows), border="horizontal", hide_index=True, alt="The recipe in numbers.")
     said = [binding(recipe), recipe.step.sentence if recipe.step else ""]
     if any(said):
-        st.caption(plain(" ".join(text for text in said if text)))
-    doubts(recipe.warnings)
+        st.caption(escape_markdown(" ".join(text for text in said if text)))
+    show_warnings(recipe.warnings)
     name = f"{answer.served} at {power10(answer.budget)} FLOPs"
     keep_answer(db, "recipe", name, document(answer, own, published=True))
     _others(answer)
@@ -85,7 +85,7 @@ def _place(choice: Choice) -> str:
     return f"outside, {choice.place.split()[1]}" if choice.place.startswith("outside") else choice.place
 
 
-def _cost(choice: Choice, other: Otherwise) -> str:
+def _cost(choice: Choice, other: Alternative) -> str:
     at = f"{100 * other.x:g} %" if choice.knob == "s" else number(other.x)
     amount = other.amount
     sure = f" ({between(amount, amount.ci68)})" if amount.ci68 else ""
@@ -115,8 +115,8 @@ def _changes(answer: Recommendation) -> str:
         return "No other metric says the same knobs."
     _, x, knob, metric = max(found)
     times = f"{number(x, 2)} times" if x >= 1 else f"{x:.2g} of"
-    return plain(f"Most changes in {knob}: {metric} asks for {times} what {answer.served} does.")
+    return escape_markdown(f"Most changes in {knob}: {metric} asks for {times} what {answer.served} does.")
 
 
 def _plain(rows: list[dict[str, str]]) -> list[dict[str, str]]:
-    return [{plain(key): plain(cell) for key, cell in line.items()} for line in rows]
+    return [{escape_markdown(key): escape_markdown(cell) for key, cell in line.items()} for line in rows]

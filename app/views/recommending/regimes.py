@@ -8,7 +8,7 @@ from isoplan.app.figures.metrics import agreement as matrices
 from isoplan.app.figures.metrics import regimes as picture
 from isoplan.app.views.recommending.evidence_form import PRINTED
 from isoplan.app.views.widgets.cache import runs_of
-from isoplan.app.views.widgets.parts import distinct, draw, plain, sentences
+from isoplan.app.views.widgets.parts import distinct, draw, escape_markdown, sentences
 from isoplan.app.views.widgets.state import recall, remember
 from isoplan.data.recommender import published_agreement
 from isoplan.engine.agreement import Flip, across, agreement, flips, usual
@@ -72,12 +72,12 @@ def _own(db: Database, table: TableInfo) -> None:
         draw(lambda theme: picture.draw(picture.of_across(pair), theme), key="across")
     _say(flips(found))
     for note in [f"{a.name}: {note}" for a in found for note in a.notes][:MOST]:
-        st.info(plain(note), icon=":material/info:")
+        st.info(escape_markdown(note), icon=":material/info:")
 
 
 def _say(found: tuple[Flip, ...]) -> None:
     """The flips in one box, the clear ones first."""
     if found:
-        lines = [f"- {plain(flip.sentence)}" for flip in found[:MOST]]
+        lines = [f"- {escape_markdown(flip.sentence)}" for flip in found[:MOST]]
         more = f"\n- and {len(found) - MOST} more" if len(found) > MOST else ""
         st.warning("\n".join(lines) + more, icon=":material/swap_vert:")

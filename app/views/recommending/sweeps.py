@@ -13,7 +13,7 @@ from isoplan.app.figures.training import batches
 from isoplan.app.views.recommending import evidence_form
 from isoplan.app.views.recommending.evidence_form import Own
 from isoplan.app.views.recommending.our_cells import Ours
-from isoplan.app.views.widgets.parts import draw, plain, sentences, whole
+from isoplan.app.views.widgets.parts import draw, escape_markdown, sentences, whole
 from isoplan.data.recommender import batch_runs, minima
 from isoplan.engine.fitting.estimators.isoflop import parabolas
 from isoplan.engine.fitting.types.result import Fit
@@ -52,10 +52,10 @@ def show(db: Database, evidence: Evidence, own: Own, answer: Recommendation | No
 def _picture(knob: Knob, evidence: Evidence, own: Own, answer: Recommendation) -> None:
     choice = answer.recipe.choices[knob]
     if choice.value.value is None and choice.place is None:
-        st.info(plain(choice.note), icon=":material/search:")
+        st.info(escape_markdown(choice.note), icon=":material/search:")
     DRAWN[knob](evidence, own, answer, "")
     if choice.quoted and knob not in own.runs:
-        st.caption(plain(f"The paper: {choice.quoted}"))
+        st.caption(escape_markdown(f"The paper: {choice.quoted}"))
 
 
 def _beside(knob: Knob, ours: Ours) -> None:
@@ -69,7 +69,7 @@ def _counted(own: Own, knob: Knob, name: str) -> None:
     """What guessing and counting reach, and the cells of the sweep compared with it."""
     if lines := own.references.get(knob):
         names = ("Cells", "Passes over the log", *HEAD[2:])
-        shown = [{name: plain(whole(cell)) for name, cell in zip(names, line, strict=True)} for line in lines]
+        shown = [{name: escape_markdown(whole(cell)) for name, cell in zip(names, line, strict=True)} for line in lines]
         st.table(shown, border="horizontal", hide_index=True, alt=f"Cells and what counting reaches, {name}.")
         st.caption("Cells that are no better than counts enter no law (docs/behavior_laws.md).")
 
@@ -108,7 +108,9 @@ def _frontier(evidence: Evidence, own: Own, answer: Recommendation, of: str) -> 
     if not served or served not in answer.recipes:
         return
     if served != answer.served:
-        st.caption(plain(f"The frontier of {served}, which may ask for another model than {answer.served} does."))
+        st.caption(
+            escape_markdown(f"The frontier of {served}, which may ask for another model than {answer.served} does.")
+        )
     fitted = evidence.allocation[served]
     path, choices = frontier_curve(fitted), answer.recipes[served].choices
     N, D = choices["N"].value.value, choices["D"].value.value

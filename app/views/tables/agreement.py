@@ -6,7 +6,7 @@ import streamlit as st
 
 from isoplan.app.figures.metrics import agreement as picture
 from isoplan.app.views.widgets.cache import runs_of
-from isoplan.app.views.widgets.parts import draw, plain
+from isoplan.app.views.widgets.parts import draw, escape_markdown
 from isoplan.engine.agreement import By, agreement, flips
 from isoplan.engine.store.database.database import Database
 from isoplan.engine.store.tables.tables import TableInfo
@@ -37,6 +37,6 @@ def show(db: Database, table: TableInfo, where: str) -> None:
     )
     draw(lambda theme: picture.draw(found, theme), key="agreement")
     for flip in marked[:MOST]:
-        st.warning(plain(flip.sentence), icon=":material/swap_vert:")
+        st.warning(escape_markdown(flip.sentence), icon=":material/swap_vert:")
     for note in [f"{a.name}: {note}" for a in found for note in a.notes][:MOST]:
-        st.info(plain(note), icon=":material/info:")
+        st.info(escape_markdown(note), icon=":material/info:")

@@ -8,7 +8,7 @@ from isoplan.app.figures.training import curves
 from isoplan.app.views.tables.mapping import edit_mapping
 from isoplan.app.views.tables.upload import add_curves
 from isoplan.app.views.widgets.cache import curves_of, runs_of
-from isoplan.app.views.widgets.parts import distinct, draw, plain, plural, sentences
+from isoplan.app.views.widgets.parts import distinct, draw, escape_markdown, plural, sentences
 from isoplan.app.views.widgets.saved_items import manage
 from isoplan.engine.schema import Curves
 from isoplan.engine.store.database.database import Database
@@ -54,7 +54,7 @@ def _about(found: Curves, table: TableInfo) -> None:
     bad = found.marks != ""
     st.caption(f"{plural(len(found), 'curve')} in {plural(table.rows, 'point')}; {int(bad.sum()):,} left out.")
     for note in found.notes:
-        st.info(plain(note), icon=":material/info:")
+        st.info(escape_markdown(note), icon=":material/info:")
     targets = [y for y in ("loss", *(m.column for m in found.roles.metrics)) if y in found]
     if not targets:
         st.info("No column of the curves is mapped to the loss or a metric: map one above.", icon=":material/info:")

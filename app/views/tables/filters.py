@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from isoplan.app.views.widgets.parts import plain, refuse, sentences
+from isoplan.app.views.widgets.parts import escape_markdown, refuse, sentences
 from isoplan.app.views.widgets.state import recall, remember
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.quantities import as_typed, parse_number
@@ -73,6 +73,6 @@ def filter_note(table: TableInfo) -> str:
     if where:
         remember("where", where)
         link = {"table": table.id, "where": where}
-        st.caption(f"Only rows where {plain(where)}")
+        st.caption(f"Only rows where {escape_markdown(where)}")
         st.page_link("views/data.py", label="Change the filter", query_params=link, icon=":material/filter_alt:")
     return where

@@ -13,7 +13,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from isoplan.app.views.tables import readings
 from isoplan.app.views.tables.role_swap import LABELS, with_swaps
-from isoplan.app.views.widgets.parts import number, plain, plural, refuse
+from isoplan.app.views.widgets.parts import escape_markdown, number, plural, refuse
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.quantities import count
 from isoplan.engine.schema import NUMERIC_ROLES, ROLE_HELP, Metric, Role, Roles
@@ -36,14 +36,14 @@ def edit_mapping(db: Database, table: TableInfo, columns: Sequence[Column]) -> N
     if error := st.session_state.pop(f"mapping_error_{table.id}", None):
         refuse(error)
     for line in st.session_state.pop(f"mapping_moves_{table.id}", ()):
-        st.info(plain(line), icon=":material/swap_horiz:")
+        st.info(escape_markdown(line), icon=":material/swap_horiz:")
     readings.ask(db, table, roles, columns, lambda **changes: _save(db, table, **changes))
     grid = st.grid(4, min_column_width=200)
     for role in AXES:
         with grid.cell():
             _role(db, table, roles, columns, role)
     for note in choice_notes(columns, roles):
-        st.caption(plain(note))
+        st.caption(escape_markdown(note))
     _metrics(db, table, roles, columns)
     _compute(db, table, roles)
     more = st.expander(
@@ -105,7 +105,7 @@ def _with_column(roles: Roles, role: Role, name: str | None) -> dict[str, object
 def _about(role: Role, name: str | None, columns: Sequence[Column], roles: Roles, fixed: bool) -> str:
     """What stands below a select: the range of the chosen column and why it was guessed, or what the role lacks."""
     if role.value in roles.derived:
-        return f"Computed as {plain(roles.derived[role.value])}."
+        return f"Computed as {escape_markdown(roles.derived[role.value])}."
     if name is None:
         sizes = all(roles.column(size) or size.value in roles.derived for size in (Role.N, Role.D))
         return "From N and D by the rule below." if role is Role.C and sizes else "Not mapped."
@@ -171,7 +171,7 @@ def _compute(db: Database, table: TableInfo, roles: Roles) -> None:
     place = st.container(horizontal=True, gap="large")
     rule_key, n_p_key, formula_key = (f"{k}_{table.id}" for k in ("rule", "n_p", "formula"))
     chosen = st.session_state.get(rule_key, roles.compute.rule)
-    names = RULES if roles.compute.rule in RULES else {**RULES, roles.compute.rule: plain(roles.compute.text)}
+    names = RULES if roles.compute.rule in RULES else {**RULES, roles.compute.rule: escape_markdown(roles.compute.text)}
     st.session_state[n_p_key] = float(roles.compute.n_p)
 
     def save() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from isoplan.app.views.widgets.cache import runs_behind
-from isoplan.app.views.widgets.parts import plain, plural, sentences
+from isoplan.app.views.widgets.parts import escape_markdown, plural, sentences
 from isoplan.app.views.widgets.state import recall, remember
 from isoplan.engine.fitting.diagnostics.pooling import OFFSETS, differing
 from isoplan.engine.fitting.types.result import Fit
@@ -46,7 +46,7 @@ def _box(db: Database, table: TableInfo, runs: Runs, question: Question) -> None
     key = f"{table.id}_{question.column}"
     with st.container(border=True, key=f"question_{key}"), sentences():
         why = ASK if question.kind == "dataset" else "A fit uses all of them."
-        st.markdown(f"**{plain(question.text)}** {why}")
+        st.markdown(f"**{escape_markdown(question.text)}** {why}")
         with st.container(horizontal=True):
             if question.kind == "dataset":
                 _datasets(db, table, question, key)
@@ -62,7 +62,7 @@ def _datasets(db: Database, table: TableInfo, question: Question, key: str) -> N
     if st.button("One law each", type="primary", key=f"each_{key}"):
         _answer(db, table, **_grouped(tables.roles(db, table.id), question.column))
     for value in question.counts:
-        if st.button(f"Only {plain(value) or 'empty'}", key=f"only_{key}_{value}"):
+        if st.button(f"Only {escape_markdown(value) or 'empty'}", key=f"only_{key}_{value}"):
             _filter(question.only(value))
 
 
@@ -70,7 +70,11 @@ def _leave_out(db: Database, table: TableInfo, runs: Runs, question: Question, k
     """The button that leaves out what a split or a flag names; a bundled table gets a filter instead."""
     gone = plural(question.left_out, "run")
     if question.kind == "split":
-        if st.button(f"Fit on {plain(question.column)} = {plain(question.keep[0])}", type="primary", key=f"keep_{key}"):
+        if st.button(
+            f"Fit on {escape_markdown(question.column)} = {escape_markdown(question.keep[0])}",
+            type="primary",
+            key=f"keep_{key}",
+        ):
             _filter(question.only())
     elif st.button(f"Leave out {gone}", type="primary", key=f"out_{key}"):
         if table.read_only:
@@ -98,7 +102,7 @@ def _answered(db: Database, table: TableInfo, roles: Roles) -> None:
     for name in (*each, *roles.pooled):
         text = f"One law for each value of {name!r}." if name in each else f"All values of {name!r} are fitted as one."
         with st.container(horizontal=True, vertical_alignment="center"):
-            st.caption(plain(text), width="content")
+            st.caption(escape_markdown(text), width="content")
             if st.button("Ask again", key=f"again_{table.id}_{name}", type="tertiary"):
                 left = tuple(other for other in roles.pooled if other != name)
                 _answer(db, table, **({"each": False} if name in each else {"pooled": left}))

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 import streamlit as st
 
-from isoplan.app.views.widgets.parts import number, plain
+from isoplan.app.views.widgets.parts import escape_markdown, number
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.hardware.catalogue import DEVICES
 from isoplan.engine.quantities import count
@@ -95,7 +95,7 @@ def _text(table: TableInfo, roles: Roles, column: Column, save: Save) -> None:
     st.session_state[key] = column.name in roles.conversions
     kind = column.conversion.kind
     st.checkbox(
-        f"**{plain(column.name)}**: {column.conversion.text}",
+        f"**{escape_markdown(column.name)}**: {column.conversion.text}",
         key=key,
         disabled=table.read_only,
         on_change=lambda: save(**_agreed(roles, column, kind if st.session_state[key] else None)),
@@ -114,9 +114,9 @@ def _either(table: TableInfo, roles: Roles, column: Column, save: Save, key: str
         save(**_agreed(roles, column, f"{chosen}+{unit}" if chosen and unit else chosen))
 
     left, right = st.columns([2, 3], vertical_alignment="center")
-    left.markdown(f"**{plain(column.name)}**: {plain(column.two_readings)}")
+    left.markdown(f"**{escape_markdown(column.name)}**: {escape_markdown(column.two_readings)}")
     right.segmented_control(
-        f"{'Point' if points else 'Comma'} of {plain(column.name)}",
+        f"{'Point' if points else 'Comma'} of {escape_markdown(column.name)}",
         list(names),
         key=key,
         format_func=names.__getitem__,
@@ -134,9 +134,9 @@ def _unit(table: TableInfo, roles: Roles, column: Column, save: Save) -> None:
     options = list(dict.fromkeys([*_first(proposal), *_units(column, proposal), AS_IS]))
     stored = st.session_state[key]
     left, right = st.columns([2, 3], vertical_alignment="center")
-    left.markdown(f"**{plain(column.name)}**: {_example(column, stored or '')}")
+    left.markdown(f"**{escape_markdown(column.name)}**: {_example(column, stored or '')}")
     right.selectbox(
-        f"Unit of {plain(column.name)}",
+        f"Unit of {escape_markdown(column.name)}",
         list(dict.fromkeys([*([stored] if stored else []), *options])),
         index=None,
         key=key,
@@ -216,7 +216,7 @@ def _rows(db: Database, table: TableInfo, roles: Roles, columns: Sequence[Column
     st.session_state[key] = roles.rows
     with st.container(border=True):
         st.markdown(
-            f"**{table.rows:,} rows, about {run.distinct:,} runs.** Column {plain(run.name)} repeats: "
+            f"**{table.rows:,} rows, about {run.distinct:,} runs.** Column {escape_markdown(run.name)} repeats: "
             "rows are points of training curves."
         )
         st.segmented_control(
@@ -230,14 +230,14 @@ def _formulas(table: TableInfo, roles: Roles, columns: Sequence[Column], save: S
     """The formulas of the mapping, each with a button that removes it, and those that are proposed."""
     for role, formula in roles.derived.items():
         with st.container(horizontal=True, vertical_alignment="center"):
-            st.markdown(f"**{role}** = {plain(formula)}", width="content")
+            st.markdown(f"**{role}** = {escape_markdown(formula)}", width="content")
             left = {k: v for k, v in roles.derived.items() if k != role}
             if st.button("Remove formula", key=f"underive_{table.id}_{role}", disabled=table.read_only):
                 save(derived=left)
                 st.rerun()
     for role, formula in ({} if table.read_only else derive.proposals(columns, roles)).items():
         with st.container(border=True, horizontal=True, vertical_alignment="center"):
-            st.markdown(f"**No column has {role}.** {role} = {plain(formula)} (proposed)", width="content")
+            st.markdown(f"**No column has {role}.** {role} = {escape_markdown(formula)} (proposed)", width="content")
             if st.button("Use this formula", key=f"derive_{table.id}_{role}", type="primary"):
                 save(derived={**roles.derived, role: formula})
                 st.rerun()

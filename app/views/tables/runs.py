@@ -7,7 +7,7 @@ import streamlit as st
 from isoplan.app.figures.fits import runs as picture
 from isoplan.app.views.tables.growing import choosing
 from isoplan.app.views.widgets.cache import drawn_runs, runs_of
-from isoplan.app.views.widgets.parts import chosen_rows, draw_selectable, plain, plural, sentences
+from isoplan.app.views.widgets.parts import chosen_rows, draw_selectable, escape_markdown, plural, sentences
 from isoplan.engine.store.database.database import Database
 from isoplan.engine.store.tables import tables
 from isoplan.engine.store.tables.tables import TableInfo
@@ -20,7 +20,7 @@ def show(db: Database, table: TableInfo, where: str) -> None:
     snapshot, found = runs_of(db, table, where)
     st.caption(f"{plural(len(found), 'run')} of {plural(table.rows, 'row')} as the mapping and the filter leave them.")
     for note in found.notes:
-        st.info(plain(note), icon=":material/info:")
+        st.info(escape_markdown(note), icon=":material/info:")
     event = draw_selectable(
         lambda theme: picture.draw(found, theme=theme),
         key=f"overview_{table.id}_{snapshot}",

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import streamlit as st
 
-from isoplan.app.views.widgets.parts import plain, refuse, sentences
+from isoplan.app.views.widgets.parts import escape_markdown, refuse, sentences
 from isoplan.app.views.widgets.state import open_table
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.store.database.database import Database
@@ -79,7 +79,9 @@ def file_box(key: str, label: str, take: Callable[..., None]) -> None:
         refused[sent.file_id] = str(error)
         refuse(str(error))
     if len(found) > 1:
-        part = st.selectbox(f"{plain(sent.name)} holds {len(found)} tables: which one?", found, key=f"part_{key}")
+        part = st.selectbox(
+            f"{escape_markdown(sent.name)} holds {len(found)} tables: which one?", found, key=f"part_{key}"
+        )
         if st.button("Add this table", type="primary", key=f"add_{key}"):
             with sentences(), st.spinner("Reading the file"):
                 take(sent.getvalue(), sent.name, part)

@@ -13,7 +13,7 @@ from isoplan.app import ingest, workspace
 from isoplan.app.caps import read_cap
 from isoplan.app.views.training.costs import CALLED
 from isoplan.app.views.training.standing import Group, Look, changed, names_in
-from isoplan.app.views.widgets.parts import plain, plural, sentences
+from isoplan.app.views.widgets.parts import escape_markdown, plural, sentences
 from isoplan.engine.quantities import si
 from isoplan.trainers.backend.queue import sweep
 from isoplan.trainers.backend.queue.cells import Queue, size_of
@@ -160,5 +160,5 @@ def _delete(
 def _again(said: str) -> None:
     """Say what was done and draw the page anew."""
     changed()
-    st.toast(plain(said))
+    st.toast(escape_markdown(said))
     st.rerun()

@@ -14,7 +14,7 @@ from isoplan.app.figures.amplitudes.intrinsic import Measured
 from isoplan.app.views.fits.spec_form import how
 from isoplan.app.views.training.lines import label, varied
 from isoplan.app.views.training.surrogates import calibration, calibration_text, dimensions, pulls, title, with_pulls
-from isoplan.app.views.widgets.parts import draw, plain
+from isoplan.app.views.widgets.parts import draw, escape_markdown
 from isoplan.app.views.widgets.state import keep_possible
 from isoplan.engine.planning.amplitude.cell_law import AS_PUBLISHED
 from isoplan.trainers.amplitudes.cell import AmplitudeCell
@@ -36,7 +36,7 @@ def about(root: Path, cells: Sequence[AmplitudeCell]) -> str:
     for source in dict.fromkeys(cell.source for cell in cells):
         facts = facts_of(root, source)
         said = f"*d* = {freedoms(facts.particles, facts.varying)}, {FIXED[facts.varying]}"
-        told.setdefault(said, []).append(plain(title(source)))
+        told.setdefault(said, []).append(escape_markdown(title(source)))
     return "; ".join(f"{', '.join(names)}: {said}" for said, names in told.items()) + "."
 
 
@@ -95,4 +95,4 @@ def _pulls(queue: Queue, family: Family[Any], found: Sequence[Record]) -> None:
     shown, told = pulls(queue, record), calibration(record)
     if shown is not None and told is not None:
         draw(lambda theme: pulls_figure.draw(shown, theme), "pulls_picture")
-        st.caption(plain(calibration_text(told)))
+        st.caption(escape_markdown(calibration_text(told)))

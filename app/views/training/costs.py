@@ -9,7 +9,7 @@ import streamlit as st
 from isoplan.app.caps import read_cap
 from isoplan.app.earlier import bundled_cells
 from isoplan.app.views.training.preview import Preview
-from isoplan.app.views.widgets.parts import plain
+from isoplan.app.views.widgets.parts import escape_markdown
 from isoplan.engine.quantities import duration, si
 from isoplan.trainers.backend.estimate import forecast
 from isoplan.trainers.backend.estimate.forecast import Estimate
@@ -48,7 +48,7 @@ def show(queue: Queue, family: Family[Any], found: Preview, key: str, cap: Cap) 
         place.empty()
     made = _estimated(key, str(queue.root), queue, family, found)
     asked.add(key)
-    place.markdown(f"{plain(text(made, cap))}  \n:gray[{plain(made.basis)}]")
+    place.markdown(f"{escape_markdown(text(made, cap))}  \n:gray[{escape_markdown(made.basis)}]")
 
 
 @st.cache_resource(max_entries=64, show_spinner="Running short cells on this machine", ttl="1h")

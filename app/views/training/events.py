@@ -9,7 +9,7 @@ from typing import Any
 import streamlit as st
 
 from isoplan.app.views.training import incoming
-from isoplan.app.views.widgets.parts import plain
+from isoplan.app.views.widgets.parts import escape_markdown
 from isoplan.trainers.amplitudes.bring import MOST_BYTES, bring, files_of
 from isoplan.trainers.amplitudes.source import FOLDER, SIMULATED
 
@@ -25,8 +25,8 @@ def show(root: Path) -> None:
         offered = [SIMULATED, *files_of(root)]
         st.session_state["events_chosen"] = [name for name in typed() if name in offered]
         st.pills(
-            "Train on", offered, format_func=plain, selection_mode="multi", key="events_chosen", on_change=_choose,
-            args=(offered,),
+            "Train on", offered, format_func=escape_markdown, selection_mode="multi", key="events_chosen",
+            on_change=_choose, args=(offered,),
             help="Puts the name into the field Data; of several each is trained on.",
         )  # fmt: skip
         incoming.box(

@@ -13,7 +13,7 @@ from isoplan.app.views.training import costs, incoming, special, standing
 from isoplan.app.views.training.lines import own_fields
 from isoplan.app.views.training.preview import preview
 from isoplan.app.views.training.preview import show as show_preview
-from isoplan.app.views.widgets.parts import plain, plural, sentences
+from isoplan.app.views.widgets.parts import escape_markdown, plural, sentences
 from isoplan.app.views.widgets.scopes import belong
 from isoplan.app.views.widgets.state import keep_possible, remember
 from isoplan.engine.errors import PlannerError
@@ -51,7 +51,7 @@ def show(queue: Queue) -> None:
         with top:
             _files(queue.root, family)
         incoming.refused("grid")
-        st.caption(plain(family.title))
+        st.caption(escape_markdown(family.title))
         texts = _fields(family)
         if texts is not None:
             _offer(queue, family, typed_grid(family, texts, name or ""))
@@ -72,14 +72,14 @@ def _fields(family: Family[Any]) -> dict[str, str] | None:
         about = family.cell.model_fields[field]
         with grid.cell():
             texts[field] = st.text_input(
-                plain(about.title or field), key=f"cell_{field}", bind="query-params", max_chars=LONGEST, live=True,
-                placeholder=_default(about), help=_help(about),
+                escape_markdown(about.title or field), key=f"cell_{field}", bind="query-params", max_chars=LONGEST,
+                live=True, placeholder=_default(about), help=_help(about),
             ) or ""  # fmt: skip
             try:
                 check_typed(family, field, texts[field])
             except PlannerError as error:
                 sound = False
-                st.error(plain(str(error)))
+                st.error(escape_markdown(str(error)))
     return texts if sound else None
 
 
@@ -95,7 +95,7 @@ def _help(about: FieldInfo) -> str:
     span = " ".join(f"{words[name]} {as_typed(float(bounds[name]))}" for name in words if name in bounds)
     choices = ", ".join(map(str, get_args(about.annotation))) if get_origin(about.annotation) is Literal else ""
     said = [about.description or "", f"One of {choices}." if choices else "", f"{span[:1].upper()}{span[1:]}."]
-    return plain(" ".join(part for part in said if part.strip(" .")))
+    return escape_markdown(" ".join(part for part in said if part.strip(" .")))
 
 
 def _files(root: Path, family: Family[Any]) -> None:
@@ -104,7 +104,12 @@ def _files(root: Path, family: Family[Any]) -> None:
         title, icon = title_of(name), ":material/school:" if name == EXAMPLE else ":material/grid_view:"
         texts = {"grid_name": "" if name == EXAMPLE else title, **preset.fields}
         st.button(
-            title, icon=icon, help=plain(preset.about), on_click=_fill, args=(family, texts), key=f"preset_{name}"
+            title,
+            icon=icon,
+            help=escape_markdown(preset.about),
+            on_click=_fill,
+            args=(family, texts),
+            key=f"preset_{name}",
         )
     with st.popover("Open GRID.toml", icon=":material/upload_file:"):
         incoming.box("grid", "A grid as a file", ["toml"], 1, partial(_read, root))

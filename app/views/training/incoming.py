@@ -7,7 +7,7 @@ from typing import Any
 
 import streamlit as st
 
-from isoplan.app.views.widgets.parts import plain
+from isoplan.app.views.widgets.parts import escape_markdown
 from isoplan.engine.errors import PlannerError
 
 Take = Callable[[Any], None]
@@ -25,7 +25,7 @@ def box(name: str, label: str, types: Sequence[str], megabytes: int, take: Take,
 def refused(name: str) -> None:
     """Why the file that was given last to the box called ``name`` was not taken."""
     if reason := st.session_state.pop(f"{name}_refused", ""):
-        st.error(plain(reason), icon=":material/error:")
+        st.error(escape_markdown(reason), icon=":material/error:")
 
 
 def _read(name: str, key: str, take: Take) -> None:

@@ -14,7 +14,7 @@ from isoplan.app.figures.training import live
 from isoplan.app.views.training import actions, standing
 from isoplan.app.views.training.lines import AXES, curves, spans
 from isoplan.app.views.training.standing import Group, Look
-from isoplan.app.views.widgets.parts import draw, plain, sentences
+from isoplan.app.views.widgets.parts import draw, escape_markdown, sentences
 from isoplan.engine.quantities import count, duration
 from isoplan.trainers.backend.queue.cells import Queue
 from isoplan.trainers.backend.queue.progress import Progress
@@ -44,9 +44,9 @@ def _show(queue: Queue, group: Group, family: Family[Any], against: str, working
 
 def _say(line: standing.Line) -> None:
     if line.wrong:
-        st.warning(plain(line.text), icon=":material/warning:")
+        st.warning(escape_markdown(line.text), icon=":material/warning:")
     else:
-        st.caption(plain(line.text))
+        st.caption(escape_markdown(line.text))
 
 
 def _shown(look: Look) -> list[Group]:
@@ -60,12 +60,12 @@ def _bar(queue: Queue, look: Look, group: Group, may: bool) -> None:
     """How far a group is, and the menu of a sweep."""
     found = look.progress(group)
     left, right = st.columns([20, 1], vertical_alignment="bottom", gap="small")
-    left.progress(min(found.share, 1.0), f"**{plain(group.title)}** {progress_text(found, group)}")
+    left.progress(min(found.share, 1.0), f"**{escape_markdown(group.title)}** {progress_text(found, group)}")
     if may:
         with right:
             actions.of_sweep(queue, look, group)
     if group.sweep is not None and group.sweep.order.why:
-        st.warning(plain(group.sweep.order.why), icon=":material/payments:")
+        st.warning(escape_markdown(group.sweep.order.why), icon=":material/payments:")
 
 
 def progress_text(found: Progress, group: Group) -> str:
@@ -110,5 +110,5 @@ def _notice(look: Look) -> None:
         if key in look.groups:
             group = look.groups[key]
             said = standing.words(look.progress(group).states)
-            st.toast(f"{plain(group.title)} has ended: {said}.", icon=":material/flag:")
+            st.toast(f"{escape_markdown(group.title)} has ended: {said}.", icon=":material/flag:")
     st.session_state["sweeps_working"] = working

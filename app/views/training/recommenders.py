@@ -8,7 +8,7 @@ from typing import Any
 
 import streamlit as st
 
-from isoplan.app.views.widgets.parts import plain
+from isoplan.app.views.widgets.parts import escape_markdown
 from isoplan.trainers.backend.queue.cells import Queue
 from isoplan.trainers.backend.store.record import Record
 from isoplan.trainers.behavior.cell import BehaviorCell
@@ -38,7 +38,7 @@ def results(queue: Queue, family: Family[Any], done: Sequence[Record]) -> None:
             log = str(record.cell.get("data", ""))
             found.setdefault((log, int(record.cell.get("stage", 1))), []).append(metrics)
     for (log, stage), cells in found.items():
-        st.caption(f"{plain(log)}, {CANDIDATES.get(stage, f'stage {stage}')}: {_sentence(cells)}")
+        st.caption(f"{escape_markdown(log)}, {CANDIDATES.get(stage, f'stage {stage}')}: {_sentence(cells)}")
 
 
 def _sentence(cells: Sequence[Mapping[str, float]]) -> str:

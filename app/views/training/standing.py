@@ -16,7 +16,7 @@ from isoplan.app.views.widgets.parts import plural
 from isoplan.trainers.backend.cluster.machine import this_machine
 from isoplan.trainers.backend.queue.cells import Queue
 from isoplan.trainers.backend.queue.progress import Progress, progress
-from isoplan.trainers.backend.queue.sweep import Standing, Sweep, read_sweeps, standings, state_of
+from isoplan.trainers.backend.queue.sweep import CellPolicy, Sweep, read_sweeps, standings, state_of
 from isoplan.trainers.backend.store.files import read_json
 from isoplan.trainers.backend.store.heartbeat import LOCK, STATUS, is_held
 from isoplan.trainers.backend.store.record import CELLS, Record
@@ -62,7 +62,7 @@ class Look:
 
     root: Path
     records: Mapping[str, Record]
-    told: Mapping[str, Standing]
+    told: Mapping[str, CellPolicy]
     groups: Mapping[str, Group]
 
     @cached_property

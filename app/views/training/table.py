@@ -15,7 +15,7 @@ from isoplan.app.views.training import actions, special, standing
 from isoplan.app.views.training.preview import fields_config
 from isoplan.app.views.training.rows import OURS, frame, why
 from isoplan.app.views.training.standing import Group
-from isoplan.app.views.widgets.parts import plain, plural, sentences
+from isoplan.app.views.widgets.parts import escape_markdown, plural, sentences
 from isoplan.engine.store.database.cell_index import table_of
 from isoplan.engine.store.tables import tables
 from isoplan.trainers.backend.queue.cells import Queue
@@ -62,7 +62,7 @@ def _failed(cells: Sequence[Record]) -> None:
     if reasons:
         (most, many), whole = reasons.most_common(1)[0], reasons.total()
         share = "" if many == whole else f" ({many:,} of them)"
-        st.caption(f":material/error: {plural(whole, 'cell')} failed{share}: {plain(most)}")
+        st.caption(f":material/error: {plural(whole, 'cell')} failed{share}: {escape_markdown(most)}")
 
 
 def _fit(queue: Queue, family: Family[Any]) -> None:
@@ -108,7 +108,7 @@ def _log(queue: Queue, record: Record) -> None:
     text = "\n".join(log_tail(folder, record.number).splitlines()[-TAIL_LINES:])
     with st.container(border=True):
         with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
-            st.markdown(f"**Log of cell {plain(record.name)}**, attempt {record.number}")
+            st.markdown(f"**Log of cell {escape_markdown(record.name)}**, attempt {record.number}")
             st.download_button(
                 "The whole log",
                 lambda: whole_log(queue, record),
@@ -119,7 +119,7 @@ def _log(queue: Queue, record: Record) -> None:
                 disabled=not record.number,
             )
         if reason := why(record):
-            st.error(plain(reason), icon=":material/error:")
+            st.error(escape_markdown(reason), icon=":material/error:")
         with st.container(height=240, autoscroll=True, border=False):
             st.code(text or "It has printed nothing.", language=None, wrap_lines=True)
 

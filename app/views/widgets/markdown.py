@@ -19,11 +19,11 @@ _JOINED = "\u2060"
 """A character that shows nothing and takes no room."""
 
 
-def plain(text: str) -> str:
+def escape_markdown(text: str) -> str:
     """Text of a user's that Markdown leaves as it is: no link, picture, formula, list, emoji or sign comes of it."""
     return _DIRECTIVE.sub(r"\\:", escape(_REPLACED.sub(lambda found: found[0] + _JOINED, text)))
 
 
 def refuse(sentence: str, icon: str = "error") -> None:
     """Show an error that names what somebody typed or uploaded, with a Material icon."""
-    st.error(plain(sentence), icon=f":material/{icon}:")
+    st.error(escape_markdown(sentence), icon=f":material/{icon}:")

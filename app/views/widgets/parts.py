@@ -16,7 +16,7 @@ from isoplan.app.components.download import figure_downloads
 from isoplan.app.figures.style.drawing import Drawing
 from isoplan.app.figures.style.theme import WEB, Theme
 from isoplan.app.views.widgets.copy_link import copy_link
-from isoplan.app.views.widgets.markdown import plain as plain
+from isoplan.app.views.widgets.markdown import escape_markdown as escape_markdown
 from isoplan.app.views.widgets.markdown import refuse as refuse
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.fitting.types.warnings import FitWarning, Level
@@ -106,9 +106,9 @@ def heading(title: str, text: str = "", link: bool = True) -> None:
         st.caption(text)
 
 
-def doubts(warnings: Sequence[FitWarning]) -> None:
+def show_warnings(warnings: Sequence[FitWarning]) -> None:
     """The warnings of a fit or an answer, a box for each level: stop in red, caution in yellow, notes folded."""
-    by_level = {level: [plain(w.text) for w in warnings if w.level is level] for level in Level}
+    by_level = {level: [escape_markdown(w.text) for w in warnings if w.level is level] for level in Level}
     for level, show, icon in ((Level.STOP, st.error, "block"), (Level.CAUTION, st.warning, "warning")):
         if by_level[level]:
             show(_list(by_level[level]), icon=f":material/{icon}:")

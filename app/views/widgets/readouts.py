@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from isoplan.app.views.widgets.parts import plain
+from isoplan.app.views.widgets.parts import escape_markdown
 from isoplan.engine.planning import Plan
 from isoplan.engine.planning.answer.format import between, decades, number
 from isoplan.engine.planning.plan.answer import reach_text
@@ -18,7 +18,7 @@ def readouts(plan: Plan) -> None:
     A plan that the runs do not support shows what they support instead.
     """
     if not plan.answers:
-        st.info(plain(plan.sentence), icon=":material/block:")
+        st.info(escape_markdown(plan.sentence), icon=":material/block:")
         return
     shown = {**plan.allocation, **plan.derived}
     grid = st.grid(4, min_column_width=140)
@@ -26,7 +26,7 @@ def readouts(plan: Plan) -> None:
         q = shown.get(name)
         if q is None or q.value is None or q.note == "given":
             continue
-        unit = plain(plan.y if name == "loss" else "" if name == "D/N" else q.unit)
+        unit = escape_markdown(plan.y if name == "loss" else "" if name == "D/N" else q.unit)
         spread = between(q, q.ci68) if q.ci68 else None
         grid.metric(f"{title} [{unit}]" if unit else title, number(q), spread, delta_color="off", delta_arrow="off")
     st.caption(_small_print(plan))
@@ -39,4 +39,4 @@ def _small_print(plan: Plan) -> str:
     parts = ["Under each number its 68 % interval" if known else missing.capitalize()]
     far = [f"{TITLES[n]} {decades(q.beyond)}" for n, q in plan.allocation.items() if q.beyond >= 0.05]
     parts += [f"beyond the runs: {', '.join(far)}"] if far else []
-    return plain(f"{'; '.join(parts)}. {reach_text(plan)}".strip())
+    return escape_markdown(f"{'; '.join(parts)}. {reach_text(plan)}".strip())

@@ -8,7 +8,7 @@ from urllib.parse import urlencode
 
 import streamlit as st
 
-from isoplan.app.views.widgets.parts import plain, sentences
+from isoplan.app.views.widgets.parts import escape_markdown, sentences
 
 
 def opener(page: str, name: str, query: Mapping[str, str | Sequence[str]], icon: str) -> None:
@@ -34,7 +34,7 @@ def manage(key: str, name: str, rename: Callable[[str], object], delete: Callabl
         if st.button("Delete", icon=":material/delete:", key=f"delete_{key}"):
             with sentences():
                 delete()
-                st.toast(f"Deleted {plain(name)}; it can be restored under Deleted, further down.")
+                st.toast(f"Deleted {escape_markdown(name)}; it can be restored under Deleted, further down.")
                 st.rerun()
         st.caption("It can be restored under Deleted, further down.")
 
@@ -46,7 +46,7 @@ def deleted(what: str, gone: Mapping[str, str], restore: Callable[[str], object]
     with st.expander(f"Deleted {what} ({len(gone)})", icon=":material/delete:"):
         for key, name in list(gone.items())[:50]:
             with st.container(horizontal=True, vertical_alignment="center"):
-                st.markdown(plain(name), width="content")
+                st.markdown(escape_markdown(name), width="content")
                 if st.button("Restore", key=f"restore_{key}"):
                     restore(key)
                     st.rerun()

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 import streamlit as st
 
-from isoplan.app.views.widgets.parts import plain
+from isoplan.app.views.widgets.parts import escape_markdown
 from isoplan.app.views.widgets.state import recall, remember, remember_typed, typed
 
 
@@ -41,7 +41,7 @@ def named_blank(label: str, options: Sequence[str], name: str, width: int = 180)
     """A blank to choose in whose options may change with the evidence; the link holds the choice as ``name``."""
     asked = recall(name)
     if asked and asked not in options:
-        st.info(f"{plain(asked)} is none of {plain(', '.join(options))}.", icon=":material/info:")
+        st.info(f"{escape_markdown(asked)} is none of {escape_markdown(', '.join(options))}.", icon=":material/info:")
     key = f"{name}_choice"
     st.session_state[key] = asked if asked in options else options[0]
     return str(

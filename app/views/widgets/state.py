@@ -11,7 +11,7 @@ import streamlit as st
 
 from isoplan.app.bundled import task_named, task_of
 from isoplan.app.views.widgets.cache import published, saved_fit
-from isoplan.app.views.widgets.parts import distinct, plain
+from isoplan.app.views.widgets.parts import distinct, escape_markdown
 from isoplan.app.views.widgets.scopes import OPEN, belong, write_link
 from isoplan.engine.fitting.types.result import Fit
 from isoplan.engine.store.database.database import Database
@@ -84,7 +84,7 @@ def choose_y(label: str, options: Sequence[str], text: str) -> str:
     """
     asked = recall("y")
     if asked and asked not in options:
-        st.info(f"{plain(asked)} is none of {plain(', '.join(options))}.", icon=":material/info:")
+        st.info(f"{escape_markdown(asked)} is none of {escape_markdown(', '.join(options))}.", icon=":material/info:")
         remember("y", options[0])
     st.session_state["y_choice"] = asked if asked in options else options[0]
     return str(
@@ -105,7 +105,7 @@ def choose_table(db: Database) -> TableInfo | None:
     wanted = recall("table")
     if wanted and wanted not in known:
         st.error(
-            f"The table {plain(wanted)} of this link is not in this workspace: load its file below, "
+            f"The table {escape_markdown(wanted)} of this link is not in this workspace: load its file below, "
             "or choose another table.",
             icon=":material/link_off:",
         )
@@ -175,7 +175,8 @@ def choose_fit(
         names[wanted] = every[wanted]  # what the link names is opened, and says itself what it cannot be used for
     if wanted and wanted not in names:
         st.error(
-            f"The fit {plain(wanted)} of this link is not in this workspace: load its table on the Data page and fit "
+            f"The fit {escape_markdown(wanted)} of this link is not in this workspace: load its table on the Data "
+            "page and fit "
             "it again, or choose another fit.",
             icon=":material/link_off:",
         )

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import streamlit as st
 
-from isoplan.app.views.widgets.parts import plain, whole
+from isoplan.app.views.widgets.parts import escape_markdown, whole
 from isoplan.engine.planning.answer.format import Row
 
 COLUMNS = ("Quantity", "Value", "68 %", "95 %", "Note")
@@ -16,7 +16,7 @@ NOTHING = {"-": "–"}
 
 def readable(text: str) -> str:
     """Text for Markdown that shows as it is, its numbers in the same line as their units."""
-    return whole(plain(text))
+    return whole(escape_markdown(text))
 
 
 def cells(row: Row) -> dict[str, str]:

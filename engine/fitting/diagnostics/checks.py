@@ -50,7 +50,7 @@ def diagnose(s: Sample, found: Estimate) -> tuple[FitWarning, ...]:
     values = s.law.values(found.theta)
     out = [*found.warnings, *_left_out(s), *_unplaced(s), *_unmeasured(s), *_few(s), *_repeats(s), *_failed(found)]
     out += [*_few_refits(found), *_floor(s, found), *folds(s.law, found.resamples), *mixed(s, found.theta)]
-    if s.law.every_run:
+    if s.law.is_pointwise:
         out += [*_collinear(s), *_terms(s, values), *_rows(s, found.theta)]
         out += [*_optimum(s, found), *_rises(s, found), *_absent(s, values), *_rounded(s)]
     if s.law.estimator == "surface":
@@ -66,7 +66,7 @@ def _left_out(s: Sample) -> Iterator[FitWarning]:
 
 def _few(s: Sample) -> Iterator[FitWarning]:
     n, p = len(s), len(s.free)
-    if s.law.every_run and n < 3 * p:
+    if s.law.is_pointwise and n < 3 * p:
         yield FitWarning(
             "few-runs",
             f"{n} runs for {p} free parameters: intervals are wide, and right only if all runs scatter alike around "
@@ -229,7 +229,7 @@ def _optimum(s: Sample, found: Estimate) -> Iterator[FitWarning]:
     if law.optimum is None or law.axis is None:
         return
     predicted = law.predict(found.theta, s.columns)
-    y, residual = (np.log(s.y), np.log(predicted / s.y)) if s.spec.logs else (s.y, predicted - s.y)
+    y, residual = (np.log(s.y), np.log(predicted / s.y)) if s.spec.log_residuals else (s.y, predicted - s.y)
     chance = differs(y, residual, s.weight, len(s.free))
     if chance > LEVEL:
         yield FitWarning(
@@ -290,7 +290,7 @@ def _absent(s: Sample, values: Values) -> Iterator[FitWarning]:
 
 def _rows(s: Sample, theta: Floats) -> Iterator[FitWarning]:
     predicted = s.law.predict(theta, s.columns)
-    r = compare(predicted, s.y, s.spec.logs, stated_error(s.spec, s.runs), len(s.free))
+    r = compare(predicted, s.y, s.spec.log_residuals, stated_error(s.spec, s.runs), len(s.free))
     far = np.flatnonzero(r.outlier)
     if far.size:
         largest = far[np.argsort(-np.abs(r.z[far]), kind="stable")]
@@ -327,7 +327,7 @@ def below_floor(s: Sample, predicted: Floats, floor: float) -> bool:
     not by their own, so that noise selects none: the first 5, 10, 20, ... up to half, each at its share of the level.
     """
     nearest = np.argsort(predicted, kind="stable")
-    excess = (np.log(s.y / floor) if s.spec.logs and floor > 0 else s.y - floor)[nearest]
+    excess = (np.log(s.y / floor) if s.spec.log_residuals and floor > 0 else s.y - floor)[nearest]
     sizes = [FIRST * 2**k for k in range(20) if FIRST * 2**k <= len(s) / 2]
     for k in sizes:
         error = float(np.std(excess[:k], ddof=1)) / np.sqrt(k)

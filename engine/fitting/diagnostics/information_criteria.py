@@ -39,7 +39,7 @@ def criteria(found: Fit, runs: Runs) -> Criteria:
 
     Raises PlannerError for a law that describes minima and not runs, and for residuals that are all zero.
     """
-    if not found.law.every_run:
+    if not found.law.is_pointwise:
         raise PlannerError(f"Law {found.law.name} describes minima, not single runs, so it has no likelihood of them.")
     s = sample(found.spec, runs)
     how = objective(found.spec, s.y)

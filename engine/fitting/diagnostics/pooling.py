@@ -23,11 +23,11 @@ SHOWN = 3
 
 def mixed(s: Sample, theta: Floats) -> Iterator[FitWarning]:
     """What the runs of a fit mix, and by which columns their residuals differ."""
-    found = {o.column: o for o in residual_offsets(s, theta)} if s.law.every_run else {}
+    found = {o.column: o for o in residual_offsets(s, theta)} if s.law.is_pointwise else {}
     for question in questions(s.runs):
-        yield _unanswered(question, found.pop(question.column, None), s.spec.logs)
+        yield _unanswered(question, found.pop(question.column, None), s.spec.log_residuals)
     for o in list(found.values())[:SHOWN]:
-        yield FitWarning(OFFSETS, _differ(o, s.spec.logs, s.runs))
+        yield FitWarning(OFFSETS, _differ(o, s.spec.log_residuals, s.runs))
 
 
 def residual_offsets(s: Sample, theta: Floats) -> tuple[Offset, ...]:
@@ -39,7 +39,7 @@ def residual_offsets(s: Sample, theta: Floats) -> tuple[Offset, ...]:
         predicted = s.law.predict(theta, s.columns)
     if not np.any(np.isfinite(predicted)):
         return ()
-    residual = compare(predicted, s.y, s.spec.logs).residual
+    residual = compare(predicted, s.y, s.spec.log_residuals).residual
     axes = [np.log(x) if np.all(x > 0) else x for x in (s.columns[axis] for axis in s.law.axes)]
     sizes = [s.runs[role] for role in dict.fromkeys((*SIZES, *s.law.axes)) if role in s.runs]
     every = offsets(residual, axes, {name: s.runs.categories[name] for name in names}, sizes)
@@ -48,7 +48,7 @@ def residual_offsets(s: Sample, theta: Floats) -> tuple[Offset, ...]:
 
 def differing(fit: Fit, runs: Runs) -> tuple[Question, ...]:
     """The columns of ``runs`` by which the residuals of ``fit`` differ and that no question asks about yet."""
-    if not fit.law.every_run or fit.data.curves:
+    if not fit.law.is_pointwise or fit.data.curves:
         return ()
     asked, s = {q.column for q in questions(runs)}, sample(fit.spec, runs)
     found = [o.column for o in residual_offsets(s, fit.theta) if o.column not in asked]

@@ -47,7 +47,7 @@ def residuals(fit: Fit, runs: Runs) -> Residuals:
     A law of iso-FLOP minima says nothing of single runs: its residuals are those at the fitted minima and stand in
     ``parabolas``.
     """
-    if not fit.law.every_run:
+    if not fit.law.is_pointwise:
         raise PlannerError(f"Law {fit.law.name} describes minima, not single runs: look at its parabolas.")
     error = fit.spec.relative_error
     needed = (*fit.law.axes, fit.spec.y, *([error] if isinstance(error, str) else []))
@@ -56,7 +56,7 @@ def residuals(fit: Fit, runs: Runs) -> Residuals:
         raise PlannerError(f"These runs have no {' and '.join(missing)}: map the columns that the fit used.")
     predicted = fit.predict(placed(fit.spec, runs))
     free = sum(not p.fixed for p in fit.parameters)
-    return compare(predicted, runs[fit.spec.y], fit.spec.logs, stated_error(fit.spec, runs), free)
+    return compare(predicted, runs[fit.spec.y], fit.spec.log_residuals, stated_error(fit.spec, runs), free)
 
 
 def outlier_limit(n: int, parameters: int) -> float:

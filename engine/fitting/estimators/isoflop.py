@@ -145,7 +145,7 @@ def power_through(x: Floats, y: Floats, *, scale: float | None = None, exponent:
 
 def budgets(s: Sample) -> list[Budget]:
     """The budgets with at least three model sizes, lowest first."""
-    nominal, log = s.columns["budget"], s.spec.logs
+    nominal, log = s.columns["budget"], s.spec.log_residuals
     out = []
     for b in np.unique(nominal[~np.isnan(nominal)]):
         index = np.flatnonzero(nominal == b)
@@ -308,7 +308,7 @@ def _parabola(s: Sample, b: Budget, found: Minima, i: int) -> Parabola:
         C=float(np.exp(b.log_c)),
         coefficients=(float(c[0]), float(c[1]), float(c[2])),
         centre=b.centre,
-        log=s.spec.logs,
+        log=s.spec.log_residuals,
         N_star=float(np.exp(b.centre + u * b.half)),
         D_star=float(D),
         loss_star=s.sign * float(found.y[0, i]),

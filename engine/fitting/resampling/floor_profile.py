@@ -64,14 +64,14 @@ def floor_confidence(s: Sample, floor: int) -> FloorConfidence | None:
 
 def least_squares(s: Sample) -> Problem:
     """The problem of ``s`` by least squares, one row for each cluster of repeated runs, at most ``MOST`` rows."""
-    spec = s.spec.model_copy(update={"objective": "ols-log" if s.spec.logs else "ols"})
+    spec = s.spec.model_copy(update={"objective": "ols-log" if s.spec.log_residuals else "ols"})
     member = clusters(s.runs)
     first = np.unique(member, return_index=True)[1]
     weight = np.asarray(np.bincount(member, s.weight), float)
-    y = np.log(s.y) if spec.logs else s.y
+    y = np.log(s.y) if spec.log_residuals else s.y
     y = np.bincount(member, s.weight * y) / weight
     columns = {axis: x[first] for axis, x in s.columns.items()}
-    mean = replace(s, spec=spec, columns=columns, y=np.exp(y) if spec.logs else y, weight=weight)
+    mean = replace(s, spec=spec, columns=columns, y=np.exp(y) if spec.log_residuals else y, weight=weight)
     p = informed(mean, problem(s.law, spec, columns, mean.y, weight))
     return p.rows(np.arange(0, p.n, -(-p.n // MOST)))
 

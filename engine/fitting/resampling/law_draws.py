@@ -47,7 +47,7 @@ def resample(s: Sample, p: Problem, best: Optimum, progress: Progress | None) ->
     confidence = None if floor is None else floor_confidence(s, floor)
     if confidence is not None:
         fitted = predict(p, best.theta[None])[0]
-        confidence = bound_by_lowest_run(confidence, p.y[0], fitted, len(s.free), s.spec.logs)
+        confidence = bound_by_lowest_run(confidence, p.y[0], fitted, len(s.free), s.spec.log_residuals)
     if floor is None or _resolved(confidence, found[:, floor]):
         return Drawn(p.external(found), how, confidence)
     without = p.holding(floor, 0.0)
@@ -95,6 +95,6 @@ def targets(spec: FitSpec, y: Floats, weight: Floats, fitted: Floats, member: In
     ``member`` (n,) are the clusters of the runs.
     """
     scale = expected_scatter(spec, weight)
-    residual = (np.log(y / fitted) if spec.logs else y - fitted) / scale
+    residual = (np.log(y / fitted) if spec.log_residuals else y - fitted) / scale
     drawn = scale * noise(residual, member, free).draw(spec.seed, which.start, which.stop)
-    return fitted * np.exp(np.minimum(drawn, 300.0)) if spec.logs else fitted + drawn
+    return fitted * np.exp(np.minimum(drawn, 300.0)) if spec.log_residuals else fitted + drawn

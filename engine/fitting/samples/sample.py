@@ -64,7 +64,7 @@ def sample(spec: FitSpec, runs: Runs, known: tuple[str, ...] = ()) -> Sample:
     spec = spec.read_from(runs)
     law = spec.find_law()
     _known(spec, law)
-    needed = tuple(dict.fromkeys((*law.axes, *law.reads)))
+    needed = tuple(dict.fromkeys((*law.axes, *law.extra_columns)))
     _present(spec, law, runs, needed)
     weight = runs["weight"] if "weight" in runs else np.ones(len(runs))
     _weights(runs, weight)
@@ -79,7 +79,7 @@ def sample(spec: FitSpec, runs: Runs, known: tuple[str, ...] = ()) -> Sample:
         raise PlannerError(f"No run has a value of {spec.y}: choose another metric, or select runs that have one.")
     for role in needed:
         _usable(kept, role, zero=role in law.axes and role not in law.positive)
-    sign = -1.0 if runs.roles.direction(spec.y) == "max" and law.oriented else 1.0
+    sign = -1.0 if runs.roles.direction(spec.y) == "max" and law.minimised else 1.0
     y, columns = sign * kept[spec.y], {a: kept[a] for a in needed}
     left_out, unplaced, unmeasured = (int(np.sum(x)) for x in (weight == 0, ~somewhere, ~there))
     weight = weight[weight > 0][somewhere & there]
@@ -87,7 +87,7 @@ def sample(spec: FitSpec, runs: Runs, known: tuple[str, ...] = ()) -> Sample:
     _target(out)
     out = replace(out, weight=out.weight * precision(spec, kept))
     _bounds(out)
-    if law.every_run:
+    if law.is_pointwise:
         _enough(out)
         _axes(out)
     if isinstance(law, FormulaLaw):
@@ -138,7 +138,7 @@ def stated_error(spec: FitSpec, runs: Runs) -> Floats:
     if stated is None:
         return np.ones(len(runs))
     error = runs[stated] if isinstance(stated, str) else np.full(len(runs), stated)
-    return error if spec.logs else error * np.abs(runs[spec.y])
+    return error if spec.log_residuals else error * np.abs(runs[spec.y])
 
 
 def placed(spec: FitSpec, runs: Runs) -> dict[str, Floats]:
@@ -150,7 +150,7 @@ def placed(spec: FitSpec, runs: Runs) -> dict[str, Floats]:
 
 def knob(law: Law) -> str | None:
     """The axis of a law over a swept knob, where a run at zero is the end of the sweep and no mistake."""
-    swept = law.along is not None and law.axis in law.positive and law.axis not in SCALES
+    swept = law.with_axis is not None and law.axis in law.positive and law.axis not in SCALES
     return law.axis if swept else None
 
 
@@ -185,7 +185,7 @@ def _known(spec: FitSpec, law: Law) -> None:
             raise PlannerError(
                 f"The prior of {name} has the standard deviation {sd:g}, which leaves no freedom: fix it."
             )
-    if spec.prior and not law.every_run:
+    if spec.prior and not law.is_pointwise:
         raise PlannerError(f"Law {law.name} takes no prior: fix the parameter, or use a law of all runs.")
     if set(law.names) <= set(spec.fixed):
         raise PlannerError(f"Every parameter of {law.name} is fixed: free at least one.")
@@ -238,7 +238,7 @@ def _target(s: Sample) -> None:
     bad = np.flatnonzero(~np.isfinite(y))
     if bad.size:
         raise PlannerError(f"{name} is {y[bad[0]]} in {row(s.runs, int(bad[0]))}: leave the run out or correct it.")
-    if not s.spec.logs or s.law.estimator == "threshold":
+    if not s.spec.log_residuals or s.law.estimator == "threshold":
         return
     if s.sign < 0:
         raise PlannerError(
@@ -254,7 +254,7 @@ def _target(s: Sample) -> None:
 
 
 def _bounds(s: Sample) -> None:
-    signed = not s.spec.logs and bool(np.any(s.y <= 0))
+    signed = not s.spec.log_residuals and bool(np.any(s.y <= 0))
     floors = {t.amplitude for t in s.law.terms if isinstance(t, Const)}
     for name, value in s.spec.fixed.items():
         p = s.law.param(name)

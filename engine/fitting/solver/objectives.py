@@ -101,6 +101,8 @@ def objective(spec: FitSpec, y: Floats) -> Objective:
     if spec.objective == "huber-log":
         return Objective(Loss(spec.delta), log=True)
     if spec.objective in ("lad", "asymmetric"):
-        delta = SHARP if spec.logs else SHARP * float(np.ptp(y)) or SHARP
-        return Objective(Loss(delta, scale=1 / delta, skew=1.0 if spec.logs else spec.skew), log=spec.logs)
-    return Objective(SQUARE, log=spec.logs)
+        delta = SHARP if spec.log_residuals else SHARP * float(np.ptp(y)) or SHARP
+        return Objective(
+            Loss(delta, scale=1 / delta, skew=1.0 if spec.log_residuals else spec.skew), log=spec.log_residuals
+        )
+    return Objective(SQUARE, log=spec.log_residuals)

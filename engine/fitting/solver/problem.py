@@ -123,7 +123,7 @@ def problem(law: Law, spec: FitSpec, columns: dict[str, Floats], y: Floats, weig
 
     The floor may be negative where losses are (``ols`` on a loss with y <= 0, or on a metric whose sign was turned).
     """
-    signed = not spec.logs and bool(np.any(y <= 0))
+    signed = not spec.log_residuals and bool(np.any(y <= 0))
     n = y.shape[-1]
     bounds, ends, powers, centre, spread, z, shapes = [], [], [], [], [], [], []
     for j, term in enumerate(law.terms):

@@ -113,7 +113,7 @@ class Fit:
     @property
     def sign(self) -> float:
         """-1 where a larger ``y`` is better and the law describes sign * y."""
-        return -1.0 if self.data.direction == "max" and self.law.oriented else 1.0
+        return -1.0 if self.data.direction == "max" and self.law.minimised else 1.0
 
     @property
     def larger_is_better(self) -> bool:
@@ -138,7 +138,7 @@ class Fit:
 
         One of several groups that share parameters has none of its own.
         """
-        alone = self.law.every_run and not (self.data.group and self.spec.share)
+        alone = self.law.is_pointwise and not (self.data.group and self.spec.share)
         return chi2(self.spec, self.objective, self.n, self.parameters) if alone else None
 
     @property

@@ -58,7 +58,7 @@ class FitSpec(BaseModel):
     seed: int = Field(default=0, ge=0, le=2**63 - 1)
 
     @property
-    def logs(self) -> bool:
+    def log_residuals(self) -> bool:
         """Whether the objective reads residuals of log y; else residuals in the unit of y."""
         return self.objective not in ("ols", "asymmetric")
 

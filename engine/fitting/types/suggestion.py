@@ -21,11 +21,11 @@ def suggest(spec: FitSpec, runs: Runs) -> tuple[FitSpec, tuple[FitWarning, ...]]
     and values without logarithms keep the default.
     """
     law = spec.read_from(runs).find_law()
-    if not law.every_run or spec.y not in runs or spec.share:
+    if not law.is_pointwise or spec.y not in runs or spec.share:
         return spec, ()
     y = runs[spec.y][np.isfinite(runs[spec.y])]
     free = sum(name not in spec.fixed for name in law.names)
-    turned = runs.roles.direction(spec.y) == "max" and law.oriented
+    turned = runs.roles.direction(spec.y) == "max" and law.minimised
     if not len(y) < FEW * free or turned or not (y > 0).all():
         return spec, ()
     why = f"{len(y)} runs are few for {free} free parameters"

@@ -99,7 +99,7 @@ def compare(
 def _all(spec: FitSpec) -> tuple[FitSpec, ...]:
     """The specification itself first, then every other law of the catalogue, and of a sweep those over its axis."""
     sweep = spec.axis is not None and spec.find_law().optimum is not None
-    swept = [law.along(str(spec.axis)) for law in ONE_AXIS if sweep and law.optimum and law.along]
+    swept = [law.with_axis(str(spec.axis)) for law in ONE_AXIS if sweep and law.optimum and law.with_axis]
     return (spec, *(sibling(spec, law) for law in (*swept, *LAWS) if (law.name, law.axis) != (spec.law, spec.axis)))
 
 

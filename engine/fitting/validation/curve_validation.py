@@ -68,7 +68,7 @@ def validate_read_off(spec: FitSpec, runs: Runs, progress: Progress | None = Non
 
 def _said(spec: FitSpec, train: Runs, new: Runs) -> Floats:
     """What a law through ``train`` says of ``new``; the surface law reads at most ``MOST`` of the points."""
-    every = spec.find_law().every_run
+    every = spec.find_law().is_pointwise
     part = train.take(np.arange(0, len(train), -(-len(train) // MOST))) if every and len(train) > MOST else train
     made = fit(spec, part)
     return made.predict({axis: new[axis] for axis in made.law.axes})

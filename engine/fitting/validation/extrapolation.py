@@ -161,7 +161,7 @@ def leave_out(specs: Sequence[FitSpec], runs: Runs, progress: Progress | None = 
         for j, spec in enumerate(specs):
             key = spec.find_law().key
             try:
-                if not (spec.find_law().every_run or best[held].any()):
+                if not (spec.find_law().is_pointwise or best[held].any()):
                     raise PlannerError(
                         f"{key} predicts the best run of a budget alone, and these runs have no budgets."
                     )
@@ -179,7 +179,7 @@ def leave_out(specs: Sequence[FitSpec], runs: Runs, progress: Progress | None = 
 def _predict(made: Fit, runs: Runs, best: NDArray[np.bool_]) -> Floats:
     """y by the law at ``runs``; a law of minima speaks of the best run of a budget alone."""
     out = made.predict(placed(made.spec, runs))
-    return out if made.law.every_run else np.where(best, out, np.nan)
+    return out if made.law.is_pointwise else np.where(best, out, np.nan)
 
 
 def _size(runs: Runs, axes: tuple[str, ...]) -> tuple[str, Floats]:

@@ -45,8 +45,8 @@ def critical_batch(axis: str) -> Law:
         needs=f"{axis} and the updates to one target: at least three runs at two batch sizes.",
         axis=axis,
         symbol="S",
-        over=("hyperparameter",),
-        along=critical_batch,
+        axis_roles=("hyperparameter",),
+        with_axis=critical_batch,
         inverse=_batch,
         derived=(
             Derived(

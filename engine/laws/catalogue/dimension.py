@@ -50,8 +50,8 @@ def dimension_bound(axis: str) -> Law:
         needs=f"{axis} and loss: with d and K fixed two runs, with all free four runs at three values of {axis}.",
         least_compute=(lambda v, loss, rule: along_axis(axis, inverse(v, loss), loss)) if axis in AXIS_UNITS else None,
         axis=axis,
-        over=("D", "N", "C", "hyperparameter"),
-        along=dimension_bound,
+        axis_roles=("D", "N", "C", "hyperparameter"),
+        with_axis=dimension_bound,
         inverse=inverse,
         derived=(Derived("alpha", f"exponent of {axis}", r"\alpha = 4 / d", lambda v: 4 / v["d"]),),
     )

@@ -16,5 +16,5 @@ ENVELOPE = replace(
     reference="Hoffmann et al. 2022, arXiv:2203.15556, sec. 3.1",
     needs="N, D, C and loss, best along training curves: several model sizes that overtake one another.",
     estimator="envelope",
-    reads=("N", "D", "C"),
+    extra_columns=("N", "D", "C"),
 )

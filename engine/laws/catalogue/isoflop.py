@@ -55,7 +55,7 @@ ISOFLOP = Law(
     reference="Hoffmann et al. 2022, arXiv:2203.15556, sec. 3.2; behavioural, eqs. 4, 5",
     needs="N, D, loss and budgets: at least two budgets with four values of N each, the minimum inside the sweep.",
     estimator="parabola",
-    reads=("N", "D", "C", "budget"),
+    extra_columns=("N", "D", "C", "budget"),
     frontier=frontier,
     least_compute=least_compute,
 )

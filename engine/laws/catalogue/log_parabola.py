@@ -36,8 +36,8 @@ def log_parabola(axis: str) -> Law:
         reference="Scaling laws for behavioral foundation models, Table 10",
         needs=f"{axis} and loss: at least four runs at three values of {axis}.",
         axis=axis,
-        over=("hyperparameter", "N", "D", "U", "epochs"),
-        along=log_parabola,
+        axis_roles=("hyperparameter", "N", "D", "U", "epochs"),
+        with_axis=log_parabola,
         optimum=optimum,
         derived=(Derived("x_star", f"the best {axis}", rf"{{{x}}}^* = e^{{-b / 2a}}", optimum, "no optimum"),),
     )

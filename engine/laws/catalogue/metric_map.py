@@ -35,8 +35,8 @@ def metric_map(axis: str) -> Law:
         needs=f"{axis} and a metric of the same runs: at least four runs at three values of {axis}.",
         axis=axis,
         symbol="R",
-        over=("loss", "metric"),
-        along=metric_map,
+        axis_roles=("loss", "metric"),
+        with_axis=metric_map,
         inverse=loss_for,
-        oriented=False,
+        minimised=False,
     )

@@ -64,7 +64,7 @@ def power_law(axis: str) -> Law:
         frontier=_along_c if axis == "C" else None,
         least_compute=(lambda v, loss, rule: along_axis(axis, _inverse(v, loss), loss)) if axis in AXIS_UNITS else None,
         axis=axis,
-        over=("N", "D", "C", "hyperparameter", "U", "epochs"),
-        along=power_law,
+        axis_roles=("N", "D", "C", "hyperparameter", "U", "epochs"),
+        with_axis=power_law,
         inverse=_inverse,
     )

@@ -58,7 +58,7 @@ def repetition(axis: str) -> Law:
         f"at least four runs at three values of {axis}.",
         least_compute=_least if axis == "D" else None,
         axis=axis,
-        over=("D", "U", "hyperparameter"),
-        along=repetition,
+        axis_roles=("D", "U", "hyperparameter"),
+        with_axis=repetition,
         inverse=_samples,
     )

@@ -44,8 +44,8 @@ def starvation(axis: str) -> Law:
         reference="Scaling laws for behavioral foundation models, eqs. 2, 6 and Tables 2, 6",
         needs=f"{axis} and loss: at least six runs at five values of {axis}, on both sides of the optimum.",
         axis=axis,
-        over=("hyperparameter", "N", "D", "U", "epochs"),
-        along=starvation,
+        axis_roles=("hyperparameter", "N", "D", "U", "epochs"),
+        with_axis=starvation,
         optimum=optimum,
         derived=(Derived("x_star", f"the best {axis}", rf"{{{x}}}^* = {star}", optimum, "no optimum"),),
     )

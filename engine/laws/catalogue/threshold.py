@@ -29,8 +29,8 @@ THRESHOLD = Law(
     needs="N, unique samples (U, else D), and training curves or a column that says 1 where a run overfits, else 0: "
     "at least one run on each side and two numbers of samples.",
     estimator="threshold",
-    reads=("N", "D"),
+    extra_columns=("N", "D"),
     symbol="N",
-    oriented=False,
+    minimised=False,
     inverse=_samples,
 )

@@ -138,9 +138,15 @@ def outcome(plan: Plan, fit: Fit, actual: Actual, map: Through | None = None) ->
 def _positive(measured: Fit, value: float) -> None:
     """Raise PlannerError for what cannot be beside a fit of a logarithm, or beside runs that are all above zero."""
     y, span = measured.spec.y, spans(measured).get("loss")
-    if value > 0 or not (measured.spec.logs or (span is not None and span[0] > 0)):
+    if value > 0 or not (measured.spec.log_residuals or (span is not None and span[0] > 0)):
         return
-    why = "a fit of its logarithm" if measured.spec.logs else f"runs with a {y} from {span[0]:.3g}" if span else ""
+    why = (
+        "a fit of its logarithm"
+        if measured.spec.log_residuals
+        else f"runs with a {y} from {span[0]:.3g}"
+        if span
+        else ""
+    )
     raise PlannerError(f"A {y} of {value:g} cannot stand beside {why}: give a positive one.")
 
 
@@ -186,8 +192,8 @@ def _through(map: Through, value: float) -> float | None:
     step = 1e-4 * abs(value)
     at = np.asarray([value - step, value, value + step])
     low, middle, high = (float(x) for x in map.map.predict({map.map.law.axes[0]: at}))
-    slope = (high - low) / (2 * step) * (value if map.law.spec.logs else 1.0)
-    return math.hypot(law * slope / (middle if map.map.spec.logs else 1.0), own)
+    slope = (high - low) / (2 * step) * (value if map.law.spec.log_residuals else 1.0)
+    return math.hypot(law * slope / (middle if map.map.spec.log_residuals else 1.0), own)
 
 
 def _single(fit: Fit, expected: Quantity, sd: float | None) -> Quantity:
@@ -195,7 +201,7 @@ def _single(fit: Fit, expected: Quantity, sd: float | None) -> Quantity:
     if sd is None:
         return replace(expected, note=expected.note or SCATTER_UNKNOWN)
     ci68, ci95 = (
-        _wider(expected.value, ends, times(fit, level) * sd, fit.spec.logs)
+        _wider(expected.value, ends, times(fit, level) * sd, fit.spec.log_residuals)
         for ends, level in zip((expected.ci68, expected.ci95), LEVELS, strict=True)
     )
     return replace(expected, ci68=ci68, ci95=ci95)

@@ -24,7 +24,7 @@ def freedom(fit: Fit) -> int:
 
 
 def scatter(fit: Fit) -> float | None:
-    """The standard deviation of a run of weight one around the law: of log y where ``fit.spec.logs``, else of y.
+    """Return the standard deviation of a run of weight one around the law: of log y if ``log_residuals``, else of y.
 
     Corrected for the parameters that were fitted (for iso-FLOP curves only those of the law, so it is somewhat small
     where budgets have few sizes). None where it is not known: a published law, no more runs than
@@ -33,7 +33,12 @@ def scatter(fit: Fit) -> float | None:
     """
     error = fit.spec.relative_error
     known = fit.objective is not None and fit.law.estimator in ESTIMATORS and freedom(fit) > 0
-    if not known or fit.spec.objective == "asymmetric" or isinstance(error, str) or (error and not fit.spec.logs):
+    if (
+        not known
+        or fit.spec.objective == "asymmetric"
+        or isinstance(error, str)
+        or (error and not fit.spec.log_residuals)
+    ):
         return None
     assert fit.objective is not None
     found = _normal(objective(fit.spec, np.ones(1)).loss, fit.objective / freedom(fit))

@@ -27,7 +27,7 @@ from isoplan.engine.planning.drawing.curves import (
 from isoplan.engine.planning.optimum.constrained import most_samples
 from isoplan.engine.planning.optimum.surface import is_surface, repeats
 from isoplan.engine.planning.plan.answer import Plan, spans
-from isoplan.engine.planning.scenario.limits import LimitName, Room, room, with_unique
+from isoplan.engine.planning.scenario.limits import FeasibleRegion, LimitName, room, with_unique
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,7 +41,7 @@ class Picture:
     frontier: Frontier | None
     isoflop: Curve | None
     axis: AxisCurve | None
-    room: Room | None = None
+    room: FeasibleRegion | None = None
     free: Curve | None = None
 
 
@@ -61,7 +61,7 @@ def plan_curve(plan: Plan, fit: Fit, *, n: int = POINTS) -> Picture:
     return Picture(path, _limited(plan, fit, left, n), None, left, free)
 
 
-def _room(plan: Plan, fit: Fit) -> Room | None:
+def _room(plan: Plan, fit: Fit) -> FeasibleRegion | None:
     asked = plan.question
     limits: dict[LimitName, float] = dict(asked.limits.given)
     if not limits:
@@ -70,12 +70,12 @@ def _room(plan: Plan, fit: Fit) -> Room | None:
     return with_unique(left, np.asarray(plan.unique))
 
 
-def _limited(plan: Plan, fit: Fit, left: Room, n: int) -> Curve:
+def _limited(plan: Plan, fit: Fit, left: FeasibleRegion, n: int) -> Curve:
     """The loss against N with as many samples as compute and limits allow, and the plan's own answer."""
     N_best, D_best, C, loss_best = (plan.allocation[name].value or np.nan for name in ("N", "D", "C", "loss"))
     region = region_of(fit, None, plan.compute)
     rates = plan.prices.rates if plan.prices is not None and plan.question.limits.money is not None else None
-    spend = Room(left.N, left.D, np.minimum(left.C, C), left.money, left.U)
+    spend = FeasibleRegion(left.N, left.D, np.minimum(left.C, C), left.money, left.U)
     N = with_points(grid(stretch(region["N"], N_best), n), *np.geomspace(N_best / 5, N_best * 5, n // 2), N_best)
     N = np.unique(np.minimum(N, left.N))
     D = most_samples(N, spend, plan.compute, rates)

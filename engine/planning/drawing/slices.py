@@ -63,7 +63,7 @@ def _brought(fit: Fit, axis: str, others: Mapping[str, float], runs: Runs | None
     x, y = at[axis], runs[fit.spec.y]
     there = fit.predict({name: x if name == axis else np.full_like(x, others[name]) for name in fit.law.axes})
     here = fit.predict(at)
-    return x, there * y / here if fit.spec.logs else there + y - here
+    return x, there * y / here if fit.spec.log_residuals else there + y - here
 
 
 def _window(span: tuple[float, float], log: bool) -> Floats:

@@ -15,11 +15,11 @@ from isoplan.engine.laws.law import Values
 from isoplan.engine.laws.numeric import least
 from isoplan.engine.planning.optimum.search import FAR, NEAR, ROUNDING, SECTIONS, WIDTH, allowed, money, spending
 from isoplan.engine.planning.optimum.surface import loss_at, reducible, repeats, samples_for, size_for
-from isoplan.engine.planning.scenario.limits import Room
+from isoplan.engine.planning.scenario.limits import FeasibleRegion
 from isoplan.engine.planning.scenario.prices import COMPUTE, Rates
 
 
-def best_loss(law: Law, v: Values, room: Room, rule: ComputeRule, rates: Rates | None = None) -> Point:
+def best_loss(law: Law, v: Values, room: FeasibleRegion, rule: ComputeRule, rates: Rates | None = None) -> Point:
     """The least loss within ``room``, whose C is finite; shape of ``v`` and ``room`` broadcast.
 
     ``rates`` say what the money of ``room`` pays for. NaN where the loss falls on beyond every N in reach (a vanished
@@ -52,7 +52,7 @@ def least_cost_within(
     law: Law,
     v: Values,
     loss: Floats,
-    room: Room,
+    room: FeasibleRegion,
     rule: ComputeRule,
     aim: Rates = COMPUTE,
     rates: Rates | None = None,
@@ -93,7 +93,7 @@ def least_cost_within(
     return _known(~lost, N, D, C, goal, room.U)
 
 
-def most_samples(N: Floats, room: Room, rule: ComputeRule, rates: Rates | None = None) -> Floats:
+def most_samples(N: Floats, room: FeasibleRegion, rule: ComputeRule, rates: Rates | None = None) -> Floats:
     """The most D that C, money and samples in ``room`` allow ``N`` parameters; zero or less where there is none."""
     D = np.minimum(spending(rule, room.C, N), room.D)
     if rates is None:

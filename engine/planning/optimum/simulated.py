@@ -19,7 +19,7 @@ from isoplan.engine.laws.law import Values
 from isoplan.engine.laws.numeric import least
 from isoplan.engine.planning.optimum.search import FAR, NEAR, ROUNDING, WIDTH, allowed, money, spending
 from isoplan.engine.planning.optimum.surface import loss_at, reducible, samples_for, size_for
-from isoplan.engine.planning.scenario.limits import Room
+from isoplan.engine.planning.scenario.limits import FeasibleRegion
 from isoplan.engine.planning.scenario.prices import Rates
 
 DEEP = 25.0
@@ -37,7 +37,7 @@ class Mix:
     value: Floats
 
 
-def cheapest_mix(law: Law, v: Values, loss: Floats, room: Room, rule: ComputeRule, rates: Rates) -> Point:
+def cheapest_mix(law: Law, v: Values, loss: Floats, room: FeasibleRegion, rule: ComputeRule, rates: Rates) -> Point:
     """What reaches ``loss`` within ``room`` for the least money, U free below that of ``room``; inf where nothing does.
 
     Shape of ``v`` and ``room`` broadcast.
@@ -84,7 +84,7 @@ def cheapest_mix(law: Law, v: Values, loss: Floats, room: Room, rule: ComputeRul
     return Point(*(np.where(lost, np.nan, x) for x in (N, D, C, goal, found.U)))
 
 
-def best_mix(law: Law, v: Values, room: Room, rule: ComputeRule, rates: Rates) -> Point:
+def best_mix(law: Law, v: Values, room: FeasibleRegion, rule: ComputeRule, rates: Rates) -> Point:
     """The least loss within ``room``, U free below that of ``room``; NaN where nothing can be paid for.
 
     Shape of ``v`` and ``room`` broadcast.
@@ -123,7 +123,7 @@ def best_mix(law: Law, v: Values, room: Room, rule: ComputeRule, rates: Rates) -
     return Point(*(np.where(lost, np.nan, x) for x in sizes))
 
 
-def _epochs(room: Room) -> Floats:
+def _epochs(room: FeasibleRegion) -> Floats:
     """The most passes that ``room`` allows over unique samples; infinite where it does not say."""
     with np.errstate(invalid="ignore"):
         found = room.D / room.U

@@ -15,7 +15,7 @@ from isoplan.engine.planning.answer import quantity
 from isoplan.engine.planning.answer.format import SURE, between, decades, number, probability, with_interval
 from isoplan.engine.planning.answer.quantity import Quantity
 from isoplan.engine.planning.optimum import surface
-from isoplan.engine.planning.plan.parts import CostLine, Restated, Worth
+from isoplan.engine.planning.plan.parts import CostLine, SecondRuleCost, Worth
 from isoplan.engine.planning.plan.support import ANSWERED, MARKED, Support, extrapolation, farthest, in_place, too_far
 from isoplan.engine.planning.plan.target_probability import Reachability
 from isoplan.engine.planning.scenario.limits import NO_LIMITS, Limits
@@ -104,7 +104,7 @@ class Plan:
     prices: Prices | None = None
     bill: tuple[CostLine, ...] = ()
     worth: tuple[Worth, ...] = ()
-    restated: Restated | None = None
+    restated: SecondRuleCost | None = None
     maps: tuple[str, ...] = ()
     reach: Reachability | None = None
     support: Support | None = None

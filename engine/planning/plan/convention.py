@@ -19,7 +19,7 @@ from isoplan.engine.fitting.types.result import Fit, FitWarning
 from isoplan.engine.laws import Point
 from isoplan.engine.planning.answer.quantity import measure
 from isoplan.engine.planning.plan import answer as plans
-from isoplan.engine.planning.plan.parts import Restated
+from isoplan.engine.planning.plan.parts import SecondRuleCost
 from isoplan.engine.quantities import count, flops
 
 APART, IN_USE = "cost-mismatch", "rule-in-use"
@@ -56,7 +56,7 @@ class Recost:
         return f"By {self.other.text} the same plan costs {float(self.factor):.2f} times as much; {ending}."
 
 
-def restate(fit: Fit, best: Point, draws: Point, rule: ComputeRule, other: ComputeRule) -> Restated:
+def restate(fit: Fit, best: Point, draws: Point, rule: ComputeRule, other: ComputeRule) -> SecondRuleCost:
     """An answer by ``other``: ``best`` of the best fit, shape (), ``draws`` of its resamples, (r,).
 
     Raises PlannerError where the law says nothing of N or D, or the best fit has no answer.
@@ -77,7 +77,7 @@ def restate(fit: Fit, best: Point, draws: Point, rule: ComputeRule, other: Compu
             (one.factor, many.factor, "times"),
         )
     )
-    return Restated(other, C, D, factor, one.sentence)
+    return SecondRuleCost(other, C, D, factor, one.sentence)
 
 
 def spend(at: Point, rule: ComputeRule) -> Point:
@@ -110,7 +110,7 @@ def apart(fit: Fit, best: Point, rule: ComputeRule) -> tuple[FitWarning, ...]:
 
     ``best`` is the answer of the best fit as ``paid`` by ``rule``, shape ().
     """
-    if fit.law.every_run or fit.law.frontier is None or not np.isfinite(best.D):
+    if fit.law.is_pointwise or fit.law.frontier is None or not np.isfinite(best.D):
         return ()
     fitted = fit.law.frontier(fit.values, best.C, rule)
     with np.errstate(all="ignore"):

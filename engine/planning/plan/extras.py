@@ -9,7 +9,7 @@ from isoplan.engine.fitting.types.result import Fit
 from isoplan.engine.laws import Point
 from isoplan.engine.planning.plan.bill import bill
 from isoplan.engine.planning.plan.convention import restate
-from isoplan.engine.planning.plan.parts import CostLine, Restated, Worth
+from isoplan.engine.planning.plan.parts import CostLine, SecondRuleCost, Worth
 from isoplan.engine.planning.plan.shadow_prices import worths
 from isoplan.engine.planning.plan.solve import Task
 from isoplan.engine.planning.scenario.prices import Prices
@@ -21,7 +21,7 @@ class Beside(TypedDict):
     prices: Prices | None
     bill: tuple[CostLine, ...]
     worth: tuple[Worth, ...]
-    restated: Restated | None
+    restated: SecondRuleCost | None
 
 
 def beside(

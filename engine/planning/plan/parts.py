@@ -57,7 +57,7 @@ class Worth:
 
 
 @dataclass(frozen=True)
-class Restated:
+class SecondRuleCost:
     """The plan by another compute rule: what its N and D cost then, as FLOPs and as a ``factor`` of the plan's C.
 
     ``D`` is what that rule pays for with the plan's C at the same N.
@@ -92,7 +92,7 @@ def read_worth(raw: Mapping[str, Any]) -> Worth:
     )
 
 
-def read_restated(raw: Mapping[str, Any]) -> Restated:
+def read_restated(raw: Mapping[str, Any]) -> SecondRuleCost:
     """The statement in a JSON object; raises KeyError, ValueError or PlannerError where it is none."""
     C, D, factor = (quantity.from_json(raw[name]) for name in ("C", "D", "factor"))
-    return Restated(read_rule(raw["compute"]), C, D, factor, str(raw["sentence"]))
+    return SecondRuleCost(read_rule(raw["compute"]), C, D, factor, str(raw["sentence"]))

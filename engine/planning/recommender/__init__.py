@@ -1,6 +1,6 @@
 """The recommender recipe: s, B, N, D, K and the learning rate for a budget and the metric that is served."""
 
-from isoplan.engine.planning.recommender.choice import Choice, Otherwise
+from isoplan.engine.planning.recommender.choice import Alternative, Choice
 from isoplan.engine.planning.recommender.evidence import Evidence, with_fallback
 from isoplan.engine.planning.recommender.knobs import LearningRate
 from isoplan.engine.planning.recommender.negatives import Stage2
@@ -9,11 +9,11 @@ from isoplan.engine.planning.recommender.sweep import Optimum, from_fit, publish
 from isoplan.engine.planning.recommender.text import as_text, rows, side_by_side, to_json
 
 __all__ = [
+    "Alternative",
     "Choice",
     "Evidence",
     "LearningRate",
     "Optimum",
-    "Otherwise",
     "Recipe",
     "Recommendation",
     "Settings",

@@ -13,7 +13,7 @@ KNOBS: tuple[Knob, ...] = ("s", "B", "N", "D", "K", "lr")
 
 
 @dataclass(frozen=True)
-class Otherwise:
+class Alternative:
     """Another value ``x`` of the knob and what it costs: ``amount`` more of what its unit names."""
 
     x: float
@@ -38,7 +38,7 @@ class Choice:
     note: str = ""
     band: tuple[float, float] | None = None
     quoted: str = ""
-    otherwise: tuple[Otherwise, ...] = ()
+    otherwise: tuple[Alternative, ...] = ()
     borrowed: str = ""
     remarks: tuple[str, ...] = ()
     supported: tuple[float, float] | None = None

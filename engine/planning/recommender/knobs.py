@@ -17,7 +17,7 @@ from isoplan.engine.laws.catalogue.critical_batch import critical
 from isoplan.engine.laws.law import Values
 from isoplan.engine.planning.answer.format import decades
 from isoplan.engine.planning.answer.quantity import Quantity, measure
-from isoplan.engine.planning.recommender.choice import Choice, Otherwise
+from isoplan.engine.planning.recommender.choice import Alternative, Choice
 from isoplan.engine.planning.recommender.evidence import Evidence
 from isoplan.engine.planning.recommender.sweep import Optimum, at_budget, name_of, off_budgets
 
@@ -90,7 +90,7 @@ def batch(evidence: Evidence, metric: str, others: Sequence[float]) -> Choice:
     span = found.data.ranges.get(found.law.axis or "")
     with np.errstate(divide="ignore"):
         more = tuple(
-            Otherwise(B, measure(found, (1 + B / at) / 2, (1 + B / draws) / 2, "times the samples")) for B in others
+            Alternative(B, measure(found, (1 + B / at) / 2, (1 + B / draws) / 2, "times the samples")) for B in others
         )
     place: Place = "inside"
     if span is not None and not span[0] <= at <= span[1]:
@@ -112,7 +112,7 @@ def rate(batch_choice: Choice, scaling: LearningRate) -> Choice:
     return Choice("lr", Quantity(of(B.value), ends[0], ends[1], "", 0.0, B.note), None, note)
 
 
-def cost_otherwise(at: Optimum | None, others: Sequence[float]) -> tuple[Otherwise, ...]:
+def cost_otherwise(at: Optimum | None, others: Sequence[float]) -> tuple[Alternative, ...]:
     """What each of ``others`` costs against the optimum ``at``, in the unit of its metric; empty without a curve."""
     if at is None or at.fit is None or at.fit.law.optimum is None or at.x.value is None:
         return ()
@@ -126,7 +126,7 @@ def cost_otherwise(at: Optimum | None, others: Sequence[float]) -> tuple[Otherwi
         return np.asarray(chosen - best)
 
     return tuple(
-        Otherwise(x, measure(fitted, float(lost(fitted.values, x)), lost(fitted.draws, x), at.metric)) for x in others
+        Alternative(x, measure(fitted, float(lost(fitted.values, x)), lost(fitted.draws, x), at.metric)) for x in others
     )
 
 

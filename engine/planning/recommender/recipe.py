@@ -185,7 +185,7 @@ def _allocation(evidence: Evidence, metric: str, law: str, plan: Plan | None) ->
     note, D = f"frontier of {law}, {plan.compute.text}", plan.allocation["D"]
     if borrowed:
         note = f"borrowed from {law}: no law of {metric} is {'published' if 'N' in evidence.missing else 'known'}"
-    if not own.law.every_run and D.value is not None:
+    if not own.law.is_pointwise and D.value is not None:
         budget = np.asarray(plan.question.value)
         best, draws = (spend(frontier(own.law, v, budget, plan.compute), plan.compute) for v in (own.values, own.draws))
         D = measure(own, float(best.D), draws.D, D.unit, own.data.ranges.get("D"))

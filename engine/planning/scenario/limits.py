@@ -87,7 +87,7 @@ def read_limits(raw: Mapping[str, Any]) -> Limits:
 
 
 @dataclass(frozen=True, eq=False)
-class Room:
+class FeasibleRegion:
     """What limits leave: the most N, D, C in FLOPs and money, and the unique samples U; infinite where nothing limits.
 
     Arrays of one shape that broadcasts with the values of a law: () for one scenario, (k, 1) for k.
@@ -100,7 +100,7 @@ class Room:
     U: Floats
 
 
-def room(law: Law, limits: Mapping[LimitName, Any], prices: Prices | None) -> Room:
+def room(law: Law, limits: Mapping[LimitName, Any], prices: Prices | None) -> FeasibleRegion:
     """The room that ``limits`` (arrays of one shape by name) leave to ``law``.
 
     A law without repetition credits no sample twice, so its D ends at the unique samples. Raises PlannerError for a
@@ -118,10 +118,10 @@ def room(law: Law, limits: Mapping[LimitName, Any], prices: Prices | None) -> Ro
         if "hours" in most:
             C = np.minimum(C, machine.flops(most["hours"]))
     D = U * most.get("epochs", endless) if repeats(law) else U
-    return Room(N, D, C, most.get("money", endless), U)
+    return FeasibleRegion(N, D, C, most.get("money", endless), U)
 
 
-def with_unique(left: Room, U: Floats) -> Room:
+def with_unique(left: FeasibleRegion, U: Floats) -> FeasibleRegion:
     """``left`` with ``U`` unique samples, as many or fewer, and as many passes over them as before."""
     with np.errstate(invalid="ignore"):
         passes = left.D / left.U

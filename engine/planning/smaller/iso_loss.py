@@ -23,7 +23,7 @@ from isoplan.engine.planning.plan.answer import Question
 from isoplan.engine.planning.plan.budget import check_size, nothing
 from isoplan.engine.planning.plan.feasibility import bound, floor_of, unreachable
 from isoplan.engine.planning.plan.solve import Task, solve, task_of
-from isoplan.engine.planning.scenario.limits import Room, room
+from isoplan.engine.planning.scenario.limits import FeasibleRegion, room
 from isoplan.engine.planning.scenario.prices import COMPUTE, Inference, Prices, Rates
 from isoplan.engine.quantities import rounded
 
@@ -38,7 +38,7 @@ class IsoLoss:
 
     fit: Fit
     task: Task
-    left: Room
+    left: FeasibleRegion
     rates: Rates
     unit: str
 

@@ -11,7 +11,7 @@ from isoplan.app import amplitude_cells
 from isoplan.app.figures.amplitudes import exponents as exponents_figure
 from isoplan.app.figures.amplitudes import need as need_figure
 from isoplan.app.figures.style.theme import PAPER, WEB
-from isoplan.app.views.widgets.parts import plain, powers, whole
+from isoplan.app.views.widgets.parts import escape_markdown, powers, whole
 from isoplan.data.amplitudes import best_laws, published_exponents, published_law
 from isoplan.engine.planning.amplitude import (
     Anchor,
@@ -59,7 +59,7 @@ def test_a_run_of_mine_and_a_relative_error(db: Database, open_page: Open) -> No
     both = plan_fitted("", 5, of_mse(5e-5), [ANCHOR, Anchor("D", 1e5, 3e-4, doubled=0.02)], best_laws())
     assert "the law of 2 anchors, with the exponent 0.523" in both.change
     assert answer(second) == powers(sentence(both))
-    assert plain(powers(whole(both.change))) in [m.value for m in second.markdown]
+    assert escape_markdown(powers(whole(both.change))) in [m.value for m in second.markdown]
 
 
 def test_the_page_says_whether_the_energy_varies(db: Database, open_page: Open) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from isoplan.app.views.widgets.parts import chosen_rows, number, plain, plural, powers
+from isoplan.app.views.widgets.parts import chosen_rows, escape_markdown, number, plural, powers
 
 
 @pytest.mark.parametrize(
@@ -47,7 +47,7 @@ def test_counts() -> None:
     ],
 )
 def test_markdown_is_left_as_text(text: str, shown: str) -> None:
-    assert plain(text) == shown
+    assert escape_markdown(text) == shown
 
 
 def test_chosen_rows() -> None:

@@ -13,7 +13,7 @@ from streamlit.testing.v1 import AppTest
 from isoplan.app.views.planning import answer, rules
 from isoplan.app.views.planning.saved import link
 from isoplan.app.views.widgets.exports import files
-from isoplan.app.views.widgets.parts import plain
+from isoplan.app.views.widgets.parts import escape_markdown
 from isoplan.app.views.widgets.tables import readable
 from isoplan.engine.costs import ComputeRule, TwoPart, compute_rule
 from isoplan.engine.hardware import Machine, find_device
@@ -163,9 +163,9 @@ def test_rules_from_python_leave_a_link_that_opens(jets: str, demo: Database, op
 
 def test_stage_2_carries_its_mark(jets: str, open_page: Open) -> None:
     at = open_page("plan", fit=jets, budget="1e15", rule="stage 2", rule_K="1e5")
-    assert "(counted in our trainer, not published)" in "\n".join(plain(str(c.value)) for c in at.caption).replace(
-        "\\", ""
-    )
+    assert "(counted in our trainer, not published)" in "\n".join(
+        escape_markdown(str(c.value)) for c in at.caption
+    ).replace("\\", "")
 
 
 def test_a_rule_is_fitted_to_the_measured_compute_of_the_runs(jets: str, demo: Database) -> None:
@@ -190,7 +190,7 @@ def test_another_rule_says_what_the_plan_costs_by_the_fits_own(jets: str, demo: 
     assert expected.factor.value == pytest.approx(40)
     text = "\n".join(str(c.value) for c in at.caption)
     assert "Compute is counted by C = 6 N D" in text
-    assert plain(expected.sentence) in text
+    assert escape_markdown(expected.sentence) in text
 
 
 WRONG: dict[str, tuple[dict[str, Any], str]] = {

@@ -8,7 +8,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from isoplan.app.views.widgets.exports import files
-from isoplan.app.views.widgets.parts import plain, powers
+from isoplan.app.views.widgets.parts import escape_markdown, powers
 from isoplan.app.views.widgets.saved_answers import PLACES
 from isoplan.engine.planning.answer.document import Document
 from isoplan.engine.planning.answer.quantity import Quantity
@@ -45,7 +45,7 @@ def test_a_saved_answer_opens_again_at_the_same_inputs(kind: Kind, jets: str, de
     (kept,) = answers.all(demo)
     assert (kept.kind, kept.name) == (kind, "For the talk")
     assert powers(kept.sentence).startswith(first[0].rstrip("."))
-    assert plain(powers(kept.sentence)) in "\n".join(c.value.replace("\xa0", " ") for c in at.caption)
+    assert escape_markdown(powers(kept.sentence)) in "\n".join(c.value.replace("\xa0", " ") for c in at.caption)
     assert answers.body(demo, kept.hash)["schema"] == 1
     assert "Saved answers" in [h.value for h in at.header]
     again = open_page(PLACES[kind].page, **kept.query)

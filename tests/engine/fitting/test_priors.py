@@ -93,7 +93,7 @@ def test_a_stated_error_that_is_the_same_for_all_runs_moves_no_optimum(objective
     free = fit(FitSpec(objective=objective, bootstrap=0), make_runs(values))
     stated = fit(FitSpec(objective=objective, relative_error=0.05, bootstrap=0), make_runs(values))
     power = 1 if objective in ("lad", "asymmetric") else 2
-    if free.spec.logs:
+    if free.spec.log_residuals:
         assert stated.theta == pytest.approx(free.theta, rel=1e-5)
         assert stated.objective == pytest.approx((free.objective or 0) / 0.05**power, rel=1e-6)
     else:  # sigma is proportional to y there

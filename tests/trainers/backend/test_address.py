@@ -102,12 +102,12 @@ def test_a_scheduler_that_hangs_is_given_up(root: Path, tmp_path: Path, monkeypa
     with scheduler(tmp_path / "dask", port := free_port()) as address:
         (hanging,) = [p for p in psutil.process_iter(["cmdline"]) if str(port) in (p.info["cmdline"] or [])]
         with open_pool(Address(scheduler=address), root) as pool:
-            assert pool.tend(pool)
+            assert pool.refresh_workers(pool)
             hanging.suspend()
             pool.looked = 0.0
             try:
                 with pytest.raises(ClusterError, match=f"The scheduler {address} does not answer any more: its cells"):
-                    pool.tend(pool)
+                    pool.refresh_workers(pool)
             finally:
                 hanging.resume()
 
@@ -213,5 +213,5 @@ def _kill_holder(folder: Path) -> None:
 
 def test_a_scheduler_without_workers_is_waited_for(root: Path, tmp_path: Path) -> None:
     with scheduler(tmp_path / "dask", free_port()) as address, open_pool(Address(scheduler=address), root) as pool:
-        assert pool.tend(pool) == f"waiting for workers of {address}"
+        assert pool.refresh_workers(pool) == f"waiting for workers of {address}"
         assert pool.machine.cores == 0

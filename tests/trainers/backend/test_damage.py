@@ -11,7 +11,7 @@ from benchmarks.reliability.faults.cells import PAUSE, add, loss, run_all, runne
 from benchmarks.reliability.faults.damage import DAMAGES, Case
 from isoplan.trainers.backend.queue.cells import Queue
 from isoplan.trainers.backend.queue.sweep import standings, state_of
-from isoplan.trainers.backend.store.heartbeat import Beats, lived
+from isoplan.trainers.backend.store.heartbeat import HeartbeatMonitor, lived
 from isoplan.trainers.backend.store.record import NEWER, NO_SPEC, read_record
 from tests import progress
 
@@ -70,7 +70,7 @@ def test_files_that_are_damaged_while_their_cells_train_cost_no_cell(tmp_path: P
 def test_a_beat_that_is_damaged_is_not_alive_for_ever(tmp_path: Path, text: bytes) -> None:
     (tmp_path / "beat-1").write_bytes(text)
     assert lived(tmp_path, 1) == 0
-    beats = Beats()
+    beats = HeartbeatMonitor()
     assert beats.alive(tmp_path, 1)
     beats.seen[tmp_path.name, 1] = (text, beats.seen[tmp_path.name, 1][1] - 30)
     assert not beats.alive(tmp_path, 1)

@@ -19,7 +19,7 @@ from isoplan.trainers.backend.estimate.forecast import between, estimate, typica
 from isoplan.trainers.backend.queue.cells import Queue
 from isoplan.trainers.backend.store import files
 from isoplan.trainers.backend.store.record import result_of
-from isoplan.trainers.cell import Cell, Family, Needs
+from isoplan.trainers.cell import Cell, Family, Resources
 from isoplan.trainers.families import find_family, read_cell
 from tests.trainers.conftest import COUNTER, PROGRAMS
 
@@ -149,16 +149,16 @@ def test_without_a_short_cell_the_finished_ones_tell_and_without_those_nothing_d
 @pytest.mark.parametrize(
     ("machine", "needs", "many", "taken"),
     [
-        (Machine(8, 16e9), Needs(1), 8, 1),
-        (Machine(8, 16e9), Needs(3), 2, 3),
-        (Machine(2, 16e9), Needs(4), 1, 4),
-        (Machine(8, 16e9), Needs(1, 5e9), 3, 1),
-        (Machine(64, 64e9, (80e9, 80e9)), Needs(1, 0.0, 30e9), 4, 1),
-        (Machine(64, 64e9, (80e9, 80e9)), Needs(2, 0.0, 100e9), 1, 1),
-        (Machine(64, 64e9), Needs(2, 0.0, 100e9), 32, 2),
+        (Machine(8, 16e9), Resources(1), 8, 1),
+        (Machine(8, 16e9), Resources(3), 2, 3),
+        (Machine(2, 16e9), Resources(4), 1, 4),
+        (Machine(8, 16e9), Resources(1, 5e9), 3, 1),
+        (Machine(64, 64e9, (80e9, 80e9)), Resources(1, 0.0, 30e9), 4, 1),
+        (Machine(64, 64e9, (80e9, 80e9)), Resources(2, 0.0, 100e9), 1, 1),
+        (Machine(64, 64e9), Resources(2, 0.0, 100e9), 32, 2),
     ],
 )
-def test_how_many_cells_run_at_once(machine: Machine, needs: Needs, many: int, taken: int) -> None:
+def test_how_many_cells_run_at_once(machine: Machine, needs: Resources, many: int, taken: int) -> None:
     assert (at_once(machine, needs), devices(machine, needs)) == (many, taken)
 
 

@@ -14,12 +14,12 @@ ROOT = Path(__file__).parents[3]
 FAULTS = """
 import contextlib, resource, sys
 import numpy as np
-from isoplan.trainers.backend.worker.malloc import kept_heap
+from isoplan.trainers.backend.worker.malloc import reuse_freed_memory
 
 def faults():
     return resource.getrusage(resource.RUSAGE_SELF).ru_minflt
 
-with kept_heap() if sys.argv[1] == "kept" else contextlib.nullcontext():
+with reuse_freed_memory() if sys.argv[1] == "kept" else contextlib.nullcontext():
     np.ones(2_000_000)
     before = faults()
     for _ in range(50):

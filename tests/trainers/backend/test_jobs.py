@@ -95,7 +95,7 @@ def test_what_slurm_refuses_is_said(root: Path, slurm_here: dict[str, str], monk
 
 def tended(pool: Pool, note: str) -> None:
     """Tend ``pool`` for as long as it says ``note``."""
-    progress.wait(lambda: pool.tend(pool) != note, pause=0.2)
+    progress.wait(lambda: pool.refresh_workers(pool) != note, pause=0.2)
 
 
 def test_jobs_that_end_without_a_worker_are_not_submitted_for_ever(

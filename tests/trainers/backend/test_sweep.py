@@ -18,7 +18,7 @@ from isoplan.trainers.backend.queue.progress import device_seconds, over_cap, pr
 from isoplan.trainers.backend.queue.sweep import (
     NO_ORDER,
     Cap,
-    Standing,
+    CellPolicy,
     Sweep,
     SweepOrder,
     find_sweep,
@@ -154,7 +154,7 @@ def test_a_cell_waits_where_all_its_sweeps_do(orders: list[tuple[str, int]], own
         Sweep(f"k{i}", "f", "1", "", "", "", ("a",), order=SweepOrder(priority, word == "held", word == "cancelled"))
         for i, (word, priority) in enumerate(orders)
     )
-    told = standings(made).get("a", Standing())
+    told = standings(made).get("a", CellPolicy())
     words = [word for word, _ in orders]
     assert bool(told.waits) == (bool(words) and "" not in words)
     if told.waits:
@@ -254,7 +254,7 @@ def test_progress_without_flops_counts_cells_and_says_nothing_of_what_it_does_no
     found = progress(sweep_of("abcde"), records, {}, tmp_path, 4)
     assert found.share == 0.25
     assert found.left == pytest.approx(3 * 20.0 / 4)
-    held = progress(sweep_of("abcd"), records, {name: Standing("held") for name in "abcd"}, tmp_path)
+    held = progress(sweep_of("abcd"), records, {name: CellPolicy("held") for name in "abcd"}, tmp_path)
     assert (held.states, held.over) == ({"done": 1, "held": 3}, True)
 
 

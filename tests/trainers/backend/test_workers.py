@@ -18,10 +18,10 @@ from isoplan.trainers.backend.cluster import worker_handshake as greetings
 from isoplan.trainers.backend.cluster.clusters import share_of
 from isoplan.trainers.backend.cluster.machine import Machine, Place, fits, seen, usable_memory
 from isoplan.trainers.backend.cluster.pool import Gpu, _gpus, _measure
-from isoplan.trainers.backend.cluster.worker_handshake import PACKAGES, Greeting, differing, greet
+from isoplan.trainers.backend.cluster.worker_handshake import PACKAGES, WorkerInfo, differing, greet
 from isoplan.trainers.backend.queue.cells import Queue
-from isoplan.trainers.backend.worker.remote_cells import News, is_same, pack, take_in, want
-from isoplan.trainers.cell import Needs
+from isoplan.trainers.backend.worker.remote_cells import RemoteUpdate, is_same, pack, poll_request, write_update
+from isoplan.trainers.cell import Resources
 from isoplan.trainers.command.process import _gpu
 from tests.trainers.conftest import add, running, wait_for
 
@@ -80,16 +80,16 @@ def test_a_program_sees_its_gpu_as_the_first(monkeypatch: pytest.MonkeyPatch) ->
 
 def test_as_many_small_cells_on_a_gpu_as_fit() -> None:
     machine = Machine(16, 64 * GB, (24 * GB, 24 * GB))
-    needs = Needs(gpu_memory=7 * GB)
+    needs = Resources(gpu_memory=7 * GB)
     running_now: list[Place] = []
     while (device := fits(machine, needs, running_now)) is not None:
         running_now.append(Place(needs, device))
     assert sorted(place.device for place in running_now) == ["cuda:0"] * 3 + ["cuda:1"] * 3
-    assert fits(machine, Needs(gpu_memory=4 * GB), running_now) is None
-    assert fits(machine, Needs(gpu_memory=3 * GB), running_now) in ("cuda:0", "cuda:1")
-    assert fits(machine, Needs(), running_now) == "cpu"
-    assert fits(machine, Needs(gpu_memory=99 * GB), []) == "cuda:0"
-    assert fits(machine, Needs(gpu_memory=99 * GB), running_now) is None
+    assert fits(machine, Resources(gpu_memory=4 * GB), running_now) is None
+    assert fits(machine, Resources(gpu_memory=3 * GB), running_now) in ("cuda:0", "cuda:1")
+    assert fits(machine, Resources(), running_now) == "cpu"
+    assert fits(machine, Resources(gpu_memory=99 * GB), []) == "cuda:0"
+    assert fits(machine, Resources(gpu_memory=99 * GB), running_now) is None
     assert fits(Machine(1, 0.0), needs, []) == "cpu"
 
 
@@ -98,9 +98,9 @@ def test_gpus_are_never_given_out_twice(wanted: list[float], gpus: int) -> None:
     machine = Machine(64, 0.0, (24 * GB,) * gpus)
     placed: list[Place] = []
     for one in wanted:
-        device = fits(machine, Needs(gpu_memory=one * GB), placed)
+        device = fits(machine, Resources(gpu_memory=one * GB), placed)
         if device is not None:
-            placed.append(Place(Needs(gpu_memory=one * GB), device))
+            placed.append(Place(Resources(gpu_memory=one * GB), device))
     for i in range(gpus):
         taken = [place.needs.gpu_memory for place in placed if place.device == f"cuda:{i}"]
         assert len(taken) == 1 or sum(taken) <= 24 * GB
@@ -118,7 +118,7 @@ def test_shares_of_a_gpu_fill_it(n: int) -> None:
 def test_workers_count_with_the_gpu_that_they_declare() -> None:
     said = {"memory_limit": 4 * GB, "resources": {}}
     workers = {"a": said, "b": said | {"resources": {"GPU": 0.25}}, "c": said | {"resources": {"GPU": 1.0}}}
-    known = {"a": Greeting(True, (24 * GB,)), "b": Greeting(True, (24 * GB,)), "c": Greeting(True, ())}
+    known = {"a": WorkerInfo(True, (24 * GB,)), "b": WorkerInfo(True, (24 * GB,)), "c": WorkerInfo(True, ())}
     gpus = _gpus(workers, known)
     assert gpus == (Gpu(24 * GB, 0.25), Gpu(math.inf, 1.0))
     assert _measure(workers, gpus) == Machine(3, 12 * GB, (6 * GB, math.inf))
@@ -130,20 +130,22 @@ def test_pieces_that_come_twice_or_late_are_written_once(root: Path) -> None:
     folder = root / "cells" / name
     Queue(root).lease(name, "here")
     assert set(pack(folder)) == {"spec.json", "lease.json", "programs.toml"}
-    first = News(1, {"events-1.jsonl": (0, b'{"step":1}\n')}, {"beat-1": b"far 7 1\n", "checkpoint": b"half"})
-    take_in(folder, first)
-    assert want(folder, 1).sizes == {"events-1.jsonl": 11}
-    take_in(folder, News(1, {"events-1.jsonl": (11, b'{"step":2}\n')}, {}))
-    take_in(folder, first)
+    first = RemoteUpdate(1, {"events-1.jsonl": (0, b'{"step":1}\n')}, {"beat-1": b"far 7 1\n", "checkpoint": b"half"})
+    write_update(folder, first)
+    assert poll_request(folder, 1).sizes == {"events-1.jsonl": 11}
+    write_update(folder, RemoteUpdate(1, {"events-1.jsonl": (11, b'{"step":2}\n')}, {}))
+    write_update(folder, first)
     assert (folder / "events-1.jsonl").read_text() == '{"step":1}\n{"step":2}\n'
     assert pack(folder)["checkpoint"] == b"half"
-    assert is_same(folder, News(1, {}, {"beat-1": b"far 7 9\n"}))
-    assert not is_same(folder, News(1, {}, {"beat-1": b"far 8 1\n"}))
-    assert want(folder, 1).stop is None
+    assert is_same(folder, RemoteUpdate(1, {}, {"beat-1": b"far 7 9\n"}))
+    assert not is_same(folder, RemoteUpdate(1, {}, {"beat-1": b"far 8 1\n"}))
+    assert poll_request(folder, 1).stop is None
     Queue(root).stop(name, 1, "cancel")
-    assert json.loads(want(folder, 1).stop or b"") == {"number": 1, "why": "cancel"}
-    assert want(folder, 2).stop is None
-    take_in(folder, News(1, {}, {"result-1.json": b'{"number": 1, "state": "done", "metrics": {"loss": 1.0}}'}))
+    assert json.loads(poll_request(folder, 1).stop or b"") == {"number": 1, "why": "cancel"}
+    assert poll_request(folder, 2).stop is None
+    write_update(
+        folder, RemoteUpdate(1, {}, {"result-1.json": b'{"number": 1, "state": "done", "metrics": {"loss": 1.0}}'})
+    )
     assert Queue(root).find(name).state == "done"
     assert not (folder / "checkpoint").exists()
 

@@ -32,7 +32,7 @@ class Silent:
             raise Stopped
 
     @property
-    def due(self) -> bool:
+    def checkpoint_due(self) -> bool:
         return self.at == (self.saved if self.saved >= 0 else self.end) - 1
 
     def save(self, write: Callable[[Path], None]) -> None:

@@ -25,7 +25,7 @@ from isoplan.trainers.amplitudes.surrogate.protocols import Size
 from isoplan.trainers.amplitudes.surrogate.standard import check_varies, target
 from isoplan.trainers.amplitudes.surrogate.trainer import Points, Trainer
 from isoplan.trainers.amplitudes.surrogate.weights import effective, relative, unit, variance
-from isoplan.trainers.cell import CellError, Stream
+from isoplan.trainers.cell import CellError, RunContext
 from isoplan.trainers.loop import checkpoint
 from isoplan.trainers.loop.batches import whole_batches
 from isoplan.trainers.loop.digits import settle
@@ -50,7 +50,7 @@ class Sets:
     test: Points
 
 
-def train(root: Path, cell: AmplitudeCell, stream: Stream) -> Mapping[str, float]:
+def train(root: Path, cell: AmplitudeCell, stream: RunContext) -> Mapping[str, float]:
     """Train a cell of the workspace ``root`` and test it: errors, pulls, dimensions, and N, D, C as they were.
 
     Raises CellError for a cell larger than the memory there is, PlannerError for fields that do not go together and
@@ -85,7 +85,7 @@ def sets_of(data: Data, facts: Facts, cell: AmplitudeCell) -> Sets:
     return sets
 
 
-def fit(cell: AmplitudeCell, shape: Size, total: int, sets: Sets, stream: Stream) -> dict[str, float]:
+def fit(cell: AmplitudeCell, shape: Size, total: int, sets: Sets, stream: RunContext) -> dict[str, float]:
     """Train ``shape`` for ``total`` iterations as ``cell`` says, and test the weights that validate best.
 
     Raises CellError where the training diverges.
@@ -112,7 +112,7 @@ def looked_every(cell: AmplitudeCell, total: int) -> int:
     return max(min(max(EVERY, dear), total // LOOKS), 1)
 
 
-def _iterate(trainer: Trainer, total: int, validation: Points, share: float, stream: Stream) -> None:
+def _iterate(trainer: Trainer, total: int, validation: Points, share: float, stream: RunContext) -> None:
     """Update until ``total`` iterations are made.
 
     ``share`` makes errors of targets that are standardised over the training points those of targets that are over the
@@ -131,7 +131,7 @@ def _iterate(trainer: Trainer, total: int, validation: Points, share: float, str
             said |= {"loss": share * said["loss"]}
         elif done % STRIDE:
             continue
-        if stream.due:
+        if stream.checkpoint_due:
             stream.save(trainer.save)
         stream.step(done, total, **said)
         said = {}
@@ -166,7 +166,7 @@ def _look(trainer: Trainer, points: tuple[Tensor, Tensor, Tensor | None], since:
     return {"loss": error, "train": trained, "validation": value, "samples": samples}
 
 
-def _measured(trainer: Trainer, total: int, test: Points, stream: Stream) -> dict[str, float]:
+def _measured(trainer: Trainer, total: int, test: Points, stream: RunContext) -> dict[str, float]:
     """What the weights that validate best are worth on the test points, and what they took."""
     cell, shape, state = trainer.cell, trainer.model.shape, trainer.state
     trainer.model.theta.copy_(trainer.kept)

@@ -17,9 +17,9 @@ from isoplan.trainers.backend.cluster.keys import temporary_security
 from isoplan.trainers.backend.cluster.machine import Machine, Place, this_machine
 from isoplan.trainers.backend.cluster.pool import ANSWER, CONFIG, LOOK, WAIT, ClusterError, Gpu, Pool, take_stock
 from isoplan.trainers.backend.cluster.settings import Address, Local, Settings
-from isoplan.trainers.backend.store.fault_injection import reached
+from isoplan.trainers.backend.store.fault_injection import fault_point
 from isoplan.trainers.backend.worker.attempt_process import run_cell
-from isoplan.trainers.backend.worker.remote_cells import exchange, is_same, pack, run_away, take_in, want
+from isoplan.trainers.backend.worker.remote_cells import exchange, is_same, pack, poll_request, run_remote, write_update
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -38,7 +38,7 @@ def open_pool(settings: Settings, root: Path) -> Iterator[Pool]:
 
     os.environ["DASK_LOGGING__DISTRIBUTED"] = "warning"  # of the workers: their lines are not for users
     dask.config.set(CONFIG)
-    reached("cluster-starts")
+    fault_point("cluster-starts")
     if isinstance(settings, Local):
         opened = _local(settings, root)
     elif isinstance(settings, Address):
@@ -129,7 +129,7 @@ def give(pool: Pool, folder: Path, number: int, place: Place) -> Any:
     if pool.shared:
         return pool.client.submit(run_cell, str(folder), number, device, **how)
     pool.away[folder.name] = number
-    return pool.client.submit(run_away, pack(folder), folder.name, number, device, **how)
+    return pool.client.submit(run_remote, pack(folder), folder.name, number, device, **how)
 
 
 def share_of(gpu_memory: float, gpus: Sequence[Gpu]) -> float:
@@ -141,7 +141,7 @@ def share_of(gpu_memory: float, gpus: Sequence[Gpu]) -> float:
     return min(math.floor(1e6 * gpu_memory / least) / 1e6, most)
 
 
-def bring_home(pool: Pool, folder: Path, number: int, future: Any) -> None:
+def collect_result(pool: Pool, folder: Path, number: int, future: Any) -> None:
     """Write what a finished attempt that was away has left, into the folder of its cell."""
     if pool.away.pop(folder.name, None) != number or future.status != "finished" or not folder.exists():
         return
@@ -151,10 +151,10 @@ def bring_home(pool: Pool, folder: Path, number: int, future: Any) -> None:
         log.warning("cell %s: what attempt %s left did not arrive: %r", folder.name, number, error)
         return
     if is_same(folder, news):
-        take_in(folder, news)
+        write_update(folder, news)
 
 
-def converse(pool: Pool, given: Mapping[str, int]) -> list[str]:
+def poll_workers(pool: Pool, given: Mapping[str, int]) -> list[str]:
     """Hear how attempts that are away go (``given``: number by cell), and tell workers which should go on or stop.
 
     Takes no time: an answer is taken in when it is there. Gives the cells whose process died, by what is heard.
@@ -170,7 +170,9 @@ def converse(pool: Pool, given: Mapping[str, int]) -> list[str]:
     if pool.asked is None and pool.away and now - pool.said >= LOOK:
         pool.said = now
         cells = pool.root / "cells"
-        wanted = {name: want(cells / name, number) for name, number in given.items() if pool.away.get(name) == number}
+        wanted = {
+            name: poll_request(cells / name, number) for name, number in given.items() if pool.away.get(name) == number
+        }
         asking = pool.client.run(
             exchange, wanted, workers=list(pool.known), on_error="return", asynchronous=True, callback_timeout=ANSWER
         )
@@ -186,7 +188,7 @@ def _hear(pool: Pool, given: Mapping[str, int], said: Mapping[str, Any]) -> list
         if given.get(name) != news.number or pool.away.get(name) != news.number or not folder.exists():
             continue
         if is_same(folder, news):
-            take_in(folder, news)
+            write_update(folder, news)
         else:
             dead.append(name)
     return dead

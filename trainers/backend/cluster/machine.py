@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from isoplan.trainers.cell import Needs
+from isoplan.trainers.cell import Resources
 
 MIB = 2**20
 LIMITS = (Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"))
@@ -32,7 +32,7 @@ class Machine:
 class Place:
     """Where a cell runs and what it takes there."""
 
-    needs: Needs
+    needs: Resources
     device: str
 
 
@@ -78,7 +78,7 @@ def seen(listed: str, visible: str | None) -> tuple[float, ...]:
     return tuple(m for name in names for index, uuid, m in gpus if name == index or uuid.startswith(name))
 
 
-def fits(machine: Machine, needs: Needs, running: Sequence[Place], ahead: int = 1) -> str | None:
+def fits(machine: Machine, needs: Resources, running: Sequence[Place], ahead: int = 1) -> str | None:
     """The device on which ``needs`` fit beside what is ``running``; None where they have to wait.
 
     Cores are shared out ``ahead`` times over. A cell that needs more than the whole machine runs alone.
@@ -99,7 +99,7 @@ def fits(machine: Machine, needs: Needs, running: Sequence[Place], ahead: int = 
     return device if free[device] >= needs.gpu_memory else None
 
 
-def at_once(machine: Machine, needs: Needs) -> int:
+def at_once(machine: Machine, needs: Resources) -> int:
     """How many cells with these ``needs`` the machine runs at once; at least one."""
     most = machine.cores // max(needs.cores, 1)
     if machine.memory and needs.memory:
@@ -109,6 +109,6 @@ def at_once(machine: Machine, needs: Needs) -> int:
     return max(most, 1)
 
 
-def devices(machine: Machine, needs: Needs) -> int:
+def devices(machine: Machine, needs: Resources) -> int:
     """How many devices a cell takes: one GPU, or its cores."""
     return 1 if needs.gpu_memory and machine.gpus else needs.cores

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from isoplan.engine.errors import PlannerError
 from isoplan.trainers.backend.cluster.machine import Machine
-from isoplan.trainers.backend.cluster.worker_handshake import Greeting, greet
+from isoplan.trainers.backend.cluster.worker_handshake import WorkerInfo, greet
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -55,17 +55,17 @@ class Gpu:
 class Pool:
     """A Dask client and what stands behind it.
 
-    ``shared`` says that its workers see the workspace's folder; ``tend`` takes in workers that came or went, and says
-    what users should know, or raises ClusterError.
+    ``shared`` says that its workers see the workspace's folder; ``refresh_workers`` adds and removes workers that came
+    or went, and returns what users should know, or raises ClusterError.
     """
 
     client: Client
     text: str
     machine: Machine
     root: Path
-    tend: Callable[[Pool], str]
+    refresh_workers: Callable[[Pool], str]
     shared: bool = True
-    known: dict[str, Greeting] = field(default_factory=dict)
+    known: dict[str, WorkerInfo] = field(default_factory=dict)
     gpus: tuple[Gpu, ...] = ()
     away: dict[str, int] = field(default_factory=dict)
     asked: Future[dict[str, Any]] | None = None
@@ -106,7 +106,7 @@ def _measure(workers: Mapping[str, Any], gpus: Sequence[Gpu]) -> Machine:
     return Machine(len(workers), sum(memory) if all(memory) else 0.0, tuple(gpu.memory * gpu.share for gpu in gpus))
 
 
-def _gpus(workers: Mapping[str, Any], known: Mapping[str, Greeting]) -> tuple[Gpu, ...]:
+def _gpus(workers: Mapping[str, Any], known: Mapping[str, WorkerInfo]) -> tuple[Gpu, ...]:
     """What workers declare as the Dask resource GPU; memory that a worker cannot say is taken to be enough."""
     shares = {a: min(float((said.get("resources") or {}).get("GPU", 0)), 1.0) for a, said in workers.items()}
     return tuple(Gpu(max(known[a].gpus, default=math.inf), share) for a, share in shares.items() if share > 0)

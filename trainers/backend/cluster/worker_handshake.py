@@ -24,14 +24,14 @@ ANSWER = 20.0
 
 
 @dataclass(frozen=True)
-class Greeting:
+class WorkerInfo:
     """What a worker said of itself: whether it sees the probe, and bytes of memory of its GPUs."""
 
     sees: bool
     gpus: tuple[float, ...] = ()
 
 
-def greet(client: Client, workers: Mapping[str, Any], root: Path) -> tuple[dict[str, Greeting], str]:
+def greet(client: Client, workers: Mapping[str, Any], root: Path) -> tuple[dict[str, WorkerInfo], str]:
     """Ask ``workers`` (by address, as the scheduler describes them) who they are.
 
     The answers, and a sentence where one of them cannot take cells: it has other versions, or several threads in one
@@ -48,7 +48,7 @@ def greet(client: Client, workers: Mapping[str, Any], root: Path) -> tuple[dict[
     for address, answer in said.items():
         if isinstance(answer, ImportError):
             return {}, f"The worker {address} cannot import Isoplan: install it there, in the version that is here."
-    return {address: answer for address, answer in said.items() if isinstance(answer, Greeting)}, ""
+    return {address: answer for address, answer in said.items() if isinstance(answer, WorkerInfo)}, ""
 
 
 def _versions(client: Client, workers: Mapping[str, Any]) -> tuple[Any, Any, dict[str, Any]]:
@@ -62,13 +62,13 @@ def _versions(client: Client, workers: Mapping[str, Any]) -> tuple[Any, Any, dic
     return get_versions(packages), scheduler, client.sync(rpc.broadcast, **asked, callback_timeout=ANSWER)
 
 
-def look(place: str, content: str) -> Greeting:
+def look(place: str, content: str) -> WorkerInfo:
     """On a worker: whether the file at ``place`` has the ``content`` that the runner wrote, and the GPUs."""
     try:
         sees = Path(place).read_text() == content
     except (OSError, UnicodeDecodeError):
         sees = False
-    return Greeting(sees, this_machine().gpus)
+    return WorkerInfo(sees, this_machine().gpus)
 
 
 def differing(ours: Mapping[str, Any], theirs: Mapping[str, Mapping[str, Any]], names: tuple[str, ...]) -> str:

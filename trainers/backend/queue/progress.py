@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from isoplan.trainers.backend.queue.pace import Pace, pace
-from isoplan.trainers.backend.queue.sweep import Standing, Sweep, state_of
+from isoplan.trainers.backend.queue.sweep import CellPolicy, Sweep, state_of
 from isoplan.trainers.backend.store.heartbeat import lived
 from isoplan.trainers.backend.store.record import CELLS, Record, beat_of
 
@@ -92,7 +92,7 @@ def over_cap(sweep: Sweep, records: Mapping[str, Record], root: Path) -> str:
 def progress(
     sweep: Sweep,
     records: Mapping[str, Record],
-    told: Mapping[str, Standing],
+    told: Mapping[str, CellPolicy],
     root: Path,
     cores: int = 1,
     peak: float | None = None,

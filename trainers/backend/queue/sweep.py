@@ -90,7 +90,7 @@ class Sweep:
 
 
 @dataclass(frozen=True)
-class Standing:
+class CellPolicy:
     """What the sweeps of a cell say of it: they hold it, or start it before others."""
 
     waits: Waits = ""
@@ -102,7 +102,7 @@ class Standing:
         return max((*own, *self.priorities), default=0)
 
 
-NO_SWEEP = Standing()
+NO_SWEEP = CellPolicy()
 NO_ORDER = SweepOrder(
     held=True, why="The orders of this sweep are damaged (order.json): resume it, with a new cap if it had one."
 )
@@ -259,7 +259,7 @@ def _order(folder: Path, order: SweepOrder) -> None:
 
 
 @lru_cache(maxsize=4)
-def standings(sweeps: tuple[Sweep, ...]) -> Mapping[str, Standing]:
+def standings(sweeps: tuple[Sweep, ...]) -> Mapping[str, CellPolicy]:
     """What sweeps say of each of their cells. A cell waits where all of its sweeps do."""
     of: dict[str, tuple[int, ...]] = {}
     for i, sweep in enumerate(sweeps):
@@ -269,14 +269,14 @@ def standings(sweeps: tuple[Sweep, ...]) -> Mapping[str, Standing]:
     return {name: told[which] for name, which in of.items()}
 
 
-def _standing(sweeps: Sequence[Sweep]) -> Standing:
+def _standing(sweeps: Sequence[Sweep]) -> CellPolicy:
     wanting = [sweep for sweep in sweeps if not sweep.waits]
     words: set[Waits] = {sweep.waits for sweep in sweeps}
     waits: Waits = "" if wanting else "held" if "held" in words else "cancelled"
-    return Standing(waits, tuple(sorted(sweep.order.priority for sweep in wanting or sweeps)))
+    return CellPolicy(waits, tuple(sorted(sweep.order.priority for sweep in wanting or sweeps)))
 
 
-def state_of(record: Record, told: Mapping[str, Standing]) -> str:
+def state_of(record: Record, told: Mapping[str, CellPolicy]) -> str:
     """The state of a cell as people see it: one that is queued and whose sweeps wait has their word.
 
     One that is given out while all workers are busy is ``waiting``, for a worker.

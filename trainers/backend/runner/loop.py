@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from isoplan.engine.errors import PlannerError
-from isoplan.trainers.backend.cluster.clusters import bring_home, converse, end_worker, give, open_pool
+from isoplan.trainers.backend.cluster.clusters import collect_result, end_worker, give, open_pool, poll_workers
 from isoplan.trainers.backend.cluster.machine import AHEAD, Place, fits
 from isoplan.trainers.backend.cluster.pool import ClusterError, Pool
 from isoplan.trainers.backend.cluster.settings import Local, Settings, at_address, read_settings
@@ -30,9 +30,9 @@ from isoplan.trainers.backend.queue.cells import Queue
 from isoplan.trainers.backend.queue.progress import over_cap
 from isoplan.trainers.backend.queue.sweep import NO_SWEEP, hold, read_sweeps, standings
 from isoplan.trainers.backend.store import files
-from isoplan.trainers.backend.store.heartbeat import LOCK, STATUS, Beats, hold_lock
+from isoplan.trainers.backend.store.heartbeat import LOCK, STATUS, HeartbeatMonitor, hold_lock
 from isoplan.trainers.backend.store.record import CELLS, DEATHS, ENDED, Record, result_of
-from isoplan.trainers.cell import Needs
+from isoplan.trainers.cell import Resources
 from isoplan.trainers.families import find_family, read_cell
 
 LOOK = 0.25
@@ -56,20 +56,20 @@ log = logging.getLogger("isoplan.runner")
 
 
 @dataclass(eq=False)
-class Shift:
+class RunnerState:
     """What this runner has given out: attempts by cell, with the Dask future, the place, and when a stop was asked."""
 
     queue: Queue
     name: str
-    given: dict[str, Given] = field(default_factory=dict)
-    beats: Beats = field(default_factory=Beats)
+    given: dict[str, ActiveAttempt] = field(default_factory=dict)
+    beats: HeartbeatMonitor = field(default_factory=HeartbeatMonitor)
     woken: threading.Event = field(default_factory=threading.Event)
     message: str = ""
     charged: float = 0.0
 
 
 @dataclass(eq=False)
-class Given:
+class ActiveAttempt:
     """One attempt at work: its number, its future, what it takes, and since when it should have stopped."""
 
     number: int
@@ -92,7 +92,7 @@ def run(root: Path, settings: Settings, idle: float = IDLE, ending: threading.Ev
             return
         stack.callback((root / CELLS / STATUS).unlink, missing_ok=True)
         files.sweep(root / CELLS, "", older=FORGOTTEN)
-        shift = Shift(Queue(root), f"{socket.gethostname()}-{os.getpid()}")
+        shift = RunnerState(Queue(root), f"{socket.gethostname()}-{os.getpid()}")
         pause = PAUSE
         while not ending.is_set():
             _say(root, shift.message or "starting the workers")
@@ -108,7 +108,7 @@ def run(root: Path, settings: Settings, idle: float = IDLE, ending: threading.Ev
             pause = min(2 * pause, LONGEST)
 
 
-def _work(shift: Shift, pool: Pool, idle: float, ending: threading.Event) -> None:
+def _work(shift: RunnerState, pool: Pool, idle: float, ending: threading.Event) -> None:
     """Run cells on ``pool`` until none has been left for ``idle`` seconds. Raises ClusterError where it is gone."""
     last = time.monotonic()
     try:
@@ -127,13 +127,13 @@ def _work(shift: Shift, pool: Pool, idle: float, ending: threading.Event) -> Non
         _stop_all(shift, pool)
 
 
-def _turned(shift: Shift, pool: Pool) -> bool:
+def _turned(shift: RunnerState, pool: Pool) -> bool:
     """Look at the folder once; a disk that is full is waited for, and what it kept from being written comes again.
 
     A cell that is deleted while it is looked at is no end of the runner either: the next look does not see it.
     """
     try:
-        return _turn(shift, pool)
+        return poll_once(shift, pool)
     except files.DiskFull as error:
         shift.message = str(error)
     except FileNotFoundError as error:
@@ -141,7 +141,7 @@ def _turned(shift: Shift, pool: Pool) -> bool:
     return True
 
 
-def _waited(shift: Shift, seconds: float, idle: float, ending: threading.Event) -> bool:
+def _waited(shift: RunnerState, seconds: float, idle: float, ending: threading.Event) -> bool:
     """Wait before the cluster is tried again; whether there is something to try it for."""
     until = time.monotonic() + seconds
     last = time.monotonic()
@@ -160,10 +160,10 @@ def _waited(shift: Shift, seconds: float, idle: float, ending: threading.Event) 
     return not ending.is_set()
 
 
-def _turn(shift: Shift, pool: Pool) -> bool:
+def poll_once(shift: RunnerState, pool: Pool) -> bool:
     """Look at the folder once: take in what ended, stop what should, start what can; whether anything is left to do."""
-    note = pool.tend(pool)
-    for name in converse(pool, {name: given.number for name, given in shift.given.items()}):
+    note = pool.refresh_workers(pool)
+    for name in poll_workers(pool, {name: given.number for name, given in shift.given.items()}):
         shift.given[name].future.cancel()
     for name, given in list(shift.given.items()):
         if given.future.done():
@@ -188,7 +188,7 @@ def _turn(shift: Shift, pool: Pool) -> bool:
     return bool(waiting or shift.given or any(r.state in ("running", "stopping") for r in cells.values()))
 
 
-def _charge(shift: Shift, cells: dict[str, Record]) -> None:
+def _charge(shift: RunnerState, cells: dict[str, Record]) -> None:
     """Hold the sweeps that have used what they may."""
     if time.monotonic() - shift.charged < CHARGE:
         return
@@ -199,7 +199,7 @@ def _charge(shift: Shift, cells: dict[str, Record]) -> None:
             hold(shift.queue.root, sweep.key, why=why)
 
 
-def _start(shift: Shift, pool: Pool, waiting: list[Record]) -> None:
+def _start(shift: RunnerState, pool: Pool, waiting: list[Record]) -> None:
     """Lease as many of the ``waiting`` cells as fit and give them to the workers."""
     for record in waiting:
         if files.free(shift.queue.root) < files.LEAST_DISK:
@@ -220,25 +220,25 @@ def _start(shift: Shift, pool: Pool, waiting: list[Record]) -> None:
         place = Place(needs, device)
         future = give(pool, shift.queue.folder(record.name), number, place)
         future.add_done_callback(lambda _future: shift.woken.set())
-        shift.given[record.name] = Given(number, future, place)
+        shift.given[record.name] = ActiveAttempt(number, future, place)
 
 
-def _needs(shift: Shift, record: Record) -> Needs:
+def _needs(shift: RunnerState, record: Record) -> Resources:
     family = find_family(record.family, shift.queue.root)
-    found: Needs = family.needs(read_cell(family, record.cell))
+    found: Resources = family.needs(read_cell(family, record.cell))
     return found
 
 
-def _fail(shift: Shift, record: Record, why: str) -> None:
+def _fail(shift: RunnerState, record: Record, why: str) -> None:
     """Write down that a cell is not tried again, under a number of its own so that no attempt can say otherwise."""
     shift.queue.end(record.name, shift.queue.lease(record.name, shift.name), "failed", why)
 
 
-def _ended(shift: Shift, pool: Pool, name: str, given: Given) -> None:
+def _ended(shift: RunnerState, pool: Pool, name: str, given: ActiveAttempt) -> None:
     """An attempt is over: one without a result has died, whatever Dask says of it."""
     del shift.given[name]
     folder = shift.queue.folder(name)
-    bring_home(pool, folder, given.number, given.future)
+    collect_result(pool, folder, given.number, given.future)
     if not folder.exists() or result_of(folder, given.number).exists():
         return
     if not shift.beats.begun(folder, given.number):
@@ -250,7 +250,7 @@ def _ended(shift: Shift, pool: Pool, name: str, given: Given) -> None:
     shift.queue.lose(name, given.number, "its process died", own=not isinstance(error, files.DiskFull))
 
 
-def _orphan(shift: Shift, record: Record) -> None:
+def _orphan(shift: RunnerState, record: Record) -> None:
     """An attempt that another runner gave out: dead where nothing shows that it lives, or it cannot say so any more."""
     folder = shift.queue.folder(record.name)
     if not shift.beats.begun(folder, record.number):
@@ -259,7 +259,7 @@ def _orphan(shift: Shift, record: Record) -> None:
         shift.queue.lose(record.name, record.number, "its runner was gone", own=False)
 
 
-def _stopping(shift: Shift, pool: Pool, record: Record) -> None:
+def _stopping(shift: RunnerState, pool: Pool, record: Record) -> None:
     """An attempt that was asked to stop: one that has not begun is taken back, one that does not answer is ended."""
     given = shift.given[record.name]
     now = time.monotonic()
@@ -275,14 +275,14 @@ def _stopping(shift: Shift, pool: Pool, record: Record) -> None:
         end_worker(pool, given.future)
 
 
-def _stop_all(shift: Shift, pool: Pool) -> None:
+def _stop_all(shift: RunnerState, pool: Pool) -> None:
     """Ask every attempt to stop and wait for as long as they may take."""
     for name, given in shift.given.items():
         with contextlib.suppress(OSError, PlannerError):
             shift.queue.stop(name, given.number, "runner")
     until = time.monotonic() + ANSWER / 2
     while time.monotonic() < until:
-        converse(pool, {name: given.number for name, given in shift.given.items()})
+        poll_workers(pool, {name: given.number for name, given in shift.given.items()})
         if not any(_at_work(shift, name, given) for name, given in shift.given.items()):
             break
         time.sleep(0.05)
@@ -291,11 +291,11 @@ def _stop_all(shift: Shift, pool: Pool) -> None:
             _ended(shift, pool, name, given)
 
 
-def _at_work(shift: Shift, name: str, given: Given) -> bool:
+def _at_work(shift: RunnerState, name: str, given: ActiveAttempt) -> bool:
     return shift.beats.begun(shift.queue.folder(name), given.number) and not given.future.done()
 
 
-def _say(root: Path, message: str, shift: Shift | None = None, pool: Pool | None = None) -> None:
+def _say(root: Path, message: str, shift: RunnerState | None = None, pool: Pool | None = None) -> None:
     """Tell pages that the runner lives and what it does. Not synced: it is of this moment."""
     status = {
         "pid": os.getpid(),

@@ -12,7 +12,7 @@ import signal
 VARIABLE = "ISOPLAN_DIE_AT"
 
 
-def reached(name: str) -> None:
+def fault_point(name: str) -> None:
     """The process is at the moment ``name``."""
     asked = os.environ.get(VARIABLE)
     if not asked:

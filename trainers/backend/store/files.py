@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from isoplan.engine.errors import PlannerError
-from isoplan.trainers.backend.store.fault_injection import reached
+from isoplan.trainers.backend.store.fault_injection import fault_point
 
 TEMPORARY = ".tmp-"
 """How the names of files begin that are not yet what they will be; what is left of them is swept away."""
@@ -46,7 +46,7 @@ def _replace(path: Path, place: Path, write: Callable[[Path], None], point: str)
         with place.open("rb+") as file:
             os.fsync(file.fileno())
         if point:
-            reached(f"before-{point}")
+            fault_point(f"before-{point}")
         os.replace(place, path)
     except BaseException:
         with contextlib.suppress(OSError):
@@ -54,7 +54,7 @@ def _replace(path: Path, place: Path, write: Callable[[Path], None], point: str)
         raise
     sync_folder(path.parent)
     if point:
-        reached(f"after-{point}")
+        fault_point(f"after-{point}")
 
 
 def sync_folder(folder: Path) -> None:

@@ -70,7 +70,7 @@ def _read(folder: Path, number: int) -> bytes:
 
 
 @dataclass(eq=False)
-class Beats:
+class HeartbeatMonitor:
     """What was last seen of attempts' beats, and when: clocks of other machines are not believed."""
 
     seen: dict[tuple[str, int], tuple[bytes, float]] = field(default_factory=dict)

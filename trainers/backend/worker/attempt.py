@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Self
 
 from isoplan.trainers.backend.store import files
-from isoplan.trainers.backend.store.fault_injection import reached
+from isoplan.trainers.backend.store.fault_injection import fault_point
 from isoplan.trainers.backend.store.heartbeat import BEAT
 from isoplan.trainers.backend.store.record import CHECKPOINT, LEASE, STOP, beat_of, events_of, result_of, saved_at
 from isoplan.trainers.cell import Stopped
@@ -92,7 +92,7 @@ class Attempt:
         if asked is None or asked.get("number") != self.number:
             return False
         self.why = str(asked.get("why", "stop"))
-        reached("during-cancel")
+        fault_point("during-cancel")
         return True
 
     def step(self, step: int, total: int | None = None, /, **values: float) -> None:
@@ -104,7 +104,7 @@ class Attempt:
             raise Stopped
 
     @property
-    def due(self) -> bool:
+    def checkpoint_due(self) -> bool:
         """Whether the last checkpoint is old enough for another, or a stop asks for one."""
         return time.monotonic() - self._saved > CHECKPOINT_EVERY or self.stopping
 
@@ -113,10 +113,10 @@ class Attempt:
 
         def whole(place: Path) -> None:
             write(place)
-            reached("in-checkpoint")
+            fault_point("in-checkpoint")
 
         files.replace(self.folder / CHECKPOINT, whole)
-        reached("after-checkpoint")
+        fault_point("after-checkpoint")
         self._saved = time.monotonic()
 
     def _write(self, step: int, total: int | None, values: dict[str, float]) -> None:

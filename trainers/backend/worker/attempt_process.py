@@ -17,10 +17,10 @@ from typing import Any
 
 from isoplan.engine.errors import PlannerError
 from isoplan.trainers.backend.store import files
-from isoplan.trainers.backend.store.fault_injection import reached
+from isoplan.trainers.backend.store.fault_injection import fault_point
 from isoplan.trainers.backend.store.record import CHECKPOINT, DIED, LEASE, beat_of, log_of, read_record, result_of
 from isoplan.trainers.backend.worker.attempt import Attempt
-from isoplan.trainers.backend.worker.malloc import kept_heap
+from isoplan.trainers.backend.worker.malloc import reuse_freed_memory
 from isoplan.trainers.cell import Cell, Died, Family, Stopped
 from isoplan.trainers.families import find_family, read_cell
 
@@ -40,7 +40,7 @@ def run_cell(folder: str, number: int, device: str = "cpu") -> str:
         return "stale"
     if beat_of(place, number).exists():  # a scheduler gave it to another worker when the first one died
         return "stale"
-    reached("after-lease")
+    fault_point("after-lease")
     begun, clock = datetime.now(UTC), time.monotonic()
     with files.room(place), Attempt(place, number, device) as attempt, _printing_to(log_of(place, number)):
         state, why, said = _train(record.family, record.cell, attempt)
@@ -71,7 +71,7 @@ def _train(family_name: str, raw: dict[str, Any], attempt: Attempt) -> tuple[str
         family = find_family(family_name, attempt.root)
         cell = read_cell(family, raw)
         about = _about(family, cell)
-        with _threads(cell), kept_heap(), files.room(attempt.folder):
+        with _threads(cell), reuse_freed_memory(), files.room(attempt.folder):
             measured = family.train(cell, attempt)
         return "done", "", {"metrics": _checked(family, measured), **about}
     except Stopped:

@@ -15,7 +15,7 @@ LARGEST = 2**25
 
 
 @contextlib.contextmanager
-def kept_heap() -> Iterator[None]:
+def reuse_freed_memory() -> Iterator[None]:
     """Until the context ends, memory that is freed stays with this process, and goes back to the system afterwards.
 
     Dask has its workers give every freed page back, so that an update would spend up to half of its time on getting

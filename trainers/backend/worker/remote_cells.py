@@ -49,7 +49,7 @@ class Wanted:
 
 
 @dataclass(frozen=True)
-class News:
+class RemoteUpdate:
     """What is new of an attempt: pieces of the files that grow, by where they begin, and whole files by name."""
 
     number: int
@@ -80,7 +80,7 @@ def pack(folder: Path) -> dict[str, bytes]:
     return parcel
 
 
-def run_away(parcel: Mapping[str, bytes], name: str, number: int, device: str) -> News:
+def run_remote(parcel: Mapping[str, bytes], name: str, number: int, device: str) -> RemoteUpdate:
     """On a worker: run attempt ``number`` of the cell ``name``, and give what the runner may not have seen of it."""
     with _visiting(parcel, name, number) as visit:
         first = visit.saved
@@ -89,7 +89,7 @@ def run_away(parcel: Mapping[str, bytes], name: str, number: int, device: str) -
         return _news(visit, Wanted(number))
 
 
-def exchange(wanted: Mapping[str, Wanted]) -> dict[str, News]:
+def exchange(wanted: Mapping[str, Wanted]) -> dict[str, RemoteUpdate]:
     """On a worker: end what is not ``wanted`` any more, stop what should stop, and give what is new of the rest."""
     _heard[0] = time.monotonic()
     found = {}
@@ -105,7 +105,7 @@ def exchange(wanted: Mapping[str, Wanted]) -> dict[str, News]:
     return found
 
 
-def want(folder: Path, number: int) -> Wanted:
+def poll_request(folder: Path, number: int) -> Wanted:
     """On the runner: what to ask about attempt ``number`` of the cell in ``folder``."""
     growing = (events_of(folder, number), log_of(folder, number))
     sizes = {place.name: place.stat().st_size for place in growing if place.exists()}
@@ -114,7 +114,7 @@ def want(folder: Path, number: int) -> Wanted:
     return Wanted(number, sizes, stop)
 
 
-def is_same(folder: Path, news: News) -> bool:
+def is_same(folder: Path, news: RemoteUpdate) -> bool:
     """On the runner: whether ``news`` is of the process that has beaten before, and not of one that a scheduler
     started for the same attempt when that process had died.
     """
@@ -123,7 +123,7 @@ def is_same(folder: Path, news: News) -> bool:
     return not beat.exists() or not said or beat.read_bytes().split()[:2] in ([], said)
 
 
-def take_in(folder: Path, news: News) -> None:
+def write_update(folder: Path, news: RemoteUpdate) -> None:
     """On the runner: write what is new of an attempt into the folder of its cell, its result last."""
     for name, (start, data) in news.pieces.items():
         with (folder / name).open("r+b" if (folder / name).exists() else "wb") as file:
@@ -181,7 +181,7 @@ def _disown(visit: _Visit) -> None:
     (visit.folder / LEASE).unlink(missing_ok=True)
 
 
-def _news(visit: _Visit, asked: Wanted) -> News:
+def _news(visit: _Visit, asked: Wanted) -> RemoteUpdate:
     pieces, whole = {}, {}
     for place in (events_of(visit.folder, visit.number), log_of(visit.folder, visit.number)):
         start = asked.sizes.get(place.name, 0)
@@ -197,7 +197,7 @@ def _news(visit: _Visit, asked: Wanted) -> News:
         with contextlib.suppress(FileNotFoundError):
             whole[CHECKPOINT] = (visit.folder / CHECKPOINT).read_bytes()
             visit.saved = changed
-    return News(visit.number, pieces, whole)
+    return RemoteUpdate(visit.number, pieces, whole)
 
 
 def _changed(place: Path) -> int:

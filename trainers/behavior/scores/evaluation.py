@@ -18,7 +18,7 @@ from isoplan.trainers.behavior.scores.metrics import CUTOFFS, HISTORIES, PLAIN, 
 from isoplan.trainers.behavior.scores.ranks import AT_ONCE, QUERIES, Ranked, join, level, rank_batch, rank_catalogue
 from isoplan.trainers.behavior.training.cell_data import Data
 from isoplan.trainers.behavior.training.trainer import Regime, Trainer
-from isoplan.trainers.cell import Stopped, Stream
+from isoplan.trainers.cell import RunContext, Stopped
 
 SEQUENCES = 256
 """Sequences that are read at once; the queries of a whole pool are held."""
@@ -26,7 +26,7 @@ LOOKED = 2_048
 """Events that are scored at each look on the way, at most, about."""
 
 
-def judge(trainer: Trainer, windows: Windows, regime: Regime, stream: Stream) -> Evaluation:
+def judge(trainer: Trainer, windows: Windows, regime: Regime, stream: RunContext) -> Evaluation:
     """Metrics over ``windows``: candidates are the unique targets of a batch of them, or all items.
 
     Raises Stopped where the cell was asked to stop, and PlannerError where there is nothing to score.
@@ -38,7 +38,7 @@ def judge(trainer: Trainer, windows: Windows, regime: Regime, stream: Stream) ->
     return evaluate(ranked, len(catalogue), CUTOFFS, HISTORIES)
 
 
-def beside_rivals(trainer: Trainer, windows: Windows, rivals: int, stream: Stream) -> dict[str, float]:
+def beside_rivals(trainer: Trainer, windows: Windows, rivals: int, stream: RunContext) -> dict[str, float]:
     """hit@10 and NDCG@10 of each true item among so many items that its user has in no event (SASRec's protocol)."""
     ranked = _beside(trainer, _batches(trainer, trainer.embeddings(), windows, stream), rivals)
     found = evaluate(ranked, trainer.data.facts.items, (RIVALS_AT,), ()).metrics
@@ -72,7 +72,9 @@ def shown(found: Evaluation) -> dict[str, float]:
     return {name: found.metrics[name] for name in names if name in found.metrics}
 
 
-def _batches(trainer: Trainer, catalogue: Tensor, windows: Windows, stream: Stream) -> Iterator[tuple[Tensor, Packed]]:
+def _batches(
+    trainer: Trainer, catalogue: Tensor, windows: Windows, stream: RunContext
+) -> Iterator[tuple[Tensor, Packed]]:
     """Queries (Q, h) of the scored positions of some windows at a time."""
     items = trainer.data.log.items
     trainer.model.eval()

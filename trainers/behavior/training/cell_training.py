@@ -21,7 +21,7 @@ from isoplan.trainers.behavior.scores.baselines import kept_baselines, untrained
 from isoplan.trainers.behavior.scores.evaluation import beside_rivals, check_rivals, judge, plain, shown, some
 from isoplan.trainers.behavior.training.cell_data import open_data
 from isoplan.trainers.behavior.training.trainer import Regime, Trainer
-from isoplan.trainers.cell import CellError, Stream
+from isoplan.trainers.cell import CellError, RunContext
 from isoplan.trainers.loop import checkpoint
 from isoplan.trainers.loop.batches import whole_batches
 from isoplan.trainers.loop.digits import settle
@@ -38,7 +38,7 @@ class Diverged(CellError):
     """A loss that is no number."""
 
 
-def train(root: Path, cell: BehaviorCell, stream: Stream) -> Mapping[str, float]:
+def train(root: Path, cell: BehaviorCell, stream: RunContext) -> Mapping[str, float]:
     """Train a cell of the workspace ``root`` and judge it: N, p_e, p, s, D, U, C as they were, and all metrics.
 
     Raises CellError for a cell or a catalogue larger than the memory there is, and PlannerError for more negatives than
@@ -69,7 +69,7 @@ def train(root: Path, cell: BehaviorCell, stream: Stream) -> Mapping[str, float]
         raise CellError("The GPU has too little memory for this cell: make its batch or its negatives fewer.") from None
 
 
-def _stage1(root: Path, trainer: Trainer, steps: tuple[int, int], stream: Stream) -> None:
+def _stage1(root: Path, trainer: Trainer, steps: tuple[int, int], stream: RunContext) -> None:
     """Train both parts, or take what a cell of stage 1 has left for those of stage 2."""
     cell = trainer.cell
     place = root / BACKBONES / f"{name_of(cell.backbone, trainer.data.fingerprint)}.pt"
@@ -85,14 +85,14 @@ def _stage1(root: Path, trainer: Trainer, steps: tuple[int, int], stream: Stream
         files.replace(place, trainer.save)
 
 
-def _stage2(trainer: Trainer, steps: tuple[int, int], stream: Stream) -> None:
+def _stage2(trainer: Trainer, steps: tuple[int, int], stream: RunContext) -> None:
     if trainer.state.stage == 1:
         torch.manual_seed(trainer.cell.seed)
         trainer.freeze()
     _at_rates(trainer, steps, stream)
 
 
-def _at_rates(trainer: Trainer, steps: tuple[int, int], stream: Stream) -> None:
+def _at_rates(trainer: Trainer, steps: tuple[int, int], stream: RunContext) -> None:
     """Train the stage at every learning rate of the cell from the same beginning; the least training loss is kept.
 
     Raises CellError where the training diverges at each of them.
@@ -120,7 +120,7 @@ def _at_rates(trainer: Trainer, steps: tuple[int, int], stream: Stream) -> None:
     trainer.kept = {}
 
 
-def _updates(trainer: Trainer, steps: tuple[int, int], peak: float, stream: Stream) -> None:
+def _updates(trainer: Trainer, steps: tuple[int, int], peak: float, stream: RunContext) -> None:
     """Update until as many updates of the stage have been made as ``steps`` says of both. Raises Diverged."""
     cell, stage = trainer.cell, trainer.state.stage
     tries = len(cell.tried_rates)
@@ -137,7 +137,7 @@ def _updates(trainer: Trainer, steps: tuple[int, int], peak: float, stream: Stre
             recent.setdefault(name, []).append(value)
         done += 1
         values: dict[str, float] = {}
-        due = stream.due
+        due = stream.checkpoint_due
         shown_now = done % every == 0 or done == total or done in looks
         if shown_now or due:
             said = _said(trainer, recent) | ({"rate": peak} if tries > 1 else {})
@@ -179,7 +179,7 @@ def _batches(trainer: Trainer, first: int, total: int) -> Iterator[Ints]:
     return whole_batches(len(trainer.data.train), cell.batch, (cell.seed, trainer.state.stage), first, total)
 
 
-def _measured(root: Path, trainer: Trainer, stream: Stream) -> dict[str, float]:
+def _measured(root: Path, trainer: Trainer, stream: RunContext) -> dict[str, float]:
     """What a finished cell is worth, and what it took."""
     cell, state, data = trainer.cell, trainer.state, trainer.data
     p_e, p = parameters(trainer.shape)
