@@ -20,6 +20,7 @@ NAMES = (
     "pages_million",
     "slider",
     "answers",
+    "start_up",
     "runtimes",
     "fitting",
     "formulas",

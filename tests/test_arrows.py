@@ -55,6 +55,10 @@ ORDER = {
         *("types", "samples", "solver", "resampling", "estimators", "diagnostics"),
         *("single", "groups", "common_floor", "validation", "cards"),
     ),
+    "engine/planning": (
+        *("scenario", "answer", "optimum", "plan", "drawing", "repeat"),
+        *("smaller", "amplitude", "recommender", "actual", "compare"),
+    ),
 }
 
 

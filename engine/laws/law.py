@@ -117,6 +117,16 @@ class Law:
         return self.estimator in ("surface", "formula")
 
     @property
+    def is_surface(self) -> bool:
+        """Whether the law weighs N against D, with or without repeated samples."""
+        return set(self.axes) - {"U"} == {"N", "D"}
+
+    @property
+    def repeats(self) -> bool:
+        """Whether the law gives the value of a repeated sample."""
+        return "U" in self.axes
+
+    @property
     def names(self) -> tuple[str, ...]:
         """Parameter names in order."""
         return tuple(p.name for p in self.params)

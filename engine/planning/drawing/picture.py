@@ -25,7 +25,6 @@ from isoplan.engine.planning.drawing.curves import (
     within,
 )
 from isoplan.engine.planning.optimum.constrained import most_samples
-from isoplan.engine.planning.optimum.surface import is_surface, repeats
 from isoplan.engine.planning.plan.answer import Plan, spans
 from isoplan.engine.planning.scenario.limits import FeasibleRegion, LimitName, room, with_unique
 
@@ -53,9 +52,9 @@ def plan_curve(plan: Plan, fit: Fit, *, n: int = POINTS) -> Picture:
     region, C = region_of(fit, None, plan.compute), plan.allocation["C"].value
     path = frontier_curve(fit, budgets_over(fit, stretch(region["C"], C), n, plan.compute), rule=plan.compute)
     left = _room(plan, fit)
-    if C is None or not is_surface(fit.law):
+    if C is None or not fit.law.is_surface:
         return Picture(path, None, one_axis_curve(fit, path.C) if fit.law.axis else None, left)
-    free = None if repeats(fit.law) else curve_at(fit, C, region, plan.compute, n)
+    free = None if fit.law.repeats else curve_at(fit, C, region, plan.compute, n)
     if left is None:
         return Picture(path, free, None)
     return Picture(path, _limited(plan, fit, left, n), None, left, free)
@@ -80,7 +79,7 @@ def _limited(plan: Plan, fit: Fit, left: FeasibleRegion, n: int) -> Curve:
     N = np.unique(np.minimum(N, left.N))
     D = most_samples(N, spend, plan.compute, rates)
     N, D = N[D > 0], D[D > 0]
-    columns = {"N": N, "D": D} | ({"U": np.full(N.shape, left.U)} if repeats(fit.law) else {})
+    columns = {"N": N, "D": D} | ({"U": np.full(N.shape, left.U)} if fit.law.repeats else {})
     loss = fit.predict(columns)
     inside = within(N, region["N"]) & within(D, region["D"])
     return Curve(C, N, D, loss, loss_band(fit, columns, loss), inside, N_best, D_best, loss_best)

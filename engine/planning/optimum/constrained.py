@@ -14,7 +14,7 @@ from isoplan.engine.laws import Law, Point
 from isoplan.engine.laws.law import Values
 from isoplan.engine.laws.numeric import least
 from isoplan.engine.planning.optimum.search import FAR, NEAR, ROUNDING, SECTIONS, WIDTH, allowed, money, spending
-from isoplan.engine.planning.optimum.surface import loss_at, reducible, repeats, samples_for, size_for
+from isoplan.engine.planning.optimum.surface import loss_at, reducible, samples_for, size_for
 from isoplan.engine.planning.scenario.limits import FeasibleRegion
 from isoplan.engine.planning.scenario.prices import COMPUTE, Rates
 
@@ -25,7 +25,7 @@ def best_loss(law: Law, v: Values, room: FeasibleRegion, rule: ComputeRule, rate
     ``rates`` say what the money of ``room`` pays for. NaN where the loss falls on beyond every N in reach (a vanished
     term) and where nothing can be paid for.
     """
-    v = {**v, "U": room.U} if repeats(law) else v
+    v = {**v, "U": room.U} if law.repeats else v
     C, top, *_ = np.broadcast_arrays(room.C, np.log(room.N), *v.values())
     centre = 0.5 * np.log(np.maximum(C, 1e-300) / rule.flops_anywhere(1.0, 1.0))
     low, high = centre - WIDTH, np.minimum(top, centre + WIDTH)
@@ -62,7 +62,7 @@ def least_cost_within(
     Shapes as for ``best_loss``. Along the models of one loss the costs are convex in ln N, so where the cheapest takes
     more compute than there is, or by ``rates`` more money, the nearest that takes just as much is the best.
     """
-    v = {**v, "U": room.U} if repeats(law) else v
+    v = {**v, "U": room.U} if law.repeats else v
     goal, top, *_ = np.broadcast_arrays(np.asarray(loss, float), np.log(room.N), *v.values())
     first = np.log(size_for(law, v, room.D, goal))
     possible = np.isfinite(first) & (first <= top + 1e-12)

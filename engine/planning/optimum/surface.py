@@ -23,16 +23,6 @@ SMALLEST, LARGEST = np.log(1e-12), np.log(1e40)
 """Between which ln N and ln D are looked for."""
 
 
-def is_surface(law: Law) -> bool:
-    """Whether the law weighs N against D, with or without repeated samples."""
-    return set(law.axes) - {"U"} == {"N", "D"}
-
-
-def repeats(law: Law) -> bool:
-    """Whether the law says what a repeated sample is worth."""
-    return "U" in law.axes
-
-
 def loss_at(law: Law, v: Values, N: Floats, D: Floats) -> Floats:
     """The law at ``N`` and ``D`` (less is better); infinite where it is no number."""
     found = evaluate(law, v, {"N": N, "D": D, "U": v.get("U", ENDLESS_SAMPLES)})

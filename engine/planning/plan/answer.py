@@ -14,7 +14,6 @@ from isoplan.engine.fitting.types.result import Fit, FitWarning, Interval
 from isoplan.engine.planning.answer import quantity
 from isoplan.engine.planning.answer.format import SURE, between, decades, number, probability, with_interval
 from isoplan.engine.planning.answer.quantity import Quantity
-from isoplan.engine.planning.optimum import surface
 from isoplan.engine.planning.plan.parts import CostLine, SecondRuleCost, Worth
 from isoplan.engine.planning.plan.support import ANSWERED, MARKED, Support, extrapolation, farthest, in_place, too_far
 from isoplan.engine.planning.plan.target_probability import Reachability
@@ -307,7 +306,7 @@ def repeats(fit: Fit, epochs: Quantity | None) -> tuple[FitWarning, ...]:
 
 def uncredited(fit: Fit, limits: Limits, D: Floats) -> tuple[FitWarning, ...]:
     """A warning where unique samples are limited and the law credits none twice; ``D`` () is that of the best fit."""
-    if limits.unique is None or surface.repeats(fit.law):
+    if limits.unique is None or fit.law.repeats:
         return ()
     unit = sample_unit(fit)
     if D >= limits.unique:

@@ -13,7 +13,7 @@ from isoplan.engine.laws import Point
 from isoplan.engine.laws.law import Values
 from isoplan.engine.planning.answer.quantity import kept, measure, thin
 from isoplan.engine.planning.optimum.constrained import most_samples
-from isoplan.engine.planning.optimum.surface import is_surface, loss_at, repeats
+from isoplan.engine.planning.optimum.surface import loss_at
 from isoplan.engine.planning.plan.answer import Flat
 from isoplan.engine.planning.plan.solve import Task
 from isoplan.engine.planning.scenario.limits import room, with_unique
@@ -31,7 +31,7 @@ def flat(fit: Fit, task: Task, best: Point, draws: Point) -> Flat | None:
 
     D follows N: as much as the budget and the limits of ``task`` allow.
     """
-    if not is_surface(fit.law) or not np.isfinite(best.N):
+    if not fit.law.is_surface or not np.isfinite(best.N):
         return None
     N, D = _ends(fit, task, fit.values, best)
     few, rows = thin(fit, DRAWS), kept(len(fit.resamples), DRAWS)
@@ -53,7 +53,7 @@ def _ends(fit: Fit, task: Task, v: Values, best: Point) -> tuple[Floats, Floats]
     whole = room(fit.law, task.limits, task.prices)
     rates = task.prices.rates if task.prices is not None and "money" in task.limits else None
     v = {name: np.atleast_1d(x) for name, x in v.items()}
-    v |= {"U": np.atleast_1d(best.U)} if repeats(fit.law) else {}
+    v |= {"U": np.atleast_1d(best.U)} if fit.law.repeats else {}
     centre, limit = np.log(at), loss + TOLERANCE * np.abs(loss)
 
     def excess(x: Floats, side: Floats, centre: Floats, limit: Floats, *some: Floats) -> Floats:

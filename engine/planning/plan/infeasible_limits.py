@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping
 import numpy as np
 
 from isoplan.engine.laws import Law
-from isoplan.engine.planning.optimum.surface import repeats
 from isoplan.engine.planning.scenario.limits import LimitName, named
 from isoplan.engine.planning.scenario.prices import Prices
 
@@ -39,7 +38,7 @@ def _without(law: Law, limits: Mapping[LimitName, float], name: LimitName) -> di
     """``limits`` with the one called ``name`` out of the way."""
     if name == "budget":
         return {**limits, name: AMPLE * limits[name]}
-    if name == "unique" and repeats(law):  # the law reads it
+    if name == "unique" and law.repeats:  # the law reads it
         return {**limits, name: np.inf}
     return {other: most for other, most in limits.items() if other != name}
 

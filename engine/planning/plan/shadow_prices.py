@@ -18,7 +18,6 @@ from isoplan.engine.fitting.types.result import Fit
 from isoplan.engine.laws import Point
 from isoplan.engine.laws.law import Values
 from isoplan.engine.planning.answer.quantity import kept, measure, thin
-from isoplan.engine.planning.optimum.surface import repeats
 from isoplan.engine.planning.plan.parts import Worth
 from isoplan.engine.planning.plan.solve import Goal, Task, solve
 from isoplan.engine.planning.scenario.limits import LimitName
@@ -58,7 +57,7 @@ def worths(fit: Fit, task: Task, at: Point) -> tuple[Worth, ...]:
             measure(few, float(one[i, 0]), np.broadcast_to(many[i], len(few.resamples)), unit)
             for one, many in ((best.slope, draws.slope), (best.ten, draws.ten))
         )
-        binds = uses[name] >= most * (1 - BINDS) and (name != "epochs" or repeats(fit.law))
+        binds = uses[name] >= most * (1 - BINDS) and (name != "epochs" or fit.law.repeats)
         if not binds:
             slope, ten = replace(slope, value=0.0), replace(ten, value=0.0)
         found.append(Worth(name, most, uses[name], binds, slope, ten, binds and bool(best.kink[i, 0])))

@@ -18,7 +18,6 @@ from isoplan.engine.planning.optimum.constrained import best_loss, least_cost_wi
 from isoplan.engine.planning.optimum.frontier import frontier, least_compute
 from isoplan.engine.planning.optimum.search import money
 from isoplan.engine.planning.optimum.simulated import best_mix, cheapest_mix
-from isoplan.engine.planning.optimum.surface import is_surface, repeats
 from isoplan.engine.planning.plan.answer import Question
 from isoplan.engine.planning.plan.convention import paid
 from isoplan.engine.planning.scenario.limits import LimitName, room
@@ -102,18 +101,18 @@ def solve(law: Law, v: Values, task: Task, limits: Mapping[LimitName, ArrayLike]
     Raises PlannerError for a limit that the law or the prices cannot keep.
     """
     bare = not set(limits) - {"budget"} and (goal is None or not task.aim.weighs)
-    if bare or not is_surface(law):
+    if bare or not law.is_surface:
         return _along(law, v, task, limits, goal)
     rates = task.prices.rates if task.prices is not None and "money" in limits else None
     left = room(law, limits, task.prices)
     if goal is None:
         at = best_loss(law, v, left, task.rule, rates)
-        if rates is None or not (repeats(law) and rates.sample):
+        if rates is None or not (law.repeats and rates.sample):
             return at
         mix = best_mix(law, v, left, task.rule, rates)
         return _either(at, mix, ~(at.loss <= mix.loss))
     at = least_cost_within(law, v, goal, left, task.rule, task.aim, rates)
-    if not (repeats(law) and task.aim.sample):
+    if not (law.repeats and task.aim.sample):
         return at
     mix = cheapest_mix(law, v, goal, left, task.rule, task.aim)
     return _either(at, mix, task.cost(mix) < task.cost(at))

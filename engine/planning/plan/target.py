@@ -16,7 +16,6 @@ from isoplan.engine.fitting.types.result import Fit, FitWarning
 from isoplan.engine.laws import Point
 from isoplan.engine.planning.answer.quantity import NOT_ALWAYS_REACHED, Quantity, given, measure
 from isoplan.engine.planning.optimum.frontier import floor
-from isoplan.engine.planning.optimum.surface import is_surface
 from isoplan.engine.planning.plan import answer as plans
 from isoplan.engine.planning.plan.answer import Plan, Question
 from isoplan.engine.planning.plan.budget import allocation, check_size, derived, no_optimum
@@ -124,7 +123,7 @@ def _of_answer(
 
 def _least_money(fit: Fit, task: Task, best: Point) -> tuple[FitWarning, ...]:
     """What the least compute would cost, where the plan takes less money with more of it."""
-    if task.prices is None or not task.aim.weighs or not is_surface(fit.law):
+    if task.prices is None or not task.aim.weighs or not fit.law.is_surface:
         return ()
     at = replace(task, aim=COMPUTE).best(fit)
     with np.errstate(invalid="ignore"):

@@ -14,7 +14,6 @@ from isoplan.engine.arrays import Floats
 from isoplan.engine.costs.memory import largest_model
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.laws import Law
-from isoplan.engine.planning.optimum.surface import is_surface, repeats
 from isoplan.engine.planning.scenario.prices import GIGABYTE, Prices
 from isoplan.engine.quantities import count, flops
 
@@ -117,7 +116,7 @@ def room(law: Law, limits: Mapping[LimitName, Any], prices: Prices | None) -> Fe
             N = np.minimum(N, largest_model(most["memory"], machine.devices))
         if "hours" in most:
             C = np.minimum(C, machine.flops(most["hours"]))
-    D = U * most.get("epochs", endless) if repeats(law) else U
+    D = U * most.get("epochs", endless) if law.repeats else U
     return FeasibleRegion(N, D, C, most.get("money", endless), U)
 
 
@@ -134,9 +133,9 @@ def check(law: Law, limits: Mapping[LimitName, ArrayLike], prices: Prices | None
         if name in limits and prices is None:
             raise PlannerError(f"A limit on {WORDS[name]} needs a machine: name the device that trains.")
     asked = [name for name in limits if name not in ("budget", "hours")]
-    if repeats(law) and law.frontier is None and "unique" not in limits:
+    if law.repeats and law.frontier is None and "unique" not in limits:
         raise PlannerError(f"The law {law.name} reads U, so a plan needs a limit on the unique samples: give one.")
-    if is_surface(law) or set(limits) <= {"budget"}:
+    if law.is_surface or set(limits) <= {"budget"}:
         return
     if law.frontier is None:
         over = " and ".join(law.axes)

@@ -18,7 +18,7 @@ from isoplan.engine.laws import Point
 from isoplan.engine.laws.law import Values
 from isoplan.engine.laws.numeric import least
 from isoplan.engine.planning.optimum.search import FAR, ROUNDING, SECTIONS, WIDTH, money
-from isoplan.engine.planning.optimum.surface import is_surface, repeats, samples_for, size_for
+from isoplan.engine.planning.optimum.surface import samples_for, size_for
 from isoplan.engine.planning.plan.answer import Question
 from isoplan.engine.planning.plan.budget import check_size, nothing
 from isoplan.engine.planning.plan.feasibility import bound, floor_of, unreachable
@@ -97,7 +97,7 @@ class IsoLoss:
 
     def around(self, v: Values, answer: Point) -> Values:
         """The values with the unique samples of the ``answer``, which a law that credits repeated ones reads."""
-        return {**v, "U": answer.U} if repeats(self.fit.law) else v
+        return {**v, "U": answer.U} if self.fit.law.repeats else v
 
 
 def iso_loss(
@@ -138,7 +138,7 @@ def _check(fit: Fit, question: Question) -> None:
         raise PlannerError(f"A target of {question.value:g} is no number: give one such as 2.0.")
     if question.metric:
         raise PlannerError(f"A target {question.metric} does not say which loss: ask for the {fit.spec.y} behind it.")
-    if not is_surface(fit.law):
+    if not fit.law.is_surface:
         raise PlannerError(
             f"The law {fit.law.name} does not say what another model of the same loss costs: fit a surface over N "
             "and D, such as chinchilla."
