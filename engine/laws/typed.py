@@ -6,6 +6,8 @@ are free unless the user bounds them.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Set
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
@@ -58,22 +60,61 @@ def typed_law(
         raise PlannerError(
             f"The formula {short(text)} has {len(parameters)} parameters ({listed}): use at most {MOST}."
         )
-    ends = _bounds(formula, parameters, bounds)
-    axes = tuple(sorted(variables))
-    return FormulaLaw(
-        name="formula",
-        title="Typed formula",
+    made = formula_law("formula", "Typed formula", formula, bounds, variables)
+    return replace(
+        made,
         summary=formula.text,
-        terms=(),
-        params=tuple(Param(name, *ends[name], "", "parameter of the formula", symbol(name)) for name in parameters),
         reference="typed by the user",
         needs="every column that the formula reads, and more runs than it has parameters.",
-        estimator="formula",
-        formula=formula,
         turned=turned,
         symbol="y" if turned else "L",
+        **_planned(formula, made.axes, -1.0 if turned else 1.0),
+    )
+
+
+def named_law(
+    name: str,
+    title: str,
+    text: str,
+    *,
+    summary: str,
+    reference: str,
+    meanings: Mapping[str, str],
+    bounds: tuple[Bound, ...] = (),
+) -> FormulaLaw:
+    """Return a law of the catalogue from its formula of N, D, C, U or epochs; it is fitted and planned by search.
+
+    ``meanings`` gives each parameter in words, ``bounds`` (name, low, high; None is open) where it may lie.
+    """
+    formula = parse_formula(text)
+    made = formula_law(name, title, formula, bounds, formula.names & set(ORDER))
+    return replace(
+        made,
+        summary=summary,
+        reference=reference,
+        needs=f"{', '.join(made.axes)} and loss, and more runs than {len(made.params)}.",
+        params=tuple(replace(p, meaning=meanings[p.name]) for p in made.params),
+        **_planned(formula, made.axes, 1.0),
+    )
+
+
+def formula_law(name: str, title: str, formula: Formula, bounds: tuple[Bound, ...], variables: Set[str]) -> FormulaLaw:
+    """Return the law of ``formula``; its names that are not ``variables`` are parameters, in the order of the text."""
+    found = [node.name for node in nodes(formula.tree) if node.kind == "name" and node.name not in variables]
+    parameters = tuple(dict.fromkeys(found))
+    ends = _bounds(formula, parameters, bounds)
+    axes = sorted(variables)
+    return FormulaLaw(
+        name=name,
+        title=title,
+        summary="",
+        terms=(),
+        params=tuple(Param(p, *ends[p], "", "parameter of the formula", symbol(p)) for p in parameters),
+        reference="",
+        needs="",
+        estimator="formula",
+        formula=formula,
         axis=axes[0] if len(axes) == 1 else None,
-        **_planned(formula, axes, -1.0 if turned else 1.0),
     )
 
 
@@ -81,7 +122,7 @@ def _planned(formula: Formula, axes: tuple[str, ...], sign: float) -> dict[str, 
     """Frontier and least compute of a formula of N and D alone, or of one of N, D and C; others do not plan."""
     if len(axes) == 1 and axes[0] in ("N", "D", "C"):
         return numeric.one_axis(axes[0], lambda v, x: sign * value(formula.tree, {**v, axes[0]: x}))
-    if axes != ("D", "N"):
+    if set(axes) != {"D", "N"}:
         return {}
 
     def loss(v: Values, N: Floats, D: Floats) -> Floats:

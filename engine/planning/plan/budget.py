@@ -14,6 +14,7 @@ from isoplan.engine.fitting.types.possible_values import FROM_ONE, possible
 from isoplan.engine.fitting.types.result import Fit
 from isoplan.engine.laws import Point
 from isoplan.engine.planning.answer.quantity import IMPOSSIBLE, Quantity, given, measure, unsaid
+from isoplan.engine.planning.optimum.surface import loss_at
 from isoplan.engine.planning.plan import answer as plans
 from isoplan.engine.planning.plan.answer import Plan, Question
 from isoplan.engine.planning.plan.convention import apart
@@ -30,6 +31,8 @@ from isoplan.engine.quantities import count
 
 ONE = 1 - 1e-9
 """One parameter or one sample, up to rounding."""
+BEYOND, POINTS = 10.0, 50
+"""Factor beyond the runs, and number of N, for the search of a loss without a minimum in N."""
 
 
 def plan_budget(
@@ -100,7 +103,9 @@ def nothing(fit: Fit, task: Task, C: float) -> str:
     if set(task.limits) - {"budget"}:
         most = clash(fit.law, task.limits, lambda some: _answered(fit, task, some))
         return f"{_limits(most, task.prices)} no model and no samples to train: {loosen(most)}."
-    return no_optimum(fit) if task.rule.proportional else f"Under {task.rule.text} nothing spends {C:.3g} FLOPs."
+    if not task.rule.proportional:
+        return f"Under {task.rule.text} nothing spends {C:.3g} FLOPs."
+    return at_an_end(fit, task.rule, C) or no_optimum(fit)
 
 
 def check_size(fit: Fit, task: Task, at: Point, asked: Question) -> None:
@@ -144,6 +149,24 @@ def _limits(most: Mapping[LimitName, float], prices: Prices | None) -> str:
         f"The limits of {listed(most, prices)} leave"
         if len(most) > 1
         else f"The limit of {listed(most, prices)} leaves"
+    )
+
+
+def at_an_end(fit: Fit, rule: ComputeRule, C: float) -> str:
+    """Return the sentence for a law whose loss at ``C`` FLOPs falls all the way to one end of N; empty otherwise."""
+    ranges = fit.data.ranges
+    vanished = any(t.axis is not None and not float(fit.values[t.amplitude]) for t in fit.law.terms)
+    if not fit.law.is_surface or vanished or not {"N", "D"} <= ranges.keys():
+        return ""
+    N = np.geomspace(ranges["N"][0] / BEYOND, ranges["N"][1] * BEYOND, POINTS)
+    loss = loss_at(fit.law, fit.values, N, rule.samples(np.full_like(N, C), N))
+    steps = np.diff(loss)
+    if not np.isfinite(steps).all() or not ((steps > 0).all() or (steps < 0).all()):
+        return ""
+    side, limit = ("smallest", "the number of samples") if steps[0] > 0 else ("largest", "the model size")
+    return (
+        f"At {count(C, 3)} FLOPs the loss has no minimum in N: the optimum is at the limit of N, the {side} "
+        f"model. Set a limit on {limit}, or fit a law with separate terms for N and D."
     )
 
 
