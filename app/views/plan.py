@@ -17,7 +17,7 @@ SECTIONS = {
 """What the link holds as ``question``, and what shows it."""
 
 db = workspace.current()
-heading("Plan", "What a budget buys, what a target costs, and which way there is the cheapest.")
+heading("Plan", "Find the best model for a budget, or the cheapest way to a target.")
 asked = st.segmented_control(
     "Question",
     list(SECTIONS),

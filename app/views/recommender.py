@@ -1,4 +1,4 @@
-"""Recommender: every knob for a budget and the metric that is served, the sweeps behind them, and metric agreement."""
+"""Recommender: settings for a budget and a serving metric, the sweeps behind them, and metric agreement."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def _others(typed: list[str | None]) -> dict[Knob, tuple[float, ...]]:
 
 
 db = workspace.current()
-heading("Recommender", "Every knob of a recommender for a budget and the metric that is served.")
+heading("Recommender", "Recommended settings for your compute budget and serving metric.")
 if (spelled := recall("metric")) != printed_name(spelled):
     remember("metric", printed_name(spelled))
 own_table.choose(db)

@@ -72,7 +72,7 @@ def show(answer: Recommendation, ours: Sequence[Ours]) -> None:
 
 def _reasons(one: Ours) -> None:
     """The whole of what the last column cuts short."""
-    with st.expander("What each knob is read from", icon=":material/info:"):
+    with st.expander("Evidence for each setting", icon=":material/info:"):
         for knob in SHOWN:
             choice = one.answer.recipe.choices[knob]
             said = _missing(one, knob) or recipe.row(choice)["From"]
@@ -81,7 +81,7 @@ def _reasons(one: Ours) -> None:
 
 def _line(page: str, mine: str, theirs: Choice, own: Choice, missing: str) -> dict[str, str]:
     there, here = recipe.row(theirs), recipe.row(own)
-    line = {"Knob": here["Knob"], page: there["Value"], mine: here["Value"] if not missing else "not known"}
+    line = {"Setting": here["Setting"], page: there["Value"], mine: here["Value"] if not missing else "not known"}
     line |= {name: here[name] for name in ("68 %", "95 %", "Sweep")} | {"From": short(missing or here["From"])}
     return {escape_markdown(key): escape_markdown(whole(cell)) for key, cell in line.items()}
 

@@ -43,7 +43,7 @@ def row(choice: Choice, owner: str = "") -> dict[str, str]:
     q = shown(choice)
     known = q.value is not None
     return {
-        "Knob": LABELS[choice.knob],
+        "Setting": LABELS[choice.knob],
         "Value": whole(f"{of(q)} {q.unit}".strip()) if known else _no_value(choice),
         "68 %": whole(between(q, q.ci68)),
         "95 %": whole(between(q, q.ci95)),
@@ -98,7 +98,7 @@ def _others(answer: Recommendation) -> None:
     """What the other metrics ask for, side by side, with how far each is from the served one."""
     head, *lines = side_by_side(answer)
     st.header("Under the other metrics", anchor=False)
-    table = [dict(zip(("Knob", *head[1:]), map(whole, line), strict=True)) for line in lines]
+    table = [dict(zip(("Setting", *head[1:]), map(whole, line), strict=True)) for line in lines]
     st.table(_plain(table), border="horizontal", hide_index=True, alt="The recipe of every metric, side by side.")
     st.caption(_changes(answer))
 

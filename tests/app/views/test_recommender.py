@@ -298,9 +298,9 @@ def test_a_saved_fit_gives_the_frontier_of_its_metric(demo: Database, open_page:
 
 
 def test_files_hold_the_table() -> None:
-    rows = [{"Knob": "s", "Value": "2 %"}, {"Knob": "a|b", "Value": "1, 2"}]
-    assert as_csv(rows).splitlines() == ["Knob,Value", "s,2 %", 'a|b,"1, 2"']
-    assert as_markdown(rows) == "| Knob | Value |\n| --- | --- |\n| s | 2 % |\n| a\\|b | 1, 2 |\n"
+    rows = [{"Setting": "s", "Value": "2 %"}, {"Setting": "a|b", "Value": "1, 2"}]
+    assert as_csv(rows).splitlines() == ["Setting,Value", "s,2 %", 'a|b,"1, 2"']
+    assert as_markdown(rows) == "| Setting | Value |\n| --- | --- |\n| s | 2 % |\n| a\\|b | 1, 2 |\n"
 
 
 @pytest.fixture
@@ -313,7 +313,7 @@ def ours(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
 def beside(at: AppTest) -> dict[str, list[str]]:
     """The lines of the table beside our own cells, by knob."""
     table = next(t.value for t in at.table if any(shown(c).startswith("Our cells") for c in t.value.columns))
-    assert [shown(c) for c in table.columns[:3]] == ["Knob", "This recipe, 10¹⁸ FLOPs", "Our cells, 10¹² FLOPs"]
+    assert [shown(c) for c in table.columns[:3]] == ["Setting", "This recipe, 10¹⁸ FLOPs", "Our cells, 10¹² FLOPs"]
     return {shown(row[0]): [shown(cell) for cell in row[1:]] for row in table.to_numpy().tolist()}
 
 
