@@ -23,7 +23,7 @@ tests: $(VENV)/dev.stamp browser slurm
 # mypy reads the folders at the top as isoplan.app, isoplan.engine, isoplan.trainers and isoplan.data.
 types:
 	@rm -rf build/types && mkdir -p build/types/isoplan
-	@for part in app engine trainers data isoplan/__init__.py isoplan/py.typed; do \
+	@for part in app engine trainers data isoplan/*.py isoplan/py.typed; do \
 	  ln -s "../../../$$part" build/types/isoplan/; done
 
 check: $(VENV)/dev.stamp types

@@ -1,3 +1,52 @@
-"""From a table of training runs to a compute budget: scaling laws with intervals, and plans."""
+"""From a table of training runs to a compute budget: scaling laws with intervals, and plans.
+
+    import isoplan as ip
+
+    runs = ip.runs("runs.csv", N="params", D="tokens", loss="val_loss")
+    fit = ip.fit(runs, "chinchilla")
+    print(ip.plan(fit, budget="1e20").sentence)
+
+Heavy packages are imported by the functions that need them. docs/python.md is a tutorial.
+"""
 
 from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from isoplan import plot
+from isoplan.amplitudes import amplitude
+from isoplan.engine.errors import PlannerError
+from isoplan.files import load, save
+from isoplan.fits import compare, fit
+from isoplan.plans import plan, smaller
+from isoplan.recipes import recipe
+from isoplan.repeats import repeat
+from isoplan.tables import runs
+
+__all__ = [
+    "PlannerError",
+    "__version__",
+    "amplitude",
+    "compare",
+    "fit",
+    "load",
+    "plan",
+    "plot",
+    "recipe",
+    "repeat",
+    "runs",
+    "save",
+    "smaller",
+]
+
+if TYPE_CHECKING:
+    __version__: str
+else:
+
+    def __getattr__(name: str) -> str:
+        """Return the version; it is read when it is asked for, because that takes as long as the whole import."""
+        if name != "__version__":
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        from importlib.metadata import version
+
+        return version("isoplan")

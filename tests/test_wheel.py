@@ -90,11 +90,8 @@ def _tracked() -> list[str]:
     """The files of our packages in this checkout that a copy cannot do without."""
     kinds = ("*.py", "*.csv", "*.json", "*.md", "*.toml", "*.svg", "*.js")
     files = {p for name in PARTS for kind in kinds for p in (ROOT / name).rglob(kind)}
-    return [
-        "isoplan/__init__.py",
-        "isoplan/py.typed",
-        *sorted(f"isoplan/{p.relative_to(ROOT).as_posix()}" for p in files),
-    ]
+    parts = sorted(f"isoplan/{p.relative_to(ROOT).as_posix()}" for p in files)
+    return ["isoplan/py.typed", *(f"isoplan/{p.name}" for p in (ROOT / "isoplan").glob("*.py")), *parts]
 
 
 def test_the_terminal_of_the_installed_copy(installed: Path, elsewhere: Path) -> None:

@@ -1,0 +1,48 @@
+"""Answers that consist of several parts: print one to read it, or write it to a file with ``isoplan.save``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+if TYPE_CHECKING:
+    from isoplan.engine.fitting import FitWarning
+    from isoplan.engine.planning.answer.document import Document
+    from isoplan.engine.planning.repeat import Between, SimulateOrRepeat, Worth
+    from isoplan.engine.planning.smaller.answer import Lifetime, SameLoss
+
+Result = TypeVar("Result")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Answer(Generic[Result]):
+    """An answer: its numbers in ``result``, and its ``text`` as the terminal prints it.
+
+    ``document`` is what files are written from, None if the answer has no prices. ``notes`` say how tables were read.
+    """
+
+    result: Result
+    text: str
+    document: Document | None
+    warnings: tuple[FitWarning, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        return self.text
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Smaller(Answer[Any]):
+    """Models of one loss in ``result``, and the cheapest over its life, None without queries."""
+
+    result: SameLoss
+    lifetime: Lifetime | None = None
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Repeat(Answer[Any]):
+    """Two ways to a loss in ``result``, the cheapest between them, and what the samples at hand are worth."""
+
+    result: SimulateOrRepeat
+    between: Between | None = None
+    worth: Worth | None = None

@@ -1,0 +1,135 @@
+"""Fits, plans and other answers as files."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from isoplan.answers import Answer
+from isoplan.engine.errors import PlannerError
+
+if TYPE_CHECKING:
+    from isoplan.engine.fitting import Fit, GroupedFit
+    from isoplan.engine.planning import Plan
+    from isoplan.engine.planning.answer.document import Document
+
+ENDINGS = (".json", ".csv", ".md", ".tex", ".py")
+TABLES = (".csv", ".tsv", ".parquet", ".xlsx", ".duckdb", ".jsonl")
+OTHERS = {
+    "regimes": "repeat",
+    "lifetime": "smaller",
+    "recipes": "recipe",
+    "n_f": "amplitude",
+    "refused": "compare",
+}
+"""Keys of the JSON of other commands, and the command."""
+
+
+def load(path: str | PathLike[str]) -> Fit | GroupedFit | Plan:
+    """Read a fit or a plan from a JSON file of ``isoplan.save``, `isoplan fit --json` or `isoplan plan --json`.
+
+    Raises PlannerError for a file that is neither, which says what the file is.
+    """
+    from isoplan.engine.fitting import read_fit
+    from isoplan.engine.planning import read_plan
+
+    raw = _read_object(Path(path))
+    if isinstance(raw.get("groups"), Mapping) and raw["groups"]:
+        return _read_groups(raw)
+    if "parameters" in raw:
+        return read_fit(raw)
+    if {"question", "allocation", "derived"} <= raw.keys():
+        return read_plan(raw)
+    question = raw.get("question")
+    keys = {*raw, *(question if isinstance(question, Mapping) else ())}
+    command = next((command for key, command in OTHERS.items() if key in keys), "")
+    what = f"an answer of `isoplan {command}`" if command else "neither a fit nor a plan"
+    raise PlannerError(f"{path} is {what}: isoplan.load reads fits and plans.")
+
+
+def _read_object(path: Path) -> Mapping[str, Any]:
+    """Return the JSON object in a file. Raises PlannerError that says what the file is."""
+    if path.is_dir():
+        raise PlannerError(f"{path} is a folder: name a file of isoplan.save.")
+    if path.suffix.lower() in TABLES:
+        raise PlannerError(f"{path} is a table: read it with isoplan.runs.")
+    try:
+        raw = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise PlannerError(f"There is no file {path}: check the path.") from None
+    except OSError as error:
+        raise PlannerError(f"{path} cannot be read ({error.strerror}): check the path and its permissions.") from None
+    except (ValueError, RecursionError):
+        raise PlannerError(f"{path} is not JSON: isoplan.load reads the JSON of fits and plans.") from None
+    if not isinstance(raw, Mapping):
+        raise PlannerError(f"{path} contains no JSON object: isoplan.load reads the JSON of fits and plans.")
+    return raw
+
+
+def _read_groups(raw: Mapping[str, Any]) -> GroupedFit:
+    from isoplan.engine.fitting import GroupedFit, read_fit
+
+    fits = {group: read_fit(raw, group) for group in raw["groups"]}
+    return GroupedFit(next(iter(fits.values())).spec, fits)
+
+
+def save(answer: Fit | GroupedFit | Plan | Answer[Any], path: str | PathLike[str]) -> None:
+    """Write a fit, a plan or another answer to a file, as the terminal prints it.
+
+    A fit is written as JSON. For other answers the ending of ``path`` determines the form: .json, .csv, .md, .tex or
+    .py; the script reads its fits from ``fit-HASH.json`` beside it. Raises PlannerError for another ending, for what
+    has no file, and for a path that cannot be written.
+    """
+    target = Path(path)
+    text = _as_text(answer, target.suffix.lower())
+    try:
+        target.write_text(text.rstrip("\n") + "\n", encoding="utf-8", newline="")
+    except OSError as error:
+        raise PlannerError(f"{path} cannot be written ({error.strerror}): check the folder.") from None
+
+
+def _as_text(answer: object, ending: str) -> str:
+    from isoplan.engine.fitting import Fit, GroupedFit, groups_to_json, to_json
+
+    if isinstance(answer, Fit | GroupedFit):
+        if ending != ".json":
+            raise PlannerError(
+                f"Path: a fit is written as JSON, not as {ending or 'a file without an ending'}. Use .json."
+            )
+        return _as_json(to_json(answer) if isinstance(answer, Fit) else groups_to_json(answer))
+    document = _document_of(answer)
+    if ending not in ENDINGS:
+        raise PlannerError(f"Path: the ending {ending!r} has no form. Use {', '.join(ENDINGS)}.")
+    return _write(document, ending)
+
+
+def _document_of(answer: object) -> Document:
+    """Return the document of an answer. Raises PlannerError for what has none."""
+    from isoplan.engine.planning import Plan
+    from isoplan.engine.planning.plan.document import document
+
+    if isinstance(answer, Plan):
+        return document(answer, f"fit-{answer.fit}.json", maps=tuple(f"fit-{one}.json" for one in answer.maps))
+    if not isinstance(answer, Answer):
+        raise PlannerError(f"Answer: {type(answer).__name__} has no file. Save a fit, a plan or another answer.")
+    if answer.document is None:
+        raise PlannerError("Answer: a file states what both ways cost. Give sample_price, and flop_price or a device.")
+    return answer.document
+
+
+def _write(document: Document, ending: str) -> str:
+    from isoplan.engine.planning.answer.document import to_csv, to_markdown
+    from isoplan.engine.planning.answer.latex import to_latex
+
+    if ending == ".json":
+        return _as_json(document.body)
+    if ending == ".py":
+        return document.script
+    return {".csv": to_csv, ".md": to_markdown, ".tex": to_latex}[ending](document)
+
+
+def _as_json(body: Mapping[str, Any]) -> str:
+    return json.dumps(body, allow_nan=False)

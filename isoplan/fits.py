@@ -1,0 +1,209 @@
+"""Fits and comparisons of laws, with the numbers of `isoplan fit` and `isoplan compare`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from isoplan.engine.errors import PlannerError
+from isoplan.options import as_tuple, check_options
+from isoplan.tables import read_curves, read_table, split_direction, with_direction
+
+if TYPE_CHECKING:
+    from isoplan.engine.fitting import Comparison, Fit, FitSpec, FitWarning, GroupedFit
+    from isoplan.engine.fitting.types.spec import ObjectiveName
+    from isoplan.engine.schema import Curves, Runs
+    from isoplan.tables import Table
+
+OPTIONS = (
+    *("y", "axis", "realised", "formula", "bounds", "fixed", "prior", "relative_error", "delta", "skew"),
+    *("smoothing", "target", "bootstrap", "interval", "seed"),
+)
+"""Fields of a specification that ``fit`` takes besides its own arguments."""
+COMPARED = ("y", "delta", "seed")
+
+
+def fit(
+    runs: Runs | Table,
+    law: str = "chinchilla",
+    *,
+    curves: Curves | Table | None = None,
+    map_curves: Mapping[str, str] | None = None,
+    objective: ObjectiveName | None = None,
+    share: str | Iterable[str] = (),
+    **options: Any,
+) -> Fit | GroupedFit:
+    """Fit a law to runs.
+
+    Parameters
+    ----------
+    runs : Runs or table
+        The result of ``isoplan.runs``, or a table that is read with the guessed columns.
+    law : str
+        A name that `isoplan laws` lists.
+    curves, map_curves : table, mapping
+        Training curves, for the laws that read them, and their columns by role.
+    objective, share : str, str or several
+        "huber-log", "ols", "ols-log", "lad" or "asymmetric", None to choose by the number of runs; parameters that
+        are the same in all groups.
+    **options : fields of ``isoplan.engine.fitting.FitSpec``
+        y (a metric, "accuracy:max"), axis, realised, formula, bounds {"alpha": (0, 2)}, fixed {"E": 0.3}, prior
+        {"alpha": (mean, sd)}, relative_error (0.1, "10%" or a column), delta, skew, smoothing, target, bootstrap
+        (refits), interval and seed.
+
+    Returns
+    -------
+    Fit or GroupedFit
+        A fit of all runs; with ``share``, or for runs read with each=True, one for each group.
+
+    Raises
+    ------
+    PlannerError
+        An option is wrong, or the runs cannot support the law.
+    """
+    from isoplan.engine.fitting import fit as fit_runs
+    from isoplan.engine.fitting import fit_groups
+    from isoplan.engine.fitting.types.suggestion import suggest
+    from isoplan.engine.schema import Role
+
+    check_options(options, OPTIONS, fit)
+    y = str(options.pop("y", ""))
+    shared = as_tuple(share)
+    spec = _read_spec(law=law, y=y, objective=objective, share=shared, **options)
+    extra = tuple(x for x in (spec.relative_error, spec.axis) if isinstance(x, str) and x not in set(Role))
+    of_curves = curves is not None
+    runs = _read_runs(runs, "" if of_curves else y, spec, () if of_curves else extra)
+    if shared or runs.roles.each:
+        _check_groups(of_curves, bool(shared), runs)
+        return _with_notes(fit_groups(spec, runs, where=runs.where), runs)
+    chosen: tuple[FitWarning, ...] = ()
+    if objective is None and not of_curves:
+        spec, chosen = suggest(spec, runs)
+    training = _read_training(curves, runs, map_curves or {}, y, extra)
+    made = fit_runs(spec, runs, curves=training, where=runs.where)
+    return replace(made, warnings=(*_about(runs), *chosen, *made.warnings))
+
+
+def _check_groups(curves: bool, shared: bool, runs: Runs) -> None:
+    """Raise PlannerError for options that a fit of groups does not have together."""
+    if curves or (shared and runs.roles.each):
+        other = "curves" if curves else "share"
+        raise PlannerError(f"Option {other}: runs with groups do not allow it. Remove {other}, share or each=True.")
+
+
+def compare(
+    runs: Runs | Table, *, objective: ObjectiveName | None = None, **options: Any
+) -> Comparison | dict[str, Comparison]:
+    """Rank laws by how well they predict the largest runs.
+
+    Parameters
+    ----------
+    runs : Runs or table
+        The result of ``isoplan.runs``, or a table that is read with the guessed columns.
+    objective : str
+        As for ``isoplan.fit``.
+    **options : fields of ``isoplan.engine.fitting.FitSpec``
+        y (a metric, "accuracy:max"), delta and seed.
+
+    Returns
+    -------
+    Comparison or dict
+        The laws, best first; for runs read with each=True, one comparison for each group.
+
+    Raises
+    ------
+    PlannerError
+        An option is wrong, or no law can be fitted.
+    """
+    check_options(options, COMPARED, compare)
+    y = str(options.pop("y", ""))
+    spec = _read_spec(law="chinchilla", y=y, objective=objective, bootstrap=0, **options)
+    runs = _read_runs(runs, y, spec, ())
+    if not runs.roles.each:
+        return _compare(spec, runs, objective is None)
+    groups = sorted({str(name) for name in runs.labels["group"]})
+    return {g: _compare(spec, runs.take(runs.labels["group"] == g), objective is None) for g in groups}
+
+
+def _compare(spec: FitSpec, runs: Runs, suggested: bool) -> Comparison:
+    from isoplan.engine.fitting import compare as compare_laws
+    from isoplan.engine.fitting.types.suggestion import suggest
+
+    made = compare_laws(suggest(spec, runs)[0] if suggested else spec, runs)
+    if not made.ranked:
+        law, why = made.refused[0]
+        named = why if re.search(rf"\b{re.escape(law)}\b", why) else f"{law}: {why}"
+        raise PlannerError(f"No law can be fitted to these runs. {named}")
+    return made
+
+
+def _read_spec(*, law: str, y: str, objective: ObjectiveName | None, **options: Any) -> FitSpec:
+    """Return the specification. Raises PlannerError that names the law or the option that is wrong."""
+    from pydantic import ValidationError
+
+    from isoplan.engine.fitting.types.spec import FitSpec
+
+    if isinstance(error := options.get("relative_error"), str):
+        options["relative_error"] = _read_share(error)
+    column = split_direction(y)[0] or "loss"
+    try:
+        spec = FitSpec(law=law, y=column, objective=objective or "huber-log", **options)
+    except ValidationError as problem:
+        first = problem.errors()[0]
+        raise PlannerError(f"Option {first['loc'][0]}: {first['input']!r} is not possible. {first['msg']}.") from None
+    if law != "formula":  # The columns of a formula are known once the runs are read.
+        spec.find_law()
+    return spec
+
+
+def _read_share(text: str) -> float | str:
+    """Return a share from 0.1 or 10%, else the name of a column."""
+    from isoplan.engine.quantities import parse_share
+
+    try:
+        return parse_share(text)
+    except PlannerError:
+        return text
+
+
+def _read_runs(runs: Runs | Table, y: str, spec: FitSpec, extra: tuple[str, ...]) -> Runs:
+    """Return runs with the better direction of ``y`` set; a table is read with the columns that ``spec`` needs."""
+    from isoplan.engine.formula import parse_formula
+    from isoplan.engine.schema import Runs
+
+    if not isinstance(runs, Runs):
+        offered = tuple(sorted(parse_formula(spec.formula).names)) if spec.formula else ()
+        return read_table(runs, {}, y, extra=extra, offered=offered)
+    for option in ("axis", "relative_error"):
+        name = getattr(spec, option)
+        if name in extra and name not in runs:
+            raise PlannerError(
+                f"Option {option}: the runs have no column {name!r}. Read it, as in isoplan.runs(..., extra={name!r})."
+            )
+    column, direction = split_direction(y)
+    return with_direction(runs, column, direction, "y") if direction else runs
+
+
+def _read_training(
+    curves: Curves | Table | None, runs: Runs, roles: Mapping[str, str], y: str, extra: tuple[str, ...]
+) -> Curves | None:
+    from isoplan.engine.schema import Curves
+
+    if curves is None or isinstance(curves, Curves):
+        return curves
+    return read_curves(curves, runs, roles, y, extra)
+
+
+def _about(runs: Runs) -> tuple[FitWarning, ...]:
+    """Return the notes on how the runs were read as warnings of a fit, as a card has them."""
+    from isoplan.engine.fitting import FitWarning
+    from isoplan.engine.planning.plan.answer import ABOUT_RUNS
+
+    return tuple(FitWarning(ABOUT_RUNS, text) for text in runs.notes)
+
+
+def _with_notes(groups: GroupedFit, runs: Runs) -> GroupedFit:
+    fits = {name: replace(one, warnings=(*_about(runs), *one.warnings)) for name, one in groups.fits.items()}
+    return replace(groups, fits=fits)

@@ -1,0 +1,82 @@
+"""Options of the functions of this package: how their names and values are checked."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, TypeAlias
+
+from isoplan.engine.errors import PlannerError
+
+if TYPE_CHECKING:
+    from isoplan.engine.fitting import Fit, GroupedFit
+
+Amount: TypeAlias = str | float
+"""A number, or a text with a number and perhaps a unit: 2e6, "2M", "24 h"."""
+
+
+def check_options(given: Iterable[str], known: Iterable[str], function: Callable[..., object]) -> None:
+    """Raise PlannerError that names the first option in ``given`` that ``function`` does not have.
+
+    ``known`` are its options besides those in its signature.
+    """
+    names = [*known, *(getattr(function, "__kwdefaults__", None) or ())]
+    unknown = next((name for name in given if name not in names), None)
+    if unknown is not None:
+        close = difflib.get_close_matches(unknown, names, n=1)
+        hint = close[0] if close else f"one of {', '.join(names)}"
+        raise PlannerError(f"Option {unknown}: isoplan.{function.__name__} has no such option. Use {hint}.")
+
+
+def check_choice(option: str, value: object, choices: Iterable[object]) -> None:
+    """Raise PlannerError that names ``option`` if ``value`` is not one of ``choices``."""
+    allowed = list(choices)
+    if value not in allowed:
+        listed = ", ".join(repr(one) for one in allowed)
+        raise PlannerError(f"Option {option}: {value!r} is not possible. Use one of {listed}.")
+
+
+def as_text(value: object) -> str:
+    """Return the text of a value, with every digit of a number; empty for None."""
+    return "" if value is None else str(value)
+
+
+def as_tuple(names: str | Iterable[str]) -> tuple[str, ...]:
+    """Return one or several names as a tuple."""
+    return (names,) if isinstance(names, str) else tuple(names)
+
+
+def single(fit: Fit | GroupedFit, option: str) -> Fit:
+    """Return ``fit`` if it is one fit. Raises PlannerError that names ``option`` for several groups, or no fit."""
+    from isoplan.engine.fitting import Fit, GroupedFit
+
+    if isinstance(fit, GroupedFit):
+        groups = list(fit.fits)
+        raise PlannerError(
+            f"Option {option}: this is a fit of {len(groups)} groups ({', '.join(groups[:8])}). "
+            f"Use one of them, as in .fits[{groups[0]!r}]."
+        )
+    if not isinstance(fit, Fit):
+        raise PlannerError(
+            f"Option {option}: {type(fit).__name__} is not a fit. Use the result of isoplan.fit or isoplan.load."
+        )
+    return fit
+
+
+def read_budget(budget: Amount) -> float:
+    """Return a budget in FLOPs. Raises PlannerError that names the option budget."""
+    from isoplan.engine.quantities import parse_flops
+
+    return parse_flops(as_text(budget), "option budget").value
+
+
+def read_number(value: Amount | None, option: str) -> float:
+    """Return a number without a unit. Raises PlannerError that names ``option``."""
+    from isoplan.engine.quantities import parse_number
+
+    return parse_number(as_text(value), f"option {option}")
+
+
+def file_name(fit: Fit) -> str:
+    """Return the name of the file from which a saved script reads ``fit``."""
+    return f"fit-{fit.hash}.json"

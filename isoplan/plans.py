@@ -1,0 +1,141 @@
+"""Plans from fits: what a budget buys, what a target costs, and smaller models of the same loss."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Unpack
+
+from isoplan.answers import Smaller
+from isoplan.engine.errors import PlannerError
+from isoplan.measured import check_runs, choose_rule, choose_second
+from isoplan.options import Amount, check_options, file_name, read_budget, read_number, single
+from isoplan.scenario import QUERIES, PlanOptions, read_inference, read_limits, read_prices
+
+if TYPE_CHECKING:
+    from isoplan.engine.fitting import Fit, GroupedFit
+    from isoplan.engine.planning import Plan
+    from isoplan.engine.planning.plan.metric import Through
+    from isoplan.engine.schema import Runs
+    from isoplan.rules import Rule
+    from isoplan.tables import Table
+
+
+def plan(
+    fit: Fit | GroupedFit,
+    *,
+    budget: Amount | None = None,
+    target_loss: Amount | None = None,
+    target_metric: str | Mapping[str, Amount] | None = None,
+    metric_map: Fit | Sequence[Fit] = (),
+    rule: Rule = "",
+    n_p: Amount = "",
+    second_rule: Rule = "",
+    runs: Runs | Table | None = None,
+    **scenario: Unpack[PlanOptions],
+) -> Plan:
+    """Plan the best use of a budget, or the least cost of a target.
+
+    Parameters
+    ----------
+    fit : Fit
+        The result of ``isoplan.fit`` or ``isoplan.load``; one of several groups.
+    budget : number or str
+        FLOPs: 1e20, "3 ZFLOP" or "200 H200 hours".
+    target_loss, target_metric : number, mapping
+        A target in place of a budget: a loss, or a metric as {"R": 5000}.
+    metric_map : Fit or several
+        Fits of metrics on the loss; one for a target in a metric.
+    rule, n_p, second_rule : str, ComputeRule, number
+        The compute rule in place of that of the fit, and one by which the cost is stated too.
+    runs : Runs or table
+        Runs with measured C [FLOPs], for the rule "measured".
+    **scenario : number or str
+        Limits and prices, with a unit or without: max_unique, max_params, max_epochs, max_hours, max_memory [GB],
+        max_money; device, devices, hour_price, utilisation, precision, power [W], currency ("EUR" or "USD"),
+        grid [g CO2/kWh], pue, sample_price, sample_seconds, cpu_price, sample_bytes, queries, query_tokens,
+        query_flops.
+
+    Raises
+    ------
+    PlannerError
+        An option is wrong, or the law cannot answer the question.
+    """
+    from isoplan.engine.planning import plan_budget, plan_target
+
+    check_options(scenario, PlanOptions.__annotations__, plan)
+    if sum(x is not None for x in (budget, target_loss, target_metric)) != 1:
+        raise PlannerError("Options budget, target_loss, target_metric: give exactly one of them.")
+    law = single(fit, "fit")
+    metric, target = _read_target(target_loss, target_metric)
+    maps = _read_maps(law, metric_map, metric)
+    if bool(metric) != (budget is None and bool(maps)) or (metric and len(maps) != 1):
+        raise PlannerError("Option metric_map: a target in a metric needs target_metric and one map of this metric.")
+    check_runs(runs, rule, second_rule)
+    used = choose_rule(rule, n_p, runs, law)
+    other = choose_second(second_rule, used or law.compute, runs, law)
+    limits, prices = read_limits(scenario), read_prices(scenario)
+    if budget is not None:
+        C = read_budget(budget)
+        return plan_budget(law, C, used, limits=limits, prices=prices, other=other, maps=maps)
+    one = maps[0] if maps else None
+    return plan_target(law, target, used, limits=limits, prices=prices, other=other, map=one)
+
+
+def smaller(
+    fit: Fit | GroupedFit,
+    *,
+    budget: Amount | None = None,
+    target_loss: Amount | None = None,
+    rule: Rule = "",
+    n_p: Amount = "",
+    runs: Runs | Table | None = None,
+    **scenario: Unpack[PlanOptions],
+) -> Smaller:
+    """Compare models of other sizes that reach one loss, and find the cheapest over its life.
+
+    The loss is ``target_loss``, or the best that ``budget`` [FLOPs] reaches. All options are those of
+    ``isoplan.plan``; with ``queries`` the result has a ``lifetime``. Raises PlannerError as ``isoplan.plan`` does.
+    """
+    from isoplan.engine.planning.plan.answer import Question
+    from isoplan.engine.planning.smaller.answer import lifetime, same_loss
+    from isoplan.engine.planning.smaller.document import document
+    from isoplan.engine.planning.smaller.text import lifetime_text, same_loss_text, warnings
+
+    check_options(scenario, PlanOptions.__annotations__, smaller)
+    if (budget is None) == (target_loss is None):
+        raise PlannerError("Options budget, target_loss: give exactly one of them.")
+    law, limits = single(fit, "fit"), read_limits(scenario)
+    check_runs(runs, rule)
+    used, prices = choose_rule(rule, n_p, runs, law), read_prices(scenario, *QUERIES)
+    if budget is not None:
+        question = Question("budget", read_budget(budget), limits)
+    else:
+        question = Question("target", read_number(target_loss, "target_loss"), limits)
+    served, curve = read_inference(scenario), same_loss(law, question, used, prices)
+    life = lifetime(law, question, served, used, prices) if served and curve.plan.answers else None
+    text = "\n\n".join([same_loss_text(curve), *([lifetime_text(life)] if life else [])])
+    written = document(curve, life, served, file_name(law))
+    return Smaller(curve, text, written, warnings(curve, life), lifetime=life)
+
+
+def _read_maps(law: Fit, maps: Fit | Sequence[Fit], metric: str) -> tuple[Through, ...]:
+    from isoplan.engine.fitting import Fit
+    from isoplan.engine.planning.plan.metric import through
+
+    several = [maps] if isinstance(maps, Fit) else maps
+    return tuple(through(law, single(one, "metric_map"), metric) for one in several)
+
+
+def _read_target(loss: Amount | None, metric: str | Mapping[str, Amount] | None) -> tuple[str, float]:
+    """Return the metric ("" for what the law describes) and its target; nan without a target."""
+    if loss is not None:
+        return "", read_number(loss, "target_loss")
+    if metric is None:
+        return "", float("nan")
+    if isinstance(metric, str):
+        name, _, value = metric.rpartition("=")
+        metric = {name.strip(): value}
+    if len(metric) != 1 or not all(metric):
+        raise PlannerError('Option target_metric: name one metric and its value, as in {"R": 5000}.')
+    ((name, amount),) = metric.items()
+    return name, read_number(amount, "target_metric")

@@ -1,0 +1,206 @@
+"""Run tables: from a file or a DataFrame to the runs that a law is fitted to."""
+
+from __future__ import annotations
+
+import io
+import re
+import shlex
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
+
+from isoplan.engine.errors import PlannerError
+from isoplan.options import Amount, as_tuple, check_choice, check_options
+from isoplan.rules import read_rule
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from isoplan.engine.costs import ComputeRule
+    from isoplan.engine.schema import Curves, RowsOfRun, Runs
+    from isoplan.engine.store.files.table_files import TableBytes
+    from isoplan.rules import Rule
+
+    Table: TypeAlias = str | PathLike[str] | pd.DataFrame
+    """The path of a CSV, TSV, JSON lines, Parquet, Excel or DuckDB file, or a DataFrame."""
+    Measured = TypeVar("Measured", Runs, Curves)
+
+_CONVERT = re.compile(r"(?<!of )--convert ((?:'[^']*'|[^\s',;)])+?)(?=[.,;:)]?(?:\s|$))")
+"""The option of the terminal with its value, in a sentence."""
+_OPTION = re.compile(r"--([a-z]+)")
+
+
+def runs(
+    table: Table,
+    *,
+    where: str = "",
+    metric: str = "",
+    rule: Rule = "",
+    n_p: Amount = "",
+    convert: str | Iterable[str] = (),
+    derive: Mapping[str, str] | None = None,
+    rows: RowsOfRun | None = None,
+    repeats: Literal["all", "mean", "once"] = "all",
+    each: bool = False,
+    pooled: str | Iterable[str] = (),
+    extra: str | Iterable[str] = (),
+    sheet: str | None = None,
+    inner: str | None = None,
+    **roles: str | Iterable[str] | None,
+) -> Runs:
+    """Read a table of training runs.
+
+    Columns are guessed from their names and values. The notes of the result state how the table was read.
+
+    Parameters
+    ----------
+    table : path or DataFrame
+        A CSV, TSV, JSON lines, Parquet, Excel or DuckDB file, or a pandas DataFrame.
+    where, metric : str
+        An SQL condition that selects rows; a column to fit in place of the loss, "accuracy:max" with its direction.
+    rule, n_p : str, ComputeRule, number
+        C [FLOPs] from N and D where no column gives it: "6ND", "6npND" (``n_p`` tokens per sample),
+        "zetaND:zeta=240", or a formula.
+    convert : str or several
+        Columns to convert: "COLUMN" or "COLUMN:HOW", as in "params:millions".
+    derive : mapping
+        Formulas for roles, as in {"D": "steps * batch_size"}.
+    rows, repeats : str
+        Which row of a run counts ("last", "best", "all"); what repeats become ("all", "mean", copies "once").
+    each, pooled : bool, str or several
+        Fit one law for each value of the role group; columns whose values are fitted as one law.
+    extra : str or several
+        Columns to read under their own names: for a relative error, an axis or a formula.
+    sheet, inner : str
+        The sheet of an Excel file, the table in a DuckDB file.
+    **roles : str, several for hyper, or None for no column
+        Columns by role: N="params", D="tokens", loss="val_loss", group="optimizer".
+
+    Raises
+    ------
+    PlannerError
+        The table cannot be read, or an option, a role or a column is wrong.
+    """
+    check_choice("rows", rows, (None, "all", "last", "best"))
+    check_choice("repeats", repeats, ("all", "mean", "once"))
+    return read_table(
+        table, _check_roles(roles), metric, read_rule(rule, n_p), where=where, repeats=repeats, each=each, rows=rows,
+        pooled=as_tuple(pooled), agreed=as_tuple(convert), derived=dict(derive or {}), extra=as_tuple(extra),
+        sheet=sheet, inner=inner,
+    )  # fmt: skip
+
+
+def _check_roles(roles: Mapping[str, str | Iterable[str] | None]) -> dict[str, str]:
+    """Return columns by role as the reader of tables takes them. Raises PlannerError for an unknown role."""
+    from isoplan.engine.schema import SINGLE_ROLES
+
+    check_options(roles, (*(role.value for role in SINGLE_ROLES), "hyper"), runs)
+    return {name: "+".join(as_tuple(column or ())) for name, column in roles.items()}
+
+
+def read_table(
+    table: Table, roles: Mapping[str, str], metric: str = "", compute: ComputeRule | None = None, **how: Any
+) -> Runs:
+    """Return the runs of a table; ``how`` are the options of ``read_runs`` of the engine.
+
+    ``metric`` is a column with or without its better direction. Raises PlannerError with the names of Python.
+    """
+    from isoplan.engine.store.columns.units import percent_note
+    from isoplan.engine.store.files.table_files import read_runs
+
+    column, direction = split_direction(metric)
+    with python_names():
+        made = read_runs(as_source(table), _with_metric(roles, column), compute=compute, **how)
+    made = replace(made, notes=(*made.notes, *percent_note(made, column)))
+    return with_direction(made, column, direction, "metric")
+
+
+def read_curves(
+    table: Table, runs: Runs, roles: Mapping[str, str], metric: str = "", extra: tuple[str, ...] = ()
+) -> Curves:
+    """Return the training curves of ``runs`` in a table. Raises PlannerError with the names of Python."""
+    from isoplan.engine.store.files import table_files
+
+    column, direction = split_direction(metric)
+    with python_names():
+        made = table_files.read_curves(as_source(table), runs, _with_metric(roles, column), extra)
+    return with_direction(made, column, direction, "y")
+
+
+def _with_metric(roles: Mapping[str, str], column: str) -> dict[str, str]:
+    """Return ``roles`` with ``column`` among the metrics."""
+    metrics = roles.get("metric", "")
+    if not column or column in metrics.split("+"):
+        return dict(roles)
+    return {**roles, "metric": "+".join(filter(None, (metrics, column)))}
+
+
+def as_source(table: Table) -> Path | TableBytes:
+    """Return what the engine reads: a path, or a DataFrame as Parquet. Raises PlannerError for anything else."""
+    if isinstance(table, str | PathLike):
+        path = Path(table)
+        if path.is_dir():
+            raise PlannerError(f"{path} is a folder: name a table file in it.")
+        return path
+    import pandas as pd
+
+    from isoplan.engine.store.files.table_files import TableBytes
+
+    if not isinstance(table, pd.DataFrame):
+        raise PlannerError(f"Table: {type(table).__name__} is not a table. Use a path or a pandas DataFrame.")
+    named = any(name is not None for name in table.index.names)
+    frame = (table.reset_index() if named else table).rename(columns=str)
+    content = io.BytesIO()
+    try:
+        frame.to_parquet(content, index=False)
+    except (ValueError, TypeError, NotImplementedError) as error:
+        why = " ".join(" ".join(map(str, error.args)).split())
+        raise PlannerError(f"DataFrame: {why.rstrip('.')}. Give each column one name and one type.") from None
+    return TableBytes(content.getvalue(), "DataFrame")
+
+
+def split_direction(text: str) -> tuple[str, str]:
+    """Return column and better direction of ``accuracy:max``; the direction is empty if it is not stated."""
+    column, colon, direction = text.rpartition(":")
+    return (column, direction) if colon and direction in ("min", "max") else (text, "")
+
+
+def with_direction(table: Measured, column: str, direction: str, option: str) -> Measured:
+    """Return ``table`` with the better direction of a metric set.
+
+    Raises PlannerError, which names ``option``, if neither ``direction`` nor the name of the column determines it.
+    """
+    from isoplan.engine.schema import Metric
+    from isoplan.engine.store.columns.guess import known_direction
+
+    metrics = table.roles.metrics
+    if not direction:
+        if known_direction(column) is None and any(m.column == column for m in metrics):
+            raise PlannerError(
+                f"Option {option}: the better direction of {column!r} is not known. Write {option}='{column}:min' or "
+                f"{option}='{column}:max'."
+            )
+        return table
+    made = Metric.model_validate({"column": column, "direction": direction})
+    changed = tuple(made if m.column == column else m for m in metrics)
+    return replace(table, roles=table.roles.model_copy(update={"metrics": changed}))
+
+
+@contextmanager
+def python_names() -> Iterator[None]:
+    """Replace options of the terminal in the sentence of a PlannerError by the options of this package."""
+    try:
+        yield
+    except PlannerError as error:
+        text = str(error)
+        if "--" not in text or "in the terminal" in text:
+            raise
+        raise PlannerError(_OPTION.sub(r"\1", _CONVERT.sub(_as_argument, text))) from None
+
+
+def _as_argument(found: re.Match[str]) -> str:
+    """Return ``convert='params:millions'`` for ``--convert params:millions``."""
+    return f"convert={''.join(shlex.split(found[1]))!r}"
