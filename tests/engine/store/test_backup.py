@@ -28,7 +28,7 @@ KILLED = """
 import os, sys
 from pathlib import Path
 from isoplan.engine.store.database.database import open_workspace
-from isoplan.engine.store import tables
+from isoplan.engine.store.tables import tables
 db = open_workspace(Path(sys.argv[1]))
 db.write(lambda cursor: cursor.execute("SET GLOBAL checkpoint_threshold = '1GB'"))
 tables.add(db, b"N,loss\\n1,2\\n3,4\\n", "late.csv")
