@@ -64,11 +64,11 @@ def test_a_grid_runs_and_a_cancelled_job_is_replaced(
         assert [one.stat().st_mode & 0o777 for one in keys] == [0o600]
         steps = json.loads((slow / "checkpoint").read_text())[0]
         subprocess.run(["scancel", job], check=True)
-        cells = wait_for(lambda cells: cells[names[-1]].number == 2 and (slow / "beat-2").exists(), root)
+        wait_for(lambda cells: begun_again(slow, cells[names[-1]].number), root)
         assert [one for (one,) in listed("%i")] == [str(int(job) + 1)]
         cells = wait_for(done, root)
         progress.end(runner, root)
-    assert [cells[one].number for one in names] == [1] * 9 + [2]
+    assert [cells[one].number for one in names[:9]] == [1] * 9
     result = cells[names[-1]].result
     assert result is not None
     assert result["metrics"]["sum"] == pytest.approx(sum(1 / k**2 for k in range(1, 121)), rel=1e-12)
@@ -76,6 +76,14 @@ def test_a_grid_runs_and_a_cancelled_job_is_replaced(
     assert cells[names[-1]].results[1]["why"] == "its process died"
     progress.wait(lambda: not listed("%i"), why=lambda: "The jobs did not end with the runner.", pause=0.2)
     assert not list((root / FOLDER).glob(".dask-jobqueue*"))
+
+
+def begun_again(folder: Path, number: int) -> bool:
+    """Whether a later attempt than the first has begun.
+
+    It may be the third: the scheduler may give the second one to the worker of the cancelled job, which ends first.
+    """
+    return number > 1 and (folder / f"beat-{number}").exists()
 
 
 def done(cells: dict[str, Record]) -> bool:
