@@ -42,8 +42,8 @@ NAMES = (
     "amplitudes_training",
     "amplitudes_laws",
 )
-LONG = ("amplitudes_plans", "calibration", "floors", "games", "jets_physics", "one_floor", "untuned")
-"""Measures of a quarter of an hour, which run only when they are named."""
+LONG = ("amplitudes_plans", "calibration", "floors", "games", "jets_physics", "one_floor", "seeded_faults", "untuned")
+"""Measures of a quarter of an hour or more, which run only when they are named."""
 TRIALS = ("formulas", "files", "names", "commands", "faults", "kills", "backup", "load")
 RELIABILITY = tuple(f"reliability.{name}" for name in TRIALS)
 """What is tried against the app: hostile input, kills, faults of the machine, many users. They run when named."""

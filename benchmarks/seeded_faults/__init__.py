@@ -1,0 +1,132 @@
+"""Whether the tests find one-line faults: forty, drawn with a fixed seed from fits, plans, store and backend.
+
+The tests run once under coverage, which records the lines that each test reaches, those in child processes included.
+Each fault is then put into a copy of the sources, where the tests that reach its line run until one fails.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+import coverage
+
+from benchmarks.report import Report
+from benchmarks.seeded_faults.changes import Fault, draw_faults
+from benchmarks.seeded_faults.record import SETTINGS, TIMES, VARIABLE
+
+ROOT = Path(__file__).parents[2]
+SEED = 20261125
+EACH = 10
+GROUPS = (
+    ("engine", "-engine/planning", "-engine/store"),
+    ("engine/planning",),
+    ("engine/store",),
+    ("trainers/backend",),
+)
+LEFT_OUT = ("tests/browser", "tests/test_wheel.py", "tests/test_docker_commands.py", "tests/test_other_processor.py")
+"""Tests that run without coverage: most of what they run is in other processes or in an installed package."""
+PARTS = ("app", "engine", "trainers", "data", "isoplan")
+SKIPPED = shutil.ignore_patterns(".git", ".venv", "build", "dist", "__pycache__", "*.egg-info", ".*_cache")
+FOLDER = Path(tempfile.gettempdir()) / "isoplan-seeded-faults"
+"""The recorded coverage. It is recorded again once this folder is deleted."""
+COMPILED = "engine/fitting/solver/kernels/"
+"""The folder of functions that run compiled, where coverage sees no line: tests that call any of them are taken."""
+LIMIT = 900.0
+"""Seconds after which the tests of a fault are ended: a fault that makes a test hang is found."""
+FAILED = re.compile(r"^(?:FAILED|ERROR) (\S+)", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """The number of tests that reach the line of a fault, and the first that failed, empty if all passed."""
+
+    fault: Fault
+    tests: int
+    found: str
+
+
+def run() -> Report:
+    """Record the tests unless that is done, then run for each fault those that reach its line."""
+    if not (FOLDER / "done").exists():
+        _record()
+    data, seconds = coverage.CoverageData(str(FOLDER / "coverage")), json.loads((FOLDER / "times.json").read_text())
+    data.read()
+    faults = draw_faults(ROOT, GROUPS, EACH, SEED)
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        outcomes = list(pool.map(lambda fault: _try(fault, _reaching(fault, data, seconds)), faults))
+    caught = sum(bool(one.found) for one in outcomes)
+    return Report(
+        "Seeded faults",
+        f"{caught} of {len(outcomes)} one-line faults make a test fail that reaches their line (seed {SEED}; {EACH} "
+        "each from fits and laws, planning, store and backend; browser tests are left out). Goal: 36.",
+        ("fault", "tests that reach it", "found by"),
+        tuple((f"`{one.fault}`", str(one.tests), one.found or "none") for one in outcomes),
+    )
+
+
+def _copy(folder: Path) -> dict[str, str]:
+    """Copy the sources to ``folder`` and return the environment in which they are the package ``isoplan``."""
+    shutil.copytree(ROOT, folder, ignore=SKIPPED)
+    links = folder / "build" / "types" / "isoplan"
+    links.mkdir(parents=True)
+    for source in (*(folder / name for name in PARTS[:-1]), *(folder / "isoplan").iterdir()):
+        (links / source.name).symlink_to(source)
+    path = os.pathsep.join([str(links.parent), str(folder)])
+    kernels = str(folder.parent / "cache")
+    return {**os.environ, "PYTHONPATH": path, "PYTHONDONTWRITEBYTECODE": "1", "XDG_CACHE_HOME": kernels}
+
+
+def _record() -> None:
+    """Run the tests under coverage. Failures are no reason to stop: such a test only finds no fault."""
+    shutil.rmtree(FOLDER, ignore_errors=True)
+    env = _copy(FOLDER / "sources")
+    (FOLDER / "settings").write_text(SETTINGS)
+    env |= {VARIABLE: "", TIMES: str(FOLDER / "times.json"), "COVERAGE_FILE": str(FOLDER / "coverage")}
+    settings, tests = f"--rcfile={FOLDER / 'settings'}", ["-q", "-n", "logical", "--dist", "loadfile"]
+    tests += ["-p", "benchmarks.seeded_faults.record", *(f"--ignore={name}" for name in LEFT_OUT)]
+    coverage_run = [sys.executable, "-P", "-m", "coverage", "run", settings, "-m", "pytest", *tests, "tests"]
+    subprocess.run(coverage_run, cwd=FOLDER / "sources", env=env)
+    combine = [sys.executable, "-P", "-m", "coverage", "combine", "-q", settings]
+    subprocess.run(combine, cwd=FOLDER / "sources", env=env, check=True)
+    (FOLDER / "done").touch()
+
+
+def _reaching(fault: Fault, data: coverage.CoverageData, seconds: Mapping[str, float]) -> list[str]:
+    """The tests that reach the line of a fault, the shortest first."""
+    compiled = fault.file.startswith(COMPILED)
+    file = str(FOLDER / "sources" / (f"{COMPILED}bindings.py" if compiled else fault.file))
+    lines = data.contexts_by_lineno(file)
+    tests = {one for tests in lines.values() for one in tests} if compiled else lines.get(fault.line, [])
+    return sorted((one for one in tests if one in seconds), key=lambda one: seconds[one])
+
+
+def _try(fault: Fault, tests: list[str]) -> Outcome:
+    """Run ``tests`` on sources with ``fault`` until one fails."""
+    if not tests:
+        return Outcome(fault, 0, "")
+    with tempfile.TemporaryDirectory(prefix="isoplan-fault-") as name:
+        root = Path(name) / "sources"
+        env = _copy(root)
+        source = root / fault.file
+        source.write_text(fault.apply(source.read_text()))
+        (root.parent / "tests.txt").write_text("\n".join(tests))
+        command = [sys.executable, "-P", "-m", "pytest", "-q", "-x", "--tb=no", f"@{root.parent / 'tests.txt'}"]
+        try:
+            done = subprocess.run(
+                command, cwd=root, env=env, capture_output=True, text=True, timeout=LIMIT, check=False
+            )
+        except subprocess.TimeoutExpired:
+            return Outcome(fault, len(tests), f"no end after {LIMIT:g} s")
+        failed = FAILED.search(done.stdout)
+        found = failed[1] if failed else ("" if done.returncode == 0 else f"exit {done.returncode}")
+        return Outcome(fault, len(tests), found)
