@@ -1,5 +1,5 @@
-# make run | test | check | bench | grid-jets | grid-behavior | grid-games | grid-amplitudes | lock | clean. Needs Python 3.11 or newer
-# with pip, and make; everything else goes to .venv.
+# make run | test | test-rest | test-all | check | bench | grid-jets | grid-behavior | grid-games | grid-amplitudes |
+# lock | clean. Needs Python 3.11 or newer with pip, and make; everything else goes to .venv.
 
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 VENV := .venv
@@ -10,15 +10,21 @@ ARGS ?=
 # Packages are installed while pip works, and types are checked while tests wait for servers.
 MAKEFLAGS += --jobs=3
 
-.PHONY: run test check types tests bench grid-jets grid-behavior grid-games grid-amplitudes lock browser slurm clean python
+.PHONY: run test test-rest test-all check types tests bench grid-jets grid-behavior grid-games grid-amplitudes lock browser slurm clean python
 
 run: $(VENV)/run.stamp
 	@$(BIN)/python -m isoplan.trainers.pytorch & exec $(BIN)/isoplan app $(ARGS)
 
+# The parts of the suite are listed in tests/parts.py. What they need is installed first: a browser and Slurm, through apt.
+part = first
 test: check tests
+test-rest: part = rest
+test-rest: tests
+test-all: part = all
+test-all: check tests
 
 tests: $(VENV)/dev.stamp browser slurm
-	$(BIN)/python -m pytest -rs -n logical --maxprocesses 8 --dist loadfile --no-loadscope-reorder $(ARGS)
+	$(BIN)/python -m pytest -rs -n logical --maxprocesses 8 --dist loadfile --no-loadscope-reorder --part $(part) $(ARGS)
 
 # mypy reads the folders at the top as isoplan.app, isoplan.engine, isoplan.trainers and isoplan.data.
 types:

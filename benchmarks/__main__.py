@@ -42,7 +42,17 @@ NAMES = (
     "amplitudes_training",
     "amplitudes_laws",
 )
-LONG = ("amplitudes_plans", "calibration", "floors", "games", "jets_physics", "one_floor", "seeded_faults", "untuned")
+LONG = (
+    "amplitudes_plans",
+    "calibration",
+    "floors",
+    "games",
+    "jets_physics",
+    "one_floor",
+    "seeded_faults",
+    "suite",
+    "untuned",
+)
 """Measures of a quarter of an hour or more, which run only when they are named."""
 TRIALS = ("formulas", "files", "names", "commands", "faults", "kills", "backup", "load")
 RELIABILITY = tuple(f"reliability.{name}" for name in TRIALS)

@@ -10,9 +10,12 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import get_args
 
 import pytest
 from hypothesis import settings
+
+from tests import parts
 
 # Examples share a busy machine with browsers and workers: how long one takes says nothing about the code.
 settings.register_profile("isoplan", deadline=None)
@@ -21,7 +24,8 @@ settings.load_profile("isoplan")
 # A background job of a shell ignores Ctrl-C, and its child processes inherit this. Tests interrupt such processes.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
-ROOT = Path(__file__).parents[1]
+TESTS = Path(__file__).parent
+ROOT = TESTS.parent
 SHARED = Path(__file__).parents[2] / "shared"
 MAIN = sys.modules["__main__"]
 
@@ -30,6 +34,27 @@ MAIN = sys.modules["__main__"]
 def pytest_runtest_setup() -> None:
     """Restore ``__main__``. A Streamlit page replaces it, and each spawned process imports it again."""
     sys.modules["__main__"] = MAIN
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the option that selects a part of the suite."""
+    parser.addoption("--part", choices=get_args(parts.Part), default="all", help="a part of the suite: tests/parts.py")
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Do not read files without a test of the part."""
+    if collection_path.suffix != ".py":
+        return None
+    return parts.ignored(collection_path.relative_to(TESTS), config.getoption("part")) or None
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out the tests of the other part."""
+    part = config.getoption("part")
+    left_out = [item for item in items if not parts.selected(item.path.relative_to(TESTS), item.name, part)]
+    if left_out:
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = [item for item in items if item not in set(left_out)]
 
 
 @pytest.hookimpl(optionalhook=True)

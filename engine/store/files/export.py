@@ -17,7 +17,6 @@ from isoplan.engine.store.database import sql
 from isoplan.engine.store.database.database import Database
 from isoplan.engine.store.files.frames import rows_frame
 from isoplan.engine.store.tables import catalog, tables
-from isoplan.engine.store.tables.condition import matching_rows
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -42,7 +41,11 @@ def table(db: Database, table_id: str, kind: Literal["csv", "parquet"] = "csv", 
     ``params [N]``.
     """
     mapping = catalog.roles(db, table_id)
-    chosen = matching_rows(db, table_id, where, mapping.conversions) if where and where.strip() else None
+    chosen = None
+    if where and where.strip():
+        from isoplan.engine.store.tables.condition import matching_rows  # 0.1 s to import
+
+        chosen = matching_rows(db, table_id, where, mapping.conversions)
     return _csv(db, table_id, mapping, chosen) if kind == "csv" else _parquet(rows_frame(db, table_id, chosen))
 
 

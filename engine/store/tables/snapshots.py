@@ -32,7 +32,6 @@ from isoplan.engine.store.database import sql
 from isoplan.engine.store.database.database import Cursor, Database, first
 from isoplan.engine.store.tables import catalog
 from isoplan.engine.store.tables import curves as training
-from isoplan.engine.store.tables.condition import matching_rows
 from isoplan.engine.store.tables.runs import build
 
 _LABEL_LENGTH = 80
@@ -198,6 +197,8 @@ def _select(db: Database, table_id: str, known: Sequence[Column], roles: Roles, 
         query = f"SELECT rid FROM {sql.data(table_id)} WHERE {' AND '.join(clauses)} ORDER BY rid"
         ids = np.asarray(cursor.execute(query, parameters).fetchnumpy()["rid"], dtype=np.int64)
     if filter.where.strip():
+        from isoplan.engine.store.tables.condition import matching_rows  # 0.1 s to import
+
         ids = np.intersect1d(ids, matching_rows(db, table_id, filter.where, roles.conversions), assume_unique=True)
     if filter.exclude_ids:
         ids = np.setdiff1d(ids, np.asarray(filter.exclude_ids, dtype=np.int64), assume_unique=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import time
@@ -123,4 +124,13 @@ def test_a_deaf_program_is_ended(root: Path) -> None:
         time.sleep(0.5)
         Queue(root).cancel([name])
         wait_for(lambda cells: cells[name].state == "cancelled", root)
-        assert not [c for c in psutil.Process(runner.pid).children(recursive=True) if "counter.py" in str(c.cmdline())]
+        progress.wait(lambda: not programs(runner.pid), why=lambda: "The program lives on.")
+
+
+def programs(runner: int) -> list[psutil.Process]:
+    """The counters below the process ``runner``. Where a worker is ended, the system ends its program after it."""
+    found = []
+    for child in psutil.Process(runner).children(recursive=True):
+        with contextlib.suppress(psutil.NoSuchProcess):
+            found += [child] if "counter.py" in str(child.cmdline()) else []
+    return found
