@@ -9,7 +9,7 @@ from isoplan.answers import Smaller
 from isoplan.engine.errors import PlannerError
 from isoplan.measured import check_runs, choose_rule, choose_second
 from isoplan.options import Amount, check_options, file_name, read_budget, read_number, single
-from isoplan.scenario import QUERIES, PlanOptions, read_inference, read_limits, read_prices
+from isoplan.scenario import PlanOptions, texts_of
 
 if TYPE_CHECKING:
     from isoplan.engine.fitting import Fit, GroupedFit
@@ -61,8 +61,10 @@ def plan(
         An option is wrong, or the law cannot answer the question.
     """
     from isoplan.engine.planning import plan_budget, plan_target
+    from isoplan.engine.planning.scenario.fields import SCENARIO
+    from isoplan.engine.planning.scenario.typed_prices import read_limits, read_prices
 
-    check_options(scenario, PlanOptions.__annotations__, plan)
+    check_options(scenario, [field.name for field in SCENARIO], plan)
     if sum(x is not None for x in (budget, target_loss, target_metric)) != 1:
         raise PlannerError("Options budget, target_loss, target_metric: give exactly one of them.")
     law = single(fit, "fit")
@@ -73,7 +75,8 @@ def plan(
     check_runs(runs, rule, second_rule)
     used = choose_rule(rule, n_p, runs, law)
     other = choose_second(second_rule, used or law.compute, runs, law)
-    limits, prices = read_limits(scenario), read_prices(scenario)
+    texts = texts_of(scenario)
+    limits, prices = read_limits(texts, "python"), read_prices(texts, "python")
     if budget is not None:
         C = read_budget(budget)
         return plan_budget(law, C, used, limits=limits, prices=prices, other=other, maps=maps)
@@ -97,21 +100,25 @@ def smaller(
     ``isoplan.plan``; with ``queries`` the result has a ``lifetime``. Raises PlannerError as ``isoplan.plan`` does.
     """
     from isoplan.engine.planning.plan.answer import Question
+    from isoplan.engine.planning.scenario.fields import FIELDS, QUERIES, SCENARIO
+    from isoplan.engine.planning.scenario.typed_prices import read_inference, read_limits, read_prices
     from isoplan.engine.planning.smaller.answer import lifetime, same_loss
     from isoplan.engine.planning.smaller.document import document
     from isoplan.engine.planning.smaller.text import lifetime_text, same_loss_text, warnings
 
-    check_options(scenario, PlanOptions.__annotations__, smaller)
+    check_options(scenario, [field.name for field in SCENARIO], smaller)
     if (budget is None) == (target_loss is None):
         raise PlannerError("Options budget, target_loss: give exactly one of them.")
-    law, limits = single(fit, "fit"), read_limits(scenario)
+    texts = texts_of(scenario)
+    law, limits = single(fit, "fit"), read_limits(texts, "python")
     check_runs(runs, rule)
-    used, prices = choose_rule(rule, n_p, runs, law), read_prices(scenario, *QUERIES)
+    bare = {name: text for name, text in texts.items() if FIELDS[name] not in QUERIES}
+    used, prices = choose_rule(rule, n_p, runs, law), read_prices(bare, "python")
     if budget is not None:
         question = Question("budget", read_budget(budget), limits)
     else:
         question = Question("target", read_number(target_loss, "target_loss"), limits)
-    served, curve = read_inference(scenario), same_loss(law, question, used, prices)
+    served, curve = read_inference(texts, "python"), same_loss(law, question, used, prices)
     life = lifetime(law, question, served, used, prices) if served and curve.plan.answers else None
     text = "\n\n".join([same_loss_text(curve), *([lifetime_text(life)] if life else [])])
     written = document(curve, life, served, file_name(law))

@@ -21,7 +21,7 @@ from isoplan.engine.planning import Plan, plan_budget, plan_target
 from isoplan.engine.planning.plan.answer import sample_unit
 from isoplan.engine.planning.plan.metric import Through
 from isoplan.engine.planning.plan.support import budgets
-from isoplan.engine.planning.scenario.limits import LimitName
+from isoplan.engine.planning.scenario.fields import Field
 from isoplan.engine.quantities import parse_flops, parse_number, power10
 from isoplan.engine.store.database.database import Database
 
@@ -33,7 +33,7 @@ class Typed:
     way: str
     value: str
     maps: tuple[str, ...]
-    limits: dict[LimitName, str]
+    limits: dict[str, str]
 
 
 def show(db: Database) -> None:
@@ -85,7 +85,7 @@ def ask(db: Database, fit: Fit) -> Plan | None:
     return plan_target(fit, value, used, limits=limits, prices=priced, other=other, map=next(iter(maps), None))
 
 
-def _sentence(db: Database, fit: Fit, names: dict[str, str], chosen: list[LimitName], notes: DeltaGenerator) -> Typed:
+def _sentence(db: Database, fit: Fit, names: dict[str, str], chosen: list[Field], notes: DeltaGenerator) -> Typed:
     """The question, as a sentence with blanks; what cannot be asked is said in ``notes``, below it."""
     with blanks("plan"):
         way = choose_way(fit)
