@@ -30,7 +30,7 @@ class Field:
     explains it. The page shows ``label``, ``hint`` in the empty widget, ``tip`` as its help and ``start`` at first; it
     calls the field ``said`` in a sentence, by default its label. ``default`` is what an option contains that nobody
     gives. Plain numbers are in ``unit``, or in money if ``per`` names what the money is for. ``read`` turns text into a
-    value in place of these. ``limit`` is the limit that the field sets.
+    value in place of these. ``limit`` is the limit that the field sets. On the page ``after`` are the words after it.
     """
 
     name: str
@@ -46,6 +46,7 @@ class Field:
     kind: type = str
     read: Callable[[str, str], Any] | None = None
     limit: LimitName | None = None
+    after: str = ""
 
     @property
     def option(self) -> str:
@@ -70,7 +71,7 @@ class Field:
 LOSS = (
     Field(
         "budget", "FLOPs to spend: 1e20, 10^20, 3 ZFLOP, 5 PFLOP/s-days, 200 H200 hours.", "Compute budget",
-        hint="1e20, 200 H200 hours", read=parse_flops,
+        hint="1e20, 200 H200 hours", said="budget", read=parse_flops, after="FLOPs",
     ),
     Field("target_loss", "What the law describes must reach this.", "Target", hint="for example 2.0"),
 )  # fmt: skip
