@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping
+from dataclasses import replace
 from functools import partial
 
 import streamlit as st
 
 from isoplan.app.figures.plans.chart import draw_chart
 from isoplan.app.views.planning import limiting, metrics, pricing
-from isoplan.app.views.planning.asked import WAYS, choose_way, target_blank
+from isoplan.app.views.planning.asked import WAYS, budget_blank, choose_way, target_blank
 from isoplan.app.views.widgets import saved_answers
 from isoplan.app.views.widgets.parts import draw, escape_markdown, powers, sentences, show_warnings
 from isoplan.app.views.widgets.save_form import keep_answer
@@ -18,13 +17,12 @@ from isoplan.app.views.widgets.sentence_form import blank, blanks, words
 from isoplan.app.views.widgets.state import choose_fit
 from isoplan.app.views.widgets.tables import readable, table
 from isoplan.engine.fitting.types.result import Fit
-from isoplan.engine.planning.plan.answer import Question, sample_unit
-from isoplan.engine.planning.plan.support import budgets
+from isoplan.engine.planning.plan.answer import sample_unit
 from isoplan.engine.planning.questions.answer import Part
 from isoplan.engine.planning.questions.declaration import PlannerQuestion
 from isoplan.engine.planning.questions.given import Given
+from isoplan.engine.planning.questions.reading import read_given
 from isoplan.engine.planning.scenario.fields import Field
-from isoplan.engine.quantities import parse_number
 from isoplan.engine.store.database.database import Database
 
 
@@ -41,7 +39,7 @@ def _ask_and_answer(db: Database, question: PlannerQuestion) -> None:
         if fit is None:
             metrics.offer_fit(db)
             return
-        given = _ask(db, fit, question)
+        given = _ask(db, fit, _about(question, fit.spec.y))
         if given is not None:
             _answer(db, fit, question, given)
 
@@ -59,35 +57,34 @@ def _ask(db: Database, fit: Fit, question: PlannerQuestion) -> Given | None:
         loss = _loss_blank(db, fit, question)
         own = {field.name: _blank(field) for field in question.own}
         limits = limiting.blanks_of(chosen, sample_unit(fit), "with at most")
-    prices = pricing.ask() if question.prices else None
+    prices = pricing.widgets() if question.prices else {}
     if question.losses and not any(loss.values()):
         return None
-    most = limiting.read(limits)
-    asked = None
-    for field in question.losses:
-        if text := loss.get(field.name):
-            budget = field.name == "budget"
-            value = field.value(text, "page").value if budget else parse_number(text, f"target {fit.spec.y}")
-            asked = Question("budget" if budget else "target", value, most)
-    values = {field.name: field.value(own[field.name] or field.start, "page") for field in question.own}
-    served = prices.inference if prices is not None else None
-    return Given(asked, most, prices, served, values=values, file=f"fit-{fit.hash}.json")
+    given = read_given(question, {**prices, **loss, **own, **limiting.filled_in(limits)}, "page")
+    return replace(given, file=f"fit-{fit.hash}.json")
 
 
-def _loss_blank(db: Database, fit: Fit, question: PlannerQuestion) -> Mapping[str, str]:
+def _about(question: PlannerQuestion, y: str) -> PlannerQuestion:
+    """The question with a target that is called after what the law describes."""
+    fields = (
+        replace(one, label=f"Target {escape_markdown(y)}", said=f"target {y}") if one.name == "target_loss" else one
+        for one in question.fields
+    )
+    return replace(question, fields=tuple(fields))
+
+
+def _loss_blank(db: Database, fit: Fit, question: PlannerQuestion) -> dict[str, str]:
     """The blank of the budget or of the target, and the choice between them if the question has both."""
     fields = {field.name: field for field in question.losses}
     if not fields:
         return {}
     way = choose_way(fit) if len(fields) > 1 else WAYS["budget" not in fields]
     if way == WAYS[0]:
-        budget = fields["budget"]
-        typed = blank(budget.label, f"1e{round(math.log10(budgets(fit)[1]))}", "budget", 150, hint=budget.hint)
-        words(budget.after)
+        typed = budget_blank(fit)
+        words(fields["budget"].after)
         return {"budget": typed}
     target = fields["target_loss"]
-    label = f"{target.label} {escape_markdown(fit.spec.y)}"
-    return {"target_loss": target_blank(db, fit, label, fit.spec.y, target.hint)}
+    return {target.name: target_blank(db, fit, target.label, fit.spec.y, target.hint)}
 
 
 def _blank(field: Field) -> str:

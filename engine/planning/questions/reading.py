@@ -1,4 +1,4 @@
-"""The reader of what is typed for a planner question, in the terminal or in Python."""
+"""The reader of what is typed for a planner question, on page, in terminal and in Python."""
 
 from __future__ import annotations
 
@@ -6,30 +6,28 @@ from isoplan.engine.errors import PlannerError
 from isoplan.engine.planning.plan.answer import Question
 from isoplan.engine.planning.questions.declaration import PlannerQuestion
 from isoplan.engine.planning.questions.given import Given
-from isoplan.engine.planning.scenario.fields import QUERIES, Place, Texts
+from isoplan.engine.planning.scenario.fields import EUR, QUERIES, Place, Texts
 from isoplan.engine.planning.scenario.typed_prices import read_inference, read_limits, read_prices
 
 
 def read_given(question: PlannerQuestion, texts: Texts, place: Place) -> Given:
-    """Read the options of a question, in the terminal or in Python. Raises PlannerError that names what is wrong."""
-    stated = [one for one in question.losses if texts.get(one.name)]
+    """Read what is typed for a question. Raises PlannerError that names what is missing or wrong."""
+    stated = [field for field in question.losses if texts.get(field.name)]
     if question.losses and len(stated) != 1:
         raise PlannerError(_which(question, place))
-    limits = read_limits(texts, place)
-    notes: tuple[str, ...] = ()
-    asked: Question | None = None
-    for one in stated:
-        text = texts[one.name]
-        if one.name == "budget":
-            reading = one.value(text, place)
-            notes = (f"{text} is read as {reading.value:.4g} FLOPs: {reading.note}.",) if reading.note else ()
-            asked = Question("budget", reading.value, limits)
-        else:
-            asked = Question("target", one.value(text, place), limits)
-    # Without a machine queries are counted in FLOPs, so they are no prices here.
-    prices = read_prices({name: text for name, text in texts.items() if name not in {q.name for q in QUERIES}}, place)
-    values = {one.name: one.value(texts.get(one.name) or one.start, place) for one in question.own}
-    return Given(asked, limits, prices, read_inference(texts, place), values=values, notes=notes)
+    limits, asked, notes = read_limits(texts, place), None, []
+    for field in stated:
+        value = field.value(texts[field.name], place)
+        if field.name == "budget":
+            note, value = value.note, value.value
+            notes += [f"{texts['budget']} is read as {value:.4g} FLOPs: {note}."] if note else []
+        asked = Question("budget" if field.name == "budget" else "target", value, limits)
+    # The page has one form for machine and queries. Elsewhere queries without a machine are counted in FLOPs.
+    apart = () if place == "page" else [field.name for field in QUERIES]
+    prices = read_prices({name: text for name, text in texts.items() if name not in apart}, place)
+    currency = texts.get("currency") or EUR
+    values = {field.name: field.value(texts.get(field.name) or field.start, place, currency) for field in question.own}
+    return Given(asked, limits, prices, read_inference(texts, place), values=values, notes=tuple(notes))
 
 
 def _which(question: PlannerQuestion, place: Place) -> str:
