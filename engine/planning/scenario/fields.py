@@ -57,8 +57,12 @@ class Field:
         """What sentences call the field at ``place``: the price of a device hour, the option --hour-price."""
         if place != "page":
             return f"option {self.option if place == 'terminal' else self.name}"
-        label = self.label.partition(" [")[0]
-        return self.said or (label if label[1].isupper() else label[0].lower() + label[1:])
+        label = self.label.partition(" [")[0] or self.name
+        return self.said or (label if label[1:2].isupper() else label[0].lower() + label[1:])
+
+    def usual(self, place: Place) -> str:
+        """Return what the field contains if nobody types in it."""
+        return (place == "page" and self.start) or self.default
 
     def value(self, text: str, place: Place, currency: str = EUR) -> Any:
         """Return the value in ``text``. Raises PlannerError that names the field if it cannot be read."""

@@ -17,8 +17,7 @@ def read_prices(texts: Texts, place: Place) -> Prices | None:
 
     The fields are those of ``PRICES``. A value that its field has anyway is not given.
     """
-    usual = {field.name: (place == "page" and field.start) or field.default for field in PRICES}
-    given = {name: texts[name] for name in usual if texts.get(name) and texts[name] != usual[name]}
+    given = {one.name: text for one in PRICES if (text := texts.get(one.name, "")) not in ("", one.usual(place))}
     simulation, inference = read_simulation(texts, place), read_inference(texts, place)
     if "device" not in given:
         if given:
