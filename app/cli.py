@@ -16,7 +16,7 @@ from typer.core import TyperGroup
 from typer.exceptions import TyperException
 
 from isoplan.engine.errors import PlannerError
-from isoplan.engine.planning.questions.registry import questions
+from isoplan.engine.planning.questions.registry import find_questions
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ BEFORE_QUESTIONS = "plan"
 
 def commands() -> dict[str, Command]:
     """Return all commands by name, in the order of the help: the questions of the planner follow ``plan``."""
-    asked = {name: Command("questions", question.summary) for name, question in questions().items()}
+    asked = {name: Command("questions", question.summary) for name, question in find_questions().items()}
     listed: dict[str, Command] = {}
     for name, command in COMMANDS.items():
         listed |= {name: command, **(asked if name == BEFORE_QUESTIONS else {})}

@@ -19,7 +19,7 @@ from isoplan.engine.errors import PlannerError
 from isoplan.files import load, save
 from isoplan.fits import compare, fit
 from isoplan.plans import plan
-from isoplan.questions import functions
+from isoplan.questions import make_functions
 from isoplan.recipes import recipe
 from isoplan.repeats import repeat
 from isoplan.tables import runs
@@ -37,10 +37,10 @@ __all__ = [
     "repeat",
     "runs",
     "save",
-    *functions(),
+    *make_functions(),
 ]
-globals().update(functions())
-del functions
+globals().update(make_functions())
+del make_functions
 
 if TYPE_CHECKING:
     from collections.abc import Callable

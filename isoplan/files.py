@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from isoplan.answers import Answer
 from isoplan.engine.errors import PlannerError
-from isoplan.engine.planning.questions.registry import questions
+from isoplan.engine.planning.questions.registry import find_questions
 
 if TYPE_CHECKING:
     from isoplan.engine.fitting import Fit, GroupedFit
@@ -46,7 +46,7 @@ def load(path: str | PathLike[str]) -> Fit | GroupedFit | Plan:
         return read_plan(raw)
     question = raw.get("question")
     keys = {*raw, *(question if isinstance(question, Mapping) else ())}
-    others = OTHERS | {question.key: name for name, question in questions().items()}
+    others = OTHERS | {one.key: name for name, one in find_questions().items() if one.key}
     command = next((command for key, command in others.items() if key in keys), "")
     what = f"an answer of `isoplan {command}`" if command else "neither a fit nor a plan"
     raise PlannerError(f"{path} is {what}: isoplan.load reads fits and plans.")

@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from isoplan.engine.planning.questions.declaration import PlannerQuestion
-from isoplan.engine.planning.questions.registry import questions
+from isoplan.engine.planning.questions.registry import find_questions
 from isoplan.engine.planning.scenario.fields import SCENARIO
 from isoplan.measured import check_runs, choose_rule
 from isoplan.options import Amount, check_options, file_name, single
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
     from isoplan.tables import Table
 
 
-def functions() -> dict[str, Callable[..., Any]]:
+def make_functions() -> dict[str, Callable[..., Any]]:
     """Return the function of each question by its name."""
-    return {name: function_of(question) for name, question in questions().items()}
+    return {name: make_function(question) for name, question in find_questions().items()}
 
 
-def function_of(question: PlannerQuestion) -> Callable[..., Any]:
+def make_function(question: PlannerQuestion) -> Callable[..., Any]:
     """Return the function that asks ``question``.
 
     It also takes limits and prices that the question does not read, so that one scenario serves several questions.

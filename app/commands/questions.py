@@ -15,17 +15,17 @@ from isoplan.app.commands.shared.output import note, say_as
 from isoplan.app.commands.shared.rules import Behind, check_runs, read_used
 from isoplan.engine.planning.questions.declaration import PlannerQuestion
 from isoplan.engine.planning.questions.reading import read_given
-from isoplan.engine.planning.questions.registry import questions
+from isoplan.engine.planning.questions.registry import find_questions
 
 
 def __getattr__(name: str) -> Callable[..., None]:
     """Return the command of the question ``name``."""
-    if name not in questions():
+    if name not in find_questions():
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return command_of(questions()[name])
+    return make_command(find_questions()[name])
 
 
-def command_of(question: PlannerQuestion) -> Callable[..., None]:
+def make_command(question: PlannerQuestion) -> Callable[..., None]:
     """Return the command that asks ``question``."""
 
     @with_fields(question.fields, before="group")

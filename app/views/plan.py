@@ -10,13 +10,13 @@ import streamlit as st
 from isoplan.app import workspace
 from isoplan.app.views.planning import compare, planner_question, question, simulate
 from isoplan.app.views.widgets.parts import heading
-from isoplan.engine.planning.questions.registry import questions
+from isoplan.engine.planning.questions.registry import find_questions
 from isoplan.engine.store.database.database import Database
 
 SECTIONS: dict[str, Callable[[Database], None]] = {
     "Budget or target": question.show,
     "Simulate or repeat": simulate.show,
-    **{one.title: partial(planner_question.show, question=one) for one in questions().values()},
+    **{one.title: partial(planner_question.show, question=one) for one in find_questions().values()},
     "Compare": compare.show,
 }
 """What the link contains as ``question``, and the section that shows it."""

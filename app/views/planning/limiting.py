@@ -36,8 +36,8 @@ def blanks_of(chosen: Sequence[Field], unit: str, first: str) -> dict[str, str]:
     return typed
 
 
-def filled_in(typed: Mapping[str, str]) -> dict[str, str]:
-    """The limits that are filled in, after a sentence on those that are not."""
+def drop_empty(typed: Mapping[str, str]) -> dict[str, str]:
+    """Return the limits that are filled in, after a sentence on those that are not."""
     for name in (name for name, text in typed.items() if not text.strip()):
         st.warning(f"The {FIELDS[name].said} is empty and limits nothing: type one, or take the limit away.",
                    icon=":material/block:")  # fmt: skip
@@ -46,7 +46,7 @@ def filled_in(typed: Mapping[str, str]) -> dict[str, str]:
 
 def read(typed: Mapping[str, str]) -> Limits:
     """The limits that are filled in. Raises PlannerError for what cannot be."""
-    return read_limits(filled_in(typed) | {"currency": _currency()}, "page")
+    return read_limits(drop_empty(typed) | {"currency": _currency()}, "page")
 
 
 def _currency() -> str:

@@ -39,7 +39,7 @@ def _ask_and_answer(db: Database, question: PlannerQuestion) -> None:
         if fit is None:
             metrics.offer_fit(db)
             return
-        given = _ask(db, fit, _about(question, fit.spec.y))
+        given = _ask(db, fit, _name_target(question, fit.spec.y))
         if given is not None:
             _answer(db, fit, question, given)
 
@@ -60,12 +60,12 @@ def _ask(db: Database, fit: Fit, question: PlannerQuestion) -> Given | None:
     prices = pricing.widgets() if question.prices else {}
     if question.losses and not any(loss.values()):
         return None
-    given = read_given(question, {**prices, **loss, **own, **limiting.filled_in(limits)}, "page")
+    given = read_given(question, {**prices, **loss, **own, **limiting.drop_empty(limits)}, "page")
     return replace(given, file=f"fit-{fit.hash}.json")
 
 
-def _about(question: PlannerQuestion, y: str) -> PlannerQuestion:
-    """The question with a target that is called after what the law describes."""
+def _name_target(question: PlannerQuestion, y: str) -> PlannerQuestion:
+    """Return the question with a target that is called after ``y``, which the law describes."""
     fields = (
         replace(one, label=f"Target {escape_markdown(y)}", said=f"target {y}") if one.name == "target_loss" else one
         for one in question.fields

@@ -9,7 +9,7 @@ import streamlit as st
 from isoplan.app.views.widgets.parts import powers
 from isoplan.app.views.widgets.saved_items import deleted, manage, opener
 from isoplan.app.views.widgets.tables import readable
-from isoplan.engine.planning.questions.registry import questions
+from isoplan.engine.planning.questions.registry import find_questions
 from isoplan.engine.store.database.database import Database
 from isoplan.engine.store.saved import answers
 from isoplan.engine.store.saved.answers import SavedAnswer
@@ -26,11 +26,11 @@ class Place:
     title: str
 
 
-def places() -> dict[str, Place]:
+def list_places() -> dict[str, Place]:
     """Where each kind of answer is asked for."""
     return {
         "repeat": Place("plan", "call_split", "Simulate or repeat"),
-        **{name: Place("plan", question.icon, question.title) for name, question in questions().items()},
+        **{name: Place("plan", question.icon, question.title) for name, question in find_questions().items()},
         "recipe": Place("recommender", "recommend", "Recommender"),
         "amplitude": Place("precision", "adjust", "Precision"),
     }
@@ -50,7 +50,7 @@ def show(db: Database, *kinds: str) -> None:
 
 
 def _saved(db: Database, one: SavedAnswer) -> None:
-    place = places()[one.kind]
+    place = list_places()[one.kind]
     with st.container(border=True):
         with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
             opener(place.page, one.name, one.query, place.icon)

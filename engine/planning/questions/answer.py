@@ -21,7 +21,7 @@ class Table:
     alt: str
 
 
-def quantities(rows: Iterable[Row], alt: str) -> Table:
+def tabulate(rows: Iterable[Row], alt: str) -> Table:
     """Return a table of numbers with their intervals."""
     return Table(COLUMNS, tuple(tuple(cells(row).values()) for row in rows), alt)
 

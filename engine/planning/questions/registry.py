@@ -16,7 +16,7 @@ MODULE = "question"
 
 
 @cache
-def questions() -> Mapping[str, PlannerQuestion]:
+def find_questions() -> Mapping[str, PlannerQuestion]:
     """Return all questions by name. Other folders of ``engine/planning`` are not imported."""
     folders = [Path(root) / one.name for root in planning.__path__ for one in pkgutil.iter_modules([root]) if one.ispkg]
     names = sorted(folder.name for folder in folders if (folder / f"{MODULE}.py").is_file())

@@ -22,7 +22,7 @@ TALLEST = 2.6
 PARTS: tuple[Colour, ...] = ("training", "simulation", "inference")
 
 
-def overhead_chart(curve: SameLoss, life: float | None = None) -> Chart:
+def chart_overhead(curve: SameLoss, life: float | None = None) -> Chart:
     """Overhead in compute against model size; ``life`` is the fraction that is cheapest over its life."""
     x, y = curve.fraction, curve.overhead
     low, high = 0.85 * float(x[y <= MOST][0]), float(x[-1])
@@ -59,7 +59,7 @@ def overhead_chart(curve: SameLoss, life: float | None = None) -> Chart:
     )  # fmt: skip
 
 
-def lifetime_chart(curve: LifetimeCurve, life: Lifetime) -> Chart:
+def chart_lifetime(curve: LifetimeCurve, life: Lifetime) -> Chart:
     """Training, simulation and inference stacked over model size; the least sum with the 68 % intervals of ``life``."""
     total, least = curve.total, float(np.interp(curve.best, curve.N, curve.total))
     highest = TALLEST * least

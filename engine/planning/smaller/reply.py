@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from functools import partial
 
 from isoplan.engine.fitting.types.result import Fit
-from isoplan.engine.planning.questions.answer import Answer, Part, Table, quantities
+from isoplan.engine.planning.questions.answer import Answer, Part, Table, tabulate
 from isoplan.engine.planning.questions.chart import Chart
 from isoplan.engine.planning.questions.given import Given
 from isoplan.engine.planning.scenario.prices import Inference
 from isoplan.engine.planning.smaller.answer import Lifetime, SameLoss, lifetime, lifetime_curve, same_loss
-from isoplan.engine.planning.smaller.charts import lifetime_chart, overhead_chart
+from isoplan.engine.planning.smaller.charts import chart_lifetime, chart_overhead
 from isoplan.engine.planning.smaller.document import document
 from isoplan.engine.planning.smaller.text import (
     lifetime_rows,
@@ -71,7 +71,7 @@ def _sizes(curve: SameLoss, life: Lifetime | None) -> tuple[Part, ...]:
     dashed = "" if curve.beyond.max() <= 0.005 else "; what is dashed lies beyond the runs"
     caption = f"The star is the best size for training; the tint is the 68 % interval{dashed}."
     cheapest = life.fraction.value if life is not None and life.answers else None
-    return (Part(table, partial(overhead_chart, curve, cheapest), caption=caption),)
+    return (Part(table, partial(chart_overhead, curve, cheapest), caption=caption),)
 
 
 def _life(fit: Fit, given: Given, life: Lifetime, served: Inference) -> tuple[Part, ...]:
@@ -80,7 +80,7 @@ def _life(fit: Fit, given: Given, life: Lifetime, served: Inference) -> tuple[Pa
         return ()
 
     def chart() -> Chart:
-        return lifetime_chart(lifetime_curve(fit, given.loss, served, given.rule, given.prices), life)
+        return chart_lifetime(lifetime_curve(fit, given.loss, served, given.rule, given.prices), life)
 
-    table = quantities(lifetime_rows(life), "The cheapest size over its life in numbers.")
+    table = tabulate(lifetime_rows(life), "The cheapest size over its life in numbers.")
     return (Part(table, chart if life.total.value is not None else None, "Over its life"),)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from isoplan.engine.planning.questions.registry import questions
+from isoplan.engine.planning.questions.registry import find_questions
 from isoplan.engine.store.database.database import Cursor, Database
 from isoplan.engine.store.saved import saved_items
 from isoplan.engine.store.saved.bodies import as_text, now, short_hash
@@ -16,9 +16,9 @@ from isoplan.engine.store.saved.bodies import as_text, now, short_hash
 Query = dict[str, list[str]]
 
 
-def kinds() -> tuple[str, ...]:
+def list_kinds() -> tuple[str, ...]:
     """Return the kinds of answers: the questions of the planner, and those with a page or a section of their own."""
-    return ("repeat", *questions(), "recipe", "amplitude")
+    return ("repeat", *find_questions(), "recipe", "amplitude")
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,9 @@ def all(db: Database, of: Sequence[str] = (), deleted: bool = False) -> list[Sav
     )
     return [
         SavedAnswer(hash, name, kind, sentence, json.loads(link), created)
-        for hash, name, kind, sentence, link, created in saved_items.rows(db, query, [deleted, list(of or kinds())])
+        for hash, name, kind, sentence, link, created in saved_items.rows(
+            db, query, [deleted, list(of or list_kinds())]
+        )
     ]
 
 

@@ -28,7 +28,7 @@ from isoplan.engine.errors import PlannerError
 from isoplan.engine.fitting import to_json
 from isoplan.engine.fitting.types.result import Fit
 from isoplan.engine.planning import plan_budget
-from isoplan.engine.planning.questions.registry import questions
+from isoplan.engine.planning.questions.registry import find_questions
 from isoplan.engine.store.database.database import Database
 from isoplan.engine.store.saved import answers, results
 from tests.app.views.conftest import Open, told
@@ -46,13 +46,13 @@ def _question(tmp_path: Path) -> Iterator[None]:
     folder = tmp_path / "planning"
     shutil.copytree(Path(doubled.__file__).parent, folder / "doubled")
     planning.__path__.append(str(folder))
-    questions.cache_clear()
+    find_questions.cache_clear()
     importlib.reload(ip)
     yield
     planning.__path__.remove(str(folder))
     for name in [name for name in sys.modules if name.startswith("isoplan.engine.planning.doubled")]:
         del sys.modules[name]
-    questions.cache_clear()
+    find_questions.cache_clear()
     del ip.doubled
     importlib.reload(ip)
 

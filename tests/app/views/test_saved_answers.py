@@ -9,17 +9,17 @@ from streamlit.testing.v1 import AppTest
 
 from isoplan.app.views.widgets.exports import files
 from isoplan.app.views.widgets.parts import escape_markdown, powers
-from isoplan.app.views.widgets.saved_answers import places
+from isoplan.app.views.widgets.saved_answers import list_places
 from isoplan.engine.planning.answer.document import Document
 from isoplan.engine.planning.answer.quantity import Quantity
 from isoplan.engine.store.database.database import Database
 from isoplan.engine.store.saved import answers
-from isoplan.engine.store.saved.answers import kinds
+from isoplan.engine.store.saved.answers import list_kinds
 from tests.app.views.conftest import Open, told
 from tests.app.views.test_recommender import lines, shown
 from tests.app.views.test_simulate import LAWS, PRICES
 
-KINDS, PLACES = kinds(), places()
+KINDS, PLACES = list_kinds(), list_places()
 ASKED: dict[str, dict[str, Any]] = {
     "repeat": {"question": "Simulate or repeat", "reach": "0.45", "kappa": "8", "have": "2M", **LAWS, **PRICES},
     "smaller": {"question": "Smaller for longer", "ask": "Target", "target": "0.42", "limits": ["parameters", "hours"],

@@ -9,7 +9,7 @@ from isoplan.engine.planning.answer.document import Document, warned
 from isoplan.engine.planning.answer.format import as_row, number
 from isoplan.engine.planning.answer.script import reading, script
 from isoplan.engine.planning.plan.budget import plan_budget
-from isoplan.engine.planning.questions.answer import Answer, Part, quantities
+from isoplan.engine.planning.questions.answer import Answer, Part, tabulate
 from isoplan.engine.planning.questions.chart import Axis, Chart, Curve, Marker
 from isoplan.engine.planning.questions.given import Given
 
@@ -27,7 +27,7 @@ def answer(fit: Fit, given: Given) -> Answer:
             f"print([plan_budget(fit, C).allocation['loss'].value for C in {[C, factor * C]}])"]  # fmt: skip
     warnings = plans[1].warnings
     document = Document(sentence, lines, warned(warnings), body, script(sentence, code, homes))
-    table = quantities([as_row(*line) for line in lines], "Both losses in numbers.")
+    table = tabulate([as_row(*line) for line in lines], "Both losses in numbers.")
     part = Part(table, lambda: _chart(fit, C, factor), caption="The star is the larger budget.")
     return Answer(losses, sentence, document, warnings, f"{factor:g} budgets", parts=(part,))
 
