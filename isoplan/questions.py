@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import inspect
-import textwrap
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from isoplan.engine.planning.questions.declaration import PlannerQuestion
 from isoplan.engine.planning.questions.registry import find_questions
-from isoplan.engine.planning.scenario.fields import SCENARIO
+from isoplan.engine.planning.scenario.fields import PRICES
 from isoplan.measured import check_runs, choose_rule
 from isoplan.options import Amount, check_options, file_name, single
 from isoplan.scenario import texts_of
@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from isoplan.tables import Table
 
 
+_OPTION = re.compile("--[a-z-]+")
+
+
 def make_functions() -> dict[str, Callable[..., Any]]:
     """Return the function of each question by its name."""
     return {name: make_function(question) for name, question in find_questions().items()}
@@ -30,9 +33,9 @@ def make_functions() -> dict[str, Callable[..., Any]]:
 def make_function(question: PlannerQuestion) -> Callable[..., Any]:
     """Return the function that asks ``question``.
 
-    It also takes limits and prices that the question does not read, so that one scenario serves several questions.
+    A question with prices takes all prices, also those that it does not read: one scenario serves several questions.
     """
-    fields = {field.name: field for field in (*question.fields, *SCENARIO)}
+    fields = {field.name: field for field in (*question.fields, *(PRICES if question.prices else ()))}
 
     def ask(
         fit: Fit | GroupedFit,
@@ -63,7 +66,7 @@ def make_function(question: PlannerQuestion) -> Callable[..., Any]:
 
 def _document(question: PlannerQuestion) -> str:
     """The docstring: what the question answers, and what each option means."""
-    options = [f"{field.name} : number or str\n{textwrap.indent(field.help, '    ')}" for field in question.fields]
+    options = [f"{field.name} : number or str\n    {_OPTION.sub(_name, field.help)}" for field in question.fields]
     return "\n".join(
         [
             f"{question.summary}\n\nParameters\n----------\nfit : Fit\n    {question.fit.partition(';')[0]}.",
@@ -72,3 +75,8 @@ def _document(question: PlannerQuestion) -> str:
             "    An option is wrong, or the law cannot answer the question.\n",
         ]
     )
+
+
+def _name(option: re.Match[str]) -> str:
+    """The name of an option of the terminal in Python: sample_price for --sample-price."""
+    return option[0].removeprefix("--").replace("-", "_")

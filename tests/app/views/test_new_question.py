@@ -108,6 +108,7 @@ def test_in_python(fit: Fit, tmp_path: Path) -> None:
         ({}, "Option budget: it is missing. Give it."),
         ({"budget": 1e20, "factor": "x"}, "The option factor 'x' cannot be read"),
         ({"budget": 1e20, "factr": 3}, "Option factr: isoplan.doubled has no such option. Use factor."),
+        ({"budget": 1e20, "max_hours": 3}, "Option max_hours: isoplan.doubled has no such option."),
     ):
         with pytest.raises(PlannerError, match=why):
             ask(fit, **options)
