@@ -1,4 +1,4 @@
-"""The same questions from a terminal: ``isoplan app``, ``fit``, ``plan`` and the other ``COMMANDS``.
+"""The same questions from a terminal: ``isoplan app``, ``fit``, ``plan`` and the other ``commands``.
 
 Each command lives in a module of its own that is imported when it is called, so none waits for what another needs.
 """
@@ -16,6 +16,7 @@ from typer.core import TyperGroup
 from typer.exceptions import TyperException
 
 from isoplan.engine.errors import PlannerError
+from isoplan.engine.planning.questions.registry import find_questions
 
 
 @dataclass(frozen=True)
@@ -33,7 +34,6 @@ COMMANDS = {
     "compare": Command("compare", "Rank the laws by how well they predict the largest budgets."),
     "agreement": Command("agreement", "Check whether loss and metrics rank the runs alike."),
     "plan": Command("plan", "Answer what a budget buys, or what a target costs."),
-    "smaller": Command("smaller", "Find the cheapest model size of the same loss over its life."),
     "repeat": Command("repeat", "Compare simulating more samples with repeating few of them."),
     "amplitude": Command("amplitude", "Plan N, D and C of an amplitude surrogate before training."),
     "recipe": Command("recipe", "Recommend the settings of a recommender for a budget."),
@@ -45,11 +45,22 @@ COMMANDS = {
     "restore": Command("restore", "Make a workspace from a backup."),
     "simulate": Command("simulate", "Simulate jets, or events with their squared amplitudes."),
 }
+"""The commands that are not questions of the planner."""
+BEFORE_QUESTIONS = "plan"
+
+
+def commands() -> dict[str, Command]:
+    """Return all commands by name, in the order of the help: the questions of the planner follow ``plan``."""
+    asked = {name: Command("questions", question.summary) for name, question in find_questions().items()}
+    listed: dict[str, Command] = {}
+    for name, command in COMMANDS.items():
+        listed |= {name: command, **(asked if name == BEFORE_QUESTIONS else {})}
+    return listed
 
 
 def command_module(name: str) -> ModuleType:
     """Import the module of the command ``name``."""
-    return import_module(f"isoplan.app.commands.{COMMANDS[name].module}")
+    return import_module(f"isoplan.app.commands.{commands()[name].module}")
 
 
 class LazyGroup(TyperGroup):
@@ -57,11 +68,11 @@ class LazyGroup(TyperGroup):
 
     def list_commands(self, ctx: Any) -> list[str]:
         """The names of the commands, in the order of the help."""
-        return list(COMMANDS)
+        return list(commands())
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         """The function of that name in its module, as a command; None where there is none."""
-        if cmd_name not in COMMANDS:
+        if cmd_name not in commands():
             return None
         single = typer.Typer(add_completion=False, rich_markup_mode=None)
         single.command(name=cmd_name)(getattr(command_module(cmd_name), cmd_name))
@@ -70,7 +81,7 @@ class LazyGroup(TyperGroup):
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """Write the list of commands without importing any of them."""
         with formatter.section("Commands"):
-            formatter.write_dl([(name, command.summary) for name, command in COMMANDS.items()])
+            formatter.write_dl([(name, command.summary) for name, command in commands().items()])
 
 
 cli = typer.Typer(name="isoplan", cls=LazyGroup, add_completion=False, rich_markup_mode=None)

@@ -18,7 +18,8 @@ from isoplan.amplitudes import amplitude
 from isoplan.engine.errors import PlannerError
 from isoplan.files import load, save
 from isoplan.fits import compare, fit
-from isoplan.plans import plan, smaller
+from isoplan.plans import plan
+from isoplan.questions import make_functions
 from isoplan.recipes import recipe
 from isoplan.repeats import repeat
 from isoplan.tables import runs
@@ -36,11 +37,20 @@ __all__ = [
     "repeat",
     "runs",
     "save",
-    "smaller",
+    *make_functions(),
 ]
+globals().update(make_functions())
+del make_functions
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
     __version__: str
+
+    def __getattr__(name: str) -> Callable[..., Any]:
+        """Each question of the planner is a function."""
+
 else:
 
     def __getattr__(name: str) -> str:

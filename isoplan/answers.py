@@ -9,7 +9,6 @@ if TYPE_CHECKING:
     from isoplan.engine.fitting import FitWarning
     from isoplan.engine.planning.answer.document import Document
     from isoplan.engine.planning.repeat import Between, SimulateOrRepeat, Worth
-    from isoplan.engine.planning.smaller.answer import Lifetime, SameLoss
 
 Result = TypeVar("Result")
 
@@ -29,14 +28,6 @@ class Answer(Generic[Result]):
 
     def __repr__(self) -> str:
         return self.text
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Smaller(Answer[Any]):
-    """Models of one loss in ``result``, and the cheapest over its life, None without queries."""
-
-    result: SameLoss
-    lifetime: Lifetime | None = None
 
 
 @dataclass(frozen=True, eq=False, repr=False)

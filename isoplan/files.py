@@ -10,17 +10,18 @@ from typing import TYPE_CHECKING, Any
 
 from isoplan.answers import Answer
 from isoplan.engine.errors import PlannerError
+from isoplan.engine.planning.questions.registry import find_questions
 
 if TYPE_CHECKING:
     from isoplan.engine.fitting import Fit, GroupedFit
     from isoplan.engine.planning import Plan
     from isoplan.engine.planning.answer.document import Document
+    from isoplan.engine.planning.questions.answer import Answer as Asked
 
 ENDINGS = (".json", ".csv", ".md", ".tex", ".py")
 TABLES = (".csv", ".tsv", ".parquet", ".xlsx", ".duckdb", ".jsonl")
 OTHERS = {
     "regimes": "repeat",
-    "lifetime": "smaller",
     "recipes": "recipe",
     "n_f": "amplitude",
     "refused": "compare",
@@ -45,7 +46,8 @@ def load(path: str | PathLike[str]) -> Fit | GroupedFit | Plan:
         return read_plan(raw)
     question = raw.get("question")
     keys = {*raw, *(question if isinstance(question, Mapping) else ())}
-    command = next((command for key, command in OTHERS.items() if key in keys), "")
+    others = OTHERS | {one.key: name for name, one in find_questions().items() if one.key}
+    command = next((command for key, command in others.items() if key in keys), "")
     what = f"an answer of `isoplan {command}`" if command else "neither a fit nor a plan"
     raise PlannerError(f"{path} is {what}: isoplan.load reads fits and plans.")
 
@@ -76,7 +78,7 @@ def _read_groups(raw: Mapping[str, Any]) -> GroupedFit:
     return GroupedFit(next(iter(fits.values())).spec, fits)
 
 
-def save(answer: Fit | GroupedFit | Plan | Answer[Any], path: str | PathLike[str]) -> None:
+def save(answer: Fit | GroupedFit | Plan | Answer[Any] | Asked, path: str | PathLike[str]) -> None:
     """Write a fit, a plan or another answer to a file, as the terminal prints it.
 
     A fit is written as JSON. For other answers the ending of ``path`` determines the form: .json, .csv, .md, .tex or
@@ -110,9 +112,12 @@ def _document_of(answer: object) -> Document:
     """Return the document of an answer. Raises PlannerError for what has none."""
     from isoplan.engine.planning import Plan
     from isoplan.engine.planning.plan.document import document
+    from isoplan.engine.planning.questions.answer import Answer as Asked
 
     if isinstance(answer, Plan):
         return document(answer, f"fit-{answer.fit}.json", maps=tuple(f"fit-{one}.json" for one in answer.maps))
+    if isinstance(answer, Asked):
+        return answer.document
     if not isinstance(answer, Answer):
         raise PlannerError(f"Answer: {type(answer).__name__} has no file. Save a fit, a plan or another answer.")
     if answer.document is None:

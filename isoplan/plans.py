@@ -1,15 +1,14 @@
-"""Plans from fits: what a budget buys, what a target costs, and smaller models of the same loss."""
+"""Plans from fits: what a budget buys and what a target costs."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Unpack
 
-from isoplan.answers import Smaller
 from isoplan.engine.errors import PlannerError
 from isoplan.measured import check_runs, choose_rule, choose_second
-from isoplan.options import Amount, check_options, file_name, read_budget, read_number, single
-from isoplan.scenario import QUERIES, PlanOptions, read_inference, read_limits, read_prices
+from isoplan.options import Amount, check_options, read_budget, read_number, single
+from isoplan.scenario import PlanOptions, texts_of
 
 if TYPE_CHECKING:
     from isoplan.engine.fitting import Fit, GroupedFit
@@ -61,8 +60,10 @@ def plan(
         An option is wrong, or the law cannot answer the question.
     """
     from isoplan.engine.planning import plan_budget, plan_target
+    from isoplan.engine.planning.scenario.fields import SCENARIO
+    from isoplan.engine.planning.scenario.typed_prices import read_limits, read_prices
 
-    check_options(scenario, PlanOptions.__annotations__, plan)
+    check_options(scenario, [field.name for field in SCENARIO], plan)
     if sum(x is not None for x in (budget, target_loss, target_metric)) != 1:
         raise PlannerError("Options budget, target_loss, target_metric: give exactly one of them.")
     law = single(fit, "fit")
@@ -73,49 +74,13 @@ def plan(
     check_runs(runs, rule, second_rule)
     used = choose_rule(rule, n_p, runs, law)
     other = choose_second(second_rule, used or law.compute, runs, law)
-    limits, prices = read_limits(scenario), read_prices(scenario)
+    texts = texts_of(scenario)
+    limits, prices = read_limits(texts, "python"), read_prices(texts, "python")
     if budget is not None:
         C = read_budget(budget)
         return plan_budget(law, C, used, limits=limits, prices=prices, other=other, maps=maps)
     one = maps[0] if maps else None
     return plan_target(law, target, used, limits=limits, prices=prices, other=other, map=one)
-
-
-def smaller(
-    fit: Fit | GroupedFit,
-    *,
-    budget: Amount | None = None,
-    target_loss: Amount | None = None,
-    rule: Rule = "",
-    n_p: Amount = "",
-    runs: Runs | Table | None = None,
-    **scenario: Unpack[PlanOptions],
-) -> Smaller:
-    """Compare models of other sizes that reach one loss, and find the cheapest over its life.
-
-    The loss is ``target_loss``, or the best that ``budget`` [FLOPs] reaches. All options are those of
-    ``isoplan.plan``; with ``queries`` the result has a ``lifetime``. Raises PlannerError as ``isoplan.plan`` does.
-    """
-    from isoplan.engine.planning.plan.answer import Question
-    from isoplan.engine.planning.smaller.answer import lifetime, same_loss
-    from isoplan.engine.planning.smaller.document import document
-    from isoplan.engine.planning.smaller.text import lifetime_text, same_loss_text, warnings
-
-    check_options(scenario, PlanOptions.__annotations__, smaller)
-    if (budget is None) == (target_loss is None):
-        raise PlannerError("Options budget, target_loss: give exactly one of them.")
-    law, limits = single(fit, "fit"), read_limits(scenario)
-    check_runs(runs, rule)
-    used, prices = choose_rule(rule, n_p, runs, law), read_prices(scenario, *QUERIES)
-    if budget is not None:
-        question = Question("budget", read_budget(budget), limits)
-    else:
-        question = Question("target", read_number(target_loss, "target_loss"), limits)
-    served, curve = read_inference(scenario), same_loss(law, question, used, prices)
-    life = lifetime(law, question, served, used, prices) if served and curve.plan.answers else None
-    text = "\n\n".join([same_loss_text(curve), *([lifetime_text(life)] if life else [])])
-    written = document(curve, life, served, file_name(law))
-    return Smaller(curve, text, written, warnings(curve, life), lifetime=life)
 
 
 def _read_maps(law: Fit, maps: Fit | Sequence[Fit], metric: str) -> tuple[Through, ...]:

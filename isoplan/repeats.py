@@ -9,7 +9,7 @@ from isoplan.answers import Repeat
 from isoplan.engine.errors import PlannerError
 from isoplan.measured import check_runs, choose_rule
 from isoplan.options import Amount, as_text, check_options, file_name, read_number, single
-from isoplan.scenario import RepeatPrices, read_prices, read_simulation
+from isoplan.scenario import RepeatPrices, texts_of
 
 if TYPE_CHECKING:
     from isoplan.engine.costs import ComputeRule
@@ -85,24 +85,27 @@ def _read_costs(prices: RepeatPrices, have: float) -> SampleCosts | None:
     """Return the prices of a sample and a FLOP; None without any."""
     from isoplan.engine.amounts import money, parse_amount
     from isoplan.engine.planning.repeat import SampleCosts, costs_of
+    from isoplan.engine.planning.scenario.fields import EUR
     from isoplan.engine.planning.scenario.prices import check_currency
+    from isoplan.engine.planning.scenario.typed_prices import read_prices, read_simulation
 
-    options = {name: x for name, x in prices.items() if name != "currency" and as_text(x)}
+    texts = texts_of(prices)
+    options = {name: text for name, text in texts.items() if name != "currency" and text}
     if not options:
         return None
-    currency = check_currency(as_text(prices.get("currency")) or "EUR")
+    currency = check_currency(texts.get("currency") or EUR)
     machine = [name for name in ("device", "hour_price", "utilisation", "precision") if name in options]
     if ("flop_price" in options) == bool(machine):
         raise PlannerError("Option flop_price: give either the price of a FLOP, or device and hour_price.")
     if "device" in options and "hour_price" not in options:
         raise PlannerError("Option hour_price: the price of an hour of the device is missing. Add it, as in 3.")
     if not machine:
-        sample = read_simulation({**options, "currency": currency})
+        sample = read_simulation({**options, "currency": currency}, "python")
         if sample is None or sample.price is None:
             raise PlannerError("Option sample_price: the price of a simulated sample is missing. Add it.")
-        flop = parse_amount(as_text(options["flop_price"]), "option flop_price", money(currency, "flop"))
+        flop = parse_amount(options["flop_price"], "option flop_price", money(currency, "flop"))
         return SampleCosts(sample.price, flop, currency, have)
-    read = read_prices({**options, "currency": currency})
+    read = read_prices({**options, "currency": currency}, "python")
     assert read is not None  # something of the machine is given
     return costs_of(read, have)
 

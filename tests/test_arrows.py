@@ -56,7 +56,7 @@ ORDER = {
         *("single", "groups", "common_floor", "validation", "cards"),
     ),
     "engine/planning": (
-        *("scenario", "answer", "optimum", "plan", "drawing", "repeat"),
+        *("scenario", "answer", "optimum", "plan", "questions", "drawing", "repeat"),
         *("smaller", "amplitude", "recommender", "actual", "compare"),
     ),
 }
@@ -246,8 +246,8 @@ def test_streamlit_does_not_find_pages_of_its_own() -> None:
 def test_the_terminal_loads_neither_streamlit_nor_torch_nor_numba() -> None:
     code = (
         "import sys\n"
-        "from isoplan.app.cli import COMMANDS, command_module\n"
-        "for name in COMMANDS:\n"
+        "from isoplan.app.cli import command_module, commands\n"
+        "for name in commands():\n"
         "    command_module(name)\n"
         "print(sorted({'streamlit', 'torch', 'plotly', 'numba'} & set(sys.modules)))"
     )

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from isoplan.app.commands.shared import pricing
+from isoplan.app.commands.shared.fields import as_texts, with_fields
 from isoplan.app.commands.shared.files import read_fit_file
 from isoplan.app.commands.shared.options import (
     RULES,
@@ -22,17 +22,18 @@ from isoplan.app.commands.shared.output import say_as
 from isoplan.app.commands.shared.reading import read_budget
 from isoplan.app.commands.shared.rules import Behind, check_runs, read_second, read_used
 from isoplan.engine.errors import PlannerError
+from isoplan.engine.planning.scenario.fields import FIELDS, SCENARIO
+from isoplan.engine.planning.scenario.typed_prices import read_limits, read_prices
 from isoplan.engine.quantities import parse_number
 
 
+@with_fields(SCENARIO, before="form")
 def plan(
     fit: Annotated[
         str, typer.Argument(metavar="FIT.json", help="What `isoplan fit --json` printed; - reads it from a pipe.")
     ],
-    budget: Annotated[
-        str | None, typer.Option(help="FLOPs to spend: 1e20, 10^20, 3 ZFLOP, 5 PFLOP/s-days, 200 H200 hours.")
-    ] = None,
-    target_loss: Annotated[str | None, typer.Option(help="What the law describes must reach this.")] = None,
+    budget: Annotated[str | None, typer.Option(help=FIELDS["budget"].help)] = None,
+    target_loss: Annotated[str | None, typer.Option(help=FIELDS["target_loss"].help)] = None,
     target_metric: Annotated[
         str | None, typer.Option(metavar="NAME=VALUE", help="A metric must reach this, through --metric-map.")
     ] = None,
@@ -46,30 +47,9 @@ def plan(
     second_rule: Annotated[str, typer.Option(metavar=RULES, help="What the plan costs by this rule too.")] = "",
     runs: RunTable = None,
     map_runs: RunMap = None,
-    max_unique: pricing.MaxUnique = "",
-    max_params: pricing.MaxParams = "",
-    max_epochs: pricing.MaxEpochs = "",
-    max_hours: pricing.MaxHours = "",
-    max_memory: pricing.MaxMemory = "",
-    max_money: pricing.MaxMoney = "",
-    device: pricing.DeviceName = "",
-    devices: pricing.Devices = 1,
-    hour_price: pricing.HourPrice = "",
-    utilisation: pricing.Utilisation = "",
-    precision: pricing.PrecisionName = "",
-    power: pricing.Power = "",
-    currency: pricing.CurrencyName = "",
-    grid: pricing.Grid = "",
-    pue: pricing.Pue = "",
-    sample_price: pricing.SamplePrice = "",
-    sample_seconds: pricing.SampleSeconds = "",
-    cpu_price: pricing.CpuPrice = "",
-    sample_bytes: pricing.SampleBytes = "",
-    queries: pricing.Queries = "",
-    query_tokens: pricing.QueryTokens = "",
-    query_flops: pricing.QueryFlops = "",
     form: Form = "text",
     as_json: AsJson = False,
+    **texts: Any,
 ) -> None:
     """Answer what a budget buys, or what a target costs."""
     from isoplan.engine.planning import as_text, plan_budget, plan_target
@@ -87,16 +67,8 @@ def plan(
     check_runs(behind, rule, second_rule)
     used = read_used(rule, n_p, behind)
     other = read_second(second_rule, used or fitted.compute, behind)
-    limits = pricing.read_limits(
-        {"unique": max_unique, "parameters": max_params, "epochs": max_epochs, "hours": max_hours,
-         "memory": max_memory, "money": max_money}, currency
-    )  # fmt: skip
-    prices = pricing.read_prices(
-        device=device, devices=str(devices), hour_price=hour_price, utilisation=utilisation, precision=precision,
-        power=power, currency=currency, grid=grid, pue=pue, sample_price=sample_price, sample_seconds=sample_seconds,
-        cpu_price=cpu_price, sample_bytes=sample_bytes, queries=queries, query_tokens=query_tokens,
-        query_flops=query_flops,
-    )  # fmt: skip
+    scenario = as_texts(texts)
+    limits, prices = read_limits(scenario, "terminal"), read_prices(scenario, "terminal")
     if budget is not None:
         C = read_budget(budget)
         answer = plan_budget(fitted, C, used, limits=limits, prices=prices, other=other, maps=maps)

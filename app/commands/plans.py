@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from isoplan.app.commands.shared import pricing
+from isoplan.app.commands.shared.fields import as_texts, with_fields
 from isoplan.app.commands.shared.files import read_fits_file, read_object
 from isoplan.app.commands.shared.options import AsJson
 from isoplan.app.commands.shared.output import say, say_json
@@ -17,10 +17,13 @@ from isoplan.engine.fitting.types.result import Fit
 from isoplan.engine.planning.compare.side_by_side import Saved, as_text, scenario, side_by_side, to_json
 from isoplan.engine.planning.plan.as_json import read_plan
 from isoplan.engine.planning.plan.reevaluate import ask_again
+from isoplan.engine.planning.scenario.fields import PRICES
 from isoplan.engine.planning.scenario.prices import Prices
+from isoplan.engine.planning.scenario.typed_prices import read_prices
 from isoplan.engine.quantities import parse_number, parse_share
 
 
+@with_fields(PRICES, before="hour_times")
 def plans(
     files: Annotated[list[str], typer.Argument(metavar="PLAN.json...", help="What `isoplan plan --json` printed.")],
     fit: Annotated[
@@ -29,35 +32,16 @@ def plans(
             metavar="FIT.json", help="The fits (and maps) behind plans, so that totals have intervals; may be repeated."
         ),
     ] = None,
-    device: pricing.DeviceName = "",
-    devices: pricing.Devices = 1,
-    hour_price: pricing.HourPrice = "",
-    utilisation: pricing.Utilisation = "",
     hour_times: Annotated[str, typer.Option(help="Times the price of a device hour: 2 doubles it.")] = "",
     speed: Annotated[str, typer.Option(help="Times the speed of the simulation: 2 halves its time and price.")] = "",
-    precision: pricing.PrecisionName = "",
-    power: pricing.Power = "",
-    currency: pricing.CurrencyName = "",
-    grid: pricing.Grid = "",
-    pue: pricing.Pue = "",
-    sample_price: pricing.SamplePrice = "",
-    sample_seconds: pricing.SampleSeconds = "",
-    cpu_price: pricing.CpuPrice = "",
-    sample_bytes: pricing.SampleBytes = "",
-    queries: pricing.Queries = "",
-    query_tokens: pricing.QueryTokens = "",
-    query_flops: pricing.QueryFlops = "",
     as_json: AsJson = False,
+    **texts: Any,
 ) -> None:
     """Compare saved plans under one scenario of prices."""
     saved = _saved(files, [one for name in fit or () for one in read_fits_file(name)])
-    prices = pricing.read_prices(
-        device=device, devices=str(devices), hour_price=hour_price, precision=precision,
-        utilisation=utilisation if device else "",
-        power=power, currency=currency, grid=grid, pue=pue, sample_price=sample_price, sample_seconds=sample_seconds,
-        cpu_price=cpu_price, sample_bytes=sample_bytes, queries=queries, query_tokens=query_tokens,
-        query_flops=query_flops,
-    )  # fmt: skip
+    typed = as_texts(texts)
+    device, utilisation = typed["device"], typed["utilisation"]
+    prices = read_prices(typed | {"utilisation": utilisation if device else ""}, "terminal")
     own = next((one.plan.prices for one in saved if one.plan.prices is not None), None)
     moved = {"--utilisation": "" if device else utilisation, "--hour-times": hour_times, "--speed": speed}
     found = side_by_side(saved, _scenario(prices or own, moved))

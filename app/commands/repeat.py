@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from isoplan.app.commands.shared import pricing, reading
+from isoplan.app.commands.shared import reading
+from isoplan.app.commands.shared.fields import as_texts, with_fields
 from isoplan.app.commands.shared.files import read_fit_file
 from isoplan.app.commands.shared.options import AsJson, Form, OtherRule, RunMap, TokensPerSample
 from isoplan.app.commands.shared.output import say_as
@@ -31,23 +33,23 @@ from isoplan.engine.planning.repeat import (
     worth_text,
 )
 from isoplan.engine.planning.repeat.document import Files, document
+from isoplan.engine.planning.scenario.fields import EUR, FIELDS, pick
 from isoplan.engine.planning.scenario.prices import check_currency
+from isoplan.engine.planning.scenario.typed_prices import read_prices, read_simulation
 from isoplan.engine.quantities import parse_number
 from isoplan.engine.schema import OVERFITS
 
+SAMPLE = pick("sample_price", "sample_seconds", "cpu_price")
+MACHINE = pick("device", "hour_price", "utilisation", "precision")
 
+
+@with_fields(SAMPLE, before="flop_price")
+@with_fields(MACHINE, before="kappa")
 def repeat(
     one_pass: Annotated[str, typer.Argument(metavar="ONE_PASS.json", help="A fit of chinchilla to runs of one pass.")],
     repeated: Annotated[str, typer.Argument(metavar="REPEATED.json", help="A fit of repetition to early stops.")],
     target_loss: Annotated[str, typer.Option(help="The loss to reach.")],
-    sample_price: pricing.SamplePrice = "",
-    sample_seconds: pricing.SampleSeconds = "",
-    cpu_price: pricing.CpuPrice = "",
     flop_price: Annotated[str, typer.Option(help="Money for one FLOP; or give --device and --hour-price.")] = "",
-    device: pricing.DeviceName = "",
-    hour_price: pricing.HourPrice = "",
-    utilisation: pricing.Utilisation = "",
-    precision: pricing.PrecisionName = "",
     kappa: Annotated[str, typer.Option(help="Compute of repeating over that of one pass; about 10 for jets.")] = "",
     curves: Annotated[
         Path | None, typer.Option(help="Training curves that kappa is read from, in place of it.")
@@ -60,19 +62,16 @@ def repeat(
     have: Annotated[str, typer.Option(help="Samples that exist already.")] = "0",
     rule: OtherRule = "",
     n_p: TokensPerSample = "",
-    currency: pricing.CurrencyName = "EUR",
+    currency: Annotated[str, typer.Option(help=FIELDS["currency"].help)] = EUR,
     group: Annotated[str, typer.Option(help="The group of REPEATED.json, where it holds several.")] = "",
     form: Form = "text",
     as_json: AsJson = False,
+    **texts: Any,
 ) -> None:
     """Compare simulating more samples with repeating few of them."""
     once, again = read_fit_file(one_pass), read_fit_file(repeated, group)
     stock = parse_amount(have, "option --have", SAMPLES)
-    costs = _costs(
-        stock, flop_price, currency=currency,
-        machine={"device": device, "hour_price": hour_price, "utilisation": utilisation, "precision": precision},
-        sample={"sample_price": sample_price, "sample_seconds": sample_seconds, "cpu_price": cpu_price},
-    )  # fmt: skip
+    costs = _costs(stock, flop_price, as_texts(texts) | {"currency": currency})
     line = read_fit_file(threshold) if threshold else None
     goal = parse_number(target_loss, "option --target-loss")
     behind = Behind(runs, map_runs or (), once)
@@ -94,23 +93,22 @@ def repeat(
     say_as(asked, "\n\n".join(said), document(answer, factor, names, few, worth), answer.warnings)
 
 
-def _costs(
-    have: float, flop: str, *, currency: str, machine: dict[str, str], sample: dict[str, str]
-) -> SampleCosts | None:
+def _costs(have: float, flop: str, texts: Mapping[str, str]) -> SampleCosts | None:
     """What a sample and a FLOP cost, a FLOP as given or from the price of an hour of the machine; None without any."""
-    if not (flop or any(machine.values()) or any(sample.values())):
+    machine, currency = any(texts[field.name] for field in MACHINE), texts["currency"]
+    if not (flop or machine or any(texts[field.name] for field in SAMPLE)):
         return None
-    if bool(flop) == any(machine.values()):
+    if bool(flop) == machine:
         raise PlannerError("What training costs is not clear: give either --flop-price, or --device and --hour-price.")
     if flop:
-        one = pricing.read_simulation(currency=currency, **sample)
+        one = read_simulation(texts, "terminal")
         if one is None or one.price is None:
             raise PlannerError("A simulated sample has no price: give one to weigh simulating against repeating.")
         price = parse_amount(flop, "option --flop-price", money(currency, "flop"))
         return SampleCosts(one.price, price, check_currency(currency), have)
-    if machine["device"] and not machine["hour_price"]:
+    if texts["device"] and not texts["hour_price"]:
         raise PlannerError("--device needs the price of an hour of it: add --hour-price, as in --hour-price 3.")
-    prices = pricing.read_prices(currency=currency, **machine, **sample)
+    prices = read_prices(texts, "terminal")
     assert prices is not None  # something of the machine is given
     return costs_of(prices, have)
 

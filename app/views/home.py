@@ -13,7 +13,7 @@ from isoplan.app.views.fits.demo import open_demo
 from isoplan.app.views.planning.metrics import plannable
 from isoplan.app.views.planning.saved import link
 from isoplan.app.views.widgets.parts import escape_markdown, heading, plural, sentences
-from isoplan.app.views.widgets.saved_answers import PLACES
+from isoplan.app.views.widgets.saved_answers import list_places
 from isoplan.app.views.widgets.saved_items import opener
 from isoplan.engine.store.saved import answers, results
 from isoplan.engine.store.saved.answers import SavedAnswer
@@ -114,7 +114,7 @@ def plan_row(plan: SavedPlan) -> None:
 
 def answer_row(answer: SavedAnswer) -> None:
     """Show a saved answer, its question, and when it was made."""
-    place = PLACES[answer.kind]
+    place = list_places()[answer.kind]
     opens = partial(opener, place.page, answer.name, answer.query, place.icon)
     line(opens, f"{place.title}, {answer.created:%d %b %H:%M}")
 

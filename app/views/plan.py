@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+
 import streamlit as st
 
 from isoplan.app import workspace
-from isoplan.app.views.planning import compare, question, simulate, smaller
+from isoplan.app.views.planning import compare, planner_question, question, simulate
 from isoplan.app.views.widgets.parts import heading
+from isoplan.engine.planning.questions.registry import find_questions
+from isoplan.engine.store.database.database import Database
 
-SECTIONS = {
+SECTIONS: dict[str, Callable[[Database], None]] = {
     "Budget or target": question.show,
     "Simulate or repeat": simulate.show,
-    "Smaller for longer": smaller.show,
+    **{one.title: partial(planner_question.show, question=one) for one in find_questions().values()},
     "Compare": compare.show,
 }
-"""What the link holds as ``question``, and what shows it."""
+"""What the link contains as ``question``, and the section that shows it."""
 
 db = workspace.current()
 heading("Plan", "Find the best model for a budget, or the cheapest way to a target.")

@@ -19,6 +19,8 @@ from isoplan.engine.errors import PlannerError
 Precision = Literal["fp64", "fp32", "tf32", "fp16", "bf16", "fp8"]
 PRECISIONS: tuple[Precision, ...] = get_args(Precision)
 CHECKED = "2026-11"
+UTILISATION = 0.40
+"""Share of the peak that a well-run training job reaches: the default."""
 TERA, GIGA = 1e12, 1e9
 
 

@@ -10,10 +10,8 @@ from numpy.typing import ArrayLike
 
 from isoplan.engine.arrays import Floats
 from isoplan.engine.errors import PlannerError
-from isoplan.engine.hardware.catalogue import CHECKED, Device, Precision
+from isoplan.engine.hardware.catalogue import CHECKED, UTILISATION, Device, Precision
 
-UTILISATION = 0.40
-"""Share of the peak that a well-run training job reaches; what is assumed where nobody says otherwise."""
 HOUR = 3600.0
 
 

@@ -1,13 +1,23 @@
-"""From a fit to a plan: what a budget buys, what a target costs."""
+"""From a fit to a plan: what a budget buys, what a target costs.
 
-from isoplan.engine.planning.answer.format import Row
-from isoplan.engine.planning.answer.quantity import Quantity, beyond
-from isoplan.engine.planning.plan.answer import Flat, Plan, Question
-from isoplan.engine.planning.plan.as_json import read_plan, to_json
-from isoplan.engine.planning.plan.budget import plan_budget
-from isoplan.engine.planning.plan.feasibility import floor_of
-from isoplan.engine.planning.plan.target import plan_target
-from isoplan.engine.planning.plan.text import as_text, flatness, rows
+The names below are imported when they are asked for: the list of commands reads the questions of this folder, and it
+must not wait for numbers.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from isoplan.engine.planning.answer.format import Row
+    from isoplan.engine.planning.answer.quantity import Quantity, beyond
+    from isoplan.engine.planning.plan.answer import Flat, Plan, Question
+    from isoplan.engine.planning.plan.as_json import read_plan, to_json
+    from isoplan.engine.planning.plan.budget import plan_budget
+    from isoplan.engine.planning.plan.feasibility import floor_of
+    from isoplan.engine.planning.plan.target import plan_target
+    from isoplan.engine.planning.plan.text import as_text, flatness, rows
 
 __all__ = [
     "Flat",
@@ -25,3 +35,18 @@ __all__ = [
     "rows",
     "to_json",
 ]
+HOMES = {
+    **{"Row": "answer.format", "Quantity": "answer.quantity", "beyond": "answer.quantity"},
+    **{"Flat": "plan.answer", "Plan": "plan.answer", "Question": "plan.answer"},
+    **{"read_plan": "plan.as_json", "to_json": "plan.as_json", "plan_budget": "plan.budget"},
+    **{"floor_of": "plan.feasibility", "plan_target": "plan.target"},
+    **{"as_text": "plan.text", "flatness": "plan.text", "rows": "plan.text"},
+}
+"""The module of each name."""
+
+
+def __getattr__(name: str) -> Any:
+    """Import a name from its module."""
+    if name not in HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{HOMES[name]}"), name)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from isoplan.app.cli import COMMANDS, command_module, main
+from isoplan.app.cli import command_module, commands, main
 
 
 def run(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> int:
@@ -28,7 +28,7 @@ def test_version(arguments: list[str], monkeypatch: pytest.MonkeyPatch, capsys: 
 def test_alone_it_lists_the_commands(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(monkeypatch) == 0
     out = capsys.readouterr().out
-    assert all(f" {name} " in out for name in COMMANDS)
+    assert all(f" {name} " in out for name in commands())
 
 
 @pytest.mark.parametrize(
@@ -61,7 +61,7 @@ def test_the_version_is_there_at_once() -> None:
 
 
 def test_the_list_of_commands_shows_the_first_line_of_each_help() -> None:
-    for name, command in COMMANDS.items():
+    for name, command in commands().items():
         text = getattr(command_module(name), name).__doc__
         assert text.splitlines()[0] == command.summary
         assert len(command.summary) <= 66, "longer than a line of 80 characters"

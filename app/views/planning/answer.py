@@ -8,11 +8,11 @@ from isoplan.app.figures.plans import plan as plan_figure
 from isoplan.app.views.widgets.cache import runs_behind
 from isoplan.app.views.widgets.parts import draw, escape_markdown, show_warnings
 from isoplan.app.views.widgets.save_form import keep
-from isoplan.app.views.widgets.tables import cells, readable, table
+from isoplan.app.views.widgets.tables import readable, table
 from isoplan.engine.fitting.types.result import Fit
 from isoplan.engine.planning import Plan, flatness, floor_of
 from isoplan.engine.planning.answer.document import Document
-from isoplan.engine.planning.answer.format import number
+from isoplan.engine.planning.answer.format import cells, number
 from isoplan.engine.planning.drawing.picture import plan_curve
 from isoplan.engine.planning.plan.answer import reach_text
 from isoplan.engine.planning.plan.document import document

@@ -1,6 +1,8 @@
-"""What the questions of a plan have in common: budget or target, and the blank of a target."""
+"""What the questions of a plan have in common: budget or target, and their blanks."""
 
 from __future__ import annotations
+
+import math
 
 import streamlit as st
 
@@ -8,6 +10,8 @@ from isoplan.app.views.widgets.scopes import belong
 from isoplan.app.views.widgets.sentence_form import blank
 from isoplan.app.views.widgets.state import owner_of_fit, remember_typed, typed
 from isoplan.engine.fitting.types.result import Fit
+from isoplan.engine.planning.plan.support import budgets
+from isoplan.engine.planning.scenario.fields import FIELDS
 from isoplan.engine.store.database.database import Database
 
 WAYS = ("Budget", "Target")
@@ -28,6 +32,12 @@ def choose_way(fit: Fit) -> str:
             on_change=lambda: remember_typed("ask", st.session_state["ask"] or WAYS[0], WAYS[0]),
         )
     )  # fmt: skip
+
+
+def budget_blank(fit: Fit) -> str:
+    """The blank of a budget, at first the largest one that the runs support, as a power of ten."""
+    field, start = FIELDS["budget"], f"1e{round(math.log10(budgets(fit)[1]))}"
+    return blank(field.label, start, field.name, 150, hint=field.hint)
 
 
 def own_target(db: Database, fit: Fit, quantity: str) -> None:

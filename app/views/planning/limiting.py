@@ -1,98 +1,64 @@
-"""Limits: each that is added is a further blank of the question, kept in the link under its name in the terminal."""
+"""Limits: each that is added is a further blank of the question, in the link under the name of its field."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import streamlit as st
 
 from isoplan.app.views.widgets.parts import escape_markdown
 from isoplan.app.views.widgets.sentence_form import blank, words
-from isoplan.engine.planning.scenario.limits import LimitName, Limits
+from isoplan.engine.planning.scenario.fields import EUR, FIELDS, LIMITS, Field
+from isoplan.engine.planning.scenario.limits import Limits
 from isoplan.engine.planning.scenario.prices import GIGABYTE
 from isoplan.engine.planning.scenario.typed_prices import read_limits
 from isoplan.engine.quantities import as_typed
 
-OPTIONS: dict[str, LimitName] = {
-    "unique samples": "unique",
-    "parameters": "parameters",
-    "epochs": "epochs",
-    "hours": "hours",
-    "memory": "memory",
-    "money": "money",
-}
-"""What the link holds as ``limits``."""
-KEYS: dict[LimitName, str] = {
-    "unique": "max_unique",
-    "parameters": "max_params",
-    "epochs": "max_epochs",
-    "hours": "max_hours",
-    "memory": "max_memory",
-    "money": "max_money",
-}
-HINTS: dict[LimitName, str] = {
-    "unique": "2 M",
-    "parameters": "100 M",
-    "epochs": "4",
-    "hours": "24",
-    "memory": "80",
-    "money": "1000",
-}
-SAID: dict[LimitName, str] = {
-    "unique": "number of unique samples",
-    "parameters": "number of parameters",
-    "epochs": "number of epochs",
-    "hours": "number of hours",
-    "memory": "memory of each device",
-    "money": "sum of money",
-}
-"""What each limit is called within a sentence."""
 
-
-def choose() -> list[LimitName]:
+def choose() -> list[Field]:
     """The limits that the question has, in their order."""
     chosen = st.pills(
-        "Limits", list(OPTIONS), selection_mode="multi", key="limits", bind="query-params", width="content",
-        label_visibility="collapsed",
+        "Limits", [limit.label for limit in LIMITS], selection_mode="multi", key="limits", bind="query-params",
+        width="content", label_visibility="collapsed",
     )  # fmt: skip
-    return [name for option, name in OPTIONS.items() if option in (chosen or ())]
+    return [limit for limit in LIMITS if limit.label in (chosen or ())]
 
 
-def blanks_of(chosen: Sequence[LimitName], unit: str, first: str) -> dict[LimitName, str]:
+def blanks_of(chosen: Sequence[Field], unit: str, first: str) -> dict[str, str]:
     """The blanks of the limits that are ``chosen``, after the words ``first``; ``unit`` is what a sample is called."""
-    after: dict[LimitName, str] = {
-        "unique": f"unique {unit}",
-        "parameters": "parameters",
-        "epochs": "epochs",
-        "hours": "hours",
-        "memory": "GB of memory on each device",
-        "money": _currency(),
-    }
-    typed: dict[LimitName, str] = {}
-    for i, name in enumerate(chosen):
+    after = {"unique": f"unique {unit}", "memory": "GB of memory on each device", "money": _currency()}
+    typed: dict[str, str] = {}
+    for i, limit in enumerate(chosen):
+        what = escape_markdown(after.get(str(limit.limit), limit.label))
         words("and at most" if i else first)
-        typed[name] = blank(f"At most so many {escape_markdown(after[name])}", "", KEYS[name], 100, hint=HINTS[name])
-        words(escape_markdown(after[name]))
+        typed[limit.name] = blank(f"At most so many {what}", "", limit.name, 100, hint=limit.hint)
+        words(what)
     return typed
 
 
-def read(typed: dict[LimitName, str]) -> Limits:
-    """The limits that are filled in, after a sentence on those that are not. Raises PlannerError for what cannot be."""
+def drop_empty(typed: Mapping[str, str]) -> dict[str, str]:
+    """Return the limits that are filled in, after a sentence on those that are not."""
     for name in (name for name, text in typed.items() if not text.strip()):
-        st.warning(f"The {SAID[name]} is empty and limits nothing: type one, or take the limit away.",
+        st.warning(f"The {FIELDS[name].said} is empty and limits nothing: type one, or take the limit away.",
                    icon=":material/block:")  # fmt: skip
-    return read_limits({name: text for name, text in typed.items() if text.strip()}, SAID, _currency())
+    return {name: text for name, text in typed.items() if text.strip()}
+
+
+def read(typed: Mapping[str, str]) -> Limits:
+    """The limits that are filled in. Raises PlannerError for what cannot be."""
+    return read_limits(drop_empty(typed) | {"currency": _currency()}, "page")
 
 
 def _currency() -> str:
-    return str(st.session_state.get("currency", "EUR"))
+    return str(st.session_state.get("currency", EUR))
 
 
 def link(limits: Limits) -> dict[str, str | list[str]]:
     """What the address of the page holds to set ``limits`` again."""
-    given = limits.given
+    most = limits.given
+    given = [field for field in LIMITS if field.limit in most]
     if not given:
         return {}
-    words = {name: option for option, name in OPTIONS.items()}
-    texts = {KEYS[name]: as_typed(most / GIGABYTE if name == "memory" else most) for name, most in given.items()}
-    return {"limits": [words[name] for name in given], **texts}
+    values = {field.name: most[field.limit] for field in given if field.limit is not None}
+    texts = {name: as_typed(x / GIGABYTE if name == "max_memory" else x) for name, x in values.items()}
+    return {"limits": [field.label for field in given], **texts}

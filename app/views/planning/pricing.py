@@ -2,67 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, get_args
 
 import streamlit as st
 
 from isoplan.app.views.widgets.scopes import belong
-from isoplan.engine.hardware import DEVICES, UTILISATION, Precision
+from isoplan.engine.hardware import DEVICES, Precision
+from isoplan.engine.planning.scenario.fields import FIELDS, PRICES, Field
 from isoplan.engine.planning.scenario.prices import Currency, Prices
 from isoplan.engine.planning.scenario.typed_prices import read_prices
 from isoplan.engine.quantities import as_typed
 
-LABELS = {
-    "hour_price": "Price of a device hour",
-    "utilisation": "Utilisation",
-    "power": "Power of a device [W]",
-    "grid": "Grid [g CO₂/kWh]",
-    "pue": "PUE of the site",
-    "sample_price": "Price of a sample",
-    "sample_seconds": "CPU seconds a sample",
-    "cpu_price": "Price of a CPU hour",
-    "sample_bytes": "Bytes a sample",
-    "queries": "Queries over its life",
-    "query_tokens": "Tokens a query",
-    "query_flops": "FLOPs a query",
-}
-"""What is typed, by its name in the link."""
-CHOSEN = {
-    "device": "Machine",
-    "devices": "Number of devices",
-    "precision": "Precision",
-    "currency": "Currency of all prices",
-}
-"""What is chosen, by its name in the link."""
-CALLED = {
-    name: label if label[1].isupper() else label[0].lower() + label[1:]
-    for name, text in (CHOSEN | LABELS).items()
-    for label in [text.partition(" [")[0]]
-}
-"""What each field is called within a sentence."""
-STARTS = {"devices": "1", "currency": "EUR", "utilisation": f"{100 * UTILISATION:g} %", "pue": "1"}
-"""What the fields hold before anybody says otherwise."""
-OF_DEVICE = {"hour_price": "", "power": "", "utilisation": STARTS["utilisation"], "precision": None}
+OF_DEVICE = {"hour_price": "", "power": "", "utilisation": FIELDS["utilisation"].start, "precision": None}
 """Fields that belong to a device, with their starts: another device has another price."""
-HINTS = {
-    "hour_price": "for example 2.50",
-    "power": "the data sheet's",
-    "grid": "for example 300",
-    "sample_price": "for example 1e-4",
-    "sample_seconds": "for example 0.5",
-    "cpu_price": "for example 0.02",
-    "sample_bytes": "for example 4000",
-    "queries": "for example 1e9",
-    "query_tokens": "1",
-    "query_flops": "2 N a token",
+CHOICES: dict[str, Sequence[str]] = {
+    "device": [device.name for device in DEVICES],
+    "precision": get_args(Precision),
+    "currency": get_args(Currency),
 }
-HELP = {
-    "utilisation": "The share of its peak that training reaches.",
-    "pue": "Power usage effectiveness: 1 counts the devices alone.",
-    "sample_seconds": "What one simulated sample takes on one core.",
-    "cpu_price": "In place of the price of a sample.",
-}
+"""The options of fields that are chosen."""
+LISTED = ("precision", "currency")
 
 
 def ask() -> Prices | None:
@@ -78,26 +38,30 @@ def widgets() -> dict[str, str]:
     """The widgets, and what they hold by its name in the link before it is read."""
     with st.expander("Machine and prices", icon=":material/payments:", key="machine_and_prices"):
         grid = st.grid(4, min_column_width=170)
-        device = grid.selectbox(CHOSEN["device"], [d.name for d in DEVICES], None, key="device", bind="query-params",
-                                placeholder="none, no prices", help="Peaks and power are the vendors'.")  # fmt: skip
-        belong("device", device or "", OF_DEVICE)
-        devices = grid.number_input(CHOSEN["devices"], 1, 1_000_000, 1, key="devices", bind="query-params")
-        precision = grid.selectbox(CHOSEN["precision"], get_args(Precision), None, key="precision", bind="query-params",
-                                   placeholder="the usual one")  # fmt: skip
-        currency = grid.selectbox(CHOSEN["currency"], get_args(Currency), key="currency", bind="query-params")
-        chosen = {"device": device or "", "devices": f"{devices}", "precision": precision or "", "currency": currency}
-        return chosen | {name: _typed(grid, name) for name in LABELS}
+        device = _choose(grid, "device")
+        belong("device", device, OF_DEVICE)
+        count = FIELDS["devices"]
+        devices = grid.number_input(count.label, 1, 1_000_000, 1, key=count.name, bind="query-params")
+        chosen = {"device": device, "devices": f"{devices}"} | {name: _choose(grid, name) for name in LISTED}
+        return chosen | {field.name: _typed(grid, field) for field in PRICES if field.name not in chosen}
 
 
 def read(typed: Mapping[str, str]) -> Prices | None:
     """The prices in the widgets; None without a machine. Raises PlannerError for what cannot be."""
-    return read_prices({name: text for name, text in typed.items() if text != STARTS.get(name)}, CALLED)
+    return read_prices(typed, "page")
 
 
-def _typed(grid: Any, name: str) -> str:
+def _choose(grid: Any, name: str) -> str:
+    field, options = FIELDS[name], CHOICES[name]
+    first = 0 if field.start else None
+    return grid.selectbox(field.label, options, first, key=name, bind="query-params", placeholder=field.hint or None,
+                          help=field.tip) or ""  # fmt: skip
+
+
+def _typed(grid: Any, field: Field) -> str:
     return grid.text_input(
-        LABELS[name], STARTS.get(name, ""), key=name, bind="query-params", max_chars=100,
-        placeholder=HINTS.get(name), help=HELP.get(name),
+        field.label, field.start, key=field.name, bind="query-params", max_chars=100, placeholder=field.hint or None,
+        help=field.tip,
     ) or ""  # fmt: skip
 
 

@@ -9,19 +9,18 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from isoplan.app.views.planning import answer, limiting, metrics, pricing, rules, saved
-from isoplan.app.views.planning.asked import choose_way, target_blank
+from isoplan.app.views.planning.asked import budget_blank, choose_way, target_blank
 from isoplan.app.views.planning.slide import slide
 from isoplan.app.views.widgets.cache import runs_behind
 from isoplan.app.views.widgets.parts import escape_markdown, sentences
-from isoplan.app.views.widgets.sentence_form import blank, blanks, words
+from isoplan.app.views.widgets.sentence_form import blanks, words
 from isoplan.app.views.widgets.sliders import TARGETS, compute_steps, target_steps
 from isoplan.app.views.widgets.state import choose_fit
 from isoplan.engine.fitting.types.result import Fit
 from isoplan.engine.planning import Plan, plan_budget, plan_target
 from isoplan.engine.planning.plan.answer import sample_unit
 from isoplan.engine.planning.plan.metric import Through
-from isoplan.engine.planning.plan.support import budgets
-from isoplan.engine.planning.scenario.limits import LimitName
+from isoplan.engine.planning.scenario.fields import FIELDS, Field
 from isoplan.engine.quantities import parse_flops, parse_number, power10
 from isoplan.engine.store.database.database import Database
 
@@ -33,7 +32,7 @@ class Typed:
     way: str
     value: str
     maps: tuple[str, ...]
-    limits: dict[LimitName, str]
+    limits: dict[str, str]
 
 
 def show(db: Database) -> None:
@@ -85,15 +84,14 @@ def ask(db: Database, fit: Fit) -> Plan | None:
     return plan_target(fit, value, used, limits=limits, prices=priced, other=other, map=next(iter(maps), None))
 
 
-def _sentence(db: Database, fit: Fit, names: dict[str, str], chosen: list[LimitName], notes: DeltaGenerator) -> Typed:
+def _sentence(db: Database, fit: Fit, names: dict[str, str], chosen: list[Field], notes: DeltaGenerator) -> Typed:
     """The question, as a sentence with blanks; what cannot be asked is said in ``notes``, below it."""
     with blanks("plan"):
         way = choose_way(fit)
         if way == "Budget":
             words("I have a budget of")
-            top = budgets(fit)[1]
-            value = blank("Compute budget", f"1e{round(math.log10(top))}", "budget", 150, hint="1e20, 200 H200 hours")
-            words("FLOPs")
+            value = budget_blank(fit)
+            words(FIELDS["budget"].after)
         else:
             words("I need")
             name = metrics.choose_target(db, fit, names, notes)

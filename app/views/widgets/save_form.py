@@ -12,15 +12,9 @@ from isoplan.app.views.widgets.parts import sentences
 from isoplan.engine.planning.answer.document import Document
 from isoplan.engine.store.database.database import Database
 from isoplan.engine.store.saved import answers
-from isoplan.engine.store.saved.answers import Kind
 
-CALLED: dict[Kind, str] = {
-    "repeat": "simulate-or-repeat",
-    "smaller": "smaller",
-    "recipe": "recipe",
-    "amplitude": "precision",
-}
-"""What the files of an answer are called."""
+CALLED = {"repeat": "simulate-or-repeat", "amplitude": "precision"}
+"""The files of an answer whose kind is not their name."""
 
 
 def keep(what: str, start: str, file: str, document: Document, save: Callable[[str], object]) -> None:
@@ -37,10 +31,10 @@ def keep(what: str, start: str, file: str, document: Document, save: Callable[[s
         downloads(file, files(document))
 
 
-def keep_answer(db: Database, kind: Kind, start: str, document: Document) -> None:
+def keep_answer(db: Database, kind: str, start: str, document: Document) -> None:
     """The same for an answer that is saved with the link of its page."""
 
     def save(name: str) -> None:
         answers.save(db, kind, document.body, document.sentence, links.asked(), name)
 
-    keep("answer", start, CALLED[kind], document, save)
+    keep("answer", start, CALLED.get(kind, kind), document, save)

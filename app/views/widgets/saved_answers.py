@@ -9,9 +9,10 @@ import streamlit as st
 from isoplan.app.views.widgets.parts import powers
 from isoplan.app.views.widgets.saved_items import deleted, manage, opener
 from isoplan.app.views.widgets.tables import readable
+from isoplan.engine.planning.questions.registry import find_questions
 from isoplan.engine.store.database.database import Database
 from isoplan.engine.store.saved import answers
-from isoplan.engine.store.saved.answers import KINDS, Kind, SavedAnswer
+from isoplan.engine.store.saved.answers import SavedAnswer
 
 MOST = 20
 
@@ -25,29 +26,31 @@ class Place:
     title: str
 
 
-PLACES: dict[Kind, Place] = {
-    "repeat": Place("plan", "call_split", "Simulate or repeat"),
-    "smaller": Place("plan", "compress", "Smaller for longer"),
-    "recipe": Place("recommender", "recommend", "Recommender"),
-    "amplitude": Place("precision", "adjust", "Precision"),
-}
+def list_places() -> dict[str, Place]:
+    """Where each kind of answer is asked for."""
+    return {
+        "repeat": Place("plan", "call_split", "Simulate or repeat"),
+        **{name: Place("plan", question.icon, question.title) for name, question in find_questions().items()},
+        "recipe": Place("recommender", "recommend", "Recommender"),
+        "amplitude": Place("precision", "adjust", "Precision"),
+    }
 
 
-def show(db: Database, *kinds: Kind) -> None:
+def show(db: Database, *kinds: str) -> None:
     """The saved answers of these ``kinds``, of all where none is named, newest first; nothing where none is saved."""
-    kept = answers.all(db, kinds or KINDS)
+    kept = answers.all(db, kinds)
     if kept:
         st.header("Saved answers", anchor=False)
     for one in kept[:MOST]:
         _saved(db, one)
     if len(kept) > MOST:
         st.caption(f"{len(kept) - MOST} older answers are not shown.")
-    gone = {one.hash: one.name for one in answers.all(db, kinds or KINDS, deleted=True)}
+    gone = {one.hash: one.name for one in answers.all(db, kinds, deleted=True)}
     deleted("answers", gone, lambda key: answers.restore(db, key))
 
 
 def _saved(db: Database, one: SavedAnswer) -> None:
-    place = PLACES[one.kind]
+    place = list_places()[one.kind]
     with st.container(border=True):
         with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
             opener(place.page, one.name, one.query, place.icon)

@@ -7,9 +7,7 @@ from collections.abc import Iterable
 import streamlit as st
 
 from isoplan.app.views.widgets.parts import escape_markdown, whole
-from isoplan.engine.planning.answer.format import Row
 
-COLUMNS = ("Quantity", "Value", "68 %", "95 %", "Note")
 NOTHING = {"-": "–"}
 """A lone hyphen would begin a list."""
 
@@ -17,14 +15,6 @@ NOTHING = {"-": "–"}
 def readable(text: str) -> str:
     """Text for Markdown that shows as it is, its numbers in the same line as their units."""
     return whole(escape_markdown(text))
-
-
-def cells(row: Row) -> dict[str, str]:
-    """A row by its columns."""
-    unit = f" [{row.unit}]" if row.unit and " per " not in row.unit and row.unit not in row.quantity else ""
-    far = f"{row.beyond} beyond" if row.beyond else ""
-    shown = (row.quantity + unit, row.value, row.ci68, row.ci95, ", ".join(filter(None, (row.note, far))))
-    return dict(zip(COLUMNS, shown, strict=True))
 
 
 def table(rows: Iterable[dict[str, str]], alt: str) -> None:

@@ -6,15 +6,19 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Literal, cast, get_args
+from typing import Any
 
+from isoplan.engine.planning.questions.registry import find_questions
 from isoplan.engine.store.database.database import Cursor, Database
 from isoplan.engine.store.saved import saved_items
 from isoplan.engine.store.saved.bodies import as_text, now, short_hash
 
-Kind = Literal["repeat", "smaller", "recipe", "amplitude"]
-KINDS: tuple[Kind, ...] = get_args(Kind)
 Query = dict[str, list[str]]
+
+
+def list_kinds() -> tuple[str, ...]:
+    """Return the kinds of answers: the questions of the planner, and those with a page or a section of their own."""
+    return ("repeat", *find_questions(), "recipe", "amplitude")
 
 
 @dataclass(frozen=True)
@@ -23,13 +27,13 @@ class SavedAnswer:
 
     hash: str
     name: str
-    kind: Kind
+    kind: str
     sentence: str
     query: Query
     created: datetime
 
 
-def save(db: Database, kind: Kind, body: Mapping[str, Any], sentence: str, query: Query, name: str = "") -> str:
+def save(db: Database, kind: str, body: Mapping[str, Any], sentence: str, query: Query, name: str = "") -> str:
     """Save an answer and return its hash, which follows from its content and its link. ``name`` defaults to it.
 
     An answer that is there already takes the new ``name``; a deleted one comes back.
@@ -46,14 +50,16 @@ def save(db: Database, kind: Kind, body: Mapping[str, Any], sentence: str, query
     return key
 
 
-def all(db: Database, kinds: Sequence[Kind] = KINDS, deleted: bool = False) -> list[SavedAnswer]:
-    """The saved answers of these ``kinds``, newest first; with ``deleted`` the deleted ones."""
+def all(db: Database, of: Sequence[str] = (), deleted: bool = False) -> list[SavedAnswer]:
+    """The saved answers of these kinds, of all where none is named, newest first; with ``deleted`` the deleted ones."""
     query = (
         "SELECT hash, name, kind, sentence, query, created FROM answers WHERE deleted = ? AND list_contains(?, kind)"
     )
     return [
-        SavedAnswer(hash, name, cast(Kind, kind), sentence, json.loads(link), created)
-        for hash, name, kind, sentence, link, created in saved_items.rows(db, query, [deleted, list(kinds)])
+        SavedAnswer(hash, name, kind, sentence, json.loads(link), created)
+        for hash, name, kind, sentence, link, created in saved_items.rows(
+            db, query, [deleted, list(of or list_kinds())]
+        )
     ]
 
 

@@ -9,7 +9,8 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from isoplan.app.figures.plans import compare, simulate, smaller
+from isoplan.app.figures.plans import compare, simulate
+from isoplan.app.figures.plans.chart import draw_chart
 from isoplan.app.figures.style.drawing import Drawing
 from isoplan.app.figures.style.palette import PARTS
 from isoplan.app.figures.style.theme import DARK, LIGHT, WEB, Theme, paper
@@ -23,6 +24,7 @@ from isoplan.engine.planning.repeat import SampleCosts, simulate_or_repeat
 from isoplan.engine.planning.scenario.limits import Limits
 from isoplan.engine.planning.scenario.prices import Inference, Prices, Simulation
 from isoplan.engine.planning.smaller.answer import Lifetime, LifetimeCurve, lifetime, lifetime_curve, same_loss
+from isoplan.engine.planning.smaller.charts import chart_lifetime, chart_overhead
 from tests.app.figures.conftest import texts, traces
 from tests.engine.planning.conftest import EPOCH, RANGES, make_fit, scattered
 from tests.engine.planning.repeat.test_repeat import TABLE_1, TABLE_2, TEN, fits
@@ -49,8 +51,8 @@ def test_every_figure_is_small_named_and_described(epoch: Fit, plans: Comparison
         "simulate-or-repeat": lambda: simulate.draw(
             simulate_or_repeat(*fits(50), 0.5, SampleCosts(1e-6, 2e-18), TEN), theme
         ),
-        "smaller-for-longer": lambda: smaller.draw(same_loss(epoch, TARGET), 0.5, theme),
-        "lifetime-cost": lambda: smaller.draw_life(costs, life, theme),
+        "smaller-for-longer": lambda: draw_chart(chart_overhead(same_loss(epoch, TARGET), 0.5), theme),
+        "lifetime-cost": lambda: draw_chart(chart_lifetime(costs, life), theme),
         "plans": lambda: compare.draw(plans, theme),
     }
     for name, draw in drawn.items():
@@ -96,7 +98,7 @@ def test_where_repeating_never_pays_there_is_one_regime() -> None:
 def test_the_curve_of_smaller_models_marks_both_bests(epoch: Fit) -> None:
     curve = same_loss(epoch, TARGET)
     life = lifetime(epoch, TARGET, SERVED).fraction.value or 0.0
-    drawing = smaller.draw(curve, life)
+    drawing = draw_chart(chart_overhead(curve, life))
     (star,), (ring,) = traces(drawing, name="plan"), traces(drawing, name="lifetime")
     assert (star.x[0], star.y[0]) == (1.0, 0.0)
     assert ring.x[0] == life
@@ -110,20 +112,19 @@ def test_what_limits_forbid_is_grey(epoch: Fit) -> None:
     question = Question("target", 2.6, Limits(parameters=8e8))
     prices = Prices(Machine(find_device("H200"), 8, price=3.0))
     curve = same_loss(epoch, question, prices=prices)
-    drawing = smaller.draw(curve)
+    drawing = draw_chart(chart_overhead(curve))
     assert "beyond the limits" in texts(drawing)
     (grey, *_) = [s for s in drawing.figure.layout.shapes if s.type == "rect"]
     assert grey.x0 == pytest.approx(8e8 / float(curve.best.N), rel=0.05)
     served = Inference(queries=1e9)
-    life = smaller.draw_life(
-        lifetime_curve(epoch, question, served, prices=prices), lifetime(epoch, question, served, prices=prices)
-    )
+    costs = lifetime_curve(epoch, question, served, prices=prices)
+    life = draw_chart(chart_lifetime(costs, lifetime(epoch, question, served, prices=prices)))
     assert "beyond the limits" in texts(life)
 
 
 def test_the_least_cost_is_the_star(epoch: Fit) -> None:
     curve, life = lifetime_curve(epoch, TARGET, SERVED), lifetime(epoch, TARGET, SERVED)
-    drawing = smaller.draw_life(curve, life)
+    drawing = draw_chart(chart_lifetime(curve, life))
     (star,) = traces(drawing, name="plan")
     assert (star.x[0], star.y[0]) == pytest.approx((life.N.value, life.total.value))
     assert life.N.ci68 is not None
@@ -165,11 +166,11 @@ def test_a_lifetime_beyond_the_runs_is_dashed_and_says_so() -> None:
     curve, life = lifetime_curve(small, TARGET, SERVED), lifetime(small, TARGET, SERVED)
     assert (curve.beyond[curve.N <= 5e9] == 0).all()
     assert curve.beyond[-1] == pytest.approx(math.log10(curve.N[-1] / 5e9))
-    drawing = smaller.draw_life(curve, life)
+    drawing = draw_chart(chart_lifetime(curve, life))
     solid = next(t for t in drawing.figure.data if t.line.dash == "solid" and t.mode == "lines")
     assert float(np.nanmax(np.where(np.isnan(solid.y), np.nan, solid.x))) <= 5e9
     assert "beyond the runs" in texts(drawing)
-    assert "beyond the runs" not in texts(smaller.draw_life(*both(make_fit(EPOCH))))
+    assert "beyond the runs" not in texts(draw_chart(chart_lifetime(*both(make_fit(EPOCH)))))
 
 
 def both(fit: Fit) -> tuple[LifetimeCurve, Lifetime]:

@@ -9,17 +9,18 @@ from streamlit.testing.v1 import AppTest
 
 from isoplan.app.views.widgets.exports import files
 from isoplan.app.views.widgets.parts import escape_markdown, powers
-from isoplan.app.views.widgets.saved_answers import PLACES
+from isoplan.app.views.widgets.saved_answers import list_places
 from isoplan.engine.planning.answer.document import Document
 from isoplan.engine.planning.answer.quantity import Quantity
 from isoplan.engine.store.database.database import Database
 from isoplan.engine.store.saved import answers
-from isoplan.engine.store.saved.answers import KINDS, Kind
+from isoplan.engine.store.saved.answers import list_kinds
 from tests.app.views.conftest import Open, told
 from tests.app.views.test_recommender import lines, shown
 from tests.app.views.test_simulate import LAWS, PRICES
 
-ASKED: dict[Kind, dict[str, Any]] = {
+KINDS, PLACES = list_kinds(), list_places()
+ASKED: dict[str, dict[str, Any]] = {
     "repeat": {"question": "Simulate or repeat", "reach": "0.45", "kappa": "8", "have": "2M", **LAWS, **PRICES},
     "smaller": {"question": "Smaller for longer", "ask": "Target", "target": "0.42", "limits": ["parameters", "hours"],
                 "max_params": "5e6", "max_hours": "1e4", "device": "H100", "hour_price": "2.5", "queries": "1e9"},
@@ -36,7 +37,7 @@ def save(at: AppTest, name: str) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_saved_answer_opens_again_at_the_same_inputs(kind: Kind, jets: str, demo: Database, open_page: Open) -> None:
+def test_a_saved_answer_opens_again_at_the_same_inputs(kind: str, jets: str, demo: Database, open_page: Open) -> None:
     asked = ASKED[kind] | ({"fit": jets} if kind == "smaller" else {})
     at = open_page(PLACES[kind].page, **asked)
     assert told(at) == ""

@@ -29,7 +29,7 @@ def test_an_answer_comes_back_with_its_link(db: Database) -> None:
 
 def test_answers_are_listed_by_kind_newest_first(db: Database) -> None:
     for name, kind in (("one", "repeat"), ("two", "recipe"), ("three", "repeat")):
-        answers.save(db, kind, BODY | {"name": name}, "Said.", LINK, name)  # type: ignore[arg-type]
+        answers.save(db, kind, BODY | {"name": name}, "Said.", LINK, name)
     assert [one.name for one in answers.all(db, ["repeat"])] == ["three", "one"]
     assert [one.name for one in answers.all(db)] == ["three", "two", "one"]
     assert answers.all(db, ["smaller", "amplitude"]) == []

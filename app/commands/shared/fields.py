@@ -1,0 +1,46 @@
+"""Fields as options of commands: names, help and defaults come from the one table of fields."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable
+from typing import Annotated, Any, TypeVar
+
+import typer
+
+from isoplan.engine.planning.scenario.fields import Field
+
+Command = TypeVar("Command", bound=Callable[..., None])
+
+
+def with_fields(fields: Iterable[Field], before: str = "") -> Callable[[Command], Command]:
+    """Return a decorator that gives a command an option for each of ``fields``, before its option ``before``.
+
+    The command takes what is typed as ``**texts`` by the name of the field. Without ``before`` the options come last.
+    """
+    options = [
+        inspect.Parameter(
+            field.name,
+            inspect.Parameter.POSITIONAL_OR_KEYWORD,
+            default=field.kind(field.default),
+            annotation=Annotated[field.kind, typer.Option(help=field.help)],
+        )
+        for field in fields
+    ]
+
+    def add(command: Command) -> Command:
+        signature = inspect.signature(command, eval_str=True)
+        own = [one for one in signature.parameters.values() if one.kind is not inspect.Parameter.VAR_KEYWORD]
+        at = next((i for i, one in enumerate(own) if one.name == before), len(own))
+        wanted: Any = command  # a function has both attributes, which its type does not tell
+        wanted.__signature__ = signature.replace(parameters=[*own[:at], *options, *own[at:]])
+        kept = {name: x for name, x in command.__annotations__.items() if name != "texts"}
+        wanted.__annotations__ = {**kept, **{one.name: one.annotation for one in options}}
+        return command
+
+    return add
+
+
+def as_texts(values: dict[str, Any]) -> dict[str, str]:
+    """Return the values of options as they were typed."""
+    return {name: str(value) for name, value in values.items()}

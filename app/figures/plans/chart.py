@@ -1,0 +1,143 @@
+"""A chart that an answer describes, as a figure."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pandas as pd
+
+from isoplan.app.figures.marks import lines
+from isoplan.app.figures.style import axes
+from isoplan.app.figures.style.drawing import Drawing
+from isoplan.app.figures.style.palette import ACCENT, GREY, PARTS, PLAN
+from isoplan.app.figures.style.theme import WEB, Part, Theme, compose
+from isoplan.engine.arrays import Bools, Floats
+from isoplan.engine.planning.questions.chart import Area, Axis, Chart, Curve, Label, Marker
+
+HEIGHT = 420
+CROWDED = 1.3
+"""From here on there is no room for spare labels."""
+FORBIDDEN = 0.22
+"""Opacity of a grey part of the axis."""
+COLOURS = {"law": ACCENT, **PARTS}
+
+
+def draw_chart(chart: Chart, theme: Theme = WEB) -> Drawing:
+    """Draw areas, bands, lines and points, in this order, with the remarks on limits, runs and shades."""
+    traces: list[Part] = [lines.area(*_outline(area), COLOURS[area.colour], 0.35) for area in chart.areas]
+    for curve in chart.curves:
+        traces += _curve(theme, curve)
+    traces += [_marker(theme, marker) for marker in chart.markers]
+    shapes, notes = _outside(theme, chart)
+    for shade in chart.shades:
+        shapes.append(lines.upright(shade.low, shade.high, GREY, FORBIDDEN))
+        place = {"xref": "x", "x": _along(chart.x, shade.high), "y": 1, "yanchor": "top"}
+        notes.append(lines.note(theme, shade.text, **place))
+    labels = [one for one in chart.labels if not (one.spare and theme.crowding > CROWDED)]
+    notes += [_label(theme, chart, label) for label in labels]
+    notes += [note for area in chart.areas for note in _name(theme, chart, area)]
+    for x, text in chart.uprights:
+        line = {"color": GREY, "width": theme.line(1.4), "dash": "dot"}
+        shapes.append({"type": "line", "x0": x, "x1": x, "y0": 0, "y1": 1, "yref": "y domain", "line": line})
+        notes.append(_beside(theme, chart, x, text))
+    figure = compose(
+        theme, HEIGHT, chart.name, traces, shapes, notes, xaxis=_axis(theme, chart.x), yaxis=_axis(theme, chart.y)
+    )
+    return Drawing(figure, chart.alt, chart.name, lambda: pd.DataFrame(dict(chart.columns)))
+
+
+def _axis(theme: Theme, axis: Axis) -> Part:
+    label = f"{axis.label} [{axis.unit}]" if axis.unit else axis.label
+    if axis.log:
+        marks = {"tickvals": list(axis.ticks), "ticktext": [f"{x:g}" for x in axis.ticks], "minor": {"ticks": ""}}
+        return axes.log_axis(theme, label, axis.low, axis.high, **(marks if axis.ticks else {}))
+    extra: Part = {"rangemode": "tozero"} if axis.low == 0 else {}
+    if axis.share:
+        zero = {"zeroline": True, "zerolinecolor": GREY, "zerolinewidth": theme.line(1)}
+        extra |= {"tickformat": "+.0%", **zero}
+    extra |= {"exponentformat": "B"} if axis.short else {}  # 1.5M, 2B
+    return axes.axis(theme, label, range=[axis.low, axis.high], **extra)
+
+
+def _along(axis: Axis, x: float) -> float:
+    """The place of ``x`` on the axis, as notes name it."""
+    return math.log10(x) if axis.log else x
+
+
+def _outline(area: Area) -> tuple[Floats, Floats]:
+    return np.r_[area.x, area.x[::-1]], np.r_[area.low, area.high[::-1]]
+
+
+def _curve(theme: Theme, curve: Curve) -> list[Part]:
+    band = lines.band(curve.x, *curve.band, COLOURS[curve.colour]) if curve.band is not None else []
+    words: Part = {"text": list(curve.texts)} if curve.texts else {}
+    words |= {"hovertemplate": curve.hover} if curve.hover else {}
+    colour = theme.text if curve.colour == "text" else COLOURS[curve.colour]
+    return [*band, *lines.law(theme, curve.x, curve.y, curve.within & curve.seen, colour, curve.width, **words)]
+
+
+def _marker(theme: Theme, at: Marker) -> Part:
+    """The answer as a star with its intervals, or another point as a ring."""
+    if at.ring:
+        look = {"symbol": "circle-open", "size": theme.marker(12), "color": PLAN, "line": {"width": theme.line(2.4)}}
+        return {"type": "scatter", "mode": "markers", "x": [at.x], "y": [at.y], "marker": look, "name": at.ring,
+                "hovertemplate": at.hover + "<extra></extra>"}  # fmt: skip
+    errors: Part = {}
+    for key, middle, ends in (("error_x", at.x, at.x68), ("error_y", at.y, at.y68)):
+        if ends is not None and all(map(math.isfinite, ends)):
+            away = {"array": [max(ends[1] - middle, 0.0)], "arrayminus": [max(middle - ends[0], 0.0)]}
+            bar = {"type": "data", "symmetric": False, "color": PLAN, "thickness": theme.line(1.6), "width": 4}
+            errors[key] = bar | away
+    return lines.star(theme, at.x, at.y, at.hover, **errors)
+
+
+def _label(theme: Theme, chart: Chart, label: Label) -> Part:
+    side: Part = {"xanchor": "right", "xshift": -8} if label.left else {"xanchor": "left", "xshift": 8}
+    place = {"xref": "x", "yref": "y", "x": _along(chart.x, label.x), "y": _along(chart.y, label.y)}
+    return lines.note(theme, label.text, **place, yanchor="bottom", **side)
+
+
+def _name(theme: Theme, chart: Chart, area: Area) -> list[Part]:
+    """The name of an area on itself, where it is tallest and not at an edge; nothing where it is too thin."""
+    tall = area.high - area.low
+    edge = len(area.x) // 10
+    i = int(np.argmax(tall[edge : len(area.x) - edge])) + edge
+    if tall[i] < 0.07 * chart.y.high * theme.crowding:
+        return []
+    middle = float(area.low[i] + area.high[i]) / 2
+    place = {"xref": "x", "yref": "y", "x": _along(chart.x, float(area.x[i])), "y": middle}
+    return [lines.note(theme, area.name, **place, xanchor="center", yanchor="middle", xshift=0, yshift=0)]
+
+
+def _beside(theme: Theme, chart: Chart, x: float, text: str) -> Part:
+    """The text of a vertical line, on the side with more room."""
+    right = lines.position(x, (chart.x.low, chart.x.high)) < 0.6
+    side: Part = {"xanchor": "left", "xshift": 6} if right else {"xanchor": "right", "xshift": -6, "align": "right"}
+    place = {"xref": "x", "x": _along(chart.x, x), "y": 1, "yanchor": "top", "yshift": -4}
+    return lines.note(theme, text, **place, **side)
+
+
+def _outside(theme: Theme, chart: Chart) -> tuple[list[Part], list[Part]]:
+    """Grey where limits do not allow the first curve, and where it is beyond the runs; a remark for each."""
+    if not chart.curves:
+        return [], []
+    curve, top = chart.curves[0], chart.top
+    shapes, notes = _disallowed(theme, curve.x, curve.within, top)
+    shades, remarks = lines.beyond(theme, curve.x, curve.seen, top)
+    lower = 1.6 * theme.small if notes and top == (notes[0]["yanchor"] == "top") else 0.0  # below the other remark
+    moved = [one | {"yshift": one["yshift"] + (-lower if top else lower)} for one in remarks]
+    return [*shapes, *shades], [*notes, *moved]
+
+
+def _disallowed(theme: Theme, x: Floats, within: Bools, top: bool) -> tuple[list[Part], list[Part]]:
+    """Grey over what the limits do not allow."""
+    allowed = x[within]
+    if not allowed.size or within.all():
+        return [], []
+    parts = [(float(low), float(high)) for low, high in ((x[0], allowed[0]), (allowed[-1], x[-1])) if high > low]
+    place: Part = {}
+    if parts[-1][1] != x[-1]:
+        place, top = {"x": 0, "xanchor": "left", "xshift": 6, "align": "left"}, False
+    words = lines.corner(theme, "beyond the limits", top=top, **place)
+    return [lines.upright(*part, GREY, lines.BEYOND) for part in parts], [words]

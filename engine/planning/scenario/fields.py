@@ -1,0 +1,138 @@
+"""The one table of fields: what people type about loss, limits, machine and prices, on page, terminal and in Python."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+from isoplan.engine import amounts
+from isoplan.engine.amounts import Unit, parse_amount
+from isoplan.engine.hardware import UTILISATION
+from isoplan.engine.quantities import parse_flops, parse_number
+
+if TYPE_CHECKING:
+    from isoplan.engine.planning.scenario.limits import LimitName
+
+Place = Literal["page", "terminal", "python"]
+"""Where a field is typed: sentences call it by its label, by ``--name`` or by ``name``."""
+Texts = Mapping[str, str]
+"""What is typed, by the name of its field; empty or absent if it is not given."""
+EUR = "EUR"
+"""The currency of money if nobody names one."""
+
+
+@dataclass(frozen=True)
+class Field:
+    """One value that people type.
+
+    ``name`` is the option in Python, the key in a link, and with hyphens the option of the terminal, where ``help``
+    explains it. The page shows ``label``, ``hint`` in the empty widget, ``tip`` as its help and ``start`` at first; it
+    calls the field ``said`` in a sentence, by default its label. ``default`` is what an option contains that nobody
+    gives. Plain numbers are in ``unit``, or in money if ``per`` names what the money is for. ``read`` turns text into a
+    value in place of these. ``limit`` is the limit that the field sets. On the page ``after`` are the words after it.
+    """
+
+    name: str
+    help: str
+    label: str = ""
+    unit: Unit | None = None
+    per: tuple[str, ...] | None = None
+    hint: str = ""
+    tip: str | None = None
+    start: str = ""
+    default: str = ""
+    said: str = ""
+    kind: type = str
+    read: Callable[[str, str], Any] | None = None
+    limit: LimitName | None = None
+    after: str = ""
+
+    @property
+    def option(self) -> str:
+        """The option of the terminal: --hour-price."""
+        return f"--{self.name.replace('_', '-')}"
+
+    def called(self, place: Place) -> str:
+        """What sentences call the field at ``place``: the price of a device hour, the option --hour-price."""
+        if place != "page":
+            return f"option {self.option if place == 'terminal' else self.name}"
+        label = self.label.partition(" [")[0] or self.name
+        return self.said or (label if label[1:2].isupper() else label[0].lower() + label[1:])
+
+    def usual(self, place: Place) -> str:
+        """Return what the field contains if nobody types in it."""
+        return (place == "page" and self.start) or self.default
+
+    def value(self, text: str, place: Place, currency: str = EUR) -> Any:
+        """Return the value in ``text``. Raises PlannerError that names the field if it cannot be read."""
+        if self.read is not None:
+            return self.read(text, self.called(place))
+        unit = amounts.money(currency, *self.per) if self.per is not None else self.unit
+        return parse_number(text, self.called(place)) if unit is None else parse_amount(text, self.called(place), unit)
+
+
+LOSS = (
+    Field(
+        "budget", "FLOPs to spend: 1e20, 10^20, 3 ZFLOP, 5 PFLOP/s-days, 200 H200 hours.", "Compute budget",
+        hint="1e20, 200 H200 hours", said="budget", read=parse_flops, after="FLOPs",
+    ),
+    Field("target_loss", "What the law describes must reach this.", "Target", hint="for example 2.0"),
+)  # fmt: skip
+LIMITS = (
+    Field("max_unique", "At most so many unique samples.", "unique samples", amounts.SAMPLES, hint="2 M",
+          said="number of unique samples", limit="unique"),
+    Field("max_params", "At most so many parameters.", "parameters", amounts.PARAMETERS, hint="100 M",
+          said="number of parameters", limit="parameters"),
+    Field("max_epochs", "At most so many epochs over the unique samples.", "epochs", amounts.EPOCHS, hint="4",
+          said="number of epochs", limit="epochs"),
+    Field("max_hours", "At most so many hours on all devices.", "hours", amounts.HOURS, hint="24",
+          said="number of hours", limit="hours"),
+    Field("max_memory", "At most so many GB on each device for the training state.", "memory", amounts.GIGABYTES,
+          hint="80", said="memory of each device", limit="memory"),
+    Field("max_money", "At most so much money for everything that has a price.", "money", per=(), hint="1000",
+          said="sum of money", limit="money"),
+)  # fmt: skip
+"""The page shows the label of a limit as a choice, which the link contains as ``limits``."""
+MACHINE = (
+    Field("device", "What trains: H100, A100 80GB, CPU node, ...", "Machine", hint="none, no prices",
+          tip="Peaks and power are the vendors'."),
+    Field("devices", "How many of them.", "Number of devices", default="1", kind=int),
+    Field("hour_price", "Money for one hour of a device.", "Price of a device hour", per=amounts.AN_HOUR,
+          hint="for example 2.50"),
+    Field("utilisation", "Share of its peak that training reaches, 0.4 or 40%.", "Utilisation",
+          tip="The share of its peak that training reaches.", start=f"{100 * UTILISATION:g} %"),
+    Field("precision", "fp32, bf16, fp8, ...; the device's usual one by default.", "Precision", hint="the usual one"),
+    Field("power", "W of one device; the vendor's by default.", "Power of a device [W]", amounts.WATTS,
+          hint="the data sheet's"),
+    Field("currency", "What every price is in, EUR or USD.", "Currency of all prices", start=EUR),
+    Field("grid", "g CO2 per kWh of the grid, for CO2.", "Grid [g CO₂/kWh]", amounts.GRID, hint="for example 300"),
+    Field("pue", "Power usage effectiveness of the site.", "PUE of the site",
+          tip="Power usage effectiveness: 1 counts the devices alone.", start="1"),
+)  # fmt: skip
+SAMPLES = (
+    Field("sample_price", "Money for one simulated sample.", "Price of a sample", per=amounts.A_SAMPLE,
+          hint="for example 1e-4"),
+    Field("sample_seconds", "CPU seconds of one simulated sample.", "CPU seconds a sample", amounts.CPU_SECONDS,
+          hint="for example 0.5", tip="What one simulated sample takes on one core."),
+    Field("cpu_price", "Money for one CPU hour of simulation, in place of --sample-price.", "Price of a CPU hour",
+          per=amounts.AN_HOUR, hint="for example 0.02", tip="In place of the price of a sample."),
+    Field("sample_bytes", "Bytes that one sample takes on disk.", "Bytes a sample", amounts.BYTES,
+          hint="for example 4000"),
+)  # fmt: skip
+QUERIES = (
+    Field("queries", "Queries over the life of the model.", "Queries over its life", amounts.QUERIES,
+          hint="for example 1e9"),
+    Field("query_tokens", "Tokens of one query, at 2 N FLOPs each.", "Tokens a query", amounts.TOKENS, hint="1"),
+    Field("query_flops", "FLOPs of one query, in place of 2 N a token.", "FLOPs a query", amounts.FLOPS,
+          hint="2 N a token"),
+)  # fmt: skip
+PRICES = (*MACHINE, *SAMPLES, *QUERIES)
+SCENARIO = (*LIMITS, *PRICES)
+"""All that a plan may be limited by and priced with."""
+FIELDS = {field.name: field for field in (*LOSS, *SCENARIO)}
+
+
+def pick(*names: str) -> tuple[Field, ...]:
+    """Return the fields of these ``names``."""
+    return tuple(FIELDS[name] for name in names)

@@ -1,0 +1,31 @@
+"""The declaration of "Smaller for longer"."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from isoplan.engine.planning.questions.declaration import PlannerQuestion
+from isoplan.engine.planning.scenario.fields import LIMITS, LOSS, QUERIES, pick
+
+BUDGET, TARGET = LOSS
+REACHED = "The loss that so many FLOPs reach at best: 1e20, 3 ZFLOP, ..."
+QUESTION = PlannerQuestion(
+    name="smaller",
+    title="Smaller for longer",
+    icon="compress",
+    summary="Find the cheapest model size of the same loss over its life.",
+    lead="Models that reach the loss of",
+    fit="A fit of a surface over N and D; - reads a pipe.",
+    fields=(
+        replace(
+            BUDGET, help="The loss that so many FLOPs reach at best: 1e20, 3 ZFLOP, ...", after="FLOPs at its best"
+        ),
+        replace(TARGET, help="Or this loss."),
+        *QUERIES,
+        *pick("device", "devices", "hour_price", "utilisation", "precision", "currency"),
+        *pick("sample_price", "sample_seconds", "cpu_price"),
+        *LIMITS,
+    ),
+    module=f"{__package__}.reply",
+    key="lifetime",
+)
