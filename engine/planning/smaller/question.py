@@ -8,7 +8,6 @@ from isoplan.engine.planning.questions.declaration import PlannerQuestion
 from isoplan.engine.planning.scenario.fields import LIMITS, LOSS, QUERIES, pick
 
 BUDGET, TARGET = LOSS
-REACHED = "The loss that so many FLOPs reach at best: 1e20, 3 ZFLOP, ..."
 QUESTION = PlannerQuestion(
     name="smaller",
     title="Smaller for longer",
