@@ -10,8 +10,7 @@ import numpy as np
 from scipy.special import ndtri, stdtr
 
 from isoplan.engine.arrays import Floats
-from isoplan.engine.fitting.resampling.floor_profile import LARGEST
-from isoplan.engine.fitting.types.floor_confidence import FloorConfidence
+from isoplan.engine.fitting.types.floor_confidence import LARGEST, FloorConfidence
 
 INFLATED = 2.0
 """Ratio of the scatter of all runs to their robust scatter from which the bound applies. It is 1.5 if one run in twenty

@@ -21,14 +21,13 @@ import numpy as np
 from scipy.special import ndtri, stdtr
 
 from isoplan.engine.arrays import Floats, Ints
-from isoplan.engine.fitting.resampling.bootstrap import uniforms
+from isoplan.engine.fitting.resampling.noise import uniforms
 from isoplan.engine.fitting.resampling.priors import informed
-from isoplan.engine.fitting.samples.clusters import clusters
-from isoplan.engine.fitting.samples.sample import Sample
+from isoplan.engine.fitting.samples.sample import Sample, clusters
 from isoplan.engine.fitting.solver.descent import perfect
-from isoplan.engine.fitting.solver.multistart import best_fit, descents, predict
+from isoplan.engine.fitting.solver.multistart import best_fit, descents, least_objective, predict
 from isoplan.engine.fitting.solver.problem import Problem, problem
-from isoplan.engine.fitting.types.floor_confidence import FloorConfidence
+from isoplan.engine.fitting.types.floor_confidence import LARGEST, FloorConfidence
 
 POINTS, ENOUGH, ZOOMS = 17, 8, 8
 """Floors of a scan, how many of them must lie where the score is not beyond ``FAR``, and how often a scan narrows."""
@@ -40,8 +39,6 @@ NEAR = 5.0
 """The curve is calibrated where zero is within this score of the best floor."""
 TABLES, PLACES, TAIL = 200, (-2.0, -1.0, 0.0, 1.0, 2.0), 0.1
 """Simulated tables at each place, the scores of the places, and the tail quantile that gives the width."""
-LARGEST = 8.0
-"""Largest normal score in size: beyond it a probability is 0 or 1 in floating point."""
 
 
 def floor_confidence(s: Sample, floor: int) -> FloorConfidence | None:
@@ -72,7 +69,7 @@ def least_squares(s: Sample) -> Problem:
     y = np.bincount(member, s.weight * y) / weight
     columns = {axis: x[first] for axis, x in s.columns.items()}
     mean = replace(s, spec=spec, columns=columns, y=np.exp(y) if spec.log_residuals else y, weight=weight)
-    p = informed(mean, problem(s.law, spec, columns, mean.y, weight))
+    p = informed(mean, problem(s.law, spec, columns, mean.y, weight), least_objective)
     return p.rows(np.arange(0, p.n, -(-p.n // MOST)))
 
 

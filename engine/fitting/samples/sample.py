@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from isoplan.engine.arrays import Floats
+from isoplan.engine.arrays import Floats, Ints
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.fitting.types.spec import FitSpec
 from isoplan.engine.laws import Law
@@ -322,3 +322,20 @@ def _count(n: int) -> str:
 
 def _and(names: list[str]) -> str:
     return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
+
+
+def clusters(runs: Runs) -> Ints:
+    """Return the cluster (n,) of each run, 0 to G - 1: runs that differ only in their seed, name and targets.
+
+    Repeats of one cell share what the law misses there, so they are resampled together.
+    Without a column of seeds every run is its own.
+    """
+    if "seed" not in runs.labels:
+        return np.arange(len(runs))
+    targets = {"loss", *(m.column for m in runs.roles.metrics)}
+    codes = [np.unique(x, return_inverse=True)[1] for name, x in runs.values.items() if name not in targets]
+    codes += [np.unique(x, return_inverse=True)[1] for role, x in runs.labels.items() if role == "group"]
+    found = np.zeros(len(runs), np.int64)
+    for value in codes:
+        found = np.unique(found * (value.max() + 1) + value, return_inverse=True)[1]
+    return found
