@@ -96,7 +96,7 @@ def smaller(
     The loss is ``target_loss``, or the best that ``budget`` [FLOPs] reaches. All options are those of
     ``isoplan.plan``; with ``queries`` the result has a ``lifetime``. Raises PlannerError as ``isoplan.plan`` does.
     """
-    from isoplan.engine.planning.plan.answer import Question
+    from isoplan.engine.planning.plan.solve import Question
     from isoplan.engine.planning.smaller.answer import lifetime, same_loss
     from isoplan.engine.planning.smaller.document import document
     from isoplan.engine.planning.smaller.text import lifetime_text, same_loss_text, warnings

@@ -13,7 +13,7 @@ from isoplan.app.commands.shared.output import say_as
 from isoplan.app.commands.shared.reading import read_budget
 from isoplan.app.commands.shared.rules import Behind, check_runs, read_used
 from isoplan.engine.errors import PlannerError
-from isoplan.engine.planning.plan.answer import Question
+from isoplan.engine.planning.plan.solve import Question
 from isoplan.engine.planning.smaller.answer import lifetime, same_loss
 from isoplan.engine.planning.smaller.document import document
 from isoplan.engine.planning.smaller.text import lifetime_text, same_loss_text, warnings

@@ -16,8 +16,9 @@ from isoplan.app.views.widgets.save_form import keep_answer
 from isoplan.app.views.widgets.sentence_form import blank, blanks, words
 from isoplan.app.views.widgets.state import choose_fit
 from isoplan.app.views.widgets.tables import cells, readable, table
+from isoplan.engine.fitting.types.possible_values import sample_unit
 from isoplan.engine.fitting.types.result import Fit
-from isoplan.engine.planning.plan.answer import Question, sample_unit
+from isoplan.engine.planning.plan.solve import Question
 from isoplan.engine.planning.plan.support import budgets
 from isoplan.engine.planning.scenario.prices import Prices
 from isoplan.engine.planning.smaller.answer import Lifetime, SameLoss, lifetime, lifetime_curve, same_loss

@@ -56,6 +56,12 @@ def least_of(fit: Fit, unit: str) -> Interval:
     return FROM_ONE if seen is None or seen[0] >= 1 else POSITIVE
 
 
+def sample_unit(fit: Fit) -> str:
+    """What one sample is called, from the column that D was read from: jets, tokens, events; else samples."""
+    column = fit.data.roles.get("D", "").lower()
+    return next((word for word in SAMPLES if word[:-1] in column), "samples")
+
+
 def levelled(fit: Fit) -> Fit:
     """Limit the interval of the level C of a metric map to the values of its metric: a rejection is at least 1.
 

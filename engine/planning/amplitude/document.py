@@ -6,8 +6,7 @@ import math
 from dataclasses import fields
 
 from isoplan.engine.planning.amplitude.anchors import Anchor
-from isoplan.engine.planning.amplitude.exponents import Exponent
-from isoplan.engine.planning.amplitude.needs import Need
+from isoplan.engine.planning.amplitude.needs import Exponent, Need
 from isoplan.engine.planning.amplitude.plan import AmplitudePlan
 from isoplan.engine.planning.amplitude.sizes import Size
 from isoplan.engine.planning.amplitude.target import Precision

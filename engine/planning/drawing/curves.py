@@ -23,9 +23,8 @@ from isoplan.engine.laws import Point
 from isoplan.engine.laws.terms import Const
 from isoplan.engine.planning.answer.quantity import BAND_DRAWS, Quantity, measure, thin
 from isoplan.engine.planning.drawing.ticks import contour_levels, nice_budgets
-from isoplan.engine.planning.optimum.frontier import frontier
+from isoplan.engine.planning.optimum.frontier import frontier, paid
 from isoplan.engine.planning.plan.answer import spans
-from isoplan.engine.planning.plan.convention import paid
 from isoplan.engine.planning.plan.feasibility import bound_symbol, floor_of
 from isoplan.engine.planning.plan.support import UNKNOWN_C
 

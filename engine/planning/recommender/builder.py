@@ -17,14 +17,12 @@ from isoplan.engine.fitting.types.spec import ObjectiveName
 from isoplan.engine.laws import get_law
 from isoplan.engine.planning.recommender.choice import Knob
 from isoplan.engine.planning.recommender.columns import Columns
-from isoplan.engine.planning.recommender.counted import counting_of
 from isoplan.engine.planning.recommender.evidence import Evidence
 from isoplan.engine.planning.recommender.metric_names import LOSS, metric_name, printed_name
 from isoplan.engine.planning.recommender.references import Rows, reference_rows
-from isoplan.engine.planning.recommender.run_table import Table
+from isoplan.engine.planning.recommender.run_table import Table, trained
 from isoplan.engine.planning.recommender.sorting import Swept
-from isoplan.engine.planning.recommender.sweep import Optimum, sweep
-from isoplan.engine.planning.recommender.untrained import trained
+from isoplan.engine.planning.recommender.sweep import Optimum, counting_of, sweep
 from isoplan.engine.quantities import power10
 from isoplan.engine.schema import Curves, Metric, Runs
 

@@ -17,10 +17,10 @@ from isoplan.engine.errors import PlannerError
 from isoplan.engine.fitting.types.result import FitWarning
 from isoplan.engine.planning.answer.format import decades
 from isoplan.engine.planning.answer.quantity import WITHHELD, Quantity, measure, withheld
-from isoplan.engine.planning.optimum.frontier import frontier
+from isoplan.engine.planning.optimum.frontier import frontier, spend
 from isoplan.engine.planning.plan.answer import UNSUPPORTED, Plan
 from isoplan.engine.planning.plan.budget import plan_budget
-from isoplan.engine.planning.plan.convention import APART, IN_USE, Recost, recost, spend
+from isoplan.engine.planning.plan.convention import APART, IN_USE, Recost, recost
 from isoplan.engine.planning.recommender.choice import KNOBS, Choice, Knob
 from isoplan.engine.planning.recommender.evidence import Evidence
 from isoplan.engine.planning.recommender.knobs import LearningRate, batch, missing, rate, share

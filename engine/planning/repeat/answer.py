@@ -23,16 +23,16 @@ import numpy as np
 from isoplan.engine.arrays import Bools, Floats
 from isoplan.engine.costs import ComputeRule
 from isoplan.engine.errors import PlannerError
+from isoplan.engine.fitting.types.possible_values import sample_unit
 from isoplan.engine.fitting.types.result import Fit, FitWarning, Parameter
 from isoplan.engine.laws import Point
 from isoplan.engine.laws.catalogue.chinchilla import CHINCHILLA
 from isoplan.engine.planning.answer.quantity import NOT_ALWAYS_REACHED, Quantity, kept, measure, reach
 from isoplan.engine.planning.optimum.frontier import least_compute
 from isoplan.engine.planning.plan import answer as plans
-from isoplan.engine.planning.plan.answer import Question
+from isoplan.engine.planning.plan.bill import unknown, why_unknown
 from isoplan.engine.planning.plan.budget import check_size, time_of
-from isoplan.engine.planning.plan.small_models import unknown, why_unknown
-from isoplan.engine.planning.plan.solve import Task
+from isoplan.engine.planning.plan.solve import Question, Task
 from isoplan.engine.planning.plan.support import Support, support
 from isoplan.engine.planning.plan.target import plan_target
 from isoplan.engine.planning.repeat import picture
@@ -260,7 +260,7 @@ def _answer(
     rule: ComputeRule,
     alone: Mapping[str, Quantity] | None,
 ) -> SimulateOrRepeat:
-    spans, unit, money = plans.spans(carrier), plans.sample_unit(carrier), costs.currency
+    spans, unit, money = plans.spans(carrier), sample_unit(carrier), costs.currency
     span_u = repeated.data.ranges.get(repeated.law.axis or "")
     distant = _too_far(draws, {**spans, "U": span_u})
 
