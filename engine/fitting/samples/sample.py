@@ -26,7 +26,7 @@ SCALES = ("N", "D", "U", "C")
 class Sample:
     """The runs that are fitted: weight above zero, columns by axis, and y with the sign that makes smaller better.
 
-    ``unplaced`` counts the runs at zero on the axis of a swept knob that no realised value was stated for,
+    ``unplaced`` counts the runs at zero on the axis of a swept setting that no realised value was stated for,
     ``unmeasured`` those without the metric y, as a rejection that is only a limit.
     """
 
@@ -142,14 +142,14 @@ def stated_error(spec: FitSpec, runs: Runs) -> Floats:
 
 
 def placed(spec: FitSpec, runs: Runs) -> dict[str, Floats]:
-    """The columns (n,) that the law reads; a cell at zero of a swept knob lies where it is fitted, NaN for nowhere."""
+    """The columns (n,) that the law reads; a cell at zero of a swept setting lies where it is fitted, or NaN."""
     law = spec.find_law()
     nowhere = np.nan if spec.realised is None else spec.realised
-    return {a: np.where(runs[a] == 0, nowhere, runs[a]) if a == knob(law) else runs[a] for a in law.axes}
+    return {a: np.where(runs[a] == 0, nowhere, runs[a]) if a == swept_axis(law) else runs[a] for a in law.axes}
 
 
-def knob(law: Law) -> str | None:
-    """The axis of a law over a swept knob, where a run at zero is the end of the sweep and no mistake."""
+def swept_axis(law: Law) -> str | None:
+    """The axis of a law over a swept setting, where a run at zero is the end of the sweep and no mistake."""
     swept = law.with_axis is not None and law.axis in law.positive and law.axis not in SCALES
     return law.axis if swept else None
 

@@ -217,7 +217,7 @@ def envelope_curve(fit: Fit, found: Envelope) -> Frontier:
 def one_axis_curve(fit: Fit, x: Floats | None = None, *, n: int = POINTS) -> AxisCurve:
     """Loss against the axis of a one-axis law at ``x``: by default the runs' range and what lies around it.
 
-    That is a decade on either side of a scale, less of a swept knob and of an axis that is not logarithmic. Raises
+    That is a decade on either side of a scale, less of a swept setting and of an axis that is not logarithmic. Raises
     PlannerError for a law over N and D.
     """
     axis = _axis(fit)

@@ -3,9 +3,9 @@
 from isoplan.engine.planning.recommender.choice import Alternative, Choice
 from isoplan.engine.planning.recommender.document import read_evidence
 from isoplan.engine.planning.recommender.evidence import Evidence, with_fallback
-from isoplan.engine.planning.recommender.knobs import LearningRate
 from isoplan.engine.planning.recommender.negatives import Stage2
 from isoplan.engine.planning.recommender.recipe import Recipe, Recommendation, Settings, recommend
+from isoplan.engine.planning.recommender.settings import LearningRate
 from isoplan.engine.planning.recommender.sweep import Optimum, from_fit, published_optimum, sweep
 from isoplan.engine.planning.recommender.text import as_text, rows, side_by_side, to_json
 

@@ -18,7 +18,7 @@ from isoplan.engine.planning.answer import quantity
 from isoplan.engine.planning.answer.document import Document, Line
 from isoplan.engine.planning.answer.quantity import Quantity
 from isoplan.engine.planning.answer.script import call, literal, script
-from isoplan.engine.planning.recommender.choice import KNOBS
+from isoplan.engine.planning.recommender.choice import SETTINGS
 from isoplan.engine.planning.recommender.evidence import Evidence
 from isoplan.engine.planning.recommender.negatives import Stage2
 from isoplan.engine.planning.recommender.recipe import Recommendation
@@ -53,10 +53,10 @@ def _lines(answer: Recommendation) -> tuple[Line, ...]:
     recipe = answer.recipe
     cap = Quantity(None if recipe.cap is None else float(recipe.cap), unit="negatives", note="what the devices hold")
     others = [
-        (f"{LABELS[knob]} for {metric}", shown(each.choices[knob]))
+        (f"{LABELS[setting]} for {metric}", shown(each.choices[setting]))
         for metric, each in answer.recipes.items()
-        for knob in KNOBS
-        if metric != answer.served and each.choices[knob].value.value is not None
+        for setting in SETTINGS
+        if metric != answer.served and each.choices[setting].value.value is not None
     ]
     return (
         *lines(recipe),
@@ -76,7 +76,7 @@ def _script(answer: Recommendation, own: bool, published: bool, file: str) -> st
         f"LearningRate({settings.scaling.rate!r}, {settings.scaling.batch!r})",
         _stage2(settings.stage2),
         repr(settings.batch),
-        repr({knob: tuple(values) for knob, values in settings.otherwise.items()}),
+        repr({setting: tuple(values) for setting, values in settings.otherwise.items()}),
         repr(settings.t),
     ]
     asked = ["evidence", repr(answer.budget), repr(answer.served), "settings"]
@@ -106,7 +106,7 @@ def evidence_json(evidence: Evidence) -> dict[str, Any]:
         "negatives": [_optimum(one) for one in evidence.negatives],
         "missing": dict(evidence.missing),
         "quoted": dict(evidence.quoted),
-        "remarks": {knob: list(said) for knob, said in evidence.remarks.items()},
+        "remarks": {setting: list(said) for setting, said in evidence.remarks.items()},
     }
 
 
@@ -120,7 +120,7 @@ def read_evidence(raw: Mapping[str, Any]) -> Evidence:
             tuple(_read_optimum(one) for one in raw["negatives"]),
             dict(raw["missing"]),
             dict(raw["quoted"]),
-            {knob: tuple(said) for knob, said in raw.get("remarks", {}).items()},
+            {setting: tuple(said) for setting, said in raw.get("remarks", {}).items()},
         )
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise PlannerError(f"This is no evidence that Isoplan wrote: {error!r} while reading it.") from error

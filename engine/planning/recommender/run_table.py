@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from isoplan.engine.arrays import Bools, Floats, Ints
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.mixtures import Question, questions
-from isoplan.engine.planning.recommender.choice import Knob
-from isoplan.engine.planning.recommender.columns import SIZES, Columns, Setting
+from isoplan.engine.planning.recommender.choice import Setting
+from isoplan.engine.planning.recommender.columns import SIZES, Columns, Field
 from isoplan.engine.planning.recommender.data_sets import Rivals, data_sets, labels_of, sort_each
 from isoplan.engine.planning.recommender.sorting import Sweep, Swept, describe, one_sweep, sort_runs
 from isoplan.engine.quantities import power10
@@ -25,7 +25,7 @@ from isoplan.engine.schema import Role, Roles, Runs
 
 Reader = Callable[[Roles], Runs]
 """Reads a run table under a mapping; ids name its rows."""
-SWEPT: tuple[Setting, ...] = ("s", "B", "K", "lr", "depth")
+SWEPT: tuple[Field, ...] = ("s", "B", "K", "lr", "depth")
 """The settings of which a sweep may exist, besides N."""
 MOST = 0.5
 """The share of the runs of a budget that did not train from which on none of that budget is fitted: what is left of
@@ -54,14 +54,14 @@ class Table:
 def read_sweeps(
     read: Reader,
     columns: Columns,
-    only: Knob | None = None,
+    only: Setting | None = None,
     *,
     waiting: Mapping[str, str] | None = None,
     data_set: str | None = None,
 ) -> Table:
     """The rows of a table and the sweeps among them, before anything is fitted.
 
-    With ``only`` a knob all rows are its sweep. ``waiting`` says by role why a column that reads like it is not read.
+    With ``only`` a setting, all rows are its sweep. ``waiting`` says by role why a column that reads like it is unused.
     Runs of different data sets are never one sweep; of several that have a sweep of one setting ``data_set`` is used,
     else the largest. Raises PlannerError where the table lacks the column of ``only``, and where runs cannot be sorted
     before a column is converted.
@@ -106,7 +106,7 @@ def _context(runs: Runs, columns: Columns, others: Sequence[Question]) -> list[N
     return [*labels, *stages, *(labels_of(runs, question) for question in others)]
 
 
-def _refuse_waiting(runs: Runs, waiting: Mapping[str, str], only: Knob | None) -> None:
+def _refuse_waiting(runs: Runs, waiting: Mapping[str, str], only: Setting | None) -> None:
     """Raise PlannerError where a size waits for a conversion without which runs would be sorted wrongly."""
     sizes = [name for name in SIZES if name in waiting]
     unsized = "N" in sizes and only in (None, "N")
@@ -165,7 +165,7 @@ LABELS = ("group", "seed", "run", "status", "weight")
 """Roles that say something about a row; they are read along with its settings."""
 
 
-def _sizes(settings: Mapping[Setting, str]) -> dict[str, str]:
+def _sizes(settings: Mapping[Field, str]) -> dict[str, str]:
     return {name: column for name, column in settings.items() if name in _SIZED}
 
 

@@ -1,4 +1,4 @@
-"""The optimum of a knob that was swept at several budgets: where it is for each metric, and if inside the sweep.
+"""The optimum of a setting that was swept at several budgets: where it is for each metric, and if inside the sweep.
 
 The intervals contain the counting noise of held-out users: how far other users of the same kind would move an optimum.
 A metric that is a mean over n scored events of values between 0 and 1 has at most the variance m (1 - m) / n, which is
@@ -32,7 +32,7 @@ NOT_COUNTED = "the counting noise of held-out users is not in this interval"
 
 @dataclass(frozen=True, eq=False)
 class Optimum:
-    """The best value ``x`` of a knob for ``metric`` at ``budget`` FLOPs (NaN: one sweep for all budgets).
+    """The best value ``x`` of a setting for ``metric`` at ``budget`` FLOPs (NaN: one sweep for all budgets).
 
     ``place`` says where it lies against the sweep ``low`` to ``high``; x has no value where it was published without
     one. ``fit`` is the curve behind it, None where the paper prints the optimum alone. ``why`` says why it is missing,
