@@ -53,7 +53,7 @@ def fit(
     if spec.share:
         raise PlannerError("Parameters are shared over groups: ask for the fits of all groups together.")
     made = _fitted(spec, runs, curves, snapshot, where, progress)
-    if curves is None or spec.law != "critical-batch":
+    if curves is None or not made.law.counts_updates:
         return made
 
     def refit(smoothing: float, r: int) -> Fit:

@@ -166,7 +166,7 @@ def _choose_columns(db: Database, setting: Setting, table: str) -> None:
 
 def _metric_of(fitted: Fit, metric: str) -> str:
     """The metric that a saved fit is about: its group or the served one for updates, else what it describes."""
-    if fitted.law.name == "critical-batch":
+    if fitted.law.counts_updates:
         return fitted.data.group or metric
     column = fitted.data.roles.get("loss", "loss") if fitted.spec.y == "loss" else fitted.spec.y
     return metric_name(column) or column

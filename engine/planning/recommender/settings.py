@@ -82,7 +82,7 @@ def batch(evidence: Evidence, metric: str, others: Sequence[float]) -> Choice:
     if found is None:
         why = missing(evidence, "B", metric, "updates to a target at several batch sizes")
         return Choice("B", Quantity(None, note=why), None, why, quoted=quoted)
-    if found.law.name != "critical-batch":
+    if not found.law.counts_updates:
         raise PlannerError(f"The batch size comes from a fit of critical-batch and this one is of {found.law.key}.")
     at, draws = float(critical(found.values)), critical(found.draws)
     if not math.isfinite(at):

@@ -143,7 +143,7 @@ def simulate_or_repeat(
     withheld. Raises PlannerError for fits of other laws and for a target that one of them cannot reach.
     """
     laws = together(one_pass, repeated)
-    if threshold is not None and threshold.law.name != "threshold":
+    if threshold is not None and threshold.law.estimator != "threshold":
         raise PlannerError(
             f"The overfitting threshold is a fit of the law threshold and this one is of {threshold.law.key}."
         )
