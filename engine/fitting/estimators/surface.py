@@ -12,8 +12,7 @@ import numpy as np
 from isoplan.engine.arrays import Floats, Ints
 from isoplan.engine.errors import PlannerError
 from isoplan.engine.fitting.resampling.bootstrap import counts
-from isoplan.engine.fitting.resampling.floor_bound import bound_by_lowest_run
-from isoplan.engine.fitting.resampling.floor_profile import floor_confidence
+from isoplan.engine.fitting.resampling.floor_profile import bound_by_lowest_run, floor_confidence
 from isoplan.engine.fitting.resampling.likelihood_draws import likelihood_draws
 from isoplan.engine.fitting.resampling.noise import targets
 from isoplan.engine.fitting.resampling.priors import informed, normals, redrawn

@@ -17,7 +17,6 @@ Minimising the sum of w rho(r) is maximum likelihood under a density proportiona
 least squares, a Laplace density for absolute deviations, a Gaussian core with exponential tails for Huber's. One number
 s, in the unit of the objective, says how much noise there is; an objective that is s/2 higher costs as much likelihood
 as one standard error.
-
 """
 
 from __future__ import annotations

@@ -14,10 +14,10 @@ from isoplan.engine.planning.amplitude.answer import said_of, scaled, unchecked
 from isoplan.engine.planning.amplitude.line import Line, fit_line
 from isoplan.engine.planning.amplitude.needs import POINTS, Exponent, Need
 from isoplan.engine.planning.amplitude.plan import AmplitudePlan
+from isoplan.engine.planning.amplitude.precision import Precision, number, only_rms
 from isoplan.engine.planning.amplitude.published import PublishedLaw
 from isoplan.engine.planning.amplitude.sizes import of_anchors
 from isoplan.engine.planning.amplitude.support import supported
-from isoplan.engine.planning.amplitude.target import Precision, number, only_rms
 from isoplan.engine.planning.plan.support import ANSWERED
 from isoplan.engine.quantities import count
 

@@ -19,9 +19,9 @@ from isoplan.engine.planning.amplitude.cells import Point, anchors_of, by_points
 from isoplan.engine.planning.amplitude.fitted import plan_fitted
 from isoplan.engine.planning.amplitude.needs import conservative
 from isoplan.engine.planning.amplitude.plan import AmplitudePlan
+from isoplan.engine.planning.amplitude.precision import Precision, asked, check_worth, lower_first, number, percent
 from isoplan.engine.planning.amplitude.published import PublishedLaw
 from isoplan.engine.planning.amplitude.sizes import AXES, Size
-from isoplan.engine.planning.amplitude.target import Precision, asked, check_worth, lower_first, number, percent
 from isoplan.engine.quantities import power10
 
 FALLING, LEVELS_OFF = "still-falling", "levels-off"
